@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * block-comb.c - each block of one swap against its index.
+ *
+ * Which swap: the slowest swap-in, or the slowest of those that the condition picks.  The condition may name columns
+ * of the swap's request too; then a swap that is over waits for its request, and some requests that are over are
+ * remembered for swaps that outlive them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "family.h"
+
+#define REMEMBERED 1024
+
+enum { SWAPS, REQUESTS }; /* places in sqt_family.where */
+
+struct block {
+    uint32_t index;
+    uint64_t offset;
+    int64_t size, asked, queue, service, notice;
+};
+
+/* A swap and its blocks. */
+struct comb {
+    struct comb *next;
+    const struct sqt_origin *origin;
+    uint64_t xact;
+    int64_t begin;
+    union sqt_cell swap[SQT_CELLS(swaps)];
+    struct sqt_row_text text;
+    struct block *blocks;
+    size_t count, room;
+};
+
+struct remembered {
+    const struct sqt_origin *origin;
+    uint64_t xact;
+    union sqt_cell row[SQT_CELLS(requests)];
+};
+
+struct figure {
+    struct comb *best;
+    struct comb *waiting; /* over, but their requests are not */
+    struct remembered *remembered;
+    unsigned remembered_next;
+    int needs_request;
+};
+
+static void
+start(struct sqt_job *job)
+{
+    struct figure *const f = job->state = sqt_zeroed(1, sizeof(*f));
+    f->needs_request = sqt_where_uses(job->where, REQUESTS);
+    if (f->needs_request)
+        f->remembered = sqt_zeroed(REMEMBERED, sizeof(*f->remembered));
+}
+
+static void
+comb_free(struct comb *comb)
+{
+    if (comb)
+        free(comb->blocks);
+    free(comb);
+}
+
+static void
+io(void *context, const struct sqt_io *i)
+{
+    (void)context;
+    struct comb *comb = i->swap->user;
+    if (!comb)
+        comb = i->swap->user = sqt_zeroed(1, sizeof(*comb));
+    if (comb->count == comb->room) {
+        comb->room = comb->room ? comb->room * 2 : 4;
+        comb->blocks = sqt_resized(comb->blocks, comb->room * sizeof(*comb->blocks));
+    }
+    comb->blocks[comb->count++] =
+        (struct block){i->index, i->offset, i->size, i->asked, i->queue, i->service, i->notice};
+}
+
+/* Keeps the comb if it is the slowest so far; takes it over in any case. */
+static void
+judge(struct sqt_job *job, struct comb *comb, const union sqt_cell *request)
+{
+    struct figure *const f = job->state;
+    const union sqt_cell *const rows[] = {comb->swap, request};
+    const int64_t total = comb->swap[SQT_CELL(swaps, total_ns)].number;
+    if (!sqt_where_match(job->where, rows) ||
+        (f->best && total <= f->best->swap[SQT_CELL(swaps, total_ns)].number)) {
+        comb_free(comb);
+        return;
+    }
+    comb_free(f->best);
+    f->best = comb;
+}
+
+static void
+swap(void *context, struct sqt_swap *s)
+{
+    struct sqt_job *const job = context;
+    struct figure *const f = job->state;
+    struct comb *const comb = s->user;
+    s->user = NULL;
+    if (!comb)
+        return;
+    comb->origin = s->origin;
+    comb->xact = s->xact;
+    comb->begin = s->begin;
+    sqt_swap_cells(comb->swap, s, &comb->text);
+    if (s->begin < job->since || s->begin >= job->until || s->outcome == SQT_OUTCOME_LOST || (!job->where && s->out)) {
+        comb_free(comb);
+        return;
+    }
+    if (!f->needs_request) {
+        judge(job, comb, NULL);
+        return;
+    }
+    for (unsigned i = 0; i < REMEMBERED; ++i)
+        if (f->remembered[i].origin == comb->origin && f->remembered[i].xact == comb->xact) {
+            judge(job, comb, f->remembered[i].row);
+            return;
+        }
+    comb->next = f->waiting;
+    f->waiting = comb;
+}
+
+static void
+request(void *context, const struct sqt_xact *x)
+{
+    struct sqt_job *const job = context;
+    struct figure *const f = job->state;
+    if (!f->needs_request)
+        return;
+    struct remembered *const r = &f->remembered[f->remembered_next++ % REMEMBERED];
+    r->origin = x->origin;
+    r->xact = x->id;
+    sqt_request_cells(r->row, x);
+    for (struct comb **p = &f->waiting; *p;) {
+        struct comb *const comb = *p;
+        if (comb->origin == x->origin && comb->xact == x->id) {
+            *p = comb->next;
+            judge(job, comb, r->row);
+        } else {
+            p = &comb->next;
+        }
+    }
+}
+
+#define CELL(name) row[SQT_CELL(block_comb, name)]
+#define SWAP(name) comb->swap[SQT_CELL(swaps, name)]
+
+static void
+print(struct sqt_job *job, const struct comb *comb)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "sio %llu of request %llu, %s, cache_dir %lld (%s), %lld blocks, %lld bytes, %.3f ms",
+             (unsigned long long)SWAP(sio).number, (unsigned long long)comb->xact, SWAP(direction).text,
+             (long long)SWAP(dir).number, SWAP(store).text ? SWAP(store).text : "-", (long long)SWAP(ios).number,
+             (long long)SWAP(size_bytes).number, (double)SWAP(total_ns).number / 1e6);
+    job->note(job->context, "swap", text);
+    for (size_t i = 0; i < comb->count; ++i) {
+        const struct block *const b = &comb->blocks[i];
+        union sqt_cell row[SQT_CELLS(block_comb)];
+        CELL(index).number = b->index;
+        CELL(offset_bytes).number = (int64_t)b->offset;
+        CELL(size_bytes).number = b->size;
+        CELL(asked_ms).number = b->asked - comb->begin;
+        CELL(queue_ms).number = b->queue;
+        CELL(service_ms).number = b->service;
+        CELL(notice_ms).number = b->notice;
+        CELL(total_ms).number = b->queue + b->service + b->notice;
+        sqt_job_row(job, row);
+    }
+}
+
+static void
+finish(struct sqt_job *job)
+{
+    struct figure *const f = job->state;
+    for (struct comb *comb = f->waiting, *next; comb; comb = next) {
+        next = comb->next;
+        judge(job, comb, NULL);
+    }
+    if (f->best)
+        print(job, f->best);
+    else
+        job->note(job->context, "swap", "none was picked");
+    comb_free(f->best);
+    free(f->remembered);
+    free(f);
+}
+
+const struct sqt_family sqt_family_block_comb = {
+    .where = {[SWAPS] = SQT_TABLE_swaps, [REQUESTS] = SQT_TABLE_requests},
+    .where_count = 2,
+    .start = start,
+    .consumer = {.request = request, .swap = swap, .io = io},
+    .finish = finish,
+};

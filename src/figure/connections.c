@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * connections.c - the tables of server connections and of losses.
+ */
+#include "family.h"
+
+#define CELL(name) row[SQT_CELL(connections, name)]
+
+static void
+connection(void *context, const struct sqt_attempt *a)
+{
+    struct sqt_job *const job = context;
+    union sqt_cell row[SQT_CELLS(connections)];
+    CELL(time_s).number = a->begin;
+    CELL(kid).number = a->origin->identity.kid;
+    CELL(conn).number = a->conn ? (int64_t)a->conn : SQT_CELL_MISSING;
+    CELL(xid).number = a->xact && !(a->xact & SQT_UNNAMED) ? (int64_t)a->xact : SQT_CELL_MISSING;
+    CELL(peer_kind).text = sqt_origin_text(a->origin, SQT_DEF_PEER_KIND, a->peer_kind);
+    CELL(reused).number = a->reused;
+    CELL(connect_ns).number = a->reused || a->outcome == SQT_OUTCOME_LOST ? SQT_CELL_MISSING : a->end - a->begin;
+    CELL(tls_ns).number = SQT_CELL_MISSING;
+    CELL(outcome).text = sqt_outcome_names[a->outcome];
+    CELL(spare).number = a->spare;
+    if (sqt_job_wants(job, a->begin, row))
+        sqt_job_row(job, row);
+}
+
+#undef CELL
+#define CELL(name) row[SQT_CELL(losses, name)]
+
+static void
+loss(void *context, const struct sqt_loss_row *l)
+{
+    struct sqt_job *const job = context;
+    union sqt_cell row[SQT_CELLS(losses)];
+    CELL(time_s).number = l->from;
+    CELL(until_s).number = l->until;
+    CELL(kid).number = l->origin->identity.kid;
+    CELL(records).number = (int64_t)l->records;
+    CELL(reason).text = sqt_loss_reason(l->reason);
+    if (sqt_job_wants(job, l->from, row))
+        sqt_job_row(job, row);
+}
+
+const struct sqt_family sqt_family_connections = {
+    .where = {SQT_TABLE_connections}, .where_count = 1, .consumer = {.connection = connection}};
+const struct sqt_family sqt_family_losses = {
+    .where = {SQT_TABLE_losses}, .where_count = 1, .consumer = {.loss = loss}};

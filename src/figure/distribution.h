@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * distribution.h - values whose median and percentiles are wanted.
+ *
+ * Values are kept as long as those of all distributions of a set fit its budget; then all of them become histograms
+ * of 512 buckets an octave, whose middles are at most 0.1 % off.
+ */
+#ifndef SQT_DISTRIBUTION_H
+#define SQT_DISTRIBUTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Values are below 2^63 and not negative (a negative one counts as 0). */
+#define SQT_OCTAVES 56
+#define SQT_OCTAVE_BUCKETS 512
+
+struct sqt_distribution {
+    uint64_t count;
+    uint64_t sum;
+    int64_t max;
+    int64_t *values;     /* room for `room`; exact mode */
+    size_t room;
+    int sorted;
+    uint32_t **octaves;  /* NULL in exact mode; an octave is NULL until it is needed */
+    struct sqt_distribution *next; /* of the set */
+};
+
+struct sqt_distributions {
+    size_t budget; /* values */
+    size_t room;   /* values that there is room for */
+    int coarse;    /* they are histograms now */
+    struct sqt_distribution *first;
+};
+
+/* d is zeroed and belongs to the set from its first value on, until sqt_distribution_drop. */
+void sqt_distribution_add(struct sqt_distributions *set, struct sqt_distribution *d, int64_t value);
+
+/* The value of rank ceil(count * per_mille / 1000), counted from 1; 0 if there is none. */
+int64_t sqt_distribution_quantile(struct sqt_distribution *d, unsigned per_mille);
+
+/* The middle value, or the mean of the two in the middle. */
+int64_t sqt_distribution_median(struct sqt_distribution *d);
+
+/* Moves all values of `from` into `into`; both belong to the set. */
+void sqt_distribution_merge(struct sqt_distributions *set, struct sqt_distribution *into,
+                            struct sqt_distribution *from);
+
+/* Forgets the values. */
+void sqt_distribution_drop(struct sqt_distributions *set, struct sqt_distribution *d);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * family.c - see family.h.
+ */
+#include "family.h"
+
+static const struct sqt_family *const families[SQT_TABLES] = {
+#define SQT_TABLE(id, name, kind, doc) [SQT_TABLE_##id] = &sqt_family_##id,
+#define SQT_COLUMN(id, name, type, doc)
+#define SQT_STAGE_COLUMNS(id)
+#define SQT_TABLE_END(id)
+#include "tables.def"
+#undef SQT_TABLE
+#undef SQT_COLUMN
+#undef SQT_STAGE_COLUMNS
+#undef SQT_TABLE_END
+};
+
+const struct sqt_family *
+sqt_family_of(const struct sqt_table *table)
+{
+    return families[table - sqt_tables];
+}

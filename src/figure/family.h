@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * family.h - makers of tables and figures.
+ */
+#ifndef SQT_FAMILY_H
+#define SQT_FAMILY_H
+
+#include "../model/model.h"
+#include "table.h"
+#include "where.h"
+
+/* What is asked for, and where the rows go. */
+struct sqt_job {
+    const struct sqt_table *table;
+    const struct sqt_where *where; /* NULL: all */
+    int64_t since, until;          /* ns; since <= begin < until */
+    int64_t group;                 /* ns, width of a time group */
+    int64_t peak;                  /* ns, width of the busiest window */
+    sqt_row_function *row;
+    void (*note)(void *context, const char *key, const char *text); /* a comment line */
+    void *context;                 /* of row and note */
+    int done;                      /* no more rows are wanted */
+    void *state;                   /* the family's */
+};
+
+/* The functions of the consumer, and run, get the job as their context; each may be NULL. */
+struct sqt_family {
+    enum sqt_table_number where[SQT_WHERE_TABLES]; /* whose columns --where takes */
+    unsigned where_count;
+    void (*start)(struct sqt_job *job);
+    void (*run)(struct sqt_job *job, const struct sqt_run *run);
+    struct sqt_consumer consumer;
+    void (*finish)(struct sqt_job *job);
+};
+
+extern const struct sqt_family sqt_family_requests, sqt_family_events, sqt_family_swaps, sqt_family_ios,
+    sqt_family_connections, sqt_family_losses, sqt_family_summary, sqt_family_block_comb, sqt_family_hit_stages,
+    sqt_family_miss_stages;
+
+/* The maker of a table or figure. */
+const struct sqt_family *sqt_family_of(const struct sqt_table *table);
+
+/* Whether a thing that began at that time, with this row, is asked for. */
+static inline int
+sqt_job_wants(const struct sqt_job *job, int64_t begin, const union sqt_cell *row)
+{
+    return begin >= job->since && begin < job->until && sqt_where_match(job->where, &row);
+}
+
+static inline void
+sqt_job_row(struct sqt_job *job, const union sqt_cell *row)
+{
+    if (!job->done)
+        job->done = !job->row(job->context, row);
+}
+
+/* Room for what a row's texts are made of. */
+struct sqt_row_text {
+    char store[32];
+};
+
+/* Fill rows of `requests`, `swaps` and `ios`. */
+void sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xact);
+void sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *swap, struct sqt_row_text *text);
+void sqt_io_cells(union sqt_cell *row, const struct sqt_io *io);
+
+#endif

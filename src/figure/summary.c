@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * summary.c - each stage by class of request, and each disk phase by cache_dir.
+ *
+ * Requests that are lost or unfinished are left out: their stages are not what they would have been.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../model/class.h"
+#include "distribution.h"
+#include "family.h"
+
+/* Values kept before they become histograms: 16 MiB. */
+#define BUDGET ((size_t)2 << 20)
+
+/* What is measured of a request: columns of `requests`. */
+#define FROM SQT_CELL(requests, client_connect_ns)
+#define TO SQT_CELL(requests, first_byte_ns)
+#define MEASURED (TO - FROM + 1)
+
+/* What is measured of a swap and of a block. */
+static const struct {
+    const char *name;
+    int block;
+    unsigned column;
+} disk_phases[] = {
+    {"open", 0, SQT_CELL(swaps, open_ns)},
+    {"first_io", 0, SQT_CELL(swaps, first_io_ns)},
+    {"rest_io", 0, SQT_CELL(swaps, rest_io_ns)},
+    {"idle", 0, SQT_CELL(swaps, idle_ns)},
+    {"close", 0, SQT_CELL(swaps, close_ns)},
+    {"total", 0, SQT_CELL(swaps, total_ns)},
+    {"block_queue", 1, SQT_CELL(ios, queue_ns)},
+    {"block_service", 1, SQT_CELL(ios, service_ns)},
+    {"block_notice", 1, SQT_CELL(ios, notice_ns)},
+    {"block_total", 1, SQT_CELL(ios, total_ns)},
+};
+#define DISK_PHASES (sizeof(disk_phases) / sizeof(*disk_phases))
+
+/* A cache_dir. */
+struct place {
+    struct place *next;
+    char name[48];
+    struct sqt_distribution phases[2][DISK_PHASES]; /* in, out */
+};
+
+struct summary {
+    struct sqt_distributions set;
+    struct sqt_distribution stages[SQT_CLASSES + 1][MEASURED]; /* the last class: all */
+    struct place *places;
+};
+
+static void
+start(struct sqt_job *job)
+{
+    struct summary *const s = sqt_zeroed(1, sizeof(*s));
+    s->set.budget = BUDGET;
+    job->state = s;
+}
+
+static void
+request(void *context, const struct sqt_xact *x)
+{
+    struct sqt_job *const job = context;
+    struct summary *const s = job->state;
+    if (x->outcome == SQT_OUTCOME_LOST || x->outcome == SQT_OUTCOME_UNFINISHED)
+        return;
+    union sqt_cell row[SQT_CELLS(requests)];
+    sqt_request_cells(row, x);
+    if (!sqt_job_wants(job, x->begin, row))
+        return;
+    const enum sqt_class class = sqt_class_of(row[SQT_CELL(requests, tag)].text, x->disk_reads, x->flags);
+    for (unsigned i = 0; i < MEASURED; ++i) {
+        const int64_t value = row[FROM + i].number;
+        if (value == SQT_CELL_MISSING)
+            continue;
+        sqt_distribution_add(&s->set, &s->stages[class][i], value);
+        sqt_distribution_add(&s->set, &s->stages[SQT_CLASSES][i], value);
+    }
+}
+
+/* The cache_dir of a swap, under its type and number. */
+static struct place *
+place_of(struct summary *s, const union sqt_cell *swap)
+{
+    char name[48];
+    const char *const store = swap[SQT_CELL(swaps, store)].text;
+    snprintf(name, sizeof(name), "%s:%lld", store ? store : "dir", (long long)swap[SQT_CELL(swaps, dir)].number);
+    struct place **p = &s->places;
+    while (*p && strcmp((*p)->name, name) != 0)
+        p = &(*p)->next;
+    if (!*p) {
+        *p = sqt_zeroed(1, sizeof(**p));
+        memcpy((*p)->name, name, sizeof(name));
+    }
+    return *p;
+}
+
+static void
+measure(struct sqt_job *job, const struct sqt_swap *swap, const union sqt_cell *row, int block)
+{
+    struct summary *const s = job->state;
+    union sqt_cell swap_row[SQT_CELLS(swaps)];
+    struct sqt_row_text text;
+    sqt_swap_cells(swap_row, swap, &text);
+    struct place *const place = place_of(s, swap_row);
+    if (!row)
+        row = swap_row;
+    for (unsigned i = 0; i < DISK_PHASES; ++i)
+        if (disk_phases[i].block == block && row[disk_phases[i].column].number != SQT_CELL_MISSING)
+            sqt_distribution_add(&s->set, &place->phases[swap->out][i], row[disk_phases[i].column].number);
+}
+
+/* A condition is about requests, so with one the disks are left out. */
+static int
+wanted(const struct sqt_job *job, int64_t begin)
+{
+    return !job->where && begin >= job->since && begin < job->until;
+}
+
+static void
+swap(void *context, struct sqt_swap *s)
+{
+    struct sqt_job *const job = context;
+    if (wanted(job, s->begin) && s->outcome != SQT_OUTCOME_LOST && s->outcome != SQT_OUTCOME_UNFINISHED)
+        measure(job, s, NULL, 0);
+}
+
+static void
+io(void *context, const struct sqt_io *i)
+{
+    struct sqt_job *const job = context;
+    if (!wanted(job, i->asked))
+        return;
+    union sqt_cell row[SQT_CELLS(ios)];
+    sqt_io_cells(row, i);
+    measure(job, i->swap, row, 1);
+}
+
+#define CELL(name) row[SQT_CELL(summary, name)]
+
+static void
+print(struct sqt_job *job, const char *stage, const char *class, struct sqt_distribution *d, uint64_t whole)
+{
+    union sqt_cell row[SQT_CELLS(summary)];
+    if (!d->count)
+        return;
+    CELL(stage).text = stage;
+    CELL(class).text = class;
+    CELL(count).number = (int64_t)d->count;
+    CELL(share_pct).number =
+        whole ? (int64_t)((double)d->sum / (double)whole * 100000 + 0.5) : SQT_CELL_MISSING;
+    CELL(p50_ms).number = sqt_distribution_median(d);
+    CELL(p90_ms).number = sqt_distribution_quantile(d, 900);
+    CELL(p99_ms).number = sqt_distribution_quantile(d, 990);
+    CELL(p999_ms).number = sqt_distribution_quantile(d, 999);
+    CELL(max_ms).number = d->max;
+    sqt_job_row(job, row);
+    struct summary *const s = job->state;
+    sqt_distribution_drop(&s->set, d);
+}
+
+static void
+print_class(struct sqt_job *job, const char *class, struct sqt_distribution *stages)
+{
+    const uint64_t total = stages[SQT_CELL(requests, total_ns) - FROM].sum;
+    for (unsigned i = 0; i < MEASURED; ++i) {
+        const struct sqt_column *const column = &sqt_tables[SQT_TABLE_requests].columns[FROM + i];
+        char name[64];
+        snprintf(name, sizeof(name), "%.*s", (int)strlen(column->name) - 3, column->name); /* without _ns */
+        const int within = FROM + i > SQT_CELL(requests, client_connect_ns) && FROM + i <= SQT_CELL(requests, total_ns);
+        print(job, name, class, &stages[i], within ? total : 0);
+    }
+}
+
+static void
+print_place(struct sqt_job *job, struct place *place)
+{
+    static const char *const directions[] = {"in", "out"};
+    for (unsigned out = 0; out < 2; ++out) {
+        uint64_t whole[2] = {0, 0};
+        for (unsigned i = 0; i < DISK_PHASES; ++i)
+            if (strcmp(disk_phases[i].name, disk_phases[i].block ? "block_total" : "total") == 0)
+                whole[disk_phases[i].block] = place->phases[out][i].sum;
+        for (unsigned i = 0; i < DISK_PHASES; ++i) {
+            char name[64];
+            snprintf(name, sizeof(name), "disk_%s_%s", directions[out], disk_phases[i].name);
+            print(job, name, place->name, &place->phases[out][i], whole[disk_phases[i].block]);
+        }
+    }
+}
+
+static void
+finish(struct sqt_job *job)
+{
+    struct summary *const s = job->state;
+    job->note(job->context, "percentiles",
+              s->set.coarse ? "at most 0.1 % off (log-linear histogram)" : "exact");
+    print_class(job, "all", s->stages[SQT_CLASSES]);
+    for (unsigned class = 0; class < SQT_CLASSES; ++class)
+        print_class(job, sqt_classes[class].name, s->stages[class]);
+    for (struct place *p = s->places, *next; p; p = next) {
+        next = p->next;
+        print_place(job, p);
+        free(p);
+    }
+    free(s);
+}
+
+const struct sqt_family sqt_family_summary = {
+    .where = {SQT_TABLE_requests},
+    .where_count = 1,
+    .start = start,
+    .consumer = {.request = request, .swap = swap, .io = io},
+    .finish = finish,
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * events.c - the tables of the .def files as data.
+ */
+#include "events.h"
+
+#include <string.h>
+
+const struct sqt_kind_info sqt_kinds[SQT_KINDS] = {
+#define SQT_KIND(NAME, name, predictor, doc) [SQT_KIND_##NAME] = {#name, SQT_PREDICT_##predictor, doc},
+#include "kinds.def"
+#undef SQT_KIND
+};
+
+#define SQT_EV_NONE SQT_EV_NONE_
+const struct sqt_event_info sqt_events[SQT_EVENTS] = {
+#define SQT_EVENT(NAME, GROUP, ID, id_doc, ARG, arg_doc, AUX, aux_doc, opens, closes, pair, doc) \
+    [SQT_EV_##NAME] = {#NAME, SQT_GROUP_##GROUP, {SQT_KIND_##ID, id_doc}, {SQT_KIND_##ARG, arg_doc}, \
+                       {SQT_KIND_##AUX, aux_doc}, opens, closes, SQT_EV_##pair, doc},
+#include "events.def"
+#undef SQT_EVENT
+};
+
+const struct sqt_named sqt_group_names[SQT_GROUPS_COUNT] = {
+#define SQT_GROUP(NAME, name, on, doc) {#name, doc},
+#include "groups.def"
+#undef SQT_GROUP
+};
+
+const struct sqt_named sqt_stages[SQT_STAGES] = {
+#define SQT_STAGE(NAME, name, column, doc) {#name, doc},
+#include "stages.def"
+#undef SQT_STAGE
+};
+
+const unsigned char sqt_stage_columns[SQT_STAGES] = {
+#define SQT_STAGE(NAME, name, column, doc) [column] = SQT_STAGE_##NAME,
+#include "stages.def"
+#undef SQT_STAGE
+};
+
+unsigned
+sqt_event_number(const char *name)
+{
+    for (unsigned i = 1; i < SQT_EVENTS; ++i)
+        if (strcmp(sqt_events[i].name, name) == 0)
+            return i;
+    return 0;
+}
+
+unsigned
+sqt_kind_number(const char *name)
+{
+    unsigned i = 0;
+    while (i < SQT_KINDS && strcmp(sqt_kinds[i].name, name) != 0)
+        ++i;
+    return i;
+}
+
+unsigned
+sqt_group_number(const char *name)
+{
+    unsigned i = 0;
+    while (i < SQT_GROUPS_COUNT && strcmp(sqt_group_names[i].name, name) != 0)
+        ++i;
+    return i;
+}
+
+static const char *
+group_name(uint32_t bit)
+{
+    return sqt_group_names[__builtin_ctz(bit)].name;
+}
+
+size_t
+sqt_events_text(char *buf, size_t size)
+{
+    size_t used = 0;
+    for (unsigned i = 1; i < SQT_EVENTS; ++i) {
+        const struct sqt_event_info *e = &sqt_events[i];
+        used += (size_t)snprintf(used < size ? buf + used : NULL, used < size ? size - used : 0,
+                                 "event\t%u\t%s\t%s\t%s\t%s\t%s\n", i, e->name, group_name(e->group),
+                                 sqt_kinds[e->id.kind].name, sqt_kinds[e->arg.kind].name, sqt_kinds[e->aux.kind].name);
+    }
+    return used;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * class.c - see class.h.
+ */
+#include "class.h"
+
+#include <string.h>
+
+#include "../format/format.h"
+
+const struct sqt_class_info sqt_classes[SQT_CLASSES] = {
+#define SQT_CLASS(NAME, name, doc) {#name, doc},
+#include "classes.def"
+#undef SQT_CLASS
+};
+
+static const struct {
+    const char *code;
+    enum sqt_class class;
+} codes[] = {
+    {"MEM_HIT", SQT_CLASS_MEM_HIT},
+    {"HIT", SQT_CLASS_DISK_HIT},
+    {"OFFLINE_HIT", SQT_CLASS_DISK_HIT},
+    {"MISS", SQT_CLASS_MISS},
+    {"CLIENT_REFRESH_MISS", SQT_CLASS_MISS},
+    {"SWAPFAIL_MISS", SQT_CLASS_MISS},
+    {"IMS_HIT", SQT_CLASS_IMS_HIT},
+    {"INM_HIT", SQT_CLASS_IMS_HIT},
+    {"NEGATIVE_HIT", SQT_CLASS_NEGATIVE_HIT},
+    {"REFRESH_UNMODIFIED", SQT_CLASS_REFRESH_HIT},
+    {"REFRESH_FAIL_OLD", SQT_CLASS_REFRESH_HIT},
+    {"REFRESH_MODIFIED", SQT_CLASS_REFRESH_MISS},
+    {"REFRESH_FAIL_ERR", SQT_CLASS_REFRESH_MISS},
+    {"REFRESH", SQT_CLASS_REFRESH_MISS},
+    {"TUNNEL", SQT_CLASS_TUNNEL},
+    {"DENIED", SQT_CLASS_DENIED},
+    {"DENIED_REPLY", SQT_CLASS_DENIED},
+    {"REDIRECT", SQT_CLASS_INTERNAL},
+    {"NONE", SQT_CLASS_ERROR},
+};
+
+unsigned
+sqt_tag_code(const char *tag, const char **code)
+{
+    static const char *const suffixes[] = {"_ABORTED", "_TIMEDOUT", "_IGNORED"};
+    if (strncmp(tag, "TCP_", 4) == 0)
+        tag += 4;
+    else if (strncmp(tag, "NONE_", 5) == 0)
+        tag += 5;
+    if (strncmp(tag, "CF_", 3) == 0)
+        tag += 3;
+    size_t length = strlen(tag);
+    /* Squid appends them in the reverse of this order. */
+    for (unsigned i = 0; i < sizeof(suffixes) / sizeof(*suffixes); ++i) {
+        const size_t size = strlen(suffixes[i]);
+        if (length > size && memcmp(tag + length - size, suffixes[i], size) == 0)
+            length -= size;
+    }
+    *code = tag;
+    return (unsigned)length;
+}
+
+enum sqt_class
+sqt_class_of(const char *tag, uint32_t disk_reads, uint32_t flags)
+{
+    if (!tag)
+        return SQT_CLASS_ERROR;
+    const char *code;
+    const unsigned length = sqt_tag_code(tag, &code);
+    enum sqt_class class = SQT_CLASS_ERROR;
+    for (unsigned i = 0; i < sizeof(codes) / sizeof(*codes); ++i)
+        if (strlen(codes[i].code) == length && memcmp(codes[i].code, code, length) == 0) {
+            class = codes[i].class;
+            break;
+        }
+    if (class == SQT_CLASS_DISK_HIT && !disk_reads)
+        return SQT_CLASS_MEM_HIT;
+    if ((class == SQT_CLASS_MISS || class == SQT_CLASS_ERROR) && (flags & SQT_XACT_INTERNAL))
+        return SQT_CLASS_INTERNAL;
+    return class;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * clients.c - client connections: which read brought the first byte of a request.
+ *
+ * The bytes of a connection are counted.  When a request is parsed, its header ends where the bytes left in the
+ * buffer begin:
+ *
+ *     reads       |----1----|---2---|------3------|
+ *     stream      ....GET / HTTP/1.1..............
+ *                     ^first byte     ^header ends ^bytes read so far
+ */
+#include "model-internal.h"
+
+static struct sqt_client *
+add(struct sqt_life *life, uint64_t id)
+{
+    struct sqt_client *const client = sqt_pool_get(&life->client_pool);
+    client->id = id;
+    client->epoch = life->epoch;
+    client->accepted = client->parsed = client->waiting = SQT_MISSING;
+    sqt_idmap_put(&life->clients, id, client);
+    return client;
+}
+
+/* The connection, also one that was accepted before the trace began.  After a loss its bytes cannot be counted on. */
+static struct sqt_client *
+find(struct sqt_life *life, uint64_t id)
+{
+    struct sqt_client *client = sqt_idmap_get(&life->clients, id);
+    if (!client)
+        client = add(life, id);
+    if (client->epoch != life->epoch) {
+        client->epoch = life->epoch;
+        client->accepted = client->parsed = client->waiting = SQT_MISSING;
+        client->read_count = 0;
+        client->bytes = 0;
+    }
+    return client;
+}
+
+void
+sqt_client_drop(struct sqt_life *life, struct sqt_client *client)
+{
+    while (client->xacts)
+        sqt_client_remove(client->xacts);
+    sqt_idmap_take(&life->clients, client->id);
+    sqt_pool_put(&life->client_pool, client);
+}
+
+/* A loss hid the end of a transaction: the next request of its connection, or the connection's end, is past it. */
+static void
+give_up_lost(struct sqt_life *life, struct sqt_client *client, int64_t now)
+{
+    for (struct sqt_xact *x = client->xacts, *next; x; x = next) {
+        next = x->client_next;
+        if (x->epoch != life->epoch)
+            sqt_xact_give_up(life, x, now);
+    }
+}
+
+void
+sqt_client_accept(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_client *const old = sqt_idmap_get(&life->clients, record->id);
+    if (old) {
+        give_up_lost(life, old, now);
+        sqt_client_drop(life, old);
+    }
+    add(life, record->id)->accepted = now;
+}
+
+void
+sqt_client_close(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_client *const client = sqt_idmap_get(&life->clients, record->id);
+    if (!client)
+        return;
+    give_up_lost(life, client, now);
+    sqt_client_drop(life, client);
+}
+
+void
+sqt_client_read(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    if (!record->arg)
+        return;
+    struct sqt_client *const client = find(life, record->id);
+    if (!record->aux)
+        client->read_count = 0; /* all that came before was used up */
+    if (client->read_count < SQT_CLIENT_READS) {
+        client->reads[client->read_count].offset = client->bytes;
+        client->reads[client->read_count++].time = now;
+    } /* else: taken for a part of the read before it */
+    client->bytes += record->arg;
+}
+
+/* When the byte at that offset came; SQT_MISSING if that was before the trace. */
+static int64_t
+read_time(const struct sqt_client *client, uint64_t offset)
+{
+    int64_t time = SQT_MISSING;
+    for (unsigned i = 0; i < client->read_count && client->reads[i].offset <= offset; ++i)
+        time = client->reads[i].time;
+    return time;
+}
+
+void
+sqt_client_parsed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_client *const client = find(life, record->id);
+    give_up_lost(life, client, now);
+    const uint64_t header_and_left = record->arg + record->aux;
+    int64_t since = SQT_MISSING;
+    if (client->accepted != SQT_MISSING) {
+        since = client->accepted;
+    } else if (header_and_left <= client->bytes) {
+        since = read_time(client, client->bytes - header_and_left);
+        if (since != SQT_MISSING && client->parsed > since)
+            since = client->parsed;
+    }
+    client->waiting = since == SQT_MISSING ? SQT_MISSING : now - since;
+    client->accepted = SQT_MISSING;
+    client->parsed = now;
+    /* Reads whose bytes are all used up are of no more use. */
+    const uint64_t used = record->aux <= client->bytes ? client->bytes - record->aux : 0;
+    unsigned first = 0;
+    while (first + 1 < client->read_count && client->reads[first + 1].offset <= used)
+        ++first;
+    for (unsigned i = 0; first && i + first < client->read_count; ++i)
+        client->reads[i] = client->reads[i + first];
+    client->read_count -= first;
+}
+
+void
+sqt_client_add(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+{
+    if (!xact->conn)
+        return;
+    struct sqt_client *const client = find(life, xact->conn);
+    give_up_lost(life, client, now);
+    xact->client_connect = client->waiting;
+    client->waiting = SQT_MISSING;
+    xact->client = client;
+    xact->client_next = client->xacts;
+    if (client->xacts)
+        client->xacts->client_previous = xact;
+    client->xacts = xact;
+}
+
+void
+sqt_client_remove(struct sqt_xact *xact)
+{
+    if (!xact->client)
+        return;
+    if (xact->client_previous)
+        xact->client_previous->client_next = xact->client_next;
+    else
+        xact->client->xacts = xact->client_next;
+    if (xact->client_next)
+        xact->client_next->client_previous = xact->client_previous;
+    xact->client = NULL;
+    xact->client_next = xact->client_previous = NULL;
+}

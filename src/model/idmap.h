@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * idmap.h - from an id of a trace to the object that stands for it: open addressing with linear probing.
+ */
+#ifndef SQT_IDMAP_H
+#define SQT_IDMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sqt_idmap_slot {
+    uint64_t id;
+    void *value; /* NULL: free */
+};
+
+struct sqt_idmap {
+    struct sqt_idmap_slot *slots;
+    size_t room; /* a power of two, 0 before the first entry */
+    size_t used;
+};
+
+void *sqt_idmap_get(const struct sqt_idmap *map, uint64_t id);
+
+/* Makes value, which is not NULL, stand for id; it takes the place of what stood for it before. */
+void sqt_idmap_put(struct sqt_idmap *map, uint64_t id, void *value);
+
+/* Forgets id; returns what stood for it, NULL if nothing did. */
+void *sqt_idmap_take(struct sqt_idmap *map, uint64_t id);
+
+void sqt_idmap_free(struct sqt_idmap *map);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * losses.c - stretches of lost records, and what they leave open for ever.
+ */
+#include "model-internal.h"
+
+/* Most things that losses may leave behind, waiting for an end that may be among the lost: some 10 MB. */
+#define LEFT_BEHIND 8192
+
+const char *
+sqt_loss_reason(uint32_t reason)
+{
+    static const char *const names[] = {
+        [SQT_LOSS_RING_FULL] = "ring full", [SQT_LOSS_DAMAGED] = "damaged", [SQT_LOSS_MISSING] = "missing segment"};
+    return reason < sizeof(names) / sizeof(*names) && names[reason] ? names[reason] : "unknown";
+}
+
+/* What began before the last loss and has not ended by this one is most likely over. */
+static void
+sweep(struct sqt_life *life, int64_t now)
+{
+    if (life->xact_pool.used > LEFT_BEHIND)
+        for (struct sqt_xact *x = life->xact_pool.first, *next; x; x = next) {
+            next = x->pooled.next;
+            if (x->epoch + 1 < life->epoch)
+                sqt_xact_give_up(life, x, now);
+        }
+    if (life->swap_pool.used > LEFT_BEHIND)
+        for (struct sqt_swap *s = life->swap_pool.first, *next; s; s = next) {
+            next = s->pooled.next;
+            if (s->epoch + 1 < life->epoch)
+                sqt_swap_end(life, s, now, SQT_OUTCOME_LOST);
+        }
+    if (life->attempt_pool.used > LEFT_BEHIND)
+        for (struct sqt_attempt *a = life->attempt_pool.first, *next; a; a = next) {
+            next = a->pooled.next;
+            if (a->epoch + 1 < life->epoch)
+                sqt_attempt_end(life, a, now, SQT_OUTCOME_LOST);
+        }
+    /* A connection that lives after all is met again at its next read. */
+    if (life->client_pool.used > LEFT_BEHIND)
+        for (struct sqt_client *c = life->client_pool.first, *next; c; c = next) {
+            next = c->pooled.next;
+            if (!c->xacts && c->epoch + 1 < life->epoch)
+                sqt_client_drop(life, c);
+        }
+}
+
+void
+sqt_lost(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    ++life->epoch;
+    if (life->consumer->loss) {
+        struct sqt_loss_row row = {
+            .origin = life->origin,
+            .from = sqt_line_ns(&life->line, record->id),
+            .until = now,
+            .records = record->arg,
+            .reason = record->aux,
+        };
+        if (row.from > now)
+            row.from = now;
+        life->consumer->loss(life->consumer->context, &row);
+    }
+    sweep(life, now);
+}

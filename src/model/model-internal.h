@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model-internal.h - what the files of the model share: the state of one origin, and the handlers of events.
+ */
+#ifndef SQT_MODEL_INTERNAL_H
+#define SQT_MODEL_INTERNAL_H
+
+#include "idmap.h"
+#include "model.h"
+
+/* Ids whose transaction was given up after a loss; a late end of one makes no second row. */
+#define SQT_GIVEN_UP 64
+
+/* One origin: the name space of its ids. */
+struct sqt_life {
+    const struct sqt_consumer *consumer;
+    const struct sqt_origin *origin;
+    struct sqt_line line;  /* of the run being read */
+    int64_t now;           /* ns; never goes back */
+    uint32_t epoch;        /* LOST records so far */
+    struct sqt_idmap xacts, clients, swaps, attempts;
+    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool;
+    uint64_t given_up[SQT_GIVEN_UP];
+    unsigned given_up_next;
+};
+
+/* A client connection. */
+#define SQT_CLIENT_READS 8
+struct sqt_client {
+    struct sqt_pooled pooled;
+    uint64_t id;
+    uint32_t epoch;
+    int64_t accepted;       /* SQT_MISSING if not seen, or once a request was parsed */
+    int64_t parsed;         /* when the last request was parsed; SQT_MISSING before */
+    int64_t waiting;        /* client_connect of the request just parsed, until its transaction begins */
+    uint64_t bytes;         /* read so far */
+    struct {
+        uint64_t offset;    /* of the first byte that it brought */
+        int64_t time;
+    } reads[SQT_CLIENT_READS]; /* those that may have brought bytes still in the buffer, the oldest first */
+    unsigned read_count;
+    struct sqt_xact *xacts; /* open */
+};
+
+/* Handles a unit: its first record at `now`, and `more` records behind it. */
+typedef void sqt_handler(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more);
+
+/* xacts.c */
+sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_end, sqt_xact_stages, sqt_xact_written, sqt_xact_lookup,
+    sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx;
+void sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
+/* Closes what a loss left without an end. */
+void sqt_xact_give_up(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
+
+/* clients.c */
+sqt_handler sqt_client_accept, sqt_client_close, sqt_client_read, sqt_client_parsed;
+void sqt_client_add(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
+void sqt_client_remove(struct sqt_xact *xact);
+void sqt_client_drop(struct sqt_life *life, struct sqt_client *client);
+
+/* swaps.c */
+sqt_handler sqt_swap_open, sqt_swap_opened, sqt_swap_ask, sqt_swap_done, sqt_swap_close, sqt_swap_closed;
+void sqt_swap_end(struct sqt_life *life, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome);
+
+/* servers.c */
+sqt_handler sqt_connect_begin, sqt_connect_end, sqt_connect_reused, sqt_server_close;
+void sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome);
+
+/* losses.c */
+sqt_handler sqt_lost;
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model.c - which event is whose, and the end of a trace.
+ */
+#include "model-internal.h"
+
+#include <stdlib.h>
+
+const char *const sqt_outcome_names[SQT_OUTCOMES] = {
+    [SQT_OUTCOME_COMPLETE] = "complete", [SQT_OUTCOME_ABORTED] = "aborted", [SQT_OUTCOME_TIMEOUT] = "timeout",
+    [SQT_OUTCOME_ERROR] = "error",       [SQT_OUTCOME_LOST] = "lost",       [SQT_OUTCOME_UNFINISHED] = "unfinished",
+};
+
+struct sqt_model {
+    struct sqt_consumer consumer;
+    sqt_handler *handlers[SQT_EVENTS]; /* NULL: the event means nothing here */
+    struct sqt_life **lives;           /* by the origin's index */
+    size_t count;
+};
+
+/* What an event means beyond the stages that events.def says. */
+static sqt_handler *const special[SQT_EVENTS] = {
+    [SQT_EV_LOST] = sqt_lost,
+    [SQT_EV_CONN_ACCEPT] = sqt_client_accept,
+    [SQT_EV_CONN_CLOSE] = sqt_client_close,
+    [SQT_EV_CLIENT_READ] = sqt_client_read,
+    [SQT_EV_REQUEST_PARSED] = sqt_client_parsed,
+    [SQT_EV_XACT_BEGIN] = sqt_xact_begin,
+    [SQT_EV_XACT_NAMED] = sqt_xact_named,
+    [SQT_EV_XACT_END] = sqt_xact_end,
+    [SQT_EV_LOOKUP_END] = sqt_xact_lookup,
+    [SQT_EV_COLLAPSED] = sqt_xact_collapsed,
+    [SQT_EV_REPLY_READY] = sqt_xact_ready,
+    [SQT_EV_REPLY_WRITTEN] = sqt_xact_written,
+    [SQT_EV_SERVER_READ] = sqt_xact_server_read,
+    [SQT_EV_SERVER_1XX] = sqt_xact_server_1xx,
+    [SQT_EV_CONNECT_BEGIN] = sqt_connect_begin,
+    [SQT_EV_CONNECT_END] = sqt_connect_end,
+    [SQT_EV_CONNECT_REUSED] = sqt_connect_reused,
+    [SQT_EV_SERVER_CLOSE] = sqt_server_close,
+    [SQT_EV_SWAPIN_OPEN] = sqt_swap_open,
+    [SQT_EV_SWAPIN_OPENED] = sqt_swap_opened,
+    [SQT_EV_SWAPIN_READ] = sqt_swap_ask,
+    [SQT_EV_SWAPIN_READ_DONE] = sqt_swap_done,
+    [SQT_EV_SWAPIN_CLOSE] = sqt_swap_close,
+    [SQT_EV_SWAPIN_CLOSED] = sqt_swap_closed,
+    [SQT_EV_SWAPOUT_OPEN] = sqt_swap_open,
+    [SQT_EV_SWAPOUT_OPENED] = sqt_swap_opened,
+    [SQT_EV_SWAPOUT_WRITE] = sqt_swap_ask,
+    [SQT_EV_SWAPOUT_WRITTEN] = sqt_swap_done,
+    [SQT_EV_SWAPOUT_CLOSE] = sqt_swap_close,
+    [SQT_EV_SWAPOUT_CLOSED] = sqt_swap_closed,
+};
+
+struct sqt_model *
+sqt_model_new(const struct sqt_consumer *consumer)
+{
+    struct sqt_model *const model = sqt_zeroed(1, sizeof(*model));
+    model->consumer = *consumer;
+    for (unsigned i = 1; i < SQT_EVENTS; ++i) {
+        const struct sqt_event_info *const event = &sqt_events[i];
+        model->handlers[i] = special[i];
+        if (!special[i] && event->id.kind == SQT_KIND_XACT && (event->opens | event->closes))
+            model->handlers[i] = sqt_xact_stages;
+    }
+    return model;
+}
+
+static struct sqt_life *
+life_of(struct sqt_model *model, const struct sqt_origin *origin)
+{
+    if (origin->index >= model->count) {
+        const size_t count = origin->index + 1;
+        model->lives = sqt_resized(model->lives, count * sizeof(*model->lives));
+        while (model->count < count)
+            model->lives[model->count++] = NULL;
+    }
+    struct sqt_life *life = model->lives[origin->index];
+    if (life)
+        return life;
+    life = model->lives[origin->index] = sqt_zeroed(1, sizeof(*life));
+    life->consumer = &model->consumer;
+    life->origin = origin;
+    life->now = SQT_MISSING;
+    sqt_pool_init(&life->xact_pool, sizeof(struct sqt_xact));
+    sqt_pool_init(&life->client_pool, sizeof(struct sqt_client));
+    sqt_pool_init(&life->swap_pool, sizeof(struct sqt_swap));
+    sqt_pool_init(&life->io_pool, sizeof(struct sqt_io));
+    sqt_pool_init(&life->attempt_pool, sizeof(struct sqt_attempt));
+    return life;
+}
+
+void
+sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
+{
+    struct sqt_life *const life = life_of(model, run->origin);
+    life->line = run->line;
+    for (size_t i = 0; i < run->count; ++i) {
+        const struct sqt_record *const record = &run->records[i];
+        size_t more = record->flags & SQT_FLAG_MORE;
+        if (more > run->count - i - 1)
+            more = run->count - i - 1;
+        const int64_t at = sqt_line_ns(&run->line, record->time);
+        /* The lines of two blocks may disagree by some nanoseconds where they meet. */
+        if (at > life->now)
+            life->now = at;
+        if (record->event < SQT_EVENTS && model->handlers[record->event])
+            model->handlers[record->event](life, life->now, record, (unsigned)more);
+        i += more;
+    }
+}
+
+/* ---- the end ---- */
+
+enum thing_kind { XACT, SWAP, ATTEMPT };
+struct thing {
+    int64_t begin;
+    unsigned order; /* among those of one begin */
+    enum thing_kind kind;
+    struct sqt_life *life;
+    void *object;
+};
+
+static int
+by_begin(const void *one, const void *two)
+{
+    const struct thing *const a = one, *const b = two;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return a->order < b->order ? -1 : 1;
+}
+
+static size_t
+collect(struct sqt_life *life, struct thing *things, size_t count)
+{
+    for (struct sqt_xact *x = life->xact_pool.first; x; x = x->pooled.next, ++count)
+        things[count] = (struct thing){x->begin, (unsigned)count, XACT, life, x};
+    for (struct sqt_swap *s = life->swap_pool.first; s; s = s->pooled.next, ++count)
+        things[count] = (struct thing){s->begin, (unsigned)count, SWAP, life, s};
+    for (struct sqt_attempt *a = life->attempt_pool.first; a; a = a->pooled.next, ++count)
+        things[count] = (struct thing){a->begin, (unsigned)count, ATTEMPT, life, a};
+    return count;
+}
+
+void
+sqt_model_finish(struct sqt_model *model)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < model->count; ++i)
+        if (model->lives[i])
+            count += model->lives[i]->xact_pool.used + model->lives[i]->swap_pool.used +
+                     model->lives[i]->attempt_pool.used;
+    if (!count)
+        return;
+    struct thing *const things = sqt_zeroed(count, sizeof(*things));
+    count = 0;
+    for (size_t i = 0; i < model->count; ++i)
+        if (model->lives[i])
+            count = collect(model->lives[i], things, count);
+    qsort(things, count, sizeof(*things), by_begin);
+    for (size_t i = 0; i < count; ++i) {
+        struct sqt_life *const life = things[i].life;
+        switch (things[i].kind) {
+        case XACT:
+            sqt_xact_close(life, things[i].object, life->now, SQT_OUTCOME_UNFINISHED);
+            break;
+        case SWAP:
+            sqt_swap_end(life, things[i].object, life->now, SQT_OUTCOME_UNFINISHED);
+            break;
+        case ATTEMPT:
+            sqt_attempt_end(life, things[i].object, life->now, SQT_OUTCOME_UNFINISHED);
+        }
+    }
+    free(things);
+}
+
+void
+sqt_model_free(struct sqt_model *model)
+{
+    if (!model)
+        return;
+    for (size_t i = 0; i < model->count; ++i) {
+        struct sqt_life *const life = model->lives[i];
+        if (!life)
+            continue;
+        sqt_idmap_free(&life->xacts);
+        sqt_idmap_free(&life->clients);
+        sqt_idmap_free(&life->swaps);
+        sqt_idmap_free(&life->attempts);
+        sqt_pool_free(&life->xact_pool);
+        sqt_pool_free(&life->client_pool);
+        sqt_pool_free(&life->swap_pool);
+        sqt_pool_free(&life->io_pool);
+        sqt_pool_free(&life->attempt_pool);
+        free(life);
+    }
+    free(model->lives);
+    free(model);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model.h - records of a trace put together again: transactions, swaps, blocks, connections, losses.
+ *
+ * One pass: each thing is handed out when it ends, in the order of the ends, and forgotten.  Memory is bounded by
+ * what is in flight.  Times are nanoseconds since the start of the stream.
+ */
+#ifndef SQT_MODEL_H
+#define SQT_MODEL_H
+
+#include "../read/stream.h"
+#include "pool.h"
+#include "spans.h"
+
+/* A time, duration or count that is not known. */
+#define SQT_MISSING INT64_MIN
+
+enum sqt_outcome {
+    SQT_OUTCOME_COMPLETE,
+    SQT_OUTCOME_ABORTED,
+    SQT_OUTCOME_TIMEOUT,
+    SQT_OUTCOME_ERROR,
+    SQT_OUTCOME_LOST,       /* records of it are missing */
+    SQT_OUTCOME_UNFINISHED, /* the trace ended first */
+    SQT_OUTCOMES
+};
+extern const char *const sqt_outcome_names[SQT_OUTCOMES];
+
+/* A client transaction. */
+struct sqt_xact {
+    struct sqt_pooled pooled;
+    const struct sqt_origin *origin;
+    uint64_t id;              /* master transaction; with SQT_UNNAMED if it never got one */
+    uint64_t conn;            /* client connection, 0 if none */
+    int64_t begin, end;
+    int64_t client_connect;   /* duration before begin */
+    int64_t first_byte;       /* when the first bytes of the reply were written */
+    struct sqt_spans stages;  /* enum sqt_stage */
+    uint32_t method;          /* definition; UINT32_MAX if unknown */
+    uint32_t tag;             /* definition; UINT32_MAX if unknown */
+    uint32_t status;          /* HTTP status, 0 if none */
+    uint32_t tries;
+    uint32_t flags;           /* enum sqt_xact_flags */
+    uint32_t swap_ins, disk_reads;
+    uint64_t object;          /* 0 without a look-up */
+    int64_t size, sent;       /* bytes */
+    int reply_source;         /* enum sqt_reply_source of the last reply that was ready, -1: none was */
+    int reused;               /* -1: no server connection, 0: new, 1: reused */
+    enum sqt_outcome outcome;
+
+    /* for the model */
+    uint32_t epoch;           /* losses before it began */
+    uint32_t reply_closed;    /* stage that the first bytes of a response closed */
+    int64_t reply_charged;    /* ns of server_reply before it opened last; SQT_MISSING: not open */
+    struct sqt_xact *older;   /* another open transaction of the same id */
+    struct sqt_client *client;
+    struct sqt_xact *client_next, *client_previous;
+};
+
+/* What a swap's time goes to, in the order of precedence. */
+enum sqt_swap_phase { SQT_SWAP_OPEN, SQT_SWAP_FIRST, SQT_SWAP_REST, SQT_SWAP_CLOSE, SQT_SWAP_IDLE = SQT_UNACCOUNTED };
+
+struct sqt_swap {
+    struct sqt_pooled pooled;
+    const struct sqt_origin *origin;
+    uint64_t sio;
+    uint64_t xact;           /* 0 if none */
+    int out;                 /* 0: swap-in, 1: swap-out */
+    uint32_t dir;
+    uint64_t file;           /* file number */
+    uint64_t object;
+    int64_t begin, end;
+    struct sqt_spans phases; /* enum sqt_swap_phase */
+    uint32_t ios;            /* completed */
+    int64_t size;            /* bytes moved */
+    int64_t image;           /* bytes of the stored image, SQT_MISSING if not told */
+    enum sqt_outcome outcome;
+    void *user;              /* the consumer's; NULL at first */
+
+    /* for the model */
+    uint32_t epoch;
+    uint32_t asked;          /* I/Os asked for so far */
+    int opening, failed;
+    struct sqt_io *first_io, *last_io; /* asked and not completed, in the order of asking */
+    struct sqt_xact *reader; /* charged while its serial is the same */
+    uint64_t reader_serial;
+};
+
+/* A block of a swap. */
+struct sqt_io {
+    struct sqt_pooled pooled;
+    struct sqt_swap *swap;
+    uint32_t index;          /* from 0 in the order of asking */
+    uint64_t offset;         /* bytes from the start of the stored image */
+    int64_t size;            /* bytes moved */
+    int64_t asked, done;
+    int64_t queue, service, notice; /* add up to done - asked */
+    int failed;
+
+    /* for the model */
+    uint64_t wanted;         /* bytes */
+    uint32_t stage;          /* of the reader: SQT_STAGE_SWAP_IN_FIRST or SQT_STAGE_SWAP_IN_REST */
+    struct sqt_io *next;
+};
+
+/* An attempt to get a server connection. */
+struct sqt_attempt {
+    struct sqt_pooled pooled;
+    const struct sqt_origin *origin;
+    uint64_t conn;
+    uint64_t xact;
+    uint32_t peer_kind;      /* definition */
+    int spare, reused;
+    int64_t begin, end;
+    enum sqt_outcome outcome;
+    uint32_t epoch;          /* for the model */
+};
+
+struct sqt_loss_row {
+    const struct sqt_origin *origin;
+    int64_t from, until;
+    uint64_t records;
+    uint32_t reason; /* enum sqt_loss */
+};
+/* "ring full", and so on. */
+const char *sqt_loss_reason(uint32_t reason);
+
+/* Who is told.  A NULL function is not called.  What is handed over is valid during the call only, but a swap lives
+ * until swap() has been called with it. */
+struct sqt_consumer {
+    void *context;
+    void (*request)(void *context, const struct sqt_xact *xact);
+    void (*swap)(void *context, struct sqt_swap *swap);
+    void (*io)(void *context, const struct sqt_io *io);
+    void (*connection)(void *context, const struct sqt_attempt *attempt);
+    void (*loss)(void *context, const struct sqt_loss_row *loss);
+};
+
+struct sqt_model;
+
+struct sqt_model *sqt_model_new(const struct sqt_consumer *consumer);
+
+/* Takes the records of a run of the stream. */
+void sqt_model_run(struct sqt_model *model, const struct sqt_run *run);
+
+/* The trace has ended: hands out what is still open. */
+void sqt_model_finish(struct sqt_model *model);
+
+void sqt_model_free(struct sqt_model *model);
+
+#endif

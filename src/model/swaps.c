@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * swaps.c - swap-ins and swap-outs, their blocks, and what they cost their reader.
+ *
+ *     open asked   opened  read    done  read    done    close   closed
+ *     |----open----|       |-first--|    |-rest--|       |-close-|
+ *                   -idle-           idle         -idle--
+ *
+ * Of the phases open at a time the first of open, first, rest, close is charged; none: idle.  So they add up.
+ */
+#include "model-internal.h"
+
+#define PHASE(name) (1u << SQT_SWAP_##name)
+#define STAGE(name) (1u << SQT_STAGE_##name)
+#define IO_FAILED (UINT32_C(1) << 31)
+
+/* More swaps than Squid has descriptors are not open at once: the oldest has ended without a record. */
+#define MOST_OPEN 32768
+
+static inline struct sqt_swap *
+find(const struct sqt_life *life, uint64_t sio)
+{
+    return sqt_idmap_get(&life->swaps, sio);
+}
+
+/* The transaction that waits for the swap-in, NULL once it is gone. */
+static inline struct sqt_xact *
+reader_of(const struct sqt_swap *swap)
+{
+    return swap->reader && swap->reader->pooled.serial == swap->reader_serial ? swap->reader : NULL;
+}
+
+static void
+reader_opens(const struct sqt_swap *swap, int64_t now, uint32_t stages)
+{
+    struct sqt_xact *const reader = reader_of(swap);
+    if (reader) {
+        sqt_spans_charge(&reader->stages, now);
+        sqt_spans_open(&reader->stages, stages);
+    }
+}
+
+static void
+reader_closes(const struct sqt_swap *swap, int64_t now, uint32_t stages)
+{
+    struct sqt_xact *const reader = reader_of(swap);
+    if (reader) {
+        sqt_spans_charge(&reader->stages, now);
+        sqt_spans_close(&reader->stages, stages);
+    }
+}
+
+void
+sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    struct sqt_swap *const old = find(life, record->id);
+    if (old)
+        sqt_swap_end(life, old, now, SQT_OUTCOME_ABORTED);
+    if (life->swap_pool.used >= MOST_OPEN)
+        sqt_swap_end(life, life->swap_pool.first, now, SQT_OUTCOME_LOST);
+    struct sqt_swap *const swap = sqt_pool_get(&life->swap_pool);
+    swap->origin = life->origin;
+    swap->sio = record->id;
+    swap->xact = record->arg;
+    swap->dir = record->aux;
+    swap->out = record->event == SQT_EV_SWAPOUT_OPEN;
+    swap->begin = now;
+    swap->epoch = life->epoch;
+    swap->image = SQT_MISSING;
+    swap->opening = 1;
+    swap->phases.last = now;
+    swap->phases.nests = PHASE(FIRST) | PHASE(REST);
+    sqt_spans_open(&swap->phases, PHASE(OPEN));
+    if (more && record[1].event == SQT_EV_PART_SWAP_FILE) {
+        swap->object = record[1].id;
+        swap->file = record[1].arg;
+    }
+    sqt_idmap_put(&life->swaps, swap->sio, swap);
+    struct sqt_xact *const reader = swap->out || !swap->xact ? NULL : sqt_idmap_get(&life->xacts, swap->xact);
+    if (reader) {
+        swap->reader = reader;
+        swap->reader_serial = reader->pooled.serial;
+        ++reader->swap_ins;
+        reader_opens(swap, now, sqt_events[record->event].opens);
+    }
+}
+
+void
+sqt_swap_opened(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_swap *const swap = find(life, record->id);
+    if (!swap || !swap->opening)
+        return;
+    sqt_spans_charge(&swap->phases, now);
+    sqt_spans_close(&swap->phases, PHASE(OPEN));
+    swap->opening = 0;
+    if (record->aux)
+        swap->failed = 1;
+    reader_closes(swap, now, sqt_events[record->event].closes);
+}
+
+void
+sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_swap *const swap = find(life, record->id);
+    if (!swap)
+        return;
+    struct sqt_io *const io = sqt_pool_get(&life->io_pool);
+    io->swap = swap;
+    io->index = swap->asked++;
+    io->offset = record->arg;
+    io->wanted = record->aux;
+    io->asked = now;
+    io->stage = io->index ? SQT_STAGE_SWAP_IN_REST : SQT_STAGE_SWAP_IN_FIRST;
+    if (swap->last_io)
+        swap->last_io->next = io;
+    else
+        swap->first_io = io;
+    swap->last_io = io;
+    sqt_spans_charge(&swap->phases, now);
+    sqt_spans_open(&swap->phases, io->index ? PHASE(REST) : PHASE(FIRST));
+    if (sqt_events[record->event].opens)
+        reader_opens(swap, now, 1u << io->stage);
+}
+
+/* Unlinks the first I/O at that offset and returns it; NULL if none was asked for there. */
+static struct sqt_io *
+take_io(struct sqt_swap *swap, uint64_t offset)
+{
+    struct sqt_io *previous = NULL, *io = swap->first_io;
+    while (io && io->offset != offset) {
+        previous = io;
+        io = io->next;
+    }
+    if (!io)
+        return NULL;
+    if (previous)
+        previous->next = io->next;
+    else
+        swap->first_io = io->next;
+    if (!io->next)
+        swap->last_io = previous;
+    return io;
+}
+
+static void
+end_io(struct sqt_life *life, struct sqt_io *io, int64_t now)
+{
+    struct sqt_swap *const swap = io->swap;
+    sqt_spans_charge(&swap->phases, now);
+    sqt_spans_close(&swap->phases, io->index ? PHASE(REST) : PHASE(FIRST));
+    if (!swap->out)
+        reader_closes(swap, now, 1u << io->stage);
+    sqt_pool_put(&life->io_pool, io);
+}
+
+static int64_t
+between(int64_t low, int64_t value, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Without stamps the I/O ran in the main thread between the two records. */
+static void
+split(const struct sqt_life *life, struct sqt_io *io, const struct sqt_record *record, unsigned more)
+{
+    int64_t begin = io->asked, end = io->done;
+    for (unsigned i = 1; i <= more; ++i) {
+        if (record[i].event != SQT_EV_PART_STAMP || !record[i].arg)
+            continue;
+        const int64_t at = between(io->asked, sqt_line_ns(&life->line, record[i].arg), io->done);
+        if (record[i].aux == SQT_STAMP_SERVICE_BEGIN)
+            begin = at;
+        else if (record[i].aux == SQT_STAMP_SERVICE_END)
+            end = at;
+    }
+    if (end < begin)
+        end = begin;
+    io->queue = begin - io->asked;
+    io->service = end - begin;
+    io->notice = io->done - end;
+}
+
+void
+sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    struct sqt_swap *const swap = find(life, record->id);
+    struct sqt_io *const io = swap ? take_io(swap, record->arg) : NULL;
+    if (!io)
+        return;
+    io->done = now;
+    io->failed = (record->aux & IO_FAILED) != 0;
+    io->size = io->failed ? 0 : (int64_t)record->aux;
+    split(life, io, record, more);
+    ++swap->ios;
+    swap->size += io->size;
+    if (io->failed)
+        swap->failed = 1;
+    struct sqt_xact *const reader = swap->out ? NULL : reader_of(swap);
+    if (reader && !io->failed)
+        ++reader->disk_reads;
+    if (life->consumer->io)
+        life->consumer->io(life->consumer->context, io);
+    const uint64_t until = record->arg + (uint64_t)io->size;
+    const uint64_t wanted = io->offset + io->wanted;
+    end_io(life, io, now);
+    /* The store may write several blocks at once: those that this completion covers are done too. */
+    for (uint64_t at = wanted; swap->out && at < until;) {
+        struct sqt_io *const covered = take_io(swap, at);
+        if (!covered)
+            break;
+        at = covered->wanted ? at + covered->wanted : until;
+        end_io(life, covered, now);
+    }
+}
+
+void
+sqt_swap_close(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_swap *const swap = find(life, record->id);
+    if (!swap)
+        return;
+    sqt_spans_charge(&swap->phases, now);
+    sqt_spans_open(&swap->phases, PHASE(CLOSE));
+    if (swap->out && record->aux)
+        swap->outcome = SQT_OUTCOME_ABORTED;
+}
+
+void
+sqt_swap_closed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_swap *const swap = find(life, record->id);
+    if (!swap)
+        return;
+    if (swap->out)
+        swap->image = (int64_t)record->arg;
+    sqt_swap_end(life, swap, now, swap->failed || record->aux ? SQT_OUTCOME_ERROR : swap->outcome);
+}
+
+void
+sqt_swap_end(struct sqt_life *life, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome)
+{
+    sqt_spans_charge(&swap->phases, now);
+    swap->end = now;
+    swap->outcome = swap->epoch != life->epoch ? SQT_OUTCOME_LOST : outcome;
+    if (life->consumer->swap)
+        life->consumer->swap(life->consumer->context, swap);
+    if (swap->opening)
+        reader_closes(swap, now, STAGE(SWAP_IN_OPEN));
+    while (swap->first_io) {
+        struct sqt_io *const io = take_io(swap, swap->first_io->offset);
+        end_io(life, io, now);
+    }
+    if (find(life, swap->sio) == swap)
+        sqt_idmap_take(&life->swaps, swap->sio);
+    sqt_pool_put(&life->swap_pool, swap);
+}

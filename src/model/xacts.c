@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * xacts.c - transactions: their ids, their stages, their ends.
+ */
+#include "model-internal.h"
+
+/* Stages that one transaction can have open several times over: parallel connection attempts and look-ups, several
+ * swap-ins (Vary, a revalidation). */
+#define NESTING \
+    (1u << SQT_STAGE_CONNECT | 1u << SQT_STAGE_DNS | 1u << SQT_STAGE_SWAP_IN_OPEN | 1u << SQT_STAGE_SWAP_IN_FIRST | \
+     1u << SQT_STAGE_SWAP_IN_REST)
+
+#define REPLY (1u << SQT_STAGE_SERVER_REPLY)
+
+static inline struct sqt_xact *
+find(const struct sqt_life *life, uint64_t id)
+{
+    return sqt_idmap_get(&life->xacts, id);
+}
+
+static void
+enter(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+{
+    struct sqt_xact *other = find(life, xact->id);
+    if (other && other->epoch != life->epoch) {
+        sqt_xact_give_up(life, other, now); /* its id is used anew */
+        other = find(life, xact->id);
+    }
+    xact->older = other;
+    sqt_idmap_put(&life->xacts, xact->id, xact);
+}
+
+static void
+leave(struct sqt_life *life, struct sqt_xact *xact)
+{
+    struct sqt_xact *top = find(life, xact->id);
+    if (top == xact) {
+        if (xact->older)
+            sqt_idmap_put(&life->xacts, xact->id, xact->older);
+        else
+            sqt_idmap_take(&life->xacts, xact->id);
+    } else {
+        while (top && top->older != xact)
+            top = top->older;
+        if (top)
+            top->older = xact->older;
+    }
+    xact->older = NULL;
+}
+
+static struct sqt_xact *
+make(struct sqt_life *life, uint64_t id, int64_t begin)
+{
+    struct sqt_xact *const xact = sqt_pool_get(&life->xact_pool);
+    xact->origin = life->origin;
+    xact->id = id;
+    xact->begin = begin;
+    xact->client_connect = xact->first_byte = SQT_MISSING;
+    xact->stages.last = begin;
+    xact->stages.nests = NESTING;
+    xact->reply_charged = SQT_MISSING;
+    xact->method = xact->tag = UINT32_MAX;
+    xact->size = xact->sent = SQT_MISSING;
+    xact->reply_source = -1;
+    xact->reused = -1;
+    xact->epoch = life->epoch;
+    return xact;
+}
+
+void
+sqt_xact_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_xact *const xact = make(life, record->id, now);
+    xact->conn = record->arg;
+    enter(life, xact, now);
+    sqt_client_add(life, xact, now);
+}
+
+void
+sqt_xact_named(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_xact *const xact = find(life, record->arg);
+    if (!xact)
+        return;
+    leave(life, xact);
+    xact->id = record->id;
+    xact->method = record->aux;
+    enter(life, xact, now);
+}
+
+static void
+apply(struct sqt_xact *xact, int64_t now, unsigned event)
+{
+    sqt_spans_charge(&xact->stages, now);
+    sqt_spans_close(&xact->stages, sqt_events[event].closes);
+    sqt_spans_open(&xact->stages, sqt_events[event].opens);
+}
+
+void
+sqt_xact_stages(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_xact *const xact = find(life, record->id);
+    if (xact)
+        apply(xact, now, record->event);
+}
+
+void
+sqt_xact_lookup(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_xact *const xact = find(life, record->id);
+    if (!xact)
+        return;
+    apply(xact, now, record->event);
+    if (record->arg)
+        xact->object = record->arg;
+}
+
+void
+sqt_xact_ready(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_xact *const xact = find(life, record->id);
+    if (!xact)
+        return;
+    apply(xact, now, record->event);
+    xact->reply_source = (int)record->aux;
+}
+
+void
+sqt_xact_collapsed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now;
+    (void)more;
+    struct sqt_xact *const xact = find(life, record->id);
+    if (xact)
+        xact->flags |= SQT_XACT_COLLAPSED;
+}
+
+void
+sqt_xact_written(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_xact *const xact = find(life, record->id);
+    if (!xact)
+        return;
+    apply(xact, now, record->event);
+    if (record->arg && !record->aux && xact->first_byte == SQT_MISSING)
+        xact->first_byte = now;
+}
+
+void
+sqt_xact_server_read(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_xact *const xact = find(life, record->id);
+    if (!xact)
+        return;
+    const uint32_t open = xact->stages.open;
+    if (open & REPLY) {
+        apply(xact, now, record->event);
+        return;
+    }
+    sqt_spans_charge(&xact->stages, now);
+    xact->reply_charged = xact->stages.seen & REPLY ? xact->stages.ns[SQT_STAGE_SERVER_REPLY] : -1;
+    xact->reply_closed = open & sqt_events[record->event].closes;
+    apply(xact, now, record->event);
+}
+
+/* An interim response with nothing behind it: the final one has not begun, so what was charged to server_reply since
+ * it opened goes back to what was open before. */
+void
+sqt_xact_server_1xx(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_xact *const xact = find(life, record->id);
+    if (!xact || record->arg || !(xact->stages.open & REPLY) || xact->reply_charged == SQT_MISSING)
+        return;
+    struct sqt_spans *const s = &xact->stages;
+    sqt_spans_charge(s, now);
+    const int never = xact->reply_charged < 0;
+    const int64_t before = never ? 0 : xact->reply_charged;
+    const int64_t back = s->ns[SQT_STAGE_SERVER_REPLY] - before;
+    s->ns[SQT_STAGE_SERVER_REPLY] = before;
+    sqt_spans_close(s, REPLY);
+    if (never)
+        s->seen &= ~REPLY;
+    sqt_spans_open(s, xact->reply_closed); /* the request was not sent in full yet */
+    const uint32_t below = s->open & ~(REPLY | (REPLY - 1));
+    s->ns[below ? (unsigned)__builtin_ctz(below) : SQT_UNACCOUNTED] += back;
+    xact->reply_charged = SQT_MISSING;
+}
+
+static void
+hand_out(struct sqt_life *life, struct sqt_xact *xact)
+{
+    if (life->consumer->request)
+        life->consumer->request(life->consumer->context, xact);
+}
+
+void
+sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome)
+{
+    sqt_spans_charge(&xact->stages, now);
+    xact->end = now;
+    xact->outcome = xact->epoch != life->epoch ? SQT_OUTCOME_LOST : outcome;
+    hand_out(life, xact);
+    leave(life, xact);
+    sqt_client_remove(xact);
+    sqt_pool_put(&life->xact_pool, xact);
+}
+
+void
+sqt_xact_give_up(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+{
+    life->given_up[life->given_up_next++ % SQT_GIVEN_UP] = xact->id;
+    sqt_xact_close(life, xact, now, SQT_OUTCOME_LOST);
+}
+
+static int
+was_given_up(const struct sqt_life *life, uint64_t id)
+{
+    for (unsigned i = 0; i < SQT_GIVEN_UP; ++i)
+        if (life->given_up[i] == id)
+            return 1;
+    return 0;
+}
+
+/* Takes what the end itself says, which is known even when nothing else is. */
+static enum sqt_outcome
+take_end(struct sqt_xact *xact, const struct sqt_record *record, unsigned more)
+{
+    xact->tag = (uint32_t)record->arg;
+    xact->status = record->aux;
+    for (unsigned i = 1; i <= more; ++i) {
+        const struct sqt_record *const part = &record[i];
+        if (part->event == SQT_EV_PART_XACT_SIZES) {
+            xact->size = part->id == UINT64_MAX ? SQT_MISSING : (int64_t)part->id;
+            xact->sent = (int64_t)part->arg;
+            xact->tries = part->aux;
+        } else if (part->event == SQT_EV_PART_XACT_FLAGS) {
+            if (part->id)
+                xact->object = part->id;
+            if (!xact->conn)
+                xact->conn = part->arg;
+            xact->flags |= part->aux;
+        }
+    }
+    return xact->flags & SQT_XACT_TIMEDOUT ? SQT_OUTCOME_TIMEOUT
+           : xact->flags & SQT_XACT_ABORTED ? SQT_OUTCOME_ABORTED
+                                            : SQT_OUTCOME_COMPLETE;
+}
+
+void
+sqt_xact_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    struct sqt_xact *xact = find(life, record->id);
+    if (!xact) {
+        /* Its begin is missing: all that is known is its end. */
+        if (was_given_up(life, record->id))
+            return;
+        xact = make(life, record->id, SQT_MISSING);
+        take_end(xact, record, more);
+        xact->end = now;
+        xact->outcome = SQT_OUTCOME_LOST;
+        hand_out(life, xact);
+        sqt_pool_put(&life->xact_pool, xact);
+        return;
+    }
+    sqt_xact_close(life, xact, now, take_end(xact, record, more));
+}

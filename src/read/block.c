@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * block.c - see block.h.
+ */
+#include "block.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+void
+sqt_unpacker_free(struct sqt_unpacker *u)
+{
+    if (u->inflater)
+        inflateEnd(u->inflater);
+    free(u->inflater);
+    free(u->packed);
+    free(u->spare);
+    memset(u, 0, sizeof(*u));
+}
+
+const char *
+sqt_block_head(const struct sqt_frame *frame, const uint8_t *payload, const uint8_t *ring_id, struct sqt_block *b)
+{
+    if (frame->size < sizeof(*b))
+        return "the block is shorter than its head";
+    if (frame->flags & ~(SQT_FRAME_ZLIB | SQT_FRAME_SUSPECT))
+        return "the block needs features that this does not know";
+    memcpy(b, payload, sizeof(*b));
+    if (memcmp(b->ring_id, ring_id, sizeof(b->ring_id)) != 0)
+        return "the block belongs to another ring";
+    if (b->count == 0 || b->count > SQT_BLOCK_RECORDS)
+        return "the block's count of records is impossible";
+    if (b->packed_size > sqt_pack_bound(b->count))
+        return "the block's size is impossible";
+    if (b->first > UINT64_MAX / 2)
+        return "the block's record number is impossible";
+    if (b->time_last < b->time_first)
+        return "the block's times go back";
+    if (!(frame->flags & SQT_FRAME_ZLIB) && b->packed_size != frame->size - sizeof(*b))
+        return "the block's size is wrong";
+    return NULL;
+}
+
+static const char *
+inflate_block(struct sqt_unpacker *u, const uint8_t *in, size_t size, size_t packed_size)
+{
+    if (u->room < packed_size) {
+        uint8_t *const larger = realloc(u->packed, packed_size);
+        if (!larger)
+            return "there is no memory to unpack the block";
+        u->packed = larger;
+        u->room = packed_size;
+    }
+    z_stream *z = u->inflater;
+    if (!z) {
+        z = calloc(1, sizeof(*z));
+        if (!z || inflateInit(z) != Z_OK) {
+            free(z);
+            return "there is no memory to unpack the block";
+        }
+        u->inflater = z;
+    } else
+        inflateReset(z);
+    z->next_in = (Bytef *)(uintptr_t)in;
+    z->avail_in = (uInt)size;
+    z->next_out = u->packed;
+    z->avail_out = (uInt)packed_size;
+    return inflate(z, Z_FINISH) == Z_STREAM_END && z->avail_out == 0 ? NULL : "the block cannot be inflated";
+}
+
+size_t
+sqt_records_check(struct sqt_dictionary *dictionary, struct sqt_record *r, size_t count, uint64_t time)
+{
+    unsigned more = 0;
+    size_t unit = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (r[i].time < time || r[i].event > 255 || !(r[i].flags & SQT_FLAG_PART) != !more)
+            return more ? unit : i;
+        time = r[i].time;
+        if (more)
+            --more;
+        else {
+            unit = i;
+            more = r[i].flags & SQT_FLAG_MORE;
+        }
+        unsigned event = dictionary->event[r[i].event];
+        if (__builtin_expect(!event, 0))
+            event = sqt_dictionary_event(dictionary, r[i].event);
+        r[i].event = (uint16_t)event;
+    }
+    return more ? unit : count;
+}
+
+const char *
+sqt_block_records(struct sqt_unpacker *u, struct sqt_dictionary *dictionary, const struct sqt_frame *frame,
+                  const uint8_t *payload, const struct sqt_block *b, struct sqt_record *records)
+{
+    const uint8_t *packed = payload + sizeof(*b);
+    if (frame->flags & SQT_FRAME_ZLIB) {
+        const char *const wrong = inflate_block(u, packed, frame->size - sizeof(*b), b->packed_size);
+        if (wrong)
+            return wrong;
+        packed = u->packed;
+    }
+    if (sqt_unpack(&dictionary->pack, packed, b->packed_size, b->time_first, records, b->count) != 0)
+        return "the block cannot be unpacked";
+    if (sqt_records_check(dictionary, records, b->count, b->time_first) != b->count)
+        return "the block's records do not fit together";
+    if (records[0].time != b->time_first || records[b->count - 1].time != b->time_last)
+        return "the block's records do not fit its times";
+    return NULL;
+}

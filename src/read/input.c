@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * input.c - see input.h.
+ */
+#include "input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Bytes that are read at once, so that small frames do not cost a system call each. */
+#define READ_AHEAD (256u << 10)
+
+void
+sqt_input_init(struct sqt_input *input, int fd, int own_fd, uint64_t end)
+{
+    memset(input, 0, sizeof(*input));
+    input->fd = fd;
+    input->own_fd = own_fd;
+    input->end = end;
+}
+
+void
+sqt_input_close(struct sqt_input *input)
+{
+    if (input->own_fd && input->fd >= 0)
+        close(input->fd);
+    free(input->window);
+    sqt_input_init(input, -1, 0, 0);
+}
+
+void
+sqt_input_refresh(struct sqt_input *input)
+{
+    input->used = 0;
+    input->error = 0;
+}
+
+/* Makes room for size bytes, keeping those that are there. */
+static int
+grow(struct sqt_input *input, size_t size)
+{
+    if (size <= input->room)
+        return 0;
+    uint8_t *larger = realloc(input->window, size);
+    if (!larger) {
+        input->error = ENOMEM;
+        return -1;
+    }
+    input->window = larger;
+    input->room = size;
+    return 0;
+}
+
+const uint8_t *
+sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got)
+{
+    *got = 0;
+    if (input->fd < 0 || offset >= input->end)
+        return NULL;
+    if (want > input->end - offset)
+        want = (size_t)(input->end - offset);
+
+    if (offset < input->offset || offset > input->offset + input->used) {
+        input->offset = offset;
+        input->used = 0;
+    }
+    size_t skip = (size_t)(offset - input->offset);
+    if (input->used - skip < want) {
+        if (skip) {
+            memmove(input->window, input->window + skip, input->used - skip);
+            input->used -= skip;
+            input->offset = offset;
+            skip = 0;
+        }
+        if (grow(input, want + READ_AHEAD) != 0)
+            return NULL;
+        while (input->used < want) {
+            size_t ask = want + READ_AHEAD - input->used;
+            if (ask > input->end - input->offset - input->used)
+                ask = (size_t)(input->end - input->offset - input->used);
+            const ssize_t n = pread(input->fd, input->window + input->used, ask,
+                                    (off_t)(input->offset + input->used));
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n < 0)
+                input->error = errno;
+            if (n <= 0)
+                break;
+            input->used += (size_t)n;
+        }
+    }
+    *got = input->used - skip;
+    return *got ? input->window + skip : NULL;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * parts.c - what an origin is made of; see origin.h.
+ */
+#include "origin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+sqt_part_free(struct sqt_part *part)
+{
+    free(part->name);
+    free(part);
+}
+
+/* By sequence; those of the same sequence (a left-over of an unfinished segment) by their names. */
+static int
+before(const struct sqt_part *a, const struct sqt_part *b)
+{
+    if (a->header.sequence != b->header.sequence)
+        return a->header.sequence < b->header.sequence;
+    if (a->fd >= 0 && a->fd == b->fd)
+        return a->begin < b->begin;
+    return strcmp(a->name, b->name) < 0;
+}
+
+int
+sqt_joined_add(struct sqt_joined *j, struct sqt_part *part)
+{
+    if (j->part_count == j->part_room) {
+        const size_t room = j->part_room ? j->part_room * 2 : 8;
+        struct sqt_part **const larger = realloc(j->parts, room * sizeof(*larger));
+        if (!larger) {
+            sqt_part_free(part);
+            return -1;
+        }
+        j->parts = larger;
+        j->part_room = room;
+    }
+    for (size_t i = 0; i < j->part_count; ++i)
+        if (part->fd < 0 && j->parts[i]->fd < 0 && j->parts[i]->device == part->device &&
+            j->parts[i]->inode == part->inode) {
+            sqt_part_free(part);
+            return 0;
+        }
+    /* Names mostly come in order, so the place is near the end. */
+    size_t at = j->part_count;
+    while (at > j->part_next && before(part, j->parts[at - 1])) {
+        j->parts[at] = j->parts[at - 1];
+        --at;
+    }
+    j->parts[at] = part;
+    ++j->part_count;
+    return 1;
+}
+
+void
+sqt_joined_rewind(struct sqt_joined *j)
+{
+    if (j->segment_open)
+        sqt_input_close(&j->segment.input);
+    j->segment_open = 0;
+    for (size_t i = 0; i < j->part_next; ++i)
+        j->parts[i]->resume = 0;
+    if (j->unpacker && !j->unpacker->spare)
+        j->unpacker->spare = j->buffer;
+    else
+        free(j->buffer);
+    j->buffer = NULL;
+    j->part_next = 0;
+    j->started = j->damaged = j->finished = j->lost_pending = j->totals_valid = 0;
+    j->told_suspect = j->told_table = j->told_open = j->told_gone = 0;
+    j->next = j->last_ticks = 0;
+    j->gap_seen = UINT64_MAX;
+    j->last_ns = INT64_MIN;
+    j->count = j->skip = j->left = 0;
+    j->ring.text_taken = 0;
+}
+
+void
+sqt_joined_free(struct sqt_joined *j)
+{
+    sqt_joined_rewind(j);
+    for (size_t i = 0; i < j->part_count; ++i)
+        sqt_part_free(j->parts[i]);
+    free(j->parts);
+    sqt_ring_close(&j->ring);
+    free(j->ring_name);
+    sqt_dictionary_free(&j->dictionary);
+    free(j);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * ring.c - see ring.h.
+ */
+#include "ring.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+
+static const struct sqt_ring_header *
+header_of(const struct sqt_ring *ring)
+{
+    return (const struct sqt_ring_header *)ring->map;
+}
+
+static uint64_t
+load(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* Whether the area lies in the file, after the header and in steps of 8 bytes. */
+static int
+area_fits(uint64_t offset, uint64_t size, uint64_t file_size)
+{
+    return offset >= SQT_RING_HEADER && offset % 8 == 0 && offset <= file_size && size <= file_size - offset;
+}
+
+/* Copies what the reader relies on out of the shared memory, and checks the copy.  Returns NULL or what is wrong. */
+static const char *
+take_header(struct sqt_ring *ring)
+{
+    struct sqt_ring_header h;
+    memcpy(&h, ring->map, sizeof(h));
+    ring->identity = h.identity;
+    ring->capacity = h.capacity;
+    ring->text_offset = h.text_offset;
+    ring->text_size = h.text_size;
+    ring->records_offset = h.records_offset;
+    if (h.header_size != SQT_RING_HEADER)
+        return "the header's size is impossible";
+    if (h.capacity < SQT_UNIT_MAX || (h.capacity & (h.capacity - 1)) ||
+        h.capacity > ring->size / sizeof(struct sqt_record))
+        return "the capacity is impossible";
+    if (!area_fits(h.text_offset, h.text_size, ring->size) ||
+        !area_fits(h.records_offset, h.capacity * sizeof(struct sqt_record), ring->size))
+        return "an area lies outside of the file";
+    if (!sqt_clock_makes_sense(&h.identity))
+        return "the clock is impossible";
+
+    /* The tail is read before the head, which it never overtakes, and again after it: by then it has reached what
+     * the head needed to have room. */
+    const struct sqt_ring_header *const live = header_of(ring);
+    const uint64_t tail = load(&live->flusher.tail);
+    sqt_ring_totals(live, &ring->totals);
+    ring->head = ring->totals.head;
+    const uint64_t tail_now = load(&live->flusher.tail);
+    if (ring->head > UINT64_MAX / 2 || tail > ring->head ||
+        (ring->head > tail_now && ring->head - tail_now > h.capacity))
+        return "its head and tail are impossible";
+    return NULL;
+}
+
+int
+sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_reporter *reporter)
+{
+    struct stat st;
+    memset(ring, 0, sizeof(*ring));
+    if (fstat(fd, &st) != 0 || st.st_size < (off_t)SQT_RING_HEADER) {
+        sqt_report(reporter, SQT_ERROR, "%s: a ring that is cut off within its header", name);
+        return -1;
+    }
+    void *const map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        sqt_report(reporter, SQT_ERROR, "%s: cannot map the ring: %s", name, strerror(errno));
+        return -1;
+    }
+    ring->map = map;
+    ring->size = (size_t)st.st_size;
+
+    const struct sqt_ring_header *const live = header_of(ring);
+    const char *wrong = NULL;
+    if (live->version > SQT_VERSION)
+        sqt_report(reporter, SQT_ERROR, "%s: written by a newer sqtrace (format %" PRIu32 ", this reads %d)", name,
+                   live->version, SQT_VERSION);
+    else if (live->incompatible)
+        sqt_report(reporter, SQT_ERROR, "%s: written by a newer sqtrace (it needs features 0x%" PRIx32
+                   " that this does not know)", name, live->incompatible);
+    else if ((wrong = take_header(ring)) != NULL)
+        sqt_report(reporter, SQT_ERROR, "%s: damaged ring: %s", name, wrong);
+    else
+        return 0;
+    sqt_ring_close(ring);
+    return -1;
+}
+
+void
+sqt_ring_close(struct sqt_ring *ring)
+{
+    if (ring->map)
+        munmap((void *)(uintptr_t)ring->map, ring->size);
+    memset(ring, 0, sizeof(*ring));
+}
+
+size_t
+sqt_ring_copy(const struct sqt_ring *ring, uint64_t from, size_t room, struct sqt_record *records, uint64_t *tail)
+{
+    const struct sqt_ring_header *const live = header_of(ring);
+    const uint8_t *const slots = ring->map + ring->records_offset;
+
+    *tail = load(&live->flusher.tail);
+    if (*tail > from || from >= ring->head)
+        return 0;
+    uint64_t count = ring->head - from;
+    if (count > ring->capacity)
+        count = ring->capacity; /* the tail lies, as it did not when the ring was opened */
+    if (count > room)
+        count = room;
+    const uint64_t slot = from & (ring->capacity - 1);
+    const uint64_t straight = count < ring->capacity - slot ? count : ring->capacity - slot;
+    memcpy(records, slots + slot * sizeof(*records), straight * sizeof(*records));
+    memcpy(records + straight, slots, (count - straight) * sizeof(*records));
+
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    *tail = load(&live->flusher.tail);
+    return *tail > from ? 0 : count;
+}
+
+const char *
+sqt_ring_text(struct sqt_ring *ring, size_t *size)
+{
+    uint64_t used = load(&header_of(ring)->writer.text_used);
+    if (used > ring->text_size)
+        used = ring->text_size;
+    const char *const text = (const char *)ring->map + ring->text_offset + ring->text_taken;
+    *size = used > ring->text_taken ? (size_t)(used - ring->text_taken) : 0;
+    ring->text_taken += *size;
+    return text;
+}
+
+int
+sqt_ring_anchor(const struct sqt_ring *ring, struct sqt_anchor *anchor)
+{
+    const struct sqt_ring_header *const live = header_of(ring);
+    struct sqt_anchor again;
+
+    /* The flusher may be writing it: two equal readings are a whole one. */
+    for (unsigned tries = 0; tries < 4; ++tries) {
+        memcpy(anchor, &live->flusher.last, sizeof(*anchor));
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        memcpy(&again, &live->flusher.last, sizeof(again));
+        if (memcmp(anchor, &again, sizeof(again)) == 0)
+            return anchor->monotonic_ns != 0 && anchor->monotonic_ns < SQT_MONOTONIC_MAX;
+    }
+    return 0;
+}

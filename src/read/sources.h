@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sources.h - from what the user names to origins.
+ */
+#ifndef SQT_SOURCES_H
+#define SQT_SOURCES_H
+
+#include "origin.h"
+
+/* The monotonic clock of each boot, against the time of day. */
+struct sqt_boot {
+    uint8_t id[16];
+    int64_t offset_ns;
+};
+
+/* A file of a trace directory that names a ring which is gone. */
+struct sqt_pointer {
+    char *name;
+    uint8_t ring_id[16];
+};
+
+struct sqt_source_list {
+    struct sqt_reporter *reporter;
+    struct sqt_unpacker *unpacker;
+    struct sqt_joined **origins;
+    size_t origin_count, origin_room;
+    struct sqt_boot *boots;
+    size_t boot_count, boot_room;
+    struct sqt_pointer *gone;
+    size_t gone_count;
+    char **directories;
+    size_t directory_count;
+    int *spools;
+    size_t spool_count;
+};
+
+/* Adds what a path names; what is wrong is reported. */
+void sqt_sources_add(struct sqt_source_list *sources, const char *path);
+
+/* Call when all paths were added. */
+void sqt_sources_complete(struct sqt_source_list *sources);
+
+/* Looks into the directories again for segments that are new.  Returns how many there were. */
+size_t sqt_sources_rescan(struct sqt_source_list *sources);
+
+void sqt_sources_free(struct sqt_source_list *sources);
+
+#endif

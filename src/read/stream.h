@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * stream.h - traces of any kind as one stream of records in time order.
+ *
+ * A source is a segment, a live or left-over ring, a directory of both, or a pipe ("-").  Sources of the same ring id
+ * are one origin: one process's life as a writer, and the name space of the ids in its records.  The stream joins
+ * the segments and the ring of each origin without a gap or a double, merges origins by time, and hands out runs:
+ * consecutive records of one origin before which no record of another origin remains.  A unit is never split.
+ *
+ * Records come in this program's numbering of events (an event that this program does not know has number
+ * SQT_EVENTS + n and its name is sqt_origin_event_name).  Memory is bounded by a block for each origin that is open
+ * at the time being read.
+ */
+#ifndef SQT_STREAM_H
+#define SQT_STREAM_H
+
+#include "../format/events.h"
+
+struct sqt_origin {
+    struct sqt_identity identity;
+    unsigned index;        /* dense, from 0 in the order of opening */
+    uint64_t head, lost;   /* from the last totals seen, if any */
+    void *user;            /* the consumer's; NULL at first */
+};
+
+/* Ticks to nanoseconds since the start of the stream: a straight line, exact to the nanosecond near its base. */
+struct sqt_line {
+    uint64_t base_ticks;
+    int64_t base_ns;
+    double ns_per_tick;
+};
+
+static inline int64_t
+sqt_line_ns(const struct sqt_line *line, uint64_t ticks)
+{
+    /* A stamp that a damaged record carries may lie anywhere; 31 years are enough, and nothing overflows. */
+    const double limit = 1e18;
+    double ns = (double)(int64_t)(ticks - line->base_ticks) * line->ns_per_tick;
+    ns = ns > limit ? limit : ns < -limit ? -limit : ns;
+    return line->base_ns + (int64_t)ns;
+}
+
+struct sqt_run {
+    struct sqt_origin *origin;
+    const struct sqt_record *records; /* valid until the next call */
+    size_t count;
+    uint64_t first;  /* number of the first record within its origin; UINT64_MAX for records the reader made (LOST) */
+    struct sqt_line line;
+};
+
+enum sqt_severity { SQT_NOTE, SQT_WARNING, SQT_ERROR };
+
+/* Receives one line without newline about what is wrong with a trace: "<file>: offset <n>: <what>".  A WARNING means
+ * that something could not be read and the rest was; an ERROR that a source could not be read at all. */
+typedef void sqt_report_function(void *context, enum sqt_severity severity, const char *text);
+
+struct sqt_stream;
+
+/* Opens sources.  Returns NULL when nothing at all can be read, after reporting why. */
+struct sqt_stream *sqt_stream_open(const char *const *paths, size_t count, sqt_report_function *report, void *context);
+
+/* Leaves out the origins of other kids; call it before the first sqt_stream_next.  The stream's start stays that of
+ * all.  Returns 0, or -1 without memory. */
+int sqt_stream_keep_kids(struct sqt_stream *stream, const uint32_t *kids, size_t count);
+
+/* How much there is to read, from the headers of frames alone: quick, but damage is not looked for, and what a live
+ * writer adds later is not in it. */
+struct sqt_extent {
+    int64_t last_ns;  /* time of the last record, since the start of the stream */
+    uint64_t records;
+    uint64_t lost;
+    int lost_known;   /* each writer has said how many it lost, at the end of what it left */
+};
+void sqt_stream_extent(const struct sqt_stream *stream, struct sqt_extent *extent);
+
+/* The next run: 1, or 0 at the end.  What is wrong on the way is reported and left out. */
+int sqt_stream_next(struct sqt_stream *stream, struct sqt_run *run);
+
+void sqt_stream_close(struct sqt_stream *stream);
+
+/* Wall time of the earliest record, nanoseconds since the epoch. */
+uint64_t sqt_stream_start_ns(const struct sqt_stream *stream);
+
+/* How many WARNINGs and ERRORs were reported so far. */
+unsigned sqt_stream_problems(const struct sqt_stream *stream);
+
+/* All origins, in the order of their first records; those of kids that are left out are among them. */
+size_t sqt_stream_origins(const struct sqt_stream *stream);
+const struct sqt_origin *sqt_stream_origin(const struct sqt_stream *stream, size_t i);
+
+/* Text of a definition of the origin; NULL if unknown.  Valid until the stream is closed. */
+const char *sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number);
+
+/* Name of an event as it stands in this origin's records. */
+const char *sqt_origin_event_name(const struct sqt_origin *origin, unsigned event);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sink.c - see sink.h.
+ */
+#include "sink.h"
+
+#include <stdlib.h>
+
+const struct sqt_sink_type sqt_sink_types[] = {
+    {"tsv", "columns separated by tabs, with a header row, for gnuplot and spreadsheets", sqt_tsv_comment,
+     sqt_tsv_header, sqt_tsv_row, sqt_tsv_events},
+};
+const unsigned sqt_sink_type_count = sizeof(sqt_sink_types) / sizeof(*sqt_sink_types);
+
+void
+sqt_sink_comment(struct sqt_sink *sink, const char *key, const char *text)
+{
+    if (!sink->no_comments)
+        sink->type->comment(sink, key, text);
+}
+
+void
+sqt_sink_header(struct sqt_sink *sink)
+{
+    if (!sink->headed && !sink->no_header)
+        sink->type->header(sink);
+    sink->headed = 1;
+}
+
+int
+sqt_sink_row(void *context, const union sqt_cell *row)
+{
+    struct sqt_sink *const sink = context;
+    if (!sink->headed)
+        sqt_sink_header(sink);
+    sink->type->row(sink, row);
+    ++sink->rows;
+    return !sink->out.error && !sink->out.gone;
+}
+
+int
+sqt_sink_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, int64_t until)
+{
+    if (!sink->headed)
+        sqt_sink_header(sink);
+    sink->type->events(sink, run, since, until);
+    return !sink->out.error && !sink->out.gone;
+}
+
+void
+sqt_sink_finish(struct sqt_sink *sink)
+{
+    sqt_out_flush(&sink->out);
+}
+
+void
+sqt_sink_free(struct sqt_sink *sink)
+{
+    for (unsigned i = 0; i < sink->origin_count; ++i)
+        free(sink->origins[i]);
+    free(sink->origins);
+    sqt_out_free(&sink->out);
+}

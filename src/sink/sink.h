@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sink.h - where rows end: formats of output.  A new format is a row in sink.c and a file.
+ */
+#ifndef SQT_SINK_H
+#define SQT_SINK_H
+
+#include "../figure/table.h"
+#include "../read/stream.h"
+#include "out.h"
+
+struct sqt_sink {
+    const struct sqt_sink_type *type;
+    struct sqt_out out;
+    const struct sqt_table *table;
+    const unsigned char *columns; /* those to print, in this order */
+    unsigned column_count;
+    int no_header, no_comments;
+    int headed;                   /* the header row is out */
+    uint64_t rows;                /* printed */
+    struct sqt_tsv_origin **origins; /* of tsv-events.c, by index */
+    unsigned origin_count;
+};
+
+struct sqt_sink_type {
+    const char *name;
+    const char *doc;
+    void (*comment)(struct sqt_sink *sink, const char *key, const char *text);
+    void (*header)(struct sqt_sink *sink);
+    void (*row)(struct sqt_sink *sink, const union sqt_cell *row);
+    /* Prints all records of a run as the rows of `events` with all its columns; NULL: go by row().  Records outside
+     * since <= time < until are left out. */
+    void (*events)(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, int64_t until);
+};
+
+extern const struct sqt_sink_type sqt_sink_types[];
+extern const unsigned sqt_sink_type_count;
+
+/* The header is printed before the first row, and comments that come before that stand above it. */
+void sqt_sink_comment(struct sqt_sink *sink, const char *key, const char *text);
+int sqt_sink_row(void *sink, const union sqt_cell *row);
+int sqt_sink_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, int64_t until);
+/* Prints the header if no row has come so far; call it when no more will. */
+void sqt_sink_header(struct sqt_sink *sink);
+/* Writes what is left. */
+void sqt_sink_finish(struct sqt_sink *sink);
+void sqt_sink_free(struct sqt_sink *sink);
+
+/* tsv.c, tsv-events.c */
+void sqt_tsv_comment(struct sqt_sink *sink, const char *key, const char *text);
+void sqt_tsv_header(struct sqt_sink *sink);
+void sqt_tsv_row(struct sqt_sink *sink, const union sqt_cell *row);
+void sqt_tsv_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, int64_t until);
+
+#endif

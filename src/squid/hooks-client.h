@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * hooks-client.h - hooks on the side of the client: connections, transactions, replies, tunnels.
+ *
+ * http is a ClientHttpRequest, which has a member sqtrace of type ClientState.
+ */
+#ifndef SQT_SQUID_HOOKS_CLIENT_H
+#define SQT_SQUID_HOOKS_CLIENT_H
+
+#include "ids.h"
+
+namespace Sqtrace
+{
+
+/// The transaction's id: %master_xaction once access.log knows it.  A request that could not be parsed has an
+/// HttpRequest of its own in the end, for the error page, which access.log does not see.
+template <class Http>
+inline uint64_t
+XactOfClient(const Http &http)
+{
+    return http.al->request ? XactOf(http.al->request) : SQT_UNNAMED | http.sqtrace.serial;
+}
+
+/* ---- connections ---- */
+
+template <class ConnectionPointer, class PortPointer>
+inline void
+ClientConnects(const ConnectionPointer &conn, const PortPointer &port)
+{
+    if (sqt_on(SQT_GROUP_CLIENT) && port != nullptr) // others accept FTP data connections
+        sqt_emit(SQT_EV_CONN_ACCEPT, ConnOf(conn), static_cast<uint64_t>(conn->fd), port->s.port());
+}
+
+template <class ConnectionPointer>
+inline void
+ClientIsGone(const ConnectionPointer &conn)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        sqt_emit(SQT_EV_CONN_CLOSE, ConnOf(conn), 0, 0);
+}
+
+/// size more bytes were read, so that buffered bytes are there now
+template <class ConnectionPointer>
+inline void
+ClientSentBytes(const ConnectionPointer &conn, const size_t size, const size_t buffered)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        sqt_emit(SQT_EV_CLIENT_READ, ConnOf(conn), size, static_cast<uint32_t>(buffered - size));
+}
+
+template <class ConnectionPointer, class Parser>
+inline void
+RequestIsParsed(const ConnectionPointer &conn, const Parser &parser, const size_t left)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        sqt_emit(SQT_EV_REQUEST_PARSED, ConnOf(conn), parser.messageHeaderSize(), static_cast<uint32_t>(left));
+}
+
+/* ---- transactions: from the beginning to the verdict ---- */
+
+template <class Http, class Manager>
+inline void
+TransactionBegins(Http &http, const Manager *manager)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    http.sqtrace.serial = NextSerial<Transactions>();
+    sqt_emit(SQT_EV_XACT_BEGIN, SQT_UNNAMED | http.sqtrace.serial, manager ? ConnOf(manager->clientConnection) : 0, 0);
+}
+
+template <class RequestPointer>
+inline void
+EmitName(const RequestPointer &request, const uint64_t unnamed)
+{
+    const auto method = request->method.id();
+    if (!sqt_defined(SQT_DEF_METHOD, static_cast<uint32_t>(method))) {
+        auto text = MethodStr(method);
+        sqt_define(SQT_DEF_METHOD, static_cast<uint32_t>(method), text.c_str());
+    }
+    sqt_emit(SQT_EV_XACT_NAMED, XactOf(request), unnamed, static_cast<uint32_t>(method));
+}
+
+template <class Http>
+inline void
+TransactionIsNamed(const Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        EmitName(http.request, SQT_UNNAMED | http.sqtrace.serial);
+}
+
+/// opens a pair of events of a transaction
+template <class Http>
+inline void
+Open(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg, const uint32_t aux)
+{
+    http.sqtrace.open |= pair;
+    sqt_emit(event, XactOfClient(http), arg, aux);
+}
+
+/// closes it if it is open
+template <class Http>
+inline void
+Close(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg, const uint32_t aux)
+{
+    if (!(http.sqtrace.open & pair))
+        return;
+    http.sqtrace.open &= ~static_cast<uint32_t>(pair);
+    sqt_emit(event, XactOfClient(http), arg, aux);
+}
+
+template <class Http>
+inline void
+CalloutsBegin(Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Open(http, AccessIsOpen, SQT_EV_ACCESS_BEGIN, 0, 0);
+}
+
+template <class Http>
+inline void
+CalloutsEnd(Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Close(http, AccessIsOpen, SQT_EV_ACCESS_END, 0, 0);
+}
+
+template <class Http>
+inline void
+RewriterIsAsked(Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Open(http, RewriteIsOpen, SQT_EV_REDIRECT_BEGIN, 0, 0);
+}
+
+template <class Http>
+inline void
+RewriterAnswers(Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Close(http, RewriteIsOpen, SQT_EV_REDIRECT_END, 0, 0);
+}
+
+template <class Http>
+inline void
+StoreIdIsAsked(Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Open(http, StoreIdIsOpen, SQT_EV_REDIRECT_BEGIN, 0, 1);
+}
+
+template <class Http>
+inline void
+StoreIdAnswers(Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Close(http, StoreIdIsOpen, SQT_EV_REDIRECT_END, 0, 1);
+}
+
+template <class Http>
+inline void
+LookupBegins(Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Open(http, LookupIsOpen, SQT_EV_LOOKUP_BEGIN, 0, 0);
+}
+
+/// The store has answered; the verdict is still to come.  publicKey() makes the key that was looked for; a found entry
+/// has it already.  Only the first look-up names the object: a second one, for a variant, has another key.
+template <class Http, class Entry, class MakeKey>
+inline void
+LookupAnswered(Http &http, const Entry *entry, const MakeKey publicKey)
+{
+    if (sqt_on(SQT_GROUP_CLIENT) && !http.sqtrace.object)
+        http.sqtrace.object = entry ? ObjectOf(static_cast<const unsigned char *>(entry->key)) : ObjectOf(publicKey());
+}
+
+/// the verdict: an entry was found and its header is here, or the transaction will do without
+template <class Http>
+inline void
+LookupEnds(Http &http, const bool found)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Close(http, LookupIsOpen, SQT_EV_LOOKUP_END, http.sqtrace.object, found);
+}
+
+/* ---- replies ---- */
+
+template <class Http>
+inline void
+EmitReady(Http &http, const uint32_t source)
+{
+    CalloutsEnd(http);
+    LookupEnds(http, source == SQT_REPLY_STORE);
+    Open(http, ReplyIsReady, SQT_EV_REPLY_READY, 0, source);
+}
+
+/// a hit: its verdict is known
+template <class Http, class Entry>
+inline void
+HitIsReady(Http &http, const Entry &entry)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    if (entry.mem_status) // IN_MEMORY
+        sqt_emit(SQT_EV_MEM_HIT, XactOfClient(http),
+                 entry.objectLen() >= 0 ? static_cast<uint64_t>(entry.objectLen()) : UINT64_MAX, 0);
+    EmitReady(http, SQT_REPLY_STORE);
+}
+
+/// a stale entry turns out to be good enough
+template <class Http>
+inline void
+StoredReplyIsReady(Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        EmitReady(http, SQT_REPLY_STORE);
+}
+
+/// the transaction waits for another one's reply (collapsed forwarding)
+template <class Http>
+inline void
+FollowsAnother(Http &http)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    sqt_emit(SQT_EV_COLLAPSED, XactOfClient(http), 0, 0);
+    EmitReady(http, SQT_REPLY_STORE);
+}
+
+/// Squid itself made an error page
+template <class Http>
+inline void
+ErrorPageIsReady(Http &http)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    http.sqtrace.flags |= SQT_XACT_ERROR_PAGE;
+    EmitReady(http, SQT_REPLY_MADE);
+}
+
+/// A reply is on its way to the client; said for all replies, so that those which neither came from a server nor had
+/// a hook of their own (cache manager, icons, redirects, PURGE, TRACE) have their moment, too.
+/// saysError(): the reply names a Squid error, which is Squid's own page unless it came from a server or is a hit.
+template <class Http, class Entry, class SaysError>
+inline void
+ReplyIsAllowed(Http &http, const Entry &entry, const SaysError saysError)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    const bool errorPage = saysError() && !entry.mem().baseReply().sources && !http.al->cache.code.isTcpHit();
+    if (errorPage)
+        http.sqtrace.flags |= SQT_XACT_ERROR_PAGE;
+    if ((http.sqtrace.open & ReplyIsReady) || (http.request && http.request->hier.code))
+        return; // said already, perhaps by ReplyHeaderIsParsed
+    if (!errorPage)
+        http.sqtrace.flags |= SQT_XACT_INTERNAL;
+    EmitReady(http, SQT_REPLY_MADE);
+}
+
+template <class Http>
+inline void
+ReplyWriteBegins(Http &http, const size_t size, const bool header)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Open(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITE, size, header);
+}
+
+template <class Http>
+inline void
+ReplyIsWritten(Http &http, const size_t size)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Close(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITTEN, size, 0);
+}
+
+/// a whole reply is written past Http::Stream: an error page or the answer to a CONNECT
+template <class RequestPointer>
+inline void
+BareReplyBegins(const RequestPointer &request, const size_t size)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    sqt_emit(SQT_EV_REPLY_READY, XactOf(request), 0, SQT_REPLY_MADE);
+    sqt_emit(SQT_EV_REPLY_WRITE, XactOf(request), size, 1);
+}
+
+template <class RequestPointer, class Flag>
+inline void
+BareReplyIsWritten(const RequestPointer &request, const size_t size, const Flag flag)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        sqt_emit(SQT_EV_REPLY_WRITTEN, XactOf(request), size, flag ? 1 : 0);
+}
+
+/* ---- tunnels ---- */
+
+/// http may be gone (a CbcPointer)
+template <class RequestPointer, class HttpPointer, class ConnectionPointer>
+inline void
+TunnelOpens(bool &open, const RequestPointer &request, const HttpPointer &http, const ConnectionPointer &server)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    open = true;
+    if (http.valid())
+        http->sqtrace.flags |= SQT_XACT_TUNNEL;
+    sqt_emit(SQT_EV_TUNNEL_BEGIN, XactOf(request), ConnOf(server), 0);
+}
+
+template <class RequestPointer>
+inline void
+TunnelCloses(bool &open, const RequestPointer &request)
+{
+    if (!open)
+        return;
+    open = false;
+    if (sqt_on(SQT_GROUP_CLIENT))
+        sqt_emit(SQT_EV_TUNNEL_END, XactOf(request), 0, 0);
+}
+
+/* ---- the end of a transaction ---- */
+
+/// a result code as a number: its definition's text is that of %Ss
+template <class Tags>
+inline uint32_t
+TagOf(const Tags &tags)
+{
+    const uint32_t tag = static_cast<uint32_t>(tags.oldType) | (tags.err.ignored ? 1u << 5 : 0) |
+                         (tags.err.timedout ? 1u << 6 : 0) | (tags.err.aborted ? 1u << 7 : 0) |
+                         (tags.collapsingHistory.collapsed() ? 1u << 8 : 0);
+    return sqt_defined(SQT_DEF_TAG, tag) ? tag : sqt_define(SQT_DEF_TAG, tag, tags.c_str());
+}
+
+/// the three records of the end; al: what access.log prints
+template <class LogEntryPointer>
+inline void
+EmitEnd(const LogEntryPointer &al, const uint64_t xact, const uint64_t size, const uint64_t object, const uint32_t flags)
+{
+    const auto &tags = al->cache.code;
+    sqt_record unit[3] = {};
+    unit[0].event = SQT_EV_XACT_END;
+    unit[0].id = xact;
+    unit[0].arg = TagOf(tags);
+    unit[0].aux = static_cast<uint32_t>(al->http.code);
+    unit[1].event = SQT_EV_PART_XACT_SIZES;
+    unit[1].id = size;
+    unit[1].arg = al->http.clientReplySz.messageTotal();
+    unit[1].aux = static_cast<uint32_t>(al->requestAttempts);
+    unit[2].event = SQT_EV_PART_XACT_FLAGS;
+    unit[2].id = object;
+    unit[2].arg = ConnOf(al->tcpClient);
+    unit[2].aux = flags | (tags.err.aborted * static_cast<uint32_t>(SQT_XACT_ABORTED)) |
+                  (tags.err.timedout * static_cast<uint32_t>(SQT_XACT_TIMEDOUT)) |
+                  (tags.collapsingHistory.collapsed() * static_cast<uint32_t>(SQT_XACT_COLLAPSED));
+    sqt_emit_unit(unit, 3);
+}
+
+/// the transaction is being logged; entry is the store entry that its reply came from, or nil
+template <class Http, class Entry>
+inline void
+TransactionEnds(Http &http, const Entry *entry)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    CalloutsEnd(http);
+    RewriterAnswers(http);
+    StoreIdAnswers(http);
+    LookupEnds(http, false);
+    Close(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITTEN, 0, 1);
+
+    const auto &al = http.al;
+    uint64_t size = UINT64_MAX;
+    if (entry && entry->mem_obj && entry->objectLen() >= 0)
+        size = static_cast<uint64_t>(entry->contentLen());
+    else if (al->reply != nullptr && al->reply->content_length >= 0)
+        size = static_cast<uint64_t>(al->reply->content_length);
+    EmitEnd(al, XactOfClient(http), size, http.sqtrace.object, http.sqtrace.flags);
+}
+
+/// a line of access.log that no ClientHttpRequest stands behind: ICP, HTCP, a failed accept
+template <class LogEntryPointer>
+inline void
+BareTransactionIsLogged(const LogEntryPointer &al)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    const uint64_t unnamed = SQT_UNNAMED | NextSerial<Transactions>();
+    sqt_emit(SQT_EV_XACT_BEGIN, unnamed, ConnOf(al->tcpClient), 0);
+    if (al->request)
+        EmitName(al->request, unnamed);
+    EmitEnd(al, al->request ? XactOf(al->request) : unnamed, UINT64_MAX, 0, 0);
+}
+
+} // namespace Sqtrace
+
+#endif

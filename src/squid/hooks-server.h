@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * hooks-server.h - hooks on the side of the servers: peer selection, DNS, connections, requests sent, replies read.
+ *
+ * request is a pointer of any kind to the HttpRequest that is forwarded.
+ */
+#ifndef SQT_SQUID_HOOKS_SERVER_H
+#define SQT_SQUID_HOOKS_SERVER_H
+
+#include "ids.h"
+
+namespace Sqtrace
+{
+
+template <class RequestPointer>
+inline void
+EmitServer(const unsigned event, const RequestPointer &request, const uint64_t arg = 0, const uint32_t aux = 0)
+{
+    sqt_emit(event, XactOf(request), arg, aux);
+}
+
+/* ---- forwarding ---- */
+
+template <class RequestPointer>
+inline void
+ForwardingBegins(const RequestPointer &request)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_FORWARD_BEGIN, request);
+}
+
+template <class RequestPointer>
+inline void
+ForwardingEnds(const RequestPointer &request, const int tries)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_FORWARD_END, request, 0, static_cast<uint32_t>(tries));
+}
+
+/// the try failed; the next one follows if there are destinations, now or soon
+template <class RequestPointer>
+inline void
+ForwardingIsRetried(const RequestPointer &request, const int tries, const bool destinations)
+{
+    if (sqt_on(SQT_GROUP_SERVER) && destinations)
+        EmitServer(SQT_EV_RETRY, request, 0, static_cast<uint32_t>(tries));
+}
+
+template <class RequestPointer>
+inline void
+PeerSelectionBegins(const RequestPointer &request)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_PEER_SELECT_BEGIN, request);
+}
+
+template <class RequestPointer>
+inline void
+PeerSelectionEnds(const RequestPointer &request, const size_t found)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_PEER_SELECT_END, request, 0, static_cast<uint32_t>(found));
+}
+
+/* ---- DNS ---- */
+
+/// a name or an address is asked for, for the transaction of the (right) code context
+template <class ContextPointer>
+inline void
+LookupIsAsked(Lookup &lookup, const ContextPointer &context)
+{
+    if (!sqt_on(SQT_GROUP_SERVER))
+        return;
+    lookup.serial = NextSerial<Lookups>();
+    lookup.xact = XactOfContext(context);
+    sqt_emit(SQT_EV_DNS_BEGIN, lookup.xact, lookup.serial, 0);
+}
+
+inline void
+LookupIsAnswered(Lookup &lookup, const bool failed)
+{
+    if (sqt_on(SQT_GROUP_SERVER) && lookup.serial)
+        sqt_emit(SQT_EV_DNS_END, lookup.xact, lookup.serial, failed);
+    lookup.serial = 0;
+}
+
+/* ---- connections ---- */
+
+/// numbers and texts of the kinds of peers; those of a cache_peer are 1 + Squid's peer_t
+template <class Peer>
+inline uint32_t
+PeerKindOf(const Peer *peer, const bool pinned)
+{
+    static const char *const texts[] = {"direct", "peer", "sibling", "parent", "multicast", "origin peer", "pinned"};
+    const uint32_t kind = pinned ? 6 : !peer ? 0 : peer->options.originserver ? 5 : 1 + static_cast<uint32_t>(peer->type);
+    return kind < sizeof texts / sizeof *texts ? sqt_define(SQT_DEF_PEER_KIND, kind, texts[kind]) : kind;
+}
+
+/// an attempt to open conn begins; opening remembers its id until the attempt is over
+template <class RequestPointer, class ConnectionPointer>
+inline void
+ConnectBegins(uint64_t &opening, const RequestPointer &request, const ConnectionPointer &conn, const bool spare)
+{
+    opening = 0;
+    if (!sqt_on(SQT_GROUP_SERVER))
+        return;
+    opening = ConnOf(conn);
+    EmitServer(SQT_EV_CONNECT_BEGIN, request, opening,
+               PeerKindOf(conn->getPeer(), false) | (spare ? UINT32_C(1) << 31 : 0));
+}
+
+template <class RequestPointer>
+inline void
+EmitConnectEnd(uint64_t &opening, const RequestPointer &request, const sqt_connect_outcome outcome)
+{
+    if (opening && sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_CONNECT_END, request, opening, static_cast<uint32_t>(outcome));
+    opening = 0;
+}
+
+/// the attempt is over; an open connection remembers that it leads to a server
+template <class RequestPointer, class Connection>
+inline void
+ConnectEnds(uint64_t &opening, const RequestPointer &request, Connection &conn, const bool connected, const bool late)
+{
+    conn.sqtraceToServer = connected && opening;
+    EmitConnectEnd(opening, request, connected ? SQT_CONNECT_OK : late ? SQT_CONNECT_TIMEOUT : SQT_CONNECT_FAILED);
+}
+
+/// another attempt won, or nobody waits any more
+template <class RequestPointer>
+inline void
+ConnectIsCancelled(uint64_t &opening, const RequestPointer &request)
+{
+    EmitConnectEnd(opening, request, SQT_CONNECT_CANCELLED);
+}
+
+/// a peer is asked, by a CONNECT of its own, for a connection to the origin server
+template <class RequestPointer, class ConnectionPointer>
+inline void
+PeerIsAskedToConnect(uint64_t &opening, const RequestPointer &request, const ConnectionPointer &conn)
+{
+    if (!sqt_on(SQT_GROUP_SERVER))
+        return;
+    opening = ConnOf(conn);
+    EmitServer(SQT_EV_CONNECT_BEGIN, request, opening, sqt_define(SQT_DEF_PEER_KIND, 7, "CONNECT through a peer"));
+}
+
+template <class RequestPointer>
+inline void
+PeerAnswersConnect(uint64_t &opening, const RequestPointer &request, const bool connected)
+{
+    EmitConnectEnd(opening, request, connected ? SQT_CONNECT_OK : SQT_CONNECT_FAILED);
+}
+
+template <class RequestPointer, class ConnectionPointer>
+inline void
+ConnectionIsReused(const RequestPointer &request, const ConnectionPointer &conn, const bool pinned)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_CONNECT_REUSED, request, ConnOf(conn), PeerKindOf(conn->getPeer(), pinned));
+}
+
+/// a connection of any kind closes
+template <class Connection>
+inline void
+ConnectionCloses(const Connection &conn)
+{
+    if (sqt_on(SQT_GROUP_SERVER) && conn.sqtraceToServer)
+        sqt_emit(SQT_EV_SERVER_CLOSE, static_cast<uint64_t>(conn.id.value), 0, 0);
+}
+
+/* ---- one try: the request out, the reply in ---- */
+
+template <class RequestPointer, class ConnectionPointer>
+inline void
+RequestIsDispatched(const RequestPointer &request, const ConnectionPointer &conn, const int tries)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_DISPATCH, request, ConnOf(conn), static_cast<uint32_t>(tries));
+}
+
+template <class ConnectionPointer>
+inline void
+ServerIsUsed(ServerState &state, const ConnectionPointer &conn)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        state.conn = ConnOf(conn);
+}
+
+/// the server side wants request body bytes, and the client has not sent them
+template <class RequestPointer>
+inline void
+BodyIsAwaited(ServerState &state, const RequestPointer &request)
+{
+    if (!sqt_on(SQT_GROUP_SERVER) || state.waitsForBody)
+        return;
+    state.waitsForBody = true;
+    EmitServer(SQT_EV_BODY_WAIT_BEGIN, request);
+}
+
+/// size more bytes came; 0: no more will come
+template <class RequestPointer>
+inline void
+BodyCame(ServerState &state, const RequestPointer &request, const size_t size)
+{
+    if (!state.waitsForBody)
+        return;
+    state.waitsForBody = false;
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_BODY_WAIT_END, request, size);
+}
+
+template <class RequestPointer, class ConnectionPointer>
+inline void
+RequestIsSent(const RequestPointer &request, const ConnectionPointer &conn)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_REQUEST_SENT, request, ConnOf(conn));
+}
+
+template <class RequestPointer>
+inline void
+ServerSentBytes(const RequestPointer &request, const size_t size)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_SERVER_READ, request, size);
+}
+
+/// the header just parsed is an interim one; left bytes follow it already
+template <class RequestPointer, class Status>
+inline void
+InterimReplyIsParsed(const RequestPointer &request, const size_t left, const Status status)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_SERVER_1XX, request, left, static_cast<uint32_t>(status));
+}
+
+template <class RequestPointer, class Reply>
+inline void
+ReplyHeaderIsParsed(const RequestPointer &request, const Reply &reply)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_SERVER_HEADER, request, reply.hdr_sz > 0 ? static_cast<uint64_t>(reply.hdr_sz) : 0,
+                   static_cast<uint32_t>(reply.sline.status()));
+    if (sqt_on(SQT_GROUP_CLIENT))
+        EmitServer(SQT_EV_REPLY_READY, request, 0, SQT_REPLY_SERVER);
+}
+
+/// Forwarding failed and its error page is made.
+template <class RequestPointer>
+inline void
+ForwardingErrorIsReady(const RequestPointer &request)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        EmitServer(SQT_EV_REPLY_READY, request, 0, SQT_REPLY_MADE);
+}
+
+/// the last byte of the reply is here, or it failed; only the first word counts
+template <class RequestPointer>
+inline void
+ServerIsDone(ServerState &state, const RequestPointer &request, const bool failed)
+{
+    if (state.done)
+        return;
+    state.done = true;
+    BodyCame(state, request, 0);
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_SERVER_DONE, request, state.conn, failed);
+}
+
+} // namespace Sqtrace
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * hooks-store.h - hooks of the store: swap-ins and swap-outs, block by block.
+ *
+ * sio is a StoreIOState, which has a member sqtrace of type SwapState.
+ */
+#ifndef SQT_SQUID_HOOKS_STORE_H
+#define SQT_SQUID_HOOKS_STORE_H
+
+#include "ids.h"
+
+#include <stdio.h>
+
+namespace Sqtrace
+{
+
+/// bit 31 of SWAPIN_READ_DONE and SWAPOUT_WRITTEN
+static const uint32_t IoFailed = UINT32_C(1) << 31;
+
+/// the number of a cache_dir, whose type and path are defined when it is first met
+template <class Dir>
+inline uint32_t
+DirOf(const Dir &dir)
+{
+    const uint32_t number = static_cast<uint32_t>(dir.index);
+    if (sqt_defined(SQT_DEF_DIR, number))
+        return number;
+    char text[1024];
+    snprintf(text, sizeof text, "%s %s", dir.type(), dir.path ? dir.path : "-");
+    return sqt_define(SQT_DEF_DIR, number, text);
+}
+
+/// emits a record with the stamps of an I/O that ran in another thread or process, if it did
+inline void
+EmitCompletion(const unsigned event, const uint64_t sio, const uint64_t arg, const uint32_t aux)
+{
+    const sqt_io_stamps stamps = sqt_io_take();
+    if (!stamps.service_begin) {
+        sqt_emit(event, sio, arg, aux);
+        return;
+    }
+    sqt_record unit[3] = {};
+    unit[0].event = static_cast<uint16_t>(event);
+    unit[0].id = sio;
+    unit[0].arg = arg;
+    unit[0].aux = aux;
+    unit[1].event = unit[2].event = SQT_EV_PART_STAMP;
+    unit[1].arg = stamps.service_begin;
+    unit[1].aux = SQT_STAMP_SERVICE_BEGIN;
+    unit[2].arg = stamps.service_end;
+    unit[2].aux = SQT_STAMP_SERVICE_END;
+    sqt_emit_unit(unit, 3);
+}
+
+template <class Sio, class Dir, class Entry>
+inline void
+EmitOpen(Sio &sio, const Dir &dir, const Entry &entry, const uint64_t xact, const bool out)
+{
+    sio.sqtrace.serial = NextSerial<StoreIos>();
+    sio.sqtrace.out = out;
+    sqt_record unit[2] = {};
+    unit[0].event = out ? SQT_EV_SWAPOUT_OPEN : SQT_EV_SWAPIN_OPEN;
+    unit[0].id = sio.sqtrace.serial;
+    unit[0].arg = xact;
+    unit[0].aux = DirOf(dir);
+    unit[1].event = SQT_EV_PART_SWAP_FILE;
+    unit[1].id = ObjectOf(static_cast<const unsigned char *>(entry.key));
+    unit[1].arg = static_cast<uint32_t>(sio.swap_filen);
+    sqt_emit_unit(unit, 2);
+}
+
+/// a swap-in opens its file for the transaction of the (right) code context
+template <class Sio, class Dir, class Entry, class ContextPointer>
+inline void
+SwapInOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer &context)
+{
+    if (sqt_on(SQT_GROUP_STORE))
+        EmitOpen(sio, dir, entry, XactOfContext(context), false);
+}
+
+/// The transaction that brings an entry.  The marker of a Vary response has no request of its own; it is made in the
+/// context of the transaction that brings the response.
+template <class Entry, class ContextPointer>
+inline uint64_t
+XactThatBrings(const Entry &entry, const ContextPointer &context)
+{
+    const uint64_t xact = entry.mem_obj ? XactOf(entry.mem_obj->request) : 0;
+    return xact ? xact : XactOfContext(context);
+}
+
+/// a swap-out creates its file
+template <class Sio, class Dir, class Entry, class ContextPointer>
+inline void
+SwapOutOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer &context)
+{
+    if (sqt_on(SQT_GROUP_STORE))
+        EmitOpen(sio, dir, entry, XactThatBrings(entry, context), true);
+}
+
+/// whether records of this swap are wanted: its open was traced, too
+template <class Sio>
+inline bool
+IsTraced(const Sio &sio)
+{
+    return sqt_on(SQT_GROUP_STORE) && sio.sqtrace.serial;
+}
+
+/// an open or a create is done, or failed
+template <class Sio, class File>
+inline void
+SwapFileIsOpen(const Sio &sio, const File &file)
+{
+    if (IsTraced(sio))
+        EmitCompletion(sio.sqtrace.out ? SQT_EV_SWAPOUT_OPENED : SQT_EV_SWAPIN_OPENED, sio.sqtrace.serial, 0,
+                       file.error());
+}
+
+/// the store gave no file; dir is negative where none was chosen
+inline void
+SwapIsRefused(const uint64_t xact, const int dir, const bool out)
+{
+    if (sqt_on(SQT_GROUP_STORE))
+        sqt_emit(SQT_EV_SWAP_REFUSED, xact, static_cast<uint32_t>(dir), out);
+}
+
+template <class ContextPointer>
+inline void
+SwapInIsRefused(const ContextPointer &context, const int dir)
+{
+    if (sqt_on(SQT_GROUP_STORE))
+        SwapIsRefused(XactOfContext(context), dir, false);
+}
+
+template <class Entry, class ContextPointer>
+inline void
+SwapOutIsRefused(const Entry &entry, const ContextPointer &context)
+{
+    if (sqt_on(SQT_GROUP_STORE))
+        SwapIsRefused(XactThatBrings(entry, context), entry.swap_dirn, true);
+}
+
+template <class Sio>
+inline void
+BlockIsAskedFor(const Sio &sio, const int64_t offset, const size_t size)
+{
+    if (IsTraced(sio))
+        sqt_emit(SQT_EV_SWAPIN_READ, sio.sqtrace.serial, static_cast<uint64_t>(offset), static_cast<uint32_t>(size));
+}
+
+/// a block that was asked for at offset is here; length is negative after a failure
+template <class Sio>
+inline void
+BlockIsRead(const Sio &sio, const int64_t offset, const int64_t length)
+{
+    if (IsTraced(sio))
+        EmitCompletion(SQT_EV_SWAPIN_READ_DONE, sio.sqtrace.serial, static_cast<uint64_t>(offset),
+                       length < 0 ? IoFailed : static_cast<uint32_t>(length));
+}
+
+/// Writes append, so the offset of each is the sum of those before it.
+template <class Sio>
+inline void
+BlockIsHandedOver(Sio &sio, const size_t size)
+{
+    if (!IsTraced(sio))
+        return;
+    sqt_emit(SQT_EV_SWAPOUT_WRITE, sio.sqtrace.serial, sio.sqtrace.handedOver, static_cast<uint32_t>(size));
+    sio.sqtrace.handedOver += size;
+}
+
+template <class Sio>
+inline void
+BlockIsWritten(Sio &sio, const bool failed, const size_t size)
+{
+    if (!IsTraced(sio))
+        return;
+    EmitCompletion(SQT_EV_SWAPOUT_WRITTEN, sio.sqtrace.serial, sio.sqtrace.completed,
+                   static_cast<uint32_t>(size) | (failed ? IoFailed : 0));
+    sio.sqtrace.completed += size;
+}
+
+/// the store is asked to close the file
+template <class Sio>
+inline void
+SwapFileCloses(Sio &sio)
+{
+    if (!IsTraced(sio) || sio.sqtrace.closeAsked)
+        return;
+    sio.sqtrace.closeAsked = true;
+    sqt_emit(sio.sqtrace.out ? SQT_EV_SWAPOUT_CLOSE : SQT_EV_SWAPIN_CLOSE, sio.sqtrace.serial, 0, sio.sqtrace.gone);
+}
+
+template <class Sio>
+inline void
+SwapFileIsClosed(const Sio &sio, const int error)
+{
+    if (IsTraced(sio))
+        EmitCompletion(sio.sqtrace.out ? SQT_EV_SWAPOUT_CLOSED : SQT_EV_SWAPIN_CLOSED, sio.sqtrace.serial,
+                       sio.sqtrace.completed, static_cast<uint32_t>(error < 0 ? -error : error));
+}
+
+template <class Dir>
+inline void
+SwapFileIsUnlinked(const Dir &dir, const int file)
+{
+    if (sqt_on(SQT_GROUP_STORE))
+        sqt_emit(SQT_EV_UNLINK, DirOf(dir), static_cast<uint32_t>(file), 0);
+}
+
+template <class Entry>
+inline void
+EntryIsReleased(const Entry &entry)
+{
+    if (sqt_on(SQT_GROUP_STORE))
+        sqt_emit(SQT_EV_RELEASE, ObjectOf(static_cast<const unsigned char *>(entry.key)),
+                 entry.swap_filen < 0 ? UINT64_MAX : static_cast<uint64_t>(entry.swap_filen),
+                 static_cast<uint32_t>(entry.swap_dirn));
+}
+
+/* ---- stamps of I/O in a thread of aufs or in diskd ----
+ *
+ * op has members sqtBegin and sqtEnd.  These run in threads and in other processes: they emit nothing. */
+
+template <class Op>
+inline void
+ServiceBegins(Op &op, const uint32_t clock)
+{
+    op.sqtBegin = sqt_read_clock(clock);
+}
+
+template <class Op>
+inline void
+ServiceEnds(Op &op, const uint32_t clock)
+{
+    op.sqtEnd = sqt_read_clock(clock);
+}
+
+/// the main thread copies the stamps from the operation to its result
+template <class Op, class Result>
+inline void
+ServiceIsReported(const Op &op, Result &result)
+{
+    result.sqtBegin = op.sqtBegin;
+    result.sqtEnd = op.sqtEnd;
+}
+
+/// While it lives, the completion that is being delivered is op's; nobody else takes its stamps afterwards.
+template <class Op>
+class Delivery
+{
+public:
+    explicit Delivery(const Op &op) { sqt_io_done(op.sqtBegin, op.sqtEnd); }
+    ~Delivery() { sqt_io_done(0, 0); }
+    Delivery(const Delivery &) = delete;
+    Delivery &operator=(const Delivery &) = delete;
+};
+
+} // namespace Sqtrace
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * ids.h - how the hooks name what they speak of.
+ *
+ * Ids come from the object at hand.  Squid's current code context is used only where a hook's caller has just made
+ * it right, because after disk completions it is that of another transaction, or of none.
+ *
+ * Everything is a template over Squid's classes, so that this header needs none of Squid's and suits every version.
+ */
+#ifndef SQT_SQUID_IDS_H
+#define SQT_SQUID_IDS_H
+
+#include "../trace/sqtrace.h"
+#include "state.h"
+
+namespace Sqtrace
+{
+
+/// whether anything is traced: for lines that prepare what hooks further down need
+inline bool
+Tracing()
+{
+    return sqt_on(~UINT32_C(0));
+}
+
+/// While it lives and anything is traced, the current code context is the given one, unless that is nil; afterwards it
+/// is again what it was: the caller may have been interrupted by another transaction's completion.
+template <class Context>
+class RightContext
+{
+public:
+    explicit RightContext(const typename Context::Pointer &right) : set_(Tracing() && right != nullptr)
+    {
+        if (set_) {
+            saved_ = Context::Current();
+            Context::Reset(right);
+        }
+    }
+    ~RightContext()
+    {
+        if (set_)
+            Context::Reset(saved_);
+    }
+    RightContext(const RightContext &) = delete;
+    RightContext &operator=(const RightContext &) = delete;
+
+private:
+    const bool set_;
+    typename Context::Pointer saved_;
+};
+
+/// what the serial numbers below count
+enum SerialKind { Transactions, StoreIos, Lookups };
+
+/// the next serial number of its kind in this process, from 1
+template <SerialKind Kind>
+inline uint64_t
+NextSerial()
+{
+    static uint64_t last = 0;
+    return ++last;
+}
+
+/// %master_xaction of a request (a pointer of any kind to HttpRequest), 0 if there is none
+template <class RequestPointer>
+inline uint64_t
+XactOf(const RequestPointer &request)
+{
+    return request != nullptr ? static_cast<uint64_t>(request->masterXaction->id.value) : 0;
+}
+
+/// id of a Comm::Connection, 0 if there is none
+template <class ConnectionPointer>
+inline uint64_t
+ConnOf(const ConnectionPointer &conn)
+{
+    return conn != nullptr ? static_cast<uint64_t>(conn->id.value) : 0;
+}
+
+/// the master transaction that a code context belongs to, 0 if it is of another kind (a connection, a listener)
+template <class ContextPointer>
+inline uint64_t
+XactOfContext(const ContextPointer &context)
+{
+    if (!(context != nullptr))
+        return 0;
+    const auto gist = context->codeContextGist();
+    return gist.scope && gist.scope[0] == 'm' && gist.scope[1] == 'a' ? gist.value : 0; // "master"
+}
+
+/// keyed hash of a store key, which is an MD5; 0 without one
+template <class Key>
+inline uint64_t
+ObjectOf(const Key *key)
+{
+    return key ? sqt_hash(key, 16) : 0;
+}
+
+} // namespace Sqtrace
+
+#endif

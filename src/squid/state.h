@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * state.h - what the hooks remember in Squid's objects.
+ *
+ * Squid's headers include this one alone, so that most of Squid does not depend on the hooks.
+ */
+#ifndef SQT_SQUID_STATE_H
+#define SQT_SQUID_STATE_H
+
+#include <stdint.h>
+
+namespace Sqtrace
+{
+
+/// What an open pair of events of a transaction is remembered by, so that it is closed exactly once.
+enum OpenPair {
+    AccessIsOpen = 1,
+    RewriteIsOpen = 2,
+    StoreIdIsOpen = 4,
+    LookupIsOpen = 8,
+    ReplyIsReady = 16,
+    ReplyWriteIsOpen = 32
+};
+
+/// what sqtrace keeps in each ClientHttpRequest
+struct ClientState {
+    uint64_t serial = 0; ///< names the transaction until its request is parsed
+    uint64_t object = 0; ///< keyed hash of the public key that was looked for first; 0 without a look-up
+    uint32_t open = 0;   ///< OpenPair bits
+    uint32_t flags = 0;  ///< sqt_xact_flags that are known before the end
+};
+
+/// what sqtrace keeps in each StoreIOState
+struct SwapState {
+    uint64_t serial = 0;     ///< sio
+    uint64_t handedOver = 0; ///< bytes given to the store so far (swap-out)
+    uint64_t completed = 0;  ///< bytes that it has written (swap-out)
+    bool out = false;        ///< a swap-out
+    bool gone = false;       ///< the writer left before the end (swap-out)
+    bool closeAsked = false;
+};
+
+/// what sqtrace keeps in each Client, the job that talks to a server
+struct ServerState {
+    uint64_t conn = 0; ///< the connection, which the job gives up before it ends
+    bool waitsForBody = false;
+    bool done = false;
+};
+
+/// a DNS look-up that is outstanding
+struct Lookup {
+    uint64_t serial = 0; ///< 0: none, or not traced
+    uint64_t xact = 0;
+};
+
+} // namespace Sqtrace
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * emit-internal.h - the writer's end of the ring.
+ */
+#ifndef SQT_EMIT_INTERNAL_H
+#define SQT_EMIT_INTERNAL_H
+
+#include <pthread.h>
+
+#include "sqtrace.h"
+
+/* What the main thread needs for an event, in one cache line: nothing that another thread writes is read on the way
+ * of an event that finds room. */
+struct sqt_emitter {
+    struct sqt_record *records;
+    uint64_t mask;                /* capacity - 1 */
+    uint64_t head;                /* number of the next record */
+    uint64_t limit;               /* head may grow to here without looking at the tail; 0 while records are lost */
+    uint64_t last;                /* ticks of the newest record */
+    struct sqt_ring_header *ring; /* NULL: nothing is traced */
+    uint64_t losing;              /* 1 from a dropped record until its LOST record */
+#ifdef SQT_DEBUG
+    pthread_t thread; /* the only one that may emit */
+#endif
+};
+
+/* The hooks have no context to pass, so there is one emitter for each process. */
+extern struct sqt_emitter sqt_emitter;
+
+/* The calling thread becomes the ring's writer.  header is mapped, with its magic, and nothing is in it yet. */
+void sqt_emitter_attach(struct sqt_emitter *emitter, struct sqt_ring_header *header);
+
+/* Every later record is ignored. */
+void sqt_emitter_detach(struct sqt_emitter *emitter);
+
+/* The records of a mapped ring, and the text area. */
+static inline struct sqt_record *
+sqt_ring_records(const struct sqt_ring_header *header)
+{
+    return (struct sqt_record *)((uintptr_t)header + header->records_offset);
+}
+
+static inline char *
+sqt_ring_text(const struct sqt_ring_header *header)
+{
+    return (char *)((uintptr_t)header + header->text_offset);
+}
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * emit.c - the path of an event into the ring.
+ *
+ *        tail            head            limit
+ *   .....|###############|...............|
+ *
+ * The flusher frees records by moving the tail; the emitter looks at it only when the head meets the limit, which is
+ * where the ring was full when it looked last.  A unit becomes visible by one store of the head.
+ */
+#include "emit-internal.h"
+
+#include <string.h>
+#ifdef SQT_DEBUG
+#include <stdio.h>
+#include <stdlib.h>
+#endif
+
+uint32_t sqt_groups;
+uint32_t sqt_clock;
+struct sqt_io_stamps sqt_io_pending;
+struct sqt_emitter sqt_emitter __attribute__((aligned(64)));
+
+/* Records ahead of the head whose cache line is asked for now: at 2 records a line, far enough to hide a miss. */
+#define PREFETCH_AHEAD 16
+
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Asks for the line of a coming record, to be written. */
+static inline void
+prefetch(const struct sqt_record *record)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*record)); /* a no-operation where it is unknown */
+#else
+    __builtin_prefetch(record, 1);
+#endif
+}
+
+/* Time of a record that is made now.  The clock of another core may be a little behind. */
+static inline uint64_t
+stamp(struct sqt_emitter *e)
+{
+    const uint64_t now = sqt_read_clock(sqt_clock);
+    return now > e->last ? now : e->last;
+}
+
+static inline void
+publish(struct sqt_emitter *e, uint64_t head, uint64_t time)
+{
+    e->last = time;
+    e->head = head;
+    __atomic_store_n(&e->ring->writer.head, head, __ATOMIC_RELEASE);
+}
+
+#ifdef SQT_DEBUG
+static void
+check_thread(const struct sqt_emitter *e)
+{
+    if (e->ring && !pthread_equal(e->thread, pthread_self())) {
+        fprintf(stderr, "sqtrace: an event was emitted outside the main thread\n");
+        abort();
+    }
+}
+#else
+#define check_thread(e) ((void)0)
+#endif
+
+/* Counts n records that found no room. */
+static void
+drop(struct sqt_emitter *e, uint64_t time, unsigned n)
+{
+    struct sqt_ring_writer *const w = &e->ring->writer;
+    if (!e->losing) {
+        const uint64_t episodes = w->episodes + 1;
+        struct sqt_ring_loss *const loss = &w->loss[episodes & 1];
+        __atomic_store_n(&loss->at, e->head, __ATOMIC_RELAXED);
+        __atomic_store_n(&loss->from, time, __ATOMIC_RELAXED);
+        __atomic_store_n(&loss->base, w->lost, __ATOMIC_RELAXED);
+        __atomic_store_n(&w->episodes, episodes, __ATOMIC_RELEASE);
+        __atomic_store_n(&w->lost_from, time, __ATOMIC_RELAXED);
+        e->losing = 1;
+        e->limit = 0; /* whatever comes next must look */
+    }
+    e->last = time;
+    __atomic_store_n(&w->lost, w->lost + n, __ATOMIC_RELEASE);
+    __atomic_store_n(&w->lost_open, w->lost_open + n, __ATOMIC_RELAXED);
+}
+
+/* What was lost, as a record in front of the first one that found room again. */
+static void
+put_lost(struct sqt_emitter *e, uint64_t time)
+{
+    const struct sqt_ring_writer *const w = &e->ring->writer;
+    const struct sqt_ring_loss *const loss = &w->loss[w->episodes & 1];
+    struct sqt_record *const r = &e->records[e->head & e->mask];
+    r->time = time;
+    r->id = loss->from;
+    r->arg = w->lost - loss->base;
+    r->aux = SQT_LOSS_RING_FULL;
+    r->event = SQT_EV_LOST;
+    r->flags = 0;
+}
+
+/* Looks at the tail for room for n records and what must go before them.  Returns the number of the first of the n,
+ * or UINT64_MAX after counting them as lost. */
+static __attribute__((noinline, cold)) uint64_t
+look_for_room(struct sqt_emitter *e, uint64_t time, unsigned n)
+{
+    if (!e->ring)
+        return UINT64_MAX;
+    const uint64_t limit = __atomic_load_n(&e->ring->flusher.tail, __ATOMIC_ACQUIRE) + e->mask + 1;
+    if (e->head + e->losing + n > limit) {
+        drop(e, time, n);
+        return UINT64_MAX;
+    }
+    e->limit = limit;
+    if (!e->losing)
+        return e->head;
+    put_lost(e, time);
+    return e->head + 1;
+}
+
+/* After the publication that ended a stretch of losses. */
+static __attribute__((noinline, cold)) void
+loss_is_told(struct sqt_emitter *e)
+{
+    struct sqt_ring_writer *const w = &e->ring->writer;
+    e->losing = 0;
+    __atomic_store_n(&w->marks, w->episodes, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->lost_open, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->lost_from, 0, __ATOMIC_RELAXED);
+}
+
+/* Appends a unit, whatever the clock and the state of the ring. */
+static inline void
+append(struct sqt_emitter *e, const struct sqt_record *records, unsigned n)
+{
+    const uint64_t time = stamp(e);
+    uint64_t head = e->head;
+
+    if (UNLIKELY(head + n > e->limit)) {
+        head = look_for_room(e, time, n);
+        if (head == UINT64_MAX)
+            return;
+    }
+    for (unsigned i = 0; i < n; ++i) {
+        struct sqt_record *const r = &e->records[(head + i) & e->mask];
+        r->time = time;
+        r->id = records[i].id;
+        r->arg = records[i].arg;
+        r->aux = records[i].aux;
+        r->event = records[i].event;
+        r->flags = (uint16_t)(i ? SQT_FLAG_PART : n - 1);
+    }
+    publish(e, head + n, time);
+    if (UNLIKELY(e->losing))
+        loss_is_told(e);
+    for (unsigned i = 0; i < n; i += 2)
+        prefetch(&e->records[(head + PREFETCH_AHEAD + i) & e->mask]);
+}
+
+/* An event that meets anything but a TSC and room in the ring. */
+static __attribute__((noinline)) void
+emit_with_care(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    const struct sqt_record record = {.id = id, .arg = arg, .aux = aux, .event = (uint16_t)event};
+    append(&sqt_emitter, &record, 1);
+}
+
+void
+sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    check_thread(&sqt_emitter);
+#if defined(__x86_64__)
+    /* The usual case, short and without a call.  While records are lost, the limit is 0. */
+    struct sqt_emitter *const e = &sqt_emitter;
+    const uint64_t head = e->head;
+    if (UNLIKELY(sqt_clock != SQT_CLOCK_TSC || head >= e->limit)) {
+        emit_with_care(event, id, arg, aux);
+        return;
+    }
+    const uint64_t now = __rdtsc(), time = now > e->last ? now : e->last;
+    struct sqt_record *const r = &e->records[head & e->mask];
+    r->time = time;
+    r->id = id;
+    r->arg = arg;
+    r->aux = aux;
+    r->event = (uint16_t)event;
+    r->flags = 0;
+    publish(e, head + 1, time);
+    prefetch(&e->records[(head + PREFETCH_AHEAD) & e->mask]);
+#else
+    emit_with_care(event, id, arg, aux);
+#endif
+}
+
+void
+sqt_emit_unit(struct sqt_record *records, unsigned n)
+{
+    check_thread(&sqt_emitter);
+    if (UNLIKELY(n - 1 >= SQT_UNIT_MAX))
+        return;
+    append(&sqt_emitter, records, n);
+}
+
+void
+sqt_emitter_attach(struct sqt_emitter *e, struct sqt_ring_header *header)
+{
+    memset(e, 0, sizeof(*e));
+    e->records = sqt_ring_records(header);
+    e->mask = header->capacity - 1;
+    e->limit = header->capacity;
+#ifdef SQT_DEBUG
+    e->thread = pthread_self();
+#endif
+    e->ring = header;
+}
+
+void
+sqt_emitter_detach(struct sqt_emitter *e)
+{
+    memset(e, 0, sizeof(*e));
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * file-internal.h - files that are made with care: new, no link followed, of the right owner.
+ */
+#ifndef SQT_FILE_INTERNAL_H
+#define SQT_FILE_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Creates a file in directory that belongs to owner, and opens it with flags (O_WRONLY or O_RDWR).  Squid becomes
+ * root for moments, in all threads at once, so a file may come out with the wrong owner: it is removed and made
+ * again.  Returns a descriptor, or -1 with errno. */
+int sqt_create_owned(int directory, const char *name, int flags, mode_t mode, uid_t owner);
+
+/* Writes it all.  Returns 0, or -1 with errno after an error or a short write (ENOSPC then). */
+int sqt_write_all(int fd, const void *data, size_t size);
+
+/* A write lock on the whole file, held until its last descriptor is closed, whoever dies.  Returns 0, or -1 with
+ * errno: EAGAIN if another holds it, anything else if there are no locks here. */
+int sqt_lock(int fd);
+
+/* ---- names in a trace directory: <service>.<kid>.<yyyymmddThhmmssZ>.<8 hex>.<sequence>.sqt ---- */
+
+#define SQT_BASE_MAX 96  /* all before the sequence */
+#define SQT_NAME_MAX 128 /* all */
+#define SQT_POINTER_SUFFIX ".ring"
+#define SQT_SEGMENT_SUFFIX ".sqt"
+
+struct sqt_name {
+    char base[SQT_BASE_MAX];
+    char service[32];
+    uint32_t kid;
+    uint64_t sequence; /* of a segment */
+    enum { SQT_NAME_FOREIGN, SQT_NAME_POINTER, SQT_NAME_SEGMENT, SQT_NAME_DRAFT } kind;
+};
+
+/* Makes the base for a ring id and a start time (nanoseconds since the epoch). */
+void sqt_base_name(char base[SQT_BASE_MAX], const char *service, uint32_t kid, uint64_t start_ns,
+                   const uint8_t ring_id[16]);
+void sqt_segment_name(char name[SQT_NAME_MAX], const char *base, uint64_t sequence);
+void sqt_pointer_name(char name[SQT_NAME_MAX], const char *base);
+
+/* What a name says; kind SQT_NAME_FOREIGN if it is none of these. */
+void sqt_name_parse(struct sqt_name *parsed, const char *name);
+
+/* Names a file that is not whole yet; the final name comes by rename. */
+#define SQT_DRAFT_SUFFIX ".new"
+
+void sqt_hex(char *out, const uint8_t *bytes, size_t count);
+
+#endif

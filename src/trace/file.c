@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * file.c - see file-internal.h.
+ */
+#define _GNU_SOURCE /* OFD locks */
+#include "file-internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "error-internal.h"
+
+/* Squid is root for microseconds at a time; wait that out for a second at most. */
+#define OWNER_TRIES 1000
+
+int
+sqt_fail(struct sqt_error *error, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error->text, sizeof(error->text), format, args);
+    va_end(args);
+    return -1;
+}
+
+int
+sqt_create_owned(int directory, const char *name, int flags, mode_t mode, uid_t owner)
+{
+    const struct timespec pause = {0, 1000000};
+    for (unsigned i = 0; i < OWNER_TRIES; ++i) {
+        const int fd = openat(directory, name, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        if (fd < 0)
+            return -1;
+        struct stat st;
+        if (fstat(fd, &st) == 0 && st.st_uid == owner) {
+            fchmod(fd, mode); /* a strict umask must not shut out the group */
+            return fd;
+        }
+        unlinkat(directory, name, 0);
+        close(fd);
+        nanosleep(&pause, NULL);
+    }
+    errno = EPERM;
+    return -1;
+}
+
+int
+sqt_write_all(int fd, const void *data, size_t size)
+{
+    const char *p = data;
+    while (size) {
+        const ssize_t n = write(fd, p, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0) {
+            errno = ENOSPC;
+            return -1;
+        }
+        p += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+int
+sqt_lock(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+        return 0;
+    if (errno == EACCES)
+        errno = EPERM; /* a profile's veto, not another owner */
+    return -1;
+}

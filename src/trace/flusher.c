@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * flusher.c - see flusher-internal.h.
+ *
+ * It looks at the ring often enough that a million events a second fill a quarter of it at most between looks, and
+ * writes when there is enough for a good block or the oldest record waits for 200 ms.  The writer never signals it:
+ * that would be a system call on the path of an event.
+ */
+#include "flusher-internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "keep-internal.h"
+
+#define MS UINT64_C(1000000) /* ns */
+#define LONGEST_WAIT_NS (200 * MS)
+#define LONGEST_LOOK_NS (25 * MS)
+#define SHORTEST_LOOK_NS (1 * MS)
+#define STALLED_LOOK_NS (100 * MS)
+#define LEFTOVERS_AGAIN_NS (10000 * MS)
+#define STOP_NS (3000 * MS)  /* for a disk that is full */
+#define HANG_NS (30000 * MS) /* for one that does not answer */
+
+static void
+note_file(struct sqt_flusher *f, const char *name)
+{
+    pthread_mutex_lock(&f->mutex);
+    snprintf(f->file, sizeof(f->file), "%s", name);
+    pthread_mutex_unlock(&f->mutex);
+}
+
+/* Says once that writing stopped, and why. */
+static void
+stall(struct sqt_flusher *f, const char *what, int cause)
+{
+    __atomic_fetch_add(&f->ring->flusher.errors, 1, __ATOMIC_RELAXED);
+    if (f->stalled[0])
+        return;
+    pthread_mutex_lock(&f->mutex);
+    snprintf(f->stalled, sizeof(f->stalled), "%s", strerror(cause));
+    pthread_mutex_unlock(&f->mutex);
+    sqt_say(f->mailbox, 0, "WARNING: sqtrace: %s in %s: %s; the ring keeps what it can until there is room", what,
+            f->leftovers.directory_path, strerror(cause));
+}
+
+static void
+resume(struct sqt_flusher *f)
+{
+    if (!f->stalled[0])
+        return;
+    struct sqt_totals totals;
+    sqt_ring_totals(f->ring, &totals);
+    pthread_mutex_lock(&f->mutex);
+    f->stalled[0] = '\0';
+    pthread_mutex_unlock(&f->mutex);
+    sqt_say(f->mailbox, 1, "sqtrace: writing again; %" PRIu64 " records wait, %" PRIu64 " were lost since the start",
+            totals.head - f->ring->flusher.tail, totals.lost);
+}
+
+static void
+apply_keep(struct sqt_flusher *f)
+{
+    const struct sqt_keep keep = {
+        .directory = f->writer.directory,
+        .service = f->service,
+        .kid = f->kid,
+        .base = f->base,
+        .open = f->writer.segment.fd >= 0 ? f->writer.segment.sequence : UINT64_MAX,
+        .bytes = f->now.keep,
+    };
+    sqt_keep_apply(&keep);
+}
+
+/* Opens the next segment.  Returns 0 or -1. */
+static int
+open_segment(struct sqt_flusher *f)
+{
+    char name[SQT_NAME_MAX];
+    /* The number is in the ring before the file exists, so that whoever takes over knows the last one. */
+    __atomic_store_n(&f->ring->flusher.sequence, f->next_sequence, __ATOMIC_RELEASE);
+    sqt_segment_name(name, f->base, f->next_sequence);
+    if (sqt_segment_open(&f->writer, f->ring, name, f->next_sequence,
+                         __atomic_load_n(&f->ring->writer.text_used, __ATOMIC_ACQUIRE)) != 0) {
+        const int cause = errno;
+        if (cause == EEXIST)
+            ++f->next_sequence; /* something else sits there, perhaps a link that leads elsewhere */
+        stall(f, "cannot create a segment", cause);
+        return -1;
+    }
+    ++f->next_sequence;
+    note_file(f, name);
+    return 0;
+}
+
+static void
+close_segment(struct sqt_flusher *f)
+{
+    if (f->writer.segment.fd < 0)
+        return;
+    sqt_segment_end(&f->writer, f->ring, 0); /* without its last frame it is still whole */
+    note_file(f, "");
+    apply_keep(f);
+}
+
+/* Whether the next block belongs into another file after a failure of this one. */
+static int
+file_is_bad(int cause)
+{
+    return cause != ENOSPC && cause != EDQUOT && cause != EINTR && cause != EAGAIN && cause != ENOMEM;
+}
+
+/* Writes the next block of the records before head.  Returns 0 or -1. */
+static int
+write_block(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to, unsigned flags)
+{
+    struct sqt_ring_header *const ring = f->ring;
+    const uint64_t tail = ring->flusher.tail;
+    if (f->writer.segment.fd < 0 && open_segment(f) != 0)
+        return -1;
+    const uint64_t before = f->writer.segment.size;
+    const size_t count = sqt_block_count(ring, tail, head, f->writer.block_records);
+    const uint64_t text_used = __atomic_load_n(&ring->writer.text_used, __ATOMIC_ACQUIRE);
+    if (sqt_segment_text(&f->writer, ring, text_used) != 0 ||
+        sqt_segment_block(&f->writer, ring, tail, count, &f->from, to, flags, f->now.compress) != 0) {
+        const int cause = errno;
+        stall(f, "cannot write", cause);
+        if (file_is_bad(cause)) {
+            sqt_segment_close(&f->writer);
+            note_file(f, "");
+        }
+        return -1;
+    }
+    const uint64_t waiting = __atomic_load_n(&ring->writer.head, __ATOMIC_RELAXED) - tail;
+    if (waiting > ring->writer.high_water)
+        __atomic_store_n(&ring->writer.high_water, waiting, __ATOMIC_RELAXED);
+    __atomic_store_n(&ring->flusher.tail, tail + count, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->flusher.bytes, ring->flusher.bytes + f->writer.segment.size - before, __ATOMIC_RELAXED);
+    resume(f);
+    if (f->writer.segment.size >= f->now.segment)
+        close_segment(f);
+    return 0;
+}
+
+/* Writes everything that is in the ring now.  Returns 0 or -1. */
+static int
+drain(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to)
+{
+    if (f->ring->flusher.tail == head)
+        return 0;
+    const unsigned flags = sqt_clock_suspect(&f->rate, &f->from, to) ? SQT_FRAME_SUSPECT : 0;
+    while (f->ring->flusher.tail != head)
+        if (write_block(f, head, to, flags) != 0)
+            return -1;
+    f->ring->flusher.last = *to;
+    return 0;
+}
+
+/* Looks at the ring.  force: write whatever there is.  Returns whether the ring was emptied (up to the moment). */
+static int
+look(struct sqt_flusher *f, int force)
+{
+    /* The head first: everything before it is older than the anchor, and its definitions are in the text. */
+    const uint64_t head = __atomic_load_n(&f->ring->writer.head, __ATOMIC_ACQUIRE);
+    const uint64_t now = sqt_monotonic_ns();
+    int emptied = 0;
+    if (force || head - f->ring->flusher.tail >= f->enough || now - f->flushed_ns >= LONGEST_WAIT_NS) {
+        const struct sqt_anchor anchor = sqt_clock_anchor(f->ring->identity.clock);
+        emptied = drain(f, head, &anchor) == 0;
+        if (emptied) { /* also when there was nothing: an idle hour is not a good stretch to interpolate in */
+            f->from = anchor;
+            f->flushed_ns = now;
+        }
+    }
+    __atomic_store_n(&f->ring->flusher.heartbeat_ns, now, __ATOMIC_RELEASE);
+    return emptied;
+}
+
+static void
+take_leftovers(struct sqt_flusher *f)
+{
+    f->leftovers_due_ns = sqt_leftovers_take(&f->leftovers) ? sqt_monotonic_ns() + LEFTOVERS_AGAIN_NS : UINT64_MAX;
+    apply_keep(f);
+}
+
+/* Waits for the next look.  Returns whether to stop. */
+static int
+wait_for_work(struct sqt_flusher *f, int *rotate)
+{
+    const uint64_t until = sqt_monotonic_ns() + (f->stalled[0] ? STALLED_LOOK_NS : f->period_ns);
+    const struct timespec ts = {(time_t)(until / (1000 * MS)), (long)(until % (1000 * MS))};
+    pthread_mutex_lock(&f->mutex);
+    while (!f->stop && !(f->rotate && !f->stalled[0]) && pthread_cond_timedwait(&f->wake, &f->mutex, &ts) == 0)
+        ;
+    const int stop = f->stop;
+    *rotate = f->rotate;
+    f->now = f->settings;
+    pthread_mutex_unlock(&f->mutex);
+    return stop;
+}
+
+static void
+rotate(struct sqt_flusher *f)
+{
+    if (!look(f, 1))
+        return; /* asked for again in the next round */
+    pthread_mutex_lock(&f->mutex);
+    f->rotate = 0;
+    pthread_mutex_unlock(&f->mutex);
+    if (f->writer.segment.blocks)
+        close_segment(f);
+}
+
+/* Writes the rest.  Returns whether it is all in closed segments. */
+static int
+finish(struct sqt_flusher *f)
+{
+    const struct timespec pause = {0, (long)(20 * MS)};
+    const uint64_t by = sqt_monotonic_ns() + STOP_NS;
+    for (;;) {
+        if (look(f, 1) && (f->writer.segment.fd >= 0 || open_segment(f) == 0)) {
+            if (sqt_segment_end(&f->writer, f->ring, 1) == 0)
+                break;
+            stall(f, "cannot write", errno);
+        }
+        if (sqt_monotonic_ns() > by)
+            return 0;
+        nanosleep(&pause, NULL);
+    }
+    note_file(f, "");
+    apply_keep(f);
+    return 1;
+}
+
+static void *
+run(void *context)
+{
+    struct sqt_flusher *const f = context;
+    f->leftovers_due_ns = 0;
+    int turn = 0;
+    while (!wait_for_work(f, &turn)) {
+        if (sqt_monotonic_ns() >= f->leftovers_due_ns)
+            take_leftovers(f);
+        if (turn)
+            rotate(f);
+        else
+            look(f, 0);
+    }
+    const int complete = finish(f);
+    sqt_segment_writer_free(&f->writer);
+    pthread_mutex_lock(&f->mutex);
+    f->complete = complete;
+    f->done = 1;
+    pthread_cond_signal(&f->ended);
+    pthread_mutex_unlock(&f->mutex);
+    return NULL;
+}
+
+static void
+set_pace(struct sqt_flusher *f)
+{
+    const uint64_t capacity = f->ring->capacity;
+    f->enough = capacity / 4 < SQT_BLOCK_RECORDS ? capacity / 4 : SQT_BLOCK_RECORDS;
+    f->period_ns = capacity / 4 * 1000; /* at a million events a second */
+    if (f->period_ns > LONGEST_LOOK_NS)
+        f->period_ns = LONGEST_LOOK_NS;
+    if (f->period_ns < SHORTEST_LOOK_NS)
+        f->period_ns = SHORTEST_LOOK_NS;
+}
+
+int
+sqt_flusher_start(struct sqt_flusher *f, int directory, uid_t owner)
+{
+    const uint64_t capacity = f->ring->capacity;
+    pthread_condattr_t monotonic;
+    sigset_t all, before;
+    if (sqt_segment_writer_init(&f->writer, directory, owner,
+                                capacity < SQT_BLOCK_RECORDS ? capacity : SQT_BLOCK_RECORDS) != 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    pthread_mutex_init(&f->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&f->wake, &monotonic);
+    pthread_cond_init(&f->ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    f->from = f->ring->identity.start;
+    f->flushed_ns = f->from.monotonic_ns;
+    sqt_clock_rate_init(&f->rate, &f->from, f->ring->identity.ticks_per_second);
+    set_pace(f);
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failure = pthread_create(&f->thread, NULL, run, f);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failure) {
+        sqt_segment_writer_free(&f->writer);
+        errno = failure;
+        return -1;
+    }
+    return 0;
+}
+
+void
+sqt_flusher_configure(struct sqt_flusher *f, const struct sqt_flusher_settings *settings)
+{
+    pthread_mutex_lock(&f->mutex);
+    f->settings = *settings;
+    pthread_mutex_unlock(&f->mutex);
+}
+
+void
+sqt_flusher_rotate(struct sqt_flusher *f)
+{
+    pthread_mutex_lock(&f->mutex);
+    f->rotate = 1;
+    pthread_cond_signal(&f->wake);
+    pthread_mutex_unlock(&f->mutex);
+}
+
+int
+sqt_flusher_stop(struct sqt_flusher *f)
+{
+    const uint64_t until = sqt_monotonic_ns() + HANG_NS;
+    const struct timespec ts = {(time_t)(until / (1000 * MS)), (long)(until % (1000 * MS))};
+    pthread_mutex_lock(&f->mutex);
+    f->stop = 1;
+    pthread_cond_signal(&f->wake);
+    while (!f->done && pthread_cond_timedwait(&f->ended, &f->mutex, &ts) == 0)
+        ;
+    const int done = f->done, complete = f->complete;
+    pthread_mutex_unlock(&f->mutex);
+    if (!done)
+        return -1;
+    pthread_join(f->thread, NULL);
+    pthread_cond_destroy(&f->wake);
+    pthread_cond_destroy(&f->ended);
+    pthread_mutex_destroy(&f->mutex);
+    return complete ? 0 : 1;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * ring.c - see ring-internal.h.
+ *
+ * The pointer file comes first and goes last, so that a kill at any instant leaves no ring that nobody knows of.
+ */
+#define _GNU_SOURCE
+#include "ring-internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "clock-internal.h"
+
+#define TMPFS 0x01021994 /* statfs(2) */
+#define FREE_TIMES 3     /* the ring's size that must be free */
+
+/* Bytes that sparse files of owner in a directory may still take: Squid's own shared memory grows as it is used. */
+static uint64_t
+promised(const char *path, uid_t owner)
+{
+    uint64_t bytes = 0;
+    DIR *const dir = opendir(path);
+    if (!dir)
+        return 0;
+    const struct dirent *entry;
+    while ((entry = readdir(dir))) {
+        struct stat st;
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) ||
+            st.st_uid != owner)
+            continue;
+        const uint64_t taken = (uint64_t)st.st_blocks * 512;
+        if ((uint64_t)st.st_size > taken)
+            bytes += (uint64_t)st.st_size - taken;
+    }
+    closedir(dir);
+    return bytes;
+}
+
+static int
+check_room(const struct sqt_place *place, uint64_t size, struct sqt_error *error)
+{
+    struct statfs fs;
+    if (statfs(place->ringdir, &fs) != 0)
+        return sqt_fail(error, "ringdir=%s: %s", place->ringdir, strerror(errno));
+    if (fs.f_type != TMPFS)
+        return sqt_fail(error, "ringdir=%s: not on a tmpfs file system", place->ringdir);
+    const uint64_t available = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+    const uint64_t others = promised(place->ringdir, place->owner);
+    /* A tmpfs without a size limit says 0 blocks. */
+    if (fs.f_blocks && available < FREE_TIMES * size + others)
+        return sqt_fail(error, "ringdir=%s: %" PRIu64 " KB are free, and a ring of %" PRIu64 " KB wants %u times its "
+                        "size%s", place->ringdir, available >> 10, size >> 10, FREE_TIMES,
+                        others ? " after what other shared memory may still take" : "");
+    return 0;
+}
+
+static int
+create_pointer(struct sqt_ring *ring, const struct sqt_place *place, const struct sqt_identity *identity,
+               struct sqt_error *error)
+{
+    char draft[SQT_NAME_MAX + sizeof(SQT_DRAFT_SUFFIX)];
+    char id[33], boot[33];
+    sqt_pointer_name(ring->pointer, place->base);
+    snprintf(draft, sizeof(draft), "%s" SQT_DRAFT_SUFFIX, ring->pointer);
+    sqt_hex(id, identity->ring_id, sizeof(identity->ring_id));
+    sqt_hex(boot, identity->boot_id, sizeof(identity->boot_id));
+    const int fd = sqt_create_owned(place->directory, draft, O_RDWR, 0640, place->owner);
+    if (fd < 0)
+        return sqt_fail(error, "%s: cannot create a file in it: %s", place->directory_path, strerror(errno));
+    (void)sqt_lock(fd); /* without locks, the heartbeat must do */
+    char text[SQT_RING_PATH_MAX + 128];
+    const int n = snprintf(text, sizeof(text), "ring=%s\nid=%s\nboot=%s\n", ring->path, id, boot);
+    if (sqt_write_all(fd, text, (size_t)n) != 0 ||
+        renameat(place->directory, draft, place->directory, ring->pointer) != 0) {
+        sqt_fail(error, "%s/%s: %s", place->directory_path, ring->pointer, strerror(errno));
+        unlinkat(place->directory, draft, 0);
+        close(fd);
+        return -1;
+    }
+    ring->pointer_fd = fd;
+    return 0;
+}
+
+static void
+fill_header(struct sqt_ring_header *h, const struct sqt_place *place, const struct sqt_identity *identity,
+            uint64_t bytes, int locked)
+{
+    h->version = SQT_VERSION;
+    h->header_size = SQT_RING_HEADER;
+    h->compatible = locked ? SQT_RING_LOCKED : 0;
+    h->capacity = bytes / sizeof(struct sqt_record);
+    h->text_offset = SQT_RING_HEADER;
+    h->text_size = SQT_RING_TEXT;
+    h->records_offset = SQT_RING_HEADER + SQT_RING_TEXT;
+    h->identity = *identity;
+    snprintf(h->directory, sizeof(h->directory), "%s", place->directory_path);
+    h->flusher.heartbeat_ns = sqt_monotonic_ns();
+    h->flusher.last = identity->start;
+}
+
+static int
+create_file(struct sqt_ring *ring, const struct sqt_place *place, const struct sqt_identity *identity, uint64_t bytes,
+            struct sqt_error *error)
+{
+    ring->fd = sqt_create_owned(AT_FDCWD, ring->path, O_RDWR, 0640, place->owner);
+    if (ring->fd < 0)
+        return sqt_fail(error, "cannot create the ring %s: %s", ring->path, strerror(errno));
+    const int locked = sqt_lock(ring->fd) == 0;
+    const int failure = posix_fallocate(ring->fd, 0, (off_t)ring->size);
+    if (failure)
+        return sqt_fail(error, "cannot allocate the ring %s: %s", ring->path, strerror(failure));
+    void *const map = mmap(NULL, ring->size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+    if (map == MAP_FAILED)
+        return sqt_fail(error, "cannot map the ring %s: %s", ring->path, strerror(errno));
+    (void)madvise(map, ring->size, MADV_HUGEPAGE); /* where the system offers it */
+    (void)madvise(map, ring->size, MADV_DONTDUMP); /* the file outlives a crash anyway */
+    memset(map, 0, ring->size);                    /* an event never meets a page fault */
+    ring->header = map;
+    fill_header(ring->header, place, identity, bytes, locked);
+    return 0;
+}
+
+int
+sqt_ring_create(struct sqt_ring *ring, const struct sqt_place *place, const struct sqt_identity *identity,
+                uint64_t bytes, struct sqt_error *error)
+{
+    char id[33];
+    memset(ring, 0, sizeof(*ring));
+    ring->fd = ring->pointer_fd = -1;
+    ring->size = SQT_RING_HEADER + SQT_RING_TEXT + bytes;
+    sqt_hex(id, identity->ring_id, sizeof(identity->ring_id));
+    const int n = snprintf(ring->path, sizeof(ring->path), "%s/sqtrace-%s" SQT_POINTER_SUFFIX, place->ringdir, id);
+    if (n < 0 || (size_t)n >= sizeof(ring->path))
+        return sqt_fail(error, "ringdir=%s: too long", place->ringdir);
+
+    if (check_room(place, ring->size, error) != 0 || create_pointer(ring, place, identity, error) != 0)
+        return -1;
+    if (create_file(ring, place, identity, bytes, error) != 0) {
+        sqt_ring_remove(ring, place->directory);
+        return -1;
+    }
+    return 0;
+}
+
+void
+sqt_ring_finish(struct sqt_ring_header *header)
+{
+    typedef uint64_t __attribute__((may_alias)) word;
+    word magic;
+    memcpy(&magic, SQT_RING_MAGIC, sizeof(magic));
+    __atomic_store_n((word *)header->magic, magic, __ATOMIC_RELEASE);
+}
+
+void
+sqt_ring_release(struct sqt_ring *ring)
+{
+    if (ring->header)
+        munmap(ring->header, ring->size);
+    ring->header = NULL;
+    if (ring->fd >= 0)
+        close(ring->fd);
+    if (ring->pointer_fd >= 0)
+        close(ring->pointer_fd);
+    ring->fd = ring->pointer_fd = -1;
+}
+
+void
+sqt_ring_remove(struct sqt_ring *ring, int directory)
+{
+    if (ring->fd >= 0)
+        unlink(ring->path);
+    unlinkat(directory, ring->pointer, 0);
+    sqt_ring_release(ring);
+}
+
+/* Copies the value of "name=" at the start of a line. */
+static int
+value_of(const char *text, const char *name, char *value, size_t size)
+{
+    const size_t name_size = strlen(name);
+    for (const char *line = text; line && *line;) {
+        const char *const end = strchr(line, '\n');
+        if (!end)
+            return -1;
+        if ((size_t)(end - line) > name_size && memcmp(line, name, name_size) == 0) {
+            const size_t n = (size_t)(end - line) - name_size;
+            if (n >= size)
+                return -1;
+            memcpy(value, line + name_size, n);
+            value[n] = '\0';
+            return 0;
+        }
+        line = end + 1;
+    }
+    return -1;
+}
+
+int
+sqt_pointer_read(struct sqt_pointer *pointer, int fd)
+{
+    char text[SQT_RING_PATH_MAX + 128];
+    const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+    if (n <= 0)
+        return -1;
+    text[n] = '\0';
+    return value_of(text, "ring=", pointer->ring, sizeof(pointer->ring)) == 0 &&
+                   value_of(text, "id=", pointer->id, sizeof(pointer->id)) == 0 &&
+                   value_of(text, "boot=", pointer->boot, sizeof(pointer->boot)) == 0
+               ? 0
+               : -1;
+}
+
+static int
+makes_sense(const struct sqt_ring_header *h, uint64_t size)
+{
+    return memcmp(h->magic, SQT_RING_MAGIC, sizeof(h->magic)) == 0 && h->version == SQT_VERSION &&
+           h->header_size == SQT_RING_HEADER && !h->incompatible && h->capacity && !(h->capacity & (h->capacity - 1)) &&
+           h->capacity <= size / sizeof(struct sqt_record) && h->text_offset >= SQT_RING_HEADER &&
+           h->text_offset <= size && h->text_size <= size - h->text_offset && h->records_offset >= SQT_RING_HEADER &&
+           h->records_offset % sizeof(uint64_t) == 0 && h->records_offset <= size &&
+           h->capacity * sizeof(struct sqt_record) <= size - h->records_offset &&
+           h->writer.text_used <= h->text_size && h->flusher.tail <= h->writer.head &&
+           h->writer.head - h->flusher.tail <= h->capacity;
+}
+
+int
+sqt_ring_map(struct sqt_ring *ring, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < SQT_RING_HEADER)
+        return -1;
+    void *const map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return -1;
+    if (!makes_sense(map, (uint64_t)st.st_size)) {
+        munmap(map, (size_t)st.st_size);
+        return -1;
+    }
+    ring->header = map;
+    ring->size = (size_t)st.st_size;
+    ring->fd = fd;
+    return 0;
+}

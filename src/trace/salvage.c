@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * salvage.c - see salvage-internal.h.
+ */
+#include "salvage-internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock-internal.h"
+#include "emit-internal.h"
+#include "segment-internal.h"
+
+/* How the dead process's last segment ends. */
+struct last_segment {
+    uint64_t end;           /* record after its last whole block; 0 without one */
+    struct sqt_anchor to;   /* of that block */
+    uint64_t whole;         /* bytes up to the end of the last whole frame; 0: it is not a segment of this ring */
+    uint64_t size;          /* bytes of the file */
+    unsigned frames;        /* whole ones */
+};
+
+/* Whether the frame at `offset` holds what its CRC says. */
+static int
+frame_is_intact(int fd, uint64_t offset, const struct sqt_frame *frame)
+{
+    struct sqt_frame header = *frame;
+    uint8_t *const body = malloc(frame->size ? frame->size : 1);
+    if (!body)
+        return 0;
+    header.crc = 0;
+    const int intact =
+        pread(fd, body, frame->size, (off_t)(offset + sizeof(header))) == (ssize_t)frame->size &&
+        crc32_z(crc32_z(0, (const uint8_t *)&header, sizeof(header)), body, frame->size) == frame->crc;
+    free(body);
+    return intact;
+}
+
+/* Goes through the frames of a segment of this ring. */
+static void
+walk(int fd, const struct sqt_ring_header *ring, struct last_segment *last)
+{
+    struct sqt_segment_header header;
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return;
+    last->size = (uint64_t)st.st_size;
+    if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+        memcmp(header.magic, SQT_SEGMENT_MAGIC, sizeof(header.magic)) != 0 ||
+        memcmp(header.identity.ring_id, ring->identity.ring_id, sizeof(header.identity.ring_id)) != 0)
+        return;
+    last->whole = header.header_size;
+    struct sqt_frame frame;
+    while (last->whole + sizeof(frame) <= last->size &&
+           pread(fd, &frame, sizeof(frame), (off_t)last->whole) == sizeof(frame) && frame.magic == SQT_FRAME_MAGIC &&
+           frame.size <= SQT_FRAME_MAX && frame.size <= last->size - last->whole - sizeof(frame)) {
+        struct sqt_block block;
+        const uint64_t end = last->whole + sizeof(frame) + frame.size;
+        /* The tail covers every block but perhaps the last, so only that one is worth its CRC. */
+        if (frame.type == SQT_FRAME_BLOCK && frame.size >= sizeof(block) &&
+            (end < last->size || frame_is_intact(fd, last->whole, &frame)) &&
+            pread(fd, &block, sizeof(block), (off_t)(last->whole + sizeof(frame))) == sizeof(block)) {
+            last->end = block.first + block.count;
+            last->to = block.to;
+        }
+        last->whole = end;
+        ++last->frames;
+    }
+}
+
+/* Looks at the segment that was being written.  Returns whether there is something at its name. */
+static int
+read_last_segment(const struct sqt_ring_header *ring, int directory, const char *base, struct last_segment *last)
+{
+    char name[SQT_NAME_MAX];
+    memset(last, 0, sizeof(*last));
+    sqt_segment_name(name, base, ring->flusher.sequence);
+    const int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return errno != ENOENT;
+    walk(fd, ring, last);
+    /* Killed while it began the segment: there is nothing in it. */
+    const int empty = last->whole ? !last->frames : last->size < sizeof(struct sqt_segment_header);
+    if (empty)
+        unlinkat(directory, name, 0);
+    else if (last->whole && last->whole < last->size && ftruncate(fd, (off_t)last->whole) != 0)
+        last->whole = last->size; /* readers skip a torn end */
+    close(fd);
+    return !empty;
+}
+
+/* Where the block's first anchor is best taken from: the kill may have torn the one in the ring. */
+static struct sqt_anchor
+first_anchor(const struct sqt_ring_header *ring, const struct last_segment *last)
+{
+    const struct sqt_identity *const who = &ring->identity;
+    const struct sqt_anchor *const a = &ring->flusher.last;
+    const double expected_ns = (double)(int64_t)(a->ticks - who->start.ticks) * 1e9 / (double)who->ticks_per_second;
+    const double off_ns = (double)(int64_t)(a->monotonic_ns - who->start.monotonic_ns) - expected_ns;
+    if (off_ns < 1e6 + expected_ns / 1000 && off_ns > -1e6 - expected_ns / 1000)
+        return *a;
+    return last->to.ticks ? last->to : who->start;
+}
+
+/* An anchor at `ticks`, from the rate between the start and `from`; nobody read the clocks then. */
+static struct sqt_anchor
+last_anchor(const struct sqt_ring_header *ring, const struct sqt_anchor *from, uint64_t ticks)
+{
+    const struct sqt_anchor *const start = &ring->identity.start;
+    double ns_per_tick = 1e9 / (double)ring->identity.ticks_per_second;
+    if (from->monotonic_ns - start->monotonic_ns > UINT64_C(1000000000))
+        ns_per_tick = (double)(from->monotonic_ns - start->monotonic_ns) / (double)(from->ticks - start->ticks);
+    const int64_t ns = (int64_t)((double)(int64_t)(ticks - from->ticks) * ns_per_tick);
+    return (struct sqt_anchor){ticks, from->monotonic_ns + (uint64_t)ns, from->realtime_ns + (uint64_t)ns};
+}
+
+static int
+write_rest(struct sqt_segment_writer *w, const struct sqt_ring_header *ring, const char *draft, uint64_t sequence,
+           uint64_t first, const struct sqt_anchor *from)
+{
+    const uint64_t head = ring->writer.head;
+    if (sqt_segment_open(w, ring, draft, sequence, ring->writer.text_used) != 0)
+        return -1;
+    if (first < head) {
+        const struct sqt_record *const records = sqt_ring_records(ring);
+        uint64_t ticks = records[(head - 1) & (ring->capacity - 1)].time;
+        if (ticks <= from->ticks)
+            ticks = from->ticks + ring->identity.ticks_per_second / 1000;
+        const struct sqt_anchor to = last_anchor(ring, from, ticks);
+        while (first < head) {
+            const size_t count = sqt_block_count(ring, first, head, w->block_records);
+            if (sqt_segment_block(w, ring, first, count, from, &to, 0, 1) != 0)
+                return -1;
+            first += count;
+        }
+    }
+    return sqt_segment_end(w, ring, ring->writer.closed == 1);
+}
+
+int
+sqt_salvage(struct sqt_ring_header *ring, int directory, uid_t owner, const char *base, uint64_t *records)
+{
+    struct last_segment last;
+    struct sqt_segment_writer writer;
+    char name[SQT_NAME_MAX], draft[SQT_NAME_MAX];
+    uint64_t sequence = ring->flusher.sequence;
+    const uint64_t head = ring->writer.head;
+
+    if (read_last_segment(ring, directory, base, &last))
+        ++sequence;
+    uint64_t first = ring->flusher.tail > last.end ? ring->flusher.tail : last.end;
+    if (first > head)
+        first = head;
+    *records = head - first;
+    if (!head)
+        return 0;
+
+    /* If a process before us was killed between rename and unlink, the same comes out again and takes its place. */
+    sqt_segment_name(name, base, sequence);
+    strcpy(draft, name); /* names are well under SQT_NAME_MAX */
+    strcat(draft, SQT_DRAFT_SUFFIX);
+    unlinkat(directory, draft, 0);
+    if (sqt_segment_writer_init(&writer, directory, owner,
+                                ring->capacity < SQT_BLOCK_RECORDS ? ring->capacity : SQT_BLOCK_RECORDS) != 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    const struct sqt_anchor from = first_anchor(ring, &last);
+    int result = write_rest(&writer, ring, draft, sequence, first, &from);
+    if (result == 0)
+        result = renameat(directory, draft, directory, name);
+    const int cause = errno;
+    if (result != 0)
+        unlinkat(directory, draft, 0);
+    sqt_segment_writer_free(&writer);
+    errno = cause;
+    return result;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sqtrace.h - libsqtrace, the runtime that is linked into Squid.
+ *
+ * Threads: every function is for the process's main thread, unless it says otherwise.  A process traces into one
+ * ring.  Nothing here aborts; a failure turns tracing off, or loses records and counts them, and Squid goes on.
+ *
+ * A hook looks like this:
+ *
+ *     if (sqt_on(SQT_GROUP_CLIENT))
+ *         sqt_emit(SQT_EV_XACT_BEGIN, id, connection, 0);
+ *
+ * C11, and C++11 with -Wall -Wextra -Werror.
+ */
+#ifndef SQTRACE_H
+#define SQTRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "../format/format.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- events: the hot path ---- */
+
+/* Bits of the groups (enum sqt_group) that are traced now; 0 when tracing is off, in forked children, and from the
+ * first line of Squid's death().  Private to the process.  Read by hooks, written only by libsqtrace. */
+extern uint32_t sqt_groups;
+
+/* Whether any of these groups is traced: the one test that a hook costs when it is off. */
+static inline int
+sqt_on(uint32_t groups)
+{
+    return __builtin_expect((sqt_groups & groups) != 0, 0);
+}
+
+/* Appends one record.  event: enum sqt_event; the other arguments as events.def says for it.
+ * Wait-free: no allocation, no system call, no lock.  A full ring drops the record and counts it.
+ * Call only when sqt_on(the event's group). */
+void sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
+
+/* Appends a unit of n records, 1 <= n <= SQT_UNIT_MAX, whole or not at all.  The caller fills id, arg, aux and event
+ * of each; time and flags are set here. */
+void sqt_emit_unit(struct sqt_record *records, unsigned n);
+
+/* The clock that this process stamps with (enum sqt_clock); 0 while nothing is traced.  May be handed to another
+ * process of the same machine (diskd, a rock disker), which then reads the same clock with sqt_read_clock(). */
+extern uint32_t sqt_clock;
+
+/* One reading of a clock, in its ticks; 0 for an unknown or zero clock.  Any thread, any process. */
+static inline uint64_t
+sqt_read_clock(uint32_t clock)
+{
+#if defined(__x86_64__)
+    if (__builtin_expect(clock == SQT_CLOCK_TSC, 1))
+        return __rdtsc();
+#endif
+    if (clock == SQT_CLOCK_MONOTONIC) {
+        struct timespec ts;
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+    }
+    return 0;
+}
+
+/* Interns a text under (kind, number): enum sqt_def.  Cheap when it is known already (kinds below 64 numbers are a
+ * bit test).  Returns number, so that it can stand where the number is needed. */
+uint32_t sqt_define(unsigned kind, uint32_t number, const char *text);
+
+/* Whether (kind, number) is known already; lets a caller avoid making the text. */
+int sqt_defined(unsigned kind, uint32_t number);
+
+/* Keyed 64-bit hash (SipHash-2-4 with the key of the trace directory) of size bytes; never 0. */
+uint64_t sqt_hash(const void *data, size_t size);
+
+/* ---- an I/O that runs in a helper thread or process ----
+ *
+ * Its stamps travel with the operation.  Just before the completion is delivered, the main thread says so with
+ * sqt_io_done(); the hook of the completion takes them with sqt_io_take().  The chain in between is synchronous. */
+
+struct sqt_io_stamps {
+    uint64_t service_begin; /* ticks; 0: did not run elsewhere */
+    uint64_t service_end;   /* ticks */
+};
+extern struct sqt_io_stamps sqt_io_pending;
+
+static inline void
+sqt_io_done(uint64_t service_begin, uint64_t service_end)
+{
+    sqt_io_pending.service_begin = service_begin;
+    sqt_io_pending.service_end = service_end;
+}
+
+static inline struct sqt_io_stamps
+sqt_io_take(void)
+{
+    struct sqt_io_stamps stamps = sqt_io_pending;
+    sqt_io_pending.service_begin = 0;
+    sqt_io_pending.service_end = 0;
+    return stamps;
+}
+
+/* ---- configuration ---- */
+
+/* The parameters of one sqtrace_log directive. */
+struct sqt_config {
+    char directory[256]; /* empty: tracing is off */
+    char ringdir[256];   /* empty: /dev/shm */
+    uint64_t ring;       /* bytes of records; 0: 32 MiB for workers, 1 MiB for diskers and the coordinator */
+    uint64_t segment;    /* bytes after which a new segment begins; 0: the default (1 GiB) */
+    uint64_t keep;       /* bytes of closed segments that each kid keeps; 0: no bound */
+    uint32_t groups;     /* enum sqt_group bits */
+    int compress;        /* whether blocks are deflated */
+};
+
+void sqt_config_init(struct sqt_config *config);
+
+/* Takes the directive's words one by one: the first is DIRECTORY, the others name=value.  Returns 0, or -1 with one
+ * line in error that names the value and what is allowed. */
+int sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t error_size);
+
+/* Checks the whole.  Returns as above. */
+int sqt_config_check(const struct sqt_config *config, char *error, size_t error_size);
+
+/* Writes the directive's words, as they would be in squid.conf, without the directive's name.  Returns the bytes
+ * needed, like snprintf. */
+size_t sqt_config_print(const struct sqt_config *config, char *buf, size_t size);
+
+/* ---- life ---- */
+
+struct sqt_process {
+    uint32_t kid;
+    uint32_t kid_kind;         /* enum sqt_kid_kind */
+    const char *service;       /* Squid's service name */
+    const char *squid_version; /* "7.7" */
+};
+
+/* How libsqtrace speaks: one line without newline, for cache.log.  level 0: important (a WARNING or ERROR is part of
+ * the text), 1: worth a line, 2: debugging.  Called from the main thread only. */
+typedef void sqt_log_function(int level, const char *text);
+
+/* Begins tracing.  Call once the process has its final user, root directory and helpers.  With an empty directory
+ * nothing happens: no thread, no file, no ring.  Returns 0, or -1 after one line through log; then tracing is off and
+ * stays off until the next sqt_start. */
+int sqt_start(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log);
+
+/* Applies a changed configuration: groups, compress, segment, keep at once; an added or removed directive starts or
+ * stops.  A changed directory, ring or ringdir needs a restart: one WARNING says so.  process and log as for
+ * sqt_start, which this calls if tracing was off. */
+void sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log);
+
+/* Begins a new segment; for squid -k rotate. */
+void sqt_rotate(void);
+
+/* Ends tracing in order: everything in the ring is written, the segment closed, the ring removed. */
+void sqt_stop(void);
+
+/* Turns tracing off at once and for good, without touching anything else: for signal handlers that report a crash,
+ * and for forked children.  Async-signal-safe, any thread.  What the ring holds stays there for the next start, or
+ * for sqtrace-dump. */
+void sqt_off(void);
+
+/* Hands what the flusher has to say (disk full, written again, ...) to the log function.  Call about once a second. */
+void sqt_poll(void);
+
+/* What mgr:sqtrace shows. */
+struct sqt_status {
+    const char *state;     /* "off", "tracing", "not writing: <why>" */
+    char directory[256];
+    char file[512];        /* segment that is being written; empty if none */
+    char ring[512];
+    uint64_t emitted;      /* records: written to the ring + lost */
+    uint64_t written;      /* LOST records not counted */
+    uint64_t lost;
+    uint64_t flushed;      /* records that are in segments */
+    uint64_t bytes;        /* written to segments */
+    uint64_t capacity;     /* records */
+    uint64_t waiting;      /* records in the ring, not yet in a segment */
+    uint64_t high_water;   /* most that ever waited */
+    uint64_t flusher_lag_ns; /* since the flusher's last round */
+    uint64_t errors;       /* failed writes */
+    uint32_t groups;
+};
+void sqt_get_status(struct sqt_status *status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * many-records.c - writes a segment of as many records as asked for, like a busy proxy's, for reading benchmarks.
+ *
+ * usage: many-records FILE RECORDS [uncompressed]
+ */
+#include "../unit/make_trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct sqt_record records[SQT_BLOCK_RECORDS];
+
+/* Makes room for the next piece by writing what is there. */
+static int
+spill(struct make_bytes *bytes, FILE *out)
+{
+    const int ok = fwrite(bytes->data, 1, bytes->size, out) == bytes->size;
+    bytes->size = 0;
+    return ok;
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc < 3) {
+        fprintf(stderr, "usage: many-records FILE RECORDS [uncompressed]\n");
+        return 2;
+    }
+    const uint64_t wanted = strtoull(argv[2], NULL, 10);
+    const unsigned flags = argc > 3 ? 0 : MAKE_ZLIB;
+    FILE *const out = fopen(argv[1], "wb");
+    if (!out) {
+        perror(argv[1]);
+        return 1;
+    }
+    struct sqt_identity who;
+    struct make_bytes bytes = {0};
+    struct make_traffic traffic;
+    make_identity(&who, 1, 0);
+    make_traffic_init(&traffic, 1);
+    make_header(&bytes, &who, 0);
+    make_text(&bytes, "def\t1\t0\taufs /cache\ndef\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MISS\ndef\t2\t13\tTCP_MEM_HIT\n"
+                      "def\t3\t1\tGET\ndef\t4\t0\tdirect\n");
+    int ok = 1;
+    uint64_t made = 0;
+    while (ok && made < wanted) {
+        const size_t n = make_traffic_records(&traffic, records, SQT_BLOCK_RECORDS);
+        make_block(&bytes, &who, made, records, n, flags);
+        made += n;
+        ok = spill(&bytes, out);
+    }
+    struct sqt_totals totals;
+    memset(&totals, 0, sizeof(totals));
+    totals.head = made;
+    totals.clean = 1;
+    make_end(&bytes, &who, &totals);
+    ok = spill(&bytes, out) && ok;
+    make_free(&bytes);
+    if (fclose(out) != 0 || !ok) {
+        perror(argv[1]);
+        return 1;
+    }
+    printf("%llu\n", (unsigned long long)made);
+    return 0;
+}

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What squid -k parse says about sqtrace_log."""
+
+import os
+
+from lib.env import run
+from lib.squid import Squid
+
+# Words that are refused, and what the message must name.
+BAD = [
+    ("ring=0", "0"), ("ring=-1", "-1"), ("ring=12cows", "12cows"), ("ring=", "ring"), ("ring=9999999TB", "9999999TB"),
+    ("ring=99999999999999999999999", "99999999999999999999999"),
+    ("segment=0", "0"),
+    ("segment=-5MB", "-5MB"), ("segment=x", "x"), ("segment=1e9", "1e9"),
+    ("keep=0", "0"), ("keep=-1", "-1"),
+    ("keep=lots", "lots"), ("keep=99999999999999999999999", "99999999999999999999999"),
+    ("events=client,cows", "cows"), ("events=", "events"), ("events=,", "events"),
+    ("compress=maybe", "maybe"), ("compress=", "compress"),
+    ("ringdir=relative/path", "relative/path"), ("ringdir=", "ringdir"),
+    ("colour=red", "colour"), ("nonsense", "nonsense"),
+]
+
+GOOD = ["", "ring=1MB", "ring=64MB segment=10MB keep=100MB", "events=client,server,store,loop", "events=syscall",
+        "compress=off", "compress=on ringdir=/dev/shm", "ring=1048576"]
+
+
+def complaints(text):
+    """Lines about the directive; Squid itself adds where it stands ("Bungled ...")."""
+    return [line for line in text.split("\n") if "sqtrace_log" in line and ("FATAL" in line or "ERROR" in line)
+            and "Bungled" not in line]
+
+
+def good_values(env):
+    for number, words in enumerate(GOOD):
+        status, said = Squid(env, "good%d" % number, trace=words).parse()
+        env.equal(status, 0, "squid -k parse with %r: %s" % (words, said[-300:]))
+        env.check(not complaints(said), "%r is complained about: %s" % (words, complaints(said)))
+
+
+def bad_values(env):
+    for number, (words, name) in enumerate(BAD):
+        squid = Squid(env, "bad%d" % number, trace=words)
+        status, said = squid.parse()
+        lines = complaints(said)
+        env.check(status != 0, "squid -k parse accepts sqtrace_log with %r" % words)
+        env.check(len(lines) >= 1 and name in lines[0],
+                  "%r: no line names sqtrace_log and %r: %s" % (words, name, said[-400:]))
+        env.check(len(set(lines)) <= 1, "%r: more than one line: %s" % (words, lines))
+        env.check("assert" not in said and "terminate" not in said, "%r: %s" % (words, said[-300:]))
+
+
+def bad_directories(env):
+    """A missing or relative DIRECTORY stops the parser, too."""
+    squid = Squid(env, "none", trace=None, lines="sqtrace_log")
+    status, said = squid.parse()
+    env.check(status != 0, "sqtrace_log without a directory is accepted")
+    squid = Squid(env, "relative", trace=None, lines="sqtrace_log trace/here")
+    status, said = squid.parse()
+    env.check(status != 0 and "trace/here" in said, "a relative directory is accepted: " + said[-300:])
+    squid = Squid(env, "long", trace=None, lines="sqtrace_log /" + "x" * 300)
+    status, said = squid.parse()
+    env.check(status != 0, "a directory of 300 characters is accepted")
+
+
+def stock_configuration(env):
+    """The configuration that comes with Squid says the same patched and unpatched."""
+    said = {}
+    for name, prefix in (("patched", env.squid), ("unpatched", env.unpatched)):
+        if prefix is None:
+            continue
+        conf = os.path.join(prefix, "etc", "squid.conf.default")
+        done = run([os.path.join(prefix, "sbin", "squid"), "-k", "parse", "-f", conf], 60)
+        env.equal(done.returncode, 0, "%s: squid -k parse of its stock configuration" % name)
+        said[name] = [line.split("|", 1)[-1].replace(prefix, "PREFIX") for line in done.stderr.split("\n")]
+    if len(said) == 2:
+        differ = set(said["patched"]) ^ set(said["unpatched"])
+        env.check(not differ, "-k parse says something else: %s" % sorted(differ)[:4])
+        texts = []
+        for prefix in (env.squid, env.unpatched):
+            with open(os.path.join(prefix, "etc", "squid.conf.default")) as conf:
+                texts.append(conf.read().replace(prefix, "PREFIX"))
+        env.check(texts[0] == texts[1], "the stock configurations differ")
+    with open(os.path.join(env.squid, "etc", "squid.conf.documented")) as conf:
+        env.check("sqtrace_log" in conf.read(), "squid.conf.documented does not document sqtrace_log")
+
+
+TESTS = [
+    ("stock configuration parses unchanged", stock_configuration, 60),
+    ("good values of sqtrace_log", good_values, 60),
+    ("bad values of sqtrace_log: one line that names the value", bad_values, 90),
+    ("bad directories of sqtrace_log", bad_directories, 60),
+]

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The trace directory's file system is full for 10 s under load."""
+
+import os
+import re
+import time
+
+from lib import dump, ring
+from lib.client import Background, Broken, Client
+from lib.env import Skip, median, run, wait_for, wait_for_quiet
+from lib.origin import Origin
+from lib.squid import Squid
+
+
+def mount_small(env, path, megabytes):
+    env.need_root("mounts a small tmpfs")
+    os.makedirs(path)
+    done = run(["mount", "-t", "tmpfs", "-o", "size=%dM" % megabytes, "none", path])
+    if done.returncode:
+        env.need_program("mount")
+        raise Skip("cannot mount a tmpfs: " + done.stderr.strip())
+    env.on_close(lambda: run(["umount", "-l", path]))
+
+
+def fill(path):
+    """Takes all room of a file system; returns the file that does."""
+    name = os.path.join(path, "filler")
+    with open(name, "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"\0" * 65536)
+        except OSError:
+            pass
+        try:
+            while True:
+                file.write(b"\0" * 512)
+        except OSError:
+            pass
+    return name
+
+
+def page_number(page, name):
+    """The number behind a name in mgr:sqtrace, summed over kids."""
+    found = re.findall(r"%s[^0-9\n]*([0-9]+)" % name, page)
+    return sum(map(int, found)) if found else None
+
+
+def throughputs(traffic, seconds):
+    """Requests a second, second by second."""
+    found = []
+    for _ in range(seconds):
+        before, begin = traffic.total, time.monotonic()
+        time.sleep(1)
+        found.append((traffic.total - before) / (time.monotonic() - begin))
+    return found
+
+
+def disk_full(env, words, must_lose):
+    directory = env.path("small")
+    mount_small(env, directory, 8)
+    origin = Origin(env)
+    squid = Squid(env, trace="segment=64MB " + words, dns=origin.host, lines="cache_mem 64 MB",
+                  directory=directory)
+    squid.give(directory)
+    squid.start()
+    # Two clients that pause a little: what they make in 10 s fits into the default ring of a million records.
+    clients = [Client(squid.client_address()) for _ in range(2)]
+
+    def work(n):
+        time.sleep(0.0005)
+        try:
+            response = clients[n].request(origin.url("o%d" % n, size=3000), "w")
+        except Broken:
+            clients[n].close()
+            raise
+        if response.status != 200 or response.body_size != 3000:
+            raise AssertionError("status %d, %d bytes" % (response.status, response.body_size))
+    wait_for_quiet(env)
+    traffic = Background(env, 2, work)
+    time.sleep(1)
+    before = throughputs(traffic, 5)
+    filler = fill(directory)
+    during = throughputs(traffic, 10)
+    page = squid.manager("sqtrace")[1]
+    env.check("not writing" in page, "mgr:sqtrace does not say that nothing is written: " + page[:600])
+    os.unlink(filler)
+    after = throughputs(traffic, 5)
+    wait_for(lambda: "not writing" not in squid.manager("sqtrace")[1], 10, "writing to resume")
+    env.note("throughput before %s, during %s, after %s" % tuple(["%.0f" % t for t in part]
+                                                               for part in (before, during, after)))
+    traffic.stop()
+    time.sleep(1.5)
+    page = squid.manager("sqtrace")[1]
+    env.equal([repr(error) for error in traffic.errors], [], "failed requests")
+    usual = before + after
+    env.check(median(during) >= min(usual) * 0.97, "throughput falls to %.0f/s while the disk is full; it is %.0f to "
+              "%.0f/s otherwise" % (median(during), min(usual), max(usual)))
+    emitted, written, lost = (page_number(page, name) for name in ("emitted", "written", "lost"))
+    env.note("mgr:sqtrace: emitted %s, written %s, lost %s" % (emitted, written, lost))
+    if env.check(None not in (emitted, written, lost), "mgr:sqtrace lacks emitted, written or lost: " + page):
+        env.equal(emitted, written + lost, "mgr:sqtrace: emitted against written + lost")
+    squid.stop()
+    complaint = [line for line in squid.log_text().split("\n") if "sqtrace" in line and directory in line]
+    env.check(complaint, "cache.log does not name the directory that is full")
+    env.check(len(complaint) < 20, "cache.log has %d lines about it" % len(complaint))
+    found = ring.numbers(directory)
+    env.equal(len(found), 1, "ring ids")
+    for entry in found.values():
+        env.equal(entry.problems(), [], "record numbers")
+        result = dump.Dump(env, directory, "events")
+        rows = result.rows()
+        losses = dump.table(env, directory, "losses")
+        env.equal(len(rows), entry.head, "rows of events against the head")
+        env.equal(sum(int(row["records"]) for row in losses), entry.lost, "losses against the totals")
+        env.equal(len([row for row in rows if row["event"] == "LOST"]), entry.marks, "LOST records")
+        env.note("head %d, lost %d, marks %d" % (entry.head, entry.lost, entry.marks))
+        if must_lose:
+            env.check(entry.lost > 0, "nothing was lost with a ring of 1 MB")
+            env.check("lost" in result.errors + result.text[:5000], "the decoder does not say that records are lost")
+            env.equal(dump.Dump(env, directory, "requests", ["--strict"], fail=False).status, 3,
+                      "exit status with --strict")
+        else:
+            env.equal(entry.lost, 0, "lost records with the default ring")
+
+
+TESTS = [
+    ("disk full for 10 s, default ring", lambda env: disk_full(env, "", False), 210),
+    ("disk full for 10 s, ring=1MB", lambda env: disk_full(env, "ring=1MB", True), 210),
+]

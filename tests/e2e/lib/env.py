@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The surroundings of one test: its folder, its options, its notes, and how it fails."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+
+class Failure(Exception):
+    """Something that the test names is not so."""
+
+
+class Skip(Exception):
+    """The test cannot run here; the text says why."""
+
+
+class Env:
+    """One test's folder and the programs under test.
+
+    squid, unpatched  prefixes of installed Squids (unpatched may be None)
+    tools             build directory with sqtrace-dump and libsqtrace.a
+    full              whether the long form of a test is asked for
+    """
+
+    def __init__(self, folder, squid, unpatched, tools, full):
+        self.folder = folder
+        self.squid = squid
+        self.unpatched = unpatched
+        self.tools = tools
+        self.full = full
+        self.failures = []
+        self.closers = []
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def note(self, text):
+        """One line in the test's own log."""
+        print("%8.3f %s" % (time.monotonic() % 100000, text))
+        sys.stdout.flush()
+
+    def check(self, condition, text):
+        """Notes a failure and goes on, so that one run shows all that is wrong."""
+        if not condition:
+            self.failures.append(text)
+            self.note("FAILED: " + text)
+        return bool(condition)
+
+    def equal(self, got, wanted, text):
+        return self.check(got == wanted, "%s: got %r, wanted %r" % (text, got, wanted))
+
+    def require(self, condition, text):
+        if not condition:
+            raise Failure(text)
+
+    def on_close(self, function):
+        self.closers.append(function)
+
+    def close(self):
+        """Ends what the test started, last first."""
+        while self.closers:
+            closer = self.closers.pop()
+            try:
+                closer()
+            except Exception as error:  # the test's verdict stands whatever the cleaning meets
+                self.note("while cleaning up: %r" % (error,))
+
+    def finish(self):
+        if self.failures:
+            raise Failure("; ".join(self.failures[:5])
+                          + ("; and %d more" % (len(self.failures) - 5) if len(self.failures) > 5 else ""))
+
+    def tool(self, name):
+        path = os.path.join(self.tools, name)
+        if not os.path.exists(path):
+            raise Skip("no %s in the build directory" % name)
+        return path
+
+    def need_root(self, why):
+        if os.geteuid() != 0:
+            raise Skip("needs root: " + why)
+
+    def need_program(self, name):
+        path = shutil.which(name)
+        if not path:
+            raise Skip("needs the program " + name)
+        return path
+
+
+def free_port():
+    """A TCP port of loopback that nothing listens on now."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_for(condition, seconds, what, pause=0.02):
+    """Polls until condition() is true; returns its value."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failure("waited %g s in vain for %s" % (seconds, what))
+        time.sleep(pause)
+
+
+def run(args, seconds=60, **options):
+    """A command with a time limit; returns its CompletedProcess with text output."""
+    options.setdefault("stdout", subprocess.PIPE)
+    options.setdefault("stderr", subprocess.PIPE)
+    options.setdefault("universal_newlines", True)
+    options.setdefault("errors", "replace")
+    try:
+        return subprocess.run(args, timeout=seconds, **options)
+    except subprocess.TimeoutExpired:
+        raise Failure("%s did not end within %d s" % (" ".join(map(str, args))[:200], seconds))
+
+
+def idle_share(seconds):
+    """Share of the processors' time that nothing used, over so many seconds from now."""
+    def read():
+        with open("/proc/stat") as file:
+            numbers = [int(word) for word in file.readline().split()[1:9]]
+        return numbers[3] + numbers[4], sum(numbers)
+    idle, total = read()
+    time.sleep(seconds)
+    idle_now, total_now = read()
+    return (idle_now - idle) / max(1, total_now - total)
+
+
+def wait_for_quiet(env, seconds=30):
+    """For tests that look at times: waits until the machine does little else; goes on after so long anyway."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        idle = idle_share(1)
+        if idle > 0.85:
+            return
+    env.note("the machine is busy (%.0f %% idle): times may be off" % (idle * 100))
+
+
+def go_first(env):
+    """For tests that look at times: what this test starts from now on goes before other work on the machine, or, where
+    that is not permitted, begins when there is little of it."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+    except OSError:
+        wait_for_quiet(env)
+
+
+def median(values):
+    values = sorted(values)
+    if not values:
+        raise Failure("a median of nothing")
+    middle = len(values) // 2
+    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+
+
+def quantile(values, q):
+    """The smallest value that at least the share q of the values do not exceed."""
+    values = sorted(values)
+    if not values:
+        raise Failure("a quantile of nothing")
+    index = int(len(values) * q)
+    return values[min(index, len(values) - 1)]

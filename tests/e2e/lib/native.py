@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""C that a test compiles: preloaded libraries, and a writer that stands in for Squid; and what the sources declare."""
+
+import os
+import re
+
+from .env import Failure, run
+
+SOURCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "native")
+TOP = os.path.dirname(os.path.dirname(SOURCE.rsplit("/", 1)[0]))
+
+
+def compile_(env, words):
+    cc = os.environ.get("CC", "cc")
+    env.need_program(cc)
+    done = run([cc, "-O2", "-g", "-Wall", "-Wextra", "-std=gnu11"] + words, 60)
+    if done.returncode:
+        raise Failure("cannot compile: " + done.stderr[-1500:])
+
+
+def preload(env, name):
+    """Path of the preloadable library made from native/<name>.c."""
+    path = env.path(name + ".so")
+    compile_(env, ["-shared", "-fPIC", "-o", path, os.path.join(SOURCE, name + ".c"), "-ldl"])
+    os.chmod(path, 0o755)
+    return path
+
+
+def writer(env):
+    """Path of the program made from native/writer.c and libsqtrace.a."""
+    path = env.path("writer")
+    library = env.tool("libsqtrace.a")
+    compile_(env, ["-I", os.path.join(TOP, "src"), "-o", path, os.path.join(SOURCE, "writer.c"), library, "-lz",
+                   "-lpthread"])
+    return path
+
+
+def declared_events(*groups):
+    """Names in src/format/events.def, of all groups or of some."""
+    with open(os.path.join(TOP, "src", "format", "events.def")) as table:
+        return [name for name, group in re.findall(r"^SQT_EVENT\((\w+), *(\w+),", table.read(), re.M)
+                if not groups or group in groups]

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An origin server whose answers the URL asks for, and that logs its own clock.
+
+Run as a program (origin.py HOST LOG): prints its HTTP port and its echo port, serves until its input ends.
+
+    http://HOST:PORT/key=value;key=value/any-name
+
+    size=N     bytes of body (default 100)          hdr=MS     hold the header so long
+    body=MS    hold the body after the header       parts=N    send the body in N pieces
+    gap=MS     wait between pieces                  status=N   default 200
+    chunked=1  chunked instead of Content-Length    vary=NAME  Vary: NAME
+    cc=TEXT    Cache-Control (default max-age=3600; "-": none)
+    etag=TEXT  ETag; an If-None-Match with it is answered 304
+    lm=1       Last-Modified; an If-Modified-Since is answered 304 (lm=new: it is answered 200)
+    abort=N    close after N bytes of body          close=1    close when done
+    drop=1     close without an answer, unless this is the connection's first request
+    interim=1  a 103 before the answer
+
+Log, tab separated, nanoseconds of CLOCK_MONOTONIC:
+    tag  connection  nth-request  received  header-sent  body-sent  method  path
+received: the last byte of the request is here; header-sent: before the header is written; body-sent: after the last
+byte of the body was written.  tag is the request's X-Tag.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+
+LAST_MODIFIED = "Mon, 01 Jan 2024 00:00:00 GMT"
+REASONS = {200: "OK", 103: "Early Hints", 204: "No Content", 304: "Not Modified", 404: "Not Found",
+           500: "Internal Server Error", 503: "Service Unavailable"}
+PATTERN = bytes(range(256)) * 256
+
+
+def body_bytes(start, size):
+    """size bytes of every body's pattern from offset start."""
+    start %= 256
+    whole = PATTERN
+    while len(whole) < start + size:
+        whole += PATTERN
+    return whole[start:start + size]
+
+
+def parameters(path):
+    found = {}
+    for word in path.split("/", 2)[1].split(";"):
+        key, _, value = word.partition("=")
+        found[key] = value
+    return found
+
+
+class Connection:
+    serial = 0
+
+    def __init__(self, reader, writer, log):
+        Connection.serial += 1
+        self.number = Connection.serial
+        self.reader, self.writer, self.log = reader, writer, log
+
+    async def serve(self):
+        nth = 0
+        try:
+            while True:
+                head = await self.reader.readuntil(b"\r\n\r\n")
+                received = time.monotonic_ns()
+                nth += 1
+                if not await self.answer(head.decode("latin-1"), nth, received):
+                    break
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.LimitOverrunError):
+            pass
+        self.writer.close()
+
+    async def read_body(self, headers):
+        if headers.get("expect", "").lower() == "100-continue":
+            self.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if "content-length" in headers:
+            left = int(headers["content-length"])
+            while left:
+                piece = await self.reader.read(min(left, 65536))
+                if not piece:
+                    raise ConnectionError()
+                left -= len(piece)
+        elif "chunked" in headers.get("transfer-encoding", ""):
+            while True:
+                size = int((await self.reader.readuntil(b"\r\n")).split(b";")[0], 16)
+                await self.reader.readexactly(size + 2)
+                if not size:
+                    break
+
+    async def answer(self, head, nth, received):
+        """Serves one request; returns whether the connection may serve another."""
+        lines = head.split("\r\n")
+        method, path = lines[0].split(" ")[:2]
+        headers = {}
+        for line in lines[1:]:
+            name, colon, value = line.partition(":")
+            if colon:
+                headers[name.strip().lower()] = value.strip()
+        if path.startswith("http://"):
+            path = "/" + path.split("/", 3)[3]
+        want = parameters(path)
+        if "content-length" in headers or "transfer-encoding" in headers:
+            await self.read_body(headers)
+            received = time.monotonic_ns()
+        if "drop" in want and nth > 1:
+            return False
+        await self.hold(want.get("hdr"))
+        status, size = int(want.get("status", 200)), int(want.get("size", 100))
+        if ("etag" in want and headers.get("if-none-match") == '"%s"' % want["etag"]) or \
+                (want.get("lm") == "1" and headers.get("if-modified-since") == LAST_MODIFIED):
+            status = 304
+        if want.get("interim"):
+            self.writer.write(b"HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\n")
+            await self.writer.drain()
+            await asyncio.sleep(0.03)
+        bodyless = method == "HEAD" or status in (204, 304)
+        chunked = "chunked" in want and not bodyless
+        keep = "close" not in want and "abort" not in want and headers.get("connection", "").lower() != "close"
+        header = self.header(status, size, want, chunked, bodyless, keep).encode("latin-1")
+        header_sent = time.monotonic_ns()
+        self.writer.write(header)
+        if "body" in want:
+            await self.writer.drain()
+            await self.hold(want["body"])
+        if not bodyless:
+            await self.send_body(size, want, chunked)
+        body_sent = time.monotonic_ns()
+        self.log.write("%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\n" % (headers.get("x-tag", "-"), self.number, nth, received,
+                                                             header_sent, body_sent, method, path))
+        return keep
+
+    @staticmethod
+    async def hold(milliseconds):
+        if milliseconds:
+            await asyncio.sleep(int(milliseconds) / 1000)
+
+    @staticmethod
+    def header(status, size, want, chunked, bodyless, keep):
+        lines = ["HTTP/1.1 %d %s" % (status, REASONS.get(status, "Status")),
+                 "Date: " + time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime())]
+        if want.get("cc", "max-age=3600") != "-":
+            lines.append("Cache-Control: " + want.get("cc", "max-age=3600").replace("+", ", "))
+        if "etag" in want:
+            lines.append('ETag: "%s"' % want["etag"])
+        if "lm" in want:
+            lines.append("Last-Modified: " + LAST_MODIFIED)
+        if "vary" in want:
+            lines.append("Vary: " + want["vary"])
+        if chunked:
+            lines.append("Transfer-Encoding: chunked")
+        elif status not in (204, 304):
+            lines.append("Content-Length: %d" % size)
+        if not keep:
+            lines.append("Connection: close")
+        return "\r\n".join(lines) + "\r\n\r\n"
+
+    async def send_body(self, size, want, chunked):
+        end = int(want["abort"]) if "abort" in want else size
+        parts = int(want.get("parts", 1))
+        for part in range(parts):
+            begin, until = end * part // parts, end * (part + 1) // parts
+            if part:
+                await self.writer.drain()
+                await self.hold(want.get("gap"))
+            for offset in range(begin, until, 65536):
+                piece = body_bytes(offset, min(65536, until - offset))
+                if chunked:
+                    piece = b"%x\r\n%s\r\n" % (len(piece), piece)
+                self.writer.write(piece)
+                await self.writer.drain()
+        if chunked and "abort" not in want:
+            self.writer.write(b"0\r\n\r\n")
+        await self.writer.drain()
+
+
+async def echo(reader, writer):
+    """The far end of a tunnel: gives back what it gets."""
+    try:
+        while True:
+            piece = await reader.read(65536)
+            if not piece:
+                break
+            writer.write(piece)
+            await writer.drain()
+    except ConnectionError:
+        pass
+    writer.close()
+
+
+class Names(asyncio.DatagramProtocol):
+    """A DNS server: every name has the server's own address; dN-anything is answered after N milliseconds."""
+
+    def __init__(self, host):
+        self.address = bytes(int(part) for part in host.split("."))
+
+    def connection_made(self, transport):
+        self.transport = transport
+
+    def datagram_received(self, data, peer):
+        question_end = data.index(b"\0", 12) + 5
+        first = data[13:13 + data[12]].decode("latin-1")
+        kind = data[question_end - 4:question_end - 2]
+        is_a = kind == b"\0\1" and not first.startswith("nowhere")
+        reply = data[:2] + (b"\x81\x83" if first.startswith("nowhere") else b"\x81\x80") + b"\0\1"
+        reply += (b"\0\1" if is_a else b"\0\0") + b"\0\0\0\0" + data[12:question_end]
+        if is_a:
+            reply += b"\xc0\x0c\0\1\0\1\0\0\0\1\0\4" + self.address
+        delay = int(first[1:].split("-")[0]) if first.startswith("d") and first[1:].split("-")[0].isdigit() else 0
+        asyncio.get_running_loop().call_later(delay / 1000, self.transport.sendto, reply, peer)
+
+
+async def main(host, log_path):
+    log = open(log_path, "w", buffering=1 << 16)
+
+    async def client(reader, writer):
+        await Connection(reader, writer, log).serve()
+
+    server = await asyncio.start_server(client, host, 0, backlog=512, limit=1 << 20)
+    echo_server = await asyncio.start_server(echo, host, 0, backlog=512)
+    loop = asyncio.get_running_loop()
+    names = 1
+    try:
+        await loop.create_datagram_endpoint(lambda: Names(host), local_addr=(host, 53))
+    except OSError:
+        names = 0
+    print(server.sockets[0].getsockname()[1], echo_server.sockets[0].getsockname()[1], names, flush=True)
+
+    def command():
+        """A line on the input asks for the log to be complete on disk; the end of the input ends the server."""
+        line = sys.stdin.readline()
+        log.flush()
+        if line:
+            print("flushed", flush=True)
+        else:
+            loop.stop()
+    loop.add_reader(sys.stdin.fileno(), command)
+
+
+class Origin:
+    """The origin as a child process, and its log."""
+
+    def __init__(self, env, name="origin"):
+        self.log = env.path(name + ".log")
+        # An address of loopback that is this process's alone, so that its DNS server can have port 53.
+        self.host = "127.%d.%d.53" % (1 + os.getpid() // 250 % 250, 1 + os.getpid() % 250)
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), self.host, self.log],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=open(env.path(name + ".err"), "w"), universal_newlines=True)
+        env.on_close(self.stop)
+        words = self.process.stdout.readline().split()
+        self.port, self.echo_port, self.has_names = int(words[0]), int(words[1]), words[2] == "1"
+
+    def url(self, name, host=None, **want):
+        return "http://%s:%d/%s/%s" % (host or self.host, self.port,
+                                       ";".join("%s=%s" % item for item in sorted(want.items())) or "x", name)
+
+    def entries(self):
+        """The log so far: {tag: dict}, the last entry of a tag."""
+        self.process.stdin.write("flush\n")
+        self.process.stdin.flush()
+        self.process.stdout.readline()
+        found = {}
+        with open(self.log) as log:
+            for line in log:
+                tag, conn, nth, received, header_sent, body_sent, method, path = line.rstrip("\n").split("\t")
+                found[tag] = {"conn": int(conn), "nth": int(nth), "received": int(received),
+                              "header_sent": int(header_sent), "body_sent": int(body_sent), "method": method,
+                              "path": path}
+        return found
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+if __name__ == "__main__":
+    event_loop = asyncio.new_event_loop()
+    event_loop.run_until_complete(main(sys.argv[1], sys.argv[2]))
+    event_loop.run_forever()

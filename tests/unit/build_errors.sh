@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# build_errors.sh - what sqtrace-build says when it cannot, without network and without building anything.
+#
+# SQT_SOURCE: sqtrace's source tree.
+set -u
+
+: "${SQT_SOURCE:?}"
+build=$SQT_SOURCE/tools/sqtrace-build
+work=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-build-test.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/work" "$work/prefix" "$work/empty" "$work/bin"
+unset SQTRACE_CACHE CC CXX CFLAGS CXXFLAGS
+export LC_ALL=C
+number=0
+
+result()
+{
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $number - $2"
+    else
+        echo "not ok $number - $2"
+        sed 's/^/# /' "$work/out"
+    fi
+}
+
+# says NAME STATUS TEXT ARGUMENT...: whether it ends with that status after a line that holds the text.
+says()
+{
+    says_name=$1
+    says_status=$2
+    says_text=$3
+    shift 3
+    "$build" "$@" >"$work/out" 2>&1 </dev/null
+    status=$?
+    [ "$status" -eq "$says_status" ] && grep -qF -- "$says_text" "$work/out"
+    result $? "$says_name"
+}
+
+# fake NAME: a program of that name in $work/bin; its text comes from the standard input.
+fake()
+{
+    { echo '#!/bin/sh'; cat; } >"$work/bin/$1"
+    chmod +x "$work/bin/$1"
+}
+
+sum_of_tree()
+{
+    (cd "$1" && find . -type f -exec sha256sum {} + | sort | sha256sum)
+}
+
+squid=--squid=7.7
+prefix=--prefix=$work/prefix
+into=--work=$work/work
+
+# ---- the command line ----
+
+says 'no --squid: names the versions there are' 2 '--squid=VERSION is missing; there is: 7.7' "$prefix"
+says 'no --prefix' 2 '--prefix=DIR is missing' $squid
+says 'an unknown version: names those there are' 1 'no patches for Squid 9.9; there is: 7.7' --squid=9.9 "$prefix"
+says 'an unknown version, unpatched' 1 'no sum of Squid 9.9' --squid=9.9 "$prefix" --unpatched
+says 'a version that is none' 2 "'../7.7' is not a version" --squid=../7.7 "$prefix"
+says 'an unknown option' 2 'unknown argument: --frobnicate' $squid "$prefix" --frobnicate
+says 'an option without its value' 2 '--prefix needs a value' $squid --prefix "$work/prefix"
+for jobs in 0 -1 many ''; do
+    says "--jobs=$jobs" 2 "--jobs: '$jobs' is not a number above 0" $squid "$prefix" --jobs="$jobs"
+done
+says '--list names versions' 0 '7.7' --list
+says '--help' 0 'usage: sqtrace-build' --help
+says '--version' 0 'sqtrace-build (sqtrace)' --version
+
+# ---- places ----
+
+: >"$work/file"
+says 'a prefix below a file' 1 "--prefix: $work/file/x cannot be written" $squid --prefix="$work/file/x" "$into"
+says 'a work folder below a file' 1 "--work: $work/file/x cannot be written" $squid "$prefix" --work="$work/file/x"
+says 'a prefix with a space' 1 'where names hold spaces' $squid --prefix="$work/a b" "$into"
+
+# ---- archives ----
+
+says '--tarballs is no directory' 1 "--tarballs: $work/file is not a directory" \
+    $squid "$prefix" "$into" --tarballs="$work/file"
+says '--tarballs has no archive' 1 "neither squid_7.7.orig.tar.xz nor squid-7.7.tar.xz is in $work/empty" \
+    $squid "$prefix" "$into" --tarballs="$work/empty"
+mkdir "$work/wrong"
+echo wrong >"$work/wrong/squid_7.7.orig.tar.xz"
+says '--tarballs has an archive of another sum' 1 "$work/wrong/squid_7.7.orig.tar.xz: SHA-256 is not the e3bd613b" \
+    $squid "$prefix" "$into" --tarballs="$work/wrong"
+
+# ---- source trees ----
+
+says '--source is no directory' 1 "--source: $work/file is not a directory" $squid "$prefix" "$into" --source="$work/file"
+says '--source is no Squid tree' 1 "--source: $work/empty is not a Squid source tree" \
+    $squid "$prefix" "$into" --source="$work/empty"
+mkdir -p "$work/tree/src"
+: >"$work/tree/src/cf.data.pre"
+: >"$work/tree/bootstrap.sh"
+says '--source is a Squid tree without configure' 1 'has no configure yet: run ./bootstrap.sh there' \
+    $squid "$prefix" "$into" --source="$work/tree"
+printf "PACKAGE_NAME='Squid Web Proxy'\nPACKAGE_VERSION='6.13'\n" >"$work/tree/configure"
+says '--source is another version' 1 'is Squid 6.13, and --squid says 7.7' \
+    $squid "$prefix" "$into" --source="$work/tree"
+sed -i 's/6\.13/7.7/' "$work/tree/configure"
+before=$(sum_of_tree "$work/tree")
+says '--source is a tree to which the patches do not apply' 1 '.patch does not apply' \
+    $squid "$prefix" "$into" --source="$work/tree"
+[ "$before" = "$(sum_of_tree "$work/tree")" ] && [ -z "$(find "$work/work" -name 'src*' -type d)" ]
+result $? 'and the tree is as it was'
+echo 'NAME: sqtrace_log' >"$work/tree/src/cf.data.pre"
+before=$(sum_of_tree "$work/tree")
+says '--source is patched already' 1 'has the patches already' $squid "$prefix" "$into" --source="$work/tree"
+[ "$before" = "$(sum_of_tree "$work/tree")" ]
+result $? 'and the tree is as it was, patched'
+
+# ---- no network ----
+
+saved_path=$PATH
+PATH=$work/bin:$PATH
+APT_HELPER=$work/bin/apt-helper
+export APT_HELPER
+for name in curl wget apt-helper; do
+    fake $name <<'END'
+exit 1
+END
+done
+fake apt-get <<'END'
+echo http://mirror.invalid/debian/
+END
+says 'no network: says where it looked' 1 'http://mirror.invalid/debian/pool/main/s/squid/squid_7.7.orig.tar.xz: not to be had' \
+    $squid "$prefix" "$into" --unpatched
+grep -q 'squid-7.7.tar.xz: not to be had' "$work/out" && grep -q -- '--tarballs=DIR' "$work/out"
+result $? 'and names upstream, and --tarballs'
+fake apt-helper <<'END'
+echo "not Squid" >"$4"
+END
+says 'a mirror that gives something else' 1 'squid_7.7.orig.tar.xz: SHA-256 is not the e3bd613b' \
+    $squid "$prefix" "$into" --unpatched
+[ -z "$(find "$work/work" -name '*.tar.xz*')" ]
+result $? 'and nothing of it is kept'
+
+# ---- missing packages ----
+
+rm -f "$work/bin"/*
+for name in sh cat dirname basename sort tr sed cut nproc date grep mkdir sha256sum flock; do
+    ln -s "$(PATH=$saved_path command -v $name)" "$work/bin/$name"
+done
+PATH=$work/bin
+says 'missing packages: Debian names, in one line' 1 \
+    'apt-get install autoconf automake build-essential patch perl tar xz-utils zlib1g-dev' $squid "$prefix" "$into"
+says 'the unpatched one does not need libsqtrace' 1 'apt-get install build-essential patch perl tar xz-utils' \
+    $squid "$prefix" "$into" --unpatched
+PATH=$saved_path
+
+echo "1..$number"

@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# check_sums.sh - tools/check counts what passed, failed and was skipped, and takes no broken test program for a passed
+# one.
+#
+# SQT_SOURCE: sqtrace's source tree.
+set -u
+
+: "${SQT_SOURCE:?}"
+results=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-check-test.XXXXXX") || exit 1
+trap 'rm -rf "$results"' EXIT
+. "$SQT_SOURCE/tools/lib/tap.sh"
+number=0
+
+# sum NAME LINE STATUS: whether the results so far add up to that last line and status; then begins anew.
+sum()
+{
+    number=$((number + 1))
+    last=$(sum_tap)
+    status=$?
+    last=$(echo "$last" | tail -n 1)
+    if [ "$last" = "$2" ] && [ "$status" -eq "$3" ]; then
+        echo "ok $number - $1"
+    else
+        echo "not ok $number - $1"
+        echo "# got status $status and: $last"
+    fi
+    rm -f "$results"/*
+}
+
+# program TEXT: what a test program does, for run_tap.
+program()
+{
+    run_tap phase 20 sh -c "$1" >/dev/null 2>&1
+}
+
+program 'echo 1..2; echo ok 1 - a; echo ok 2 - b'
+sum 'what passes' '2 passed, 0 failed' 0
+program 'echo 1..3; echo ok 1 - a; echo not ok 2 - b; echo "ok 3 - c # SKIP no root"; exit 1'
+sum 'one failed, one skipped' '1 passed, 1 failed, 1 skipped' 1
+program 'echo ok 1 - a; echo 1..1; exit 3'
+sum 'a bad status without a failed test' '1 passed, 1 failed' 1
+program 'echo 1..3; echo ok 1 - a'
+sum 'fewer tests than planned' '1 passed, 1 failed' 1
+program 'echo 1..2; echo ok 1 - a; kill -SEGV $$'
+sum 'a crash' '1 passed, 1 failed' 1
+program 'echo hello'
+sum 'no test at all' '0 passed, 1 failed' 1
+program 'echo 1..0 "# SKIP nothing here"'
+sum 'nothing planned' '0 passed, 0 failed' 1
+run_tap phase 1 sh -c 'echo 1..1; sleep 30; echo ok 1 - late' >/dev/null 2>&1
+sum 'a program that hangs' '0 passed, 1 failed' 1
+one_tap phase 'it builds' 0 >/dev/null
+one_tap phase 'it installs' 1 >/dev/null
+sum 'phases of one test' '1 passed, 1 failed' 1
+
+# What automake leaves of `make check`: a crashed program is an ERROR of the driver.
+mkdir -p "$results/build/tests/unit"
+printf 'PASS: tests/unit/x 1 - a\nok 2 - b\nSKIP: tests/unit/x 2 - b # SKIP no root\nPASS: tests/unit/other\n' \
+    >"$results/build/tests/unit/x.log"
+printf 'ERROR: tests/unit/y - exited with status 139 (terminated by signal 11?)\n' >"$results/build/tests/unit/y.log"
+: >"$results/build/tests/unit/x.trs"
+: >"$results/build/tests/unit/y.trs"
+check_tap phase "$results/build" 1 >/dev/null
+rm -rf "$results/build"
+sum 'results of make check' '1 passed, 1 failed, 1 skipped' 1
+
+# bounded-tap: cmocka's way to say that a test was skipped.
+run_tap phase 20 "$SQT_SOURCE/tests/unit/bounded-tap" sh -c \
+    'echo 1..2; echo ok 1 - a; echo "# not on this machine"; echo "not ok 2 # SKIP b"' >"$results/out"
+grep -qx 'ok 2 - b # SKIP not on this machine' "$results/out" || echo 'not ok - the reason' >>"$results/phase.tap"
+rm -f "$results/out"
+sum 'a test that cmocka skips' '1 passed, 0 failed, 1 skipped' 0
+run_tap phase 20 "$SQT_SOURCE/tests/unit/bounded-tap" sh -c 'echo 1..1; echo ok 1 - a; exit 5' >/dev/null
+sum 'its status is kept' '1 passed, 1 failed' 1
+echo "1..$number"

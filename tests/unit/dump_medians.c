@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * dump_medians.c - medians and percentiles, exact and by histogram, and time groups of a trace of unknown length.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "figure/groups.h"
+
+static void
+exact(void **state)
+{
+    (void)state;
+    struct sqt_distributions set = {.budget = 100000};
+    struct sqt_distribution d = {0};
+    assert_int_equal(sqt_distribution_median(&d), 0);
+    for (int64_t v = 1000; v >= 1; --v)
+        sqt_distribution_add(&set, &d, v);
+    assert_int_equal(d.count, 1000);
+    assert_int_equal(d.sum, 500500);
+    assert_int_equal(d.max, 1000);
+    assert_int_equal(sqt_distribution_median(&d), 500); /* of 500 and 501 */
+    assert_int_equal(sqt_distribution_quantile(&d, 900), 900);
+    assert_int_equal(sqt_distribution_quantile(&d, 999), 999);
+    assert_int_equal(sqt_distribution_quantile(&d, 1000), 1000);
+    assert_int_equal(sqt_distribution_quantile(&d, 0), 1);
+    sqt_distribution_add(&set, &d, 0); /* also after it was sorted */
+    assert_int_equal(sqt_distribution_median(&d), 500);
+    assert_int_equal(sqt_distribution_quantile(&d, 0), 0);
+    sqt_distribution_drop(&set, &d);
+    assert_int_equal(set.room, 0);
+}
+
+/* Beyond the budget every answer is within 0.1 % of the exact one. */
+static void
+coarse(void **state)
+{
+    (void)state;
+    struct sqt_distributions exact_set = {.budget = 1u << 30}, coarse_set = {.budget = 1000};
+    struct sqt_distribution e = {0}, c = {0}, other = {0};
+    uint64_t random = 12345;
+    sqt_distribution_add(&coarse_set, &other, 77);
+    for (unsigned i = 0; i < 100000; ++i) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        const int64_t v = (int64_t)(random >> (20 + random % 40)); /* over many octaves */
+        sqt_distribution_add(&exact_set, &e, v);
+        sqt_distribution_add(&coarse_set, &c, v);
+    }
+    assert_false(exact_set.coarse);
+    assert_true(coarse_set.coarse);
+    assert_int_equal(sqt_distribution_median(&other), 77);
+    assert_int_equal(c.count, e.count);
+    assert_int_equal(c.sum, e.sum);
+    assert_int_equal(c.max, e.max);
+    for (unsigned q = 0; q <= 1000; ++q) {
+        const int64_t want = sqt_distribution_quantile(&e, q), got = sqt_distribution_quantile(&c, q);
+        assert_true(llabs(got - want) * 1000 <= want);
+    }
+    assert_true(sqt_distribution_quantile(&c, 1000) <= c.max);
+    assert_true(sqt_distribution_quantile(&other, 1000) == 77);
+    sqt_distribution_drop(&exact_set, &e);
+    sqt_distribution_drop(&coarse_set, &c);
+    sqt_distribution_drop(&coarse_set, &other);
+}
+
+static void
+merged(void **state)
+{
+    for (unsigned budget = 100; budget <= 100000; budget *= 1000) {
+        (void)state;
+        struct sqt_distributions set = {.budget = budget};
+        struct sqt_distribution a = {0}, b = {0};
+        for (int64_t v = 1; v <= 300; ++v)
+            sqt_distribution_add(&set, v % 2 ? &a : &b, v);
+        sqt_distribution_merge(&set, &a, &b);
+        assert_int_equal(a.count, 300);
+        assert_int_equal(b.count, 0);
+        assert_int_equal(sqt_distribution_quantile(&a, 500), 150);
+        assert_int_equal(a.max, 300);
+        sqt_distribution_drop(&set, &a);
+        assert_null(set.first);
+    }
+}
+
+#define SECOND INT64_C(1000000000)
+#define MINUTE (60 * SECOND)
+
+/* Adds a request each step; its value is its number. */
+static void
+fill(struct sqt_groups *g, int64_t width, int64_t length, int64_t step)
+{
+    sqt_groups_init(g, width, 1);
+    int64_t number = 0;
+    for (int64_t t = 0; t < length; t += step, ++number)
+        sqt_groups_add(g, t, &number);
+    sqt_groups_finish(g);
+}
+
+static uint64_t
+counted(const struct sqt_groups *g)
+{
+    uint64_t count = g->late;
+    for (size_t i = 0; i < g->count; ++i)
+        count += g->groups[i] ? g->groups[i]->count : 0;
+    return count;
+}
+
+static void
+a_long_trace_has_the_width_asked_for(void **state)
+{
+    (void)state;
+    struct sqt_groups g;
+    fill(&g, 20 * MINUTE, 100 * MINUTE, SECOND);
+    assert_int_equal(g.halvings, 0);
+    assert_int_equal(g.count, 5);
+    assert_int_equal(g.groups[0]->count, 1200);
+    assert_int_equal(g.groups[4]->count, 1200);
+    assert_int_equal(g.groups[0]->medians[0], 599); /* of 599 and 600 */
+    assert_int_equal(g.groups[3]->medians[0], 3 * 1200 + 599);
+    assert_int_equal(counted(&g), 6000);
+    sqt_groups_free(&g);
+}
+
+static void
+a_short_trace_has_at_least_twelve_groups(void **state)
+{
+    (void)state;
+    for (int64_t length = 2 * SECOND; length < 79 * MINUTE; length = length * 3 / 2) {
+        struct sqt_groups g;
+        fill(&g, 20 * MINUTE, length, length / 1000);
+        assert_in_range(g.count, 12, 25);
+        assert_true(counted(&g) >= 1000);
+        /* Groups are where their width says. */
+        const struct sqt_time_group *const second = g.groups[1];
+        const double first = sqt_groups_width(&g) / (double)(length / 1000);
+        assert_true((double)second->medians[0] > first && (double)second->medians[0] < 2 * first);
+        sqt_groups_free(&g);
+    }
+}
+
+static void
+empty_groups_stay_empty(void **state)
+{
+    (void)state;
+    struct sqt_groups g;
+    const int64_t value = 5;
+    sqt_groups_init(&g, MINUTE, 1);
+    sqt_groups_add(&g, 10 * MINUTE + 1, &value);
+    sqt_groups_add(&g, 1, &value);
+    sqt_groups_finish(&g);
+    assert_int_equal(g.count, 11);
+    assert_null(g.groups[5]);
+    sqt_groups_add(&g, INT64_MAX / 4, &value); /* a clock gone wild makes no room for it */
+    assert_int_equal(g.count, 11);
+    assert_int_equal(g.late, 1);
+    assert_int_equal(g.groups[0]->count, 1);
+    assert_int_equal(g.groups[10]->count, 1);
+    sqt_groups_free(&g);
+}
+
+/* With more values than are kept, old groups are closed, and what comes too late for them is counted. */
+static void
+many_values(void **state)
+{
+    (void)state;
+    struct sqt_groups g;
+    sqt_groups_init(&g, SECOND, 2);
+    for (int64_t t = 0; t < 100 * SECOND; t += SECOND / 20000) {
+        const int64_t values[2] = {t % SECOND, 1000000};
+        sqt_groups_add(&g, t, values);
+    }
+    const int64_t values[2] = {1, 1};
+    sqt_groups_add(&g, 3 * SECOND, values);
+    sqt_groups_finish(&g);
+    assert_true(g.set.coarse);
+    assert_int_equal(g.count, 100);
+    assert_int_equal(g.late, 1);
+    assert_int_equal(counted(&g), 2000001);
+    for (size_t i = 0; i < g.count; ++i) {
+        assert_in_range(g.groups[i]->medians[0], SECOND / 2 - SECOND / 1000, SECOND / 2 + SECOND / 1000);
+        assert_in_range(g.groups[i]->medians[1], 999000, 1001000);
+    }
+    sqt_groups_free(&g);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact),
+        cmocka_unit_test(coarse),
+        cmocka_unit_test(merged),
+        cmocka_unit_test(a_long_trace_has_the_width_asked_for),
+        cmocka_unit_test(a_short_trace_has_at_least_twelve_groups),
+        cmocka_unit_test(empty_groups_stay_empty),
+        cmocka_unit_test(many_values),
+    };
+    return cmocka_run_group_tests_name("dump: medians", tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures and the summary, computed anew from the tables that they are made of.
+
+The trace is made of records of a busy proxy; what is compared comes from different paths through sqtrace-dump.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+TOOLS = os.environ["SQT_TOOLS"]
+NUMBER = 0
+
+
+def check(holds, name):
+    global NUMBER
+    NUMBER += 1
+    print("%s %d - %s" % ("ok" if holds else "not ok", NUMBER, name))
+
+
+def dump(trace, *options):
+    """Comments and rows (dicts by column) of one run."""
+    text = subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), "--quiet", *options, trace], check=True,
+                          stdout=subprocess.PIPE, timeout=60).stdout.decode()
+    lines = text.split("\n")[:-1]
+    comments = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
+    table = [line.split("\t") for line in lines if not line.startswith("#")]
+    return comments, [dict(zip(table[0], row)) for row in table[1:]]
+
+
+def number(text):
+    return 0 if text == "-" else int(text)
+
+
+def nanoseconds(text):
+    """Seconds or milliseconds with all decimals, as an integer of the last one."""
+    return int(text.replace(".", ""))
+
+
+def median(values):
+    """Of integers: the mean of the middle two is rounded down."""
+    return (statistics.median_low(values) + statistics.median_high(values)) // 2
+
+
+def quantile(values, per_mille):
+    return sorted(values)[max(-(-len(values) * per_mille // 1000), 1) - 1]
+
+
+CURVES = {
+    "client_connect": ["client_connect"],
+    "proxy_connect": ["connect", "tls"],
+    "server_reply": ["request_send", "client_body", "server_wait", "server_reply"],
+    "swap_in": ["swap_in_open", "swap_in_first", "swap_in_rest"],
+    "proxy_reply": ["reply_wait", "proxy_reply"],
+}
+for alone in ["access", "redirect", "adapt", "lookup", "peer_select", "dns", "tunnel", "unaccounted"]:
+    CURVES[alone] = [alone]
+
+
+def stages_figure(trace, requests, name, group_ns, wanted):
+    _, rows = dump(trace, "--figure=" + name, "--group=%dns" % group_ns)
+    groups = {}
+    for request in filter(wanted, requests):
+        groups.setdefault(nanoseconds(request["time_s"]) // group_ns, []).append(request)
+    groups = {index: rows for index, rows in groups.items() if len(rows) >= 10}
+    check(len(rows) == len(groups) and len(rows) > 5, "%s has a row for each group of 10 requests" % name)
+    same, shares, drawn = True, True, 0
+    for row, index in zip(rows, sorted(groups)):
+        members = groups[index]
+        medians = {curve: median([sum(number(r[s + "_ns"]) for s in stages) for r in members])
+                   for curve, stages in CURVES.items()}
+        same &= int(row["count"]) == len(members)
+        same &= nanoseconds(row["time_s"]) == index * group_ns + group_ns // 2
+        same &= all(nanoseconds(row[curve + "_ms"]) == medians[curve] for curve in CURVES)
+        same &= nanoseconds(row["total_ms"]) == median([number(r["total_ns"]) for r in members])
+        whole = sum(medians.values())
+        same &= nanoseconds(row["stages_ms"]) == whole
+        shares &= all(abs(float(row[curve + "_pct"]) - 100 * medians[curve] / whole) < 0.001 for curve in CURVES)
+        drawn += sum(medians[curve] > 0 for curve in CURVES)
+    check(same, "%s: medians, counts and times" % name)
+    check(shares, "%s: shares" % name)
+    check(drawn > 3 * len(rows), "%s: there was something to compare" % name)
+
+
+def summary(trace, requests, ios):
+    comments, rows = dump(trace, "--table=summary")
+    check(comments["percentiles"] == "exact", "the summary is exact")
+    stages = [column[:-3] for column in requests[0] if column.endswith("_ns")]
+    wrong, seen = [], 0
+    for row in rows:
+        if row["class"] == "all" or ":" not in row["class"]:
+            members = [r for r in requests if row["class"] in ("all", r["class"])]
+            values = [int(r[row["stage"] + "_ns"]) for r in members if r[row["stage"] + "_ns"] != "-"]
+            whole = sum(int(r["total_ns"]) for r in members)
+        elif "_block_" in row["stage"]:
+            direction, phase = row["stage"].split("_")[1], row["stage"].split("_")[3]
+            members = [r for r in ios if r["direction"] == direction and r["dir"] == row["class"].split(":")[1]]
+            values = [int(r[phase + "_ns"]) for r in members]
+            whole = sum(int(r["total_ns"]) for r in members)
+        else:
+            continue
+        seen += 1
+        want = [len(values), median(values)] + [quantile(values, q) for q in (900, 990, 999)] + [max(values)]
+        got = [int(row["count"])] + [nanoseconds(row[c]) for c in ("p50_ms", "p90_ms", "p99_ms", "p999_ms", "max_ms")]
+        if want != got:
+            wrong.append((row["stage"], row["class"], want, got))
+        if row["share_pct"] != "-" and abs(float(row["share_pct"]) - 100 * sum(values) / whole) > 0.001:
+            wrong.append((row["stage"], row["class"], "share"))
+    for line in wrong[:5]:
+        print("#", line)
+    check(not wrong, "every row of the summary")
+    listed = {(row["stage"], row["class"]) for row in rows}
+    entered = {(stage, r["class"]) for r in requests for stage in stages if r[stage + "_ns"] != "-"}
+    check(entered <= listed and seen > 40, "every stage of every class is in the summary")
+
+
+def adds_up(requests, swaps, ios):
+    order = list(requests[0])
+    charged = order[order.index("access_ns"):order.index("total_ns")]
+    check(len(charged) == 19 and all(sum(number(r[s]) for s in charged) == int(r["total_ns"]) for r in requests),
+          "stages and unaccounted add up to the total")
+    check(all(sum(int(i[p + "_ns"]) for p in ("queue", "service", "notice")) == int(i["total_ns"]) for i in ios),
+          "queue, service and notice add up to the total of a block")
+    parts = ("open", "first_io", "rest_io", "idle", "close")
+    check(all(sum(number(s[p + "_ns"]) for p in parts) == int(s["total_ns"]) for s in swaps),
+          "the parts of a swap add up to its total")
+    blocks = {}
+    for i in ios:
+        blocks.setdefault(i["sio"], []).append(int(i["size_bytes"]))
+    check(all(int(s["ios"]) == len(blocks[s["sio"]]) and int(s["size_bytes"]) == sum(blocks[s["sio"]]) for s in swaps),
+          "swaps and their blocks agree")
+
+
+def comb(trace, swaps, ios):
+    _, rows = dump(trace, "--figure=block-comb")
+    slowest = max((s for s in swaps if s["direction"] == "in"), key=lambda s: int(s["total_ns"]))
+    want = [i for i in ios if i["sio"] == slowest["sio"]]
+    same = len(rows) == len(want) > 0
+    for row, i in zip(rows, want):
+        same &= all(nanoseconds(row[p + "_ms"]) == int(i[p + "_ns"]) for p in ("queue", "service", "notice", "total"))
+        same &= nanoseconds(row["asked_ms"]) == nanoseconds(i["time_s"]) - nanoseconds(slowest["time_s"])
+    check(same, "block-comb shows the blocks of the slowest swap-in")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        subprocess.run([os.path.join(TOOLS, "tests/unit/dump_traces"), os.path.join(work, "t")], check=True, timeout=60)
+        trace = os.path.join(work, "t", "busy.sqt")
+        _, requests = dump(trace)
+        _, swaps = dump(trace, "--table=swaps")
+        _, ios = dump(trace, "--table=ios")
+        requests = [r for r in requests if r["outcome"] not in ("lost", "unfinished")]
+        adds_up(requests, swaps, ios)
+        stages_figure(trace, requests, "hit-stages", 2000000,
+                      lambda r: r["class"] in ("mem_hit", "disk_hit") and r["status"] == "200")
+        stages_figure(trace, requests, "miss-stages", 4000000, lambda r: r["class"] == "miss")
+        summary(trace, requests, ios)
+        comb(trace, swaps, ios)
+    print("1..%d" % NUMBER)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

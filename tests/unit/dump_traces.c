@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * dump_traces.c - writes the traces that the dump_*.sh tests read.
+ *
+ * usage: dump_traces DIRECTORY
+ *   story/1.sqt   kid 1: a memory hit, a disk hit, a miss, a swap-out, a tunnel, an abort, and what is unfinished
+ *   story/2.sqt   kid 2, at the same time: one transaction before a loss, one across it
+ *   busy.sqt      30,000 records of a busy proxy
+ *   cut.sqt       the same, cut off in its middle
+ *   foreign.sqt   no trace at all
+ *   empty/        no trace in it
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "make_trace.h"
+
+static const char texts[] = "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var/cache/d\n"
+                            "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t2\t4\tTCP_TUNNEL\n"
+                            "def\t2\t5\tTCP_MISS_ABORTED\n"
+                            "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
+                            "def\t4\t1\tdirect\n";
+
+static struct sqt_record records[512];
+static unsigned count;
+
+/* Adds a record, microseconds after the start. */
+static void
+put(double us, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    records[count++] = (struct sqt_record){.time = MAKE_START + (uint64_t)(us * 3000), .id = id, .arg = arg,
+                                           .aux = aux, .event = (uint16_t)event};
+}
+
+#define PUT(us, name, id, arg, aux) put(us, SQT_EV_##name, id, arg, aux)
+
+static void
+unit(unsigned n)
+{
+    make_unit(records + count - n, n);
+}
+
+static void
+begin_xact(double us, uint64_t xact, uint64_t conn, uint32_t method)
+{
+    PUT(us, CLIENT_READ, conn, 120, 0);
+    PUT(us + 2, REQUEST_PARSED, conn, 120, 0);
+    PUT(us + 3, XACT_BEGIN, SQT_UNNAMED | xact, conn, 0);
+    PUT(us + 4, XACT_NAMED, xact, SQT_UNNAMED | xact, method);
+    PUT(us + 5, ACCESS_BEGIN, xact, 0, 0);
+    PUT(us + 8, ACCESS_END, xact, 0, 0);
+}
+
+static void
+look_up(double us, uint64_t xact, uint64_t object, uint32_t found)
+{
+    PUT(us, LOOKUP_BEGIN, xact, 0, 0);
+    PUT(us + 1, LOOKUP_END, xact, object, found);
+}
+
+static void
+reply(double us, uint64_t xact, uint64_t bytes)
+{
+    PUT(us, REPLY_WRITE, xact, bytes, 1);
+    PUT(us + 10, REPLY_WRITTEN, xact, bytes, 0);
+}
+
+static void
+end_xact(double us, uint64_t xact, uint64_t conn, uint32_t tag, uint64_t size, uint32_t tries, uint32_t flags)
+{
+    PUT(us, XACT_END, xact, tag, 200);
+    PUT(us, PART_XACT_SIZES, size, size + 300, tries);
+    PUT(us, PART_XACT_FLAGS, 0xfeed0000 + xact, conn, flags);
+    unit(3);
+}
+
+static void
+block(double us, double done, uint64_t sio, uint64_t offset, uint32_t size, unsigned ask, unsigned answer)
+{
+    put(us, ask, sio, offset, size);
+    put(done, answer, sio, offset, size);
+    PUT(done, PART_STAMP, 0, MAKE_START + (uint64_t)((us + 1) * 3000), SQT_STAMP_SERVICE_BEGIN);
+    PUT(done, PART_STAMP, 0, MAKE_START + (uint64_t)((us + 3) * 3000), SQT_STAMP_SERVICE_END);
+    unit(3);
+}
+
+static void
+first_kid(void)
+{
+    count = 0;
+    PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    PUT(1, CONN_ACCEPT, 10, 12, 3128);
+    begin_xact(5, 1, 10, 1);
+    look_up(20, 1, 0x1111, 1);
+    PUT(21, MEM_HIT, 1, 1000, 0);
+    PUT(21, REPLY_READY, 1, 0, SQT_REPLY_STORE);
+    reply(30, 1, 1300);
+    end_xact(45, 1, 10, 2, 1000, 0, 0);
+
+    begin_xact(100, 2, 10, 1);
+    look_up(110, 2, 0x2222, 1);
+    PUT(112, SWAPIN_OPEN, 1, 2, 1);
+    PUT(112, PART_SWAP_FILE, 0x2222, 77, 0);
+    unit(2);
+    PUT(120, SWAPIN_OPENED, 1, 0, 0);
+    block(121, 9600, 1, 0, 4096, SQT_EV_SWAPIN_READ, SQT_EV_SWAPIN_READ_DONE);
+    PUT(9601, REPLY_READY, 2, 0, SQT_REPLY_STORE);
+    reply(9602, 2, 4096);
+    block(9615, 19100, 1, 4096, 2000, SQT_EV_SWAPIN_READ, SQT_EV_SWAPIN_READ_DONE);
+    reply(19102, 2, 2000);
+    PUT(19115, SWAPIN_CLOSE, 1, 0, 0);
+    end_xact(19120, 2, 10, 1, 5800, 0, 0);
+    PUT(19130, SWAPIN_CLOSED, 1, 0, 0);
+
+    begin_xact(20000, 3, 10, 1);
+    look_up(20010, 3, 0x3333, 0);
+    PUT(20012, FORWARD_BEGIN, 3, 0, 0);
+    PUT(20012, PEER_SELECT_BEGIN, 3, 0, 0);
+    PUT(20013, DNS_BEGIN, 3, 1, 0);
+    PUT(20500, DNS_END, 3, 1, 0);
+    PUT(20501, PEER_SELECT_END, 3, 0, 1);
+    PUT(20502, CONNECT_BEGIN, 3, 11, 1);
+    PUT(20800, CONNECT_END, 3, 11, SQT_CONNECT_OK);
+    PUT(20801, DISPATCH, 3, 11, 1);
+    PUT(20810, REQUEST_SENT, 3, 11, 0);
+    PUT(170810, SERVER_READ, 3, 500, 0);
+    PUT(170811, SERVER_HEADER, 3, 300, 200);
+    PUT(170812, REPLY_READY, 3, 0, SQT_REPLY_SERVER);
+    PUT(170815, SWAPOUT_OPEN, 2, 3, 0);
+    PUT(170815, PART_SWAP_FILE, 0x3333, 78, 0);
+    unit(2);
+    PUT(170850, SWAPOUT_OPENED, 2, 0, 0);
+    reply(170860, 3, 500);
+    PUT(420810, SERVER_READ, 3, 500, 0);
+    PUT(420811, SERVER_DONE, 3, 11, 0);
+    PUT(420812, FORWARD_END, 3, 0, 1);
+    block(420815, 420900, 2, 0, 800, SQT_EV_SWAPOUT_WRITE, SQT_EV_SWAPOUT_WRITTEN);
+    reply(420901, 3, 500);
+    end_xact(420920, 3, 10, 3, 700, 1, 0);
+    PUT(420930, SWAPOUT_CLOSE, 2, 0, 0);
+    PUT(420940, SWAPOUT_CLOSED, 2, 800, 0);
+
+    begin_xact(500000, 4, 10, 2);
+    PUT(500020, CONNECT_BEGIN, 4, 12, 1);
+    PUT(500120, CONNECT_END, 4, 12, SQT_CONNECT_OK);
+    reply(500121, 4, 39);
+    PUT(500132, TUNNEL_BEGIN, 4, 12, 0);
+    PUT(600000, TUNNEL_END, 4, 0, 0);
+    end_xact(600010, 4, 10, 4, UINT64_MAX, 1, SQT_XACT_TUNNEL);
+    PUT(600020, SERVER_CLOSE, 12, 0, 0);
+    PUT(600030, CONN_CLOSE, 10, 0, 0);
+
+    begin_xact(700000, 5, 13, 1);
+    PUT(700020, CONNECT_REUSED, 5, 11, 1);
+    PUT(700021, DISPATCH, 5, 11, 1);
+    PUT(700030, REQUEST_SENT, 5, 11, 0);
+    end_xact(800000, 5, 13, 5, UINT64_MAX, 1, SQT_XACT_ABORTED);
+    begin_xact(900000, 6, 14, 1);
+    PUT(900100, WAIT_BEGIN, 0, 1000, 0);
+}
+
+static void
+second_kid(void)
+{
+    count = 0;
+    begin_xact(50000, 1, 10, 1);
+    PUT(50020, REPLY_READY, 1, 0, SQT_REPLY_MADE);
+    reply(50021, 1, 700);
+    end_xact(50040, 1, 10, 2, 400, 0, 0);
+    begin_xact(60000, 2, 10, 1);
+    PUT(80000, LOST, MAKE_START + UINT64_C(70000) * 3000, 7002, SQT_LOSS_RING_FULL);
+    end_xact(90000, 2, 10, 2, 400, 0, 0);
+}
+
+/* As make_segment_file, but the totals tell of the losses. */
+static void
+story_with_losses(const char *path, const struct sqt_identity *who)
+{
+    struct make_bytes bytes = {0};
+    const struct sqt_totals totals = {.head = count, .lost = 7002, .marks = 1, .clean = 1};
+    make_header(&bytes, who, 0);
+    make_text(&bytes, texts);
+    make_blocks(&bytes, who, 0, records, count, 1000, 0);
+    make_end(&bytes, who, &totals);
+    make_file(path, &bytes);
+    make_free(&bytes);
+}
+
+static void
+busy(const char *path, const struct sqt_identity *who)
+{
+    static struct sqt_record made[30000];
+    struct make_traffic traffic;
+    make_traffic_init(&traffic, 7);
+    const size_t n = make_traffic_records(&traffic, made, 30000);
+    make_segment_file(path, who, 0, 0, made, n, texts, MAKE_ZLIB);
+}
+
+int
+main(int argc, char **argv)
+{
+    struct sqt_identity who;
+    if (argc != 2 || (mkdir(argv[1], 0777), chdir(argv[1])) != 0)
+        return 1;
+    mkdir("story", 0777);
+    mkdir("empty", 0777);
+    make_identity(&who, 1, 1);
+    first_kid();
+    make_segment_file("story/1.sqt", &who, 0, 0, records, count, texts, MAKE_ZLIB);
+    make_identity(&who, 2, 2);
+    second_kid();
+    story_with_losses("story/2.sqt", &who);
+    make_identity(&who, 3, 0);
+    busy("busy.sqt", &who);
+    busy("cut.sqt", &who);
+    struct stat cut;
+    if (stat("cut.sqt", &cut) != 0 || truncate("cut.sqt", cut.st_size / 2) != 0)
+        return 1;
+    FILE *const foreign = fopen("foreign.sqt", "w");
+    if (!foreign || fputs("This is no trace, but it is long enough to look at.\n", foreign) < 0 || fclose(foreign) != 0)
+        return 1;
+    return 0;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * dump_where.c - each operator of --where, each type of column, and each thing that can be wrong.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "figure/where.h"
+
+static const struct sqt_table *tables[2];
+static union sqt_cell request[SQT_CELLS(requests)], swap_row[SQT_CELLS(swaps)];
+static union sqt_cell event[SQT_CELLS(events) + SQT_RAW_TEXT];
+
+#define REQUEST(name) request[SQT_CELL(requests, name)]
+#define EVENT(name) event[SQT_CELL(events, name)]
+
+static int
+setup(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SQT_CELLS(requests); ++i)
+        request[i].number = sqt_tables[SQT_TABLE_requests].columns[i].type == SQT_TYPE_TEXT ? 0 : SQT_CELL_MISSING;
+    REQUEST(time_s).number = 1500000000;
+    REQUEST(tag).text = "TCP_MEM_HIT";
+    REQUEST(method).text = "GET";
+    REQUEST(status).number = 200;
+    REQUEST(total_ns).number = 100000000;
+    REQUEST(size_bytes).number = 4096;
+    REQUEST(object).number = (int64_t)UINT64_C(0xfedcba9876543210);
+    REQUEST(xid).number = 17;
+    REQUEST(unaccounted_ns).number = -5;
+    EVENT(event).text = "XACT_END";
+    EVENT(id).number = (int64_t)(SQT_UNNAMED | 3);
+    EVENT(arg).number = 9;
+    (&EVENT(id))[SQT_RAW_TEXT].text = "u3";
+    (&EVENT(arg))[SQT_RAW_TEXT].text = "TCP_MISS";
+    (&EVENT(aux))[SQT_RAW_TEXT].text = NULL;
+    EVENT(aux).number = 200;
+    return 0;
+}
+
+static int
+holds_in(const char *text, const struct sqt_table *const *in, unsigned count, const union sqt_cell *const *rows)
+{
+    char error[512] = "";
+    struct sqt_where *const where = sqt_where_parse(text, in, count, error, sizeof(error));
+    if (!where)
+        fail_msg("%s: %s", text, error);
+    const int result = sqt_where_match(where, rows);
+    sqt_where_free(where);
+    return result;
+}
+
+static int
+holds(const char *text)
+{
+    const struct sqt_table *const in[] = {&sqt_tables[SQT_TABLE_requests]};
+    const union sqt_cell *const rows[] = {request};
+    return holds_in(text, in, 1, rows);
+}
+
+static int
+event_holds(const char *text)
+{
+    const struct sqt_table *const in[] = {&sqt_tables[SQT_TABLE_events]};
+    const union sqt_cell *const rows[] = {event};
+    return holds_in(text, in, 1, rows);
+}
+
+static void
+operators(void **state)
+{
+    (void)state;
+    assert_true(holds("status == 200"));
+    assert_true(holds("status = 200"));
+    assert_false(holds("status == 201"));
+    assert_true(holds("status != 201"));
+    assert_false(holds("status != 200"));
+    assert_true(holds("status < 201"));
+    assert_false(holds("status < 200"));
+    assert_true(holds("status <= 200"));
+    assert_false(holds("status <= 199"));
+    assert_true(holds("status > 199"));
+    assert_false(holds("status > 200"));
+    assert_true(holds("status >= 200"));
+    assert_false(holds("status >= 201"));
+    assert_true(holds("status==200"));
+    assert_true(holds("unaccounted_ns < 0"));
+    assert_true(holds("unaccounted_ns == -5"));
+    assert_true(holds("unaccounted_ns >= -5ns"));
+}
+
+static void
+texts(void **state)
+{
+    (void)state;
+    assert_true(holds("tag == TCP_MEM_HIT"));
+    assert_true(holds("tag == \"TCP_MEM_HIT\""));
+    assert_true(holds("tag == 'TCP_MEM_HIT'"));
+    assert_false(holds("tag == 'TCP MEM HIT'"));
+    assert_true(holds("tag != TCP_HIT"));
+    assert_true(holds("tag ~ *_HIT"));
+    assert_true(holds("tag ~ TCP_???_HIT"));
+    assert_false(holds("tag ~ TCP_HIT"));
+    assert_true(holds("tag !~ *_MISS"));
+    assert_false(holds("tag !~ *HIT"));
+    assert_true(holds("tag > TCP_HIT"));
+}
+
+static void
+units(void **state)
+{
+    (void)state;
+    assert_true(holds("total_ns == 100ms"));
+    assert_true(holds("total_ns == 100000us"));
+    assert_true(holds("total_ns == 0.1s"));
+    assert_true(holds("total_ns == 100000000ns"));
+    assert_true(holds("total_ns == 100000000"));
+    assert_true(holds("total_ns < 1min"));
+    assert_true(holds("total_ns < 1h"));
+    assert_true(holds("total_ns > 99.999999ms"));
+    assert_true(holds("time_s == 1.5"));
+    assert_true(holds("time_s == 1500ms"));
+    assert_true(holds("size_bytes == 4KB"));
+    assert_true(holds("size_bytes == 4096B"));
+    assert_true(holds("size_bytes < 10MB"));
+    assert_true(holds("size_bytes < 1GB and size_bytes < 1TB"));
+}
+
+static void
+hashes_and_ids(void **state)
+{
+    (void)state;
+    assert_true(holds("object == fedcba9876543210"));
+    assert_false(holds("object != fedcba9876543210"));
+    assert_true(holds("object != 1"));
+    assert_true(holds("xid == 17"));
+}
+
+static void
+missing_values(void **state)
+{
+    (void)state;
+    assert_false(holds("dns_ns == 0"));
+    assert_false(holds("dns_ns != 0"));
+    assert_false(holds("dns_ns < 1"));
+    assert_true(holds("not dns_ns < 1"));
+    assert_true(holds("dns_ns == -"));
+    assert_false(holds("dns_ns != -"));
+    assert_false(holds("total_ns == -"));
+    assert_true(holds("total_ns != -"));
+    assert_true(holds("class == -"));
+    assert_false(holds("class == x"));
+    assert_false(holds("class ~ *"));
+}
+
+static void
+logic(void **state)
+{
+    (void)state;
+    assert_true(holds("status == 200 and total_ns > 50ms"));
+    assert_false(holds("status == 200 and total_ns > 500ms"));
+    assert_true(holds("status == 404 or total_ns > 50ms"));
+    assert_false(holds("status == 404 or total_ns > 500ms"));
+    assert_true(holds("not status == 404"));
+    assert_false(holds("not not status == 404"));
+    /* "and" binds more tightly than "or", "not" more tightly than both. */
+    assert_true(holds("status == 200 or status == 404 and xid == 1"));
+    assert_false(holds("(status == 200 or status == 404) and xid == 1"));
+    assert_false(holds("not status == 200 and xid == 1"));
+    assert_true(holds("not (status == 200 and xid == 1)"));
+    assert_true(holds(" ( ( xid == 17 ) ) "));
+}
+
+static void
+raw_fields(void **state)
+{
+    (void)state;
+    assert_true(event_holds("event == XACT_END"));
+    assert_true(event_holds("arg == TCP_MISS"));
+    assert_true(event_holds("arg ~ *MISS"));
+    assert_true(event_holds("arg == 9"));
+    assert_true(event_holds("aux >= 200"));
+    assert_true(event_holds("id == u3"));
+    assert_true(event_holds("id > 9223372036854775807"));
+    assert_false(event_holds("aux == TCP_MISS"));
+}
+
+static void
+two_tables(void **state)
+{
+    (void)state;
+    tables[0] = &sqt_tables[SQT_TABLE_swaps];
+    tables[1] = &sqt_tables[SQT_TABLE_requests];
+    swap_row[SQT_CELL(swaps, ios)].number = 3;
+    swap_row[SQT_CELL(swaps, total_ns)].number = 7;
+    const union sqt_cell *rows[] = {swap_row, request};
+    assert_true(holds_in("ios == 3 and tag == TCP_MEM_HIT", tables, 2, rows));
+    assert_true(holds_in("total_ns == 7", tables, 2, rows)); /* the first table's */
+    rows[1] = NULL;
+    assert_false(holds_in("tag == TCP_MEM_HIT", tables, 2, rows));
+    assert_true(holds_in("tag == -", tables, 2, rows));
+    char error[512];
+    struct sqt_where *const where = sqt_where_parse("ios == 3", tables, 2, error, sizeof(error));
+    assert_true(sqt_where_uses(where, 0));
+    assert_false(sqt_where_uses(where, 1));
+    sqt_where_free(where);
+}
+
+static void
+every_error(void **state)
+{
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"", "at character 1: the expression ends too early"},
+        {"status == 200 and", "at character 18: the expression ends too early"},
+        {"not", "at character 4: the expression ends too early"},
+        {"status", "at character 7: one of == != < <= > >= ~ !~ is wanted"},
+        {"status 200", "at character 8: one of == != < <= > >= ~ !~ is wanted"},
+        {"status ! 200", "at character 8: one of == != < <= > >= ~ !~ is wanted"},
+        {"status ==", "at character 10: a value is wanted"},
+        {"status == == 2", "at character 11: a value is wanted"},
+        {"status == 200 200", "at character 15: 'and', 'or' or the end is wanted"},
+        {"status == 200)", "at character 14: 'and', 'or' or the end is wanted"},
+        {"(status == 200", "at character 15: a closing parenthesis is wanted"},
+        {"()", "at character 2: a column is wanted"},
+        {"== 3", "at character 1: a column is wanted"},
+        {"'tag' == TCP_HIT", "at character 2: a column is wanted"},
+        {"tag == 'TCP", "at character 8: the quote is not closed"},
+        {"totl_ns > 3", "at character 1: requests has no column 'totl_ns'; did you mean total_ns?"},
+        {"xid == 3 or total > 3", "at character 13: requests has no column 'total'; did you mean total_ns?"},
+        {"quuxquux > 3", "at character 1: requests has no column 'quuxquux'; --list shows them"},
+        {"total_ns > fast", "at character 12: 'fast': a number is wanted"},
+        {"total_ns > 3KB", "at character 12: '3KB': the unit is none of ns, us, ms, s, min, h"},
+        {"size_bytes > 3ms", "at character 14: '3ms': the unit is none of B, KB, MB, GB, TB"},
+        {"status > 3ms", "at character 10: '3ms': a number without a unit is wanted"},
+        {"total_ns > 99999999999999999999", "at character 12: '99999999999999999999': the number is too large"},
+        {"total_ns > 9999999999999h", "at character 12: '9999999999999h': the number is too large"},
+        {"total_ns > -", "at character 12: '-': a number is wanted"},
+        {"status ~ 2*", "at character 10: ~ compares texts, and status is a number"},
+        {"object == xyz", "at character 11: a hash of hexadecimal digits is wanted"},
+        {"object > 12", "at character 10: only == and != compare hashes"},
+    };
+    (void)state;
+    const struct sqt_table *const in[] = {&sqt_tables[SQT_TABLE_requests]};
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); ++i) {
+        char error[512] = "";
+        assert_null(sqt_where_parse(cases[i].text, in, 1, error, sizeof(error)));
+        assert_string_equal(error, cases[i].error);
+    }
+}
+
+static void
+deep_nesting(void **state)
+{
+    (void)state;
+    char text[1024], error[512];
+    memset(text, '(', 500);
+    strcpy(text + 500, "xid == 1");
+    const struct sqt_table *const in[] = {&sqt_tables[SQT_TABLE_requests]};
+    assert_null(sqt_where_parse(text, in, 1, error, sizeof(error)));
+    assert_string_equal(error, "at character 101: the expression is nested too deeply");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operators),   cmocka_unit_test(texts),          cmocka_unit_test(units),
+        cmocka_unit_test(hashes_and_ids), cmocka_unit_test(missing_values), cmocka_unit_test(logic),
+        cmocka_unit_test(raw_fields),  cmocka_unit_test(two_tables),     cmocka_unit_test(every_error),
+        cmocka_unit_test(deep_nesting),
+    };
+    return cmocka_run_group_tests_name("dump: where", tests, setup, NULL);
+}

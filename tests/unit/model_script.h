@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model_script.h - hand-made records through the model into rows, for the model_* tests.
+ *
+ * The clock ticks once a nanosecond, so what a test writes as time is what it finds in the rows.
+ */
+#ifndef MODEL_SCRIPT_H
+#define MODEL_SCRIPT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "figure/family.h"
+
+enum tag { HIT = 1, MEM_HIT, MISS, REFRESH_UNMODIFIED, CF_HIT, TUNNEL, NONE, MISS_ABORTED, MISS_TIMEDOUT, IMS_HIT };
+
+/* Takes the place of the reader's. */
+const char *
+sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
+{
+    static const char *const tags[] = {
+        [HIT] = "TCP_HIT", [MEM_HIT] = "TCP_MEM_HIT", [MISS] = "TCP_MISS",
+        [REFRESH_UNMODIFIED] = "TCP_REFRESH_UNMODIFIED", [CF_HIT] = "TCP_CF_HIT", [TUNNEL] = "TCP_TUNNEL",
+        [NONE] = "NONE_NONE", [MISS_ABORTED] = "TCP_MISS_ABORTED", [MISS_TIMEDOUT] = "TCP_MISS_TIMEDOUT",
+        [IMS_HIT] = "TCP_IMS_HIT"};
+    (void)origin;
+    if (kind == SQT_DEF_TAG && number < sizeof(tags) / sizeof(*tags))
+        return tags[number];
+    if (kind == SQT_DEF_METHOD && number == 1)
+        return "GET";
+    if (kind == SQT_DEF_DIR && number == 0)
+        return "aufs /cache";
+    if (kind == SQT_DEF_PEER_KIND && number == 1)
+        return "direct";
+    return NULL;
+}
+
+const char *
+sqt_origin_event_name(const struct sqt_origin *origin, unsigned event)
+{
+    (void)origin;
+    return event < SQT_EVENTS ? sqt_events[event].name : "UNKNOWN";
+}
+
+#define SCRIPT_ROWS 64
+
+struct rows {
+    union sqt_cell cells[SCRIPT_ROWS][64];
+    unsigned count;
+};
+
+struct script {
+    struct sqt_origin origins[2];
+    struct sqt_record records[4096];
+    unsigned count;
+    struct sqt_model *model;
+    struct rows requests, swaps, ios, connections, losses;
+    struct sqt_job jobs[5];
+};
+
+static struct script script;
+
+static inline int
+script_row(void *context, const union sqt_cell *row)
+{
+    struct rows *const rows = context;
+    if (rows->count < SCRIPT_ROWS)
+        memcpy(rows->cells[rows->count], row, sizeof(rows->cells[0]));
+    ++rows->count;
+    return 1;
+}
+
+/* Rows are copied whole, so they have room for the widest table; the copy of a swap's texts would not last. */
+static inline void
+script_request(void *context, const struct sqt_xact *x)
+{
+    union sqt_cell row[64] = {{0}};
+    (void)context;
+    sqt_request_cells(row, x);
+    script_row(&script.requests, row);
+}
+
+static inline void
+script_swap(void *context, struct sqt_swap *s)
+{
+    union sqt_cell row[64] = {{0}};
+    struct sqt_row_text text;
+    (void)context;
+    sqt_swap_cells(row, s, &text);
+    row[SQT_CELL(swaps, store)].text = "aufs";
+    script_row(&script.swaps, row);
+}
+
+static inline void
+script_io(void *context, const struct sqt_io *i)
+{
+    union sqt_cell row[64] = {{0}};
+    (void)context;
+    sqt_io_cells(row, i);
+    script_row(&script.ios, row);
+}
+
+static inline int
+script_wide_row(void *context, const union sqt_cell *row)
+{
+    union sqt_cell wide[64] = {{0}};
+    memcpy(wide, row, 10 * sizeof(*row)); /* connections has 10 columns */
+    return script_row(context, wide);
+}
+
+static inline void
+script_connection(void *context, const struct sqt_attempt *a)
+{
+    struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = script_wide_row, .context = &script.connections};
+    (void)context;
+    sqt_family_connections.consumer.connection(&job, a);
+}
+
+static inline void
+script_loss(void *context, const struct sqt_loss_row *l)
+{
+    union sqt_cell row[64] = {{0}};
+    (void)context;
+    row[SQT_CELL(losses, time_s)].number = l->from;
+    row[SQT_CELL(losses, until_s)].number = l->until;
+    row[SQT_CELL(losses, records)].number = (int64_t)l->records;
+    row[SQT_CELL(losses, reason)].text = sqt_loss_reason(l->reason);
+    script_row(&script.losses, row);
+}
+
+static inline int
+script_begin(void **state)
+{
+    static const struct sqt_consumer consumer = {NULL,      script_request,    script_swap,
+                                                 script_io, script_connection, script_loss};
+    (void)state;
+    memset(&script, 0, sizeof(script));
+    script.origins[1].index = 1;
+    script.origins[1].identity.kid = 2;
+    script.model = sqt_model_new(&consumer);
+    return 0;
+}
+
+static inline int
+script_end(void **state)
+{
+    (void)state;
+    sqt_model_free(script.model);
+    return 0;
+}
+
+/* Adds a record. */
+static inline void
+put(int64_t time, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    script.records[script.count++] =
+        (struct sqt_record){.time = (uint64_t)time, .id = id, .arg = arg, .aux = aux, .event = (uint16_t)event};
+}
+
+/* Adds a part to the record before. */
+static inline void
+part(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    struct sqt_record *first = &script.records[script.count - 1];
+    const uint64_t time = first->time;
+    while (first->flags & SQT_FLAG_PART)
+        --first;
+    ++first->flags;
+    put((int64_t)time, event, id, arg, aux);
+    script.records[script.count - 1].flags = SQT_FLAG_PART;
+}
+
+#define PUT(time, name, id, arg, aux) put(time, SQT_EV_##name, id, arg, aux)
+#define PART(name, id, arg, aux) part(SQT_EV_##name, id, arg, aux)
+
+/* Gives the records so far to the model, as one run of that origin. */
+static inline void
+play_as(unsigned origin)
+{
+    struct sqt_run run = {&script.origins[origin], script.records, script.count, 0, {0, 0, 1.0}};
+    if (script.count)
+        sqt_model_run(script.model, &run);
+    script.count = 0;
+}
+
+static inline void
+play(void)
+{
+    play_as(0);
+}
+
+/* A transaction from its begin to its name. */
+static inline void
+begin_xact(int64_t time, uint64_t id, uint64_t conn)
+{
+    PUT(time, XACT_BEGIN, SQT_UNNAMED | id, conn, 0);
+    PUT(time, XACT_NAMED, id, SQT_UNNAMED | id, 1);
+}
+
+static inline void
+end_xact(int64_t time, uint64_t id, uint32_t tag, uint32_t flags)
+{
+    PUT(time, XACT_END, id, tag, 200);
+    PART(PART_XACT_SIZES, 1000, 1300, 1);
+    PART(PART_XACT_FLAGS, 0xabc, 7, flags);
+}
+
+/* A cell of a row. */
+#define REQUEST(row, name) (script.requests.cells[row][SQT_CELL(requests, name)])
+#define SWAP(row, name) (script.swaps.cells[row][SQT_CELL(swaps, name)])
+#define IO(row, name) (script.ios.cells[row][SQT_CELL(ios, name)])
+#define CONNECTION(row, name) (script.connections.cells[row][SQT_CELL(connections, name)])
+#define LOSS(row, name) (script.losses.cells[row][SQT_CELL(losses, name)])
+
+static inline int64_t
+request_stage(unsigned row, enum sqt_stage stage)
+{
+    for (unsigned i = 0; i < SQT_STAGES; ++i)
+        if (sqt_stage_columns[i] == stage)
+            return script.requests.cells[row][SQT_CELL(requests, stages) + i].number;
+    abort();
+}
+#define STAGE(row, name) request_stage(row, SQT_STAGE_##name)
+
+/* The stages of a row in stages.def's order as "proxy_reply 10, lookup 5"; those that never opened are left out. */
+static inline const char *
+stages(unsigned row)
+{
+    static char text[1024];
+    size_t used = 0;
+    text[0] = '\0';
+    for (unsigned i = 0; i < SQT_STAGES; ++i) {
+        const int64_t ns = request_stage(row, (enum sqt_stage)i);
+        if (ns != SQT_CELL_MISSING)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %lld", used ? ", " : "",
+                                     sqt_stages[i].name, (long long)ns);
+    }
+    return text;
+}
+
+/* The stages and what is unaccounted make up the total. */
+static inline void
+assert_adds_up(unsigned row)
+{
+    int64_t sum = REQUEST(row, unaccounted_ns).number;
+    for (unsigned i = 0; i < SQT_STAGES; ++i) {
+        const int64_t ns = request_stage(row, (enum sqt_stage)i);
+        if (ns != SQT_CELL_MISSING) {
+            assert_true(ns >= 0);
+            sum += ns;
+        }
+    }
+    assert_true(REQUEST(row, unaccounted_ns).number >= 0);
+    assert_int_equal(sum, REQUEST(row, total_ns).number);
+}
+
+/* Compares missing and present numbers alike. */
+#define assert_number(cell, value) assert_int_equal((cell).number, (value))
+
+#define SCRIPT_TEST(name) cmocka_unit_test_setup_teardown(name, script_begin, script_end)
+
+#endif

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * trace_life.c - tracing from start to stop: what reaches the segments, rotation, reconfiguration, forks.
+ */
+#include "trace_support.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "trace/emit-internal.h"
+
+static int
+setup(void **state)
+{
+    struct place *const place = calloc(1, sizeof(*place));
+    place_make(place);
+    *state = place;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    sqt_stop();
+    place_remove(*state);
+    free(*state);
+    return 0;
+}
+
+/* Emits n events with consecutive ids from `id`, every fifth as a unit of three. */
+static uint64_t
+emit(uint64_t id, unsigned n)
+{
+    uint64_t records = 0;
+    for (unsigned i = 0; i < n; ++i, ++id) {
+        if (id % 5) {
+            sqt_emit(SQT_EV_CLIENT_READ, id, 7 * id, (uint32_t)id);
+            ++records;
+        } else {
+            struct sqt_record unit[3];
+            memset(unit, 0, sizeof(unit));
+            unit[0].event = SQT_EV_XACT_END;
+            unit[1].event = SQT_EV_PART_XACT_SIZES;
+            unit[2].event = SQT_EV_PART_XACT_FLAGS;
+            unit[0].id = id;
+            sqt_emit_unit(unit, 3);
+            records += 3;
+        }
+    }
+    return records;
+}
+
+/* The ids that emit() made come back in order, each once. */
+static void
+check_ids(const struct decoded *d, uint64_t from, uint64_t to)
+{
+    uint64_t id = from;
+    for (uint64_t i = 0; i < d->count; ++i) {
+        const struct sqt_record *const r = &d->records[i];
+        if (r->event != SQT_EV_CLIENT_READ && r->event != SQT_EV_XACT_END)
+            continue;
+        assert_int_equal(r->id, id);
+        ++id;
+    }
+    assert_int_equal(id, to);
+}
+
+static void
+without_a_directory_nothing_is_there(void **state)
+{
+    struct place *const place = *state;
+    struct sqt_config config;
+    struct sqt_status status;
+    sqt_config_init(&config);
+    assert_int_equal(sqt_start(&config, &place_process, place_log), 0);
+    sqt_get_status(&status);
+    assert_string_equal(status.state, "off");
+    assert_int_equal(sqt_groups, 0);
+    sqt_rotate();
+    sqt_poll();
+    sqt_stop();
+    assert_int_equal(place_count(place->directory, ""), 0);
+    assert_int_equal(place_count(place->ringdir, ""), 0);
+}
+
+static void
+everything_is_in_a_closed_segment_after_a_stop(void **state)
+{
+    struct place *const place = *state;
+    assert_int_equal(place_start(place, NULL), 0);
+    assert_true(sqt_on(SQT_GROUP_CLIENT));
+    assert_false(sqt_on(SQT_GROUP_SYSCALL));
+    assert_int_equal(place_count(place->directory, ".ring"), 1);
+    assert_int_equal(place_count(place->ringdir, ".ring"), 1);
+    const uint64_t emitted = emit(0, 200000);
+    struct sqt_status status;
+    sqt_get_status(&status);
+    assert_int_equal(status.emitted, emitted + 1);
+    assert_int_equal(status.lost, 0);
+    sqt_stop();
+    assert_int_equal(sqt_groups, 0);
+    assert_int_equal(sqt_clock, 0);
+    assert_int_equal(place_count(place->directory, ".ring"), 0);
+    assert_int_equal(place_count(place->ringdir, ""), 0);
+
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    assert_int_equal(d.first, 0);
+    assert_int_equal(d.count, emitted + 2);
+    assert_int_equal(d.records[0].event, SQT_EV_START);
+    assert_int_equal(d.records[0].arg, getpid());
+    assert_int_equal(d.records[d.count - 1].event, SQT_EV_STOP);
+    check_ids(&d, 0, 200000);
+    assert_int_equal(d.ends, 1);
+    assert_int_equal(d.totals.clean, 1);
+    assert_int_equal(d.totals.head, d.count);
+    assert_int_equal(d.totals.lost, 0);
+    decode_free(&d);
+}
+
+static void
+files_have_the_promised_names_and_modes(void **state)
+{
+    struct place *const place = *state;
+    const mode_t before = umask(077); /* the group reads traces whatever the umask */
+    assert_int_equal(place_start(place, NULL), 0);
+    emit(1, 1);
+    wait_flushed();
+    struct sqt_status status;
+    sqt_get_status(&status);
+    umask(before);
+    struct stat st;
+    assert_int_equal(stat(status.file, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    assert_int_equal(stat(status.ring, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
+
+    const char *const name = strrchr(status.file, '/') + 1;
+    unsigned kid, sequence;
+    char stamp[32], id[16], service[16];
+    int size = 0;
+    assert_int_equal(sscanf(name, "%4[a-z].%u.%16[0-9TZ].%8[0-9a-f].%6u.sqt%n", service, &kid, stamp, id, &sequence, &size), 5);
+    assert_int_equal(strlen(name), size);
+    assert_string_equal(service, "test");
+    assert_int_equal(kid, 3);
+    assert_int_equal(sequence, 0);
+    assert_int_equal(strlen(stamp), 16);
+    char want[9];
+    snprintf(want, sizeof(want), "%02x%02x%02x%02x", sqt_emitter.ring->identity.ring_id[0],
+             sqt_emitter.ring->identity.ring_id[1], sqt_emitter.ring->identity.ring_id[2],
+             sqt_emitter.ring->identity.ring_id[3]);
+    assert_string_equal(id, want);
+
+    char pointer[256], path[300];
+    place_only(pointer, sizeof(pointer), place->directory, ".ring");
+    snprintf(path, sizeof(path), "%.*s.ring", (int)(strlen(status.file) - strlen(".000000.sqt")), status.file);
+    assert_string_equal(pointer, path);
+    snprintf(path, sizeof(path), "%s/sqtrace.key", place->directory);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(st.st_size, 16);
+}
+
+static void
+definitions_stand_before_the_records_that_need_them(void **state)
+{
+    struct place *const place = *state;
+    assert_int_equal(place_start(place, NULL), 0);
+    assert_int_equal(sqt_define(SQT_DEF_DIR, 0, "ufs /var/spool/squid"), 0);
+    assert_int_equal(sqt_defined(SQT_DEF_DIR, 0), 1);
+    assert_int_equal(sqt_defined(SQT_DEF_DIR, 1), 0);
+    emit(1, 10);
+    wait_flushed();
+    assert_int_equal(sqt_define(SQT_DEF_TAG, 17, "TCP_HIT"), 17);
+    sqt_define(SQT_DEF_TAG, 17, "TCP_MISS"); /* known already */
+    sqt_define(SQT_DEF_METHOD, 1000000, "a\tb\nc");
+    sqt_define(SQT_DEF_METHOD, 1000000, "again");
+    assert_int_equal(sqt_defined(SQT_DEF_METHOD, 1000000), 1);
+    assert_int_equal(sqt_defined(SQT_DEF_METHOD, 1000001), 0);
+    emit(11, 10);
+    wait_flushed();
+    struct decoded d;
+    decode(&d, place->directory, NULL); /* the segment is still open */
+    assert_non_null(strstr(d.text, "event\t"));
+    assert_non_null(strstr(d.text, "\ndef\t1\t0\tufs /var/spool/squid\n"));
+    assert_non_null(strstr(d.text, "\ndef\t2\t17\tTCP_HIT\n"));
+    assert_non_null(strstr(d.text, "\ndef\t3\t1000000\ta?b?c\n"));
+    assert_null(strstr(d.text, "TCP_MISS"));
+    assert_null(strstr(d.text, "again"));
+    decode_free(&d);
+    sqt_rotate();
+    for (unsigned i = 0; i < 5000 && place_count(place->directory, ".sqt") == 1; ++i) {
+        emit(21 + i, 1);
+        usleep(1000);
+    }
+    sqt_stop();
+    decode(&d, place->directory, NULL); /* the text of the new segment */
+    assert_int_equal(d.segments, 2);
+    assert_non_null(strstr(d.text, "\ndef\t2\t17\tTCP_HIT\n"));
+    decode_free(&d);
+}
+
+static void
+many_definitions_are_dropped_without_harm(void **state)
+{
+    struct place *const place = *state;
+    assert_int_equal(place_start(place, NULL), 0);
+    for (uint32_t i = 0; i < 20000; ++i)
+        assert_int_equal(sqt_define(SQT_DEF_METHOD, 7 * i, "a definition of some length"), 7 * i);
+    emit(0, 100);
+    sqt_stop();
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    check_ids(&d, 0, 100);
+    decode_free(&d);
+}
+
+static void
+a_new_segment_begins_at_the_size(void **state)
+{
+    struct place *const place = *state;
+    const char *const words[] = {"segment=64KB", "compress=off", "ring=1MB", NULL};
+    assert_int_equal(place_start(place, words), 0);
+    uint64_t emitted = 0;
+    for (unsigned i = 0; i < 20; ++i) {
+        emitted += emit(1000 * i, 1000);
+        usleep(5000);
+        wait_flushed();
+    }
+    struct sqt_status status;
+    sqt_get_status(&status);
+    assert_int_equal(status.lost, 0);
+    sqt_stop();
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    assert_true(d.segments >= 2);
+    assert_int_equal(d.ends, d.segments);
+    assert_int_equal(d.count, emitted + 2);
+    check_ids(&d, 0, 20000);
+    decode_free(&d);
+}
+
+static void
+rotation_under_load_loses_nothing(void **state)
+{
+    struct place *const place = *state;
+    const char *const words[] = {"ring=1MB", NULL}; /* goes round several times */
+    assert_int_equal(place_start(place, words), 0);
+    uint64_t emitted = 0;
+    for (unsigned i = 0; i < 60; ++i) {
+        emitted += emit(2000 * i, 2000);
+        sqt_rotate();
+        usleep(3000);
+        if (i % 8 == 7)
+            wait_flushed();
+        sqt_poll();
+    }
+    sqt_stop();
+    assert_string_equal(strchr(place_said, '\n'), "\n"); /* the line of the start, and no other */
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    assert_true(d.segments > 10);
+    assert_int_equal(d.ends, d.segments);
+    assert_int_equal(d.lost, 0);
+    assert_int_equal(d.count, emitted + 2 + 60);
+    check_ids(&d, 0, 120000);
+    decode_free(&d);
+}
+
+static void
+a_rotation_without_records_makes_no_empty_segment(void **state)
+{
+    struct place *const place = *state;
+    assert_int_equal(place_start(place, NULL), 0);
+    sqt_stop();
+    assert_int_equal(place_count(place->directory, ".sqt"), 1);
+}
+
+static void
+reconfiguration_applies_at_once(void **state)
+{
+    struct place *const place = *state;
+    struct sqt_config config;
+    assert_int_equal(place_start(place, NULL), 0);
+    uint64_t emitted = emit(0, 1000);
+    for (unsigned i = 0; i < 20; ++i) {
+        const char *const odd[] = {"events=store", "compress=off", "segment=64KB", NULL}, *const even[] = {NULL};
+        place_config(place, i % 2 ? odd : even, &config);
+        sqt_reconfigure(&config, &place_process, place_log);
+        assert_int_equal(sqt_groups, i % 2 ? SQT_GROUP_STORE | SQT_GROUP_TRACE : SQT_GROUP_DEFAULT);
+        emitted += emit(1000 + 1000 * i, 1000);
+        usleep(2000);
+    }
+    sqt_stop();
+    assert_null(strstr(place_said, "restart"));
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    assert_int_equal(d.count, emitted + 2 + 20);
+    check_ids(&d, 0, 21000);
+    decode_free(&d);
+}
+
+static void
+what_needs_a_restart_is_said_once(void **state)
+{
+    struct place *const place = *state;
+    const char *const words[] = {"ring=2MB", NULL};
+    struct sqt_config config;
+    assert_int_equal(place_start(place, NULL), 0);
+    place_config(place, words, &config);
+    place_said[0] = '\0';
+    sqt_reconfigure(&config, &place_process, place_log);
+    assert_string_equal(place_said, "WARNING: sqtrace: a changed DIRECTORY, ring or ringdir of sqtrace_log needs a restart\n");
+    struct sqt_status status;
+    sqt_get_status(&status);
+    assert_string_equal(status.state, "tracing");
+    assert_int_equal(status.capacity, 1u << 20);
+
+    const char *const same[] = {"ring=32MB", NULL}; /* what the default is anyway */
+    place_config(place, same, &config);
+    place_said[0] = '\0';
+    sqt_reconfigure(&config, &place_process, place_log);
+    assert_string_equal(place_said, "");
+}
+
+static void
+the_directive_may_come_and_go(void **state)
+{
+    struct place *const place = *state;
+    struct sqt_config on, off;
+    place_config(place, NULL, &on);
+    sqt_config_init(&off);
+    for (unsigned i = 0; i < 4; ++i) {
+        sqt_reconfigure(&on, &place_process, place_log);
+        assert_true(sqt_groups != 0);
+        emit(0, 10);
+        sqt_reconfigure(&off, &place_process, place_log);
+        assert_int_equal(sqt_groups, 0);
+        assert_int_equal(place_count(place->ringdir, ""), 0);
+    }
+    assert_int_equal(place_count(place->directory, ".sqt"), 4);
+}
+
+static void
+status_adds_up(void **state)
+{
+    struct place *const place = *state;
+    const char *const words[] = {"ring=64KB", NULL};
+    struct sqt_status status;
+    assert_int_equal(place_start(place, words), 0);
+    uint64_t emitted = 1;
+    for (unsigned i = 0; i < 50; ++i) {
+        emitted += emit(3000 * i, 3000); /* more than the ring holds */
+        sqt_get_status(&status);
+        assert_int_equal(status.emitted, emitted);
+        assert_int_equal(status.written + status.lost, emitted);
+        assert_int_equal(status.capacity, 2048);
+        assert_true(status.high_water <= status.capacity);
+        assert_true(status.waiting <= status.capacity);
+    }
+    assert_true(status.lost > 0);
+    emitted += emit(150000, 1); /* tells the loss, if there is room by now */
+    wait_flushed();
+    sqt_get_status(&status);
+    const uint64_t lost = status.lost;
+    assert_int_equal(status.high_water, 2048);
+    assert_true(status.bytes > 0);
+    sqt_poll();
+    assert_non_null(strstr(place_said, "records lost because the ring was full"));
+    emitted += emit(200000, 1); /* there is room for sure */
+    sqt_stop();
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    assert_int_equal(d.lost, lost);
+    assert_int_equal(d.count - d.marks + d.lost, emitted + 1);
+    assert_int_equal(d.totals.lost, lost);
+    assert_int_equal(d.totals.lost_open, 0);
+    assert_int_equal(d.totals.marks, d.marks);
+    decode_free(&d);
+}
+
+static void
+hashes_are_keyed_by_directory(void **state)
+{
+    struct place *const place = *state;
+    struct place other;
+    assert_int_equal(place_start(place, NULL), 0);
+    const uint64_t first = sqt_hash("key", 3);
+    assert_int_equal(sqt_hash("key", 3), first);
+    assert_true(sqt_hash("kez", 3) != first);
+    assert_true(first != 0);
+    sqt_stop();
+    assert_int_equal(place_start(place, NULL), 0);
+    assert_int_equal(sqt_hash("key", 3), first);
+    sqt_stop();
+    place_make(&other);
+    assert_int_equal(place_start(&other, NULL), 0);
+    assert_true(sqt_hash("key", 3) != first);
+    sqt_stop();
+    place_remove(&other);
+}
+
+/* Runs in a child: nothing of the parent's trace may be touched there. */
+static int
+child_is_quiet(void)
+{
+    struct sqt_status status;
+    const uint64_t head = __atomic_load_n(&sqt_groups, __ATOMIC_RELAXED);
+    if (head != 0)
+        return 1;
+    sqt_emit(SQT_EV_CLIENT_READ, 1, 2, 3); /* a hook that forgot to ask */
+    sqt_define(SQT_DEF_DIR, 9, "child");
+    sqt_rotate();
+    sqt_poll();
+    sqt_get_status(&status);
+    if (strcmp(status.state, "off") != 0)
+        return 2;
+    sqt_stop();
+    return 0;
+}
+
+static void
+a_forked_child_is_off_and_harmless(void **state)
+{
+    struct place *const place = *state;
+    assert_int_equal(place_start(place, NULL), 0);
+    emit(0, 100);
+    for (unsigned i = 0; i < 5; ++i) {
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(child_is_quiet());
+        int result;
+        emit(100 + 100 * i, 100);
+        assert_int_equal(waitpid(child, &result, 0), child);
+        assert_int_equal(result, 0);
+    }
+    assert_true(sqt_groups != 0);
+    assert_int_equal(sqt_defined(SQT_DEF_DIR, 9), 0);
+    sqt_stop();
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    check_ids(&d, 0, 600);
+    assert_null(strstr(d.text, "child"));
+    decode_free(&d);
+}
+
+#ifndef __SANITIZE_THREAD__ /* which knows no threads of a forked child */
+static void
+a_forked_child_may_trace_on_its_own(void **state)
+{
+    struct place *const place = *state;
+    assert_int_equal(place_start(place, NULL), 0);
+    emit(0, 100);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct sqt_process process = place_process;
+        struct sqt_config config;
+        process.kid = 4;
+        place_config(place, NULL, &config);
+        if (sqt_start(&config, &process, place_log) != 0)
+            _exit(1);
+        emit(5000, 1000);
+        sqt_stop();
+        _exit(0);
+    }
+    int result;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+    emit(100, 100);
+    sqt_stop();
+    struct decoded d;
+    decode(&d, place->directory, "test.3.");
+    check_ids(&d, 0, 200);
+    decode_free(&d);
+    decode(&d, place->directory, "test.4.");
+    check_ids(&d, 5000, 6000);
+    decode_free(&d);
+}
+#endif
+
+static void
+crash(int number)
+{
+    (void)number;
+    sqt_off();
+}
+
+/* In a child, because it is for good. */
+static void
+off_is_for_good_and_leaves_the_ring(void **state)
+{
+    struct place *const place = *state;
+    const pid_t child = fork();
+    if (child == 0) {
+        if (place_start(place, NULL) != 0)
+            _exit(1);
+        emit(0, 1000);
+        signal(SIGUSR1, crash);
+        raise(SIGUSR1);
+        if (sqt_groups != 0)
+            _exit(2);
+        sqt_stop();
+        struct sqt_config config;
+        place_config(place, NULL, &config);
+        sqt_reconfigure(&config, &place_process, place_log);
+        if (sqt_groups != 0 || sqt_start(&config, &place_process, place_log) != -1)
+            _exit(3);
+        _exit(0);
+    }
+    int result;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+    assert_int_equal(place_count(place->ringdir, ".ring"), 1);
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    check_ids(&d, 0, 1000);
+    decode_free(&d);
+}
+
+/* A signal to the process must find its handler in the main thread, never in the flusher. */
+static pthread_t signalled;
+static void
+note_thread(int number)
+{
+    (void)number;
+    signalled = pthread_self();
+}
+
+static void
+the_flusher_takes_no_signals(void **state)
+{
+    struct place *const place = *state;
+    sigset_t usr1;
+    assert_int_equal(place_start(place, NULL), 0);
+    signal(SIGUSR1, note_thread);
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+    memset(&signalled, 0, sizeof(signalled));
+    kill(getpid(), SIGUSR1); /* any thread that does not block it would run the handler now */
+    usleep(20000);
+    sigset_t pending;
+    sigpending(&pending);
+    assert_true(sigismember(&pending, SIGUSR1));
+    pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
+    assert_true(pthread_equal(signalled, pthread_self()));
+    signal(SIGUSR1, SIG_DFL);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(without_a_directory_nothing_is_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(everything_is_in_a_closed_segment_after_a_stop, setup, teardown),
+        cmocka_unit_test_setup_teardown(files_have_the_promised_names_and_modes, setup, teardown),
+        cmocka_unit_test_setup_teardown(definitions_stand_before_the_records_that_need_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_definitions_are_dropped_without_harm, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_new_segment_begins_at_the_size, setup, teardown),
+        cmocka_unit_test_setup_teardown(rotation_under_load_loses_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_rotation_without_records_makes_no_empty_segment, setup, teardown),
+        cmocka_unit_test_setup_teardown(reconfiguration_applies_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_needs_a_restart_is_said_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_directive_may_come_and_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(status_adds_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(hashes_are_keyed_by_directory, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_forked_child_is_off_and_harmless, setup, teardown),
+#ifndef __SANITIZE_THREAD__
+        cmocka_unit_test_setup_teardown(a_forked_child_may_trace_on_its_own, setup, teardown),
+#endif
+        cmocka_unit_test_setup_teardown(off_is_for_good_and_leaves_the_ring, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_flusher_takes_no_signals, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * trace_support.c - see trace_support.h.
+ */
+#include "trace_support.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "format/pack.h"
+
+const struct sqt_process place_process = {3, SQT_KID_WORKER, "test", "7.7"};
+char place_said[8192];
+
+void
+place_log(int level, const char *text)
+{
+    (void)level;
+    const size_t used = strlen(place_said);
+    snprintf(place_said + used, sizeof(place_said) - used, "%s\n", text);
+}
+
+void
+place_make(struct place *place)
+{
+    const char *const tmp = getenv("TMPDIR");
+    snprintf(place->directory, sizeof(place->directory), "%s/sqtrace-test-XXXXXX", tmp ? tmp : "/tmp");
+    strcpy(place->ringdir, "/dev/shm/sqtrace-test-XXXXXX");
+    assert_non_null(mkdtemp(place->directory));
+    assert_non_null(mkdtemp(place->ringdir));
+    place->owner = getpid();
+}
+
+static void
+remove_all(const char *directory)
+{
+    DIR *const dir = opendir(directory);
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir)))
+        unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    rmdir(directory);
+}
+
+void
+place_remove(const struct place *place)
+{
+    if (place->owner != getpid())
+        _exit(1);
+    remove_all(place->directory);
+    remove_all(place->ringdir);
+}
+
+static int
+ends_with(const char *name, const char *suffix)
+{
+    const size_t n = strlen(name), s = strlen(suffix);
+    return n >= s && strcmp(name + n - s, suffix) == 0;
+}
+
+unsigned
+place_count(const char *directory, const char *suffix)
+{
+    unsigned count = 0;
+    DIR *const dir = opendir(directory);
+    if (!dir)
+        fail_msg("cannot open %s: %s", directory, strerror(errno));
+    const struct dirent *entry;
+    while ((entry = readdir(dir)))
+        count += ends_with(entry->d_name, suffix) && entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+void
+place_only(char *path, size_t size, const char *directory, const char *suffix)
+{
+    assert_int_equal(place_count(directory, suffix), 1);
+    DIR *const dir = opendir(directory);
+    const struct dirent *entry;
+    while ((entry = readdir(dir)))
+        if (ends_with(entry->d_name, suffix))
+            snprintf(path, size, "%s/%s", directory, entry->d_name);
+    closedir(dir);
+}
+
+void
+place_config(const struct place *place, const char *const *words, struct sqt_config *config)
+{
+    char error[512], ringdir[160];
+    sqt_config_init(config);
+    assert_int_equal(sqt_config_word(config, place->directory, error, sizeof(error)), 0);
+    snprintf(ringdir, sizeof(ringdir), "ringdir=%s", place->ringdir);
+    assert_int_equal(sqt_config_word(config, ringdir, error, sizeof(error)), 0);
+    for (; words && *words; ++words)
+        if (sqt_config_word(config, *words, error, sizeof(error)) != 0)
+            fail_msg("%s", error);
+}
+
+int
+place_start(const struct place *place, const char *const *words)
+{
+    struct sqt_config config;
+    place_config(place, words, &config);
+    place_said[0] = '\0';
+    return sqt_start(&config, &place_process, place_log);
+}
+
+void
+wait_flushed(void)
+{
+    struct sqt_status status;
+    for (unsigned i = 0; i < 10000; ++i) {
+        sqt_get_status(&status);
+        if (!status.waiting)
+            return;
+        usleep(1000);
+    }
+    fail_msg("the flusher did not empty the ring within 10 s");
+}
+
+/* ---- decoding ---- */
+
+static uint8_t *
+read_file(const char *path, size_t *size)
+{
+    struct stat st;
+    const int fd = open(path, O_RDONLY);
+    if (fd < 0)
+        fail_msg("cannot open %s", path);
+    assert_int_equal(fstat(fd, &st), 0);
+    uint8_t *const data = malloc((size_t)st.st_size + 1);
+    assert_int_equal(read(fd, data, (size_t)st.st_size), st.st_size);
+    close(fd);
+    *size = (size_t)st.st_size;
+    return data;
+}
+
+static void
+add_records(struct decoded *d, uint64_t first, const struct sqt_record *records, uint64_t count)
+{
+    if (!d->count)
+        d->first = first;
+    assert_int_equal(first, d->first + d->count);
+    d->records = realloc(d->records, (d->count + count) * sizeof(*records));
+    memcpy(d->records + d->count, records, count * sizeof(*records));
+    unsigned more = 0;
+    for (uint64_t i = 0; i < count; ++i) {
+        const struct sqt_record *const r = &records[i];
+        if (d->count + i)
+            assert_true(r->time >= d->records[d->count + i - 1].time);
+        if (more) {
+            assert_int_equal(r->flags, SQT_FLAG_PART);
+            --more;
+        } else {
+            assert_int_equal(r->flags & ~SQT_FLAG_MORE, 0);
+            more = r->flags & SQT_FLAG_MORE;
+        }
+        if (r->event == SQT_EV_LOST) {
+            assert_int_equal(r->aux, SQT_LOSS_RING_FULL);
+            assert_true(r->id <= r->time);
+            d->lost += r->arg;
+            ++d->marks;
+        }
+    }
+    assert_int_equal(more, 0);
+    d->count += count;
+}
+
+static void
+add_block(struct decoded *d, const struct sqt_frame *frame, const uint8_t *body)
+{
+    struct sqt_pack_table table;
+    struct sqt_block block;
+    sqt_pack_table_init(&table);
+    memcpy(&block, body, sizeof(block));
+    assert_memory_equal(block.ring_id, d->ring_id, 16);
+    assert_true(block.count > 0 && block.count <= SQT_BLOCK_RECORDS);
+    uint8_t *const packed = malloc(block.packed_size);
+    uLongf size = block.packed_size;
+    if (frame->flags & SQT_FRAME_ZLIB) {
+        assert_int_equal(uncompress(packed, &size, body + sizeof(block), frame->size - sizeof(block)), Z_OK);
+        assert_int_equal(size, block.packed_size);
+    } else {
+        assert_int_equal(frame->size, sizeof(block) + block.packed_size);
+        memcpy(packed, body + sizeof(block), block.packed_size);
+    }
+    struct sqt_record *const records = calloc(block.count, sizeof(*records));
+    assert_int_equal(sqt_unpack(&table, packed, size, block.time_first, records, block.count), 0);
+    assert_int_equal(block.time_first, records[0].time);
+    assert_int_equal(block.time_last, records[block.count - 1].time);
+    assert_true(block.from.ticks < block.to.ticks && block.from.monotonic_ns < block.to.monotonic_ns);
+    add_records(d, block.first, records, block.count);
+    free(records);
+    free(packed);
+}
+
+static void
+add_segment(struct decoded *d, const char *path)
+{
+    size_t size, at;
+    uint8_t *const data = read_file(path, &size);
+    struct sqt_segment_header header;
+    assert_true(size >= sizeof(header));
+    memcpy(&header, data, sizeof(header));
+    assert_memory_equal(header.magic, SQT_SEGMENT_MAGIC, 8);
+    const uint32_t crc = header.crc;
+    header.crc = 0;
+    assert_int_equal(crc32(0, (const uint8_t *)&header, sizeof(header)), crc);
+    memcpy(d->ring_id, header.identity.ring_id, 16);
+    free(d->text);
+    d->text = calloc(1, 1);
+    size_t text_size = 0;
+    ++d->segments;
+
+    int ended = 0;
+    for (at = sizeof(header); at < size;) {
+        struct sqt_frame frame;
+        assert_true(size - at >= sizeof(frame));
+        memcpy(&frame, data + at, sizeof(frame));
+        const uint8_t *const body = data + at + sizeof(frame);
+        assert_int_equal(frame.magic, SQT_FRAME_MAGIC);
+        assert_true(frame.size <= size - at - sizeof(frame));
+        struct sqt_frame blank = frame;
+        blank.crc = 0;
+        assert_int_equal(crc32(crc32(0, (const uint8_t *)&blank, sizeof(blank)), body, frame.size), frame.crc);
+        assert_int_equal(ended, 0);
+        if (at == sizeof(header))
+            assert_int_equal(frame.type, SQT_FRAME_TEXT);
+        if (frame.type == SQT_FRAME_TEXT) {
+            d->text = realloc(d->text, text_size + frame.size + 1);
+            memcpy(d->text + text_size, body, frame.size);
+            text_size += frame.size;
+            d->text[text_size] = '\0';
+        } else if (frame.type == SQT_FRAME_BLOCK) {
+            add_block(d, &frame, body);
+        } else {
+            assert_int_equal(frame.type, SQT_FRAME_END);
+            memcpy(&d->totals, body, sizeof(d->totals));
+            ++d->ends;
+            ended = 1;
+        }
+        at += sizeof(frame) + frame.size;
+    }
+    free(data);
+}
+
+void
+decode_ring(struct decoded *d, const char *path)
+{
+    size_t size;
+    uint8_t *const data = read_file(path, &size);
+    const struct sqt_ring_header *const ring = (const struct sqt_ring_header *)data;
+    assert_memory_equal(ring->magic, SQT_RING_MAGIC, 8);
+    const struct sqt_record *const slots = (const struct sqt_record *)(data + ring->records_offset);
+    sqt_ring_totals(ring, &d->totals);
+    /* The process may have died after its last block was whole and before it moved the tail. */
+    uint64_t first = ring->flusher.tail;
+    if (d->count && d->first + d->count > first)
+        first = d->first + d->count;
+    const uint64_t count = d->totals.head - first;
+    struct sqt_record *const records = calloc(count + 1, sizeof(*records));
+    for (uint64_t i = 0; i < count; ++i)
+        records[i] = slots[(first + i) & (ring->capacity - 1)];
+    add_records(d, first, records, count);
+    free(records);
+    free(data);
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The value of "ring=" in a pointer file. */
+static void
+follow_pointer(struct decoded *d, const char *path)
+{
+    size_t size;
+    char *const text = (char *)read_file(path, &size);
+    text[size] = '\0';
+    assert_memory_equal(text, "ring=", 5);
+    *strchr(text, '\n') = '\0';
+    decode_ring(d, text + 5);
+    free(text);
+}
+
+void
+decode(struct decoded *d, const char *directory, const char *base)
+{
+    char *names[4096];
+    unsigned count = 0;
+    memset(d, 0, sizeof(*d));
+    DIR *const dir = opendir(directory);
+    const struct dirent *entry;
+    while ((entry = readdir(dir)))
+        if ((ends_with(entry->d_name, ".sqt") || ends_with(entry->d_name, ".ring")) && count < 4096 &&
+            (!base || strncmp(entry->d_name, base, strlen(base)) == 0))
+            names[count++] = strdup(entry->d_name);
+    closedir(dir);
+    qsort(names, count, sizeof(names[0]), compare_names); /* a pointer comes after the segments */
+    for (unsigned i = 0; i < count; ++i) {
+        char path[512];
+        snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+        if (ends_with(path, ".sqt"))
+            add_segment(d, path);
+        else
+            follow_pointer(d, path);
+        free(names[i]);
+    }
+}
+
+void
+decode_free(struct decoded *d)
+{
+    free(d->records);
+    free(d->text);
+    memset(d, 0, sizeof(*d));
+}

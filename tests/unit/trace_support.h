@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * trace_support.h - what the tests of the runtime share: a place to trace into, and a small decoder of their own.
+ */
+#ifndef TRACE_SUPPORT_H
+#define TRACE_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include <cmocka.h>
+
+#include "trace/sqtrace.h"
+
+/* A trace directory on disk and a ring directory on tmpfs, both new and empty. */
+struct place {
+    char directory[128];
+    char ringdir[128];
+    pid_t owner; /* process that made it */
+};
+void place_make(struct place *place);
+/* Removes both with all that is in them.  A forked child that comes here failed an assertion, and ends with status 1
+ * instead of running the other tests a second time. */
+void place_remove(const struct place *place);
+/* Files in a directory whose names end so. */
+unsigned place_count(const char *directory, const char *suffix);
+/* The path of the only such file; fails the test if there are none or more. */
+void place_only(char *path, size_t size, const char *directory, const char *suffix);
+
+/* Starts tracing there with more words of the directive, as kid 3 of service "test".  Returns sqt_start's result. */
+int place_start(const struct place *place, const char *const *words);
+void place_config(const struct place *place, const char *const *words, struct sqt_config *config);
+extern const struct sqt_process place_process;
+
+/* What was said through the log function since the last place_start. */
+extern char place_said[8192];
+void place_log(int level, const char *text);
+
+/* All records of one ring id, read back. */
+struct decoded {
+    struct sqt_record *records;
+    uint64_t first;       /* number of records[0] */
+    uint64_t count;
+    uint64_t lost;        /* that LOST records speak of */
+    uint64_t marks;       /* LOST records */
+    unsigned segments, ends;
+    struct sqt_totals totals; /* of the last END, or of the ring */
+    char *text;               /* of the last segment, NUL-terminated */
+    uint8_t ring_id[16];
+};
+
+/* Reads the segments of a run and then its ring, if it still has one, and fails the test unless record numbers go on
+ * without a gap or a double, CRCs hold, time does not go back and units are whole in each block.
+ * base: prefix of the names; NULL: of the only run. */
+void decode(struct decoded *decoded, const char *directory, const char *base);
+/* Adds nothing from segments: what a ring file holds from its tail on. */
+void decode_ring(struct decoded *decoded, const char *path);
+void decode_free(struct decoded *decoded);
+
+/* Waits until the flusher has taken everything; fails the test after 10 s. */
+void wait_flushed(void);
+
+/* Skips the test, saying why. */
+#define SKIP_BECAUSE(...)                 \
+    do {                                  \
+        print_message("# " __VA_ARGS__);  \
+        print_message("\n");              \
+        skip();                           \
+    } while (0)
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * dump-run.h - one run of sqtrace-dump.
+ */
+#ifndef SQT_DUMP_RUN_H
+#define SQT_DUMP_RUN_H
+
+#include <time.h>
+
+#include "dump.h"
+
+/* Most losses that are told one by one; the others are summed up. */
+#define TOLD_LOSSES 10
+
+struct dump {
+    const struct dump_request *request;
+    struct sqt_sink sink;
+    struct sqt_job job;
+    struct sqt_consumer consumer;
+    struct sqt_model *model; /* NULL: not needed */
+    int quiet;
+    uint64_t records;
+    int64_t last;            /* ns; of the last record */
+    uint64_t lost, losses;
+    int ring_full;           /* some were lost to a full ring */
+    char told[TOLD_LOSSES][128];
+    struct timespec began, shown;
+    int progress;            /* a line of it stands on the terminal */
+};
+
+/* dump-say.c */
+/* Takes what the reader has to say; the context is a struct dump. */
+void dump_report(void *context, enum sqt_severity severity, const char *text);
+/* Shows how far it is, at most twice a second, when that takes longer than a second. */
+void dump_show_progress(struct dump *dump);
+void dump_clear_progress(struct dump *dump);
+/* What to do next, for a person at a terminal. */
+void dump_hint(const struct dump *dump);
+/* Counts lost records and says so. */
+void dump_take_loss(struct dump *dump, int64_t from, int64_t until, uint64_t records, uint32_t reason);
+/* What can be said before the rows, and the exact account behind them. */
+void dump_head_comments(struct dump *dump, const struct sqt_stream *stream);
+void dump_tail_comments(struct dump *dump);
+
+#endif

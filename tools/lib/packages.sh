@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# packages.sh - Debian packages that are needed, installed if they are not.  Needs say.sh.
+
+# For building sqtrace and Squid, and running the demo.
+demo_packages='build-essential autoconf automake zlib1g-dev perl patch xz-utils ccache curl nginx-light wrk gnuplot-nox'
+# For the tests, beside those.
+check_packages='libcmocka-dev libcppunit-dev python3'
+
+# Those of the given packages that are not installed.
+packages_missing()
+{
+    for package in "$@"; do
+        dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null | grep -q '^install ok installed' || echo "$package"
+    done
+}
+
+# install_packages LOG PACKAGE...
+install_packages()
+{
+    install_log=$1
+    shift
+    if ! command -v dpkg-query >/dev/null; then
+        say "this is not Debian: install yourself what is missing of: $*"
+        return 0
+    fi
+    # shellcheck disable=SC2046 # names hold no spaces
+    set -- $(packages_missing "$@")
+    [ $# -gt 0 ] || return 0
+    sudo=
+    if [ "$(id -u)" -ne 0 ]; then
+        sudo="sudo -n"
+        $sudo true 2>/dev/null || die "missing packages, and no right to install them: sudo apt-get install $*"
+    fi
+    say "installing $*"
+    run_logged "$install_log" $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -q ||
+        die_with_log "$install_log" "apt-get update failed"
+    run_logged "$install_log" $sudo env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -q -y --no-install-recommends "$@" || die_with_log "$install_log" "apt-get install failed"
+}

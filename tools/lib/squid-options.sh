@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# squid-options.sh - how sqtrace-build configures Squid.
+
+# For use: what upstream builds by default, with every kind of cache_dir.
+squid_default_options='
+    --disable-arch-native
+    --enable-storeio=ufs,aufs,diskd,rock
+    --enable-removal-policies=lru,heap'
+
+# For tests and the demo (--small): without what no test uses, so that it builds in minutes.
+squid_small_options='
+    --disable-arch-native
+    --enable-storeio=ufs,aufs,diskd,rock
+    --enable-removal-policies=lru,heap
+    --disable-shared
+    --disable-translation
+    --disable-auto-locale
+    --disable-auth
+    --disable-external-acl-helpers
+    --disable-url-rewrite-helpers
+    --disable-storeid-rewrite-helpers
+    --disable-security-cert-generators
+    --disable-security-cert-validators
+    --disable-log-daemon-helpers
+    --disable-snmp
+    --disable-wccp
+    --disable-wccpv2
+    --disable-htcp
+    --disable-eui
+    --disable-esi
+    --disable-icmp
+    --disable-loadable-modules
+    --disable-ident-lookups
+    --without-gnutls
+    --without-openssl
+    --without-ldap
+    --without-mit-krb5
+    --without-heimdal-krb5
+    --without-gss
+    --without-xml2
+    --without-expat
+    --without-tdb
+    --without-systemd
+    --without-cap
+    --without-nettle'

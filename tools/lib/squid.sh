@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# squid.sh - a Squid and an nginx of one's own, each in its folder and on loopback.  Needs say.sh.
+#
+# A server is started in the background and is stopped by its pid; servers_stop ends all that still run.
+
+servers=
+
+servers_stop()
+{
+    for server in $servers; do
+        kill "$server" 2>/dev/null
+    done
+    for server in $servers; do
+        wait "$server" 2>/dev/null
+    done
+    servers=
+}
+
+# stop PID: asks the process to end, and waits until it did.
+stop()
+{
+    kill "$1" 2>/dev/null
+    wait "$1" 2>/dev/null
+    servers=$(for server in $servers; do [ "$server" = "$1" ] || echo "$server"; done)
+}
+
+# A port on loopback that nobody listens on.
+free_port()
+{
+    port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 10000))
+    while grep -q "^ *[0-9]*: [0-9A-F]*:$(printf %04X $port) [^ ]* 0A" /proc/net/tcp /proc/net/tcp6 2>/dev/null; do
+        port=$((port + 1))
+    done
+    echo $port
+}
+
+# Whom Squid runs as, when root starts it.
+squid_user()
+{
+    if id proxy >/dev/null 2>&1; then echo proxy; else echo nobody; fi
+}
+
+# own_folder DIR...: makes folders that Squid can write to.
+own_folder()
+{
+    mkdir -p "$@" || die "$*: cannot be made"
+    [ "$(id -u)" -ne 0 ] || chown "$(squid_user)" "$@" || die "$*: cannot be given to $(squid_user)"
+}
+
+# squid_configure FOLDER PREFIX PORT: writes FOLDER/squid.conf; more lines come from the standard input.
+squid_configure()
+{
+    own_folder "$1" "$2/var/run/squid"
+    {
+        cat <<END
+http_port 127.0.0.1:$3
+visible_hostname localhost
+cache_effective_user $(squid_user)
+pid_filename $1/squid.pid
+cache_log $1/cache.log
+coredump_dir $1
+access_log stdio:$1/access.log
+cache_store_log none
+netdb_filename none
+shutdown_lifetime 1 second
+http_access allow all
+END
+        cat
+    } >"$1/squid.conf" || die "$1/squid.conf: cannot be written"
+}
+
+# squid_start FOLDER PREFIX: sets squid_pid.  Makes the cache_dirs if they are not there.
+squid_start()
+{
+    "$2/sbin/squid" -n "sq$$" -f "$1/squid.conf" -z --foreground >>"$1/squid.out" 2>&1 </dev/null ||
+        die_with_log "$1/cache.log" "squid -z failed"
+    squid_mark=$(wc -l <"$1/cache.log")
+    "$2/sbin/squid" -n "sq$$" -f "$1/squid.conf" --foreground >>"$1/squid.out" 2>&1 </dev/null &
+    squid_pid=$!
+    servers="$servers $squid_pid"
+    for _ in $(seq 300); do
+        squid_said=$(tail -n +$((squid_mark + 1)) "$1/cache.log")
+        case $squid_said in
+        *"Accepting HTTP Socket"*"Completed Validation"* | *"Completed Validation"*"Accepting HTTP Socket"*) return 0 ;;
+        *"Accepting HTTP Socket"*) grep -q '^cache_dir' "$1/squid.conf" || return 0 ;;
+        esac
+        kill -0 "$squid_pid" 2>/dev/null || break
+        sleep 0.1
+    done
+    die_with_log "$1/cache.log" "Squid did not start"
+}
+
+# nginx_start FOLDER PORT: serves FOLDER/files; sets nginx_pid.  Names under /slow/ come at 400 KB/s.
+nginx_start()
+{
+    mkdir -p "$1/files" "$1/temp"
+    nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || die "nginx is missing: apt-get install nginx-light"
+    [ "$(id -u)" -ne 0 ] || nginx_user="user root;"
+    cat >"$1/nginx.conf" <<END
+daemon off;
+${nginx_user-}
+worker_processes 1;
+pid $1/nginx.pid;
+error_log $1/error.log warn;
+events { worker_connections 1024; }
+http {
+    access_log off;
+    client_body_temp_path $1/temp; proxy_temp_path $1/temp; fastcgi_temp_path $1/temp;
+    uwsgi_temp_path $1/temp; scgi_temp_path $1/temp;
+    server {
+        listen 127.0.0.1:$2;
+        root $1/files;
+        location / { add_header Cache-Control "max-age=86400"; }
+        location /slow/ { alias $1/files/; limit_rate 400k; add_header Cache-Control "no-store"; }
+        location /unique/ { rewrite ^/unique/[^/]*/(.*)\$ /\$1 last; }
+    }
+}
+END
+    "$nginx" -e "$1/error.log" -p "$1" -c "$1/nginx.conf" >>"$1/nginx.out" 2>&1 </dev/null &
+    nginx_pid=$!
+    servers="$servers $nginx_pid"
+    for _ in $(seq 100); do
+        curl -s -o "$1/hello" "http://127.0.0.1:$2/" && return 0
+        kill -0 "$nginx_pid" 2>/dev/null || break
+        sleep 0.1
+    done
+    die_with_log "$1/nginx.out" "nginx did not start"
+}

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# stages.gp - shares of the stages over time, stacked, and the median total; for hit-stages.gp and miss-stages.gp.
+
+load FOLDER . "common.gp"
+
+CURVES = "client_connect proxy_connect server_reply swap_in proxy_reply access redirect adapt lookup peer_select dns tunnel unaccounted"
+TITLES = "'client connect' 'proxy connect' 'server reply' 'swap-in' 'proxy reply' access redirect adaptation look-up 'peer selection' DNS tunnel unaccounted"
+COLOURS = "#56b4e9 #009e73 #f0e442 #0072b2 #e69f00 #cc79a7 #8c564b #7f7f7f #bcbd22 #9467bd #d62728 #2ca02c #cccccc"
+share(i) = column(word(CURVES, i) . "_pct")
+upto(i) = sum [k=1:i] share(k)
+
+stats $DATA using "time_s" name "TIME" nooutput
+array SEEN[13]
+do for [i=1:13] {
+    stats $DATA using (share(i)) name "S" nooutput
+    SEEN[i] = S_max > 0
+}
+WIDTH = TIME_records > 1 ? (TIME_max - TIME_min) / (TIME_records - 1) : 1
+
+set title TITLE
+set xlabel "time since the start of the trace (s)"
+set ylabel "share in the sum of the medians (%)"
+set y2label "median total (ms)"
+set y2tics
+set border 11
+set yrange [0:100]
+set y2range [0:*]
+set xrange [TIME_min - WIDTH:TIME_max + WIDTH]
+set style fill solid border rgb "white"
+set boxwidth WIDTH * 0.9
+set key outside right top reverse Left
+
+plot for [i=13:1:-1] $DATA using "time_s":(SEEN[i] ? upto(i) : NaN) with boxes lc rgb word(COLOURS, i) \
+         title SEEN[i] ? word(TITLES, i) : "", \
+     $DATA using "time_s":"total_ms" axes x1y2 with linespoints lc rgb "black" lw 2 pt 7 ps 0.6 title "median total (right)"

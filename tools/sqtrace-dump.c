@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sqtrace-dump.c - prints what traces hold: tables and figures, as text.
+ */
+#include <signal.h>
+
+#include "dump.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "0.1"
+#endif
+
+static int
+told(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout) ? DUMP_DONE : DUMP_FAILED;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct dump_request request;
+    char error[1024];
+    /* A reader that has seen enough is no error: write() says EPIPE, and nothing is said. */
+    signal(SIGPIPE, SIG_IGN);
+    int status;
+    if (dump_parse(&request, argc, argv, error, sizeof(error)) != 0) {
+        fprintf(stderr, "sqtrace-dump: %s\n", error);
+        status = DUMP_USAGE;
+    } else if (request.given[DUMP_help]) {
+        dump_help(stdout);
+        status = told();
+    } else if (request.given[DUMP_version]) {
+        puts("sqtrace-dump " PACKAGE_VERSION);
+        status = told();
+    } else if (request.given[DUMP_list]) {
+        dump_list(stdout);
+        status = told();
+    } else {
+        status = dump_run(&request);
+    }
+    dump_request_free(&request);
+    return status;
+}
