@@ -2,8 +2,8 @@
 #
 # build-deps.sh - what a build of Squid needs, and how Debian calls it.  Needs say.sh.
 
-# missing_packages HOW: names Debian packages whose programs or headers are not here, one a line.
-# HOW: tree (libsqtrace is built too), installed or none (no libsqtrace).
+# missing_packages HOW SMALL: names Debian packages whose programs or headers are not here, one a line.
+# HOW: tree (libsqtrace is built too), installed or none (no libsqtrace).  SMALL: yes or no; a small Squid has TLS.
 missing_packages()
 {
     while read -r need package; do
@@ -30,14 +30,17 @@ END
         command -v autoconf >/dev/null || echo autoconf
         command -v automake >/dev/null || echo automake
     fi
+    if [ "$2" = yes ]; then
+        printf '#include <openssl/ssl.h>\n' | ${CC:-cc} -E - >/dev/null 2>&1 || echo libssl-dev
+    fi
     if [ "$1" != none ]; then
         printf '#include <zlib.h>\n' | ${CC:-cc} -E - >/dev/null 2>&1 || echo zlib1g-dev
     fi
 }
 
-# check_build_deps HOW
+# check_build_deps HOW SMALL
 check_build_deps()
 {
-    packages=$(missing_packages "$1" | sort -u | tr '\n' ' ')
+    packages=$(missing_packages "$1" "$2" | sort -u | tr '\n' ' ')
     [ -z "$packages" ] || die "missing to build Squid: apt-get install ${packages% }"
 }

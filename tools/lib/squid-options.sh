@@ -8,15 +8,24 @@ squid_default_options='
     --enable-storeio=ufs,aufs,diskd,rock
     --enable-removal-policies=lru,heap'
 
-# For tests and the demo (--small): without what no test uses, so that it builds in minutes.
+# For tests and the demo (--small): with every path that a hook is on, without what no test uses, so that it builds in
+# minutes.
 squid_small_options='
     --disable-arch-native
     --enable-storeio=ufs,aufs,diskd,rock
     --enable-removal-policies=lru,heap
+    --enable-auth
+    --enable-auth-basic
+    --disable-auth-digest
+    --disable-auth-negotiate
+    --disable-auth-ntlm
+    --enable-delay-pools
+    --enable-htcp
+    --enable-cache-digests
+    --with-openssl
     --disable-shared
     --disable-translation
     --disable-auto-locale
-    --disable-auth
     --disable-external-acl-helpers
     --disable-url-rewrite-helpers
     --disable-storeid-rewrite-helpers
@@ -26,14 +35,12 @@ squid_small_options='
     --disable-snmp
     --disable-wccp
     --disable-wccpv2
-    --disable-htcp
     --disable-eui
     --disable-esi
     --disable-icmp
     --disable-loadable-modules
     --disable-ident-lookups
     --without-gnutls
-    --without-openssl
     --without-ldap
     --without-mit-krb5
     --without-heimdal-krb5
