@@ -12,53 +12,9 @@
 
 #include "../src/model/class.h"
 #include "dump.h"
+#include "troff.h"
 
 /* ---- the manual page ---- */
-
-/* Prints text for troff. */
-static void
-text(const char *s)
-{
-    if (*s == '.' || *s == '\'')
-        fputs("\\&", stdout);
-    for (; *s; ++s) {
-        if (*s == '\\')
-            fputs("\\e", stdout);
-        else if (*s == '-')
-            fputs("\\-", stdout);
-        else
-            putchar(*s);
-    }
-}
-
-static void
-item(const char *name, const char *doc)
-{
-    fputs(".TP\n\\fB", stdout);
-    text(name);
-    fputs("\\fR\n", stdout);
-    text(doc);
-    putchar('\n');
-}
-
-static void
-man_options(void)
-{
-    for (unsigned i = 0; i < DUMP_OPTIONS; ++i) {
-        const struct dump_option_info *const o = &dump_option_infos[i];
-        fputs(".TP\n\\fB\\-\\-", stdout);
-        text(o->name);
-        fputs("\\fR", stdout);
-        if (*o->value) {
-            fputs("=\\fI", stdout);
-            text(o->value);
-            fputs("\\fR", stdout);
-        }
-        putchar('\n');
-        text(o->doc);
-        putchar('\n');
-    }
-}
 
 static void
 man_tables(int figure)
@@ -68,12 +24,12 @@ man_tables(int figure)
         if (t->figure != figure)
             continue;
         fputs(".SS ", stdout);
-        text(t->name);
+        troff_text(t->name);
         putchar('\n');
-        text(t->doc);
+        troff_text(t->doc);
         puts(".");
         for (unsigned c = 0; c < t->column_count; ++c)
-            item(t->columns[c].name, t->columns[c].doc);
+            troff_item(t->columns[c].name, t->columns[c].doc);
     }
 }
 
@@ -81,17 +37,17 @@ static void
 man_line(const char *line, const char *version, const char *date)
 {
     if (strcmp(line, "@OPTIONS@\n") == 0) {
-        man_options();
+        troff_options(dump_option_infos, DUMP_OPTIONS);
     } else if (strcmp(line, "@TABLES@\n") == 0) {
         man_tables(0);
     } else if (strcmp(line, "@FIGURES@\n") == 0) {
         man_tables(1);
     } else if (strcmp(line, "@CLASSES@\n") == 0) {
         for (unsigned i = 0; i < SQT_CLASSES; ++i)
-            item(sqt_classes[i].name, sqt_classes[i].doc);
+            troff_item(sqt_classes[i].name, sqt_classes[i].doc);
     } else if (strcmp(line, "@STAGES@\n") == 0) {
         for (unsigned i = 0; i < SQT_STAGES; ++i)
-            item(sqt_stages[i].name, sqt_stages[i].doc);
+            troff_item(sqt_stages[i].name, sqt_stages[i].doc);
     } else {
         for (const char *s = line; *s;) {
             if (strncmp(s, "@VERSION@", 9) == 0) {

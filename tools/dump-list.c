@@ -36,12 +36,7 @@ dump_help(FILE *to)
           "Prints what a trace of Squid holds.  A TRACE is a segment (.sqt), a live or left-over ring,\n"
           "a directory of both, or - for the standard input.\n\n",
           to);
-    for (unsigned i = 0; i < DUMP_OPTIONS; ++i) {
-        const struct dump_option_info *const o = &dump_option_infos[i];
-        char option[64];
-        snprintf(option, sizeof(option), "--%s%s%s", o->name, *o->value ? "=" : "", o->value);
-        fprintf(to, "  %-20s  %s\n", option, o->doc);
-    }
+    options_help(to, dump_option_infos, DUMP_OPTIONS);
     fputs("\ntables:", to);
     for (unsigned i = 0; i < SQT_TABLES; ++i)
         if (!sqt_tables[i].figure)

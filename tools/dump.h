@@ -9,6 +9,7 @@
 
 #include "../src/figure/family.h"
 #include "../src/sink/sink.h"
+#include "options.h"
 
 enum dump_status { DUMP_DONE = 0, DUMP_FAILED = 1, DUMP_USAGE = 2, DUMP_DAMAGED = 3 };
 
@@ -19,12 +20,7 @@ enum dump_option {
     DUMP_OPTIONS
 };
 
-struct dump_option_info {
-    const char *name;
-    const char *value;
-    const char *doc;
-};
-extern const struct dump_option_info dump_option_infos[DUMP_OPTIONS];
+extern const struct option_info dump_option_infos[DUMP_OPTIONS];
 
 /* What the command line says. */
 struct dump_request {
