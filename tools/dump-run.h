@@ -7,6 +7,7 @@
 
 #include <time.h>
 
+#include "../src/figure/pass.h"
 #include "dump.h"
 
 /* Most losses that are told one by one; the others are summed up. */
@@ -16,11 +17,8 @@ struct dump {
     const struct dump_request *request;
     struct sqt_sink sink;
     struct sqt_job job;
-    struct sqt_consumer consumer;
-    struct sqt_model *model; /* NULL: not needed */
+    struct sqt_pass *pass;
     int quiet;
-    uint64_t records;
-    int64_t last;            /* ns; of the last record */
     uint64_t lost, losses;
     int ring_full;           /* some were lost to a full ring */
     char told[TOLD_LOSSES][128];

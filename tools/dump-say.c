@@ -48,8 +48,8 @@ dump_show_progress(struct dump *d)
         return;
     d->shown = now;
     d->progress = 1;
-    fprintf(stderr, "\r%.1f M records, %.1f s of trace, %.1f M records/s\033[K", (double)d->records / 1e6,
-            (double)d->last / 1e9, (double)d->records / since_begin / 1e6);
+    fprintf(stderr, "\r%.1f M records, %.1f s of trace, %.1f M records/s\033[K", (double)sqt_pass_records(d->pass) / 1e6,
+            (double)sqt_pass_last_ns(d->pass) / 1e9, (double)sqt_pass_records(d->pass) / since_begin / 1e6);
 }
 
 /* What to do next, for a person at a terminal. */
@@ -59,12 +59,12 @@ dump_hint(const struct dump *d)
     const struct dump_request *const r = d->request;
     if (d->ring_full)
         fputs("sqtrace-dump: a larger ring= in sqtrace_log loses less\n", stderr);
-    if (!d->records && r->kid >= 0)
+    if (!sqt_pass_records(d->pass) && r->kid >= 0)
         fprintf(stderr, "sqtrace-dump: no kid %lld has written it; without --kid each row says whose it is\n",
                 (long long)r->kid);
     else if (!d->sink.rows && r->where)
         fputs("sqtrace-dump: no row is left by --where; --list shows what the columns hold\n", stderr);
-    else if (!d->sink.rows && !d->records)
+    else if (!d->sink.rows && !sqt_pass_records(d->pass))
         fputs("sqtrace-dump: the trace holds no records yet\n", stderr);
     else if (!d->sink.rows && r->table == &sqt_tables[SQT_TABLE_requests])
         fputs("sqtrace-dump: no transaction is in the trace; --table=events shows what is\n", stderr);
@@ -170,9 +170,9 @@ void
 dump_tail_comments(struct dump *d)
 {
     char text[160], number[32];
-    snprintf(text, sizeof(text), "%.9f s", (double)d->last / 1e9);
+    snprintf(text, sizeof(text), "%.9f s", (double)sqt_pass_last_ns(d->pass) / 1e9);
     sqt_sink_comment(&d->sink, "length", text);
-    snprintf(text, sizeof(text), "%" PRIu64, d->records);
+    snprintf(text, sizeof(text), "%" PRIu64, sqt_pass_records(d->pass));
     sqt_sink_comment(&d->sink, "records", text);
     for (uint64_t i = 0; i < d->losses && i < TOLD_LOSSES; ++i)
         sqt_sink_comment(&d->sink, "lost", d->told[i]);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../model/idmap.h"
 #include "family.h"
 
 #define REMEMBERED 1024
@@ -41,6 +42,7 @@ struct remembered {
 };
 
 struct figure {
+    struct sqt_idmap open; /* swaps that are not over */
     struct comb *best;
     struct comb *waiting; /* over, but their requests are not */
     struct remembered *remembered;
@@ -65,19 +67,31 @@ comb_free(struct comb *comb)
     free(comb);
 }
 
-static void
-io(void *context, const struct sqt_io *i)
+#define IO(name) i->row[SQT_CELL(ios, name)].number
+
+/* Swaps of one life of a process have numbers of their own; so, with the origin's, they are a key. */
+static uint64_t
+key(const struct sqt_origin *origin, uint64_t sio)
 {
-    (void)context;
-    struct comb *comb = i->swap->user;
-    if (!comb)
-        comb = i->swap->user = sqt_zeroed(1, sizeof(*comb));
+    return (uint64_t)origin->index << 44 ^ sio;
+}
+
+static void
+io(struct sqt_job *job, const struct sqt_io_fact *i)
+{
+    struct figure *const f = job->state;
+    struct comb *comb = sqt_idmap_get(&f->open, key(i->origin, i->sio));
+    if (!comb) {
+        comb = sqt_zeroed(1, sizeof(*comb));
+        sqt_idmap_put(&f->open, key(i->origin, i->sio), comb);
+    }
     if (comb->count == comb->room) {
         comb->room = comb->room ? comb->room * 2 : 4;
         comb->blocks = sqt_resized(comb->blocks, comb->room * sizeof(*comb->blocks));
     }
     comb->blocks[comb->count++] =
-        (struct block){i->index, i->offset, i->size, i->asked, i->queue, i->service, i->notice};
+        (struct block){(uint32_t)IO(index), (uint64_t)IO(offset_bytes), IO(size_bytes), IO(time_s), IO(queue_ns),
+                       IO(service_ns), IO(notice_ns)};
 }
 
 /* Keeps the comb if it is the slowest so far; takes it over in any case. */
@@ -97,18 +111,19 @@ judge(struct sqt_job *job, struct comb *comb, const union sqt_cell *request)
 }
 
 static void
-swap(void *context, struct sqt_swap *s)
+swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
-    struct sqt_job *const job = context;
     struct figure *const f = job->state;
-    struct comb *const comb = s->user;
-    s->user = NULL;
+    struct comb *const comb = sqt_idmap_take(&f->open, key(s->origin, s->sio));
     if (!comb)
         return;
     comb->origin = s->origin;
     comb->xact = s->xact;
     comb->begin = s->begin;
-    sqt_swap_cells(comb->swap, s, &comb->text);
+    comb->text = s->text;
+    memcpy(comb->swap, s->row, sizeof(s->row));
+    if (comb->swap[SQT_CELL(swaps, store)].text == s->text.store)
+        comb->swap[SQT_CELL(swaps, store)].text = comb->text.store;
     if (s->begin < job->since || s->begin >= job->until || s->outcome == SQT_OUTCOME_LOST || (!job->where && s->out)) {
         comb_free(comb);
         return;
@@ -127,19 +142,18 @@ swap(void *context, struct sqt_swap *s)
 }
 
 static void
-request(void *context, const struct sqt_xact *x)
+request(struct sqt_job *job, const struct sqt_request_fact *x)
 {
-    struct sqt_job *const job = context;
     struct figure *const f = job->state;
     if (!f->needs_request)
         return;
     struct remembered *const r = &f->remembered[f->remembered_next++ % REMEMBERED];
     r->origin = x->origin;
-    r->xact = x->id;
-    sqt_request_cells(r->row, x);
+    r->xact = x->xact;
+    memcpy(r->row, x->row, sizeof(r->row));
     for (struct comb **p = &f->waiting; *p;) {
         struct comb *const comb = *p;
-        if (comb->origin == x->origin && comb->xact == x->id) {
+        if (comb->origin == x->origin && comb->xact == x->xact) {
             *p = comb->next;
             judge(job, comb, r->row);
         } else {
@@ -188,6 +202,9 @@ finish(struct sqt_job *job)
     else
         job->note(job->context, "swap", "none was picked");
     comb_free(f->best);
+    for (size_t i = 0; i < f->open.room; ++i)
+        comb_free(f->open.slots[i].value);
+    sqt_idmap_free(&f->open);
     free(f->remembered);
     free(f);
 }
@@ -196,6 +213,8 @@ const struct sqt_family sqt_family_block_comb = {
     .where = {[SWAPS] = SQT_TABLE_swaps, [REQUESTS] = SQT_TABLE_requests},
     .where_count = 2,
     .start = start,
-    .consumer = {.request = request, .swap = swap, .io = io},
+    .request = request,
+    .swap = swap,
+    .io = io,
     .finish = finish,
 };

@@ -6,6 +6,7 @@
 #define SQT_FAMILY_H
 
 #include "../model/model.h"
+#include "facts.h"
 #include "table.h"
 #include "where.h"
 
@@ -19,17 +20,24 @@ struct sqt_job {
     sqt_row_function *row;
     void (*note)(void *context, const char *key, const char *text); /* a comment line */
     void *context;                 /* of row and note */
+    void (*run)(struct sqt_job *job, const struct sqt_run *run); /* in place of the family's; NULL: that */
     int done;                      /* no more rows are wanted */
+    int64_t length;                /* ns, time of the last record; known to finish() */
     void *state;                   /* the family's */
 };
 
-/* The functions of the consumer, and run, get the job as their context; each may be NULL. */
+/* Each function may be NULL.  Those of the consumer get the job as their context, and what the model holds; those that
+ * take a fact get what was decoded from it once for all jobs, and are what figures use: they may run in another thread
+ * than the model.  A family has functions of one of the three kinds only: run, the consumer's, or those of facts. */
 struct sqt_family {
     enum sqt_table_number where[SQT_WHERE_TABLES]; /* whose columns --where takes */
     unsigned where_count;
     void (*start)(struct sqt_job *job);
     void (*run)(struct sqt_job *job, const struct sqt_run *run);
     struct sqt_consumer consumer;
+    void (*request)(struct sqt_job *job, const struct sqt_request_fact *request);
+    void (*swap)(struct sqt_job *job, const struct sqt_swap_fact *swap);
+    void (*io)(struct sqt_job *job, const struct sqt_io_fact *io);
     void (*finish)(struct sqt_job *job);
 };
 
@@ -54,10 +62,23 @@ sqt_job_row(struct sqt_job *job, const union sqt_cell *row)
         job->done = !job->row(job->context, row);
 }
 
-/* Room for what a row's texts are made of. */
-struct sqt_row_text {
-    char store[32];
-};
+/* Whether it is asked for, and its stages are what they would have been: it is neither lost nor unfinished. */
+static inline int
+sqt_job_wants_request(const struct sqt_job *job, const struct sqt_request_fact *r)
+{
+    return r->outcome != SQT_OUTCOME_LOST && r->outcome != SQT_OUTCOME_UNFINISHED &&
+           sqt_job_wants(job, r->begin, r->row);
+}
+
+static inline int
+sqt_job_wants_swap(const struct sqt_job *job, const struct sqt_swap_fact *s)
+{
+    return s->outcome != SQT_OUTCOME_LOST && s->outcome != SQT_OUTCOME_UNFINISHED &&
+           sqt_job_wants(job, s->begin, s->row);
+}
+
+/* The type of the swap's cache_dir, made in text if need be, and its path; NULL if they are not known. */
+const char *sqt_split_dir(const struct sqt_swap *swap, struct sqt_row_text *text, const char **path);
 
 /* Fill rows of `requests`, `swaps` and `ios`. */
 void sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xact);

@@ -58,14 +58,11 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
 }
 
 static void
-request(void *context, const struct sqt_xact *x)
+request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
-    struct sqt_job *const job = context;
-    union sqt_cell row[SQT_CELLS(requests)];
-    sqt_request_cells(row, x);
-    if (sqt_job_wants(job, x->begin == SQT_MISSING ? x->end : x->begin, row))
-        sqt_job_row(job, row);
+    if (sqt_job_wants(job, r->begin == SQT_MISSING ? r->end : r->begin, r->row))
+        sqt_job_row(job, r->row);
 }
 
 const struct sqt_family sqt_family_requests = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .consumer = {.request = request}};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .request = request};

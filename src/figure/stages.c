@@ -7,27 +7,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../model/class.h"
 #include "family.h"
 #include "groups.h"
 
-#define BIT(stage) (1u << SQT_STAGE_##stage)
-
-/* What is drawn, in the order of the columns; the stages that it is made of.  The first is client_connect. */
-static const uint32_t curves[] = {
-    0,
-    BIT(CONNECT) | BIT(TLS),
-    BIT(REQUEST_SEND) | BIT(CLIENT_BODY) | BIT(SERVER_WAIT) | BIT(SERVER_REPLY),
-    BIT(SWAP_IN_OPEN) | BIT(SWAP_IN_FIRST) | BIT(SWAP_IN_REST),
-    BIT(REPLY_WAIT) | BIT(PROXY_REPLY),
-    BIT(ACCESS),
-    BIT(REDIRECT),
-    BIT(ADAPT),
-    BIT(LOOKUP),
-    BIT(PEER_SELECT),
-    BIT(DNS),
-    BIT(TUNNEL),
-    1u << SQT_UNACCOUNTED,
+/* What is drawn, in the order of the columns. */
+static const uint64_t curves[] = {
+    SQT_NS(client_connect),
+    SQT_PROXY_CONNECT,
+    SQT_SERVER_REPLY,
+    SQT_SWAP_IN,
+    SQT_PROXY_REPLY,
+    SQT_NS(access),
+    SQT_NS(redirect),
+    SQT_NS(adapt),
+    SQT_NS(lookup),
+    SQT_NS(peer_select),
+    SQT_NS(dns),
+    SQT_NS(tunnel),
+    SQT_NS(unaccounted),
 };
 #define CURVES (sizeof(curves) / sizeof(*curves))
 /* Besides the curves: the total. */
@@ -35,10 +32,6 @@ static const uint32_t curves[] = {
 SQT_ASSERT(VALUES <= SQT_GROUP_VALUES, "groups.h has room");
 SQT_ASSERT(SQT_CELL(hit_stages, stages_ms) - SQT_CELL(hit_stages, client_connect_ms) == CURVES, "a column a curve");
 SQT_ASSERT(SQT_CELL(miss_stages, total_ms) == SQT_CELL(hit_stages, total_ms), "one row for both");
-
-static const uint32_t hits = 1u << SQT_CLASS_MEM_HIT | 1u << SQT_CLASS_DISK_HIT | 1u << SQT_CLASS_IMS_HIT |
-                             1u << SQT_CLASS_NEGATIVE_HIT | 1u << SQT_CLASS_REFRESH_HIT;
-static const uint32_t misses = 1u << SQT_CLASS_MISS | 1u << SQT_CLASS_REFRESH_MISS;
 
 static void
 start(struct sqt_job *job)
@@ -48,34 +41,27 @@ start(struct sqt_job *job)
 }
 
 static void
-take(struct sqt_job *job, const struct sqt_xact *x, uint32_t classes, uint32_t status)
+take(struct sqt_job *job, const struct sqt_request_fact *r)
 {
-    if (x->outcome == SQT_OUTCOME_LOST || x->outcome == SQT_OUTCOME_UNFINISHED || (status && x->status != status))
-        return;
-    union sqt_cell row[SQT_CELLS(requests)];
-    sqt_request_cells(row, x);
-    const char *const tag = row[SQT_CELL(requests, tag)].text;
-    if (!(classes >> sqt_class_of(tag, x->disk_reads, x->flags) & 1) || !sqt_job_wants(job, x->begin, row))
-        return;
-    int64_t values[VALUES] = {0};
-    values[0] = x->client_connect == SQT_MISSING ? 0 : x->client_connect;
-    for (unsigned c = 1; c < CURVES; ++c)
-        for (uint32_t stages = curves[c]; stages; stages &= stages - 1)
-            values[c] += x->stages.ns[__builtin_ctz(stages)];
-    values[CURVES] = x->end - x->begin;
-    sqt_groups_add(job->state, x->begin, values);
+    int64_t values[VALUES];
+    for (unsigned c = 0; c < CURVES; ++c)
+        values[c] = sqt_request_ns(r, curves[c]);
+    values[CURVES] = r->end - r->begin;
+    sqt_groups_add(job->state, r->begin, values);
 }
 
 static void
-hit(void *context, const struct sqt_xact *x)
+hit(struct sqt_job *job, const struct sqt_request_fact *r)
 {
-    take(context, x, hits, 200);
+    if (SQT_HITS >> r->class & 1 && r->row[SQT_CELL(requests, status)].number == 200 && sqt_job_wants_request(job, r))
+        take(job, r);
 }
 
 static void
-miss(void *context, const struct sqt_xact *x)
+miss(struct sqt_job *job, const struct sqt_request_fact *r)
 {
-    take(context, x, misses, 0);
+    if (SQT_MISSES >> r->class & 1 && sqt_job_wants_request(job, r))
+        take(job, r);
 }
 
 static void
@@ -132,6 +118,6 @@ finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_hit_stages = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .consumer = {.request = hit}, .finish = finish};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .request = hit, .finish = finish};
 const struct sqt_family sqt_family_miss_stages = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .consumer = {.request = miss}, .finish = finish};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .request = miss, .finish = finish};

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/class.h"
 #include "distribution.h"
 #include "family.h"
 
@@ -61,33 +60,26 @@ start(struct sqt_job *job)
 }
 
 static void
-request(void *context, const struct sqt_xact *x)
+request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
-    struct sqt_job *const job = context;
     struct summary *const s = job->state;
-    if (x->outcome == SQT_OUTCOME_LOST || x->outcome == SQT_OUTCOME_UNFINISHED)
+    if (!sqt_job_wants_request(job, r))
         return;
-    union sqt_cell row[SQT_CELLS(requests)];
-    sqt_request_cells(row, x);
-    if (!sqt_job_wants(job, x->begin, row))
-        return;
-    const enum sqt_class class = sqt_class_of(row[SQT_CELL(requests, tag)].text, x->disk_reads, x->flags);
     for (unsigned i = 0; i < MEASURED; ++i) {
-        const int64_t value = row[FROM + i].number;
+        const int64_t value = r->row[FROM + i].number;
         if (value == SQT_CELL_MISSING)
             continue;
-        sqt_distribution_add(&s->set, &s->stages[class][i], value);
+        sqt_distribution_add(&s->set, &s->stages[r->class][i], value);
         sqt_distribution_add(&s->set, &s->stages[SQT_CLASSES][i], value);
     }
 }
 
 /* The cache_dir of a swap, under its type and number. */
 static struct place *
-place_of(struct summary *s, const union sqt_cell *swap)
+place_of(struct summary *s, const char *store, uint32_t dir)
 {
     char name[48];
-    const char *const store = swap[SQT_CELL(swaps, store)].text;
-    snprintf(name, sizeof(name), "%s:%lld", store ? store : "dir", (long long)swap[SQT_CELL(swaps, dir)].number);
+    snprintf(name, sizeof(name), "%s:%u", store ? store : "dir", dir);
     struct place **p = &s->places;
     while (*p && strcmp((*p)->name, name) != 0)
         p = &(*p)->next;
@@ -99,18 +91,12 @@ place_of(struct summary *s, const union sqt_cell *swap)
 }
 
 static void
-measure(struct sqt_job *job, const struct sqt_swap *swap, const union sqt_cell *row, int block)
+measure(struct sqt_job *job, struct place *place, int out, const union sqt_cell *row, int block)
 {
     struct summary *const s = job->state;
-    union sqt_cell swap_row[SQT_CELLS(swaps)];
-    struct sqt_row_text text;
-    sqt_swap_cells(swap_row, swap, &text);
-    struct place *const place = place_of(s, swap_row);
-    if (!row)
-        row = swap_row;
     for (unsigned i = 0; i < DISK_PHASES; ++i)
         if (disk_phases[i].block == block && row[disk_phases[i].column].number != SQT_CELL_MISSING)
-            sqt_distribution_add(&s->set, &place->phases[swap->out][i], row[disk_phases[i].column].number);
+            sqt_distribution_add(&s->set, &place->phases[out][i], row[disk_phases[i].column].number);
 }
 
 /* A condition is about requests, so with one the disks are left out. */
@@ -121,22 +107,17 @@ wanted(const struct sqt_job *job, int64_t begin)
 }
 
 static void
-swap(void *context, struct sqt_swap *s)
+swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
-    struct sqt_job *const job = context;
     if (wanted(job, s->begin) && s->outcome != SQT_OUTCOME_LOST && s->outcome != SQT_OUTCOME_UNFINISHED)
-        measure(job, s, NULL, 0);
+        measure(job, place_of(job->state, s->row[SQT_CELL(swaps, store)].text, s->dir), s->out, s->row, 0);
 }
 
 static void
-io(void *context, const struct sqt_io *i)
+io(struct sqt_job *job, const struct sqt_io_fact *i)
 {
-    struct sqt_job *const job = context;
-    if (!wanted(job, i->asked))
-        return;
-    union sqt_cell row[SQT_CELLS(ios)];
-    sqt_io_cells(row, i);
-    measure(job, i->swap, row, 1);
+    if (wanted(job, i->row[SQT_CELL(ios, time_s)].number))
+        measure(job, place_of(job->state, i->store, (uint32_t)i->row[SQT_CELL(ios, dir)].number), i->out, i->row, 1);
 }
 
 #define CELL(name) row[SQT_CELL(summary, name)]
@@ -213,6 +194,8 @@ const struct sqt_family sqt_family_summary = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = start,
-    .consumer = {.request = request, .swap = swap, .io = io},
+    .request = request,
+    .swap = swap,
+    .io = io,
     .finish = finish,
 };

@@ -9,8 +9,8 @@
 static const char *const directions[] = {"in", "out"};
 
 /* A cache_dir's definition is its type, a space and its path. */
-static const char *
-split_dir(const struct sqt_swap *swap, struct sqt_row_text *text, const char **path)
+const char *
+sqt_split_dir(const struct sqt_swap *swap, struct sqt_row_text *text, const char **path)
 {
     const char *const definition = sqt_origin_text(swap->origin, SQT_DEF_DIR, swap->dir);
     const char *const space = definition ? strchr(definition, ' ') : NULL;
@@ -39,7 +39,7 @@ sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *s, struct sqt_row_tex
     CELL(xid).number = s->xact && !(s->xact & SQT_UNNAMED) ? (int64_t)s->xact : SQT_CELL_MISSING;
     CELL(direction).text = directions[s->out];
     CELL(dir).number = s->dir;
-    CELL(store).text = split_dir(s, text, &CELL(path).text);
+    CELL(store).text = sqt_split_dir(s, text, &CELL(path).text);
     CELL(filen).number = (int64_t)s->file;
     CELL(size_bytes).number = s->size;
     CELL(ios).number = s->ios;
@@ -80,26 +80,19 @@ sqt_io_cells(union sqt_cell *row, const struct sqt_io *io)
 }
 
 static void
-swap_row(void *context, struct sqt_swap *swap)
+swap_row(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
-    struct sqt_job *const job = context;
-    union sqt_cell row[SQT_CELLS(swaps)];
-    struct sqt_row_text text;
-    sqt_swap_cells(row, swap, &text);
-    if (sqt_job_wants(job, swap->begin, row))
-        sqt_job_row(job, row);
+    if (sqt_job_wants(job, s->begin, s->row))
+        sqt_job_row(job, s->row);
 }
 
 static void
-io_row(void *context, const struct sqt_io *io)
+io_row(struct sqt_job *job, const struct sqt_io_fact *io)
 {
-    struct sqt_job *const job = context;
-    union sqt_cell row[SQT_CELLS(ios)];
-    sqt_io_cells(row, io);
-    if (sqt_job_wants(job, io->asked, row))
-        sqt_job_row(job, row);
+    if (sqt_job_wants(job, io->row[SQT_CELL(ios, time_s)].number, io->row))
+        sqt_job_row(job, io->row);
 }
 
 const struct sqt_family sqt_family_swaps = {
-    .where = {SQT_TABLE_swaps}, .where_count = 1, .consumer = {.swap = swap_row}};
-const struct sqt_family sqt_family_ios = {.where = {SQT_TABLE_ios}, .where_count = 1, .consumer = {.io = io_row}};
+    .where = {SQT_TABLE_swaps}, .where_count = 1, .swap = swap_row};
+const struct sqt_family sqt_family_ios = {.where = {SQT_TABLE_ios}, .where_count = 1, .io = io_row};

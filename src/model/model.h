@@ -125,15 +125,21 @@ struct sqt_loss_row {
 /* "ring full", and so on. */
 const char *sqt_loss_reason(uint32_t reason);
 
+/* What a consumer is told of. */
+#define SQT_CONSUMER_FUNCTIONS(X) \
+    X(request, const struct sqt_xact) \
+    X(swap, struct sqt_swap) \
+    X(io, const struct sqt_io) \
+    X(connection, const struct sqt_attempt) \
+    X(loss, const struct sqt_loss_row)
+
 /* Who is told.  A NULL function is not called.  What is handed over is valid during the call only, but a swap lives
  * until swap() has been called with it. */
 struct sqt_consumer {
     void *context;
-    void (*request)(void *context, const struct sqt_xact *xact);
-    void (*swap)(void *context, struct sqt_swap *swap);
-    void (*io)(void *context, const struct sqt_io *io);
-    void (*connection)(void *context, const struct sqt_attempt *attempt);
-    void (*loss)(void *context, const struct sqt_loss_row *loss);
+#define SQT_CONSUMER_MEMBER(name, type) void (*name)(void *context, type *thing);
+    SQT_CONSUMER_FUNCTIONS(SQT_CONSUMER_MEMBER)
+#undef SQT_CONSUMER_MEMBER
 };
 
 struct sqt_model;

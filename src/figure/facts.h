@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * facts.h - requests, swaps and blocks as figures see them: rows of their tables, and what is not in the rows.
+ *
+ * A fact needs nothing of the model, so it can be copied and looked at later.  Its texts are valid until the stream is
+ * closed.
+ */
+#ifndef SQT_FACTS_H
+#define SQT_FACTS_H
+
+#include "../model/class.h"
+#include "../model/model.h"
+#include "table.h"
+
+struct sqt_request_fact {
+    const struct sqt_origin *origin;
+    uint64_t xact;
+    int64_t begin, end;       /* begin: SQT_MISSING if it is lost */
+    enum sqt_class class;
+    enum sqt_outcome outcome; /* the model's; the row's says, too, what ended as an error */
+    union sqt_cell row[SQT_CELLS(requests)];
+};
+
+/* Room for what a row's texts are made of. */
+struct sqt_row_text {
+    char store[32];
+};
+
+struct sqt_swap_fact {
+    const struct sqt_origin *origin;
+    uint64_t sio;
+    uint64_t xact;
+    uint64_t object;
+    int64_t begin, end;
+    uint32_t dir;
+    int out;
+    enum sqt_outcome outcome;
+    union sqt_cell row[SQT_CELLS(swaps)];
+    struct sqt_row_text text; /* store */
+};
+
+struct sqt_io_fact {
+    const struct sqt_origin *origin;
+    uint64_t sio;
+    uint64_t xact;
+    int out;
+    const char *store;        /* type of the cache_dir, NULL if unknown */
+    union sqt_cell row[SQT_CELLS(ios)];
+    struct sqt_row_text text; /* store, perhaps */
+};
+
+void sqt_request_fact(struct sqt_request_fact *fact, const struct sqt_xact *xact);
+void sqt_swap_fact(struct sqt_swap_fact *fact, const struct sqt_swap *swap);
+void sqt_io_fact(struct sqt_io_fact *fact, const struct sqt_io *io);
+
+/* Durations of a request, as sets of bits: columns of `requests`. */
+#define SQT_NS(name) (UINT64_C(1) << SQT_CELL(requests, name##_ns))
+enum { /* stages.def, by name */
+#define SQT_STAGE(NAME, name, column, doc) SQT_AT_requests_##name##_ns = SQT_AT_requests_stages + (column),
+#include "../format/stages.def"
+#undef SQT_STAGE
+};
+#define SQT_PROXY_CONNECT (SQT_NS(connect) | SQT_NS(tls))
+#define SQT_SERVER_REPLY (SQT_NS(request_send) | SQT_NS(client_body) | SQT_NS(server_wait) | SQT_NS(server_reply))
+#define SQT_SWAP_IN (SQT_NS(swap_in_open) | SQT_NS(swap_in_first) | SQT_NS(swap_in_rest))
+#define SQT_PROXY_REPLY (SQT_NS(reply_wait) | SQT_NS(proxy_reply))
+
+/* Their sum; those that are missing took no time. */
+static inline int64_t
+sqt_request_ns(const struct sqt_request_fact *r, uint64_t columns)
+{
+    int64_t sum = 0;
+    for (; columns; columns &= columns - 1) {
+        const int64_t ns = r->row[__builtin_ctzll(columns)].number;
+        sum += ns == SQT_CELL_MISSING ? 0 : ns;
+    }
+    return sum;
+}
+
+/* Classes, as sets of bits: hits are what Squid's LogTags::isTcpHit() says. */
+#define SQT_HITS \
+    (1u << SQT_CLASS_MEM_HIT | 1u << SQT_CLASS_DISK_HIT | 1u << SQT_CLASS_IMS_HIT | 1u << SQT_CLASS_NEGATIVE_HIT | \
+     1u << SQT_CLASS_REFRESH_HIT)
+#define SQT_MISSES (1u << SQT_CLASS_MISS | 1u << SQT_CLASS_REFRESH_MISS)
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * pass.h - one reading of a trace for any number of tables and figures.
+ *
+ *     struct sqt_job jobs[] = {{.table = sqt_table_find("load", 1), .since = INT64_MIN, .until = INT64_MAX,
+ *                               .group = ..., .peak = ..., .row = take_row, .note = take_note, .context = ...}, ...};
+ *     struct sqt_pass *pass = sqt_pass_new(jobs, count, &also);
+ *     while (!sqt_pass_done(pass) && sqt_stream_next(stream, &run))
+ *         sqt_pass_run(pass, &run);
+ *     sqt_pass_finish(pass);
+ *     sqt_pass_free(pass);
+ *     sqt_stream_close(stream);
+ *
+ * Rows of tables come while the trace is read.  Those of figures come from sqt_pass_finish, after their notes, one job
+ * after the other in the order of the array.
+ */
+#ifndef SQT_PASS_H
+#define SQT_PASS_H
+
+#include "family.h"
+
+struct sqt_pass;
+
+/* The jobs are the caller's, and live until the pass is freed.  also: told of what the model hands out besides; may be
+ * NULL.  Its loss() is called even where no model is needed. */
+struct sqt_pass *sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also);
+
+/* Takes the records of a run of the stream.  Empty runs are welcome. */
+void sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run);
+
+/* Whether no job wants more. */
+int sqt_pass_done(const struct sqt_pass *pass);
+
+/* The trace has ended: all that is left comes out.  The stream must still be open. */
+void sqt_pass_finish(struct sqt_pass *pass);
+
+void sqt_pass_free(struct sqt_pass *pass);
+
+/* What was read so far. */
+uint64_t sqt_pass_records(const struct sqt_pass *pass);
+int64_t sqt_pass_last_ns(const struct sqt_pass *pass);
+
+#endif
