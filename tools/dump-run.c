@@ -18,7 +18,7 @@ note(void *context, const char *key, const char *text)
 static void
 loss(void *context, const struct sqt_loss_row *row)
 {
-    dump_take_loss(context, row->from, row->until, row->records, row->reason);
+    dump_take_loss(context, row);
 }
 
 /* The sink prints all records of a run by itself, which is several times faster than row by row. */
@@ -127,5 +127,5 @@ dump_run(const struct dump_request *r)
     sqt_sink_free(&d.sink);
     if (failed)
         return DUMP_FAILED;
-    return r->given[DUMP_strict] && (problems || d.lost) ? DUMP_DAMAGED : DUMP_DONE;
+    return r->given[DUMP_strict] && (problems || d.account.lost) ? DUMP_DAMAGED : DUMP_DONE;
 }

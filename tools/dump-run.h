@@ -8,10 +8,8 @@
 #include <time.h>
 
 #include "../src/figure/pass.h"
+#include "account.h"
 #include "dump.h"
-
-/* Most losses that are told one by one; the others are summed up. */
-#define TOLD_LOSSES 10
 
 struct dump {
     const struct dump_request *request;
@@ -19,9 +17,7 @@ struct dump {
     struct sqt_job job;
     struct sqt_pass *pass;
     int quiet;
-    uint64_t lost, losses;
-    int ring_full;           /* some were lost to a full ring */
-    char told[TOLD_LOSSES][128];
+    struct account account;
     struct timespec began, shown;
     int progress;            /* a line of it stands on the terminal */
 };
@@ -35,7 +31,7 @@ void dump_clear_progress(struct dump *dump);
 /* What to do next, for a person at a terminal. */
 void dump_hint(const struct dump *dump);
 /* Counts lost records and says so. */
-void dump_take_loss(struct dump *dump, int64_t from, int64_t until, uint64_t records, uint32_t reason);
+void dump_take_loss(struct dump *dump, const struct sqt_loss_row *loss);
 /* What can be said before the rows, and the exact account behind them. */
 void dump_head_comments(struct dump *dump, const struct sqt_stream *stream);
 void dump_tail_comments(struct dump *dump);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * account.c - see account.h.
+ */
+#include "account.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Most processes that are listed. */
+#define TOLD_PROCESSES 20
+
+const char *
+account_grouped(uint64_t value, char buffer[32])
+{
+    char *p = buffer + 31;
+    *p = '\0';
+    for (unsigned digits = 0; value || !digits; ++digits, value /= 10) {
+        if (digits && digits % 3 == 0)
+            *--p = ',';
+        *--p = (char)('0' + value % 10);
+    }
+    return p;
+}
+
+const char *
+account_kid_kind(uint32_t kind)
+{
+    static const char *const kinds[] = {
+        [SQT_KID_SINGLE] = "single process", [SQT_KID_WORKER] = "worker", [SQT_KID_DISKER] = "disker",
+        [SQT_KID_COORDINATOR] = "coordinator"};
+    return kind < sizeof(kinds) / sizeof(*kinds) ? kinds[kind] : "unknown kind";
+}
+
+void
+account_date(uint64_t ns, char text[32])
+{
+    const time_t seconds = (time_t)(ns / 1000000000);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    strftime(text, 32, "%Y-%m-%dT%H:%M:%S", &utc);
+}
+
+/* ---- losses ---- */
+
+const char *
+account_loss(struct account *a, const struct sqt_loss_row *loss)
+{
+    char number[32];
+    a->lost += loss->records;
+    a->ring_full |= loss->reason == SQT_LOSS_RING_FULL;
+    if (a->losses++ >= TOLD_LOSSES)
+        return NULL;
+    char *const text = a->told[a->losses - 1];
+    snprintf(text, sizeof(a->told[0]), "%s records between %.2f s and %.2f s (%s)",
+             account_grouped(loss->records, number), (double)loss->from / 1e9, (double)loss->until / 1e9,
+             sqt_loss_reason(loss->reason));
+    return text;
+}
+
+void
+account_finish(struct account *a)
+{
+    char records[32], losses[32];
+    if (a->losses > TOLD_LOSSES)
+        snprintf(a->more, sizeof(a->more), "%s records in %s stretches; --table=losses shows them all",
+                 account_grouped(a->lost, records), account_grouped(a->losses, losses));
+}
+
+/* ---- comments ---- */
+
+/* Who wrote it: a line for each Squid process, or how many there were if that would be a long list. */
+static void
+process_comments(struct sqt_sink *sink, const struct sqt_stream *stream)
+{
+    const size_t count = sqt_stream_origins(stream);
+    char text[160];
+    for (size_t i = 0; i < count && i < TOLD_PROCESSES; ++i) {
+        const struct sqt_identity *const who = &sqt_stream_origin(stream, i)->identity;
+        if (!i || strcmp(who->squid_version, sqt_stream_origin(stream, i - 1)->identity.squid_version) != 0)
+            sqt_sink_comment(sink, "squid", who->squid_version);
+        snprintf(text, sizeof(text), "kid %u, %s, pid %u", who->kid, account_kid_kind(who->kid_kind), who->pid);
+        sqt_sink_comment(sink, "process", text);
+    }
+    if (count > TOLD_PROCESSES) {
+        snprintf(text, sizeof(text), "and %zu more", count - TOLD_PROCESSES);
+        sqt_sink_comment(sink, "process", text);
+    }
+}
+
+void
+account_head(struct sqt_sink *sink, const char *const *traces, size_t trace_count, const struct sqt_stream *stream)
+{
+    struct sqt_extent extent;
+    char text[128], date[32];
+    if (sink->no_comments)
+        return;
+    for (size_t i = 0; i < trace_count; ++i)
+        sqt_sink_comment(sink, "trace", traces[i]);
+    process_comments(sink, stream);
+    const uint64_t start = sqt_stream_start_ns(stream);
+    account_date(start, date);
+    snprintf(text, sizeof(text), "%s.%09uZ (%" PRIu64 ".%09u)", date, (unsigned)(start % 1000000000),
+             start / 1000000000, (unsigned)(start % 1000000000));
+    sqt_sink_comment(sink, "start", text);
+    sqt_stream_extent(stream, &extent);
+    snprintf(text, sizeof(text), "0 s to %.9f s", (double)extent.last_ns / 1e9);
+    sqt_sink_comment(sink, "range", text);
+    snprintf(text, sizeof(text), "%" PRIu64 " records, %" PRIu64 "%s lost", extent.records, extent.lost,
+             extent.lost_known ? "" : " or more");
+    sqt_sink_comment(sink, "holds", text);
+    sqt_sink_comment(sink, sink->table->figure ? "figure" : "table", sink->table->name);
+}
+
+void
+account_tail(struct sqt_sink *sink, const struct account *a, int64_t length, uint64_t records)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "%.9f s", (double)length / 1e9);
+    sqt_sink_comment(sink, "length", text);
+    snprintf(text, sizeof(text), "%" PRIu64, records);
+    sqt_sink_comment(sink, "records", text);
+    for (uint64_t i = 0; i < a->losses && i < TOLD_LOSSES; ++i)
+        sqt_sink_comment(sink, "lost", a->told[i]);
+    if (*a->more)
+        sqt_sink_comment(sink, "lost", a->more);
+    if (!a->losses)
+        sqt_sink_comment(sink, "lost", "0");
+}
