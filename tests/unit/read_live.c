@@ -23,6 +23,7 @@
 #include "read_common.h"
 
 #define KIDS 2
+#define FAST_RECORDS 500000
 
 static struct shared {
     volatile uint64_t emitted[KIDS + 1];
@@ -64,7 +65,7 @@ static void
 writer(uint32_t kid, uint64_t ring, uint64_t most)
 {
     uint64_t n = 0, round = 0;
-    alarm(100);
+    alarm(500);
     if (start(kid, ring) != 0)
         _exit(9);
     while (n < most) {
@@ -80,7 +81,8 @@ writer(uint32_t kid, uint64_t ring, uint64_t most)
         } else
             sqt_emit(SQT_EV_ACCESS_END, n++, kid, 0);
         shared->emitted[kid] = n;
-        if (++round % 5000 == 0) {
+        /* On a slow machine the readings must come to an end too: what has been written grows slowly then. */
+        if (++round % (n < FAST_RECORDS ? 5000 : 100) == 0) {
             usleep(500);
             sqt_poll();
         }
@@ -203,7 +205,7 @@ one_round(uint64_t ring, uint64_t most, int kill_them)
     /* The next start turns what was left into segments; a reader meanwhile sees the same. */
     const pid_t next = fork();
     if (next == 0) {
-        alarm(100);
+        alarm(500);
         if (start(7, 1u << 20) != 0)
             _exit(9);
         while (pointer_files() > 1)
@@ -249,7 +251,7 @@ main(void)
         cmocka_unit_test(after_a_kill_with_a_large_ring),
         cmocka_unit_test(after_an_orderly_end),
     };
-    alarm(200);
+    alarm(600);
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 1;
