@@ -42,7 +42,8 @@ struct sqt_family {
 };
 
 extern const struct sqt_family sqt_family_requests, sqt_family_events, sqt_family_swaps, sqt_family_ios,
-    sqt_family_connections, sqt_family_losses, sqt_family_summary, sqt_family_block_comb, sqt_family_hit_stages,
+    sqt_family_connections, sqt_family_loops, sqt_family_stalls, sqt_family_losses, sqt_family_summary,
+    sqt_family_block_comb, sqt_family_hit_stages,
     sqt_family_miss_stages;
 
 /* The maker of a table or figure. */

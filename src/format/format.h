@@ -105,6 +105,7 @@ enum sqt_def {
     SQT_DEF_TAG = 2,       /* result code as in %Ss */
     SQT_DEF_METHOD = 3,    /* request method */
     SQT_DEF_PEER_KIND = 4, /* "direct", "parent", "sibling", "pinned", ... */
+    SQT_DEF_ACTIVITY = 5,  /* what the event loop did: the name of a call or of a handler */
     SQT_DEF_KINDS
 };
 

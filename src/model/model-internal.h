@@ -11,6 +11,13 @@
 /* Ids whose transaction was given up after a loss; a late end of one makes no second row. */
 #define SQT_GIVEN_UP 64
 
+/* The pass of the event loop that is under way. */
+struct sqt_loop_state {
+    int waits, works;
+    uint32_t epoch;
+    struct sqt_loop_row row;
+};
+
 /* One origin: the name space of its ids. */
 struct sqt_life {
     const struct sqt_consumer *consumer;
@@ -20,6 +27,7 @@ struct sqt_life {
     uint32_t epoch;        /* LOST records so far */
     struct sqt_idmap xacts, clients, swaps, attempts;
     struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool;
+    struct sqt_loop_state loop;
     uint64_t given_up[SQT_GIVEN_UP];
     unsigned given_up_next;
 };
@@ -65,6 +73,12 @@ void sqt_swap_end(struct sqt_life *life, struct sqt_swap *swap, int64_t now, enu
 /* servers.c */
 sqt_handler sqt_connect_begin, sqt_connect_end, sqt_connect_reused, sqt_server_close;
 void sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome);
+
+/* loops.c */
+sqt_handler sqt_loop_wait, sqt_loop_work;
+/* The main thread did that from begin to end. */
+void sqt_loop_io(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_call call, int64_t begin,
+                 int64_t end);
 
 /* losses.c */
 sqt_handler sqt_lost;

@@ -11,6 +11,11 @@ const char *const sqt_outcome_names[SQT_OUTCOMES] = {
     [SQT_OUTCOME_ERROR] = "error",       [SQT_OUTCOME_LOST] = "lost",       [SQT_OUTCOME_UNFINISHED] = "unfinished",
 };
 
+const char *const sqt_disk_call_names[SQT_DISK_CALLS] = {
+    [SQT_DISK_OPEN] = "open",   [SQT_DISK_CREATE] = "create", [SQT_DISK_READ] = "read",
+    [SQT_DISK_WRITE] = "write", [SQT_DISK_CLOSE] = "close",
+};
+
 struct sqt_model {
     struct sqt_consumer consumer;
     sqt_handler *handlers[SQT_EVENTS]; /* NULL: the event means nothing here */
@@ -38,6 +43,8 @@ static sqt_handler *const special[SQT_EVENTS] = {
     [SQT_EV_CONNECT_END] = sqt_connect_end,
     [SQT_EV_CONNECT_REUSED] = sqt_connect_reused,
     [SQT_EV_SERVER_CLOSE] = sqt_server_close,
+    [SQT_EV_WAIT_BEGIN] = sqt_loop_wait,
+    [SQT_EV_WAIT_END] = sqt_loop_work,
     [SQT_EV_SWAPIN_OPEN] = sqt_swap_open,
     [SQT_EV_SWAPIN_OPENED] = sqt_swap_opened,
     [SQT_EV_SWAPIN_READ] = sqt_swap_ask,

@@ -81,6 +81,7 @@ struct sqt_swap {
     uint32_t epoch;
     uint32_t asked;          /* I/Os asked for so far */
     int opening, failed;
+    int64_t close_asked;     /* 0: not yet */
     struct sqt_io *first_io, *last_io; /* asked and not completed, in the order of asking */
     struct sqt_xact *reader; /* charged while its serial is the same */
     uint64_t reader_serial;
@@ -116,6 +117,22 @@ struct sqt_attempt {
     uint32_t epoch;          /* for the model */
 };
 
+/* What the main thread does to a file. */
+enum sqt_disk_call { SQT_DISK_OPEN, SQT_DISK_CREATE, SQT_DISK_READ, SQT_DISK_WRITE, SQT_DISK_CLOSE, SQT_DISK_CALLS };
+extern const char *const sqt_disk_call_names[SQT_DISK_CALLS];
+
+/* A pass of the event loop. */
+struct sqt_loop_row {
+    const struct sqt_origin *origin;
+    int64_t begin, work, end;   /* the wait begins; it ends; the next one begins */
+    uint64_t ready;             /* descriptors */
+    uint32_t activity;          /* the longest: definition; UINT32_MAX: none */
+    int64_t activity_ns;
+    int64_t disk_ns;            /* the longest disk call in the main thread, 0: none */
+    enum sqt_disk_call disk_call;
+    uint32_t dir;               /* its cache_dir */
+};
+
 struct sqt_loss_row {
     const struct sqt_origin *origin;
     int64_t from, until;
@@ -131,7 +148,8 @@ const char *sqt_loss_reason(uint32_t reason);
     X(swap, struct sqt_swap) \
     X(io, const struct sqt_io) \
     X(connection, const struct sqt_attempt) \
-    X(loss, const struct sqt_loss_row)
+    X(loss, const struct sqt_loss_row) \
+    X(loop, const struct sqt_loop_row)
 
 /* Who is told.  A NULL function is not called.  What is handed over is valid during the call only, but a swap lives
  * until swap() has been called with it. */

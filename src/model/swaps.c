@@ -88,13 +88,14 @@ sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *recor
 void
 sqt_swap_opened(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    (void)more;
     struct sqt_swap *const swap = find(life, record->id);
     if (!swap || !swap->opening)
         return;
     sqt_spans_charge(&swap->phases, now);
     sqt_spans_close(&swap->phases, PHASE(OPEN));
     swap->opening = 0;
+    if (!more)
+        sqt_loop_io(life, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, swap->begin, now);
     if (record->aux)
         swap->failed = 1;
     reader_closes(swap, now, sqt_events[record->event].closes);
@@ -194,6 +195,8 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     io->failed = (record->aux & IO_FAILED) != 0;
     io->size = io->failed ? 0 : (int64_t)record->aux;
     split(life, io, record, more);
+    if (!more)
+        sqt_loop_io(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now);
     ++swap->ios;
     swap->size += io->size;
     if (io->failed)
@@ -225,6 +228,7 @@ sqt_swap_close(struct sqt_life *life, int64_t now, const struct sqt_record *reco
         return;
     sqt_spans_charge(&swap->phases, now);
     sqt_spans_open(&swap->phases, PHASE(CLOSE));
+    swap->close_asked = now;
     if (swap->out && record->aux)
         swap->outcome = SQT_OUTCOME_ABORTED;
 }
@@ -232,12 +236,13 @@ sqt_swap_close(struct sqt_life *life, int64_t now, const struct sqt_record *reco
 void
 sqt_swap_closed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    (void)more;
     struct sqt_swap *const swap = find(life, record->id);
     if (!swap)
         return;
     if (swap->out)
         swap->image = (int64_t)record->arg;
+    if (!more && swap->close_asked)
+        sqt_loop_io(life, swap, SQT_DISK_CLOSE, swap->close_asked, now);
     sqt_swap_end(life, swap, now, swap->failed || record->aux ? SQT_OUTCOME_ERROR : swap->outcome);
 }
 

@@ -18,16 +18,38 @@ namespace Sqtrace
 inline void
 LoopWaits(const int msec)
 {
-    if (sqt_on(SQT_GROUP_LOOP))
-        sqt_emit(SQT_EV_WAIT_BEGIN, 0, msec < 0 ? UINT64_MAX : static_cast<uint64_t>(msec), 0);
+    if (!sqt_on(SQT_GROUP_LOOP))
+        return;
+    sqt_record unit[2] = {};
+    unit[0].event = SQT_EV_WAIT_BEGIN;
+    unit[0].arg = msec < 0 ? UINT64_MAX : static_cast<uint64_t>(msec);
+    const sqt_activity &longest = sqt_loop.longest;
+    if (longest.name) {
+        unit[1].event = SQT_EV_PART_ACTIVITY;
+        unit[1].id = longest.begin;
+        unit[1].arg = longest.end;
+        unit[1].aux = sqt_name(SQT_DEF_ACTIVITY, longest.name);
+    }
+    sqt_emit_unit(unit, longest.name ? 2 : 1);
+    sqt_loop.longest = sqt_activity();
 }
 
 /// the wait is over; ready is negative after an error
 inline void
 LoopWorks(const int ready)
 {
-    if (sqt_on(SQT_GROUP_LOOP))
+    if (sqt_on(SQT_GROUP_LOOP)) {
         sqt_emit(SQT_EV_WAIT_END, 0, ready < 0 ? 0 : static_cast<uint64_t>(ready), 0);
+        sqt_loop_begins();
+    }
+}
+
+/// the event loop has done something: what came before, since it waited or since the last of these
+inline void
+LoopDid(const char *what)
+{
+    if (sqt_on(SQT_GROUP_LOOP))
+        sqt_activity_ends(what);
 }
 
 } // namespace Sqtrace

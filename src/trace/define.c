@@ -16,6 +16,8 @@
 #define KINDS 16      /* with a word of bits each */
 #define SLOTS 4096    /* of the hash table, a power of two */
 #define SLOTS_USED (SLOTS / 4 * 3)
+#define NAMES 1024    /* texts that are known by their address */
+#define NAMES_USED 1000
 
 static struct {
     struct sqt_ring_header *ring; /* NULL: nothing is traced */
@@ -93,6 +95,27 @@ sqt_define(unsigned kind, uint32_t number, const char *text)
     }
     append(kind, number, text);
     return number;
+}
+
+uint32_t
+sqt_name(unsigned kind, const char *text)
+{
+    static struct {
+        const char *text;
+        unsigned kind;
+    } names[NAMES];
+    static unsigned used;
+    unsigned i = (unsigned)((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 54) % NAMES;
+    while (names[i].text && (names[i].text != text || names[i].kind != kind))
+        i = (i + 1) % NAMES;
+    if (!names[i].text) {
+        if (used == NAMES_USED)
+            return sqt_define(kind, 0, "other");
+        ++used;
+        names[i].text = text;
+        names[i].kind = kind;
+    }
+    return sqt_define(kind, i + 1, text);
 }
 
 int

@@ -19,6 +19,7 @@
 uint32_t sqt_groups;
 uint32_t sqt_clock;
 struct sqt_io_stamps sqt_io_pending;
+struct sqt_loop_watch sqt_loop;
 struct sqt_emitter sqt_emitter __attribute__((aligned(64)));
 
 /* Records ahead of the head whose cache line is asked for now: at 2 records a line, far enough to hide a miss. */

@@ -74,6 +74,10 @@ sqt_read_clock(uint32_t clock)
  * bit test).  Returns number, so that it can stand where the number is needed. */
 uint32_t sqt_define(unsigned kind, uint32_t number, const char *text);
 
+/* The number of a text that lives as long as the process, of a kind whose numbers are not given elsewhere.  Numbers go
+ * by the text's address; once there are 1,000 of them the rest share the number 0, "other". */
+uint32_t sqt_name(unsigned kind, const char *text);
+
 /* Whether (kind, number) is known already; lets a caller avoid making the text. */
 int sqt_defined(unsigned kind, uint32_t number);
 
@@ -105,6 +109,43 @@ sqt_io_take(void)
     sqt_io_pending.service_begin = 0;
     sqt_io_pending.service_end = 0;
     return stamps;
+}
+
+/* ---- what the event loop does ----
+ *
+ * Each activity of a pass (a handler, a call, a poll of the stores) begins where the one before it ended, so that one
+ * reading of the clock is enough for each.  The hook of the next wait tells the longest. */
+
+struct sqt_activity {
+    const char *name;    /* NULL: there was none */
+    uint64_t begin, end; /* ticks */
+};
+struct sqt_loop_watch {
+    uint64_t last; /* ticks: end of the wait, or of the latest activity */
+    struct sqt_activity longest;
+};
+extern struct sqt_loop_watch sqt_loop;
+
+/* The wait is over, and the first activity begins. */
+static inline void
+sqt_loop_begins(void)
+{
+    sqt_loop.last = sqt_read_clock(sqt_clock);
+    sqt_loop.longest.name = 0;
+    sqt_loop.longest.begin = sqt_loop.longest.end = 0;
+}
+
+/* An activity is over, and another begins.  name lives as long as the process. */
+static inline void
+sqt_activity_ends(const char *name)
+{
+    const uint64_t now = sqt_read_clock(sqt_clock);
+    if (now - sqt_loop.last > sqt_loop.longest.end - sqt_loop.longest.begin) {
+        sqt_loop.longest.name = name;
+        sqt_loop.longest.begin = sqt_loop.last;
+        sqt_loop.longest.end = now;
+    }
+    sqt_loop.last = now;
 }
 
 /* ---- configuration ---- */

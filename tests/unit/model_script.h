@@ -36,6 +36,8 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         return "aufs /cache";
     if (kind == SQT_DEF_PEER_KIND && number == 1)
         return "direct";
+    if (kind == SQT_DEF_ACTIVITY && number == 4)
+        return "a call";
     return NULL;
 }
 
@@ -59,6 +61,8 @@ struct script {
     unsigned count;
     struct sqt_model *model;
     struct rows requests, swaps, ios, connections, losses;
+    struct sqt_loop_row passes[SCRIPT_ROWS];
+    unsigned pass_count;
     struct sqt_job jobs[5];
 };
 
@@ -132,11 +136,21 @@ script_loss(void *context, const struct sqt_loss_row *l)
     script_row(&script.losses, row);
 }
 
+static inline void
+script_pass(void *context, const struct sqt_loop_row *p)
+{
+    (void)context;
+    if (script.pass_count < SCRIPT_ROWS)
+        script.passes[script.pass_count] = *p;
+    ++script.pass_count;
+}
+
 static inline int
 script_begin(void **state)
 {
-    static const struct sqt_consumer consumer = {NULL,      script_request,    script_swap,
-                                                 script_io, script_connection, script_loss};
+    static const struct sqt_consumer consumer = {
+        .request = script_request,       .swap = script_swap, .io = script_io,
+        .connection = script_connection, .loss = script_loss, .loop = script_pass};
     (void)state;
     memset(&script, 0, sizeof(script));
     script.origins[1].index = 1;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * loops.c - passes of the event loop: a wait, and the work until the next one.
+ *
+ *     wait begins   wait ends                      wait begins
+ *     |----wait-----|---------------work-----------|
+ *                       |--longest activity--|
+ *
+ * An I/O of the store without stamps ran in the main thread: the loop stood still meanwhile.  The longest of a pass is
+ * kept beside the longest activity, which has it inside.
+ */
+#include "model-internal.h"
+
+void
+sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    struct sqt_loop_state *const p = &life->loop;
+    if (p->works && p->epoch == life->epoch && life->consumer->loop) {
+        struct sqt_loop_row row = p->row;
+        row.origin = life->origin;
+        row.end = now;
+        if (more && record[1].event == SQT_EV_PART_ACTIVITY) {
+            row.activity = record[1].aux;
+            row.activity_ns = sqt_line_ns(&life->line, record[1].arg) - sqt_line_ns(&life->line, record[1].id);
+            if (row.activity_ns < 0)
+                row.activity_ns = 0;
+        }
+        life->consumer->loop(life->consumer->context, &row);
+    }
+    p->works = 0;
+    p->waits = 1;
+    p->epoch = life->epoch;
+    p->row = (struct sqt_loop_row){.begin = now, .activity = UINT32_MAX};
+}
+
+void
+sqt_loop_work(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_loop_state *const p = &life->loop;
+    if (!p->waits)
+        return;
+    p->waits = 0;
+    p->works = 1;
+    p->row.work = now;
+    p->row.ready = record->arg;
+}
+
+void
+sqt_loop_io(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_call call, int64_t begin, int64_t end)
+{
+    struct sqt_loop_row *const row = &life->loop.row;
+    if (!life->loop.works || begin < row->work || end - begin <= row->disk_ns)
+        return;
+    row->disk_ns = end - begin;
+    row->disk_call = call;
+    row->dir = swap->dir;
+}
