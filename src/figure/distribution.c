@@ -119,14 +119,20 @@ ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void
+sort(struct sqt_distribution *d)
+{
+    if (!d->sorted)
+        qsort(d->values, d->count, sizeof(*d->values), ascending);
+    d->sorted = 1;
+}
+
 /* The value of that rank, from 1. */
 static int64_t
 ranked(struct sqt_distribution *d, uint64_t rank)
 {
     if (!d->octaves) {
-        if (!d->sorted)
-            qsort(d->values, d->count, sizeof(*d->values), ascending);
-        d->sorted = 1;
+        sort(d);
         return d->values[rank - 1];
     }
     uint64_t seen = 0;
@@ -159,8 +165,47 @@ sqt_distribution_median(struct sqt_distribution *d)
     return d->count % 2 ? low : low + (ranked(d, d->count / 2 + 1) - low) / 2;
 }
 
+struct sqt_spread
+sqt_distribution_spread(struct sqt_distribution *d)
+{
+    return (struct sqt_spread){
+        .count = d->count,
+        .p50 = sqt_distribution_median(d),
+        .p75 = sqt_distribution_quantile(d, 750),
+        .p90 = sqt_distribution_quantile(d, 900),
+        .p99 = sqt_distribution_quantile(d, 990),
+        .mean = d->count ? (int64_t)(d->sum / d->count) : 0,
+    };
+}
+
+uint64_t
+sqt_distribution_upto(struct sqt_distribution *d, int64_t value)
+{
+    uint64_t low = 0, high = d->count;
+    if (d->octaves) {
+        unsigned last_octave, last_bucket;
+        locate(value, &last_octave, &last_bucket);
+        for (unsigned octave = 0; octave <= last_octave; ++octave)
+            for (unsigned bucket = 0; d->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS &&
+                                      (octave < last_octave || bucket <= last_bucket); ++bucket)
+                low += d->octaves[octave][bucket];
+        return low;
+    }
+    if (d->count)
+        sort(d);
+    while (low < high) {
+        const uint64_t at = low + (high - low) / 2;
+        if (d->values[at] <= value)
+            low = at + 1;
+        else
+            high = at;
+    }
+    return low;
+}
+
 void
-sqt_distribution_merge(struct sqt_distributions *set, struct sqt_distribution *into, struct sqt_distribution *from)
+sqt_distribution_add_all(struct sqt_distributions *set, struct sqt_distribution *into,
+                         const struct sqt_distribution *from)
 {
     if (!from->count)
         return;
@@ -181,7 +226,14 @@ sqt_distribution_merge(struct sqt_distributions *set, struct sqt_distribution *i
     into->sorted = 0;
     if (from->max > into->max)
         into->max = from->max;
-    sqt_distribution_drop(set, from);
+}
+
+void
+sqt_distribution_merge(struct sqt_distributions *set, struct sqt_distribution *into, struct sqt_distribution *from)
+{
+    sqt_distribution_add_all(set, into, from);
+    if (from->count)
+        sqt_distribution_drop(set, from);
 }
 
 void

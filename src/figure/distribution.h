@@ -42,6 +42,20 @@ int64_t sqt_distribution_quantile(struct sqt_distribution *d, unsigned per_mille
 /* The middle value, or the mean of the two in the middle. */
 int64_t sqt_distribution_median(struct sqt_distribution *d);
 
+/* What is printed of a distribution.  All 0 if it has no values. */
+struct sqt_spread {
+    uint64_t count;
+    int64_t p50, p75, p90, p99, mean; /* p50 is the median; the mean is rounded down */
+};
+struct sqt_spread sqt_distribution_spread(struct sqt_distribution *d);
+
+/* How many values are not above that one; exact for a histogram, too, where it is the upper end of a bucket. */
+uint64_t sqt_distribution_upto(struct sqt_distribution *d, int64_t value);
+
+/* Adds all values of `from` to `into`, both of the set, and leaves `from` as it is. */
+void sqt_distribution_add_all(struct sqt_distributions *set, struct sqt_distribution *into,
+                              const struct sqt_distribution *from);
+
 /* Moves all values of `from` into `into`; both belong to the set. */
 void sqt_distribution_merge(struct sqt_distributions *set, struct sqt_distribution *into,
                             struct sqt_distribution *from);

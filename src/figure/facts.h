@@ -65,14 +65,14 @@ enum { /* stages.def, by name */
 #define SQT_SWAP_IN (SQT_NS(swap_in_open) | SQT_NS(swap_in_first) | SQT_NS(swap_in_rest))
 #define SQT_PROXY_REPLY (SQT_NS(reply_wait) | SQT_NS(proxy_reply))
 
-/* Their sum; those that are missing took no time. */
+/* The sum of a set of columns; those that are missing count 0. */
 static inline int64_t
-sqt_request_ns(const struct sqt_request_fact *r, uint64_t columns)
+sqt_row_sum(const union sqt_cell *row, uint64_t columns)
 {
     int64_t sum = 0;
     for (; columns; columns &= columns - 1) {
-        const int64_t ns = r->row[__builtin_ctzll(columns)].number;
-        sum += ns == SQT_CELL_MISSING ? 0 : ns;
+        const int64_t value = row[__builtin_ctzll(columns)].number;
+        sum += value == SQT_CELL_MISSING ? 0 : value;
     }
     return sum;
 }

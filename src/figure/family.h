@@ -22,6 +22,7 @@ struct sqt_job {
     void *context;                 /* of row and note */
     void (*run)(struct sqt_job *job, const struct sqt_run *run); /* in place of the family's; NULL: that */
     int done;                      /* no more rows are wanted */
+    uint64_t rows;                 /* handed over so far */
     int64_t length;                /* ns, time of the last record; known to finish() */
     void *state;                   /* the family's */
 };
@@ -45,6 +46,10 @@ extern const struct sqt_family sqt_family_requests, sqt_family_events, sqt_famil
     sqt_family_connections, sqt_family_loops, sqt_family_stalls, sqt_family_losses, sqt_family_summary,
     sqt_family_block_comb, sqt_family_hit_stages,
     sqt_family_miss_stages;
+extern const struct sqt_family sqt_family_request_medians_by_time, sqt_family_request_medians_by_size,
+    sqt_family_request_medians_by_small_size, sqt_family_swap_medians_by_time, sqt_family_swap_medians_by_size,
+    sqt_family_request_rates, sqt_family_swap_rates, sqt_family_request_shares, sqt_family_swap_shares, sqt_family_cdf,
+    sqt_family_cdf_peak;
 
 /* The maker of a table or figure. */
 const struct sqt_family *sqt_family_of(const struct sqt_table *table);
@@ -61,6 +66,15 @@ sqt_job_row(struct sqt_job *job, const union sqt_cell *row)
 {
     if (!job->done)
         job->done = !job->row(job->context, row);
+    ++job->rows;
+}
+
+/* Whether it makes the trace busy at a time that is asked for. */
+static inline int
+sqt_job_counts_request(const struct sqt_job *job, const struct sqt_request_fact *r)
+{
+    return r->outcome != SQT_OUTCOME_LOST && r->outcome != SQT_OUTCOME_UNFINISHED && r->begin >= job->since &&
+           r->begin < job->until;
 }
 
 /* Whether it is asked for, and its stages are what they would have been: it is neither lost nor unfinished. */
@@ -77,6 +91,12 @@ sqt_job_wants_swap(const struct sqt_job *job, const struct sqt_swap_fact *s)
     return s->outcome != SQT_OUTCOME_LOST && s->outcome != SQT_OUTCOME_UNFINISHED &&
            sqt_job_wants(job, s->begin, s->row);
 }
+
+/* part / whole in thousandths of a percent, rounded; missing where the whole is less than 10. */
+int64_t sqt_share(uint64_t part, uint64_t whole);
+
+/* Events for each second in thousandths, rounded. */
+int64_t sqt_rate(uint64_t events, int64_t ns);
 
 /* The type of the swap's cache_dir, made in text if need be, and its path; NULL if they are not known. */
 const char *sqt_split_dir(const struct sqt_swap *swap, struct sqt_row_text *text, const char **path);

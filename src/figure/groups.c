@@ -4,13 +4,10 @@
  */
 #include "groups.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/pool.h"
-
-/* Values kept before they become histograms: 16 MiB. */
-#define BUDGET ((size_t)2 << 20)
 /* Neighbours are merged beyond this many groups, so at least half as many are left. */
 #define MOST_NARROW 24
 /* The first width is at least this: 1 ms. */
@@ -23,13 +20,15 @@
 #define OPEN_GROUPS 3
 
 void
-sqt_groups_init(struct sqt_groups *g, int64_t width, unsigned value_count)
+sqt_groups_init(struct sqt_groups *g, const struct sqt_job *job, unsigned sum_count, unsigned value_count)
 {
     memset(g, 0, sizeof(*g));
-    g->set.budget = BUDGET;
-    g->asked = width;
+    g->set.budget = SQT_GROUP_BUDGET;
+    g->base = job->since > 0 ? job->since : 0;
+    g->asked = job->group;
+    g->sum_count = sum_count;
     g->value_count = value_count;
-    while (width >> (g->halvings + 1) >= LEAST_WIDTH)
+    while (g->asked >> (g->halvings + 1) >= LEAST_WIDTH)
         ++g->halvings;
 }
 
@@ -40,6 +39,14 @@ index_of(const struct sqt_groups *g, int64_t time)
     return (size_t)(((unsigned __int128)time << g->halvings) / (uint64_t)g->asked);
 }
 
+/* The first nanosecond of a group, since the base. */
+static int64_t
+begin_of(const struct sqt_groups *g, size_t index)
+{
+    const unsigned __int128 whole = (unsigned __int128)index * (uint64_t)g->asked;
+    return (int64_t)((whole + ((UINT64_C(1) << g->halvings) - 1)) >> g->halvings);
+}
+
 static void
 close_group(struct sqt_groups *g, struct sqt_time_group *group)
 {
@@ -47,9 +54,18 @@ close_group(struct sqt_groups *g, struct sqt_time_group *group)
         return;
     group->closed = 1;
     for (unsigned i = 0; i < g->value_count; ++i) {
-        group->medians[i] = sqt_distribution_median(&group->values[i]);
-        sqt_distribution_drop(&g->set, &group->values[i]);
+        group->values[i].spread = sqt_distribution_spread(&group->values[i].values);
+        if (group->values[i].values.count)
+            sqt_distribution_drop(&g->set, &group->values[i].values);
     }
+}
+
+static void
+free_group(struct sqt_time_group *group)
+{
+    if (group)
+        free(group->values);
+    free(group);
 }
 
 static void
@@ -60,9 +76,10 @@ merge_neighbours(struct sqt_groups *g)
         struct sqt_time_group *const right = i + 1 < g->count ? g->groups[i + 1] : NULL;
         if (left && right) {
             for (unsigned v = 0; v < g->value_count; ++v)
-                sqt_distribution_merge(&g->set, &left->values[v], &right->values[v]);
-            left->count += right->count;
-            free(right);
+                sqt_distribution_merge(&g->set, &left->values[v].values, &right->values[v].values);
+            for (unsigned s = 0; s < g->sum_count; ++s)
+                left->sums[s] += right->sums[s];
+            free_group(right);
         } else if (!left) {
             left = right;
         }
@@ -70,53 +87,94 @@ merge_neighbours(struct sqt_groups *g)
     }
     g->count = (g->count + 1) / 2;
     --g->halvings;
+    g->near_until = g->near_from = 0;
 }
 
-/* NULL if that time cannot be. */
-static struct sqt_time_group *
-group_at(struct sqt_groups *g, int64_t time)
+static void
+reach(struct sqt_groups *g, size_t index)
 {
-    if (time / g->asked >= (int64_t)MOST_GROUPS)
-        return NULL;
-    while (g->halvings && index_of(g, time) >= MOST_NARROW)
-        merge_neighbours(g);
-    const size_t index = index_of(g, time);
-    if (index >= g->count) {
-        g->groups = sqt_resized(g->groups, (index + 1) * sizeof(*g->groups));
-        while (g->count <= index)
-            g->groups[g->count++] = NULL;
-        for (size_t i = 0; g->set.coarse && !g->halvings && i + OPEN_GROUPS < g->count; ++i)
-            close_group(g, g->groups[i]);
-    }
-    if (!g->groups[index])
-        g->groups[index] = sqt_zeroed(1, sizeof(struct sqt_time_group));
-    return g->groups[index];
-}
-
-void
-sqt_groups_add(struct sqt_groups *g, int64_t time, const int64_t *values)
-{
-    if (time < 0)
-        time = 0;
-    struct sqt_time_group *const group = group_at(g, time);
-    if (!group || group->closed) {
-        ++g->late;
+    if (index < g->count)
         return;
+    g->groups = sqt_resized(g->groups, (index + 1) * sizeof(*g->groups));
+    while (g->count <= index)
+        g->groups[g->count++] = NULL;
+    for (size_t i = 0; g->set.coarse && !g->halvings && i + OPEN_GROUPS < g->count; ++i)
+        close_group(g, g->groups[i]);
+}
+
+struct sqt_time_group *
+sqt_groups_at(struct sqt_groups *g, int64_t time)
+{
+    time = time > g->base ? time - g->base : 0;
+    if (time < g->near_from || time >= g->near_until) {
+        if (time / g->asked >= (int64_t)MOST_GROUPS)
+            return NULL;
+        while (g->halvings && index_of(g, time) >= MOST_NARROW)
+            merge_neighbours(g);
+        g->near = index_of(g, time);
+        g->near_from = begin_of(g, g->near);
+        g->near_until = begin_of(g, g->near + 1);
+        reach(g, g->near);
     }
-    if (time > g->length)
-        g->length = time;
-    ++group->count;
-    for (unsigned i = 0; i < g->value_count; ++i)
-        sqt_distribution_add(&g->set, &group->values[i], values[i]);
+    struct sqt_time_group *group = g->groups[g->near];
+    if (!group) {
+        group = g->groups[g->near] = sqt_zeroed(1, sizeof(*group) + g->sum_count * sizeof(*group->sums));
+        group->values = sqt_zeroed(g->value_count + 1, sizeof(*group->values));
+    }
+    return group;
 }
 
 void
-sqt_groups_finish(struct sqt_groups *g)
+sqt_groups_add(struct sqt_groups *g, struct sqt_time_group *group, unsigned which, int64_t value)
 {
-    while (g->halvings && g->length / FEW_GROUPS >= g->asked)
+    if (group->closed)
+        ++g->late;
+    else
+        sqt_distribution_add(&g->set, &group->values[which].values, value);
+}
+
+void
+sqt_groups_finish(struct sqt_groups *g, const struct sqt_job *job)
+{
+    const int64_t end = job->until < job->length ? job->until : job->length;
+    g->length = end > g->base ? end - g->base : 0;
+    while (g->halvings && (g->length / FEW_GROUPS >= g->asked || index_of(g, g->length) >= MOST_NARROW))
         merge_neighbours(g);
+    if (g->length / g->asked < (int64_t)MOST_GROUPS)
+        reach(g, index_of(g, g->length));
     for (size_t i = 0; i < g->count; ++i)
         close_group(g, g->groups[i]);
+}
+
+void
+sqt_groups_note(const struct sqt_groups *g, struct sqt_job *job)
+{
+    char text[160];
+    if (g->halvings)
+        snprintf(text, sizeof(text), "%.9g s, because the trace is shorter than four groups of %.9g s",
+                 sqt_groups_width(g) / 1e9, (double)g->asked / 1e9);
+    else
+        snprintf(text, sizeof(text), "%.9g s", (double)g->asked / 1e9);
+    job->note(job->context, "group", text);
+    if (g->value_count)
+        job->note(job->context, "medians", g->set.coarse ? "at most 0.1 % off (log-linear histogram)" : "exact");
+    if (g->late) {
+        snprintf(text, sizeof(text), "%llu that outlived their group are left out", (unsigned long long)g->late);
+        job->note(job->context, "late", text);
+    }
+}
+
+int64_t
+sqt_groups_middle(const struct sqt_groups *g, size_t index)
+{
+    return g->base + (int64_t)(((double)index + 0.5) * sqt_groups_width(g));
+}
+
+int64_t
+sqt_groups_covered(const struct sqt_groups *g, size_t index)
+{
+    const int64_t from = begin_of(g, index), until = begin_of(g, index + 1);
+    return (until < g->length ? until : g->length) - from;
 }
 
 void
@@ -124,7 +182,7 @@ sqt_groups_free(struct sqt_groups *g)
 {
     for (size_t i = 0; i < g->count; ++i) {
         close_group(g, g->groups[i]);
-        free(g->groups[i]);
+        free_group(g->groups[i]);
     }
     free(g->groups);
 }

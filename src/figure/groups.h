@@ -1,44 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * groups.h - values by time group, when the length of the trace is not known beforehand.
+ * groups.h - counts and values by time group, when the length of the trace is not known beforehand.
  *
  * Groups begin narrow, the width asked for divided by a power of two, and neighbours are merged as time goes on.  A
  * trace of less than four groups of the width asked for ends with 12 to 24 narrower ones.
+ *
+ * Values are exact as long as all of them fit the budget.  Beyond it they are histograms, and only the newest groups
+ * stay open: what comes later for an older one is left out and counted.  Counts are exact always.
  */
 #ifndef SQT_GROUPS_H
 #define SQT_GROUPS_H
 
 #include "distribution.h"
+#include "family.h"
 
-#define SQT_GROUP_VALUES 16
-/* A group with fewer requests is not worth a median. */
+/* A group with fewer values is not worth a median. */
 #define SQT_GROUP_LEAST 10
 
+struct sqt_group_value {
+    struct sqt_distribution values;
+    struct sqt_spread spread; /* once closed */
+};
+
 struct sqt_time_group {
-    uint64_t count; /* requests */
-    struct sqt_distribution values[SQT_GROUP_VALUES];
-    int64_t medians[SQT_GROUP_VALUES]; /* once closed */
     int closed;
+    struct sqt_group_value *values; /* value_count */
+    uint64_t sums[];                /* sum_count */
 };
 
 struct sqt_groups {
     struct sqt_distributions set;
-    unsigned value_count;
-    int64_t asked;    /* ns, the width asked for */
+    unsigned sum_count, value_count;
+    int64_t base;      /* ns, where the first group begins */
+    int64_t asked;     /* ns, the width asked for */
     unsigned halvings; /* the width is asked / 2^halvings now */
-    int64_t length;   /* ns, from 0 to the latest time seen */
-    struct sqt_time_group **groups; /* from time 0 on; NULL: empty */
+    int64_t length;    /* ns, from the base to the end of what is asked for; known at the end */
+    struct sqt_time_group **groups; /* NULL: empty */
     size_t count;
-    uint64_t late;    /* requests whose group was closed already */
+    uint64_t late;     /* values whose group was closed already */
+
+    /* the group found last */
+    size_t near;
+    int64_t near_from, near_until;
 };
 
-void sqt_groups_init(struct sqt_groups *groups, int64_t width, unsigned value_count);
+/* Values kept before they become histograms: 4 MiB. */
+#define SQT_GROUP_BUDGET ((size_t)1 << 19)
 
-/* Adds value_count values that belong to that time (ns, not negative). */
-void sqt_groups_add(struct sqt_groups *groups, int64_t time, const int64_t *values);
+/* For the time and the width that the job asks for. */
+void sqt_groups_init(struct sqt_groups *groups, const struct sqt_job *job, unsigned sum_count, unsigned value_count);
 
-/* No more will come: settles the width, and closes all groups. */
-void sqt_groups_finish(struct sqt_groups *groups);
+/* The group of that time (ns); NULL if there can be none. */
+struct sqt_time_group *sqt_groups_at(struct sqt_groups *groups, int64_t time);
+
+/* Adds a value to the group. */
+void sqt_groups_add(struct sqt_groups *groups, struct sqt_time_group *group, unsigned which, int64_t value);
+
+/* No more will come: settles the width by the length of the trace, and closes all groups. */
+void sqt_groups_finish(struct sqt_groups *groups, const struct sqt_job *job);
+
+/* Tells how wide the groups are, whether values are exact, and what came too late. */
+void sqt_groups_note(const struct sqt_groups *groups, struct sqt_job *job);
 
 /* Nanoseconds. */
 static inline double
@@ -46,6 +68,12 @@ sqt_groups_width(const struct sqt_groups *groups)
 {
     return (double)groups->asked / (double)(UINT64_C(1) << groups->halvings);
 }
+
+/* Middle of the group, ns since the start of the trace. */
+int64_t sqt_groups_middle(const struct sqt_groups *groups, size_t index);
+
+/* How much of the group the trace covers, ns. */
+int64_t sqt_groups_covered(const struct sqt_groups *groups, size_t index);
 
 void sqt_groups_free(struct sqt_groups *groups);
 

@@ -18,6 +18,7 @@ struct sqt_pass {
     struct sqt_model *model; /* NULL: no job needs it */
     uint64_t records;
     int64_t last;            /* ns */
+    uint64_t requests, swaps; /* that have ended */
 };
 
 /* ---- what the model says ---- */
@@ -35,13 +36,32 @@ struct sqt_pass {
 SQT_CONSUMER_FUNCTIONS(TELL_ALL)
 #undef TELL_ALL
 
+static void
+count_request(struct sqt_pass *pass)
+{
+    ++pass->requests;
+}
+
+static void
+count_swap(struct sqt_pass *pass)
+{
+    ++pass->swaps;
+}
+
+static void
+count_io(struct sqt_pass *pass)
+{
+    (void)pass;
+}
+
 /* The same, and then what was decoded from it. */
 #define TELL_FACT(name, type) \
     static void name##_and_fact(void *context, type *thing) \
     { \
-        const struct sqt_pass *const pass = context; \
+        struct sqt_pass *const pass = context; \
         struct sqt_##name##_fact fact; \
         name(context, thing); \
+        count_##name(pass); \
         sqt_##name##_fact(&fact, thing); \
         for (size_t i = 0; i < pass->count; ++i) \
             if (pass->jobs[i].family->name && !pass->jobs[i].job->done) \
@@ -147,15 +167,46 @@ sqt_pass_done(const struct sqt_pass *pass)
     return 1;
 }
 
+/* What is above the picture and beside its axes. */
+static void
+note_axes(const struct sqt_job *job)
+{
+    job->note(job->context, "title", job->table->title);
+    job->note(job->context, "x", job->table->x);
+    job->note(job->context, "y", job->table->y);
+}
+
+/* Why a figure is empty. */
+static void
+note_nothing(const struct sqt_pass *pass, const struct pass_job *j)
+{
+    const struct sqt_job *const job = j->job;
+    const char *why = "none of what is in the trace belongs here, or fewer than 10 in each group";
+    if (!pass->records)
+        why = "the trace holds no records";
+    else if (j->family->request && !pass->requests && !(j->family->swap && pass->swaps))
+        why = "the trace holds no requests";
+    else if (!j->family->request && j->family->swap && !pass->swaps)
+        why = "the trace holds no swaps";
+    else if (job->where || job->since > 0 || job->until <= pass->last)
+        why = "the condition or the time asked for leaves nothing, or fewer than 10 in each group";
+    job->note(job->context, "nothing", why);
+}
+
 void
 sqt_pass_finish(struct sqt_pass *pass)
 {
     if (pass->model && !sqt_pass_done(pass))
         sqt_model_finish(pass->model);
     for (size_t i = 0; i < pass->count; ++i) {
-        pass->jobs[i].job->length = pass->last;
-        if (pass->jobs[i].family->finish)
-            pass->jobs[i].family->finish(pass->jobs[i].job);
+        const struct pass_job *const j = &pass->jobs[i];
+        j->job->length = pass->last;
+        if (j->job->table->figure)
+            note_axes(j->job);
+        if (j->family->finish)
+            j->family->finish(j->job);
+        if (j->job->table->figure && !j->job->rows)
+            note_nothing(pass, j);
     }
 }
 

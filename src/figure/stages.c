@@ -4,7 +4,6 @@
  *
  * A request belongs to the group in which it began.  A stage that it did not enter took no time: 0.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "family.h"
@@ -27,9 +26,10 @@ static const uint64_t curves[] = {
     SQT_NS(unaccounted),
 };
 #define CURVES (sizeof(curves) / sizeof(*curves))
+/* Values kept before they become histograms: 16 MiB. */
+#define BUDGET ((size_t)2 << 20)
 /* Besides the curves: the total. */
 #define VALUES (CURVES + 1)
-SQT_ASSERT(VALUES <= SQT_GROUP_VALUES, "groups.h has room");
 SQT_ASSERT(SQT_CELL(hit_stages, stages_ms) - SQT_CELL(hit_stages, client_connect_ms) == CURVES, "a column a curve");
 SQT_ASSERT(SQT_CELL(miss_stages, total_ms) == SQT_CELL(hit_stages, total_ms), "one row for both");
 
@@ -37,17 +37,20 @@ static void
 start(struct sqt_job *job)
 {
     struct sqt_groups *const g = job->state = sqt_zeroed(1, sizeof(*g));
-    sqt_groups_init(g, job->group, VALUES);
+    sqt_groups_init(g, job, 0, VALUES);
+    g->set.budget = BUDGET;
 }
 
 static void
 take(struct sqt_job *job, const struct sqt_request_fact *r)
 {
-    int64_t values[VALUES];
+    struct sqt_groups *const g = job->state;
+    struct sqt_time_group *const group = sqt_groups_at(g, r->begin);
+    if (!group)
+        return;
     for (unsigned c = 0; c < CURVES; ++c)
-        values[c] = sqt_request_ns(r, curves[c]);
-    values[CURVES] = r->end - r->begin;
-    sqt_groups_add(job->state, r->begin, values);
+        sqt_groups_add(g, group, c, sqt_row_sum(r->row, curves[c]));
+    sqt_groups_add(g, group, CURVES, r->end - r->begin);
 }
 
 static void
@@ -64,43 +67,25 @@ miss(struct sqt_job *job, const struct sqt_request_fact *r)
         take(job, r);
 }
 
-static void
-notes(struct sqt_job *job, const struct sqt_groups *g)
-{
-    char text[160];
-    if (g->halvings)
-        snprintf(text, sizeof(text), "%.9g s, because the trace is shorter than four groups of %.9g s",
-                 sqt_groups_width(g) / 1e9, (double)g->asked / 1e9);
-    else
-        snprintf(text, sizeof(text), "%.9g s", (double)g->asked / 1e9);
-    job->note(job->context, "group", text);
-    job->note(job->context, "medians", g->set.coarse ? "at most 0.1 % off (log-linear histogram)" : "exact");
-    if (g->late) {
-        snprintf(text, sizeof(text), "%llu requests that outlived their group are left out",
-                 (unsigned long long)g->late);
-        job->note(job->context, "late", text);
-    }
-}
-
 #define CELL(name) row[SQT_CELL(hit_stages, name)]
 
 static void
 print(struct sqt_job *job, const struct sqt_groups *g, size_t index)
 {
-    const struct sqt_time_group *const group = g->groups[index];
+    const struct sqt_group_value *const values = g->groups[index]->values;
     union sqt_cell row[SQT_CELLS(hit_stages)];
     int64_t sum = 0;
     for (unsigned c = 0; c < CURVES; ++c)
-        sum += group->medians[c];
-    CELL(time_s).number = (int64_t)(((double)index + 0.5) * sqt_groups_width(g));
-    CELL(count).number = (int64_t)group->count;
+        sum += values[c].spread.p50;
+    CELL(time_s).number = sqt_groups_middle(g, index);
+    CELL(count).number = (int64_t)values[0].spread.count;
     for (unsigned c = 0; c < CURVES; ++c) {
-        (&CELL(client_connect_ms))[c].number = group->medians[c];
+        (&CELL(client_connect_ms))[c].number = values[c].spread.p50;
         (&CELL(client_connect_pct))[c].number =
-            sum ? (int64_t)((double)group->medians[c] / (double)sum * 100000 + 0.5) : SQT_CELL_MISSING;
+            sum ? (int64_t)((double)values[c].spread.p50 / (double)sum * 100000 + 0.5) : SQT_CELL_MISSING;
     }
     CELL(stages_ms).number = sum;
-    CELL(total_ms).number = group->medians[CURVES];
+    CELL(total_ms).number = values[CURVES].spread.p50;
     sqt_job_row(job, row);
 }
 
@@ -108,10 +93,10 @@ static void
 finish(struct sqt_job *job)
 {
     struct sqt_groups *const g = job->state;
-    sqt_groups_finish(g);
-    notes(job, g);
+    sqt_groups_finish(g, job);
+    sqt_groups_note(g, job);
     for (size_t i = 0; i < g->count; ++i)
-        if (g->groups[i] && g->groups[i]->count >= SQT_GROUP_LEAST)
+        if (g->groups[i] && g->groups[i]->values[0].spread.count >= SQT_GROUP_LEAST)
             print(job, g, i);
     sqt_groups_free(g);
     free(g);

@@ -21,10 +21,10 @@ static const struct sqt_column columns[SQT_COLUMNS] = {
 #undef SQT_STAGE
 };
 
-enum kind { TABLE, FIGURE };
-
 const struct sqt_table sqt_tables[SQT_TABLES] = {
-#define SQT_TABLE(id, name, kind, doc) {name, kind, doc, &columns[SQT_AT_##id + 1], SQT_CELLS(id)},
+#define SQT_TABLE(id, name, kind, doc) {name, 0, doc, &columns[SQT_AT_##id + 1], SQT_CELLS(id), NULL, NULL, NULL, NULL},
+#define SQT_FIGURE(id, name, family, title, x, y, rule, caption) \
+    {name, 1, rule, &columns[SQT_AT_##id + 1], SQT_CELLS(id), title, x, y, caption},
 #define SQT_COLUMN(id, name, type, doc)
 #define SQT_STAGE_COLUMNS(id)
 #define SQT_TABLE_END(id)
@@ -33,6 +33,7 @@ const struct sqt_table sqt_tables[SQT_TABLES] = {
 #undef SQT_COLUMN
 #undef SQT_STAGE_COLUMNS
 #undef SQT_TABLE_END
+#undef SQT_FIGURE
 };
 
 const struct sqt_table *

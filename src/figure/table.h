@@ -16,6 +16,7 @@ enum sqt_type {
     SQT_TYPE_NS,    /* nanoseconds */
     SQT_TYPE_MS,    /* nanoseconds; printed as milliseconds with six decimals */
     SQT_TYPE_PCT,   /* thousandths of a percent; printed as percent with three decimals */
+    SQT_TYPE_MILLI, /* thousandths; printed with three decimals */
     SQT_TYPE_BYTES,
     SQT_TYPE_COUNT,
     SQT_TYPE_FLAG,  /* 0 or 1 */
@@ -45,6 +46,9 @@ struct sqt_table {
     const char *doc;
     const struct sqt_column *columns;
     unsigned column_count;
+    /* Of figures only: a line above the picture, what its axes are, with units, and what the picture shows, how it was
+     * computed, what to look for. */
+    const char *title, *x, *y, *caption;
 };
 
 enum sqt_table_number {

@@ -74,6 +74,7 @@ put_cell(char *p, enum sqt_type type, const union sqt_cell *cell)
     case SQT_TYPE_MS:
         return put_fixed(p, cell->number, 6);
     case SQT_TYPE_PCT:
+    case SQT_TYPE_MILLI:
         return put_fixed(p, cell->number, 3);
     case SQT_TYPE_TEXT:
         return put_text(p, cell->text);

@@ -89,23 +89,37 @@ merged(void **state)
 #define SECOND INT64_C(1000000000)
 #define MINUTE (60 * SECOND)
 
+static void
+add(struct sqt_groups *g, int64_t time, int64_t value)
+{
+    struct sqt_time_group *const group = sqt_groups_at(g, time);
+    if (!group)
+        return;
+    ++group->sums[0];
+    sqt_groups_add(g, group, 0, value);
+}
+
 /* Adds a request each step; its value is its number. */
 static void
 fill(struct sqt_groups *g, int64_t width, int64_t length, int64_t step)
 {
-    sqt_groups_init(g, width, 1);
+    const struct sqt_job job = {.group = width, .since = INT64_MIN, .until = INT64_MAX, .length = length - 1};
+    sqt_groups_init(g, &job, 1, 1);
     int64_t number = 0;
     for (int64_t t = 0; t < length; t += step, ++number)
-        sqt_groups_add(g, t, &number);
-    sqt_groups_finish(g);
+        add(g, t, number);
+    sqt_groups_finish(g, &job);
 }
 
 static uint64_t
 counted(const struct sqt_groups *g)
 {
-    uint64_t count = g->late;
-    for (size_t i = 0; i < g->count; ++i)
-        count += g->groups[i] ? g->groups[i]->count : 0;
+    uint64_t count = g->late, sum = 0;
+    for (size_t i = 0; i < g->count; ++i) {
+        count += g->groups[i] ? g->groups[i]->values[0].spread.count : 0;
+        sum += g->groups[i] ? g->groups[i]->sums[0] : 0;
+    }
+    assert_int_equal(sum, count);
     return count;
 }
 
@@ -117,10 +131,10 @@ a_long_trace_has_the_width_asked_for(void **state)
     fill(&g, 20 * MINUTE, 100 * MINUTE, SECOND);
     assert_int_equal(g.halvings, 0);
     assert_int_equal(g.count, 5);
-    assert_int_equal(g.groups[0]->count, 1200);
-    assert_int_equal(g.groups[4]->count, 1200);
-    assert_int_equal(g.groups[0]->medians[0], 599); /* of 599 and 600 */
-    assert_int_equal(g.groups[3]->medians[0], 3 * 1200 + 599);
+    assert_int_equal(g.groups[0]->values[0].spread.count, 1200);
+    assert_int_equal(g.groups[4]->values[0].spread.count, 1200);
+    assert_int_equal(g.groups[0]->values[0].spread.p50, 599); /* of 599 and 600 */
+    assert_int_equal(g.groups[3]->values[0].spread.p50, 3 * 1200 + 599);
     assert_int_equal(counted(&g), 6000);
     sqt_groups_free(&g);
 }
@@ -137,7 +151,7 @@ a_short_trace_has_at_least_twelve_groups(void **state)
         /* Groups are where their width says. */
         const struct sqt_time_group *const second = g.groups[1];
         const double first = sqt_groups_width(&g) / (double)(length / 1000);
-        assert_true((double)second->medians[0] > first && (double)second->medians[0] < 2 * first);
+        assert_true((double)second->values[0].spread.p50 > first && (double)second->values[0].spread.p50 < 2 * first);
         sqt_groups_free(&g);
     }
 }
@@ -147,18 +161,17 @@ empty_groups_stay_empty(void **state)
 {
     (void)state;
     struct sqt_groups g;
-    const int64_t value = 5;
-    sqt_groups_init(&g, MINUTE, 1);
-    sqt_groups_add(&g, 10 * MINUTE + 1, &value);
-    sqt_groups_add(&g, 1, &value);
-    sqt_groups_finish(&g);
+    const struct sqt_job job = {.group = MINUTE, .since = INT64_MIN, .until = INT64_MAX, .length = 10 * MINUTE + 1};
+    sqt_groups_init(&g, &job, 1, 1);
+    add(&g, 10 * MINUTE + 1, 5);
+    add(&g, 1, 5);
+    sqt_groups_finish(&g, &job);
     assert_int_equal(g.count, 11);
     assert_null(g.groups[5]);
-    sqt_groups_add(&g, INT64_MAX / 4, &value); /* a clock gone wild makes no room for it */
+    add(&g, INT64_MAX / 4, 5); /* a clock gone wild makes no room for it */
     assert_int_equal(g.count, 11);
-    assert_int_equal(g.late, 1);
-    assert_int_equal(g.groups[0]->count, 1);
-    assert_int_equal(g.groups[10]->count, 1);
+    assert_int_equal(g.groups[0]->values[0].spread.count, 1);
+    assert_int_equal(g.groups[10]->values[0].spread.count, 1);
     sqt_groups_free(&g);
 }
 
@@ -168,21 +181,21 @@ many_values(void **state)
 {
     (void)state;
     struct sqt_groups g;
-    sqt_groups_init(&g, SECOND, 2);
+    const struct sqt_job job = {.group = SECOND, .since = INT64_MIN, .until = INT64_MAX, .length = 100 * SECOND - 1};
+    sqt_groups_init(&g, &job, 1, 2);
     for (int64_t t = 0; t < 100 * SECOND; t += SECOND / 20000) {
-        const int64_t values[2] = {t % SECOND, 1000000};
-        sqt_groups_add(&g, t, values);
+        add(&g, t, t % SECOND);
+        sqt_groups_add(&g, sqt_groups_at(&g, t), 1, 1000000);
     }
-    const int64_t values[2] = {1, 1};
-    sqt_groups_add(&g, 3 * SECOND, values);
-    sqt_groups_finish(&g);
+    add(&g, 3 * SECOND, 1);
+    sqt_groups_finish(&g, &job);
     assert_true(g.set.coarse);
     assert_int_equal(g.count, 100);
     assert_int_equal(g.late, 1);
     assert_int_equal(counted(&g), 2000001);
     for (size_t i = 0; i < g.count; ++i) {
-        assert_in_range(g.groups[i]->medians[0], SECOND / 2 - SECOND / 1000, SECOND / 2 + SECOND / 1000);
-        assert_in_range(g.groups[i]->medians[1], 999000, 1001000);
+        assert_in_range(g.groups[i]->values[0].spread.p50, SECOND / 2 - SECOND / 1000, SECOND / 2 + SECOND / 1000);
+        assert_in_range(g.groups[i]->values[1].spread.p50, 999000, 1001000);
     }
     sqt_groups_free(&g);
 }

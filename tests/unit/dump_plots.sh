@@ -10,7 +10,6 @@ if ! command -v gnuplot >/dev/null; then
 fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-"$SQT_TOOLS/tests/unit/dump_traces" "$work/t" || exit 1
 cd "$work" || exit 1
 number=0
 check() { # check NAME: the last command's status
@@ -22,19 +21,26 @@ check() { # check NAME: the last command's status
     fi
 }
 
-for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)", FIGURE.*/\1/p' "$SQT_SOURCE/src/figure/tables.def"); do
-    "$SQT_TOOLS/sqtrace-dump" --figure="$name" t/busy.sqt >"$name.tsv"
+"$SQT_TOOLS/tests/unit/figure_traces" "$work/t" || exit 1
+for name in $("$SQT_TOOLS/sqtrace-dump" --list | sed -n 's/^figure \([^ ]*\) - .*/\1/p'); do
+    "$SQT_TOOLS/sqtrace-dump" --quiet --figure="$name" t/mixed.sqt >"$name.tsv"
     gnuplot -c "$plots/$name.gp" "$name.svg" <"$name.tsv" 2>err && ! [ -s err ] &&
         grep -q '</svg>' "$name.svg" && [ "$(grep -c '<path' "$name.svg")" -gt 5 ]
     check "$name as SVG, from a pipe"
-    title=$(sed -n 's/^set title .*"\([A-Z][a-z ]*\).*/\1/p; s/^TITLE = "\(.*\)"/\1/p' "$plots/$name.gp" | head -1)
-    grep -q "(ms)" "$name.svg" && [ -n "$title" ] && grep -q "$title" "$name.svg"
-    check "$name has a title, and axes with units"
+    drawn=true
+    for key in title x y; do
+        text=$(sed -n "s/^# $key: //p" "$name.tsv")
+        [ -n "$text" ] && grep -qF ">$text" "$name.svg" || drawn=false
+    done
+    $drawn
+    check "$name has its title, and axes with units"
     gnuplot -c "$plots/$name.gp" "$name.png" "$name.tsv" 2>err && ! [ -s err ] &&
         [ "$(head -c 4 "$name.png" | tail -c 3)" = PNG ]
     check "$name as PNG, from a file"
-    "$SQT_TOOLS/sqtrace-dump" --figure="$name" --where='xid == 770077' t/busy.sqt |
-        gnuplot -c "$plots/$name.gp" none.png 2>err
+    "$SQT_TOOLS/sqtrace-dump" --quiet --figure="$name" --until=1us t/none.sqt >none.tsv
+    [ "$(grep -c '^# nothing: ' none.tsv)" = 1 ] && ! grep -q "^[0-9]" none.tsv
+    check "$name of nothing says why"
+    gnuplot -c "$plots/$name.gp" none.png <none.tsv 2>err
     [ $? -eq 1 ] && [ "$(cat err)" = "there are no rows: nothing to draw" ]
     check "$name without rows: one line, status 1"
 done

@@ -13,10 +13,8 @@ load FOLDER . "common.gp"
 stats $DATA using "total_ms" name "TOTAL" nooutput
 stats $DATA using "service_ms" name "SERVICE" nooutput
 
-set title sprintf("The blocks of one swap: %d blocks, %.1f ms in all, %.1f %% of it I/O", \
+set title sprintf("%s: %d blocks, %.1f ms in all, %.1f %% of it I/O", TITLE, \
     TOTAL_records, TOTAL_sum, TOTAL_sum > 0 ? 100 * SERVICE_sum / TOTAL_sum : 0)
-set xlabel "block"
-set ylabel "time from asked to noticed (ms)"
 set yrange [0:*]
 set xrange [-0.5:TOTAL_records-0.5]
 set key outside right top reverse Left

@@ -4,6 +4,7 @@
 #   NAME     of the figure
 #   OUTPUT   file to draw: SVG or PDF if its name says so, else PNG; NAME.png if empty
 #   INPUT    what to read, made by sqtrace-dump; the standard input if empty or "-"
+# and finds the rows in $DATA, their columns' names in HEADER, and title and axes set as the comments say.
 
 if (OUTPUT eq "") { OUTPUT = NAME . ".png" }
 if (INPUT eq "" || INPUT eq "-") { INPUT = "/dev/stdin" }
@@ -19,17 +20,51 @@ set output OUTPUT
 
 # The standard input can be read only once, so its lines go to $DATA first.
 set datafile separator "\001"
+set datafile commentschars ""
 set table $DATA
 plot INPUT using (stringcolumn(1)) with table
 unset table
-if (|$DATA| < 2) {
+set datafile commentschars "#"
+set datafile separator "\t"
+set datafile missing "-"
+
+# Text after "key: " of a comment line.
+noted(line, key) = line[1:strlen(key)+4] eq "# " . key . ": " ? line[strlen(key)+5:strlen(line)] : ""
+HEADER = ""
+ROWS = 0
+TITLE = NAME
+XLABEL = ""
+YLABEL = ""
+do for [i=1:|$DATA|] {
+    LINE = $DATA[i]
+    if (LINE[1:1] eq "#") {
+        if (strlen(noted(LINE, "title"))) { TITLE = noted(LINE, "title") }
+        if (strlen(noted(LINE, "x"))) { XLABEL = noted(LINE, "x") }
+        if (strlen(noted(LINE, "y"))) { YLABEL = noted(LINE, "y") }
+    } else {
+        if (HEADER eq "") { HEADER = LINE } else { ROWS = ROWS + 1 }
+    }
+}
+if (ROWS < 1) {
     print "there are no rows: nothing to draw"
     exit status 1
 }
 
-set datafile separator "\t"
-set datafile missing "-"
 set key autotitle columnhead
+set encoding utf8
+set title TITLE noenhanced
+set xlabel XLABEL noenhanced
+set ylabel YLABEL noenhanced
 set grid ytics lc rgb "#dddddd"
 set border 3
 set tics nomirror out
+
+# Colours that colour-blind people can tell apart; a curve has the same in all figures.
+COLOURS = " hits:#0072b2 misses:#d55e00 all:#555555 in:#009e73 out:#cc79a7 swap_ins:#009e73 swap_outs:#cc79a7" . \
+    " swaps:#009e73 opened:#009e73 hits_200:#0072b2 hits_304:#56b4e9 dhr:#0072b2 bhr:#e69f00 disk:#0072b2" . \
+    " memory:#56b4e9 ims:#009e73 negative:#d55e00 refresh:#e69f00 never:#0072b2 in_first:#0072b2 out_first:#e69f00 "
+OTHERS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #555555 #f0e442"
+colour_at(p, n) = COLOURS[p+strlen(n)+2:p+strlen(n)+8]
+colour(n, i) = strstrt(COLOURS, " " . n . ":") ? colour_at(strstrt(COLOURS, " " . n . ":"), n) : word(OTHERS, (i - 1) % 8 + 1)
+# "swap_ins" -> "swap ins"
+spaced(s) = strstrt(s, "_") ? s[1:strstrt(s, "_")-1] . " " . spaced(s[strstrt(s, "_")+1:strlen(s)]) : s

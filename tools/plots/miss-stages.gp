@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# miss-stages.gp - What the time of misses goes to.
-#
 #   sqtrace-dump --figure=miss-stages TRACE | gnuplot -c miss-stages.gp miss-stages.png
 
 NAME = "miss-stages"
-TITLE = "What the time of misses goes to"
 FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME . ".gp")]
 OUTPUT = ARG1
 INPUT = ARG2

@@ -18,9 +18,6 @@ do for [i=1:13] {
 }
 WIDTH = TIME_records > 1 ? (TIME_max - TIME_min) / (TIME_records - 1) : 1
 
-set title TITLE
-set xlabel "time since the start of the trace (s)"
-set ylabel "share in the sum of the medians (%)"
 set y2label "median total (ms)"
 set y2tics
 set border 11

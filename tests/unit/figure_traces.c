@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * figure_traces.c - writes the traces that the tests of figures read.
+ *
+ * usage: figure_traces DIRECTORY
+ *   mixed.sqt       a minute of mixed traffic, nothing missing: every class, cache_dir, and way of a swap
+ *   cut.sqt         the same, ended while requests and swaps are open
+ *   lossy.sqt       the same with two stretches of lost records
+ *   kids/           two kids, of which one starts 20 s late
+ *   step.sqt        a clock that was set back in between
+ *   hits.sqt, misses.sqt, one.sqt, group.sqt (one time group), none.sqt (no request at all)
+ *   overhead.sqt    swaps of one block and of two whose medians are known
+ *   planted.sqt     swap-ins whose first delay grows with their size
+ *   overlap.sqt     requests and swaps that overlap in a known way
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "make_trace.h"
+
+#define MS INT64_C(1000000)
+#define SECOND (1000 * MS)
+#define MOST 400000
+
+static const char texts[] = "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var/cache/d\n"
+                            "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t2\t4\tTCP_TUNNEL\n"
+                            "def\t2\t5\tTCP_MISS_ABORTED\ndef\t2\t6\tTCP_IMS_HIT\ndef\t2\t7\tTCP_NEGATIVE_HIT\n"
+                            "def\t2\t8\tTCP_REFRESH_UNMODIFIED\ndef\t2\t9\tTCP_REFRESH_MODIFIED\ndef\t2\t10\tTCP_DENIED\n"
+                            "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
+                            "def\t4\t1\tdirect\n";
+enum { HIT = 1, MEM_HIT, MISS, TUNNEL, MISS_ABORTED, IMS_HIT, NEGATIVE_HIT, REFRESH_HIT, REFRESH_MISS, DENIED };
+
+/* A record, and its place among those of the same time: units stay together. */
+struct made {
+    struct sqt_record record;
+    int64_t at; /* ns */
+    uint64_t unit;
+};
+static struct made made[MOST];
+static struct sqt_record sorted[MOST];
+static size_t count;
+static uint64_t units, next_sio = 1, random_state = 1;
+
+static uint64_t
+any(uint64_t below)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state % below;
+}
+
+static void
+put(int64_t at, int part, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    if (count == MOST)
+        abort();
+    struct made *const m = &made[count++];
+    *m = (struct made){{.id = id, .arg = arg, .aux = aux, .event = (uint16_t)event}, at, part ? units : ++units};
+    m->record.time = MAKE_START + (uint64_t)at * 3;
+}
+#define PUT(at, name, id, arg, aux) put(at, 0, SQT_EV_##name, id, arg, aux)
+#define PART(at, name, id, arg, aux) put(at, 1, SQT_EV_##name, id, arg, aux)
+
+static int
+by_time(const void *a, const void *b)
+{
+    const struct made *const x = a, *const y = b;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    if (x->unit != y->unit)
+        return x->unit < y->unit ? -1 : 1;
+    return x < y ? -1 : 1;
+}
+
+/* Puts what was made in order, up to that time, and empties it.  Returns how many records stand in sorted[]. */
+static size_t
+in_order(int64_t until)
+{
+    size_t n = 0;
+    /* qsort does not keep the order of equals, which parts of a unit are: so they get their own times for a moment. */
+    for (size_t i = 0, part = 0; i < count; ++i) {
+        part = i && made[i].unit == made[i - 1].unit ? part + 1 : 0;
+        made[i].unit = made[i].unit * SQT_UNIT_MAX + part;
+    }
+    qsort(made, count, sizeof(*made), by_time);
+    for (size_t i = 0; i < count && made[i].at <= until; ++i)
+        sorted[n++] = made[i].record;
+    for (size_t i = 0; i < n;) {
+        unsigned length = 1;
+        while (i + length < n && made[i + length].unit / SQT_UNIT_MAX == made[i].unit / SQT_UNIT_MAX)
+            ++length;
+        if (length > 1)
+            make_unit(&sorted[i], length);
+        i += length;
+    }
+    count = 0;
+    return n;
+}
+
+static void
+write_trace(const char *path, unsigned seed, uint32_t kid, int64_t until)
+{
+    struct sqt_identity who;
+    make_identity(&who, seed, kid);
+    const size_t n = in_order(until);
+    make_segment_file(path, &who, 0, 0, sorted, n, texts, MAKE_ZLIB);
+}
+
+/* ---- swaps ---- */
+
+/* A swap from its open to its close; each block takes service, after a queue and before a notice.  Returns its end. */
+static int64_t
+swap(int64_t at, int out, uint64_t xact, uint32_t dir, uint64_t object, uint64_t size, int64_t open, int64_t service)
+{
+    const uint64_t sio = next_sio++, block = 4096;
+    put(at, 0, out ? SQT_EV_SWAPOUT_OPEN : SQT_EV_SWAPIN_OPEN, sio, xact, dir);
+    PART(at, PART_SWAP_FILE, object, sio * 3, 0);
+    at += open;
+    put(at, 0, out ? SQT_EV_SWAPOUT_OPENED : SQT_EV_SWAPIN_OPENED, sio, 0, 0);
+    for (uint64_t offset = 0; offset < size; offset += block) {
+        const uint64_t bytes = size - offset < block ? size - offset : block;
+        put(at, 0, out ? SQT_EV_SWAPOUT_WRITE : SQT_EV_SWAPIN_READ, sio, offset, (uint32_t)bytes);
+        const uint64_t begin = MAKE_START + (uint64_t)(at + service / 10) * 3;
+        const uint64_t end = MAKE_START + (uint64_t)(at + service * 9 / 10) * 3;
+        at += service;
+        put(at, 0, out ? SQT_EV_SWAPOUT_WRITTEN : SQT_EV_SWAPIN_READ_DONE, sio, offset, (uint32_t)bytes);
+        PART(at, PART_STAMP, 0, begin, SQT_STAMP_SERVICE_BEGIN);
+        PART(at, PART_STAMP, 0, end, SQT_STAMP_SERVICE_END);
+    }
+    put(at, 0, out ? SQT_EV_SWAPOUT_CLOSE : SQT_EV_SWAPIN_CLOSE, sio, 0, 0);
+    put(at, 0, out ? SQT_EV_SWAPOUT_CLOSED : SQT_EV_SWAPIN_CLOSED, sio, size, 0);
+    return at;
+}
+
+/* ---- requests ---- */
+
+static int64_t
+begin_xact(int64_t at, uint64_t xact, uint64_t conn)
+{
+    PUT(at, CONN_ACCEPT, conn, 12, 3128);
+    at += (int64_t)any(3 * MS);
+    PUT(at, CLIENT_READ, conn, 120, 0);
+    PUT(at, REQUEST_PARSED, conn, 120, 0);
+    PUT(at, XACT_BEGIN, SQT_UNNAMED | xact, conn, 0);
+    PUT(at, XACT_NAMED, xact, SQT_UNNAMED | xact, 1);
+    PUT(at, ACCESS_BEGIN, xact, 0, 0);
+    at += (int64_t)any(MS);
+    PUT(at, ACCESS_END, xact, 0, 0);
+    return at;
+}
+
+static int64_t
+look_up(int64_t at, uint64_t xact, uint64_t object, uint32_t found)
+{
+    PUT(at, LOOKUP_BEGIN, xact, 0, 0);
+    at += (int64_t)any(MS / 10);
+    PUT(at, LOOKUP_END, xact, object, found);
+    return at;
+}
+
+static int64_t
+end_xact(int64_t at, uint64_t xact, uint64_t conn, uint32_t tag, uint32_t status, uint64_t object, uint64_t size,
+         int64_t reply)
+{
+    PUT(at, REPLY_WRITE, xact, size + 300, 1);
+    at += reply;
+    PUT(at, REPLY_WRITTEN, xact, size + 300, 0);
+    PUT(at, XACT_END, xact, tag, status);
+    PART(at, PART_XACT_SIZES, tag == TUNNEL ? UINT64_MAX : size, size + 300, tag == MISS);
+    PART(at, PART_XACT_FLAGS, object, conn, tag == MISS_ABORTED ? SQT_XACT_ABORTED : 0);
+    PUT(at, CONN_CLOSE, conn, 0, 0);
+    return at;
+}
+
+/* From peer selection to the server's last byte. */
+static int64_t
+forward(int64_t at, uint64_t xact, int reused)
+{
+    PUT(at, FORWARD_BEGIN, xact, 0, 0);
+    PUT(at, PEER_SELECT_BEGIN, xact, 0, 0);
+    if (reused) {
+        PUT(at, CONNECT_REUSED, xact, 1000 + xact, 1);
+    } else {
+        PUT(at, DNS_BEGIN, xact, xact, 0);
+        at += (int64_t)any(20 * MS);
+        PUT(at, DNS_END, xact, xact, 0);
+        PUT(at, PEER_SELECT_END, xact, 0, 1);
+        PUT(at, CONNECT_BEGIN, xact, 1000 + xact, 1);
+        at += (int64_t)(5 * MS + any(30 * MS));
+        PUT(at, CONNECT_END, xact, 1000 + xact, SQT_CONNECT_OK);
+    }
+    PUT(at, DISPATCH, xact, 1000 + xact, 1);
+    at += (int64_t)any(MS);
+    PUT(at, REQUEST_SENT, xact, 1000 + xact, 0);
+    at += (int64_t)(20 * MS + any(200 * MS));
+    PUT(at, SERVER_READ, xact, 500, 0);
+    PUT(at, SERVER_HEADER, xact, 300, 200);
+    PUT(at, REPLY_READY, xact, 0, SQT_REPLY_SERVER);
+    at += (int64_t)any(100 * MS);
+    PUT(at, SERVER_DONE, xact, 1000 + xact, 0);
+    PUT(at, FORWARD_END, xact, 0, 1);
+    PUT(at + SECOND, SERVER_CLOSE, 1000 + xact, 0, 0);
+    return at;
+}
+
+/* A request of that tag; objects are few, so that they come again. */
+static void
+request(int64_t at, uint64_t xact, uint32_t tag)
+{
+    const uint64_t conn = xact, number = 1 + any(200), object = number * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t size = 100 + number * number * (number % 7 ? 3 : 40);
+    const int64_t reply = (int64_t)(any(2 * MS) + size * 100);
+    const uint32_t dir = number % 2;
+    at = begin_xact(at, xact, conn);
+    if (tag == DENIED) {
+        PUT(at, REPLY_READY, xact, 0, SQT_REPLY_MADE);
+        end_xact(at, xact, conn, tag, 403, 0, 300, reply);
+        return;
+    }
+    if (tag == TUNNEL) {
+        PUT(at, CONNECT_BEGIN, xact, 1000 + xact, 1);
+        at += (int64_t)any(30 * MS);
+        PUT(at, CONNECT_END, xact, 1000 + xact, SQT_CONNECT_OK);
+        PUT(at, TUNNEL_BEGIN, xact, 1000 + xact, 0);
+        at += (int64_t)any(5 * SECOND);
+        PUT(at, TUNNEL_END, xact, 0, 0);
+        PUT(at, SERVER_CLOSE, 1000 + xact, 0, 0);
+        end_xact(at, xact, conn, tag, 200, 0, size, 0);
+        return;
+    }
+    at = look_up(at, xact, object, tag != MISS && tag != MISS_ABORTED);
+    const int server = tag == MISS || tag == MISS_ABORTED || tag == REFRESH_HIT || tag == REFRESH_MISS;
+    if (tag == MEM_HIT)
+        PUT(at, MEM_HIT, xact, size, 0);
+    if (tag == HIT) {
+        const int64_t from = at + (int64_t)any(MS / 10);
+        at = swap(from, 0, xact, dir, object, size, (int64_t)(MS + any(8 * MS)), (int64_t)(MS + any((dir + 1) * 4 * MS)));
+    }
+    if (server) {
+        const int64_t from = at;
+        at = forward(at, xact, (int)any(2));
+        if (tag == MISS)
+            swap(from + 30 * MS, 1, xact, dir, object, size, (int64_t)(2 * MS + any(10 * MS)),
+                 (int64_t)(MS / 2 + any(4 * MS)));
+    } else {
+        PUT(at, REPLY_READY, xact, 0, SQT_REPLY_STORE);
+    }
+    end_xact(at, xact, conn, tag, tag == IMS_HIT || (tag == REFRESH_HIT && any(2)) ? 304 : tag == NEGATIVE_HIT ? 404 : 200,
+             object, tag == IMS_HIT ? 0 : size, reply);
+}
+
+/* Requests for that long, 30 a second and more and more: so there is a peak. */
+static void
+traffic(uint64_t seed, int64_t from, int64_t length, const uint32_t *tags, unsigned tag_count)
+{
+    uint64_t xact = 1;
+    random_state = seed;
+    PUT(from, START, SQT_GROUP_DEFAULT, 4242, 0);
+    for (int64_t at = from; at < from + length; ++xact) {
+        request(at, xact, tags[any(tag_count)]);
+        at += (int64_t)any((uint64_t)(at - from > length / 2 ? 20 : 70) * MS);
+    }
+}
+
+static const uint32_t mixture[] = {HIT, HIT, HIT, HIT, HIT, MEM_HIT, MEM_HIT, MEM_HIT, MEM_HIT, MISS, MISS, MISS, MISS,
+                                   MISS, MISS, TUNNEL, MISS_ABORTED, IMS_HIT, IMS_HIT, NEGATIVE_HIT, REFRESH_HIT,
+                                   REFRESH_HIT, REFRESH_MISS, DENIED};
+#define MIXTURE mixture, sizeof(mixture) / sizeof(*mixture)
+
+/* Stretches of records that never came: what was open across them is lost. */
+static void
+lossy(const char *path)
+{
+    struct sqt_identity who;
+    struct make_bytes bytes = {0};
+    traffic(5, 0, 60 * SECOND, MIXTURE);
+    size_t n = in_order(INT64_MAX), kept = 0;
+    uint64_t lost = 0;
+    for (size_t i = 0; i < n;) {
+        const uint64_t hole = i < n / 2 ? n / 3 : n * 2 / 3;
+        if (i >= hole && i < hole + 200 && !(sorted[i].flags & SQT_FLAG_PART)) {
+            const uint64_t from = sorted[i].time;
+            size_t gone = 0;
+            while (i + gone < n && (gone < 200 || sorted[i + gone].flags & SQT_FLAG_PART))
+                ++gone;
+            lost += gone;
+            i += gone;
+            sorted[kept++] = (struct sqt_record){.time = sorted[i].time, .id = from, .arg = gone,
+                                                 .aux = SQT_LOSS_RING_FULL, .event = SQT_EV_LOST};
+        } else {
+            sorted[kept++] = sorted[i++];
+        }
+    }
+    make_identity(&who, 3, 0);
+    const struct sqt_totals totals = {.head = kept, .lost = lost, .marks = 2, .clean = 1};
+    make_header(&bytes, &who, 0);
+    make_text(&bytes, texts);
+    make_blocks(&bytes, &who, 0, sorted, kept, 1000, 0);
+    make_end(&bytes, &who, &totals);
+    make_file(path, &bytes);
+    make_free(&bytes);
+}
+
+/* The wall clock is set back by 10 s in the middle; times must go on. */
+static void
+step(const char *path)
+{
+    struct sqt_identity who;
+    struct make_bytes bytes = {0};
+    struct sqt_pack_table table;
+    sqt_pack_table_init(&table);
+    traffic(6, 0, 20 * SECOND, MIXTURE);
+    const size_t n = in_order(INT64_MAX);
+    size_t half = n / 2;
+    while (sorted[half].flags & SQT_FLAG_PART)
+        ++half;
+    make_identity(&who, 4, 0);
+    make_header(&bytes, &who, 0);
+    make_text(&bytes, texts);
+    for (size_t from = 0; from < n;) {
+        const size_t end = from < half ? half : n;
+        size_t length = end - from < 4000 ? end - from : 4000;
+        while (from + length < end && sorted[from + length].flags & SQT_FLAG_PART)
+            ++length;
+        struct sqt_anchor first = make_anchor(&who, sorted[from].time);
+        struct sqt_anchor last = make_anchor(&who, sorted[from + length - 1].time);
+        if (from >= half) {
+            first.realtime_ns -= 10 * (uint64_t)SECOND;
+            last.realtime_ns -= 10 * (uint64_t)SECOND;
+        }
+        make_block_with(&bytes, &who, from, &sorted[from], length, MAKE_ZLIB, 0, &first, &last, &table);
+        from += length;
+    }
+    const struct sqt_totals totals = {.head = n, .clean = 1};
+    make_end(&bytes, &who, &totals);
+    make_file(path, &bytes);
+    make_free(&bytes);
+}
+
+/* Swap-ins of one block take 54 ms in the median, of two 92 ms: an I/O takes 38 ms, opening 16 ms. */
+static void
+overhead(void)
+{
+    PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    for (unsigned i = 0; i < 101; ++i) {
+        const int64_t off = ((int64_t)i - 50) * MS / 100;
+        swap(1 + (int64_t)i * SECOND, 0, 0, 0, 1 + i, 4096, 16 * MS + off, 38 * MS);
+        swap(1 + (int64_t)i * SECOND + SECOND / 2, 0, 0, 0, 1000 + i, 8192, 16 * MS + off, 38 * MS);
+    }
+}
+
+static void
+planted(int64_t slope)
+{
+    random_state = 11;
+    PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    for (unsigned i = 0; i < 400; ++i) {
+        const uint64_t blocks = 1 + any(16);
+        swap(1 + (int64_t)i * SECOND / 4, 0, 0, 0, 1 + i, blocks * 4096 - any(4000),
+             (int64_t)(4 * MS + any(4 * MS)) + (int64_t)blocks * slope, 2 * MS);
+    }
+}
+
+/* In each second one swap-in lasts 400 ms, and a second one the last 200 ms of these; one request lasts 900 ms, a
+ * second one 300 ms of these. */
+static void
+overlap(void)
+{
+    PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    for (uint64_t i = 0; i < 60; ++i) {
+        const int64_t at = (int64_t)i * SECOND + 1;
+        swap(at, 0, 0, 0, 1, 4096, 100 * MS, 300 * MS);
+        swap(at + 200 * MS, 0, 0, 1, 2, 4096, 100 * MS, 100 * MS);
+        for (uint64_t second = 0; second < 2; ++second) {
+            const uint64_t xact = 2 * i + second + 1, tag = second ? MISS : MEM_HIT;
+            PUT(at + (int64_t)second * 300 * MS, XACT_BEGIN, SQT_UNNAMED | xact, xact, 0);
+            PUT(at + (int64_t)second * 300 * MS, XACT_NAMED, xact, SQT_UNNAMED | xact, 1);
+            PUT(at + (second ? 600 : 900) * MS, XACT_END, xact, tag, 200);
+            PART(at + (second ? 600 : 900) * MS, PART_XACT_SIZES, 100, 400, 0);
+            PART(at + (second ? 600 : 900) * MS, PART_XACT_FLAGS, xact, xact, 0);
+        }
+    }
+    PUT(60 * SECOND, WAIT_BEGIN, 0, 0, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    static const uint32_t hits[] = {HIT, MEM_HIT, IMS_HIT}, misses[] = {MISS};
+    if (argc != 2 || (mkdir(argv[1], 0777), chdir(argv[1])) != 0)
+        return 1;
+    mkdir("kids", 0777);
+    traffic(1, 0, 60 * SECOND, MIXTURE);
+    write_trace("mixed.sqt", 1, 0, INT64_MAX);
+    traffic(2, 0, 60 * SECOND, MIXTURE);
+    write_trace("cut.sqt", 2, 0, 45 * SECOND);
+    lossy("lossy.sqt");
+    step("step.sqt");
+    traffic(7, 0, 60 * SECOND, MIXTURE);
+    write_trace("kids/1.sqt", 7, 1, INT64_MAX);
+    traffic(8, 20 * SECOND, 40 * SECOND, MIXTURE);
+    write_trace("kids/2.sqt", 8, 2, INT64_MAX);
+    traffic(9, 0, 30 * SECOND, hits, 3);
+    write_trace("hits.sqt", 9, 0, INT64_MAX);
+    traffic(10, 0, 30 * SECOND, misses, 1);
+    write_trace("misses.sqt", 10, 0, INT64_MAX);
+    traffic(11, 0, 1, MIXTURE);
+    write_trace("one.sqt", 11, 0, INT64_MAX);
+    traffic(12, 0, SECOND, MIXTURE);
+    write_trace("group.sqt", 12, 0, INT64_MAX);
+    PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    PUT(SECOND, WAIT_BEGIN, 0, 10, 0);
+    write_trace("none.sqt", 13, 0, INT64_MAX);
+    overhead();
+    write_trace("overhead.sqt", 14, 0, INT64_MAX);
+    planted(2 * MS);
+    write_trace("planted.sqt", 15, 0, INT64_MAX);
+    planted(0);
+    write_trace("clean.sqt", 16, 0, INT64_MAX);
+    overlap();
+    write_trace("overlap.sqt", 17, 0, INT64_MAX);
+    return 0;
+}

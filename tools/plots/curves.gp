@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# curves.gp - a line for each curve; each script loads it with, besides what common.gp wants,
+#   SUFFIX   of the columns to draw: "_per_s" draws hits_per_s as the curve "hits"
+#   DASHED   of those to draw dashed beside them, and what they are called; "" for none
+#   YMAX     end of the y axis; "*" for any
+# The first column is x: time, sizes from-to, or values up to.
+
+load FOLDER . "common.gp"
+
+# Whether column k has a value anywhere.
+has(k) = int(sum [i=1:|$DATA|] ($DATA[i][1:1] ne "#" && word($DATA[i], k) ne "-"))
+ends(s, t) = strlen(s) > strlen(t) && s[strlen(s)-strlen(t)+1:strlen(s)] eq t
+CURVES = ""
+do for [k=1:words(HEADER)] {
+    COLUMN = word(HEADER, k)
+    # The header row has a value too.
+    if (ends(COLUMN, SUFFIX)) { if (has(k) > 1) { CURVES = CURVES . " " . COLUMN[1:strlen(COLUMN)-strlen(SUFFIX)] } }
+}
+if (words(CURVES) < 1) {
+    print "there are no rows: nothing to draw"
+    exit status 1
+}
+
+FIRST = word(HEADER, 1)
+x(unused) = FIRST eq "from_bytes" ? (column("from_bytes") + column("to_bytes")) / 2 : column(FIRST)
+stats $DATA using (x(0)) name "X" nooutput
+LOW = 0
+HIGH = 0
+do for [c in CURVES] {
+    stats $DATA using (column(c . SUFFIX)) name "Y" nooutput
+    LOW = (LOW == 0 && c eq word(CURVES, 1)) || Y_min < LOW ? Y_min : LOW
+    HIGH = Y_max > HIGH ? Y_max : HIGH
+}
+if (FIRST eq "time_s") {
+    HALF = X_records > 1 ? (X_max - X_min) / (X_records - 1) / 2 : 0.5
+    set xrange [X_min - HALF > 0 ? X_min - HALF : 0 : X_max + HALF]
+    set yrange [0:@YMAX]
+}
+if (FIRST eq "from_bytes") {
+    if (X_max > 16384) {
+        set logscale x 2
+        set xrange [X_min / 1.2 : X_max * 1.2]
+    } else {
+        set xrange [0:X_max * 1.05]
+    }
+    set format x "%.0b %BB"
+    set yrange [0:@YMAX]
+}
+UPTO = FIRST ne "time_s" && FIRST ne "from_bytes"
+if (UPTO) {
+    set logscale x
+    START = FIRST eq "size_bytes" ? 1 : 0.001
+    set xrange [X_min > START ? X_min : START : X_max > START ? X_max * 1.05 : START * 10]
+    if (FIRST eq "size_bytes") {
+        set logscale x 2
+        set format x "%.0b %BB"
+    } else {
+        # 1, 2, 5, 10, ... where there are few decades, else 1, 10, 100, ...
+        set format x "%g"
+        set xtics (0.001)
+        do for [k=-3:7] { do for [m in X_max < 300 * (X_min > START ? X_min : START) ? "1 2 5" : "1"] {
+            set xtics add (m * 10.0**k)
+        } }
+    }
+    set yrange [0:100]
+}
+# Curves far apart.
+if (!UPTO && LOW > 0 && HIGH / LOW > 30 && YMAX eq "*") {
+    set logscale y
+    set yrange [LOW / 2:*]
+    set format y "%g"
+}
+set key outside right top reverse Left noenhanced
+
+STYLE = UPTO ? "lines lw 2" : "linespoints lw 2 pt (4 + i) ps 0.8"
+N = words(CURVES)
+if (DASHED eq "") {
+    plot for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . SUFFIX)) with @STYLE \
+        lc rgb colour(word(CURVES, i), i) title spaced(word(CURVES, i))
+} else {
+    plot for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . SUFFIX)) with @STYLE \
+            lc rgb colour(word(CURVES, i), i) title spaced(word(CURVES, i)), \
+         for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . word(DASHED, 1))) with lines dt 2 lw 1.3 \
+            lc rgb colour(word(CURVES, i), i) notitle, \
+         keyentry with lines lw 2 lc rgb "black" title spaced(word(DASHED, 2)), \
+         keyentry with lines dt 2 lw 1.3 lc rgb "black" title spaced(word(DASHED, 3))
+}
