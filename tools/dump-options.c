@@ -28,7 +28,8 @@ take_table(struct dump_request *r, const struct options *o)
     const char *const kind = figure ? "figure" : "table";
     const char *const name = figure                  ? r->given[DUMP_figure]
                              : r->given[DUMP_table] ? r->given[DUMP_table]
-                                                      : "requests";
+                             : r->format->table     ? r->format->table
+                                                    : "requests";
     r->table = sqt_table_find(name, figure);
     if (r->table) {
         r->family = sqt_family_of(r->table);
@@ -112,6 +113,25 @@ take_format(struct dump_request *r, const struct options *o)
                         : options_fail(o, "unknown format '%s'; --list shows them", name);
 }
 
+/* What the format does not go with. */
+static int
+check_format(const struct dump_request *r, const struct options *o)
+{
+    const struct sqt_sink_type *const f = r->format;
+    static const enum dump_option senseless[] = {DUMP_figure, DUMP_columns, DUMP_no_header, DUMP_where};
+    if (f->directory && !r->given[DUMP_output])
+        return options_fail(o, "--format=%s makes a directory: name it with --output=DIRECTORY", f->name);
+    if (!f->table)
+        return 0;
+    if (r->given[DUMP_table] && strcmp(r->given[DUMP_table], f->table) != 0)
+        return options_fail(o, "--format=%s is made of the table %s, not of %s", f->name, f->table,
+                            r->given[DUMP_table]);
+    for (unsigned i = 0; i < sizeof(senseless) / sizeof(*senseless); ++i)
+        if (r->given[senseless[i]] && !(senseless[i] == DUMP_where && f->family))
+            return options_fail(o, "--%s does not go with --format=%s", dump_option_infos[senseless[i]].name, f->name);
+    return 0;
+}
+
 int
 dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t error_size)
 {
@@ -129,7 +149,8 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     r->trace_count = taken.word_count;
     if (r->given[DUMP_help] || r->given[DUMP_version] || r->given[DUMP_list])
         return 0;
-    if (take_table(r, o) != 0 || take_columns(r, o) != 0 || take_where(r, o) != 0 || take_format(r, o) != 0 ||
+    if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_columns(r, o) != 0 ||
+        take_where(r, o) != 0 ||
         options_number(o, DUMP_since, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->since) != 0 ||
         options_number(o, DUMP_until, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->until) != 0 ||
         options_number(o, DUMP_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||

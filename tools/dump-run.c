@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dump-run.h"
@@ -28,12 +29,26 @@ whole_run(struct sqt_job *job, const struct sqt_run *run)
     job->done = !sqt_sink_events(job->context, run, job->since, job->until);
 }
 
+/* Makes the directory; one that exists is not written into. */
+static int
+open_directory(const char *name)
+{
+    const int fd = mkdir(name, 0777) == 0 ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        fprintf(stderr, "sqtrace-dump: %s: cannot make this directory: %s\n", name, strerror(errno));
+    return fd;
+}
+
 static int
 open_output(struct dump *d)
 {
     const char *const name = d->request->given[DUMP_output];
     int fd = STDOUT_FILENO;
-    if (name) {
+    if (d->request->format->directory) {
+        fd = open_directory(name);
+        if (fd < 0)
+            return -1;
+    } else if (name) {
         fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         if (fd < 0) {
             fprintf(stderr, "sqtrace-dump: %s: cannot write: %s\n", name, strerror(errno));
@@ -55,6 +70,7 @@ begin(struct dump *d, const struct dump_request *r)
     d->sink.no_comments = r->given[DUMP_no_comments] != NULL;
     d->job = (struct sqt_job){
         .table = r->table,
+        .family = r->format->family,
         .where = r->where,
         .since = r->since,
         .until = r->until,
@@ -75,6 +91,8 @@ close_output(struct dump *d)
     const char *const name = d->request->given[DUMP_output];
     if (!d->sink.out.error && name && close(d->sink.out.fd) != 0)
         d->sink.out.error = errno;
+    if (d->sink.out.error && d->request->format->directory)
+        rmdir(name);
     if (!d->sink.out.error)
         return 0;
     fprintf(stderr, "sqtrace-dump: %s: cannot write: %s\n", name ? name : "standard output",
@@ -97,6 +115,7 @@ dump_run(const struct dump_request *r)
         sqt_stream_close(stream);
         return DUMP_FAILED;
     }
+    d.sink.start_ns = sqt_stream_start_ns(stream);
     begin(&d, r);
     if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
         fputs("sqtrace-dump: no memory\n", stderr);

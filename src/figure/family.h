@@ -10,9 +10,12 @@
 #include "table.h"
 #include "where.h"
 
+struct sqt_family;
+
 /* What is asked for, and where the rows go. */
 struct sqt_job {
     const struct sqt_table *table;
+    const struct sqt_family *family; /* NULL: the table's own */
     const struct sqt_where *where; /* NULL: all */
     int64_t since, until;          /* ns; since <= begin < until */
     int64_t group;                 /* ns, width of a time group */

@@ -109,7 +109,7 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also
     if (also)
         pass->also = *also;
     for (size_t i = 0; i < count; ++i) {
-        const struct sqt_family *const family = sqt_family_of(jobs[i].table);
+        const struct sqt_family *const family = jobs[i].family ? jobs[i].family : sqt_family_of(jobs[i].table);
         pass->jobs[i] = (struct pass_job){&jobs[i], family};
         model |= !family->run;
         if (!jobs[i].run)

@@ -53,6 +53,18 @@ struct sqt_client {
 /* Handles a unit: its first record at `now`, and `more` records behind it. */
 typedef void sqt_handler(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more);
 
+/* Charges the transaction's time up to now. */
+static inline void
+sqt_xact_charge(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+{
+    struct sqt_spans *const s = &xact->stages;
+    if (__builtin_expect(life->consumer->charge != NULL, 0) && now > s->last)
+        life->consumer->charge(life->consumer->context,
+                               &(struct sqt_charge){.xact = xact, .stage = sqt_spans_charged(s), .from = s->last,
+                                                    .until = now});
+    sqt_spans_charge(s, now);
+}
+
 /* xacts.c */
 sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_end, sqt_xact_stages, sqt_xact_written, sqt_xact_lookup,
     sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx;

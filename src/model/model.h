@@ -47,11 +47,13 @@ struct sqt_xact {
     int reply_source;         /* enum sqt_reply_source of the last reply that was ready, -1: none was */
     int reused;               /* -1: no server connection, 0: new, 1: reused */
     enum sqt_outcome outcome;
+    void *user;               /* the consumer's; NULL at first */
 
     /* for the model */
     uint32_t epoch;           /* losses before it began */
     uint32_t reply_closed;    /* stage that the first bytes of a response closed */
-    int64_t reply_charged;    /* ns of server_reply before it opened last; SQT_MISSING: not open */
+    int64_t reply_opened;     /* when server_reply opened last */
+    int64_t reply_charged;    /* ns of server_reply before that; SQT_MISSING: not open */
     struct sqt_xact *older;   /* another open transaction of the same id */
     struct sqt_client *client;
     struct sqt_xact *client_next, *client_previous;
@@ -142,8 +144,20 @@ struct sqt_loss_row {
 /* "ring full", and so on. */
 const char *sqt_loss_reason(uint32_t reason);
 
-/* What a consumer is told of. */
+/* Time of a transaction that goes to a stage. */
+struct sqt_charge {
+    struct sqt_xact *xact;
+    unsigned stage;      /* SQT_UNACCOUNTED: none */
+    int64_t from, until; /* not empty */
+    unsigned was;        /* recharge: what it was charged to before */
+};
+
+/* What a consumer is told of.
+ * charge:   the transaction's time from..until was charged; from its begin to its end without a gap
+ * recharge: what went to the stage `was` from..until goes to another one after all */
 #define SQT_CONSUMER_FUNCTIONS(X) \
+    X(charge, const struct sqt_charge) \
+    X(recharge, const struct sqt_charge) \
     X(request, const struct sqt_xact) \
     X(swap, struct sqt_swap) \
     X(io, const struct sqt_io) \
@@ -152,13 +166,16 @@ const char *sqt_loss_reason(uint32_t reason);
     X(loop, const struct sqt_loop_row)
 
 /* Who is told.  A NULL function is not called.  What is handed over is valid during the call only, but a swap lives
- * until swap() has been called with it. */
+ * until swap() has been called with it, and a transaction until request() has. */
 struct sqt_consumer {
     void *context;
 #define SQT_CONSUMER_MEMBER(name, type) void (*name)(void *context, type *thing);
     SQT_CONSUMER_FUNCTIONS(SQT_CONSUMER_MEMBER)
 #undef SQT_CONSUMER_MEMBER
 };
+
+/* The transaction that waits for the swap-in; NULL: none does, or it is gone. */
+struct sqt_xact *sqt_swap_reader(const struct sqt_swap *swap);
 
 struct sqt_model;
 

@@ -28,10 +28,17 @@ struct sqt_spans {
     int64_t ns[SQT_STAGES + 1];
 };
 
+/* The stage that time is charged to now. */
+static inline unsigned
+sqt_spans_charged(const struct sqt_spans *s)
+{
+    return s->open ? (unsigned)__builtin_ctz(s->open) : SQT_UNACCOUNTED;
+}
+
 static inline void
 sqt_spans_charge(struct sqt_spans *s, int64_t now)
 {
-    s->ns[s->open ? (unsigned)__builtin_ctz(s->open) : SQT_UNACCOUNTED] += now - s->last;
+    s->ns[sqt_spans_charged(s)] += now - s->last;
     s->last = now;
 }
 

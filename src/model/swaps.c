@@ -23,29 +23,28 @@ find(const struct sqt_life *life, uint64_t sio)
     return sqt_idmap_get(&life->swaps, sio);
 }
 
-/* The transaction that waits for the swap-in, NULL once it is gone. */
-static inline struct sqt_xact *
-reader_of(const struct sqt_swap *swap)
+struct sqt_xact *
+sqt_swap_reader(const struct sqt_swap *swap)
 {
     return swap->reader && swap->reader->pooled.serial == swap->reader_serial ? swap->reader : NULL;
 }
 
 static void
-reader_opens(const struct sqt_swap *swap, int64_t now, uint32_t stages)
+reader_opens(const struct sqt_life *life, const struct sqt_swap *swap, int64_t now, uint32_t stages)
 {
-    struct sqt_xact *const reader = reader_of(swap);
+    struct sqt_xact *const reader = sqt_swap_reader(swap);
     if (reader) {
-        sqt_spans_charge(&reader->stages, now);
+        sqt_xact_charge(life, reader, now);
         sqt_spans_open(&reader->stages, stages);
     }
 }
 
 static void
-reader_closes(const struct sqt_swap *swap, int64_t now, uint32_t stages)
+reader_closes(const struct sqt_life *life, const struct sqt_swap *swap, int64_t now, uint32_t stages)
 {
-    struct sqt_xact *const reader = reader_of(swap);
+    struct sqt_xact *const reader = sqt_swap_reader(swap);
     if (reader) {
-        sqt_spans_charge(&reader->stages, now);
+        sqt_xact_charge(life, reader, now);
         sqt_spans_close(&reader->stages, stages);
     }
 }
@@ -81,7 +80,7 @@ sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         swap->reader = reader;
         swap->reader_serial = reader->pooled.serial;
         ++reader->swap_ins;
-        reader_opens(swap, now, sqt_events[record->event].opens);
+        reader_opens(life, swap, now, sqt_events[record->event].opens);
     }
 }
 
@@ -98,7 +97,7 @@ sqt_swap_opened(struct sqt_life *life, int64_t now, const struct sqt_record *rec
         sqt_loop_io(life, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, swap->begin, now);
     if (record->aux)
         swap->failed = 1;
-    reader_closes(swap, now, sqt_events[record->event].closes);
+    reader_closes(life, swap, now, sqt_events[record->event].closes);
 }
 
 void
@@ -123,7 +122,7 @@ sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record
     sqt_spans_charge(&swap->phases, now);
     sqt_spans_open(&swap->phases, io->index ? PHASE(REST) : PHASE(FIRST));
     if (sqt_events[record->event].opens)
-        reader_opens(swap, now, 1u << io->stage);
+        reader_opens(life, swap, now, 1u << io->stage);
 }
 
 /* Unlinks the first I/O at that offset and returns it; NULL if none was asked for there. */
@@ -153,7 +152,7 @@ end_io(struct sqt_life *life, struct sqt_io *io, int64_t now)
     sqt_spans_charge(&swap->phases, now);
     sqt_spans_close(&swap->phases, io->index ? PHASE(REST) : PHASE(FIRST));
     if (!swap->out)
-        reader_closes(swap, now, 1u << io->stage);
+        reader_closes(life, swap, now, 1u << io->stage);
     sqt_pool_put(&life->io_pool, io);
 }
 
@@ -201,7 +200,7 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     swap->size += io->size;
     if (io->failed)
         swap->failed = 1;
-    struct sqt_xact *const reader = swap->out ? NULL : reader_of(swap);
+    struct sqt_xact *const reader = swap->out ? NULL : sqt_swap_reader(swap);
     if (reader && !io->failed)
         ++reader->disk_reads;
     if (life->consumer->io)
@@ -255,7 +254,7 @@ sqt_swap_end(struct sqt_life *life, struct sqt_swap *swap, int64_t now, enum sqt
     if (life->consumer->swap)
         life->consumer->swap(life->consumer->context, swap);
     if (swap->opening)
-        reader_closes(swap, now, STAGE(SWAP_IN_OPEN));
+        reader_closes(life, swap, now, STAGE(SWAP_IN_OPEN));
     while (swap->first_io) {
         struct sqt_io *const io = take_io(swap, swap->first_io->offset);
         end_io(life, io, now);

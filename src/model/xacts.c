@@ -91,9 +91,9 @@ sqt_xact_named(struct sqt_life *life, int64_t now, const struct sqt_record *reco
 }
 
 static void
-apply(struct sqt_xact *xact, int64_t now, unsigned event)
+apply(struct sqt_life *life, struct sqt_xact *xact, int64_t now, unsigned event)
 {
-    sqt_spans_charge(&xact->stages, now);
+    sqt_xact_charge(life, xact, now);
     sqt_spans_close(&xact->stages, sqt_events[event].closes);
     sqt_spans_open(&xact->stages, sqt_events[event].opens);
 }
@@ -104,7 +104,7 @@ sqt_xact_stages(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     (void)more;
     struct sqt_xact *const xact = find(life, record->id);
     if (xact)
-        apply(xact, now, record->event);
+        apply(life, xact, now, record->event);
 }
 
 void
@@ -114,7 +114,7 @@ sqt_xact_lookup(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     struct sqt_xact *const xact = find(life, record->id);
     if (!xact)
         return;
-    apply(xact, now, record->event);
+    apply(life, xact, now, record->event);
     if (record->arg)
         xact->object = record->arg;
 }
@@ -126,7 +126,7 @@ sqt_xact_ready(struct sqt_life *life, int64_t now, const struct sqt_record *reco
     struct sqt_xact *const xact = find(life, record->id);
     if (!xact)
         return;
-    apply(xact, now, record->event);
+    apply(life, xact, now, record->event);
     xact->reply_source = (int)record->aux;
 }
 
@@ -147,7 +147,7 @@ sqt_xact_written(struct sqt_life *life, int64_t now, const struct sqt_record *re
     struct sqt_xact *const xact = find(life, record->id);
     if (!xact)
         return;
-    apply(xact, now, record->event);
+    apply(life, xact, now, record->event);
     if (record->arg && !record->aux && xact->first_byte == SQT_MISSING)
         xact->first_byte = now;
 }
@@ -161,13 +161,14 @@ sqt_xact_server_read(struct sqt_life *life, int64_t now, const struct sqt_record
         return;
     const uint32_t open = xact->stages.open;
     if (open & REPLY) {
-        apply(xact, now, record->event);
+        apply(life, xact, now, record->event);
         return;
     }
-    sqt_spans_charge(&xact->stages, now);
+    sqt_xact_charge(life, xact, now);
     xact->reply_charged = xact->stages.seen & REPLY ? xact->stages.ns[SQT_STAGE_SERVER_REPLY] : -1;
+    xact->reply_opened = now;
     xact->reply_closed = open & sqt_events[record->event].closes;
-    apply(xact, now, record->event);
+    apply(life, xact, now, record->event);
 }
 
 /* An interim response with nothing behind it: the final one has not begun, so what was charged to server_reply since
@@ -180,7 +181,7 @@ sqt_xact_server_1xx(struct sqt_life *life, int64_t now, const struct sqt_record 
     if (!xact || record->arg || !(xact->stages.open & REPLY) || xact->reply_charged == SQT_MISSING)
         return;
     struct sqt_spans *const s = &xact->stages;
-    sqt_spans_charge(s, now);
+    sqt_xact_charge(life, xact, now);
     const int never = xact->reply_charged < 0;
     const int64_t before = never ? 0 : xact->reply_charged;
     const int64_t back = s->ns[SQT_STAGE_SERVER_REPLY] - before;
@@ -190,7 +191,12 @@ sqt_xact_server_1xx(struct sqt_life *life, int64_t now, const struct sqt_record 
         s->seen &= ~REPLY;
     sqt_spans_open(s, xact->reply_closed); /* the request was not sent in full yet */
     const uint32_t below = s->open & ~(REPLY | (REPLY - 1));
-    s->ns[below ? (unsigned)__builtin_ctz(below) : SQT_UNACCOUNTED] += back;
+    const unsigned instead = below ? (unsigned)__builtin_ctz(below) : SQT_UNACCOUNTED;
+    s->ns[instead] += back;
+    if (life->consumer->recharge && back)
+        life->consumer->recharge(life->consumer->context,
+                                 &(struct sqt_charge){.xact = xact, .stage = instead, .from = xact->reply_opened,
+                                                      .until = now, .was = SQT_STAGE_SERVER_REPLY});
     xact->reply_charged = SQT_MISSING;
 }
 
@@ -204,7 +210,7 @@ hand_out(struct sqt_life *life, struct sqt_xact *xact)
 void
 sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome)
 {
-    sqt_spans_charge(&xact->stages, now);
+    sqt_xact_charge(life, xact, now);
     xact->end = now;
     xact->outcome = xact->epoch != life->epoch ? SQT_OUTCOME_LOST : outcome;
     hand_out(life, xact);

@@ -7,22 +7,28 @@
 #include <stdlib.h>
 
 const struct sqt_sink_type sqt_sink_types[] = {
-    {"tsv", "columns separated by tabs, with a header row, for gnuplot and spreadsheets", sqt_tsv_comment,
-     sqt_tsv_header, sqt_tsv_row, sqt_tsv_events},
+    {.name = "tsv", .doc = "columns separated by tabs, with a header row, for gnuplot and spreadsheets",
+     .comment = sqt_tsv_comment, .header = sqt_tsv_header, .row = sqt_tsv_row, .events = sqt_tsv_events},
+    {.name = "chrome", .doc = "trace-event JSON of requests and disks, for Perfetto and Chromium",
+     .table = "requests", .family = &sqt_chrome_family, .comment = sqt_chrome_comment, .header = sqt_chrome_header,
+     .finish = sqt_chrome_finish},
+    {.name = "ctf",
+     .doc = "a directory of all records in the Common Trace Format 1.8, for babeltrace2 and Trace Compass",
+     .table = "events", .directory = 1, .events = sqt_ctf_events, .finish = sqt_ctf_finish},
 };
 const unsigned sqt_sink_type_count = sizeof(sqt_sink_types) / sizeof(*sqt_sink_types);
 
 void
 sqt_sink_comment(struct sqt_sink *sink, const char *key, const char *text)
 {
-    if (!sink->no_comments)
+    if (!sink->no_comments && sink->type->comment)
         sink->type->comment(sink, key, text);
 }
 
 void
 sqt_sink_header(struct sqt_sink *sink)
 {
-    if (!sink->headed && !sink->no_header)
+    if (!sink->headed && !sink->no_header && sink->type->header)
         sink->type->header(sink);
     sink->headed = 1;
 }
@@ -50,6 +56,8 @@ sqt_sink_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since,
 void
 sqt_sink_finish(struct sqt_sink *sink)
 {
+    if (sink->type->finish)
+        sink->type->finish(sink);
     sqt_out_flush(&sink->out);
 }
 

@@ -5,7 +5,7 @@
 #ifndef SQT_SINK_H
 #define SQT_SINK_H
 
-#include "../figure/table.h"
+#include "../figure/family.h"
 #include "../read/stream.h"
 #include "out.h"
 
@@ -18,19 +18,27 @@ struct sqt_sink {
     int no_header, no_comments;
     int headed;                   /* the header row is out */
     uint64_t rows;                /* printed */
+    uint64_t start_ns;            /* wall time of the trace's start */
     struct sqt_tsv_origin **origins; /* of tsv-events.c, by index */
     unsigned origin_count;
+    unsigned comments;            /* of chrome.c, since the header or before it */
+    struct sqt_ctf *ctf;          /* of ctf.c */
 };
 
+/* Functions that are not needed may be NULL. */
 struct sqt_sink_type {
     const char *name;
     const char *doc;
+    const char *table;               /* it prints this table only; NULL: all, and figures */
+    const struct sqt_family *family; /* takes the place of the table's; NULL: that */
+    int directory;                   /* the output is a directory */
     void (*comment)(struct sqt_sink *sink, const char *key, const char *text);
     void (*header)(struct sqt_sink *sink);
     void (*row)(struct sqt_sink *sink, const union sqt_cell *row);
     /* Prints all records of a run as the rows of `events` with all its columns; NULL: go by row().  Records outside
      * since <= time < until are left out. */
     void (*events)(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, int64_t until);
+    void (*finish)(struct sqt_sink *sink);
 };
 
 extern const struct sqt_sink_type sqt_sink_types[];
@@ -45,6 +53,16 @@ void sqt_sink_header(struct sqt_sink *sink);
 /* Writes what is left. */
 void sqt_sink_finish(struct sqt_sink *sink);
 void sqt_sink_free(struct sqt_sink *sink);
+
+/* chrome.c */
+extern const struct sqt_family sqt_chrome_family;
+void sqt_chrome_comment(struct sqt_sink *sink, const char *key, const char *text);
+void sqt_chrome_header(struct sqt_sink *sink);
+void sqt_chrome_finish(struct sqt_sink *sink);
+
+/* ctf.c */
+void sqt_ctf_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, int64_t until);
+void sqt_ctf_finish(struct sqt_sink *sink);
 
 /* tsv.c, tsv-events.c */
 void sqt_tsv_comment(struct sqt_sink *sink, const char *key, const char *text);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "figure/family.h"
+#include "sink/chrome-keep.h"
 
 enum tag { HIT = 1, MEM_HIT, MISS, REFRESH_UNMODIFIED, CF_HIT, TUNNEL, NONE, MISS_ABORTED, MISS_TIMEDOUT, IMS_HIT };
 
@@ -60,6 +61,7 @@ struct script {
     struct sqt_record records[4096];
     unsigned count;
     struct sqt_model *model;
+    struct sqt_keep keep;
     struct rows requests, swaps, ios, connections, losses;
     struct sqt_loop_row passes[SCRIPT_ROWS];
     unsigned pass_count;
@@ -78,6 +80,35 @@ script_row(void *context, const union sqt_cell *row)
     return 1;
 }
 
+/* What was charged when is what was charged in all, without a gap from begin to end. */
+static inline void
+script_tiles(const struct sqt_xact *x)
+{
+    int64_t sums[SQT_STAGES + 1] = {0}, at = x->begin;
+    struct sqt_tile tile;
+    for (size_t i = 0; sqt_keep_tile(x, &i, &tile); at = tile.until) {
+        assert_int_equal(tile.from, at);
+        assert_true(tile.until > tile.from);
+        sums[tile.stage] += tile.until - tile.from;
+    }
+    for (unsigned s = 0; s <= SQT_UNACCOUNTED && x->begin != SQT_MISSING; ++s)
+        assert_int_equal(sums[s], x->stages.ns[s]);
+}
+
+static inline void
+script_charge(void *context, const struct sqt_charge *charge)
+{
+    (void)context;
+    sqt_keep_charge(&script.keep, charge);
+}
+
+static inline void
+script_recharge(void *context, const struct sqt_charge *charge)
+{
+    (void)context;
+    sqt_keep_recharge(charge);
+}
+
 /* Rows are copied whole, so they have room for the widest table; the copy of a swap's texts would not last. */
 static inline void
 script_request(void *context, const struct sqt_xact *x)
@@ -86,6 +117,8 @@ script_request(void *context, const struct sqt_xact *x)
     (void)context;
     sqt_request_cells(row, x);
     script_row(&script.requests, row);
+    script_tiles(x);
+    sqt_keep_drop(&script.keep, x->user);
 }
 
 static inline void
@@ -149,12 +182,14 @@ static inline int
 script_begin(void **state)
 {
     static const struct sqt_consumer consumer = {
-        .request = script_request,       .swap = script_swap, .io = script_io,
-        .connection = script_connection, .loss = script_loss, .loop = script_pass};
+        .charge = script_charge, .recharge = script_recharge, .request = script_request,
+        .swap = script_swap,     .io = script_io,             .connection = script_connection,
+        .loss = script_loss,     .loop = script_pass};
     (void)state;
     memset(&script, 0, sizeof(script));
     script.origins[1].index = 1;
     script.origins[1].identity.kid = 2;
+    script.keep.left = SIZE_MAX;
     script.model = sqt_model_new(&consumer);
     return 0;
 }
@@ -164,6 +199,7 @@ script_end(void **state)
 {
     (void)state;
     sqt_model_free(script.model);
+    sqt_keep_free(&script.keep);
     return 0;
 }
 

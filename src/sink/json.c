@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * json.c - see json.h.
+ */
+#include "json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "digits.h"
+
+/* Longest text; more is cut off. */
+#define TEXT_MAX 4000
+
+void
+sqt_json_print(struct sqt_out *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(sqt_out_room(out, SQT_JSON_PRINT_MAX), SQT_JSON_PRINT_MAX, format, arguments);
+    va_end(arguments);
+    out->used += n < 0 ? 0 : n < SQT_JSON_PRINT_MAX ? (size_t)n : SQT_JSON_PRINT_MAX - 1;
+}
+
+/* How many bytes of well-formed UTF-8 the character at s has, 0 if it is none. */
+static unsigned
+utf8_length(const unsigned char *s)
+{
+    const unsigned length = *s < 0x80                ? 1
+                            : *s >= 0xc2 && *s < 0xe0 ? 2
+                            : *s >= 0xe0 && *s < 0xf0 ? 3
+                            : *s >= 0xf0 && *s < 0xf5 ? 4
+                                                      : 0;
+    for (unsigned i = 1; i < length; ++i)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    /* Too long a form, half of a surrogate pair, or beyond the last character. */
+    if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] >= 0xa0) || (*s == 0xf0 && s[1] < 0x90) ||
+        (*s == 0xf4 && s[1] >= 0x90))
+        return 0;
+    return length;
+}
+
+void
+sqt_json_string(struct sqt_out *out, const char *text)
+{
+    char *const start = sqt_out_room(out, 6 * TEXT_MAX + 8);
+    char *p = start;
+    const unsigned char *s = (const unsigned char *)text;
+    *p++ = '"';
+    while (*s && p - start < 6 * TEXT_MAX) {
+        const unsigned length = utf8_length(s);
+        if (*s < ' ' || *s == 0x7f) {
+            p += snprintf(p, 8, "\\u%04x", *s++);
+        } else if (!length) {
+            *p++ = '?';
+            ++s;
+        } else {
+            if (*s == '"' || *s == '\\')
+                *p++ = '\\';
+            for (unsigned i = 0; i < length; ++i)
+                *p++ = (char)*s++;
+        }
+    }
+    *p++ = '"';
+    out->used += (size_t)(p - start);
+}
+
+void
+sqt_json_us(struct sqt_out *out, int64_t ns)
+{
+    char *const start = sqt_out_room(out, SQT_DIGITS_MAX);
+    char *p = start;
+    uint64_t value = (uint64_t)ns;
+    if (ns < 0) {
+        *p++ = '-';
+        value = 0 - value;
+    }
+    p = sqt_put_unsigned(p, value / 1000);
+    *p++ = '.';
+    p = sqt_put_three(p, (unsigned)(value % 1000));
+    out->used += (size_t)(p - start);
+}
+
+static void
+cell(struct sqt_out *out, enum sqt_type type, union sqt_cell value)
+{
+    switch (type) {
+    case SQT_TYPE_TEXT:
+        sqt_json_string(out, value.text);
+        break;
+    case SQT_TYPE_HASH:
+        sqt_json_print(out, "\"%016llx\"", (unsigned long long)value.number);
+        break;
+    case SQT_TYPE_ID:
+    case SQT_TYPE_RAW:
+        sqt_json_print(out, "%llu", (unsigned long long)value.number);
+        break;
+    case SQT_TYPE_TIME:
+        out->used += (size_t)(sqt_put_seconds(sqt_out_room(out, SQT_DIGITS_MAX), value.number) -
+                              (out->buffer + out->used));
+        break;
+    default: /* whole numbers; no table of things has a column of another type */
+        sqt_json_print(out, "%lld", (long long)value.number);
+    }
+}
+
+int
+sqt_json_cells(struct sqt_out *out, const struct sqt_table *table, const union sqt_cell *row, unsigned first,
+               unsigned until, int more)
+{
+    for (unsigned i = first; i < until; ++i) {
+        const struct sqt_column *const column = &table->columns[i];
+        if (sqt_cell_missing(column->type, row[i]))
+            continue;
+        sqt_json_print(out, "%s\"%s\":", more ? "," : "", column->name);
+        cell(out, column->type, row[i]);
+        more = 1;
+    }
+    return more;
+}
