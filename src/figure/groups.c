@@ -39,9 +39,8 @@ index_of(const struct sqt_groups *g, int64_t time)
     return (size_t)(((unsigned __int128)time << g->halvings) / (uint64_t)g->asked);
 }
 
-/* The first nanosecond of a group, since the base. */
-static int64_t
-begin_of(const struct sqt_groups *g, size_t index)
+int64_t
+sqt_groups_begin(const struct sqt_groups *g, size_t index)
 {
     const unsigned __int128 whole = (unsigned __int128)index * (uint64_t)g->asked;
     return (int64_t)((whole + ((UINT64_C(1) << g->halvings) - 1)) >> g->halvings);
@@ -112,8 +111,8 @@ sqt_groups_at(struct sqt_groups *g, int64_t time)
         while (g->halvings && index_of(g, time) >= MOST_NARROW)
             merge_neighbours(g);
         g->near = index_of(g, time);
-        g->near_from = begin_of(g, g->near);
-        g->near_until = begin_of(g, g->near + 1);
+        g->near_from = sqt_groups_begin(g, g->near);
+        g->near_until = sqt_groups_begin(g, g->near + 1);
         reach(g, g->near);
     }
     struct sqt_time_group *group = g->groups[g->near];
@@ -173,7 +172,7 @@ sqt_groups_middle(const struct sqt_groups *g, size_t index)
 int64_t
 sqt_groups_covered(const struct sqt_groups *g, size_t index)
 {
-    const int64_t from = begin_of(g, index), until = begin_of(g, index + 1);
+    const int64_t from = sqt_groups_begin(g, index), until = sqt_groups_begin(g, index + 1);
     return (until < g->length ? until : g->length) - from;
 }
 

@@ -69,6 +69,9 @@ sqt_groups_width(const struct sqt_groups *groups)
     return (double)groups->asked / (double)(UINT64_C(1) << groups->halvings);
 }
 
+/* The first nanosecond of a group, since the base. */
+int64_t sqt_groups_begin(const struct sqt_groups *groups, size_t index);
+
 /* Middle of the group, ns since the start of the trace. */
 int64_t sqt_groups_middle(const struct sqt_groups *groups, size_t index);
 

@@ -54,6 +54,10 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
     CELL(reused_conn).number = lost || x->reused < 0 ? SQT_CELL_MISSING : x->reused;
     CELL(collapsed).number = (x->flags & SQT_XACT_COLLAPSED) != 0;
     CELL(swap_ins).number = lost ? SQT_CELL_MISSING : (int64_t)x->swap_ins;
+    const int served = !lost && x->server_from != SQT_MISSING;
+    CELL(server_from_ns).number = served ? x->server_from - x->begin : SQT_CELL_MISSING;
+    CELL(server_until_ns).number =
+        !served ? SQT_CELL_MISSING : (x->server_until == SQT_MISSING ? x->end : x->server_until) - x->begin;
     CELL(outcome).text = sqt_outcome_names[ended && is_error(x, class) ? SQT_OUTCOME_ERROR : x->outcome];
 }
 

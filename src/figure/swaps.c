@@ -54,6 +54,7 @@ sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *s, struct sqt_row_tex
     CELL(atomic).number = lost ? SQT_CELL_MISSING : s->ios == 1;
     CELL(outcome).text = sqt_outcome_names[s->outcome];
     CELL(image_bytes).number = s->image;
+    CELL(object).number = s->object ? (int64_t)s->object : SQT_CELL_MISSING;
 }
 
 #undef CELL

@@ -35,6 +35,8 @@ struct sqt_xact {
     int64_t begin, end;
     int64_t client_connect;   /* duration before begin */
     int64_t first_byte;       /* when the first bytes of the reply were written */
+    int64_t server_from;      /* when it first turned to a server */
+    int64_t server_until;     /* when it was done with servers; SQT_MISSING: never */
     struct sqt_spans stages;  /* enum sqt_stage */
     uint32_t method;          /* definition; UINT32_MAX if unknown */
     uint32_t tag;             /* definition; UINT32_MAX if unknown */

@@ -10,6 +10,11 @@
     (1u << SQT_STAGE_CONNECT | 1u << SQT_STAGE_DNS | 1u << SQT_STAGE_SWAP_IN_OPEN | 1u << SQT_STAGE_SWAP_IN_FIRST | \
      1u << SQT_STAGE_SWAP_IN_REST)
 
+/* Stages in which a transaction has a connection to a server, or tries to get one. */
+#define WITH_SERVER \
+    (1u << SQT_STAGE_CONNECT | 1u << SQT_STAGE_TLS | 1u << SQT_STAGE_REQUEST_SEND | 1u << SQT_STAGE_CLIENT_BODY | \
+     1u << SQT_STAGE_SERVER_WAIT | 1u << SQT_STAGE_SERVER_REPLY | 1u << SQT_STAGE_TUNNEL)
+
 #define REPLY (1u << SQT_STAGE_SERVER_REPLY)
 
 static inline struct sqt_xact *
@@ -55,7 +60,7 @@ make(struct sqt_life *life, uint64_t id, int64_t begin)
     xact->origin = life->origin;
     xact->id = id;
     xact->begin = begin;
-    xact->client_connect = xact->first_byte = SQT_MISSING;
+    xact->client_connect = xact->first_byte = xact->server_from = xact->server_until = SQT_MISSING;
     xact->stages.last = begin;
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
@@ -96,6 +101,15 @@ apply(struct sqt_life *life, struct sqt_xact *xact, int64_t now, unsigned event)
     sqt_xact_charge(life, xact, now);
     sqt_spans_close(&xact->stages, sqt_events[event].closes);
     sqt_spans_open(&xact->stages, sqt_events[event].opens);
+    if (!((sqt_events[event].opens | sqt_events[event].closes) & WITH_SERVER))
+        return;
+    if (xact->stages.open & WITH_SERVER) {
+        xact->server_until = SQT_MISSING;
+        if (xact->server_from == SQT_MISSING)
+            xact->server_from = now;
+    } else if (xact->server_from != SQT_MISSING && xact->server_until == SQT_MISSING) {
+        xact->server_until = now;
+    }
 }
 
 void
