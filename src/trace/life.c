@@ -206,7 +206,8 @@ sqt_start(const struct sqt_config *config, const struct sqt_process *process, sq
     tracing_pid = getpid();
     tracer.state = STATE_TRACING;
     sqt_groups = config->groups | SQT_GROUP_TRACE;
-    sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid, 0);
+    sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid,
+             (uint32_t)(tracer.ring.header->capacity * sizeof(struct sqt_record) / 1024));
 
     char text[SQT_MESSAGE_MAX];
     snprintf(text, sizeof(text), "sqtrace: tracing into %.255s with a ring of %" PRIu64 " KB at %.500s", tracer.path,

@@ -1,0 +1,182 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# report_cli.sh - every option of sqtrace-report, every message, every exit status; what stays behind when it fails.
+
+report=$SQT_TOOLS/sqtrace-report
+data=$SQT_SOURCE/tools
+work=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+"$SQT_TOOLS/tests/unit/report_traces" "$work/t" || exit 1
+cd "$work" || exit 1
+printf 'This is no trace, but it is long enough to look at.\n' >foreign.sqt
+number=0
+: >out
+: >err
+
+result() { # result NAME: of the last command
+    if [ $? -eq 0 ]; then
+        number=$((number + 1)); echo "ok $number - $1"
+    else
+        number=$((number + 1)); echo "not ok $number - $1"
+        sed 's/^/# stdout: /' out | head -5
+        sed 's/^/# stderr: /' err | head -5
+    fi
+}
+
+run() { # run ARGUMENT...: sets status
+    "$report" --data="$data" "$@" >out 2>err </dev/null
+    status=$?
+}
+
+# fails STATUS MESSAGE ARGUMENT...: exactly this one line, and nothing new in this folder
+fails() {
+    want=$1 message=$2
+    shift 2
+    before=$(ls -a)
+    run "$@"
+    [ "$status" = "$want" ] && [ "$(cat err)" = "sqtrace-report: $message" ] && ! [ -s out ] && [ "$(ls -a)" = "$before" ]
+    result "$* -> $want $message"
+}
+
+# ---- usage ----
+fails 2 "no trace given: name a segment, a ring, a directory of them, or -" -o r
+fails 2 "no folder given: -o DIR names the one to make" t/few.sqt
+fails 2 "no folder given: -o DIR names the one to make" -o "" t/few.sqt
+fails 2 "unknown option '--outptu'; did you mean --output?" --outptu=r t/few.sqt
+fails 2 "unknown option '--xyzzyxyzzy'; --help shows them" --xyzzyxyzzy -o r t/few.sqt
+fails 2 "unknown option '-x'; --help shows them" -x -o r t/few.sqt
+fails 2 "option '--output' needs a value: --output=DIR" t/few.sqt -o
+fails 2 "option '--quiet' takes no value" --quiet=yes -o r t/few.sqt
+fails 2 "--figures: there is no figure 'blockcomb'; did you mean block-comb?" --figures=hit-stages,blockcomb -o r t/few.sqt
+fails 2 "--figures: there is no figure 'plethora'; sqtrace-dump --list shows them" --figures=plethora -o r t/few.sqt
+fails 2 "--figures: there is no figure ''; sqtrace-dump --list shows them" --figures= -o r t/few.sqt
+fails 2 "--since: 'noon': a number is wanted" --since=noon -o r t/few.sqt
+fails 2 "--until: '3KB': the unit is none of ns, us, ms, s, min, h" --until=3KB -o r t/few.sqt
+fails 2 "--since is not before --until" --since=5 --until=5s -o r t/few.sqt
+fails 2 "--group: '0': too small" --group=0 -o r t/few.sqt
+fails 2 "--peak: '-1s': too small" --peak=-1s -o r t/few.sqt
+fails 2 "--kid: '-1': too small" --kid=-1 -o r t/few.sqt
+fails 2 "--kid: '4294967296': too large" --kid=4294967296 -o r t/few.sqt
+fails 2 "'t/few.sqt': either all traces have a label, as in before=TRACE after=TRACE, or none has" \
+    -o r a=t/few.sqt t/few.sqt
+fails 2 "'a b': a label has 1 to 40 letters, digits, '_', '+' or '-'; a trace with '=' in its name is written ./a b=t/few.sqt" \
+    -o r 'a b=t/few.sqt'
+fails 2 "'i=t/few.sqt': more than 8 labels" -o r a=t/few.sqt b=t/few.sqt c=t/few.sqt d=t/few.sqt e=t/few.sqt \
+    f=t/few.sqt g=t/few.sqt h=t/few.sqt i=t/few.sqt
+
+# ---- what cannot be read ----
+fails 1 "nothing: No such file or directory" -o r nothing
+run -o r foreign.sqt
+[ $status = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^sqtrace-report: foreign.sqt: ' err && ! [ -e r ] && ! [ -e r.part ]
+result "a foreign file: one line that names it, nothing is made"
+fails 1 "$work/none/plots: no scripts of plots are here (No such file or directory); --data=DIR names the folder that has plots/ and report/" \
+    --data="$work/none" -o r t/few.sqt
+mkdir -p half/plots
+fails 1 "half/report: no templates of pages are here (No such file or directory); --data=DIR names the folder that has plots/ and report/" \
+    --data=half -o r t/few.sqt
+
+# ---- gnuplot ----
+mkdir bin
+ln -s "$(command -v sh)" bin/sh
+before=$(ls -a)
+PATH=$work/bin "$report" --data="$data" -o r t/few.sqt >out 2>err
+[ $? = 1 ] && [ "$(cat err)" = "sqtrace-report: gnuplot is not installed, and draws the figures: apt-get install gnuplot-nox" ] &&
+    [ "$(ls -a)" = "$before" ]
+result "no gnuplot: one line that says what to install, nothing is made"
+if ! command -v gnuplot >/dev/null; then
+    echo "1..$number # gnuplot is not installed"
+    exit 0
+fi
+printf '#!/bin/sh\n[ "$1" = --version ] || { echo "out of ink" >&2; exit 1; }\n' >bin/gnuplot
+chmod +x bin/gnuplot
+PATH=$work/bin "$report" --data="$data" --quiet --figures=hit-stages -o r t/before.sqt >out 2>err
+[ $? = 3 ] && [ "$(cat err)" = "sqtrace-report: hit-stages could not be drawn: out of ink" ] &&
+    grep -q 'It could not be drawn: out of ink' r/index.html && ! ls r/figures/*.svg >/dev/null 2>&1
+result "a gnuplot that fails: status 3, and the page says why there is no picture"
+rm -r r
+
+# ---- the folder ----
+: >file
+fails 1 "file: is there and is no folder; name another with -o" -o file t/few.sqt
+mkdir mine
+: >mine/letter
+fails 1 "mine: holds something else than a report; name another with -o" -o mine/ t/few.sqt
+[ -f mine/letter ]
+result "what is not a report is not touched"
+fails 1 "none/r.part: cannot be made: No such file or directory" -o none/r t/few.sqt
+fails 1 "/proc/r.part: cannot be made: No such file or directory" -o /proc/r t/few.sqt
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir shut && chmod 555 shut
+    fails 1 "shut/r.part: cannot be made: Permission denied" -o shut/r t/few.sqt
+fi
+mkdir broken
+printf '<!DOCTYPE html>\n<title>Where the' >broken/index.html
+fails 1 "broken: holds half a report (its index.html has no end); remove it, or name another with -o" -o broken t/few.sqt
+mkdir r.part
+fails 1 "r.part: is there: another sqtrace-report is at work, or was killed; if none is, remove it" -o r t/few.sqt
+rmdir r.part
+cp -r "$data" data && sed -i 's/{{kicker}}/{{kikker}}/' data/report/page.html
+run --data=data --quiet --figures=hit-stages -o r t/few.sqt
+[ $status = 1 ] && [ "$(cat err)" = "sqtrace-report: data/report/page.html: fragment 'head': nothing is given for {{kikker}}" ] &&
+    ! [ -e r ] && ! [ -e r.part ]
+result "a template that does not fit: one line, and all that was made is removed"
+
+run --figures=hit-stages,block-comb -o r t/few.sqt
+[ $status = 0 ] && [ "$(cat err)" = "sqtrace-report: read 274 records, 10 requests
+sqtrace-report: made r/index.html" ] && ! [ -s out ] && ! [ -e r.part ]
+result "it says what it did"
+run --quiet --figures=hit-stages -o r/ t/before.sqt
+[ $status = 0 ] && ! [ -s err ] && [ "$(echo r*)" = r ] && ! [ -e r/figures/block-comb.tsv ]
+result "an older report is replaced, and nothing of it stays"
+mkdir new
+run --quiet --figures=hit-stages -o new t/few.sqt
+[ $status = 0 ] && [ -s new/index.html ]
+result "an empty folder is filled"
+: >new/letter
+cp new/index.html keep
+run --quiet -o new foreign.sqt
+[ $status = 1 ] && cmp -s new/index.html keep && [ -e new/letter ]
+result "an older report stays when the new one fails"
+"$report" --data="$data" --quiet -o killed t/before.sqt t/again.sqt t/slower.sqt 2>err &
+pid=$!
+while ! [ -e killed.part ] && kill -0 $pid 2>/dev/null; do :; done
+kill -TERM $pid
+wait $pid
+[ $? = 143 ] && ! [ -e killed ] && ! [ -e killed.part ]
+result "ended by a signal: nothing is left, and the shell sees the signal"
+
+# ---- options ----
+run --help
+[ $status = 0 ] && [ "$(grep -c '^  .*--' out)" = "$(grep -c '^REPORT_OPTION' "$data/report-options.def")" ]
+result "--help shows every option"
+run --version
+[ $status = 0 ] && grep -qx 'sqtrace-report [0-9][0-9.]*' out
+result "--version"
+run --quiet --figures=hit-stages --title='Ours & <theirs>' --output=titled t/few.sqt
+[ $status = 0 ] && grep -q '<h1>Ours &amp; &lt;theirs&gt;</h1>' titled/index.html
+result "--title, as text"
+run --quiet --figures=hit-stages --until=1ms -o until t/before.sqt
+whole=$("$SQT_TOOLS/sqtrace-dump" --quiet --no-header --no-comments --until=1ms t/before.sqt | wc -l)
+[ $status = 0 ] && grep -q "<p class=\"lead\">Together, $whole requests" until/index.html
+result "--until picks the requests that are counted"
+run --quiet --figures=hit-stages --kid=7 -o kid t/before.sqt
+[ $status = 0 ] && grep -q 'No request ended in this trace' kid/index.html
+result "--kid"
+run --quiet -o "odd dir" a=t/before.sqt b=t/few.sqt b=t/lossy.sqt
+[ $status = 0 ] && [ "$(grep -c 'class="lead"' "odd dir/index.html")" = 2 ]
+result "traces of one label are joined"
+
+# ---- the series ----
+same=1
+for tsv in "odd dir"/figures/*.a.tsv; do
+    name=$(basename "$tsv" .a.tsv)
+    kind=figure
+    [ "$name" != summary ] || kind=table
+    "$SQT_TOOLS/sqtrace-dump" --quiet --$kind="$name" t/before.sqt | cmp -s - "$tsv" || same=0
+done
+[ $same = 1 ] && [ -s "odd dir/figures/summary.a.tsv" ]
+result "each series is what sqtrace-dump prints, to the byte"
+(cd "odd dir/figures" && gnuplot -c hit-stages.gp again.svg hit-stages.a.tsv 2>"$work/err" && ! [ -s "$work/err" ])
+result "the scripts work where they lie"
+echo "1..$number"

@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# report_words.sh - what the report says: sentences of a known trace, losses, and differences between traces.
+
+report=$SQT_TOOLS/sqtrace-report
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+"$SQT_TOOLS/tests/unit/report_traces" "$work/t" || exit 1
+cd "$work" || exit 1
+number=0
+check() { # check NAME: the last command's status
+    if [ $? -eq 0 ]; then
+        number=$((number + 1)); echo "ok $number - $1"
+    else
+        number=$((number + 1)); echo "not ok $number - $1"
+    fi
+}
+
+if ! command -v gnuplot >/dev/null; then
+    echo "1..0 # SKIP gnuplot is not installed"
+    exit 0
+fi
+
+# make NAME TRACE...: a report, and its text without figures, a line for each paragraph, item or row
+make() {
+    name=$1
+    shift
+    "$report" --data="$SQT_SOURCE/tools" --quiet --figures=hit-stages -o "$name" "$@" 2>err || return 1
+    tr '\n' ' ' <"$name/index.html" | sed -e 's/<main>.*<section id="figures"/&/' -e 's/<section id="figures".*//' \
+        -e 's/<\/\(p\|li\|tr\|h1\|h2\|h3\)>/\n/g' | sed -e 's/<\/t[dh]>/ | /g' -e 's/<[^>]*>//g' -e 's/^ *//' \
+        -e 's/ *$//' -e 's/\xc2\xa0/ /g' -e 's/&#39;/'"'"'/g' | grep -v '^$' >"$name.txt"
+}
+
+# ---- where the time goes ----
+make one t/before.sqt
+check "a report"
+sed -n '/spent/p; /^Half of/p; /blocks were/p; /^There are no/p' one.txt >got
+cmp -s got "$SQT_SOURCE/tests/golden/report/before.txt"
+check "its sentences are those of tests/golden/report/before.txt"
+diff got "$SQT_SOURCE/tests/golden/report/before.txt" | sed 's/^/# /'
+
+# The same numbers from the rows of `requests`, by awk.
+"$SQT_TOOLS/sqtrace-dump" --quiet --no-comments t/before.sqt >rows
+awk -F '\t' '
+    NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i; next }
+    { print $at["class"] "\t" $at["total_ns"] "\t" $at["swap_in_rest_ns"] }' rows | sort -t '	' -k 1,1 -k 2n >classes
+awk -F '\t' '$1 == "disk_hit" { total[++n] = $2; sum += $2; rest += $3 == "-" ? 0 : $3 }
+    END {
+        median = n % 2 ? total[(n + 1) / 2] : (total[n / 2] + total[n / 2 + 1]) / 2
+        p99 = int(n * 0.99); p99 += p99 < n * 0.99
+        printf "Half of the 1,538 hits from disk took %.1f µs or less, 99 %% took %.1f µs or less;\n", median / 1e3, total[p99] / 1e3
+        printf "disk: later blocks %.0f %%, %.2f µs\n", 100 * rest / sum, rest / n / 1e3
+    }' classes >wanted
+head -1 wanted | grep -qFf - one.txt && tail -1 wanted | grep -qFxf - one.txt
+check "they are what the rows of requests give"
+grep -q '^There are no hits from disk in this trace.$' one.txt
+[ $? = 1 ] && make none --until=0.000001 t/before.sqt && grep -q '^There are no hits from disk in this trace.$' none.txt &&
+    grep -q '^No request ended in this trace.$' none.txt
+check "a trace without requests says so"
+
+# ---- trust ----
+grep -qx 'No record was lost.' one.txt
+check "nothing lost"
+make lossy t/lossy.sqt
+grep -q '^Lost: 7,002 records between .* s and .* s (ring full).$' lossy.txt &&
+    grep -qx 'A larger ring= in sqtrace_log loses less.' lossy.txt && ! grep -qx 'No record was lost.' lossy.txt
+check "losses are told, and what to do"
+grep -q 'aufs /var/spool/squid' one/index.html && grep -q '32,768 KB' one/index.html &&
+    grep -q '>client, server, store, diskop, loop, digest, sample<' one/index.html && grep -q 'Squid 7.7' one/index.html
+check "what was configured: cache_dirs, ring, groups, version"
+
+# ---- differences ----
+make same before=t/before.sqt again=t/again.sqt
+grep -c ': no difference.$' same.txt | grep -qx 3 && ! grep -q 'slower\|faster' same.txt &&
+    [ "$(grep -c '| no difference |' same.txt)" -ge 20 ]
+check "two runs of the same: no difference in any line of the table"
+make shift before=t/before.sqt after=t/slower.sqt
+[ "$(grep -c ': slower. The median went from .* (+2[01] %)' shift.txt)" = 3 ] && ! grep -q 'faster' shift.txt &&
+    ! grep -q '| no difference |' shift.txt
+check "20 % slower is found in every class, in every line of the table"
+make back before=t/slower.sqt after=t/before.sqt
+[ "$(grep -c ': faster. The median went from .* (−1[67] %)' back.txt)" = 3 ] && ! grep -q 'slower' back.txt
+check "and the way back is 17 % faster"
+make little few=t/few.sqt before=t/before.sqt
+[ "$(grep -c ': too few requests to tell.$' little.txt)" = 3 ]
+check "few requests: nothing is claimed"
+make three a=t/before.sqt b=t/again.sqt c=t/slower.sqt
+[ "$(grep -c '^From a to [bc]$' three.txt)" = 2 ]
+check "of three traces each is compared with the first"
+echo "1..$number"
