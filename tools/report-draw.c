@@ -82,10 +82,8 @@ run_gnuplot(const struct report *r, const struct drawing *d)
         dup2(null, STDIN_FILENO);
         dup2(fd, STDOUT_FILENO);
         dup2(fd, STDERR_FILENO);
-        if (d->narrow)
-            execlp("gnuplot", "gnuplot", "-e", "NARROW = 1", "-c", script, picture, series, (char *)NULL);
-        else
-            execlp("gnuplot", "gnuplot", "-c", script, picture, series, (char *)NULL);
+        execlp("gnuplot", "gnuplot", "-e", d->narrow ? "UNTITLED = 1; NARROW = 1" : "UNTITLED = 1", "-c", script, picture,
+               series, (char *)NULL);
     }
     _exit(126);
 }

@@ -121,64 +121,118 @@ whole_time(const struct report_trace *t)
     return sum;
 }
 
+static uint64_t
+requests_of(const struct report *r, enum sqt_class class)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < r->trace_count; ++i)
+        sum += r->traces[i].classes[class].all.count;
+    return sum;
+}
+
+/* Its name as a heading. */
+static const char *
+class_title(enum sqt_class class, char text[80])
+{
+    snprintf(text, 80, "%s", words_class(class));
+    text[0] = (char)(text[0] - 'a' + 'A');
+    return text;
+}
+
+/* A sentence and a bar for each trace. */
 static void
-put_class(const struct report *r, struct page *page, enum sqt_class class, int always)
+put_class(const struct report *r, struct page *page, enum sqt_class class)
 {
     char name[80], count[160] = "", number[32], share[WORDS_ROOM];
     double longest = 0;
-    uint64_t requests = 0, sums[SQT_PARTS] = {0};
+    uint64_t sums[SQT_PARTS] = {0};
     unsigned order[SQT_PARTS];
     for (size_t i = 0; i < r->trace_count; ++i) {
         const struct sqt_sections *const s = &r->traces[i].classes[class];
-        requests += s->all.count;
         for (unsigned p = 0; p < SQT_PARTS; ++p)
             sums[p] += s->all.parts[p];
         longest = s->mean.value > longest ? s->mean.value : longest;
     }
-    if (!requests && !always)
-        return;
     words_order(sums, order);
-    snprintf(name, sizeof(name), "%s", words_class(class));
-    name[0] = (char)(name[0] - 'a' + 'A');
-    if (r->trace_count == 1 && requests)
-        snprintf(count, sizeof(count), "%s %s, %s of all time", account_grouped(requests, number),
-                 requests == 1 ? "request" : "requests",
-                 words_share((double)r->traces[0].classes[class].all.totals.sum / whole_time(&r->traces[0]), share));
-    page_put(page, "class-begin", "name", name, "count", count, NULL);
+    const struct sqt_section *const first = &r->traces[0].classes[class].all;
+    if (r->trace_count == 1 && first->count)
+        snprintf(count, sizeof(count), "%s %s, %s of all time", account_grouped(first->count, number),
+                 first->count == 1 ? "request" : "requests",
+                 words_share((double)first->totals.sum / whole_time(&r->traces[0]), share));
+    page_put(page, "class-begin", "name", class_title(class, name), "count", count, NULL);
     for (size_t i = 0; i < r->trace_count; ++i) {
         const struct report_trace *const t = &r->traces[i];
         put_made(page, t, "class-text", "class-text-of", words_of_class(t, class));
-        if (t->classes[class].all.totals.sum && (always || (double)t->classes[class].all.totals.sum >=
-                                                               BAR_SHARE * whole_time(t)))
+        if (t->classes[class].all.totals.sum)
             put_bar(page, t, class, order, 100 * t->classes[class].mean.value / longest, words_of_class(t, class));
     }
     page_put(page, "class-end", NULL);
 }
 
+/* Whether a class gets a bar: the three that are always spoken of, and what takes much of the time. */
+static int
+is_large(const struct report *r, unsigned class)
+{
+    for (size_t i = 0; i < FIRST_CLASSES; ++i)
+        if (first_classes[i] == class)
+            return 1;
+    for (size_t i = 0; i < r->trace_count; ++i)
+        if ((double)r->traces[i].classes[class].all.totals.sum > BAR_SHARE * whole_time(&r->traces[i]))
+            return 1;
+    return 0;
+}
+
+/* One sentence for each other class. */
+static void
+put_small_classes(const struct report *r, struct page *page)
+{
+    int begun = 0;
+    for (unsigned class = 0; class < SQT_CLASSES; ++class) {
+        if (is_large(r, class) || !requests_of(r, class))
+            continue;
+        if (!begun++) {
+            page_put(page, "heading", "text", "Others, which take little of the time", NULL);
+            page_put(page, "list-begin", NULL);
+        }
+        for (size_t i = 0; i < r->trace_count; ++i)
+            if (r->traces[i].classes[class].all.count)
+                put_made(page, &r->traces[i], "list-item", "list-item-of", words_of_class(&r->traces[i], class));
+    }
+    if (begun)
+        page_put(page, "list-end", NULL);
+}
+
+static void
+put_disks(const struct report *r, struct page *page)
+{
+    int begun = 0;
+    for (size_t i = 0; i < r->trace_count; ++i)
+        for (size_t k = 0; k < r->traces[i].disks.count; ++k) {
+            if (!begun++) {
+                page_put(page, "heading", "text", "The disks", NULL);
+                page_put(page, "list-begin", NULL);
+            }
+            put_made(page, &r->traces[i], "list-item", "list-item-of", strdup(r->traces[i].disks.text[k]));
+        }
+    if (begun)
+        page_put(page, "list-end", NULL);
+}
+
 static void
 put_time(const struct report *r, struct page *page)
 {
-    size_t disks = 0;
     page_put(page, "section", "id", "time", "title", "By kind of request", NULL);
     for (size_t i = 0; i < FIRST_CLASSES; ++i)
-        put_class(r, page, first_classes[i], 1);
+        put_class(r, page, first_classes[i]);
     for (unsigned class = 0; class < SQT_CLASSES; ++class) {
         size_t i = 0;
         while (i < FIRST_CLASSES && first_classes[i] != class)
             ++i;
-        if (i == FIRST_CLASSES)
-            put_class(r, page, class, 0);
+        if (i == FIRST_CLASSES && is_large(r, class))
+            put_class(r, page, class);
     }
-    for (size_t i = 0; i < r->trace_count; ++i)
-        disks += r->traces[i].disks.count;
-    if (disks) {
-        page_put(page, "heading", "text", "The disks", NULL);
-        page_put(page, "list-begin", NULL);
-        for (size_t i = 0; i < r->trace_count; ++i)
-            for (size_t k = 0; k < r->traces[i].disks.count; ++k)
-                put_made(page, &r->traces[i], "list-item", "list-item-of", strdup(r->traces[i].disks.text[k]));
-        page_put(page, "list-end", NULL);
-    }
+    put_small_classes(r, page);
+    put_disks(r, page);
     page_put(page, "note", "text",
              "Every nanosecond of a request is charged to the one thing that its next byte to the client waited for; the "
              "shares are of the sum over all requests of a kind, the times are means for a request.", NULL);
@@ -197,9 +251,7 @@ put_rows(struct page *page, const struct comparison *c)
         char interval[3 * WORDS_ROOM] = "";
         if (!i || row[-1].class != row->class) {
             char name[80];
-            snprintf(name, sizeof(name), "%s", words_class(row->class));
-            name[0] = (char)(name[0] - 'a' + 'A');
-            page_put(page, "differences-class", "class", name, "first",
+            page_put(page, "differences-class", "class", class_title(row->class, name), "first",
                      account_grouped(c->a->classes[row->class].all.count, first), "second",
                      account_grouped(c->b->classes[row->class].all.count, second), NULL);
         }

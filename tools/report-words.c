@@ -184,7 +184,7 @@ words_of_class(const struct report_trace *trace, enum sqt_class class)
     if (!s->all.count) {
         fprintf(to, "There are no %s in this trace.", words_class(class));
     } else if (s->all.count == 1) {
-        fprintf(to, "There is one, and it took %s", words_time(s->median.value, median));
+        fprintf(to, "There is one of the %s; it took %s", words_class(class), words_time(s->median.value, median));
     } else {
         fprintf(to, "Half of the %s %s took %s or less, 99" NBSP "%% took %s or less",
                 account_grouped(s->all.count, number), words_class(class), words_time(s->median.value, median),

@@ -17,7 +17,7 @@ set title sprintf("%s: %d blocks, %.1f ms in all, %.1f %% of it I/O", TITLE, \
     TOTAL_records, TOTAL_sum, TOTAL_sum > 0 ? 100 * SERVICE_sum / TOTAL_sum : 0)
 set yrange [0:*]
 set xrange [-0.5:TOTAL_records-0.5]
-set key outside right top reverse Left
+set key @KEY
 # More blocks than pixels: lines, which cover each other; boxes would fade.
 STYLE = TOTAL_records > 300 ? "impulses lw 1.5" : "boxes fs solid noborder"
 set boxwidth 1

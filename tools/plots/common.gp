@@ -4,13 +4,18 @@
 #   NAME     of the figure
 #   OUTPUT   file to draw: SVG or PDF if its name says so, else PNG; NAME.png if empty
 #   INPUT    what to read, made by sqtrace-dump; the standard input if empty or "-"
+#   NARROW, UNTITLED  may be set to anything: a picture for a phone; one that stands below its title
 # and finds the rows in $DATA, their columns' names in HEADER, and title and axes set as the comments say.
 
 if (OUTPUT eq "") { OUTPUT = NAME . ".png" }
 if (INPUT eq "" || INPUT eq "-") { INPUT = "/dev/stdin" }
 
 if (strlen(OUTPUT) > 4 && OUTPUT[strlen(OUTPUT)-3:] eq ".svg") {
-    set terminal svg size 1100,600 dynamic background rgb "white" font "sans,13"
+    if (exists("NARROW")) {
+        set terminal svg size 400,360 dynamic background rgb "white" font "sans,13"
+    } else {
+        set terminal svg size 760,430 dynamic background rgb "white" font "sans,13"
+    }
 } else { if (strlen(OUTPUT) > 4 && OUTPUT[strlen(OUTPUT)-3:] eq ".pdf") {
     set terminal pdfcairo size 22cm,12cm font "sans,11"
 } else {
@@ -52,12 +57,14 @@ if (ROWS < 1) {
 
 set key autotitle columnhead
 set encoding utf8
-set title TITLE noenhanced
+if (!exists("UNTITLED")) { set title TITLE noenhanced }
 set xlabel XLABEL noenhanced
 set ylabel YLABEL noenhanced
 set grid ytics lc rgb "#dddddd"
 set border 3
 set tics nomirror out
+# Where the key goes: set key @KEY.
+KEY = exists("NARROW") ? "outside bottom center horizontal reverse Left" : "outside right top reverse Left"
 
 # Colours that colour-blind people can tell apart; a curve has the same in all figures.
 COLOURS = " hits:#0072b2 misses:#d55e00 all:#555555 in:#009e73 out:#cc79a7 swap_ins:#009e73 swap_outs:#cc79a7" . \

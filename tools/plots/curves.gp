@@ -71,7 +71,7 @@ if (!UPTO && LOW > 0 && HIGH / LOW > 30 && YMAX eq "*") {
     set yrange [LOW / 2:*]
     set format y "%g"
 }
-set key outside right top reverse Left noenhanced
+set key @KEY noenhanced
 
 STYLE = UPTO ? "lines lw 2" : "linespoints lw 2 pt (4 + i) ps 0.8"
 N = words(CURVES)

@@ -30,7 +30,7 @@ set xlabel XLABEL
 set ylabel YLABEL
 set key outside bottom center horizontal noautotitle
 
-set multiplot layout DOWN,ACROSS title TITLE
+if (exists("UNTITLED")) { set multiplot layout DOWN,ACROSS } else { set multiplot layout DOWN,ACROSS title TITLE }
 do for [i=1:N] {
     set title word(CURVES, i)
     plot for [k=1:words(LABELS)] NAME . "." . word(LABELS, k) . ".tsv" using X:word(COLUMNS, i) \

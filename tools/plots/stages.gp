@@ -26,7 +26,7 @@ set y2range [0:*]
 set xrange [TIME_min - WIDTH:TIME_max + WIDTH]
 set style fill solid border rgb "white"
 set boxwidth WIDTH * 0.9
-set key outside right top reverse Left
+set key @KEY
 
 plot for [i=13:1:-1] $DATA using "time_s":(SEEN[i] ? upto(i) : NaN) with boxes lc rgb word(COLOURS, i) \
          title SEEN[i] ? word(TITLES, i) : "", \
