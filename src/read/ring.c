@@ -107,6 +107,17 @@ sqt_ring_close(struct sqt_ring *ring)
     memset(ring, 0, sizeof(*ring));
 }
 
+/* Copies words that the other process may be storing.  What it overwrote meanwhile is discarded by the caller. */
+static void
+copy_words(void *to, const void *from, size_t size)
+{
+    typedef uint64_t __attribute__((may_alias)) word;
+    word *const target = to;
+    const word *const source = from;
+    for (size_t i = 0; i < size / sizeof(word); ++i)
+        target[i] = __atomic_load_n(&source[i], __ATOMIC_RELAXED);
+}
+
 size_t
 sqt_ring_copy(const struct sqt_ring *ring, uint64_t from, size_t room, struct sqt_record *records, uint64_t *tail)
 {
@@ -123,8 +134,8 @@ sqt_ring_copy(const struct sqt_ring *ring, uint64_t from, size_t room, struct sq
         count = room;
     const uint64_t slot = from & (ring->capacity - 1);
     const uint64_t straight = count < ring->capacity - slot ? count : ring->capacity - slot;
-    memcpy(records, slots + slot * sizeof(*records), straight * sizeof(*records));
-    memcpy(records + straight, slots, (count - straight) * sizeof(*records));
+    copy_words(records, slots + slot * sizeof(*records), straight * sizeof(*records));
+    copy_words(records + straight, slots, (count - straight) * sizeof(*records));
 
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     *tail = load(&live->flusher.tail);
@@ -151,9 +162,9 @@ sqt_ring_anchor(const struct sqt_ring *ring, struct sqt_anchor *anchor)
 
     /* The flusher may be writing it: two equal readings are a whole one. */
     for (unsigned tries = 0; tries < 4; ++tries) {
-        memcpy(anchor, &live->flusher.last, sizeof(*anchor));
+        copy_words(anchor, &live->flusher.last, sizeof(*anchor));
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        memcpy(&again, &live->flusher.last, sizeof(again));
+        copy_words(&again, &live->flusher.last, sizeof(again));
         if (memcmp(anchor, &again, sizeof(again)) == 0)
             return anchor->monotonic_ns != 0 && anchor->monotonic_ns < SQT_MONOTONIC_MAX;
     }

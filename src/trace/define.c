@@ -70,7 +70,7 @@ append(unsigned kind, uint32_t number, const char *text)
         ++definitions.dropped;
         return;
     }
-    char *to = sqt_ring_text(ring) + used;
+    char *to = sqt_ring_text_area(ring) + used;
     memcpy(to, prefix, prefix_size);
     copy_text(to + prefix_size, text, text_size);
     to[prefix_size + text_size] = '\n';
@@ -122,7 +122,7 @@ int
 sqt_define_begin(struct sqt_ring_header *ring)
 {
     memset(&definitions, 0, sizeof(definitions));
-    const size_t size = sqt_events_text(sqt_ring_text(ring), ring->text_size);
+    const size_t size = sqt_events_text(sqt_ring_text_area(ring), ring->text_size);
     if (size >= ring->text_size)
         return -1;
     __atomic_store_n(&ring->writer.text_used, size, __ATOMIC_RELEASE);

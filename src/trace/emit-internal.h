@@ -41,7 +41,7 @@ sqt_ring_records(const struct sqt_ring_header *header)
 }
 
 static inline char *
-sqt_ring_text(const struct sqt_ring_header *header)
+sqt_ring_text_area(const struct sqt_ring_header *header)
 {
     return (char *)((uintptr_t)header + header->text_offset);
 }

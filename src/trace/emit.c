@@ -46,6 +46,19 @@ stamp(struct sqt_emitter *e)
     return now > e->last ? now : e->last;
 }
 
+/* Fills in a record.  A reader may copy it meanwhile and discards what it got, so the stores are atomic; their order
+ * is nobody's business before the head covers them. */
+static inline void
+fill(struct sqt_record *r, uint64_t time, uint64_t id, uint64_t arg, uint32_t aux, unsigned event, unsigned flags)
+{
+    __atomic_store_n(&r->time, time, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->id, id, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->arg, arg, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->aux, aux, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->event, (uint16_t)event, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->flags, (uint16_t)flags, __ATOMIC_RELAXED);
+}
+
 static inline void
 publish(struct sqt_emitter *e, uint64_t head, uint64_t time)
 {
@@ -94,13 +107,7 @@ put_lost(struct sqt_emitter *e, uint64_t time)
 {
     const struct sqt_ring_writer *const w = &e->ring->writer;
     const struct sqt_ring_loss *const loss = &w->loss[w->episodes & 1];
-    struct sqt_record *const r = &e->records[e->head & e->mask];
-    r->time = time;
-    r->id = loss->from;
-    r->arg = w->lost - loss->base;
-    r->aux = SQT_LOSS_RING_FULL;
-    r->event = SQT_EV_LOST;
-    r->flags = 0;
+    fill(&e->records[e->head & e->mask], time, loss->from, w->lost - loss->base, SQT_LOSS_RING_FULL, SQT_EV_LOST, 0);
 }
 
 /* Looks at the tail for room for n records and what must go before them.  Returns the number of the first of the n,
@@ -146,13 +153,8 @@ append(struct sqt_emitter *e, const struct sqt_record *records, unsigned n)
             return;
     }
     for (unsigned i = 0; i < n; ++i) {
-        struct sqt_record *const r = &e->records[(head + i) & e->mask];
-        r->time = time;
-        r->id = records[i].id;
-        r->arg = records[i].arg;
-        r->aux = records[i].aux;
-        r->event = records[i].event;
-        r->flags = (uint16_t)(i ? SQT_FLAG_PART : n - 1);
+        const struct sqt_record *const r = &records[i];
+        fill(&e->records[(head + i) & e->mask], time, r->id, r->arg, r->aux, r->event, i ? SQT_FLAG_PART : n - 1);
     }
     publish(e, head + n, time);
     if (UNLIKELY(e->losing))
@@ -182,13 +184,7 @@ sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
         return;
     }
     const uint64_t now = __rdtsc(), time = now > e->last ? now : e->last;
-    struct sqt_record *const r = &e->records[head & e->mask];
-    r->time = time;
-    r->id = id;
-    r->arg = arg;
-    r->aux = aux;
-    r->event = (uint16_t)event;
-    r->flags = 0;
+    fill(&e->records[head & e->mask], time, id, arg, aux, event, 0);
     publish(e, head + 1, time);
     prefetch(&e->records[(head + PREFETCH_AHEAD) & e->mask]);
 #else

@@ -147,6 +147,15 @@ write_block(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to, u
     return 0;
 }
 
+/* For whoever reads the ring: word by word, since it may be reading. */
+static void
+note_anchor(struct sqt_anchor *last, const struct sqt_anchor *to)
+{
+    __atomic_store_n(&last->ticks, to->ticks, __ATOMIC_RELAXED);
+    __atomic_store_n(&last->monotonic_ns, to->monotonic_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&last->realtime_ns, to->realtime_ns, __ATOMIC_RELAXED);
+}
+
 /* Writes everything that is in the ring now.  Returns 0 or -1. */
 static int
 drain(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to)
@@ -157,7 +166,7 @@ drain(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to)
     while (f->ring->flusher.tail != head)
         if (write_block(f, head, to, flags) != 0)
             return -1;
-    f->ring->flusher.last = *to;
+    note_anchor(&f->ring->flusher.last, to);
     return 0;
 }
 

@@ -124,7 +124,7 @@ sqt_segment_text(struct sqt_segment_writer *w, const struct sqt_ring_header *rin
     struct sqt_segment *const s = &w->segment;
     while (s->text < text_used) {
         size_t size = text_used - s->text;
-        const char *const text = sqt_ring_text(ring) + s->text;
+        const char *const text = sqt_ring_text_area(ring) + s->text;
         const size_t room = w->frame_room - sizeof(struct sqt_frame);
         if (size > room) { /* whole lines only */
             for (size = room; size && text[size - 1] != '\n'; --size)

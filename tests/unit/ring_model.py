@@ -1,0 +1,607 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ring_model.py - the ring's life as steps, for ring_orders.py.
+
+Writer, flusher, take-over and reader are lists of steps.  A step is one access to what they share: the ring, which
+outlives its process, and the directory.  Each step names the lines of the code that it stands for.
+
+A record has two words, so that a torn one shows: both hold (serial, index in its unit, records of the unit,
+definition it needs), or ("LOST", how many).
+"""
+
+
+class Broken(Exception):
+    """A promise is broken; the text says which."""
+
+
+def promise(holds, what):
+    if not holds:
+        raise Broken(what)
+
+
+class Step:
+    """do(state) may return the name of the step to go on with; False: it has to wait; a list of states: any of them
+    may come of it.  The step is passed over unless `when`.  One that is `private` touches nothing shared and comes
+    with the step before it.  places: (file, function, text in it)."""
+
+    def __init__(self, name, places, do, when=None, private=False):
+        self.name, self.places, self.do, self.when, self.private = name, places, do, when, private
+
+
+class State:
+    """What is shared, then what is private to each.  All values are immutable."""
+
+    def __init__(self, scenario):
+        self.scenario = scenario
+        # The ring's file.
+        self.slots = ((None, None),) * scenario.capacity
+        self.magic = self.header = not scenario.whole
+        self.head = self.tail = self.lost = self.episodes = self.sequence = 0
+        self.loss = ((0, 0), (0, 0))  # (at, base)
+        self.text, self.text_used = (), 0
+        self.closed = False
+        # The directory: files are tuples of frames; names are (sequence, file).
+        self.pointer = self.ring = not scenario.whole
+        self.files, self.torn, self.names = (), (), ()
+        self.alive, self.kills, self.failures = True, scenario.kills, scenario.failures
+        self.pc = (0,) * len(scenario.programs)
+        # Records that were offered, and those among them whose emission returned.
+        self.offered = self.returned = 0
+        # struct sqt_emitter
+        self.e_head = self.losing = 0
+        self.limit = 0 if scenario.whole else scenario.capacity
+        self.room = True
+        # struct sqt_flusher
+        self.f_head = self.f_next = self.f_text = self.f_first = self.f_count = self.f_number = 0
+        self.f_file, self.f_records, self.f_done = None, (), False
+        self.f_opening = False
+        # sqt_salvage()
+        self.t_first = self.t_sequence = 0
+        self.t_draft = None
+        # struct sqt_joined
+        self.r_live = False
+        self.r_head = self.r_next = self.r_tail = self.r_part = self.r_at = self.r_began = self.r_lost = 0
+        self.r_account, self.r_parts, self.r_copy, self.r_text, self.r_records = (), (), (), (), ()
+
+    def clone(self):
+        other = State.__new__(State)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def key(self):
+        return tuple(self.__dict__.values())
+
+
+def setting(**values):
+    return lambda s: s.__dict__.update(values)
+
+
+# ---- what is promised ----
+
+def account(episodes, loss, head, lost):
+    """sqt_ring_totals(): (head, lost, LOST records, lost that no record tells of)."""
+    at, base = loss[episodes & 1]
+    open_now = episodes and at == head
+    return head, lost, episodes - 1 if open_now else episodes, lost - base if open_now and lost > base else 0
+
+
+def check(s, records, totals, least):
+    """The records from number 0 on are whole and in order, units together, and nothing is missing in the account."""
+    head, lost, marks, still_open = totals
+    told, expected = 0, 0
+    promise(len(records) == head, "lost")
+    for index, (a, b) in enumerate(records):
+        promise(a == b and a is not None, "torn")
+        if a[0] == "LOST":
+            told += a[1]
+            continue
+        promise(a[1] == expected, "split unit")
+        expected = (a[1] + 1) % a[2]
+        promise(a[0] <= index - marks_before(records, index) + told, "lost")
+        promise(a[0] >= index - marks_before(records, index) + told, "doubled")
+    promise(expected == 0, "split unit")
+    promise(marks_before(records, head) == marks and told + still_open == lost, "wrong account")
+    emitted = head - marks + lost
+    promise(least <= emitted <= s.offered and emitted in s.scenario.bounds, "wrong account")
+
+
+def marks_before(records, index):
+    return sum(1 for a, _ in records[:index] if a[0] == "LOST")
+
+
+def check_directory(s):
+    """What is there when nobody writes any more."""
+    promise(not s.ring and not s.pointer, "left behind")
+    records, totals = (), None
+    for _, file in s.names:
+        promise(not s.torn[file], "torn file")
+        defined = ()
+        for frame in s.files[file]:
+            if frame[0] == "TEXT":
+                defined += frame[1]
+            elif frame[0] == "END":
+                totals = frame[1]
+            else:
+                promise(frame[1] >= len(records), "doubled")
+                promise(frame[1] <= len(records), "lost")
+                for a, _ in frame[2]:
+                    promise(a is None or a[0] == "LOST" or not a[3] or a[3] in defined, "undefined")
+                records += frame[2]
+    if totals:
+        check(s, records, totals, s.returned)
+    else:
+        promise(not s.returned, "lost")  # it died before its first record
+
+
+# ---- the writer ----
+
+RING, LIFE, DEFINE, EMIT = ("src/trace/%s.c" % name for name in ("ring", "life", "define", "emit"))
+
+
+def attach(s):
+    s.limit = s.scenario.capacity
+
+
+BEGINNING = [
+    Step("pointer", [(RING, "sqt_ring_create", "create_pointer(")], setting(pointer=True)),
+    Step("ring", [(RING, "sqt_ring_create", "create_file(")], setting(ring=True)),
+    Step("header", [(LIFE, "make_trace", "sqt_define_begin(")], setting(header=True)),
+    Step("magic", [(LIFE, "make_trace", "sqt_ring_finish(")], setting(magic=True)),
+    Step("attach", [(LIFE, "make_trace", "sqt_emitter_attach(")], attach, private=True),
+]
+
+
+def flusher_ended(s):
+    return None if s.f_done else False
+
+
+def leave(s):
+    s.alive = False
+    check_directory(s)
+
+
+ENDING = [
+    Step("closed", [(LIFE, "sqt_stop", "->writer.closed, 1")], setting(closed=True)),
+    Step("wait", [(LIFE, "sqt_stop", "sqt_flusher_stop(")], flusher_ended),
+    Step("remove ring", [(RING, "sqt_ring_remove", "unlink(ring->path)")], setting(ring=False)),
+    Step("remove pointer", [(RING, "sqt_ring_remove", "unlinkat(directory")], setting(pointer=False)),
+    Step("leave", [(LIFE, "sqt_stop", "close(tracer.directory)")], leave),
+]
+
+
+def put(s, number, word, value):
+    i = number % len(s.slots)
+    slot = (value, s.slots[i][1]) if word == 0 else (s.slots[i][0], value)
+    s.slots = s.slots[:i] + (slot,) + s.slots[i + 1:]
+
+
+def emission(serial, n, definition):
+    """The steps of one unit of n records."""
+    def define(s):
+        s.text += (definition,)
+
+    def begin(s):
+        s.offered = serial + n
+        s.room = s.e_head + n <= s.limit
+
+    def look_for_room(s):
+        limit = s.tail + len(s.slots)
+        s.room = s.e_head + s.losing + n <= limit
+        if s.room:
+            s.limit = limit
+
+    def set_loss(s, index, value):
+        i = (s.episodes + 1) & 1
+        loss = s.loss[i][:index] + (value,) + s.loss[i][index + 1:]
+        s.loss = (loss, s.loss[1]) if i == 0 else (s.loss[0], loss)
+
+    def begin_stretch(s):
+        s.episodes += 1
+
+    def count_lost(s):
+        s.lost += n
+
+    def put_lost(word):
+        return lambda s: put(s, s.e_head, word, ("LOST", s.lost - s.loss[s.episodes & 1][1]))
+
+    def put_record(i, word):
+        return lambda s: put(s, s.e_head + s.losing + i, word, (serial + i, i, n, definition))
+
+    def publish(s):
+        s.head = s.e_head + s.losing + n
+
+    def finish(s):
+        if s.room:
+            s.e_head, s.losing = s.e_head + s.losing + n, 0
+        else:
+            s.losing, s.limit = 1, 0
+        s.returned = serial + n
+
+    def full(s):
+        return not s.room
+
+    def first_lost(s):
+        return not s.room and not s.losing
+
+    def after_loss(s):
+        return s.room and s.losing
+
+    def fits(s):
+        return s.room
+
+    steps = []
+    if definition:
+        steps += [Step("define", [(DEFINE, "append", "memcpy(to, prefix")], define),
+                  Step("text used", [(DEFINE, "append", "&ring->writer.text_used, ")], setting(text_used=1))]
+    steps += [
+        Step("begin", [(EMIT, "append", "head + n > e->limit"), (EMIT, "sqt_emit", "head >= e->limit")], begin,
+             private=True),
+        Step("look for room", [(EMIT, "look_for_room", "&e->ring->flusher.tail, __ATOMIC_ACQUIRE")], look_for_room,
+             full),
+        Step("loss at", [(EMIT, "drop", "&loss->at")], lambda s: set_loss(s, 0, s.e_head), first_lost),
+        Step("loss base", [(EMIT, "drop", "&loss->base")], lambda s: set_loss(s, 1, s.lost), first_lost),
+        Step("stretch", [(EMIT, "drop", "&w->episodes, episodes, __ATOMIC_RELEASE")], begin_stretch, first_lost),
+        Step("lost", [(EMIT, "drop", "&w->lost, w->lost + n, __ATOMIC_RELEASE")], count_lost, full),
+        Step("LOST, word 0", [(EMIT, "look_for_room", "put_lost("), (EMIT, "put_lost", "fill(")], put_lost(0),
+             after_loss),
+        Step("LOST, word 1", [(EMIT, "put_lost", "fill(")], put_lost(1), after_loss),
+    ]
+    for i in range(n):
+        steps += [
+            Step("word 0 of %d" % i, [(EMIT, "append", "fill("), (EMIT, "sqt_emit", "fill(")],
+                 put_record(i, 0), fits),
+            Step("word 1 of %d" % i, [(EMIT, "append", "fill("), (EMIT, "sqt_emit", "fill(")],
+                 put_record(i, 1), fits),
+        ]
+    return steps + [
+        Step("publish", [(EMIT, "append", "publish("), (EMIT, "sqt_emit", "publish("),
+                         (EMIT, "publish", "&e->ring->writer.head, head, __ATOMIC_RELEASE")], publish, fits),
+        Step("finish", [(EMIT, "append", "loss_is_told(")], finish, private=True),
+    ]
+
+
+def writer(units):
+    """units: (records, definition or None) of each."""
+    steps, serial = [], 0
+    for n, definition in units:
+        steps += emission(serial, n, definition)
+        serial += n
+    return steps
+
+
+# ---- the flusher ----
+
+FLUSHER, SEGMENT = "src/trace/flusher.c", "src/trace/segment.c"
+
+
+def new_file(s):
+    s.files, s.torn = s.files + ((),), s.torn + (False,)
+    return len(s.files) - 1
+
+
+def add_frame(s, file, frame):
+    s.files = s.files[:file] + (s.files[file] + (frame,),) + s.files[file + 1:]
+
+
+def set_torn(s, file, torn):
+    s.torn = s.torn[:file] + (torn,) + s.torn[file + 1:]
+
+
+def load_head(s):
+    if s.f_done or (s.head == s.tail and not s.closed):
+        return False
+    s.f_head = s.head
+    return None
+
+
+def next_block(s):
+    s.f_opening, s.f_number = s.f_file is None, s.f_next
+
+
+def opening(s):
+    return s.f_opening
+
+
+def store_sequence(s):
+    s.sequence = s.f_number
+
+
+def waiting(s):
+    return s.tail != s.f_head
+
+
+def create(s):
+    s.f_file, s.f_text = new_file(s), 0
+    s.names += ((s.f_number, s.f_file),)
+    s.f_next += 1
+
+
+def write_text(s):
+    if s.text_used > s.f_text:
+        add_frame(s, s.f_file, ("TEXT", s.text[s.f_text:s.text_used]))
+        s.f_text = s.text_used
+
+
+def block_count(s, first, head):
+    """sqt_block_count(): a block does not end within a unit."""
+    count = min(s.scenario.block, head - first)
+    while 1 < count < head - first and is_part(s.slots[(first + count) % len(s.slots)]):
+        count -= 1
+    return count
+
+
+def is_part(slot):
+    return slot[1] is not None and slot[1][0] != "LOST" and slot[1][1] > 0
+
+
+def records_at(s, first, count):
+    return tuple(s.slots[number % len(s.slots)] for number in range(first, first + count))
+
+
+def count_block(s):
+    s.f_first, s.f_count = s.tail, block_count(s, s.tail, s.f_head)
+
+
+def pack(s):
+    s.f_records = records_at(s, s.f_first, s.f_count)
+
+
+def write_rest(s):
+    """The frame is whole now.  Or the disk is full: it is cut off, and tried again."""
+    outcomes = [s]
+    if s.failures:
+        full = s.clone()
+        full.failures -= 1
+        full.f_records = ()
+        if s.scenario.cut:
+            set_torn(full, full.f_file, False)
+        outcomes.append((full, "look"))
+    add_frame(s, s.f_file, ("BLOCK", s.f_first, s.f_records))
+    if s.scenario.cut:
+        set_torn(s, s.f_file, False)
+    return outcomes
+
+
+def store_tail(s):
+    s.tail += s.f_count
+    s.f_records = ()
+
+
+def close(s):
+    blocks = sum(1 for frame in s.files[s.f_file] if frame[0] == "BLOCK")
+    if blocks == s.scenario.segment or s.closed:
+        add_frame(s, s.f_file, ("END", account(s.episodes, s.loss, s.head, s.lost)))
+        s.f_file, s.f_done = None, s.closed and s.tail == s.head
+    return "next" if s.tail != s.f_head else "look"
+
+
+FLUSHING = [
+    Step("look", [], lambda s: None, private=True),
+    Step("head", [(FLUSHER, "look", "&f->ring->writer.head, __ATOMIC_ACQUIRE")], load_head),
+    Step("next", [], next_block, private=True),
+    Step("sequence", [(FLUSHER, "open_segment", "&f->ring->flusher.sequence, ")], store_sequence, opening),
+    Step("create", [(FLUSHER, "open_segment", "sqt_segment_open(")], create, opening),
+    Step("count", [(FLUSHER, "write_block", "sqt_block_count(")], count_block, waiting, private=True),
+    Step("text", [(FLUSHER, "write_block", "sqt_segment_text(")], write_text),
+    Step("pack", [(SEGMENT, "sqt_segment_block", "sqt_pack(")], pack, waiting),
+    Step("half", [(SEGMENT, "sqt_segment_block", "append_frame(")], lambda s: set_torn(s, s.f_file, True), waiting),
+    Step("rest", [(SEGMENT, "append", "sqt_write_all(")], write_rest, waiting),
+    Step("tail", [(FLUSHER, "write_block", "&ring->flusher.tail, tail + count, __ATOMIC_RELEASE")], store_tail,
+         waiting),
+    Step("close", [(FLUSHER, "write_block", "close_segment(")], close),
+]
+
+
+# ---- the take-over at the next start; it may be killed as well ----
+
+LEFTOVER, SALVAGE = "src/trace/leftover.c", "src/trace/salvage.c"
+
+
+def judge(s):
+    if s.alive:
+        return False
+    if not s.pointer:
+        return "check"
+    if not s.ring:
+        return "unlink pointer"
+    if not s.magic:
+        return "unlink ring"
+    promise(s.header, "header not there")
+    return None
+
+
+def last_segment(s):
+    end, s.t_sequence = 0, s.sequence
+    for sequence, file in s.names:
+        if sequence != s.sequence:
+            continue
+        if s.scenario.cut:
+            set_torn(s, file, False)
+        for frame in s.files[file]:
+            if frame[0] == "BLOCK":
+                end = frame[1] + len(frame[2])
+        if s.files[file]:
+            s.t_sequence += 1
+        else:
+            s.names = tuple(name for name in s.names if name[1] != file)
+    s.t_first = min(max(s.tail, end), s.head)
+
+
+def draft(s):
+    s.t_draft = new_file(s)
+    add_frame(s, s.t_draft, ("TEXT", s.text[:s.text_used]))
+
+
+def rest_of_ring(s):
+    first = s.t_first
+    while first < s.head:
+        count = block_count(s, first, s.head)
+        add_frame(s, s.t_draft, ("BLOCK", first, records_at(s, first, count)))
+        first += count
+
+
+def rename(s):
+    s.names = tuple(sorted([name for name in s.names if name[0] != s.t_sequence] + [(s.t_sequence, s.t_draft)]))
+
+
+def any_head(s):
+    return s.head > 0
+
+
+TAKING_OVER = [
+    Step("judge", [(LEFTOVER, "judge_pointer", "open(pointer.ring")], judge),
+    Step("last segment", [(SALVAGE, "sqt_salvage", "read_last_segment(")], last_segment),
+    Step("draft", [(SALVAGE, "write_rest", "sqt_segment_open(")], draft, any_head),
+    Step("rest of ring", [(SALVAGE, "write_rest", "sqt_segment_block(")], rest_of_ring, any_head),
+    Step("last frame", [(SALVAGE, "write_rest", "sqt_segment_end(")], lambda s: add_frame(
+        s, s.t_draft, ("END", account(s.episodes, s.loss, s.head, s.lost))), any_head),
+    Step("rename", [(SALVAGE, "sqt_salvage", "renameat("), (LEFTOVER, "judge_ring", "sqt_salvage(")], rename, any_head),
+    Step("unlink ring", [(LEFTOVER, "judge_ring", "unlink(pointer->ring)")], setting(ring=False)),
+    Step("unlink pointer", [(LEFTOVER, "judge_pointer", "unlinkat(")], setting(pointer=False)),
+    Step("check", [], check_directory),
+    Step("done", [], lambda s: False),
+]
+
+
+# ---- the reader ----
+
+SOURCES, ORIGIN, READ_RING, FORMAT = "src/read/sources.c", "src/read/origin.c", "src/read/ring.c", "src/format/format.h"
+
+
+def find_ring(s):
+    s.r_began, s.r_tail = s.returned, s.tail
+    s.r_live = s.pointer and s.ring and s.magic
+    promise(s.header or not s.r_live, "header not there")
+
+
+def is_live(s):
+    return s.r_live
+
+
+def load_episodes(s):
+    s.r_account = (s.episodes,)
+
+
+def load_loss(s):
+    s.r_account = s.r_account[:1] + s.loss
+
+
+def load_ring_head(s):
+    s.r_head = s.head
+
+
+def load_lost(s):
+    s.r_lost = s.lost
+
+
+def load_episodes_again(s):
+    if s.episodes != s.r_account[0]:
+        return "episodes"
+    s.r_account = account(s.r_account[0], s.r_account[1:], s.r_head, s.r_lost)
+    return None
+
+
+def load_tail_now(s):
+    promise(s.r_tail <= s.r_head <= s.tail + len(s.slots), "impossible ring")
+
+
+def list_segments(s):
+    """Segments after the ring: those that are not known yet."""
+    s.r_parts += tuple(file for _, file in s.names if file not in s.r_parts)
+
+
+def take(s, first, records):
+    """What is new among them."""
+    promise(first <= s.r_next, "lost")
+    new = tuple(records[s.r_next - first:])
+    for a, b in new:
+        promise(a == b and a is not None, "torn")
+        promise(a[0] == "LOST" or not a[3] or a[3] in s.r_text, "undefined")
+    s.r_records += new
+    s.r_next += len(new)
+
+
+def read_frame(s):
+    if s.r_live and s.r_next >= s.r_head:
+        return "finish"
+    if s.r_part == len(s.r_parts):
+        return "copy from"
+    frames = s.files[s.r_parts[s.r_part]]
+    if s.r_at == len(frames):
+        if s.r_part + 1 == len(s.r_parts):
+            return "copy from" if s.r_live else "finish"
+        s.r_part, s.r_at = s.r_part + 1, 0
+        return "frame"
+    kind, frame = frames[s.r_at][0], frames[s.r_at]
+    s.r_at += 1
+    if kind == "TEXT":
+        s.r_text += frame[1]
+    elif kind == "BLOCK":
+        take(s, frame[1], frame[2][:s.r_head - frame[1]] if s.r_live else frame[2])
+    elif not s.r_live:
+        s.r_account, s.r_head = frame[1], frame[1][0]
+    return "frame"
+
+
+def load_ring_tail(s):
+    if not s.r_live:
+        return "finish"
+    s.r_copy = ()
+    return "behind" if s.tail > s.r_next else None
+
+
+def copy_record(s):
+    s.r_copy += (s.slots[(s.r_next + len(s.r_copy)) % len(s.slots)],)
+    return "copy" if s.r_next + len(s.r_copy) < s.r_head else None
+
+
+def load_ring_tail_again(s):
+    return "behind" if s.tail > s.r_next else None
+
+
+def load_ring_text(s):
+    s.r_text += s.text[:s.text_used]
+
+
+def take_copy(s):
+    take(s, s.r_next, s.r_copy)
+    return "finish"
+
+
+def behind(s):
+    """The flusher moved on: what is wanted is in a file now, in this one or in one that is new."""
+    s.r_copy = ()
+    known = s.r_part < len(s.r_parts) and s.r_at < len(s.files[s.r_parts[s.r_part]])
+    if not known:
+        before = s.r_parts
+        list_segments(s)
+        promise(s.r_parts != before, "lost")
+    return "frame"
+
+
+def finish_reading(s):
+    """One that found neither ring nor records came too early."""
+    if s.r_live or s.r_began:
+        promise(s.r_account, "lost")
+        check(s, s.r_records, s.r_account, s.r_began)
+
+
+READING = [
+    Step("find ring", [(READ_RING, "take_header", " tail = load(&live->flusher.tail)")], find_ring),
+    Step("episodes", [(FORMAT, "sqt_ring_totals", "&w->episodes")], load_episodes, is_live),
+    Step("loss", [(FORMAT, "sqt_ring_totals", "&loss->at")], load_loss, is_live),
+    Step("load head", [(FORMAT, "sqt_ring_totals", "&w->head")], load_ring_head, is_live),
+    Step("load lost", [(FORMAT, "sqt_ring_totals", "&w->lost,")], load_lost, is_live),
+    Step("episodes again", [(FORMAT, "sqt_ring_totals", "again = __atomic_load_n(&w->episodes")], load_episodes_again,
+         is_live),
+    Step("tail now", [(READ_RING, "take_header", "tail_now = load(&live->flusher.tail)")], load_tail_now, is_live),
+    Step("list", [(SOURCES, "add_directory", '".sqt"')], list_segments),
+    Step("frame", [(ORIGIN, "fill", "read_segments(")], read_frame),
+    Step("copy from", [(READ_RING, "sqt_ring_copy", "*tail = load(")], load_ring_tail),
+    Step("copy", [(READ_RING, "sqt_ring_copy", "copy_words(")], copy_record),
+    Step("tail again", [(READ_RING, "sqt_ring_copy", "*tail = load(")], load_ring_tail_again),
+    Step("load text", [(ORIGIN, "take_ring", "sqt_ring_text(")], load_ring_text),
+    Step("take", [(ORIGIN, "take_ring", "take(j,")], take_copy),
+    Step("behind", [(ORIGIN, "fill", "sqt_sources_rescan(")], behind),
+    Step("finish", [], finish_reading),
+    Step("end", [], lambda s: False),
+]
