@@ -27,7 +27,7 @@ def check(problems, name):
 
 def run(trace, *options):
     return subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), "--quiet", *options, trace], check=True,
-                          stdout=subprocess.PIPE, timeout=120).stdout.decode()
+                          stdout=subprocess.PIPE, timeout=120).stdout.decode("utf-8", "replace")
 
 
 def table(trace, name, *options):
@@ -41,7 +41,10 @@ def ns(text):
 
 
 def parse(trace, *options):
-    return json.loads(run(trace, "--format=chrome", *options), parse_float=ns)
+    text = run(trace, "--format=chrome", *options)
+    if "\ufffd" in text:
+        raise ValueError("no UTF-8")
+    return json.loads(text, parse_float=ns)
 
 
 class Span:
@@ -177,7 +180,8 @@ def wrong_names(events, named, swaps):
     wrong = ["no name: %s" % e for e in events
              if e["ph"] != "M" and not ((e["pid"], None) in named and (e["pid"], e["tid"]) in named)]
     disks = {re.sub(r" \(\d+\)$", "", name) for (_, thread), name in named.items() if thread}
-    wrong += ["a disk that is none: " + disk for disk in disks - {"%s %s" % (s["store"], s["path"]) for s in swaps}]
+    known = {("%s %s" % (s["store"], s["path"])).replace("\ufffd", "?") for s in swaps}
+    wrong += ["a disk that is none: " + disk for disk in {name.replace("\1", "?") for name in disks} - known]
     return wrong
 
 
@@ -232,6 +236,7 @@ def main():
         golden = os.path.join(SOURCE, "tests", "golden")
         judge("story", os.path.join(traces, "story"), "tag ~ *HIT and kid == 1")
         judge("busy", os.path.join(traces, "busy.sqt"), "swap_ins > 0 and status == 200")
+        judge("crossed", os.path.join(traces, "crossed.sqt"), "outcome == aborted")
         judge("kids", os.path.join(golden, "kids"))
         judge("a damaged trace", os.path.join(golden, "flipped.sqt"))
         judge("the sample", os.path.join(SOURCE, "doc", "sample"), "class == disk_hit")

@@ -167,6 +167,7 @@ def main():
         judge("story", story, work)
         judge("story from 50 ms on", story, work, "--since=50ms", "--until=0.5")
         judge("a loss before all else", story, work, "--since=75ms")
+        judge("a strange name", os.path.join(traces, "crossed.sqt"), work)
         judge("busy", busy, work)
         judge("one kid of three", os.path.join(GOLDEN, "kids"), work, "--kid=2")
         judge("kids", os.path.join(GOLDEN, "kids"), work)

@@ -5,6 +5,8 @@
  * usage: dump_traces DIRECTORY
  *   story/1.sqt   kid 1: a memory hit, a disk hit, a miss, a swap-out, a tunnel, an abort, and what is unfinished
  *   story/2.sqt   kid 2, at the same time: one transaction before a loss, one across it
+ *   crossed.sqt   a transaction with two swap-ins whose blocks overlap, one whose begin is missing, and a cache_dir
+ *                 with a strange name
  *   busy.sqt      30,000 records of a busy proxy
  *   cut.sqt       the same, cut off in its middle
  *   foreign.sqt   no trace at all
@@ -189,6 +191,42 @@ story_with_losses(const char *path, const struct sqt_identity *who)
 }
 
 static void
+read_block(double begun, double done, uint64_t sio, uint64_t offset)
+{
+    PUT(done, SWAPIN_READ_DONE, sio, offset, 4096);
+    PUT(done, PART_STAMP, 0, MAKE_START + (uint64_t)(begun * 3000), SQT_STAMP_SERVICE_BEGIN);
+    PUT(done, PART_STAMP, 0, MAKE_START + (uint64_t)(done * 3000), SQT_STAMP_SERVICE_END);
+    unit(3);
+}
+
+static void
+crossed(const char *path, const struct sqt_identity *who)
+{
+    static const char strange[] = "def\t1\t0\taufs /a \"b\\c\" \xc3\xa9 \xff\x01\ndef\t2\t1\tTCP_HIT\n";
+    count = 0;
+    end_xact(10, 77, 9, 1, 100, 0, 0);
+    begin_xact(1000, 1, 10, 1);
+    for (uint64_t sio = 1; sio <= 2; ++sio) {
+        PUT(1020 + 20 * sio, SWAPIN_OPEN, sio, 1, 0);
+        PUT(1020 + 20 * sio, PART_SWAP_FILE, 0xfeed0000, sio, 0);
+        unit(2);
+        PUT(1030 + 20 * sio, SWAPIN_OPENED, sio, 0, 0);
+    }
+    PUT(1100, SWAPIN_READ, 1, 0, 4096);
+    PUT(1150, SWAPIN_READ, 2, 0, 4096);
+    read_block(1200, 1250, 2, 0);
+    PUT(1260, SWAPIN_READ, 2, 4096, 4096);
+    read_block(1290, 1300, 1, 0);
+    read_block(1270, 1400, 2, 4096);
+    PUT(1450, SWAPIN_READ, 1, 4096, 4096);
+    end_xact(1500, 1, 10, 1, 8000, 0, SQT_XACT_ABORTED);
+    read_block(1460, 1600, 1, 4096);
+    PUT(1700, SWAPIN_CLOSED, 1, 0, 0);
+    PUT(1700, SWAPIN_CLOSED, 2, 0, 0);
+    make_segment_file(path, who, 0, 0, records, count, strange, 0);
+}
+
+static void
 busy(const char *path, const struct sqt_identity *who)
 {
     static struct sqt_record made[30000];
@@ -213,6 +251,7 @@ main(int argc, char **argv)
     second_kid();
     story_with_losses("story/2.sqt", &who);
     make_identity(&who, 3, 0);
+    crossed("crossed.sqt", &who);
     busy("busy.sqt", &who);
     busy("cut.sqt", &who);
     struct stat cut;
