@@ -54,7 +54,8 @@ extern const struct sqt_family sqt_family_request_medians_by_time, sqt_family_re
     sqt_family_request_rates, sqt_family_swap_rates, sqt_family_request_shares, sqt_family_swap_shares, sqt_family_cdf,
     sqt_family_cdf_peak;
 extern const struct sqt_family sqt_family_request_levels, sqt_family_connection_levels, sqt_family_swap_levels,
-    sqt_family_disk_utilization, sqt_family_disk_overhead, sqt_family_tail_stages, sqt_family_slowest;
+    sqt_family_disk_utilization, sqt_family_disk_overhead, sqt_family_tail_stages, sqt_family_slowest,
+    sqt_family_waterfall, sqt_family_checks;
 
 /* The maker of a table or figure. */
 const struct sqt_family *sqt_family_of(const struct sqt_table *table);

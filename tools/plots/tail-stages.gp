@@ -23,8 +23,11 @@ set style fill solid noborder
 set boxwidth 0.85
 set yrange [0:100]
 set xrange [-0.6:ROWS - 0.4]
-set bmargin 10
-set xtics rotate by -90 scale 0 font ",8"
+set bmargin at screen 0.3
+set xtics rotate by -90 scale 0 font ",8" noenhanced
+# The label of the axis would stand below the picture.
+unset xlabel
+set label XLABEL at graph 0.5, screen 0.03 center noenhanced
 set key outside right top reverse Left noenhanced
 label(n) = sprintf("%s %s: %.".(column("total_ms") < 10 ? "2" : "0")."f ms", strcol("class"), strcol("percentile"), column("total_ms"))
 

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * checks.c - what must hold in every trace, and whether it does, as sentences.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "distribution.h"
+#include "family.h"
+
+/* Values kept before they become histograms: 2 MiB. */
+#define BUDGET ((size_t)1 << 18)
+/* Fewer swaps than this in either half say nothing. */
+#define LEAST 30
+/* A swap that is open longer than this when the trace ends has lost its end. */
+#define OPEN_LONG INT64_C(10000000000) /* 10 s */
+
+/* The first delays of the swaps of one way at one cache_dir, by the number of bits of their sizes. */
+struct place {
+    struct place *next;
+    char name[64];
+    struct sqt_distribution by_size[65];
+};
+
+struct checks {
+    struct sqt_distributions set;
+    struct place *places;
+    uint64_t requests, lost, unfinished;
+    uint64_t swaps, ios;
+    uint64_t bad_requests, bad_swaps, bad_ios;
+    uint64_t open_swaps;
+    int64_t oldest; /* ns, begin of the oldest that is open */
+};
+
+static void
+start(struct sqt_job *job)
+{
+    struct checks *const c = job->state = sqt_zeroed(1, sizeof(*c));
+    c->set.budget = BUDGET;
+    c->oldest = INT64_MAX;
+}
+
+/* Whether the parts are not negative and add up to the whole. */
+static int
+adds_up(const union sqt_cell *row, unsigned first, unsigned count, int64_t whole)
+{
+    int64_t sum = 0;
+    for (unsigned i = first; i < first + count; ++i) {
+        if (row[i].number == SQT_CELL_MISSING)
+            continue;
+        if (row[i].number < 0)
+            return 0;
+        sum += row[i].number;
+    }
+    return sum == whole;
+}
+
+static void
+request(struct sqt_job *job, const struct sqt_request_fact *r)
+{
+    struct checks *const c = job->state;
+    if (r->outcome == SQT_OUTCOME_LOST) {
+        ++c->lost;
+        return;
+    }
+    ++*(r->outcome == SQT_OUTCOME_UNFINISHED ? &c->unfinished : &c->requests);
+    c->bad_requests += !adds_up(r->row, SQT_CELL(requests, stages), SQT_STAGES + 1, r->end - r->begin);
+}
+
+static struct place *
+place_of(struct checks *c, const struct sqt_swap_fact *s)
+{
+    const char *const store = s->row[SQT_CELL(swaps, store)].text;
+    char name[64];
+    snprintf(name, sizeof(name), "%s %s:%u", s->out ? "swap-outs to" : "swap-ins from", store ? store : "dir", s->dir);
+    struct place **p = &c->places;
+    while (*p && strcmp((*p)->name, name) != 0)
+        p = &(*p)->next;
+    if (!*p) {
+        *p = sqt_zeroed(1, sizeof(**p));
+        memcpy((*p)->name, name, sizeof(name));
+    }
+    return *p;
+}
+
+#define SWAP(name) s->row[SQT_CELL(swaps, name)].number
+
+static void
+swap(struct sqt_job *job, const struct sqt_swap_fact *s)
+{
+    struct checks *const c = job->state;
+    if (s->outcome == SQT_OUTCOME_LOST)
+        return;
+    ++c->swaps;
+    const int64_t parts[] = {SWAP(open_ns), SWAP(first_io_ns), SWAP(rest_io_ns), SWAP(idle_ns), SWAP(close_ns)};
+    int64_t sum = 0, least = 0;
+    for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); ++i)
+        if (parts[i] != SQT_CELL_MISSING) {
+            sum += parts[i];
+            least = parts[i] < least ? parts[i] : least;
+        }
+    c->bad_swaps += sum != s->end - s->begin || least < 0;
+    if (s->outcome == SQT_OUTCOME_UNFINISHED) {
+        ++c->open_swaps;
+        c->oldest = s->begin < c->oldest ? s->begin : c->oldest;
+        return;
+    }
+    if (s->outcome != SQT_OUTCOME_COMPLETE || SWAP(first_delay_ns) == SQT_CELL_MISSING || SWAP(size_bytes) <= 0)
+        return;
+    const unsigned bits = 64 - (unsigned)__builtin_clzll((uint64_t)SWAP(size_bytes));
+    sqt_distribution_add(&c->set, &place_of(c, s)->by_size[bits], SWAP(first_delay_ns));
+}
+
+static void
+io(struct sqt_job *job, const struct sqt_io_fact *i)
+{
+    struct checks *const c = job->state;
+    ++c->ios;
+    if (i->row[SQT_CELL(ios, queue_ns)].number != SQT_CELL_MISSING)
+        c->bad_ios += !adds_up(i->row, SQT_CELL(ios, queue_ns), 3, i->row[SQT_CELL(ios, total_ns)].number);
+}
+
+/* ---- sentences ---- */
+
+#define CELL(name) row[SQT_CELL(checks, name)]
+
+static void
+say(struct sqt_job *job, const char *check, int holds, uint64_t count, const char *sentence)
+{
+    union sqt_cell row[SQT_CELLS(checks)];
+    CELL(check).text = check;
+    CELL(holds).number = holds;
+    CELL(count).number = (int64_t)count;
+    CELL(sentence).text = sentence;
+    sqt_job_row(job, row);
+}
+
+/* Compares the larger half of the swaps with the smaller one.  If the first delay does not know the size, half of the
+ * larger ones wait longer than the median of the smaller ones, give or take what chance does. */
+static void
+first_delay(struct sqt_job *job, struct checks *c, struct place *p)
+{
+    struct sqt_distribution small = {0}, large = {0};
+    uint64_t all = 0, below = 0;
+    unsigned split = 0;
+    char text[400];
+    for (unsigned i = 0; i < 65; ++i)
+        all += p->by_size[i].count;
+    while (split < 65 && (below + p->by_size[split].count) * 2 <= all)
+        below += p->by_size[split++].count;
+    /* Sizes of `split` bits and more are the larger half, unless nothing is below them. */
+    if (below < LEAST)
+        ++split;
+    for (unsigned i = 0; i < 65; ++i)
+        sqt_distribution_add_all(&c->set, i < split ? &small : &large, &p->by_size[i]);
+    if (small.count >= LEAST && large.count >= LEAST) {
+        const int64_t m_small = sqt_distribution_median(&small), m_large = sqt_distribution_median(&large);
+        const double above = 1 - (double)sqt_distribution_upto(&large, m_small) / (double)large.count;
+        const double variance = 0.25 / (double)small.count + 0.25 / (double)large.count;
+        const double excess = (above > 0.5 ? above - 0.5 : 0.5 - above) - 0.15;
+        /* By far more than chance: four times its standard deviation. */
+        const int depends = excess > 0 && excess * excess > 16 * variance &&
+                            (m_large > m_small + m_small / 4 || m_small > m_large + m_large / 4);
+        snprintf(text, sizeof(text),
+                 "%s: the first delay %s on the size: of %llu objects of %llu bytes or more %.0f %% waited longer than "
+                 "the median of the smaller ones; medians %.3f ms against %.3f ms",
+                 p->name, depends ? "depends" : "does not depend", (unsigned long long)large.count, 1ULL << (split - 1),
+                 100 * above, (double)m_large / 1e6, (double)m_small / 1e6);
+        say(job, "first-delay", !depends, all, text);
+    }
+    if (small.count)
+        sqt_distribution_drop(&c->set, &small);
+    if (large.count)
+        sqt_distribution_drop(&c->set, &large);
+}
+
+static void
+finish(struct sqt_job *job)
+{
+    struct checks *const c = job->state;
+    char text[400];
+    snprintf(text, sizeof(text), "%llu requests have ended, %llu were open when the trace ended, %llu are lost",
+             (unsigned long long)c->requests, (unsigned long long)c->unfinished, (unsigned long long)c->lost);
+    say(job, "requests", 1, c->requests, text);
+    snprintf(text, sizeof(text), "%llu of %llu requests have stages that do not add up to their totals",
+             (unsigned long long)c->bad_requests, (unsigned long long)(c->requests + c->unfinished));
+    say(job, "stages", !c->bad_requests, c->bad_requests, text);
+    snprintf(text, sizeof(text), "%llu of %llu swaps, and %llu of %llu blocks, have parts that do not add up to their totals",
+             (unsigned long long)c->bad_swaps, (unsigned long long)c->swaps, (unsigned long long)c->bad_ios,
+             (unsigned long long)c->ios);
+    say(job, "disk-parts", !c->bad_swaps && !c->bad_ios, c->bad_swaps + c->bad_ios, text);
+    const int64_t age = c->open_swaps ? job->length - c->oldest : 0;
+    if (c->open_swaps)
+        snprintf(text, sizeof(text), "%llu swaps had begun and not ended when the trace ended, the oldest %.3f s before",
+                 (unsigned long long)c->open_swaps, (double)age / 1e9);
+    else
+        snprintf(text, sizeof(text), "every swap that began has ended");
+    say(job, "disk-ends", age <= OPEN_LONG, c->open_swaps, text);
+    for (struct place *p = c->places, *next; p; p = next) {
+        next = p->next;
+        first_delay(job, c, p);
+        for (unsigned i = 0; i < 65; ++i)
+            if (p->by_size[i].count)
+                sqt_distribution_drop(&c->set, &p->by_size[i]);
+        free(p);
+    }
+    free(c);
+}
+
+const struct sqt_family sqt_family_checks = {
+    .where = {SQT_TABLE_checks}, .start = start, .request = request, .swap = swap, .io = io, .finish = finish};
