@@ -40,13 +40,9 @@ static void
 finish(struct sqt_job *job)
 {
     struct sqt_sweep *const s = job->state;
-    uint64_t all = 0;
     sqt_sweep_finish(s, job);
     note_sweep(s, job);
-    for (size_t g = 0; g < s->groups.count; ++g)
-        for (unsigned c = 0; s->groups.groups[g] && c < s->curve_count; ++c)
-            all += s->groups.groups[g]->sums[c];
-    for (size_t g = 0; all && g < s->level_count; ++g) {
+    for (size_t g = 0; s->used && g < s->level_count; ++g) {
         union sqt_cell row[2 + LEVEL * SQT_SWEEP_CURVES];
         if (s->levels[g][0].samples < SQT_GROUP_LEAST)
             continue;
@@ -163,7 +159,7 @@ static void
 busy_print(struct sqt_job *job, struct place *place)
 {
     const struct sqt_sweep *const s = &place->sweep;
-    for (size_t g = 0; g < s->level_count; ++g) {
+    for (size_t g = 0; s->used && g < s->level_count; ++g) {
         union sqt_cell row[SQT_CELLS(disk_utilization)];
         CELL(time_s).number = sqt_groups_middle(&s->groups, g);
         CELL(dir).text = place->name;

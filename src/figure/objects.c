@@ -11,6 +11,13 @@
 #define MARKS UINT64_C(15)
 #define FIRST_ROOM 16
 
+/* An id that is no hash (small numbers in tests) becomes like one; different ids stay different. */
+static uint64_t
+mixed(uint64_t id)
+{
+    return id * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 /* The highest byte picks the part, the bits below it the place to begin at. */
 static struct sqt_objects_part *
 part_of(const struct sqt_objects *objects, uint64_t hash)
@@ -45,6 +52,7 @@ grow(struct sqt_objects_part *part)
 unsigned
 sqt_objects_mark(struct sqt_objects *objects, uint64_t hash, unsigned marks)
 {
+    hash = mixed(hash);
     struct sqt_objects_part *const part = part_of(objects, hash);
     if ((part->used + 1) * 8 > part->room * 7)
         grow(part);
@@ -59,6 +67,7 @@ sqt_objects_mark(struct sqt_objects *objects, uint64_t hash, unsigned marks)
 unsigned
 sqt_objects_marks(const struct sqt_objects *objects, uint64_t hash)
 {
+    hash = mixed(hash);
     const struct sqt_objects_part *const part = part_of(objects, hash);
     return part->room ? *slot_of(part, hash) & MARKS : 0;
 }

@@ -182,6 +182,7 @@ sqt_sweep_add(struct sqt_sweep *s, const struct sqt_job *job, unsigned part, int
         begin = s->groups.base;
     if (begin >= end || !cover(s, part, begin, end))
         return;
+    s->used = 1;
     uint64_t from = sample_at(s, begin - s->groups.base);
     const uint64_t until = sample_at(s, end - s->groups.base);
     if (!s->groups.halvings)

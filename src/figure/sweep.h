@@ -32,6 +32,7 @@ struct sqt_sweep {
     int64_t period;           /* ns */
     unsigned part_count, curve_count;
     unsigned curves[SQT_SWEEP_CURVES]; /* bits of parts */
+    int used;                 /* something was added */
     uint64_t late;            /* things whose begin lies in a group that was summed up */
 
     /* changes */
