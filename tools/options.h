@@ -2,8 +2,8 @@
  *
  * options.h - command lines, from a table of options.
  *
- * An option is --NAME, --NAME=VALUE or --NAME VALUE; one letter may stand for it (-o VALUE).  "--" ends the options, and
- * "-" is no option.
+ * An option is --NAME, --NAME=VALUE or --NAME VALUE; one letter may stand for it (-o VALUE).  "--" ends the options,
+ * and "-" is no option.
  */
 #ifndef SQT_OPTIONS_H
 #define SQT_OPTIONS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * report-doc.c - the manual page and the shell completion of sqtrace-report, from its tables; run when sqtrace is built.
+ * report-doc.c - the manual page and the shell completion of sqtrace-report, from its tables; run when sqtrace is
+ * built.
  *
  * usage: report-doc man VERSION DATE < doc/sqtrace-report.1.in
  *        report-doc completion

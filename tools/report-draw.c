@@ -82,8 +82,8 @@ run_gnuplot(const struct report *r, const struct drawing *d)
         dup2(null, STDIN_FILENO);
         dup2(fd, STDOUT_FILENO);
         dup2(fd, STDERR_FILENO);
-        execlp("gnuplot", "gnuplot", "-e", d->narrow ? "UNTITLED = 1; NARROW = 1" : "UNTITLED = 1", "-c", script, picture,
-               series, (char *)NULL);
+        execlp("gnuplot", "gnuplot", "-e", d->narrow ? "UNTITLED = 1; NARROW = 1" : "UNTITLED = 1", "-c", script,
+               picture, series, (char *)NULL);
     }
     _exit(126);
 }
@@ -267,14 +267,14 @@ report_draw(struct report *r)
         report_progress(r, "drawing %s, %zu %%", r->figures[i]->name, 100 * i / r->figure_count);
         if (!has_script(r, r->figures[i]))
             continue;
+        if (r->compared)
+            failed = report_overlay(r, i, &r->compared[i]) != 0 || draw_both(r, drawings, room, &r->compared[i]) != 0;
         for (size_t t = 0; t < r->trace_count && !failed; ++t) {
             struct series *const s = &r->traces[t].series[i];
-            s->picture.wanted = s->sink.rows > 0;
+            s->picture.wanted = s->sink.rows > 0 && !(r->compared && r->compared[i].wanted);
             snprintf(s->picture.script, sizeof(s->picture.script), "%s", s->table->name);
             failed = draw_both(r, drawings, room, &s->picture);
         }
-        if (r->compared && !failed)
-            failed = report_overlay(r, i, &r->compared[i]) != 0 || draw_both(r, drawings, room, &r->compared[i]) != 0;
     }
     for (unsigned slot = 0; slot < room; ++slot)
         while (drawings[slot].pid > 0 && wait_for_one(r, drawings, room) == 0)

@@ -10,6 +10,8 @@
 
 /* Most rows of a series that the page shows. */
 #define ROWS_MOST 60
+/* A picture that is wider does not stand beside another one. */
+#define WIDE_PICTURE 800
 
 const char *
 figure_title(const struct sqt_table *t)
@@ -99,6 +101,20 @@ put_picture(struct page *page, const struct sqt_table *figure, const struct pict
              "height", size[0][1], "narrow-width", size[1][0], "narrow-height", size[1][1], NULL);
 }
 
+/* What the maker noted, besides what the page says in other places. */
+static void
+put_notes(struct page *page, const struct report_trace *t, const struct series *s)
+{
+    static const char *const known[] = {"title: ", "x: ", "y: "};
+    for (size_t i = 0; i < s->notes.count; ++i) {
+        unsigned k = 0;
+        while (k < 3 && strncmp(s->notes.text[i], known[k], strlen(known[k])) != 0)
+            ++k;
+        if (k == 3)
+            page_put(page, "large-note", "label", t->label, "text", s->notes.text[i], NULL);
+    }
+}
+
 /* t: the trace; NULL: all of them. */
 static void
 put_large(const struct report *r, struct page *page, size_t figure, const struct report_trace *t,
@@ -114,8 +130,8 @@ put_large(const struct report *r, struct page *page, size_t figure, const struct
     page_put(page, "large-begin", "file", p->file, "title", title, "alt", alt, "width", width, "height", height,
              "caption", figure_caption(table), NULL);
     for (size_t i = 0; i < r->trace_count; ++i)
-        for (size_t k = 0; (!t || t == &r->traces[i]) && k < r->traces[i].series[figure].notes.count; ++k)
-            page_put(page, "large-note", "text", r->traces[i].series[figure].notes.text[k], NULL);
+        if (!t || t == &r->traces[i])
+            put_notes(page, &r->traces[i], &r->traces[i].series[figure]);
     page_put(page, "large-files-begin", NULL);
     for (size_t i = 0; i < r->trace_count; ++i)
         if (!t || t == &r->traces[i])
@@ -148,13 +164,26 @@ cell_kind(const struct sqt_table *table, unsigned column)
     return column < table->column_count && table->columns[column].type == SQT_TYPE_TEXT ? "text" : "number";
 }
 
+/* A cell as people read it: times with three digits or so, shares with one decimal; the series has them all. */
+static const char *
+cell_text(const struct sqt_table *table, unsigned column, char *cell, char text[32])
+{
+    const enum sqt_type type = column < table->column_count ? table->columns[column].type : SQT_TYPE_TEXT;
+    const int decimal = type == SQT_TYPE_MS || type == SQT_TYPE_PCT || type == SQT_TYPE_MILLI || type == SQT_TYPE_TIME;
+    const double value = decimal ? strtod(cell, NULL) : 0;
+    if (!decimal || strcmp(cell, "-") == 0)
+        return cell;
+    snprintf(text, 32, "%.*f", type == SQT_TYPE_PCT || value >= 9.995 ? 1 : value >= 0.9995 ? 2 : 3, value);
+    return text;
+}
+
 /* The first rows of a series, as it stands in its file. */
 static void
 put_table(const struct report *r, struct page *page, const struct report_trace *t, const struct series *s)
 {
     char *const path = folder_path(r, "figures/%s.tsv", s->picture.file);
     FILE *const in = fopen(path, "r");
-    char *line = NULL, *cells[256];
+    char *line = NULL, *cells[256], shown[32];
     size_t room = 0, rows = 0;
     int headed = 0;
     page_put(page, "table-begin", "title", figure_title(s->table), NULL);
@@ -168,7 +197,8 @@ put_table(const struct report *r, struct page *page, const struct report_trace *
         if (headed)
             page_put(page, "table-row", NULL);
         for (unsigned i = 0; i < count; ++i)
-            page_put(page, headed ? "table-cell" : "table-name", "text", cells[i], "kind", cell_kind(s->table, i), NULL);
+            page_put(page, headed ? "table-cell" : "table-name", "text",
+                     headed ? cell_text(s->table, i, cells[i], shown) : cells[i], "kind", cell_kind(s->table, i), NULL);
         page_put(page, headed ? "table-row-end" : "table-body", NULL);
         rows += headed;
         headed = 1;
@@ -195,7 +225,10 @@ static void
 put_nothing(struct page *page, const struct report_trace *t, const struct series *s)
 {
     char text[700];
-    const char *why = s->notes.count ? s->notes.text[s->notes.count - 1] : "the trace holds nothing for it";
+    const char *why = "the trace holds nothing for it";
+    for (size_t i = 0; i < s->notes.count; ++i)
+        if (strncmp(s->notes.text[i], "nothing: ", 9) == 0)
+            why = s->notes.text[i] + 9;
     if (s->picture.trouble)
         snprintf(text, sizeof(text), "%s%sIt could not be drawn: %s.", t->label, *t->label ? ": " : "",
                  s->picture.trouble);
@@ -204,19 +237,31 @@ put_nothing(struct page *page, const struct report_trace *t, const struct series
     page_put(page, "figure-none", "text", text, NULL);
 }
 
+/* Pictures side by side, and tables, need the whole width of the page. */
+static int
+is_wide(const struct report *r, size_t figure, int as_table)
+{
+    const struct picture *const p = r->compared ? &r->compared[figure] : &r->traces[0].series[figure].picture;
+    return as_table || p->width[0] > WIDE_PICTURE;
+}
+
 static void
 put_figure(const struct report *r, struct page *page, size_t figure, int as_table)
 {
     const struct sqt_table *const table = r->figures[figure];
-    const int overlaid = r->compared && r->compared[figure].drawn;
-    page_put(page, as_table ? "figure-table-begin" : "figure-begin", "id", table->name, "title", figure_title(table),
-             NULL);
-    if (overlaid)
-        put_picture(page, table, &r->compared[figure]);
+    const struct picture *const overlay = r->compared && r->compared[figure].wanted ? &r->compared[figure] : NULL;
+    page_put(page, "figure-begin", "id", table->name, "title", figure_title(table), "kind",
+             is_wide(r, figure, as_table) ? "wide" : "", NULL);
+    if (overlay && overlay->drawn)
+        put_picture(page, table, overlay);
+    else if (overlay)
+        page_put(page, "figure-none", "text", overlay->trouble, NULL);
     for (size_t i = 0; i < r->trace_count; ++i) {
         const struct report_trace *const t = &r->traces[i];
         const struct series *const s = &t->series[figure];
-        if (s->picture.drawn) {
+        if (overlay && s->sink.rows) {
+            continue;
+        } else if (s->picture.drawn) {
             if (*t->label)
                 page_put(page, "figure-of", "label", t->label, NULL);
             put_picture(page, table, &s->picture);
@@ -228,8 +273,8 @@ put_figure(const struct report *r, struct page *page, size_t figure, int as_tabl
     }
     page_put(page, "figure-caption", "text", figure_caption(table), NULL);
     page_put(page, "figure-end", NULL);
-    if (overlaid)
-        put_large(r, page, figure, NULL, &r->compared[figure]);
+    if (overlay && overlay->drawn)
+        put_large(r, page, figure, NULL, overlay);
     for (size_t i = 0; i < r->trace_count; ++i)
         if (r->traces[i].series[figure].picture.drawn)
             put_large(r, page, figure, &r->traces[i], &r->traces[i].series[figure].picture);

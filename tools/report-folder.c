@@ -45,13 +45,12 @@ report_find_data(struct report *r)
     sprintf(r->plots, "%s/plots", data);
     r->pages = sqt_zeroed(strlen(data) + 32, 1);
     sprintf(r->pages, "%s/report", data);
-    if (access(r->plots, R_OK | X_OK) != 0)
-        return report_fail(r, "%s: no scripts of plots are here (%s); --data=DIR names the folder that has plots/ and "
-                           "report/", r->plots, strerror(errno));
-    if (access(r->pages, R_OK | X_OK) != 0)
-        return report_fail(r, "%s: no templates of pages are here (%s); --data=DIR names the folder that has plots/ and "
-                           "report/", r->pages, strerror(errno));
-    return 0;
+    const char *const missing = access(r->plots, R_OK | X_OK) != 0 ? r->plots
+                                : access(r->pages, R_OK | X_OK) != 0 ? r->pages
+                                                                     : NULL;
+    return missing ? report_fail(r, "%s: %s; --data=DIR names the folder that has plots/ and report/", missing,
+                                 strerror(errno))
+                   : 0;
 }
 
 /* ---- removing ---- */

@@ -233,9 +233,7 @@ put_time(const struct report *r, struct page *page)
     }
     put_small_classes(r, page);
     put_disks(r, page);
-    page_put(page, "note", "text",
-             "Every nanosecond of a request is charged to the one thing that its next byte to the client waited for; the "
-             "shares are of the sum over all requests of a kind, the times are means for a request.", NULL);
+    page_put(page, "time-note", NULL);
     page_put(page, "section-end", NULL);
 }
 
@@ -271,7 +269,7 @@ put_rows(struct page *page, const struct comparison *c)
 static void
 put_differences(const struct report *r, struct page *page)
 {
-    char method[700] = "";
+    char least[16], most[16], confidence[16] = "";
     page_put(page, "section", "id", "differences", "title", "Differences", NULL);
     for (size_t i = 1; i < r->trace_count; ++i) {
         struct comparison c;
@@ -288,15 +286,12 @@ put_differences(const struct report *r, struct page *page)
             }
         page_put(page, "list-end", NULL);
         put_rows(page, &c);
-        snprintf(method, sizeof(method),
-                 "The requests of each kind are cut, in their order, into %d to %d sections of equal length; how much a "
-                 "statistic differs between sections says how sure it is. The intervals of a table hold together with "
-                 "95 %% (each with %.4g %%, Student\xe2\x80\x99s t). Where an interval holds zero there is no difference that "
-                 "these traces show. They know nothing of what differs from run to run: a pair of equal runs, compared "
-                 "in the same way, says how much that is.", SQT_SECTIONS_LEAST, SQT_SECTIONS_MOST, 100 * c.confidence);
+        snprintf(confidence, sizeof(confidence), "%.4g", 100 * c.confidence);
         compare_free(&c);
     }
-    page_put(page, "note", "text", method, NULL);
+    snprintf(least, sizeof(least), "%d", SQT_SECTIONS_LEAST);
+    snprintf(most, sizeof(most), "%d", SQT_SECTIONS_MOST);
+    page_put(page, "differences-note", "least", least, "most", most, "confidence", confidence, NULL);
     page_put(page, "section-end", NULL);
 }
 

@@ -24,13 +24,13 @@ report_help(FILE *to)
 {
     fputs("usage: sqtrace-report -o DIR [OPTION]... TRACE...\n"
           "       sqtrace-report -o DIR [OPTION]... LABEL=TRACE LABEL=TRACE...\n"
-          "Makes a folder with a page, index.html, that says where the time of a traced Squid's requests went, and with\n"
-          "the series, the script and the picture of each figure.  With labels it compares traces.  A TRACE is what\n"
-          "sqtrace-dump takes: a segment (.sqt), a ring, a directory of both, or - for the standard input.\n\n",
+          "Makes a folder with a page, index.html, that says where the time of a traced Squid's requests went, and\n"
+          "with the series, the script and the picture of each figure.  With labels it compares traces.  A TRACE is\n"
+          "what sqtrace-dump takes: a segment (.sqt), a ring, a directory of both, or - for the standard input.\n\n",
           to);
     options_help(to, report_option_infos, REPORT_OPTIONS);
-    fputs("\nexit status: 0 done; 1 could not, and nothing was left behind; 2 usage; 3 done, but some figure could not be\n"
-          "drawn\n",
+    fputs("\nexit status: 0 done; 1 could not, and nothing was left behind; 2 usage; 3 done, but some figure could not\n"
+          "be drawn\n",
           to);
 }
 
@@ -67,10 +67,11 @@ take_trace(struct report *r, const struct options *o, const char *word)
     const int labelled = equals && !memchr(word, '/', (size_t)(equals - word));
     const size_t length = labelled ? (size_t)(equals - word) : 0;
     if (labelled && !is_label(word, length))
-        return options_fail(o, "'%.*s': a label has 1 to %d letters, digits, '_', '+' or '-'; a trace with '=' in its "
-                            "name is written ./%s", (int)length, word, LABEL_MOST, word);
+        return options_fail(o, "'%.*s': a label has 1 to %d letters, digits, '_', '+' or '-'; for a trace with '=' in its "
+                            "name write ./%s", (int)length, word, LABEL_MOST, word);
     if (r->trace_count && !*r->traces[0].label != !labelled)
-        return options_fail(o, "'%s': either all traces have a label, as in before=TRACE after=TRACE, or none has", word);
+        return options_fail(o, "'%s': either all traces have a label, as in before=TRACE after=TRACE, or none has",
+                            word);
     struct report_trace *const t = trace_of(r, word, length);
     if (!t)
         return options_fail(o, "'%s': more than %d labels", word, REPORT_TRACES);
@@ -99,10 +100,9 @@ take_figures(struct report *r, const struct options *o)
             ++i;
         }
         if (i == SQT_TABLES)
-            return nearest.best ? options_fail(o, "--figures: there is no figure '%.*s'; did you mean %s?", (int)length,
-                                               text, nearest.best)
-                                : options_fail(o, "--figures: there is no figure '%.*s'; sqtrace-dump --list shows them",
-                                               (int)length, text);
+            return options_fail(o, "--figures: there is no figure '%.*s'; %s%s", (int)length, text,
+                                nearest.best ? "the nearest is " : "sqtrace-dump --list shows them",
+                                nearest.best ? nearest.best : "");
         chosen[i] = 1;
         text = text[length] ? text + length + 1 : NULL;
     }

@@ -100,7 +100,12 @@ report_overlay(struct report *r, size_t figure, struct picture *picture)
     fprintf(out, "X = \"%s\"\nXLOG = %d\nLABELS = \"", t->columns[x].name,
             type != SQT_TYPE_TIME && type != SQT_TYPE_COUNT);
     for (size_t i = 0; i < r->trace_count; ++i)
-        fprintf(out, "%s%s", i ? " " : "", r->traces[i].label);
+        if (r->traces[i].series[figure].sink.rows)
+            fprintf(out, "%s ", r->traces[i].label);
+    fputs("\"\nPLACES = \"", out);
+    for (size_t i = 0; i < r->trace_count; ++i)
+        if (r->traces[i].series[figure].sink.rows)
+            fprintf(out, "%zu ", i + 1);
     fputs("\"\nCOLUMNS = \"", out);
     for (unsigned i = 0; i < count; ++i)
         fprintf(out, "%s%s", i ? " " : "", t->columns[chosen[i]].name);

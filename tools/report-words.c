@@ -240,8 +240,8 @@ words_of_disk(struct report_trace *trace, const union sqt_cell *row)
             words_share((double)trace->disk_shares[i] / 1e5, shares[i]);
             trace->disk_shares[i] = 0;
         }
-        if (elsewhere && asprintf(&text, "%s of their time is the I/O itself, %s waiting for it to begin, and %s waiting "
-                                  "for Squid to notice that it is done", shares[1], shares[0], shares[2]) < 0)
+        if (elsewhere && asprintf(&text, "%s of their time is the I/O itself, %s waiting for it to begin, and %s "
+                                  "waiting for Squid to notice that it is done", shares[1], shares[0], shares[2]) < 0)
             return;
         lines_add(&trace->disks, "%s blocks were %s %s, half of them within %s; %s.",
                   account_grouped((uint64_t)CELL(count).number, number), directions[d].verb,

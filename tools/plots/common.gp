@@ -10,17 +10,14 @@
 if (OUTPUT eq "") { OUTPUT = NAME . ".png" }
 if (INPUT eq "" || INPUT eq "-") { INPUT = "/dev/stdin" }
 
-if (strlen(OUTPUT) > 4 && OUTPUT[strlen(OUTPUT)-3:] eq ".svg") {
-    if (exists("NARROW")) {
-        set terminal svg size 400,360 dynamic background rgb "white" font "sans,13"
-    } else {
-        set terminal svg size 760,430 dynamic background rgb "white" font "sans,13"
-    }
-} else { if (strlen(OUTPUT) > 4 && OUTPUT[strlen(OUTPUT)-3:] eq ".pdf") {
-    set terminal pdfcairo size 22cm,12cm font "sans,11"
-} else {
-    set terminal pngcairo size 1100,600 font "sans,11"
-} }
+# set terminal @TERMINAL, anew after PICTURE_WIDE or PICTURE_HIGH was changed; both in points of an SVG.
+PICTURE_WIDE = exists("NARROW") ? 400 : 760
+PICTURE_HIGH = exists("NARROW") ? 360 : 430
+ENDING = strlen(OUTPUT) > 4 ? OUTPUT[strlen(OUTPUT)-3:] : ""
+TERMINAL = ENDING eq ".svg" ? "svg size PICTURE_WIDE,PICTURE_HIGH dynamic background rgb 'white' font 'sans,13'" : \
+    ENDING eq ".pdf" ? "pdfcairo size (22.0 * PICTURE_WIDE / 760)cm,(12.0 * PICTURE_HIGH / 430)cm font 'sans,11'" : \
+    "pngcairo size (1100.0 * PICTURE_WIDE / 760),(600.0 * PICTURE_HIGH / 430) font 'sans,11'"
+set terminal @TERMINAL
 set output OUTPUT
 
 # The standard input can be read only once, so its lines go to $DATA first.
@@ -64,7 +61,7 @@ set grid ytics lc rgb "#dddddd"
 set border 3
 set tics nomirror out
 # Where the key goes: set key @KEY.
-KEY = exists("NARROW") ? "outside bottom center horizontal reverse Left" : "outside right top reverse Left"
+KEY = exists("NARROW") ? "outside top center horizontal reverse Left" : "outside right top reverse Left"
 
 # Colours that colour-blind people can tell apart; a curve has the same in all figures.
 COLOURS = " hits:#0072b2 misses:#d55e00 all:#555555 in:#009e73 out:#cc79a7 swap_ins:#009e73 swap_outs:#cc79a7" . \

@@ -27,10 +27,15 @@ x(unused) = FIRST eq "from_bytes" ? (column("from_bytes") + column("to_bytes")) 
 stats $DATA using (x(0)) name "X" nooutput
 LOW = 0
 HIGH = 0
+DASHED_HIGH = 0
 do for [c in CURVES] {
     stats $DATA using (column(c . SUFFIX)) name "Y" nooutput
     LOW = (LOW == 0 && c eq word(CURVES, 1)) || Y_min < LOW ? Y_min : LOW
     HIGH = Y_max > HIGH ? Y_max : HIGH
+    if (DASHED ne "") {
+        stats $DATA using (column(c . word(DASHED, 1))) name "Y" nooutput
+        DASHED_HIGH = Y_max > DASHED_HIGH ? Y_max : DASHED_HIGH
+    }
 }
 if (FIRST eq "time_s") {
     HALF = X_records > 1 ? (X_max - X_min) / (X_records - 1) / 2 : 0.5
@@ -71,7 +76,10 @@ if (!UPTO && LOW > 0 && HIGH / LOW > 30 && YMAX eq "*") {
     set yrange [LOW / 2:*]
     set format y "%g"
 }
+if (HIGH == 0 && DASHED_HIGH == 0 && !UPTO && YMAX eq "*") { set yrange [0:1] }
 set key @KEY noenhanced
+# 1 kiB, 16 kiB, 256 kiB: more do not fit side by side.
+if (exists("NARROW") && FIRST ne "time_s" && (FIRST eq "size_bytes" || X_max > 16384)) { set xtics 16 }
 
 STYLE = UPTO ? "lines lw 2" : "linespoints lw 2 pt (4 + i) ps 0.8"
 N = words(CURVES)

@@ -14,7 +14,7 @@ set boxwidth 0.35
 set xrange [-0.6:ROWS - 0.4]
 set yrange [0:*]
 set xtics scale 0
-set key outside right top reverse Left noenhanced
+set key @KEY noenhanced
 shown(c) = column(c) > 0 ? column(c) : 0
 
 plot $DATA using ($0 - 0.2):(shown("io_ms") + shown("overhead_ms")):xticlabels(strcol("direction") . ", " . strcol("period")) \

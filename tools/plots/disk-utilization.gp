@@ -17,7 +17,7 @@ do for [i=1:|$DATA|] {
 stats $DATA using "time_s" name "X" nooutput
 set xrange [0:X_max * 1.02]
 set yrange [0:100]
-set key outside right top reverse Left noenhanced
+set key @KEY noenhanced
 of(dir, c) = strcol("dir") eq dir ? column(c) : NaN
 
 plot for [i=1:words(DIRS)] $DATA using "time_s":(of(word(DIRS, i), "all_pct")) with linespoints lw 2 pt 4 + i ps 0.8 \

@@ -18,7 +18,7 @@ set style fill solid noborder
 set xrange [0.4:R_max + 0.6]
 set yrange [0:*]
 set xtics 1 scale 0
-set key outside right top reverse Left noenhanced
+set key @KEY noenhanced
 low(s) = strcol("stage") eq s ? column("upto_ms") - column("stage_ms") : NaN
 high(s) = strcol("stage") eq s ? column("upto_ms") : NaN
 

@@ -19,17 +19,19 @@ do for [i=1:N] {
     stats $DATA using (column("total_ms") > 0 ? stage(i) / column("total_ms") : 0) name "S" nooutput
     SEEN[i] = S_max > 0.002
 }
+# A bar for each row, the first on top, and as high as they need.
+PICTURE_HIGH = 90 + 17 * ROWS + (exists("NARROW") ? 130 : 0)
+set terminal @TERMINAL
+set output OUTPUT
 set style fill solid noborder
-set boxwidth 0.85
-set yrange [0:100]
-set xrange [-0.6:ROWS - 0.4]
-set bmargin at screen 0.3
-set xtics rotate by -90 scale 0 font ",8" noenhanced
-# The label of the axis would stand below the picture.
-unset xlabel
-set label XLABEL at graph 0.5, screen 0.03 center noenhanced
-set key outside right top reverse Left noenhanced
+set xrange [0:100]
+set yrange [ROWS - 0.4:-0.6]
+set xlabel YLABEL noenhanced
+set ylabel XLABEL noenhanced
+set grid noytics xtics lc rgb "#dddddd"
+set ytics scale 0
+set key @KEY noenhanced
 label(n) = sprintf("%s %s: %.".(column("total_ms") < 10 ? "2" : "0")."f ms", strcol("class"), strcol("percentile"), column("total_ms"))
 
-plot for [i=N:1:-1] $DATA using 0:(SEEN[i] ? share(i) : NaN):xticlabels(label(0)) with boxes \
+plot for [i=N:1:-1] $DATA using (0):0:(0):(SEEN[i] ? share(i) : NaN):($0 - 0.42):($0 + 0.42):yticlabels(label(0)) with boxxyerror \
     lc rgb word(STAGE_COLOURS, i) title SEEN[i] ? spaced(word(STAGES, i)) : ""

@@ -33,7 +33,7 @@ set yrange [-COUNT - 0.6:-0.4]
 set xrange [0:T_max > 0 ? T_max * 1.01 : 1]
 set grid noytics xtics lc rgb "#dddddd"
 set style fill solid border lc rgb "#444444"
-set key outside right top reverse Left noenhanced
+set key @KEY noenhanced
 y(s) = strcol("kind") eq "stage" && strcol("name") eq s ? place(s) : NaN
 b(from, until) = strcol("kind") eq "block" ? (from + until) / 2 : NaN
 at(c) = column(c)
