@@ -16,7 +16,7 @@
 const char *
 figure_title(const struct sqt_table *t)
 {
-    return t->title ? t->title : t == &sqt_tables[SQT_TABLE_summary] ? "Every stage, in numbers" : t->name;
+    return t->figure ? t->title : report_tables[t - sqt_tables];
 }
 
 const char *
@@ -186,10 +186,8 @@ put_table(const struct report *r, struct page *page, const struct report_trace *
     char *line = NULL, *cells[256], shown[32];
     size_t room = 0, rows = 0;
     int headed = 0;
-    page_put(page, "table-begin", "title", figure_title(s->table), NULL);
-    if (*t->label)
-        page_put(page, "table-caption", "text", t->label, NULL);
-    page_put(page, "table-head", NULL);
+    page_put(page, "table-begin", "title", figure_title(s->table), "label", t->label, "rows",
+             account_grouped(s->sink.rows, shown), NULL);
     while (in && rows < ROWS_MOST && getline(&line, &room, in) > 0) {
         if (*line == '#')
             continue;
@@ -286,7 +284,8 @@ index_figures(const struct report *r, struct page *page)
     page_put(page, "section", "id", "figures", "title", "Figures", NULL);
     page_put(page, "figures-begin", NULL);
     for (size_t i = 0; i < r->figure_count; ++i)
-        put_figure(r, page, i, !*r->traces[0].series[i].picture.script);
+        if (r->figures[i] != &sqt_tables[SQT_TABLE_checks]) /* they have a section of their own */
+            put_figure(r, page, i, !*r->traces[0].series[i].picture.script);
     page_put(page, "figures-end", NULL);
     page_put(page, "section-end", NULL);
 }

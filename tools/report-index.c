@@ -297,40 +297,50 @@ put_differences(const struct report *r, struct page *page)
 
 /* ---- what does not hold ---- */
 
+/* What is wrong with one trace.  Returns how many lines were printed. */
+static unsigned
+put_wrong(struct page *page, const struct report_trace *t)
+{
+    char number[32], text[300];
+    unsigned count = 0;
+    for (size_t k = 0; k < t->broken.count; ++k, ++count)
+        page_put(page, "broken", "label", t->label, "text", t->broken.text[k], NULL);
+    for (size_t k = 0; k < t->account.losses && k < TOLD_LOSSES; ++k, ++count) {
+        snprintf(text, sizeof(text), "Lost: %s.", t->account.told[k]);
+        page_put(page, "broken", "label", t->label, "text", text, NULL);
+    }
+    if (*t->account.more) {
+        snprintf(text, sizeof(text), "Lost in all: %s.", t->account.more);
+        page_put(page, "broken", "label", t->label, "text", text, NULL);
+        ++count;
+    }
+    if (t->account.ring_full)
+        page_put(page, "list-item-of", "label", t->label, "text", "A larger ring= in sqtrace_log loses less.", NULL);
+    for (size_t k = 0; k < t->damage.count; ++k, ++count)
+        page_put(page, "broken", "label", t->label, "text", t->damage.text[k], NULL);
+    if (t->left_out) {
+        snprintf(text, sizeof(text), "%s %s not counted: records are missing, or the trace ended first.",
+                 account_grouped(t->left_out, number), t->left_out == 1 ? "request is" : "requests are");
+        page_put(page, "list-item-of", "label", t->label, "text", text, NULL);
+    }
+    return count;
+}
+
 static void
 put_checks(const struct report *r, struct page *page)
 {
-    char number[32], text[300];
     page_put(page, "section", "id", "checks", "title", "Can it be trusted?", NULL);
     page_put(page, "list-begin", NULL);
-    for (size_t i = 0; i < r->trace_count; ++i) {
-        const struct report_trace *const t = &r->traces[i];
-        for (size_t k = 0; k < t->checks.count; ++k)
-            put_made(page, t, "list-item", "list-item-of", strdup(t->checks.text[k]));
-        for (size_t k = 0; k < t->account.losses && k < TOLD_LOSSES; ++k) {
-            snprintf(text, sizeof(text), "Lost: %s.", t->account.told[k]);
-            put_made(page, t, "list-item", "list-item-of", strdup(text));
-        }
-        if (*t->account.more) {
-            snprintf(text, sizeof(text), "Lost in all: %s.", t->account.more);
-            put_made(page, t, "list-item", "list-item-of", strdup(text));
-        }
-        if (t->account.ring_full)
-            put_made(page, t, "list-item", "list-item-of", strdup("A larger ring= in sqtrace_log loses less."));
-        for (size_t k = 0; k < t->damage.count; ++k)
-            put_made(page, t, "list-item", "list-item-of", strdup(t->damage.text[k]));
-        if (t->left_out) {
-            snprintf(text, sizeof(text), "%s %s not counted: records are missing, or the trace ended first.",
-                     account_grouped(t->left_out, number), t->left_out == 1 ? "request is" : "requests are");
-            put_made(page, t, "list-item", "list-item-of", strdup(text));
-        }
-        if (!t->account.losses)
-            put_made(page, t, "list-item", "list-item-of", strdup("No record was lost."));
-        if (!t->checks.count)
-            put_made(page, t, "list-item", "list-item-of",
-                     strdup("Every invariant that is checked holds."));
-    }
+    for (size_t i = 0; i < r->trace_count; ++i)
+        if (!put_wrong(page, &r->traces[i]))
+            page_put(page, "list-item-of", "label", r->traces[i].label, "text",
+                     "No record was lost, and everything that is checked holds.", NULL);
     page_put(page, "list-end", NULL);
+    page_put(page, "checked-begin", NULL);
+    for (size_t i = 0; i < r->trace_count; ++i)
+        for (size_t k = 0; k < r->traces[i].held.count; ++k)
+            page_put(page, "list-item-of", "label", r->traces[i].label, "text", r->traces[i].held.text[k], NULL);
+    page_put(page, "checked-end", NULL);
     page_put(page, "section-end", NULL);
 }
 

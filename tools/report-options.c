@@ -14,6 +14,12 @@ const struct option_info report_option_infos[REPORT_OPTIONS] = {
 #undef REPORT_OPTION
 };
 
+const char *const report_tables[SQT_TABLES] = {
+    [SQT_TABLE_stalls] = "The longest passes of the event loop",
+    [SQT_TABLE_summary] = "Every stage, in numbers",
+    [SQT_TABLE_checks] = "What was checked",
+};
+
 #define DEFAULT_GROUP INT64_C(1200000000000) /* 20 min */
 #define DEFAULT_PEAK INT64_C(3600000000000)  /* 1 h */
 #define SECOND INT64_C(1000000000)
@@ -86,7 +92,7 @@ static int
 take_figures(struct report *r, const struct options *o)
 {
     const char *text = r->given[REPORT_figures];
-    r->figures = sqt_zeroed(SQT_TABLES + 1, sizeof(*r->figures));
+    r->figures = sqt_zeroed(SQT_TABLES, sizeof(*r->figures));
     unsigned char chosen[SQT_TABLES] = {0};
     while (text) {
         const size_t length = strcspn(text, ",");
@@ -109,7 +115,9 @@ take_figures(struct report *r, const struct options *o)
     for (unsigned i = 0; i < SQT_TABLES; ++i)
         if (sqt_tables[i].figure && (chosen[i] || !r->given[REPORT_figures]))
             r->figures[r->figure_count++] = &sqt_tables[i];
-    r->figures[r->figure_count++] = &sqt_tables[SQT_TABLE_summary];
+    for (unsigned i = 0; i < SQT_TABLES; ++i)
+        if (report_tables[i])
+            r->figures[r->figure_count++] = &sqt_tables[i];
     return 0;
 }
 

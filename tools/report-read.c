@@ -129,7 +129,7 @@ take_note(void *context, const char *key, const char *text)
     lines_add(&s->notes, "%s: %s", key, text);
 }
 
-/* Notes which columns say something, and what `summary` says of the disks. */
+/* Notes which columns say something, and what `summary` and `checks` say. */
 static int
 take_row(void *context, const union sqt_cell *row)
 {
@@ -140,6 +140,9 @@ take_row(void *context, const union sqt_cell *row)
     }
     if (s->table == &sqt_tables[SQT_TABLE_summary])
         words_of_disk(s->trace, row);
+    if (s->table == &sqt_tables[SQT_TABLE_checks])
+        lines_add(row[SQT_CELL(checks, holds)].number ? &s->trace->held : &s->trace->broken, "%s",
+                  row[SQT_CELL(checks, sentence)].text);
     return sqt_sink_row(&s->sink, row);
 }
 

@@ -93,7 +93,7 @@ struct report_trace {
     struct sqt_sections classes[SQT_CLASSES];
     struct lines disks;     /* sentences on cache_dirs */
     int64_t disk_shares[3]; /* queue, service, notice of the cache_dir that `summary` is at */
-    struct lines checks;    /* sentences on what does not hold */
+    struct lines broken, held; /* sentences on what does not hold, and on what does */
     struct series *series;  /* one for each figure, in the report's order */
 };
 
@@ -146,6 +146,9 @@ int report_index(struct report *report);
 int folder_commit(struct report *report);
 /* Leaves nothing behind. */
 void folder_abandon(struct report *report);
+
+/* Titles of the tables that a report shows beside the figures; NULL: it does not. */
+extern const char *const report_tables[SQT_TABLES];
 
 /* The title of a figure, and what it shows. */
 const char *figure_title(const struct sqt_table *figure);
