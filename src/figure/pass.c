@@ -2,13 +2,48 @@
  *
  * pass.c - see pass.h.
  */
+/* sched_getaffinity */
+#define _GNU_SOURCE
+
 #include "pass.h"
 
+#include <sched.h>
 #include <stdlib.h>
+
+#include "relay.h"
+
+/* Figures made of facts, fewer than this, are not worth a thread. */
+#define FIGURES_FOR_A_THREAD 4
 
 struct pass_job {
     struct sqt_job *job;
     const struct sqt_family *family;
+};
+
+/* Jobs that want to hear something. */
+struct listeners {
+    struct pass_job *jobs;
+    size_t count;
+};
+
+static void
+listen_to(struct listeners *l, const struct pass_job *job)
+{
+    l->jobs = sqt_resized(l->jobs, (l->count + 1) * sizeof(*l->jobs));
+    l->jobs[l->count++] = *job;
+}
+
+/* What is decoded from the model for all jobs. */
+#define FACTS(X) \
+    X(request, const struct sqt_xact) \
+    X(swap, struct sqt_swap) \
+    X(io, const struct sqt_io)
+
+enum fact_kind {
+#define KIND(name, type) FACT_##name,
+    FACTS(KIND)
+#undef KIND
+    FACT_KINDS
 };
 
 struct sqt_pass {
@@ -18,7 +53,15 @@ struct sqt_pass {
     struct sqt_model *model; /* NULL: no job needs it */
     uint64_t records;
     int64_t last;            /* ns */
-    uint64_t requests, swaps; /* that have ended */
+    struct {
+#define LISTENERS(name, type) struct listeners name;
+        SQT_CONSUMER_FUNCTIONS(LISTENERS)
+#undef LISTENERS
+    } hear;
+    struct listeners here[FACT_KINDS];  /* of facts, in this thread */
+    struct listeners there[FACT_KINDS]; /* in the relay's */
+    struct sqt_relay *relay;            /* NULL: all is done in this thread */
+    uint64_t facts[FACT_KINDS];         /* so far */
 };
 
 /* ---- what the model says ---- */
@@ -27,73 +70,108 @@ struct sqt_pass {
     static void name(void *context, type *thing) \
     { \
         const struct sqt_pass *const pass = context; \
-        for (size_t i = 0; i < pass->count; ++i) \
-            if (pass->jobs[i].family->consumer.name && !pass->jobs[i].job->done) \
-                pass->jobs[i].family->consumer.name(pass->jobs[i].job, thing); \
+        for (size_t i = 0; i < pass->hear.name.count; ++i) { \
+            const struct pass_job *const j = &pass->hear.name.jobs[i]; \
+            if (!j->job->done) \
+                j->family->consumer.name(j->job, thing); \
+        } \
         if (pass->also.name) \
             pass->also.name(pass->also.context, thing); \
     }
 SQT_CONSUMER_FUNCTIONS(TELL_ALL)
 #undef TELL_ALL
 
+/* Tells a fact. */
 static void
-count_request(struct sqt_pass *pass)
+tell(const struct listeners *l, unsigned kind, const void *fact)
 {
-    ++pass->requests;
+    for (size_t i = 0; i < l->count; ++i) {
+        const struct pass_job *const j = &l->jobs[i];
+        if (j->job->done)
+            continue;
+        switch (kind) {
+#define TELL(name, type) \
+        case FACT_##name: \
+            j->family->name(j->job, fact); \
+            break;
+            FACTS(TELL)
+#undef TELL
+        }
+    }
 }
 
 static void
-count_swap(struct sqt_pass *pass)
+tell_there(void *context, unsigned kind, const void *fact)
 {
-    ++pass->swaps;
+    const struct sqt_pass *const pass = context;
+    tell(&pass->there[kind], kind, fact);
 }
 
-static void
-count_io(struct sqt_pass *pass)
-{
-    (void)pass;
-}
-
-/* The same, and then what was decoded from it. */
+/* The thing itself, and then the fact.  A fact has pointers into itself, so it is made where it stays. */
 #define TELL_FACT(name, type) \
     static void name##_and_fact(void *context, type *thing) \
     { \
         struct sqt_pass *const pass = context; \
-        struct sqt_##name##_fact fact; \
         name(context, thing); \
-        count_##name(pass); \
-        sqt_##name##_fact(&fact, thing); \
-        for (size_t i = 0; i < pass->count; ++i) \
-            if (pass->jobs[i].family->name && !pass->jobs[i].job->done) \
-                pass->jobs[i].family->name(pass->jobs[i].job, &fact); \
+        ++pass->facts[FACT_##name]; \
+        if (pass->here[FACT_##name].count) { \
+            struct sqt_##name##_fact fact; \
+            sqt_##name##_fact(&fact, thing); \
+            tell(&pass->here[FACT_##name], FACT_##name, &fact); \
+        } \
+        if (pass->there[FACT_##name].count) \
+            sqt_##name##_fact(sqt_relay_next(pass->relay, FACT_##name, sizeof(struct sqt_##name##_fact)), thing); \
     }
-TELL_FACT(request, const struct sqt_xact)
-TELL_FACT(swap, struct sqt_swap)
-TELL_FACT(io, const struct sqt_io)
+FACTS(TELL_FACT)
 #undef TELL_FACT
+
+/* Whether a figure can be made in another thread: its rows come at the end, and it needs facts only. */
+static int
+wants_facts(const struct pass_job *j)
+{
+    return j->job->table->figure && (j->family->request || j->family->swap || j->family->io);
+}
+
+static void
+share_out(struct sqt_pass *pass)
+{
+    unsigned figures = 0;
+    cpu_set_t cpus;
+    for (size_t i = 0; i < pass->count; ++i)
+        figures += (unsigned)wants_facts(&pass->jobs[i]);
+    if (figures >= FIGURES_FOR_A_THREAD && sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1)
+        pass->relay = sqt_relay_new(tell_there, pass);
+    for (size_t i = 0; i < pass->count; ++i) {
+        const struct pass_job *const j = &pass->jobs[i];
+        struct listeners *const facts = pass->relay && wants_facts(j) ? pass->there : pass->here;
+#define LISTEN(name, type) \
+        if (j->family->name) \
+            listen_to(&facts[FACT_##name], j);
+        FACTS(LISTEN)
+#undef LISTEN
+#define LISTEN(name, type) \
+        if (j->family->consumer.name) \
+            listen_to(&pass->hear.name, j);
+        SQT_CONSUMER_FUNCTIONS(LISTEN)
+#undef LISTEN
+    }
+}
 
 /* What somebody wants to hear. */
 static struct sqt_consumer
 wanted(struct sqt_pass *pass)
 {
     struct sqt_consumer c = {.context = pass};
-    for (size_t i = 0; i < pass->count; ++i) {
-        const struct sqt_family *const f = pass->jobs[i].family;
 #define WANTED(name, type) \
-        if (f->consumer.name || pass->also.name) \
-            c.name = name;
-        SQT_CONSUMER_FUNCTIONS(WANTED)
+    if (pass->hear.name.count || pass->also.name) \
+        c.name = name;
+    SQT_CONSUMER_FUNCTIONS(WANTED)
 #undef WANTED
-    }
-    for (size_t i = 0; i < pass->count; ++i) {
-        const struct sqt_family *const f = pass->jobs[i].family;
-        if (f->request)
-            c.request = request_and_fact;
-        if (f->swap)
-            c.swap = swap_and_fact;
-        if (f->io)
-            c.io = io_and_fact;
-    }
+#define WANTED(name, type) \
+    if (pass->here[FACT_##name].count || pass->there[FACT_##name].count) \
+        c.name = name##_and_fact;
+    FACTS(WANTED)
+#undef WANTED
     return c;
 }
 
@@ -117,6 +195,7 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also
         if (family->start)
             family->start(&jobs[i]);
     }
+    share_out(pass);
     if (model) {
         const struct sqt_consumer consumer = wanted(pass);
         pass->model = sqt_model_new(&consumer);
@@ -184,9 +263,9 @@ note_nothing(const struct sqt_pass *pass, const struct pass_job *j)
     const char *why = "none of what is in the trace belongs here, or fewer than 10 in each group";
     if (!pass->records)
         why = "the trace holds no records";
-    else if (j->family->request && !pass->requests && !(j->family->swap && pass->swaps))
+    else if (j->family->request && !pass->facts[FACT_request] && !(j->family->swap && pass->facts[FACT_swap]))
         why = "the trace holds no requests";
-    else if (!j->family->request && j->family->swap && !pass->swaps)
+    else if (!j->family->request && j->family->swap && !pass->facts[FACT_swap])
         why = "the trace holds no swaps";
     else if (job->where || job->since > 0 || job->until <= pass->last)
         why = "the condition or the time asked for leaves nothing, or fewer than 10 in each group";
@@ -198,6 +277,9 @@ sqt_pass_finish(struct sqt_pass *pass)
 {
     if (pass->model && !sqt_pass_done(pass))
         sqt_model_finish(pass->model);
+    if (pass->relay)
+        sqt_relay_finish(pass->relay);
+    pass->relay = NULL;
     for (size_t i = 0; i < pass->count; ++i) {
         const struct pass_job *const j = &pass->jobs[i];
         j->job->length = pass->last;
@@ -215,7 +297,16 @@ sqt_pass_free(struct sqt_pass *pass)
 {
     if (!pass)
         return;
+    if (pass->relay)
+        sqt_relay_finish(pass->relay);
     sqt_model_free(pass->model);
+    for (unsigned i = 0; i < FACT_KINDS; ++i) {
+        free(pass->here[i].jobs);
+        free(pass->there[i].jobs);
+    }
+#define FORGET(name, type) free(pass->hear.name.jobs);
+    SQT_CONSUMER_FUNCTIONS(FORGET)
+#undef FORGET
     free(pass->jobs);
     free(pass);
 }

@@ -38,9 +38,12 @@ put(struct make_traffic *t, struct sqt_record *r, unsigned event, uint64_t id, u
     return 1;
 }
 
+/* Distinct objects; each is asked for again and again. */
+#define OBJECTS (1u << 20)
+
 /* One transaction's records from its parsed header to its look-up; returns how many. */
 static size_t
-begin(struct make_traffic *t, struct sqt_record *r, uint64_t xact, uint64_t conn)
+begin(struct make_traffic *t, struct sqt_record *r, uint64_t xact, uint64_t conn, uint64_t object)
 {
     size_t n = 0;
     n += put(t, r + n, SQT_EV_CLIENT_READ, conn, 200 + next_random(t) % 64, 0);
@@ -50,19 +53,20 @@ begin(struct make_traffic *t, struct sqt_record *r, uint64_t xact, uint64_t conn
     n += put(t, r + n, SQT_EV_ACCESS_BEGIN, xact, 0, 0);
     n += put(t, r + n, SQT_EV_ACCESS_END, xact, 0, 0);
     n += put(t, r + n, SQT_EV_LOOKUP_BEGIN, xact, 0, 0);
-    n += put(t, r + n, SQT_EV_LOOKUP_END, xact, next_random(t), 1);
+    n += put(t, r + n, SQT_EV_LOOKUP_END, xact, object, 1);
     return n;
 }
 
 static size_t
-end(struct make_traffic *t, struct sqt_record *r, uint64_t xact, uint64_t conn, uint32_t tag, uint64_t size)
+end(struct make_traffic *t, struct sqt_record *r, uint64_t xact, uint64_t conn, uint32_t tag, uint64_t size,
+    uint64_t object)
 {
     size_t n = 0;
     n += put(t, r + n, SQT_EV_REPLY_WRITE, xact, size, 1);
     n += put(t, r + n, SQT_EV_REPLY_WRITTEN, xact, size, 0);
     n += put(t, r + n, SQT_EV_XACT_END, xact, tag, 200);
     n += put(t, r + n, SQT_EV_PART_XACT_SIZES, size - 300, size, tag == 3);
-    n += put(t, r + n, SQT_EV_PART_XACT_FLAGS, next_random(t), conn, 0);
+    n += put(t, r + n, SQT_EV_PART_XACT_FLAGS, object, conn, 0);
     r[n - 2].time = r[n - 1].time = r[n - 3].time;
     t->time = r[n - 1].time;
     make_unit(r + n - 3, 3);
@@ -70,12 +74,24 @@ end(struct make_traffic *t, struct sqt_record *r, uint64_t xact, uint64_t conn, 
 }
 
 static size_t
-disk_block(struct make_traffic *t, struct sqt_record *r, uint64_t sio, uint64_t offset)
+open_swap(struct make_traffic *t, struct sqt_record *r, unsigned event, uint64_t sio, uint64_t xact, uint64_t object)
 {
     size_t n = 0;
-    n += put(t, r + n, SQT_EV_SWAPIN_READ, sio, offset, 4096);
+    n += put(t, r + n, event, sio, xact, 0);
+    n += put(t, r + n, SQT_EV_PART_SWAP_FILE, object, sio * 3, 0);
+    r[n - 1].time = r[n - 2].time;
+    t->time = r[n - 1].time;
+    make_unit(r + n - 2, 2);
+    return n;
+}
+
+static size_t
+disk_block(struct make_traffic *t, struct sqt_record *r, unsigned ask, unsigned answer, uint64_t sio, uint64_t offset)
+{
+    size_t n = 0;
+    n += put(t, r + n, ask, sio, offset, 4096);
     const uint64_t asked = t->time;
-    n += put(t, r + n, SQT_EV_SWAPIN_READ_DONE, sio, offset, 4096);
+    n += put(t, r + n, answer, sio, offset, 4096);
     n += put(t, r + n, SQT_EV_PART_STAMP, 0, asked + 400, SQT_STAMP_SERVICE_BEGIN);
     n += put(t, r + n, SQT_EV_PART_STAMP, 0, asked + 900 + next_random(t) % 300, SQT_STAMP_SERVICE_END);
     r[n - 2].time = r[n - 1].time = r[n - 3].time;
@@ -92,27 +108,26 @@ make_traffic_records(struct make_traffic *t, struct sqt_record *r, size_t room)
     size_t n = 0;
     while (room - n >= STEP_RECORDS) {
         const uint64_t xact = t->xact++, conn = 1 + next_random(t) % 64;
+        const uint64_t object = (1 + next_random(t) % OBJECTS) * UINT64_C(0x9e3779b97f4a7c15);
         n += put(t, r + n, SQT_EV_WAIT_BEGIN, 0, 10, 0);
         n += put(t, r + n, SQT_EV_WAIT_END, 0, 1 + next_random(t) % 5, 0);
-        n += begin(t, r + n, xact, conn);
+        n += begin(t, r + n, xact, conn, object);
         switch (t->step++ % 3) {
         case 0: {
             const uint64_t sio = t->sio++;
-            n += put(t, r + n, SQT_EV_SWAPIN_OPEN, sio, xact, 0);
-            n += put(t, r + n, SQT_EV_PART_SWAP_FILE, next_random(t), sio * 3, 0);
-            r[n - 1].time = r[n - 2].time;
-            t->time = r[n - 1].time;
-            make_unit(r + n - 2, 2);
+            n += open_swap(t, r + n, SQT_EV_SWAPIN_OPEN, sio, xact, object);
             n += put(t, r + n, SQT_EV_SWAPIN_OPENED, sio, 0, 0);
             for (unsigned b = 0; b < 4; ++b) {
-                n += disk_block(t, r + n, sio, b * UINT64_C(4096));
+                n += disk_block(t, r + n, SQT_EV_SWAPIN_READ, SQT_EV_SWAPIN_READ_DONE, sio, b * UINT64_C(4096));
                 n += put(t, r + n, SQT_EV_REPLY_READY, xact, 0, SQT_REPLY_STORE);
             }
             n += put(t, r + n, SQT_EV_SWAPIN_CLOSE, sio, 0, 0);
-            n += end(t, r + n, xact, conn, 1, 16384);
+            n += put(t, r + n, SQT_EV_SWAPIN_CLOSED, sio, 0, 0);
+            n += end(t, r + n, xact, conn, 1, 16384, object);
             break;
         }
-        case 1:
+        case 1: {
+            const uint64_t sio = t->sio++;
             n += put(t, r + n, SQT_EV_FORWARD_BEGIN, xact, 0, 0);
             n += put(t, r + n, SQT_EV_CONNECT_REUSED, xact, conn + 1000, 1);
             n += put(t, r + n, SQT_EV_DISPATCH, xact, conn + 1000, 1);
@@ -120,12 +135,18 @@ make_traffic_records(struct make_traffic *t, struct sqt_record *r, size_t room)
             n += put(t, r + n, SQT_EV_SERVER_READ, xact, 4096, 0);
             n += put(t, r + n, SQT_EV_SERVER_HEADER, xact, 300, 200);
             n += put(t, r + n, SQT_EV_SERVER_DONE, xact, conn + 1000, 0);
-            n += end(t, r + n, xact, conn, 3, 4000 + next_random(t) % 2000);
+            n += open_swap(t, r + n, SQT_EV_SWAPOUT_OPEN, sio, xact, object);
+            n += put(t, r + n, SQT_EV_SWAPOUT_OPENED, sio, 0, 0);
+            n += disk_block(t, r + n, SQT_EV_SWAPOUT_WRITE, SQT_EV_SWAPOUT_WRITTEN, sio, 0);
+            n += put(t, r + n, SQT_EV_SWAPOUT_CLOSE, sio, 0, 0);
+            n += end(t, r + n, xact, conn, 3, 4000 + next_random(t) % 2000, object);
+            n += put(t, r + n, SQT_EV_SWAPOUT_CLOSED, sio, 4096, 0);
             break;
+        }
         default:
             n += put(t, r + n, SQT_EV_MEM_HIT, xact, 8192, 0);
             n += put(t, r + n, SQT_EV_REPLY_READY, xact, 0, SQT_REPLY_STORE);
-            n += end(t, r + n, xact, conn, 2, 8192);
+            n += end(t, r + n, xact, conn, 2, 8192, object);
         }
     }
     return n;
