@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * dump_pass.c - all figures and tables in one pass, with a second thread, hand out what each hands out alone.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "figure/pass.h"
+#include "figure/relay.h"
+#include "make_trace.h"
+
+/* What a job handed out, as text. */
+struct said {
+    const struct sqt_table *table;
+    char *text;
+    size_t size, room;
+    uint64_t rows;
+};
+
+static void
+say(struct said *said, const char *format, ...)
+{
+    va_list arguments;
+    if (said->size + 8192 > said->room) {
+        said->room = said->room * 2 + 16384;
+        said->text = realloc(said->text, said->room);
+        assert_non_null(said->text);
+    }
+    va_start(arguments, format);
+    said->size += (size_t)vsnprintf(said->text + said->size, 4096, format, arguments);
+    va_end(arguments);
+}
+
+static int
+row(void *context, const union sqt_cell *cells)
+{
+    struct said *const said = context;
+    ++said->rows;
+    for (unsigned i = 0; i < said->table->column_count; ++i)
+        if (said->table->columns[i].type == SQT_TYPE_TEXT)
+            say(said, "%s\t", cells[i].text ? cells[i].text : "-");
+        else
+            say(said, "%lld\t", (long long)cells[i].number);
+    say(said, "\n");
+    return 1;
+}
+
+static void
+note(void *context, const char *key, const char *text)
+{
+    say(context, "# %s: %s\n", key, text);
+}
+
+static void
+report(void *context, enum sqt_severity severity, const char *text)
+{
+    (void)context;
+    (void)severity;
+    fail_msg("%s", text);
+}
+
+static char path[] = "/tmp/sqtrace-pass-XXXXXX";
+
+/* Makes the tables and figures numbered from first to last in one pass. */
+static void
+make_all(struct said *said, unsigned first, unsigned last)
+{
+    static struct sqt_job jobs[SQT_TABLES];
+    const char *const paths[] = {path};
+    struct sqt_stream *const stream = sqt_stream_open(paths, 1, report, NULL);
+    struct sqt_run run;
+    assert_non_null(stream);
+    for (unsigned i = first; i <= last; ++i) {
+        said[i] = (struct said){.table = &sqt_tables[i]};
+        jobs[i] = (struct sqt_job){.table = &sqt_tables[i], .since = INT64_MIN, .until = INT64_MAX,
+                                   .group = 20000000, .peak = 60000000, .row = row, .note = note, .context = &said[i]};
+    }
+    struct sqt_pass *const pass = sqt_pass_new(&jobs[first], last - first + 1, NULL);
+    while (sqt_stream_next(stream, &run))
+        sqt_pass_run(pass, &run);
+    sqt_pass_finish(pass);
+    assert_true(sqt_pass_records(pass) > 100000);
+    sqt_pass_free(pass);
+    sqt_stream_close(stream);
+}
+
+static void
+together_as_alone(void **state)
+{
+    static struct said together[SQT_TABLES], alone[SQT_TABLES];
+    (void)state;
+    make_all(together, 0, SQT_TABLES - 1);
+    for (unsigned i = 0; i < SQT_TABLES; ++i) {
+        make_all(alone, i, i);
+        assert_int_equal(alone[i].size, together[i].size);
+        assert_memory_equal(alone[i].text ? alone[i].text : "", together[i].text ? together[i].text : "", alone[i].size);
+        free(alone[i].text);
+        free(together[i].text);
+    }
+    assert_true(alone[SQT_TABLE_requests].rows > 1000);
+    assert_true(alone[SQT_TABLE_load].rows > 3);
+    assert_true(alone[SQT_TABLE_disk_utilization].rows > 3);
+}
+
+static void
+take(void *context, unsigned kind, const void *fact)
+{
+    uint64_t *const next = context;
+    uint64_t number;
+    memcpy(&number, fact, sizeof(number));
+    if (number == *next && kind == number % 3)
+        ++*next;
+}
+
+/* Facts of any size arrive once, and in order. */
+static void
+in_order(void **state)
+{
+    uint64_t next = 0;
+    (void)state;
+    struct sqt_relay *const relay = sqt_relay_new(take, &next);
+    assert_non_null(relay);
+    for (uint64_t i = 0; i < 300000; ++i)
+        memcpy(sqt_relay_next(relay, i % 3, sizeof(i) + i % 701), &i, sizeof(i));
+    sqt_relay_finish(relay);
+    assert_int_equal(next, 300000);
+}
+
+int
+main(void)
+{
+    static struct sqt_record records[150000];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_order),
+        cmocka_unit_test(together_as_alone),
+    };
+    struct sqt_identity who;
+    struct make_traffic traffic;
+    const int file = mkstemp(path);
+    if (file < 0)
+        return 1;
+    make_identity(&who, 1, 0);
+    make_traffic_init(&traffic, 3);
+    const size_t n = make_traffic_records(&traffic, records, sizeof(records) / sizeof(*records));
+    make_segment_file(path, &who, 0, 0, records, n,
+                      "def\t1\t0\taufs /cache\ndef\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\n"
+                      "def\t3\t1\tGET\ndef\t4\t1\tdirect\n", MAKE_ZLIB);
+    const int failed = cmocka_run_group_tests_name("dump: pass", tests, NULL, NULL);
+    close(file);
+    unlink(path);
+    return failed;
+}
