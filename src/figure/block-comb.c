@@ -20,7 +20,7 @@ enum { SWAPS, REQUESTS }; /* places in sqt_family.where */
 struct block {
     uint32_t index;
     uint64_t offset;
-    int64_t size, asked, queue, service, notice;
+    int64_t size, asked, queue, service, notice, total;
 };
 
 /* A swap and its blocks. */
@@ -91,7 +91,7 @@ io(struct sqt_job *job, const struct sqt_io_fact *i)
     }
     comb->blocks[comb->count++] =
         (struct block){(uint32_t)IO(index), (uint64_t)IO(offset_bytes), IO(size_bytes), IO(time_s), IO(queue_ns),
-                       IO(service_ns), IO(notice_ns)};
+                       IO(service_ns), IO(notice_ns), IO(total_ns)};
 }
 
 /* Keeps the comb if it is the slowest so far; takes it over in any case. */
@@ -184,7 +184,7 @@ print(struct sqt_job *job, const struct comb *comb)
         CELL(queue_ms).number = b->queue;
         CELL(service_ms).number = b->service;
         CELL(notice_ms).number = b->notice;
-        CELL(total_ms).number = b->queue + b->service + b->notice;
+        CELL(total_ms).number = b->total;
         sqt_job_row(job, row);
     }
 }

@@ -55,6 +55,7 @@ sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *s, struct sqt_row_tex
     CELL(outcome).text = sqt_outcome_names[s->outcome];
     CELL(image_bytes).number = s->image;
     CELL(object).number = s->object ? (int64_t)s->object : SQT_CELL_MISSING;
+    CELL(update).number = s->update;
 }
 
 #undef CELL
@@ -77,7 +78,7 @@ sqt_io_cells(union sqt_cell *row, const struct sqt_io *io)
     CELL(service_ns).number = io->service;
     CELL(notice_ns).number = io->notice;
     CELL(total_ns).number = io->done - io->asked;
-    CELL(outcome).text = sqt_outcome_names[io->failed ? SQT_OUTCOME_ERROR : SQT_OUTCOME_COMPLETE];
+    CELL(outcome).text = sqt_outcome_names[io->outcome];
 }
 
 static void

@@ -70,6 +70,7 @@ struct sqt_swap {
     uint64_t sio;
     uint64_t xact;           /* 0 if none */
     int out;                 /* 0: swap-in, 1: swap-out */
+    int update;              /* rewrites the header of a stored entry */
     uint32_t dir;
     uint64_t file;           /* file number */
     uint64_t object;
@@ -84,8 +85,9 @@ struct sqt_swap {
     /* for the model */
     uint32_t epoch;
     uint32_t asked;          /* I/Os asked for so far */
-    int opening, failed;
+    int opening;
     int64_t close_asked;     /* 0: not yet */
+    enum sqt_outcome failure; /* SQT_OUTCOME_COMPLETE: none so far */
     struct sqt_io *first_io, *last_io; /* asked and not completed, in the order of asking */
     struct sqt_xact *reader; /* charged while its serial is the same */
     uint64_t reader_serial;
@@ -99,8 +101,8 @@ struct sqt_io {
     uint64_t offset;         /* bytes from the start of the stored image */
     int64_t size;            /* bytes moved */
     int64_t asked, done;
-    int64_t queue, service, notice; /* add up to done - asked */
-    int failed;
+    int64_t queue, service, notice; /* add up to done - asked; SQT_MISSING if its time was up */
+    enum sqt_outcome outcome;
 
     /* for the model */
     uint64_t wanted;         /* bytes */

@@ -13,6 +13,7 @@
 #define PHASE(name) (1u << SQT_SWAP_##name)
 #define STAGE(name) (1u << SQT_STAGE_##name)
 #define IO_FAILED (UINT32_C(1) << 31)
+#define IO_TIMED_OUT (UINT32_C(1) << 30)
 
 /* More swaps than Squid has descriptors are not open at once: the oldest has ended without a record. */
 #define MOST_OPEN 32768
@@ -73,9 +74,10 @@ sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     if (more && record[1].event == SQT_EV_PART_SWAP_FILE) {
         swap->object = record[1].id;
         swap->file = record[1].arg;
+        swap->update = record[1].aux & 1;
     }
     sqt_idmap_put(&life->swaps, swap->sio, swap);
-    struct sqt_xact *const reader = swap->out || !swap->xact ? NULL : sqt_idmap_get(&life->xacts, swap->xact);
+    struct sqt_xact *const reader = swap->out || swap->update || !swap->xact ? NULL : sqt_idmap_get(&life->xacts, swap->xact);
     if (reader) {
         swap->reader = reader;
         swap->reader_serial = reader->pooled.serial;
@@ -96,7 +98,7 @@ sqt_swap_opened(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     if (!more)
         sqt_loop_io(life, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, swap->begin, now);
     if (record->aux)
-        swap->failed = 1;
+        swap->failure = SQT_OUTCOME_ERROR;
     reader_closes(life, swap, now, sqt_events[record->event].closes);
 }
 
@@ -183,6 +185,20 @@ split(const struct sqt_life *life, struct sqt_io *io, const struct sqt_record *r
     io->notice = io->done - end;
 }
 
+/* Nobody knows where an I/O was when its time was up. */
+static void
+split_unknown(struct sqt_io *io)
+{
+    io->queue = io->service = io->notice = SQT_MISSING;
+}
+
+static enum sqt_outcome
+outcome_of(uint32_t io_bytes)
+{
+    return !(io_bytes & IO_FAILED) ? SQT_OUTCOME_COMPLETE :
+           io_bytes & IO_TIMED_OUT ? SQT_OUTCOME_TIMEOUT : SQT_OUTCOME_ERROR;
+}
+
 void
 sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
@@ -191,17 +207,21 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     if (!io)
         return;
     io->done = now;
-    io->failed = (record->aux & IO_FAILED) != 0;
-    io->size = io->failed ? 0 : (int64_t)record->aux;
-    split(life, io, record, more);
+    io->outcome = outcome_of(record->aux);
+    const int complete = io->outcome == SQT_OUTCOME_COMPLETE;
+    io->size = complete ? (int64_t)record->aux : 0;
+    if (io->outcome == SQT_OUTCOME_TIMEOUT)
+        split_unknown(io);
+    else
+        split(life, io, record, more);
     if (!more)
         sqt_loop_io(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now);
     ++swap->ios;
     swap->size += io->size;
-    if (io->failed)
-        swap->failed = 1;
+    if (swap->failure == SQT_OUTCOME_COMPLETE)
+        swap->failure = io->outcome;
     struct sqt_xact *const reader = swap->out ? NULL : sqt_swap_reader(swap);
-    if (reader && !io->failed)
+    if (reader && complete)
         ++reader->disk_reads;
     if (life->consumer->io)
         life->consumer->io(life->consumer->context, io);
@@ -242,7 +262,8 @@ sqt_swap_closed(struct sqt_life *life, int64_t now, const struct sqt_record *rec
         swap->image = (int64_t)record->arg;
     if (!more && swap->close_asked)
         sqt_loop_io(life, swap, SQT_DISK_CLOSE, swap->close_asked, now);
-    sqt_swap_end(life, swap, now, swap->failed || record->aux ? SQT_OUTCOME_ERROR : swap->outcome);
+    sqt_swap_end(life, swap, now, swap->failure != SQT_OUTCOME_COMPLETE ? swap->failure :
+                                  record->aux ? SQT_OUTCOME_ERROR : swap->outcome);
 }
 
 void

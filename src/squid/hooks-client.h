@@ -97,7 +97,7 @@ Open(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg, 
     sqt_emit(event, XactOfClient(http), arg, aux);
 }
 
-/// closes it if it is open
+/// Closes it if it is open: also when the group has been turned off since, or a later end would be one too many.
 template <class Http>
 inline void
 Close(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg, const uint32_t aux)
@@ -105,7 +105,8 @@ Close(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg,
     if (!(http.sqtrace.open & pair))
         return;
     http.sqtrace.open &= ~static_cast<uint32_t>(pair);
-    sqt_emit(event, XactOfClient(http), arg, aux);
+    if (sqt_on(SQT_GROUP_CLIENT))
+        sqt_emit(event, XactOfClient(http), arg, aux);
 }
 
 template <class Http>
@@ -120,8 +121,7 @@ template <class Http>
 inline void
 CalloutsEnd(Http &http)
 {
-    if (sqt_on(SQT_GROUP_CLIENT))
-        Close(http, AccessIsOpen, SQT_EV_ACCESS_END, 0, 0);
+    Close(http, AccessIsOpen, SQT_EV_ACCESS_END, 0, 0);
 }
 
 template <class Http>
@@ -136,8 +136,7 @@ template <class Http>
 inline void
 RewriterAnswers(Http &http)
 {
-    if (sqt_on(SQT_GROUP_CLIENT))
-        Close(http, RewriteIsOpen, SQT_EV_REDIRECT_END, 0, 0);
+    Close(http, RewriteIsOpen, SQT_EV_REDIRECT_END, 0, 0);
 }
 
 template <class Http>
@@ -152,8 +151,7 @@ template <class Http>
 inline void
 StoreIdAnswers(Http &http)
 {
-    if (sqt_on(SQT_GROUP_CLIENT))
-        Close(http, StoreIdIsOpen, SQT_EV_REDIRECT_END, 0, 1);
+    Close(http, StoreIdIsOpen, SQT_EV_REDIRECT_END, 0, 1);
 }
 
 template <class Http>
@@ -179,8 +177,7 @@ template <class Http>
 inline void
 LookupEnds(Http &http, const bool found)
 {
-    if (sqt_on(SQT_GROUP_CLIENT))
-        Close(http, LookupIsOpen, SQT_EV_LOOKUP_END, http.sqtrace.object, found);
+    Close(http, LookupIsOpen, SQT_EV_LOOKUP_END, http.sqtrace.object, found);
 }
 
 /* ---- replies ---- */
@@ -216,14 +213,18 @@ StoredReplyIsReady(Http &http)
         EmitReady(http, SQT_REPLY_STORE);
 }
 
-/// the transaction waits for another one's reply (collapsed forwarding)
-template <class Http>
+/// the transaction waits for the reply that another one, perhaps of another kid, brings into entry
+template <class Http, class Entry>
 inline void
-FollowsAnother(Http &http)
+FollowsAnother(Http &http, const Entry &entry, const int kid)
 {
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
-    sqt_emit(SQT_EV_COLLAPSED, XactOfClient(http), 0, 0);
+    const Bringer &elsewhere = entry.mem_obj->sqtrace;
+    if (elsewhere.xact)
+        sqt_emit(SQT_EV_COLLAPSED, XactOfClient(http), elsewhere.xact, elsewhere.kid);
+    else
+        sqt_emit(SQT_EV_COLLAPSED, XactOfClient(http), XactOf(entry.mem_obj->request), static_cast<uint32_t>(kid));
     EmitReady(http, SQT_REPLY_STORE);
 }
 
@@ -269,8 +270,7 @@ template <class Http>
 inline void
 ReplyIsWritten(Http &http, const size_t size)
 {
-    if (sqt_on(SQT_GROUP_CLIENT))
-        Close(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITTEN, size, 0);
+    Close(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITTEN, size, 0);
 }
 
 /// a whole reply is written past Http::Stream: an error page or the answer to a CONNECT

@@ -14,8 +14,9 @@
 namespace Sqtrace
 {
 
-/// bit 31 of SWAPIN_READ_DONE and SWAPOUT_WRITTEN
+/// bits of SWAPIN_READ_DONE, SWAPOUT_WRITTEN and IO_LATE
 static const uint32_t IoFailed = UINT32_C(1) << 31;
+static const uint32_t IoTimedOut = UINT32_C(1) << 30;
 
 /// the number of a cache_dir, whose type and path are defined when it is first met
 template <class Dir>
@@ -36,7 +37,7 @@ EmitCompletion(const unsigned event, const uint64_t sio, const uint64_t arg, con
 {
     const sqt_io_stamps stamps = sqt_io_take();
     if (!stamps.service_begin) {
-        sqt_emit(event, sio, arg, aux);
+        sqt_emit(event, sio, arg, stamps.timed_out ? aux | IoTimedOut : aux);
         return;
     }
     sqt_record unit[3] = {};
@@ -54,7 +55,7 @@ EmitCompletion(const unsigned event, const uint64_t sio, const uint64_t arg, con
 
 template <class Sio, class Dir, class Entry>
 inline void
-EmitOpen(Sio &sio, const Dir &dir, const Entry &entry, const uint64_t xact, const bool out)
+EmitOpen(Sio &sio, const Dir &dir, const Entry &entry, const uint64_t xact, const bool out, const bool update = false)
 {
     sio.sqtrace.serial = NextSerial<StoreIos>();
     sio.sqtrace.out = out;
@@ -66,6 +67,7 @@ EmitOpen(Sio &sio, const Dir &dir, const Entry &entry, const uint64_t xact, cons
     unit[1].event = SQT_EV_PART_SWAP_FILE;
     unit[1].id = ObjectOf(static_cast<const unsigned char *>(entry.key));
     unit[1].arg = static_cast<uint32_t>(sio.swap_filen);
+    unit[1].aux = update;
     sqt_emit_unit(unit, 2);
 }
 
@@ -95,6 +97,27 @@ SwapOutOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer 
 {
     if (sqt_on(SQT_GROUP_STORE))
         EmitOpen(sio, dir, entry, XactThatBrings(entry, context), true);
+}
+
+/// a swap of a store that opens nothing (rock), and so has not said that it opens
+template <class Sio, class Entry, class ContextPointer>
+inline void
+SwapInIsOpen(Sio &sio, const Entry &entry, const ContextPointer &context)
+{
+    if (!sqt_on(SQT_GROUP_STORE) || sio.sqtrace.serial)
+        return;
+    SwapInOpens(sio, entry.disk(), entry, context);
+    sqt_emit(SQT_EV_SWAPIN_OPENED, sio.sqtrace.serial, 0, 0);
+}
+
+template <class Sio, class Entry, class ContextPointer>
+inline void
+SwapOutIsOpen(Sio &sio, const Entry &entry, const ContextPointer &context)
+{
+    if (!sqt_on(SQT_GROUP_STORE) || sio.sqtrace.serial)
+        return;
+    SwapOutOpens(sio, entry.disk(), entry, context);
+    sqt_emit(SQT_EV_SWAPOUT_OPENED, sio.sqtrace.serial, 0, 0);
 }
 
 /// whether records of this swap are wanted: its open was traced, too
@@ -162,9 +185,10 @@ template <class Sio>
 inline void
 BlockIsHandedOver(Sio &sio, const size_t size)
 {
-    if (!IsTraced(sio))
+    if (!sio.sqtrace.serial)
         return;
-    sqt_emit(SQT_EV_SWAPOUT_WRITE, sio.sqtrace.serial, sio.sqtrace.handedOver, static_cast<uint32_t>(size));
+    if (IsTraced(sio))
+        sqt_emit(SQT_EV_SWAPOUT_WRITE, sio.sqtrace.serial, sio.sqtrace.handedOver, static_cast<uint32_t>(size));
     sio.sqtrace.handedOver += size;
 }
 
@@ -172,10 +196,11 @@ template <class Sio>
 inline void
 BlockIsWritten(Sio &sio, const bool failed, const size_t size)
 {
-    if (!IsTraced(sio))
+    if (!sio.sqtrace.serial)
         return;
-    EmitCompletion(SQT_EV_SWAPOUT_WRITTEN, sio.sqtrace.serial, sio.sqtrace.completed,
-                   static_cast<uint32_t>(size) | (failed ? IoFailed : 0));
+    if (IsTraced(sio))
+        EmitCompletion(SQT_EV_SWAPOUT_WRITTEN, sio.sqtrace.serial, sio.sqtrace.completed,
+                       static_cast<uint32_t>(size) | (failed ? IoFailed : 0));
     sio.sqtrace.completed += size;
 }
 
@@ -184,10 +209,11 @@ template <class Sio>
 inline void
 SwapFileCloses(Sio &sio)
 {
-    if (!IsTraced(sio) || sio.sqtrace.closeAsked)
+    if (!sio.sqtrace.serial || sio.sqtrace.closeAsked)
         return;
     sio.sqtrace.closeAsked = true;
-    sqt_emit(sio.sqtrace.out ? SQT_EV_SWAPOUT_CLOSE : SQT_EV_SWAPIN_CLOSE, sio.sqtrace.serial, 0, sio.sqtrace.gone);
+    if (IsTraced(sio))
+        sqt_emit(sio.sqtrace.out ? SQT_EV_SWAPOUT_CLOSE : SQT_EV_SWAPIN_CLOSE, sio.sqtrace.serial, 0, sio.sqtrace.gone);
 }
 
 template <class Sio>
@@ -217,7 +243,7 @@ EntryIsReleased(const Entry &entry)
                  static_cast<uint32_t>(entry.swap_dirn));
 }
 
-/* ---- stamps of I/O in a thread of aufs or in diskd ----
+/* ---- stamps of I/O in a thread of aufs or in a rock disker ----
  *
  * op has members sqtBegin and sqtEnd.  These run in threads and in other processes: they emit nothing. */
 
@@ -244,15 +270,44 @@ ServiceIsReported(const Op &op, Result &result)
     result.sqtEnd = op.sqtEnd;
 }
 
-/// While it lives, the completion that is being delivered is op's; nobody else takes its stamps afterwards.
-template <class Op>
+/// Service in diskd.  Its answer leaves offset and size of the message idle, so the stamps travel there: the message
+/// stays as long as it was, and a message queue of the system holds as many.
+class DiskdService
+{
+public:
+    explicit DiskdService(const uint32_t clock) : clock_(clock), begin_(sqt_read_clock(clock)) {}
+
+    template <class Message>
+    void
+    endsWith(Message &answer) const
+    {
+        const uint64_t took = sqt_read_clock(clock_) - begin_;
+        answer.offset = static_cast<decltype(answer.offset)>(begin_);
+        answer.size = took < SIZE_MAX ? static_cast<size_t>(took) : SIZE_MAX;
+    }
+
+private:
+    const uint32_t clock_;
+    const uint64_t begin_;
+};
+
+/// While it lives, the completion that is being delivered has these stamps; nobody else takes them afterwards.
 class Delivery
 {
 public:
-    explicit Delivery(const Op &op) { sqt_io_done(op.sqtBegin, op.sqtEnd); }
+    Delivery(const uint64_t begin, const uint64_t end) { sqt_io_done(begin, end); }
     ~Delivery() { sqt_io_done(0, 0); }
     Delivery(const Delivery &) = delete;
     Delivery &operator=(const Delivery &) = delete;
+};
+
+/// the same for an answer of diskd
+class DiskdDelivery : public Delivery
+{
+public:
+    template <class Message>
+    explicit DiskdDelivery(const Message &answer) :
+        Delivery(static_cast<uint64_t>(answer.offset), static_cast<uint64_t>(answer.offset) + answer.size) {}
 };
 
 } // namespace Sqtrace

@@ -9,6 +9,7 @@
 
 #include "hooks-client.h"
 #include "hooks-server.h"
+#include "hooks-rock.h"
 #include "hooks-store.h"
 
 namespace Sqtrace

@@ -32,12 +32,28 @@ struct ClientState {
 
 /// what sqtrace keeps in each StoreIOState
 struct SwapState {
-    uint64_t serial = 0;     ///< sio
+    uint64_t serial = 0;     ///< sio; 0: not traced, or over
     uint64_t handedOver = 0; ///< bytes given to the store so far (swap-out)
     uint64_t completed = 0;  ///< bytes that it has written (swap-out)
     bool out = false;        ///< a swap-out
     bool gone = false;       ///< the writer left before the end (swap-out)
     bool closeAsked = false;
+    bool ended = false;        ///< over but for the blocks that are outstanding (rock)
+    uint16_t outstanding = 0;  ///< blocks asked for and not done (rock; its queue holds 1,024)
+    int16_t error = 0;         ///< how it ended (rock)
+};
+
+/// which block of a stored image an I/O request is about
+struct Block {
+    uint64_t sio = 0;    ///< 0: not traced
+    uint64_t offset = 0; ///< in the stored image
+    uint32_t size = 0;
+};
+
+/// the transaction that brings a store entry, if that is one of another kid
+struct Bringer {
+    uint64_t xact = 0; ///< 0: none, or not known
+    uint32_t kid = 0;
 };
 
 /// what sqtrace keeps in each Client, the job that talks to a server

@@ -92,6 +92,7 @@ uint64_t sqt_hash(const void *data, size_t size);
 struct sqt_io_stamps {
     uint64_t service_begin; /* ticks; 0: did not run elsewhere */
     uint64_t service_end;   /* ticks */
+    int timed_out;          /* no answer came in time */
 };
 extern struct sqt_io_stamps sqt_io_pending;
 
@@ -100,14 +101,21 @@ sqt_io_done(uint64_t service_begin, uint64_t service_end)
 {
     sqt_io_pending.service_begin = service_begin;
     sqt_io_pending.service_end = service_end;
+    sqt_io_pending.timed_out = 0;
+}
+
+static inline void
+sqt_io_timed_out(void)
+{
+    sqt_io_done(0, 0);
+    sqt_io_pending.timed_out = 1;
 }
 
 static inline struct sqt_io_stamps
 sqt_io_take(void)
 {
     struct sqt_io_stamps stamps = sqt_io_pending;
-    sqt_io_pending.service_begin = 0;
-    sqt_io_pending.service_end = 0;
+    sqt_io_done(0, 0);
     return stamps;
 }
 

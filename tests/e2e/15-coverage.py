@@ -15,6 +15,7 @@ from lib.squid import Squid
 # Events that this test does not fire, and where they are.
 ELSEWHERE = {
     "LOST": "only a full ring makes it: the tests of a full disk and of a killed writer",
+    "IO_LATE": "only a rock disker that was stopped makes it: the tests of rock",
 }
 
 CONF = load.CONF + """

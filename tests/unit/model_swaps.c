@@ -157,6 +157,58 @@ a_failed_read(void **state)
     assert_string_equal(SWAP(0, outcome).text, "error");
 }
 
+/* A rock disker did not answer in time; where the block was then, nobody knows.  The answer makes no second row. */
+static void
+a_read_whose_time_is_up(void **state)
+{
+    (void)state;
+    begin_xact(0, 5, 7);
+    open_in(0, 9, 5);
+    PUT(1, SWAPIN_OPENED, 9, 0, 0);
+    PUT(2, SWAPIN_READ, 9, 0, 4096);
+    PUT(10, SWAPIN_READ_DONE, 9, 0, 3u << 30);
+    PUT(11, SWAPIN_CLOSED, 9, 0, 0);
+    PUT(20, IO_LATE, 9, 0, 4096);
+    PART(PART_STAMP, 0, 12, SQT_STAMP_SERVICE_BEGIN);
+    PART(PART_STAMP, 0, 13, SQT_STAMP_SERVICE_END);
+    end_xact(30, 5, MISS, 0);
+    play();
+    assert_int_equal(script.ios.count, 1);
+    assert_string_equal(IO(0, outcome).text, "timeout");
+    assert_number(IO(0, size_bytes), 0);
+    assert_number(IO(0, total_ns), 8);
+    assert_number(IO(0, queue_ns), SQT_CELL_MISSING);
+    assert_number(IO(0, service_ns), SQT_CELL_MISSING);
+    assert_number(IO(0, notice_ns), SQT_CELL_MISSING);
+    assert_string_equal(SWAP(0, outcome).text, "timeout");
+    assert_number(SWAP(0, ios), 1);
+    assert_swap_adds_up(0);
+    assert_string_equal(stages(0), "swap_in_open 1, swap_in_first 8");
+    assert_string_equal(REQUEST(0, class).text, "miss");
+}
+
+/* The client does not wait while the header of a stored entry is read to be rewritten. */
+static void
+a_header_update(void **state)
+{
+    (void)state;
+    begin_xact(0, 5, 7);
+    PUT(1, SWAPIN_OPEN, 9, 5, 0);
+    PART(PART_SWAP_FILE, 0xabc, 77, 1);
+    PUT(1, SWAPIN_OPENED, 9, 0, 0);
+    PUT(2, SWAPIN_READ, 9, 0, 4096);
+    PUT(10, SWAPIN_READ_DONE, 9, 0, 4096);
+    PUT(11, SWAPIN_CLOSED, 9, 0, 0);
+    end_xact(30, 5, HIT, 0);
+    play();
+    assert_number(SWAP(0, update), 1);
+    assert_number(SWAP(0, xid), 5);
+    assert_number(SWAP(0, ios), 1);
+    assert_string_equal(stages(0), "");
+    assert_number(REQUEST(0, swap_ins), 0);
+    assert_string_equal(REQUEST(0, class).text, "mem_hit");
+}
+
 static void
 a_failed_close(void **state)
 {
@@ -321,6 +373,8 @@ main(void)
         SCRIPT_TEST(a_failed_open),
         SCRIPT_TEST(closed_before_the_block_came),
         SCRIPT_TEST(a_failed_read),
+        SCRIPT_TEST(a_read_whose_time_is_up),
+        SCRIPT_TEST(a_header_update),
         SCRIPT_TEST(a_failed_close),
         SCRIPT_TEST(a_swap_out),
         SCRIPT_TEST(combined_writes),

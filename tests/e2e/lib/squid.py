@@ -45,13 +45,14 @@ class Squid:
     prefix   where it is installed; default the patched one
     lines    more squid.conf lines; {dir} is the trace directory, {folder} this Squid's folder
     trace    None: no directive; else the directive's words after the directory ("" is fine)
-    dirs     cache_dir types, for example ["ufs", "aufs"]; each kid gets its own directories
+    dirs     cache_dir types, for example ["ufs", "aufs"]; each kid gets its own directories, but all share "rock"
     alone    one process without a master (squid -N).  A preloaded library needs that: the kids that a master starts
              run with another effective user than real one, and the loader then ignores LD_PRELOAD.
+    unprivileged  the master, too, runs as Squid's effective user.  Its kids then take a preloaded library.
     """
 
     def __init__(self, env, name="squid", prefix=None, lines="", trace=None, dirs=(), workers=1, dns="127.0.0.1",
-                 dir_mb=512, preload=None, user=None, directory=None, environment=None, alone=False):
+                 dir_mb=512, preload=None, user=None, directory=None, environment=None, alone=False, unprivileged=False):
         self.env = env
         self.prefix = prefix or env.squid
         self.folder = env.path(name)
@@ -65,6 +66,7 @@ class Squid:
         self.preload = preload
         self.environment = environment or {}
         self.alone = alone
+        self.unprivileged = unprivileged
         self.port = free_port()
         self.user = user or effective_user()
         self.directory = directory or os.path.join(self.folder, "trace")
@@ -109,6 +111,8 @@ class Squid:
             self.give(path)
 
     def dir_path(self, kind, kid=None):
+        if kind == "rock":
+            return os.path.join(self.folder, "cache-rock")
         kid = kid or (0 if self.alone else 1)
         return os.path.join(self.folder, "cache-%s-%d" % (kind, kid))
 
@@ -116,10 +120,14 @@ class Squid:
         """What squid.conf holds."""
         lines = BASE.format(port=self.port, workers=self.workers, user=self.user, folder=self.folder, dns=self.dns,
                             logformat=LOGFORMAT)
-        if self.workers > 1 and self.dirs:
+        if self.workers > 1 and set(self.dirs) - {"rock"}:
             lines += "memory_cache_shared off\n"  # Squid 7.7 asserts with ufs directories and shared memory
         for kind in self.dirs:
-            lines += "cache_dir %s %s/cache-%s-${process_number} %d 4 16\n" % (kind, self.folder, kind, self.dir_mb)
+            if kind == "rock":
+                lines += "cache_dir rock %s %d\ndebug_options ALL,1 47,2\n" % (self.dir_path(kind), self.dir_mb)
+            else:
+                lines += "cache_dir %s %s/cache-%s-${process_number} %d 4 16\n" % (kind, self.folder, kind,
+                                                                                   self.dir_mb)
         if self.trace is not None:
             lines += "sqtrace_log %s %s\n" % (self.directory, self.trace)
         return lines + self.lines.replace("{folder}", self.folder).replace("{dir}", self.directory) + "\n"
@@ -134,6 +142,13 @@ class Squid:
         if self.preload:
             environ["LD_PRELOAD"] = self.preload
         return environ
+
+    def credentials(self):
+        """For subprocess: the user that it starts as."""
+        if not self.unprivileged or os.geteuid() != 0:
+            return {}
+        account = pwd.getpwnam(self.user)
+        return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
 
     @property
     def mode(self):
@@ -153,7 +168,7 @@ class Squid:
     def start(self, ready=True, seconds=60):
         self.write_conf()
         if self.dirs and not os.path.isdir(self.dir_path(self.dirs[0])):
-            done = run(self.command("-z", self.mode), 120, env=self.environ())
+            done = run(self.command("-z", self.mode), 120, env=self.environ(), **self.credentials())
             for kind in self.dirs:
                 for kid in [0] if self.alone else range(1, self.workers + 1):
                     if not os.path.isdir(self.dir_path(kind, kid)):
@@ -161,7 +176,8 @@ class Squid:
         self.log_mark = self.log_size()
         with open(os.path.join(self.folder, "squid.out"), "ab") as out:
             self.process = subprocess.Popen(self.command(self.mode), stdout=out, stderr=out,
-                                            stdin=subprocess.DEVNULL, env=self.environ(), cwd=self.folder)
+                                            stdin=subprocess.DEVNULL, env=self.environ(), cwd=self.folder,
+                                            **self.credentials())
         if ready:
             self.wait_ready(seconds)
         return self
@@ -185,6 +201,9 @@ class Squid:
             text = self.log_text()
             if text.count("Accepting HTTP Socket connections") < self.workers:
                 return False
+            if self.dirs == ["rock"]:  # each process opens the file, the workers through the disker; one reads it
+                opened = text.count("Rock cache_dir[0] limits")
+                return opened >= (1 if self.alone else self.workers + 1) and "Completed Validation Procedure" in text
             return not self.dirs or text.count("Completed Validation Procedure") >= self.workers
         wait_for(ready, seconds, "Squid to be ready (%s)" % self.cache_log)
 
@@ -202,6 +221,10 @@ class Squid:
     def worker_pids(self):
         """Pids of the workers, by kid number."""
         return [pid for pid, kid in sorted(self.kids().items(), key=lambda item: item[1]) if kid <= self.workers]
+
+    def disker_pids(self):
+        """Pids of the processes that do the I/O of rock stores."""
+        return [pid for pid in self.kids() if b"(squid-disk-" in command_line(pid)]
 
     def processes(self):
         """Every process of this Squid: the master, kids, and their helpers (diskd, unlinkd)."""
@@ -275,7 +298,7 @@ class Squid:
         return ring_notes(self.directory)
 
     def forget_cache(self):
-        for path in glob.glob(os.path.join(self.folder, "cache-*-*")):
+        for path in glob.glob(os.path.join(self.folder, "cache-*-*")) + glob.glob(self.dir_path("rock")):
             shutil.rmtree(path)
 
     def get(self, url, headers="", seconds=30):

@@ -4,6 +4,7 @@
  *
  *   SLOWDISK_PATH   reads of files whose path holds this text wait
  *   SLOWDISK_MS     so many milliseconds
+ *   SLOWDISK_IF     if given, only while this file exists
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,7 +25,8 @@ wait_if_slow(int fd)
         milliseconds = ms ? atol(ms) : 0;
         wanted = getenv("SLOWDISK_PATH") ? getenv("SLOWDISK_PATH") : "";
     }
-    if (!*wanted || milliseconds <= 0)
+    const char *const condition = getenv("SLOWDISK_IF");
+    if (!*wanted || milliseconds <= 0 || (condition && access(condition, F_OK) != 0))
         return;
     char link[64], path[PATH_MAX];
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);

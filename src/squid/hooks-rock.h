@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * hooks-rock.h - hooks of rock stores, and of what the workers of an SMP Squid share.
+ *
+ * A rock store is one file of slots.  A slot holds a block of a stored image behind a header of its own, which is in
+ * no offset and no size here.  Nothing is opened or closed for a swap, so it may end while a block of it is
+ * outstanding; the record of its end then follows that block's.
+ *
+ * request is a ReadRequest or WriteRequest with a member sqtrace of type Block.
+ */
+#ifndef SQT_SQUID_HOOKS_ROCK_H
+#define SQT_SQUID_HOOKS_ROCK_H
+
+#include "hooks-store.h"
+
+namespace Sqtrace
+{
+
+/* ---- swaps ---- */
+
+/// the header of a stored entry is to be rewritten: sio reads the old one (out: false) or writes the new one
+template <class Sio, class Dir, class Entry, class ContextPointer>
+inline void
+HeaderUpdateOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer &context, const bool out)
+{
+    if (!sqt_on(SQT_GROUP_STORE))
+        return;
+    EmitOpen(sio, dir, entry, XactOfContext(context), out, true);
+    sqt_emit(out ? SQT_EV_SWAPOUT_OPENED : SQT_EV_SWAPIN_OPENED, sio.sqtrace.serial, 0, 0);
+}
+
+template <class Sio, class Request>
+inline void
+EmitAsked(const unsigned event, Sio &sio, Request &request, const uint64_t offset, const size_t size)
+{
+    request.sqtrace.sio = sio.sqtrace.serial;
+    request.sqtrace.offset = offset;
+    request.sqtrace.size = static_cast<uint32_t>(size);
+    ++sio.sqtrace.outstanding;
+    sqt_emit(event, sio.sqtrace.serial, offset, static_cast<uint32_t>(size));
+}
+
+/// A slot is to be read; the request starts at offset of the stored image.  A file with an error refuses it.
+template <class Sio, class File, class Request>
+inline void
+SlotIsAskedFor(Sio &sio, const File &file, Request &request, const int64_t offset)
+{
+    if (IsTraced(sio) && !file.error())
+        EmitAsked(SQT_EV_SWAPIN_READ, sio, request, static_cast<uint64_t>(offset), request.len);
+}
+
+/// A slot is to be written, size bytes of it the stored image's.
+template <class Sio, class File, class Request>
+inline void
+SlotIsHandedOver(Sio &sio, const File &file, Request &request, const size_t size)
+{
+    if (IsTraced(sio) && !file.error())
+        EmitAsked(SQT_EV_SWAPOUT_WRITE, sio, request, sio.sqtrace.handedOver, size);
+    sio.sqtrace.handedOver += size;
+}
+
+/// emits the end of a swap that is over and has no block outstanding
+template <class Sio>
+inline void
+EndIfIdle(Sio &sio)
+{
+    if (!sio.sqtrace.ended || sio.sqtrace.outstanding)
+        return;
+    SwapFileIsClosed(sio, sio.sqtrace.gone ? 0 : sio.sqtrace.error);
+    sio.sqtrace.serial = 0;
+}
+
+template <class Sio, class Request>
+inline void
+EmitDone(const unsigned event, Sio &sio, const Request &request, const uint32_t bytes)
+{
+    if (IsTraced(sio))
+        EmitCompletion(event, sio.sqtrace.serial, request.sqtrace.offset, bytes);
+    --sio.sqtrace.outstanding;
+    EndIfIdle(sio);
+}
+
+/// length is negative after a failure
+template <class Sio, class Request>
+inline void
+SlotIsRead(Sio &sio, const Request &request, const int length)
+{
+    if (request.sqtrace.sio)
+        EmitDone(SQT_EV_SWAPIN_READ_DONE, sio, request, length < 0 ? IoFailed : static_cast<uint32_t>(length));
+}
+
+template <class Sio, class Request>
+inline void
+SlotIsWritten(Sio &sio, const Request &request, const bool failed)
+{
+    if (!request.sqtrace.sio)
+        return;
+    if (!failed)
+        sio.sqtrace.completed += request.sqtrace.size;
+    EmitDone(SQT_EV_SWAPOUT_WRITTEN, sio, request, failed ? IoFailed : request.sqtrace.size);
+}
+
+/// the swap is over, but for the blocks that are outstanding
+template <class Sio>
+inline void
+SwapEnds(Sio &sio, const int error)
+{
+    if (!sio.sqtrace.serial)
+        return;
+    sio.sqtrace.ended = true;
+    sio.sqtrace.error = static_cast<int16_t>(error);
+    EndIfIdle(sio);
+}
+
+/* ---- I/O that a disker does ----
+ *
+ * message is an IpcIoMsg: it has a member sqtrace of type Block, and sqtClock, sqtBegin, sqtEnd. */
+
+/// the message tells the disker which block it is about, and which clock to stamp with
+template <class Message, class Request>
+inline void
+BlockTravels(Message &message, const Request &request)
+{
+    message.sqtrace = request.sqtrace;
+    message.sqtClock = sqt_clock;
+}
+
+/// While it lives, the completion that is being delivered is a time-out.
+class TimeOut
+{
+public:
+    TimeOut() { sqt_io_timed_out(); }
+    ~TimeOut() { sqt_io_done(0, 0); }
+    TimeOut(const TimeOut &) = delete;
+    TimeOut &operator=(const TimeOut &) = delete;
+};
+
+/// an answer for which nobody waits any more; one for another process (this one's predecessor) is not ours to tell
+template <class Message>
+inline void
+AnswerIsLate(const Message &message, const pid_t self)
+{
+    if (!sqt_on(SQT_GROUP_STORE) || !message.sqtrace.sio || message.workerPid != self)
+        return;
+    const Delivery delivery(message.sqtBegin, message.sqtEnd);
+    EmitCompletion(SQT_EV_IO_LATE, message.sqtrace.sio, message.sqtrace.offset,
+                   message.xerrno ? IoFailed : message.sqtrace.size);
+}
+
+/* ---- entries that several kids share while they are brought ----
+ *
+ * anchor is an entry of the shared table of transients, which keeps no times: its basics are free. */
+
+template <class Anchor, class ContextPointer>
+inline void
+EntryIsBrought(Anchor &anchor, const int kid, const ContextPointer &context)
+{
+    if (!Tracing())
+        return;
+    anchor.basics.timestamp = static_cast<time_t>(XactOfContext(context));
+    anchor.basics.lastref = kid;
+}
+
+template <class Memory, class Anchor>
+inline void
+EntryIsBroughtElsewhere(Memory &memory, const Anchor &anchor)
+{
+    if (!Tracing())
+        return;
+    memory.sqtrace.xact = static_cast<uint64_t>(anchor.basics.timestamp);
+    memory.sqtrace.kid = static_cast<uint32_t>(anchor.basics.lastref);
+}
+
+} // namespace Sqtrace
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * hooks.cc - hooks over objects that look like Squid's, and what they emit into a list instead of a ring.
+ */
+#include "squid/hooks-client.h"
+#include "squid/hooks-rock.h"
+
+#include <string>
+
+uint32_t sqt_groups;
+uint32_t sqt_clock = SQT_CLOCK_MONOTONIC;
+sqt_io_stamps sqt_io_pending;
+
+static std::string emitted; // "EVENT id arg aux; ..."
+
+void
+sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    static const char *const names[] = {
+        "NONE",
+#define SQT_EVENT(name, ...) #name,
+#include "format/events.def"
+#undef SQT_EVENT
+    };
+    emitted += std::string(names[event]) + " " + std::to_string(id) + " " + std::to_string(arg) + " " +
+               std::to_string(aux) + "; ";
+}
+
+void
+sqt_emit_unit(sqt_record *records, unsigned n)
+{
+    for (unsigned i = 0; i < n; ++i)
+        sqt_emit(records[i].event, records[i].id, records[i].arg, records[i].aux);
+}
+
+uint32_t sqt_define(unsigned, uint32_t number, const char *) { return number; }
+int sqt_defined(unsigned, uint32_t) { return 1; }
+uint64_t sqt_hash(const void *, size_t) { return 1; }
+
+static int tests;
+
+static void
+expect(const char *what, const std::string &wanted)
+{
+    printf("%s %d - %s\n", emitted == wanted ? "ok" : "not ok", ++tests, what);
+    if (emitted != wanted)
+        printf("# got    %s\n# wanted %s\n", emitted.c_str(), wanted.c_str());
+    emitted.clear();
+}
+
+/* ---- what stands for Squid's ---- */
+
+struct Context {
+    struct Gist {
+        const char *scope;
+        uint64_t value;
+    };
+    Gist codeContextGist() const { return {"master", 5}; }
+};
+static const Context *const context = new Context;
+
+struct LogEntry {
+    const struct {
+        struct {
+            struct {
+                uint64_t value;
+            } id;
+        } *masterXaction;
+    } *request;
+};
+
+struct Http {
+    LogEntry *al;
+    Sqtrace::ClientState sqtrace;
+};
+
+struct Entry {
+    const unsigned char *key;
+};
+
+struct Dir {
+    int index;
+    const char *path;
+    const char *type() const { return "rock"; }
+};
+
+struct Sio {
+    int swap_filen;
+    Sqtrace::SwapState sqtrace;
+};
+
+struct File {
+    bool failed;
+    bool error() const { return failed; }
+};
+
+struct Request {
+    size_t len;
+    Sqtrace::Block sqtrace;
+};
+
+struct Message {
+    pid_t workerPid;
+    int xerrno;
+    Sqtrace::Block sqtrace;
+    uint32_t sqtClock;
+    uint64_t sqtBegin, sqtEnd;
+};
+
+/* ---- the tests ---- */
+
+static void
+a_pair_that_ends_while_its_group_is_off()
+{
+    LogEntry al = {nullptr};
+    Http http = {&al, Sqtrace::ClientState()};
+    sqt_groups = SQT_GROUP_CLIENT;
+    Sqtrace::LookupBegins(http);
+    sqt_groups = 0;
+    Sqtrace::LookupEnds(http, true);
+    sqt_groups = SQT_GROUP_CLIENT;
+    emitted.clear();
+    Sqtrace::LookupEnds(http, true);
+    expect("a pair that ended while its group was off does not end again", "");
+}
+
+/* Swap-in 1 of file 7: opened as a header update, because that needs the least of an entry. */
+static Sio
+an_open_swap(bool out)
+{
+    static const Dir dir = {0, "/cache"};
+    static const unsigned char key[16] = "";
+    const Entry entry = {key};
+    Sio sio = {7, Sqtrace::SwapState()};
+    sqt_groups = SQT_GROUP_STORE;
+    Sqtrace::HeaderUpdateOpens(sio, dir, entry, context, out);
+    sio.sqtrace.serial = 1;
+    emitted.clear();
+    return sio;
+}
+
+static void
+a_reader_that_leaves()
+{
+    const File file = {false};
+    Sio sio = an_open_swap(false);
+    Request request = {4096, Sqtrace::Block()};
+    Sqtrace::SlotIsAskedFor(sio, file, request, 8192);
+    Sqtrace::SwapFileCloses(sio);
+    Sqtrace::SwapEnds(sio, 0);
+    expect("a swap-in does not end before the block that is outstanding",
+           "SWAPIN_READ 1 8192 4096; SWAPIN_CLOSE 1 0 0; ");
+    {
+        const Sqtrace::Delivery delivery(100, 200);
+        Sqtrace::SlotIsRead(sio, request, 4096);
+    }
+    expect("but with it", "SWAPIN_READ_DONE 1 8192 4096; PART_STAMP 0 100 1; PART_STAMP 0 200 2; "
+                          "SWAPIN_CLOSED 1 0 0; ");
+    Sqtrace::SwapEnds(sio, 0);
+    expect("and once only", "");
+}
+
+static void
+a_file_with_an_error()
+{
+    const File file = {true};
+    Sio sio = an_open_swap(false);
+    Request request = {4096, Sqtrace::Block()};
+    Sqtrace::SlotIsAskedFor(sio, file, request, 0);
+    Sqtrace::SwapEnds(sio, -1);
+    expect("a file that has failed refuses a block, which so is never open", "SWAPIN_CLOSED 1 0 1; ");
+}
+
+static void
+writes_that_fail()
+{
+    const File file = {false};
+    Sio sio = an_open_swap(true);
+    Request first = {1040, Sqtrace::Block()}, second = {540, Sqtrace::Block()};
+    Sqtrace::SlotIsHandedOver(sio, file, first, 1000);
+    Sqtrace::SlotIsHandedOver(sio, file, second, 500);
+    {
+        const Sqtrace::TimeOut time_out;
+        Sqtrace::SlotIsWritten(sio, first, true);
+    }
+    Sqtrace::SlotIsWritten(sio, second, false);
+    Sqtrace::SwapEnds(sio, -1);
+    expect("each slot has its own offset, whatever became of those before it",
+           "SWAPOUT_WRITE 1 0 1000; SWAPOUT_WRITE 1 1000 500; SWAPOUT_WRITTEN 1 0 3221225472; "
+           "SWAPOUT_WRITTEN 1 1000 500; SWAPOUT_CLOSED 1 500 1; ");
+}
+
+static void
+late_answers()
+{
+    const File file = {false};
+    Sio sio = an_open_swap(false);
+    Request request = {4096, Sqtrace::Block()};
+    Sqtrace::SlotIsAskedFor(sio, file, request, 4096);
+    Message message = {10, 0, Sqtrace::Block(), 0, 0, 0};
+    Sqtrace::BlockTravels(message, request);
+    Sqtrace::ServiceBegins(message, message.sqtClock);
+    Sqtrace::ServiceEnds(message, message.sqtClock);
+    emitted.clear();
+    Sqtrace::AnswerIsLate(message, 11);
+    expect("a late answer for another process is not told", "");
+    const std::string begin = std::to_string(message.sqtBegin), end = std::to_string(message.sqtEnd);
+    Sqtrace::AnswerIsLate(message, 10);
+    expect("a late answer names its block", "IO_LATE 1 4096 4096; PART_STAMP 0 " + begin + " 1; PART_STAMP 0 " + end +
+                                            " 2; ");
+    message.xerrno = 5;
+    message.sqtBegin = 0;
+    Sqtrace::AnswerIsLate(message, 10);
+    expect("or its failure", "IO_LATE 1 4096 2147483648; ");
+}
+
+static void
+diskd()
+{
+    struct {
+        off_t offset;
+        size_t size;
+    } answer = {1, 1};
+    const Sqtrace::DiskdService none(0);
+    none.endsWith(answer);
+    {
+        const Sqtrace::DiskdDelivery delivery(answer);
+        Sqtrace::EmitCompletion(SQT_EV_SWAPIN_READ_DONE, 1, 0, 10);
+    }
+    expect("diskd stamps nothing without a clock", "SWAPIN_READ_DONE 1 0 10; ");
+    const uint64_t before = sqt_read_clock(sqt_clock);
+    const Sqtrace::DiskdService service(sqt_clock);
+    service.endsWith(answer);
+    const Sqtrace::DiskdDelivery delivery(answer);
+    const sqt_io_stamps stamps = sqt_io_take();
+    const bool ordered = before <= stamps.service_begin && stamps.service_begin < stamps.service_end &&
+                         stamps.service_end <= sqt_read_clock(sqt_clock);
+    emitted = ordered ? "in order" : "out of order";
+    expect("its stamps travel in the answer", "in order");
+}
+
+int
+main()
+{
+    a_pair_that_ends_while_its_group_is_off();
+    a_reader_that_leaves();
+    a_file_with_an_error();
+    writes_that_fail();
+    late_answers();
+    diskd();
+    printf("1..%d\n", tests);
+}
