@@ -185,15 +185,17 @@ def wrong_names(events, named, swaps):
     return wrong
 
 
-def picked(name, trace, ios, expression):
+def picked(name, trace, ios, stages, expression):
     """--where: the requests of that class, and what was read for them before they ended."""
     events = parse(trace, "--where=" + expression)["traceEvents"]
     found, wrong = spans(events)
     rows = table(trace, "requests", "--where=" + expression)
     ends = {(row["kid"], row["xid"]): ns(row["time_s"]) + int(row["total_ns"]) for row in rows}
     kids = kids_of(names(events))
-    if [str(span.args.get("xid", "-")) for span in found] != [row["xid"] for row in rows]:
-        wrong.append("other requests")
+    if len(found) != len(rows):
+        wrong.append("%d requests, not %d" % (len(found), len(rows)))
+    for span, row in zip(found, rows):
+        wrong += same_request(span, row, stages)
     got = collections.Counter((kids[e["pid"]], e["args"]["sio"], e["args"]["index"])
                               for e in events if e["ph"] == "X" and e["cat"] == "block")
     want = collections.Counter((io["kid"], int(io["sio"]), int(io["index"])) for io in ios
@@ -226,7 +228,7 @@ def judge(name, trace, expression=None):
             for r in table(trace, "losses")]
     check([] if got == want else [got, want], "%s: %d losses" % (name, len(want)))
     if expression:
-        picked(name, trace, ios, expression)
+        picked(name, trace, ios, stages, expression)
 
 
 def main():
