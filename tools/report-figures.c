@@ -282,6 +282,11 @@ void
 index_figures(const struct report *r, struct page *page)
 {
     page_put(page, "section", "id", "figures", "title", "Figures", NULL);
+    page_put(page, "contents-begin", NULL);
+    for (size_t i = 0; i < r->figure_count; ++i)
+        if (r->figures[i] != &sqt_tables[SQT_TABLE_checks])
+            page_put(page, "nav-item", "id", r->figures[i]->name, "title", figure_title(r->figures[i]), NULL);
+    page_put(page, "contents-end", NULL);
     page_put(page, "figures-begin", NULL);
     for (size_t i = 0; i < r->figure_count; ++i)
         if (r->figures[i] != &sqt_tables[SQT_TABLE_checks]) /* they have a section of their own */

@@ -78,7 +78,8 @@ report_overlay(struct report *r, size_t figure, struct picture *picture)
     unsigned chosen[CURVES_MOST];
     const char *ending = "";
     const unsigned count = choose(r, figure, x, chosen, &ending);
-    if (!count || type == SQT_TYPE_TEXT || type == SQT_TYPE_ID)
+    /* A row of another kind is one thing of one trace, as a block is: those stand side by side. */
+    if (!count || (type != SQT_TYPE_TIME && type != SQT_TYPE_BYTES && type != SQT_TYPE_MS))
         return 0;
     snprintf(picture->file, sizeof(picture->file), "%s.overlay", t->name);
     snprintf(picture->script, sizeof(picture->script), "%s.overlay", t->name);
@@ -98,7 +99,7 @@ report_overlay(struct report *r, size_t figure, struct picture *picture)
     const char *const y = t->y ? t->y : "";
     put_string(out, "YLABEL", strcmp(ending, "_ms") == 0 && strstr(y, "%") ? "median (ms)" : y);
     fprintf(out, "X = \"%s\"\nXLOG = %d\nLABELS = \"", t->columns[x].name,
-            type != SQT_TYPE_TIME && type != SQT_TYPE_COUNT);
+            type != SQT_TYPE_TIME);
     for (size_t i = 0; i < r->trace_count; ++i)
         if (r->traces[i].series[figure].sink.rows)
             fprintf(out, "%s ", r->traces[i].label);

@@ -202,17 +202,20 @@ words_of_class(const struct report_trace *trace, enum sqt_class class)
 
 /* ---- cache_dirs ---- */
 
-/* "diskd:0" -> "diskd /var/spool/squid" if its definition is known. */
+/* "diskd:0" -> "diskd /var/spool/squid"; it stays if kids have different ones of that number. */
 static const char *
 dir_words(const struct report_trace *trace, const char *class)
 {
-    const char *const colon = strchr(class, ':');
+    const char *const colon = strchr(class, ':'), *found = NULL;
     for (size_t i = 0; colon && i < trace->dirs.count; ++i) {
         const char *const text = trace->dirs.text[i], *const space = strchr(text, ' ');
-        if (strncmp(text, colon + 1, strlen(colon + 1)) == 0 && text[strlen(colon + 1)] == ':' && space)
-            return space + 1;
+        if (strncmp(text, colon + 1, strlen(colon + 1)) != 0 || text[strlen(colon + 1)] != ':' || !space)
+            continue;
+        if (found)
+            return class;
+        found = space + 1;
     }
-    return class;
+    return found ? found : class;
 }
 
 void

@@ -115,7 +115,8 @@ settle(struct sqt_sweep *s, uint64_t end)
     size_t over = 0;
     while (over < s->block_count && (s->first_block + over + 1) * BLOCK <= s->settled)
         free(s->blocks[over++]);
-    memmove(s->blocks, s->blocks + over, (s->block_count - over) * sizeof(*s->blocks));
+    if (over)
+        memmove(s->blocks, s->blocks + over, (s->block_count - over) * sizeof(*s->blocks));
     s->block_count -= over;
     s->first_block = s->settled / BLOCK;
 }

@@ -84,10 +84,9 @@ END
 # keep_trace FOLDER NAME: moves what the Squid in FOLDER wrote into the report.
 keep_trace()
 {
-    mkdir -p "$report/trace-$2"
-    rm -f "$report/trace-$2"/*
-    mv "$1/trace"/*.sqt "$report/trace-$2/" || die_with_log "$1/cache.log" "there is no trace"
-    chown "$(id -u)" "$report/trace-$2"/*
+    mkdir -p "$report/traces/$2"
+    mv "$1/trace"/*.sqt "$report/traces/$2/" || die_with_log "$1/cache.log" "there is no trace"
+    chown "$(id -u)" "$report/traces/$2"/*
 }
 
 # flagship_case STORE: one Squid with one cache_dir; a hit with tracing off, then traced: idle, and beside busy clients.
@@ -127,11 +126,8 @@ flagship_case()
 flagship_row()
 {
     name=$1-$2
-    sqtrace-dump --table=ios --where='direction == in' "$report/trace-$name" >"$report/ios-$name.tsv" ||
+    sqtrace-dump --table=ios --where='direction == in' "$report/traces/$name" >"$run/ios-$name.tsv" ||
         die "the trace of $name cannot be read"
-    sqtrace-dump --table=requests --where="size_bytes == $flagship_bytes" "$report/trace-$name" \
-        >"$report/request-$name.tsv"
-    sqtrace-dump --figure=block-comb "$report/trace-$name" >"$report/block-comb-$name.tsv"
     row=$(awk -F '\t' '
         function median(values, n,    i, j, v) {
             for (i = 2; i <= n; ++i) {
@@ -152,7 +148,7 @@ flagship_row()
         }
         END {
             printf "%d\t%.3f\t%.1f\t%.1f\t%.1f\n", n, median(total, n) / 1e6, queue / 1e6, service / 1e6, notice / 1e6
-        }' "$report/ios-$name.tsv")
+        }' "$run/ios-$name.tsv")
     printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "$row" >>"$report/flagship.tsv"
     say "  $1, $2: $3 ms"
 }
@@ -201,8 +197,4 @@ END
         die_with_log "$run/mixed.out" "wrk failed"
     stop "$squid_pid"
     keep_trace "$folder" mixed
-    sqtrace-dump --table=summary "$report/trace-mixed" >"$report/summary-mixed.tsv" || die "the mixed trace cannot be read"
-    for figure in hit-stages miss-stages; do
-        sqtrace-dump --figure=$figure --group=1s "$report/trace-mixed" >"$report/$figure-mixed.tsv"
-    done
 }

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# demo-report.sh - the demo's pictures and its page.  Uses the demo's variables top and report.
+# demo-report.sh - the demo's reports, and the page that leads to them.  Uses the demo's variables top and report.
 
-# draw FIGURE NAME: $report/FIGURE-NAME.tsv as an SVG.
-draw()
+# report_of NAME TITLE TRACE...: in $report/NAME.  The commands on its pages name the traces from there.
+report_of()
 {
-    gnuplot -c "$top/tools/plots/$1.gp" "$report/$1-$2.svg" "$report/$1-$2.tsv" >>"$report/gnuplot.log" 2>&1 ||
-        say "gnuplot could not draw $1-$2: see $report/gnuplot.log"
+    name=$1
+    title=$2
+    shift 2
+    (cd "$report" && sqtrace-report --data="$top/tools" --quiet --title="$title" -o "$name" "$@") ||
+        die "there is no report of $name"
 }
 
-draw_all()
+make_reports()
 {
-    rm -f "$report/gnuplot.log"
-    for store in ufs aufs diskd; do
-        draw block-comb $store-idle
-        draw block-comb $store-busy
-    done
-    draw hit-stages mixed
-    draw miss-stages mixed
+    report_of flagship "One disk hit, four ways" diskd-idle=traces/diskd-idle diskd-busy=traces/diskd-busy \
+        aufs-idle=traces/aufs-idle ufs-idle=traces/ufs-idle
+    report_of mixed "A mixed load" traces/mixed
 }
 
 # The table of times in columns.
@@ -29,6 +28,11 @@ show_table()
     awk -F '\t' '{ printf "%-6s %-8s %10s %12s %7s %9s %10s %7s %13s\n", $1, $2, $3, $4, $5, $6, $7, $8, $9 }' \
         "$report/flagship.tsv"
     echo
+    tell_diskd
+}
+
+tell_diskd()
+{
     awk -F '\t' '$1 == "diskd" && $2 == "idle" {
         printf "The idle diskd hit: of %.0f ms, %.0f ms are %d blocks that were read and waited to be noticed;\n", $3, $9, $5
         printf "the reads themselves took %.1f ms.  Squid looks for answers of diskd when its event loop wakes,\n", $8
@@ -36,69 +40,30 @@ show_table()
     }' "$report/flagship.tsv"
 }
 
-# tsv_html FILE: a table.
+# tsv_html FILE: its rows as rows of a table.
 tsv_html()
 {
     awk -F '\t' '
-        BEGIN { print "<table>" }
         /^#/ { next }
         {
             cell = header ? "td" : "th"
             header = 1
             printf "<tr>"
-            for (i = 1; i <= NF; ++i) {
-                gsub(/&/, "\\&amp;", $i)
-                gsub(/</, "\\&lt;", $i)
+            for (i = 1; i <= NF; ++i)
                 printf "<%s>%s</%s>", cell, $i, cell
-            }
             print "</tr>"
-        }
-        END { print "</table>" }' "$1"
+        }' "$1"
 }
 
-# picture FILE WORD...: an SVG with what it shows.
-picture()
-{
-    file=$1
-    shift
-    [ -f "$report/$file" ] || return 0
-    printf '<figure><img src="%s" alt="%s"><figcaption>%s</figcaption></figure>\n' "$file" "$*" "$*"
-}
-
+# The page: tools/report/demo.html with the numbers of this machine, in the style of the reports.
 write_index()
 {
-    {
-        cat <<'END'
-<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>sqtrace: where a hit's time goes</title>
-<style>
-body { font: 16px/1.5 sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; }
-table { border-collapse: collapse; margin: 1em 0; }
-td, th { border-bottom: 1px solid #ddd; padding: .2em .8em; text-align: right; }
-td:first-child, th:first-child { text-align: left; }
-img { max-width: 100%; }
-figure { margin: 1em 0; }
-pre { background: #f4f4f4; padding: .6em; overflow-x: auto; }
-</style></head><body>
-<h1>Where a hit's time goes</h1>
-END
-        echo "<p>One object of $flagship_bytes bytes, a disk hit, from each kind of cache_dir: with no other client (idle),"
-        echo "and beside two busy ones. block_ms is the median block; then the sums over all blocks: queued, in I/O, and done"
-        echo "but not noticed by Squid.</p>"
-        tsv_html "$report/flagship.tsv"
-        echo "<pre>$(show_table | tail -n 3)</pre>"
-        for store in diskd aufs ufs; do
-            picture "block-comb-$store-idle.svg" "$store, idle: each block of the hit"
-        done
-        picture block-comb-diskd-busy.svg "diskd beside two busy clients: each block of the hit"
-        echo "<h2>A mixed load</h2>"
-        picture hit-stages-mixed.svg "what the time of hits goes to"
-        picture miss-stages-mixed.svg "what the time of misses goes to"
-        echo "<p>All stages and disk phases:</p>"
-        tsv_html "$report/summary-mixed.tsv"
-        echo "<h2>Look for yourself</h2><p>The traces lie beside this page.</p><pre>"
-        echo "sqtrace-dump trace-diskd-idle"
-        echo "sqtrace-dump --table=ios --where='direction == in and total_ns &gt; 5ms' trace-diskd-idle"
-        echo "sqtrace-dump --list</pre></body></html>"
-    } >"$report/index.html"
+    cp "$top/tools/report/style.css" "$report/" &&
+        while IFS= read -r line; do
+            case $line in
+            '{{table}}') tsv_html "$report/flagship.tsv" ;;
+            '{{diskd}}') tell_diskd ;;
+            *) printf '%s\n' "$line" ;;
+            esac
+        done <"$top/tools/report/demo.html" >"$report/index.html" || die "$report: cannot be written"
 }
