@@ -58,6 +58,7 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
     CELL(server_from_ns).number = served ? x->server_from - x->begin : SQT_CELL_MISSING;
     CELL(server_until_ns).number =
         !served ? SQT_CELL_MISSING : (x->server_until == SQT_MISSING ? x->end : x->server_until) - x->begin;
+    CELL(client_tls_ns).number = x->client_tls;
     CELL(outcome).text = sqt_outcome_names[ended && is_error(x, class) ? SQT_OUTCOME_ERROR : x->outcome];
 }
 

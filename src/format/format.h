@@ -80,12 +80,12 @@ enum sqt_xact_flags {
     SQT_XACT_ERROR_PAGE = 32 /* the reply is an error page made by Squid */
 };
 
-/* aux of CONNECT_END. */
+/* aux of CONNECT_END, TLS_END and CLIENT_TLS_END. */
 enum sqt_connect_outcome {
     SQT_CONNECT_OK = 0,
     SQT_CONNECT_FAILED = 1,
     SQT_CONNECT_TIMEOUT = 2,
-    SQT_CONNECT_CANCELLED = 3 /* another attempt won, or nobody waits any more */
+    SQT_CONNECT_CANCELLED = 3 /* another attempt won, or nobody waits any more; the client left */
 };
 
 /* aux of LOST: the writer makes only the first; a reader makes the others where it finds record numbers missing. */

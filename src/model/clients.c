@@ -17,7 +17,7 @@ add(struct sqt_life *life, uint64_t id)
     struct sqt_client *const client = sqt_pool_get(&life->client_pool);
     client->id = id;
     client->epoch = life->epoch;
-    client->accepted = client->parsed = client->waiting = SQT_MISSING;
+    client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
     sqt_idmap_put(&life->clients, id, client);
     return client;
 }
@@ -31,7 +31,7 @@ find(struct sqt_life *life, uint64_t id)
         client = add(life, id);
     if (client->epoch != life->epoch) {
         client->epoch = life->epoch;
-        client->accepted = client->parsed = client->waiting = SQT_MISSING;
+        client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
         client->read_count = 0;
         client->bytes = 0;
     }
@@ -79,6 +79,33 @@ sqt_client_close(struct sqt_life *life, int64_t now, const struct sqt_record *re
         return;
     give_up_lost(life, client, now);
     sqt_client_drop(life, client);
+}
+
+void
+sqt_client_tls_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    find(life, record->id)->tls_begin = now;
+}
+
+/* The handshake is that of the transaction under way, which is a CONNECT that is bumped, or else of the next one. */
+void
+sqt_client_tls_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_client *const client = find(life, record->id);
+    if (client->tls_begin == SQT_MISSING)
+        return;
+    const int64_t tls = now - client->tls_begin;
+    const enum sqt_outcome outcome = sqt_connect_outcome(record->aux);
+    client->tls_begin = SQT_MISSING;
+    if (client->xacts) {
+        client->xacts->client_tls = tls;
+        client->xacts->handshake = outcome;
+    } else {
+        client->tls = tls;
+        client->handshake = outcome;
+    }
 }
 
 void
@@ -144,6 +171,10 @@ sqt_client_add(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
     give_up_lost(life, client, now);
     xact->client_connect = client->waiting;
     client->waiting = SQT_MISSING;
+    xact->client_tls = client->tls;
+    xact->handshake = client->handshake;
+    client->tls = SQT_MISSING;
+    client->handshake = SQT_OUTCOME_COMPLETE;
     xact->client = client;
     xact->client_next = client->xacts;
     if (client->xacts)

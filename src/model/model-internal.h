@@ -41,6 +41,9 @@ struct sqt_client {
     int64_t accepted;       /* SQT_MISSING if not seen, or once a request was parsed */
     int64_t parsed;         /* when the last request was parsed; SQT_MISSING before */
     int64_t waiting;        /* client_connect of the request just parsed, until its transaction begins */
+    int64_t tls_begin;      /* of the handshake under way; SQT_MISSING if there is none */
+    int64_t tls;            /* how long it lasted, until a transaction begins; SQT_MISSING if there was none */
+    enum sqt_outcome handshake; /* of tls */
     uint64_t bytes;         /* read so far */
     struct {
         uint64_t offset;    /* of the first byte that it brought */
@@ -73,7 +76,8 @@ void sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, e
 void sqt_xact_give_up(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
 
 /* clients.c */
-sqt_handler sqt_client_accept, sqt_client_close, sqt_client_read, sqt_client_parsed;
+sqt_handler sqt_client_accept, sqt_client_close, sqt_client_read, sqt_client_parsed, sqt_client_tls_begin,
+    sqt_client_tls_end;
 void sqt_client_add(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
 void sqt_client_remove(struct sqt_xact *xact);
 void sqt_client_drop(struct sqt_life *life, struct sqt_client *client);
@@ -83,7 +87,9 @@ sqt_handler sqt_swap_open, sqt_swap_opened, sqt_swap_ask, sqt_swap_done, sqt_swa
 void sqt_swap_end(struct sqt_life *life, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome);
 
 /* servers.c */
-sqt_handler sqt_connect_begin, sqt_connect_end, sqt_connect_reused, sqt_server_close;
+sqt_handler sqt_connect_begin, sqt_connect_end, sqt_connect_reused, sqt_tls_begin, sqt_tls_end, sqt_server_used,
+    sqt_server_close;
+enum sqt_outcome sqt_connect_outcome(uint32_t aux);
 void sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome);
 
 /* loops.c */

@@ -34,6 +34,7 @@ struct sqt_xact {
     uint64_t conn;            /* client connection, 0 if none */
     int64_t begin, end;
     int64_t client_connect;   /* duration before begin */
+    int64_t client_tls;       /* how long the client shook hands with Squid, before begin or, if bumped, after it */
     int64_t first_byte;       /* when the first bytes of the reply were written */
     int64_t server_from;      /* when it first turned to a server */
     int64_t server_until;     /* when it was done with servers; SQT_MISSING: never */
@@ -53,6 +54,7 @@ struct sqt_xact {
 
     /* for the model */
     uint32_t epoch;           /* losses before it began */
+    enum sqt_outcome handshake; /* of client_tls */
     uint32_t reply_closed;    /* stage that the first bytes of a response closed */
     int64_t reply_opened;     /* when server_reply opened last */
     int64_t reply_charged;    /* ns of server_reply before that; SQT_MISSING: not open */
@@ -118,7 +120,10 @@ struct sqt_attempt {
     uint64_t xact;
     uint32_t peer_kind;      /* definition */
     int spare, reused;
-    int64_t begin, end;
+    int64_t begin;
+    int64_t connected;       /* SQT_MISSING if it never was */
+    int64_t tls;             /* when a TLS handshake began; SQT_MISSING if there was none */
+    int64_t end;             /* failed, secured, or put to use without TLS */
     enum sqt_outcome outcome;
     uint32_t epoch;          /* for the model */
 };

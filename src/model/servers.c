@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * servers.c - attempts to get a server connection.
+ *
+ * An attempt that connected goes on until its TLS handshake is over, if one follows; whether one does shows in what
+ * the connection is used for next.
+ *
+ *     CONNECT_BEGIN .. CONNECT_END                              DISPATCH, TUNNEL_BEGIN: without TLS
+ *     CONNECT_BEGIN .. CONNECT_END  TLS_BEGIN .. TLS_END
+ *     CONNECT_BEGIN .. CONNECT_END                              CONNECT_BEGIN: a peer is asked, the next attempt
  */
 #include "model-internal.h"
 
 #define PEER_KIND_SPARE (UINT32_C(1) << 31)
+
+enum sqt_outcome
+sqt_connect_outcome(uint32_t aux)
+{
+    static const enum sqt_outcome outcomes[] = {
+        [SQT_CONNECT_OK] = SQT_OUTCOME_COMPLETE,
+        [SQT_CONNECT_FAILED] = SQT_OUTCOME_ERROR,
+        [SQT_CONNECT_TIMEOUT] = SQT_OUTCOME_TIMEOUT,
+        [SQT_CONNECT_CANCELLED] = SQT_OUTCOME_ABORTED,
+    };
+    return aux < sizeof(outcomes) / sizeof(*outcomes) ? outcomes[aux] : SQT_OUTCOME_ERROR;
+}
 
 static struct sqt_attempt *
 add(struct sqt_life *life, int64_t now, const struct sqt_record *record)
@@ -16,6 +35,7 @@ add(struct sqt_life *life, int64_t now, const struct sqt_record *record)
     attempt->peer_kind = record->aux & ~PEER_KIND_SPARE;
     attempt->spare = (record->aux & PEER_KIND_SPARE) != 0;
     attempt->begin = now;
+    attempt->connected = attempt->tls = SQT_MISSING;
     attempt->epoch = life->epoch;
     return attempt;
 }
@@ -32,34 +52,65 @@ sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now,
     sqt_pool_put(&life->attempt_pool, attempt);
 }
 
+/* No more will come of it. */
+static void
+settle(struct sqt_life *life, uint64_t conn, int64_t now)
+{
+    struct sqt_attempt *const attempt = sqt_idmap_get(&life->attempts, conn);
+    if (attempt)
+        sqt_attempt_end(life, attempt, now,
+                        attempt->connected != SQT_MISSING && attempt->tls == SQT_MISSING ? SQT_OUTCOME_COMPLETE
+                                                                                         : SQT_OUTCOME_ABORTED);
+}
+
 void
 sqt_connect_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_xact_stages(life, now, record, more);
-    struct sqt_attempt *const old = sqt_idmap_get(&life->attempts, record->arg);
-    if (old)
-        sqt_attempt_end(life, old, now, SQT_OUTCOME_ABORTED);
+    settle(life, record->arg, now);
     sqt_idmap_put(&life->attempts, record->arg, add(life, now, record));
 }
 
 void
 sqt_connect_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    static const enum sqt_outcome outcomes[] = {
-        [SQT_CONNECT_OK] = SQT_OUTCOME_COMPLETE,
-        [SQT_CONNECT_FAILED] = SQT_OUTCOME_ERROR,
-        [SQT_CONNECT_TIMEOUT] = SQT_OUTCOME_TIMEOUT,
-        [SQT_CONNECT_CANCELLED] = SQT_OUTCOME_ABORTED,
-    };
     sqt_xact_stages(life, now, record, more);
     struct sqt_xact *const xact = sqt_idmap_get(&life->xacts, record->id);
     if (xact && record->aux == SQT_CONNECT_OK)
         xact->reused = 0;
     struct sqt_attempt *const attempt = sqt_idmap_get(&life->attempts, record->arg);
+    if (!attempt)
+        return;
+    if (record->aux == SQT_CONNECT_OK)
+        attempt->connected = now;
+    else
+        sqt_attempt_end(life, attempt, now, sqt_connect_outcome(record->aux));
+}
+
+void
+sqt_tls_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    sqt_xact_stages(life, now, record, more);
+    struct sqt_attempt *const attempt = sqt_idmap_get(&life->attempts, record->arg);
     if (attempt)
-        sqt_attempt_end(life, attempt, now,
-                        record->aux < sizeof(outcomes) / sizeof(*outcomes) ? outcomes[record->aux]
-                                                                           : SQT_OUTCOME_ERROR);
+        attempt->tls = now;
+}
+
+void
+sqt_tls_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    sqt_xact_stages(life, now, record, more);
+    struct sqt_attempt *const attempt = sqt_idmap_get(&life->attempts, record->arg);
+    if (attempt)
+        sqt_attempt_end(life, attempt, now, sqt_connect_outcome(record->aux));
+}
+
+/* The connection is put to use. */
+void
+sqt_server_used(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    sqt_xact_stages(life, now, record, more);
+    settle(life, record->arg, now);
 }
 
 void
@@ -74,12 +125,11 @@ sqt_connect_reused(struct sqt_life *life, int64_t now, const struct sqt_record *
     sqt_attempt_end(life, attempt, now, SQT_OUTCOME_COMPLETE);
 }
 
-/* An attempt that is still open when its connection is closed was given up without a word. */
+/* An attempt that is still open when its connection is closed was given up without a word; one that connected was
+ * not wanted any more. */
 void
 sqt_server_close(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_attempt *const attempt = sqt_idmap_get(&life->attempts, record->id);
-    if (attempt)
-        sqt_attempt_end(life, attempt, now, SQT_OUTCOME_ABORTED);
+    settle(life, record->id, now);
 }

@@ -60,7 +60,8 @@ make(struct sqt_life *life, uint64_t id, int64_t begin)
     xact->origin = life->origin;
     xact->id = id;
     xact->begin = begin;
-    xact->client_connect = xact->first_byte = xact->server_from = xact->server_until = SQT_MISSING;
+    xact->client_connect = xact->client_tls = xact->first_byte = SQT_MISSING;
+    xact->server_from = xact->server_until = SQT_MISSING;
     xact->stages.last = begin;
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
@@ -271,7 +272,7 @@ take_end(struct sqt_xact *xact, const struct sqt_record *record, unsigned more)
     }
     return xact->flags & SQT_XACT_TIMEDOUT ? SQT_OUTCOME_TIMEOUT
            : xact->flags & SQT_XACT_ABORTED ? SQT_OUTCOME_ABORTED
-                                            : SQT_OUTCOME_COMPLETE;
+                                            : xact->handshake;
 }
 
 void

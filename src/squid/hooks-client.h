@@ -7,6 +7,9 @@
 #ifndef SQT_SQUID_HOOKS_CLIENT_H
 #define SQT_SQUID_HOOKS_CLIENT_H
 
+#include <errno.h>
+#include <sys/socket.h>
+
 #include "ids.h"
 
 namespace Sqtrace
@@ -54,6 +57,66 @@ RequestIsParsed(const ConnectionPointer &conn, const Parser &parser, const size_
 {
     if (sqt_on(SQT_GROUP_CLIENT))
         sqt_emit(SQT_EV_REQUEST_PARSED, ConnOf(conn), parser.messageHeaderSize(), static_cast<uint32_t>(left));
+}
+
+/* ---- TLS with clients; manager is a ConnStateData, which has a member sqtraceHandshake: whether it is open ---- */
+
+template <class Manager>
+inline void
+ClientHandshakeBegins(Manager &manager)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    manager.sqtraceHandshake = true;
+    sqt_emit(SQT_EV_CLIENT_TLS_BEGIN, ConnOf(manager.clientConnection), 0, 0);
+}
+
+/// only the first word counts
+template <class Manager>
+inline void
+EmitClientHandshakeEnd(Manager &manager, const sqt_connect_outcome outcome)
+{
+    if (!manager.sqtraceHandshake)
+        return;
+    manager.sqtraceHandshake = false;
+    if (sqt_on(SQT_GROUP_CLIENT))
+        sqt_emit(SQT_EV_CLIENT_TLS_END, ConnOf(manager.clientConnection), 0, static_cast<uint32_t>(outcome));
+}
+
+/// the handshake is done, or goes on with the server alone (splice)
+template <class Manager>
+inline void
+ClientHandshakeEnds(Manager &manager)
+{
+    EmitClientHandshakeEnd(manager, SQT_CONNECT_OK);
+}
+
+/// It failed.  What a library calls a failure is often a client that left, perhaps with a word of farewell (an alert).
+template <class Manager>
+inline void
+ClientHandshakeFails(Manager &manager)
+{
+    if (!manager.sqtraceHandshake)
+        return;
+    char byte;
+    const auto got = recv(manager.clientConnection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    const bool left = got == 0 || (got < 0 && errno != EAGAIN);
+    EmitClientHandshakeEnd(manager, left ? SQT_CONNECT_CANCELLED : SQT_CONNECT_FAILED);
+}
+
+template <class Manager>
+inline void
+ClientHandshakeTimesOut(Manager &manager)
+{
+    EmitClientHandshakeEnd(manager, SQT_CONNECT_TIMEOUT);
+}
+
+/// the connection closes, whatever it was doing
+template <class Manager>
+inline void
+ClientHandshakeIsCancelled(Manager &manager)
+{
+    EmitClientHandshakeEnd(manager, SQT_CONNECT_CANCELLED);
 }
 
 /* ---- transactions: from the beginning to the verdict ---- */
@@ -239,6 +302,18 @@ ErrorPageIsReady(Http &http)
     EmitReady(http, SQT_REPLY_MADE);
 }
 
+/// Squid itself says yes to a CONNECT that it will bump
+template <class Http>
+inline void
+BumpIsAnswered(Http &http, const size_t size)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    http.sqtrace.flags |= SQT_XACT_INTERNAL;
+    EmitReady(http, SQT_REPLY_MADE);
+    Open(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITE, size, 1);
+}
+
 /// A reply is on its way to the client; said for all replies, so that those which neither came from a server nor had
 /// a hook of their own (cache manager, icons, redirects, PURGE, TRACE) have their moment, too.
 /// saysError(): the reply names a Squid error, which is Squid's own page unless it came from a server or is a hit.
@@ -282,6 +357,15 @@ BareReplyBegins(const RequestPointer &request, const size_t size)
         return;
     sqt_emit(SQT_EV_REPLY_READY, XactOf(request), 0, SQT_REPLY_MADE);
     sqt_emit(SQT_EV_REPLY_WRITE, XactOf(request), size, 1);
+}
+
+/// that reply will be an error page; http may be gone (a CbcPointer)
+template <class HttpPointer>
+inline void
+BareErrorPageIsReady(const HttpPointer &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT) && http.valid())
+        http->sqtrace.flags |= SQT_XACT_ERROR_PAGE;
 }
 
 template <class RequestPointer, class Flag>

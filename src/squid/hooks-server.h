@@ -109,13 +109,21 @@ ConnectBegins(uint64_t &opening, const RequestPointer &request, const Connection
                PeerKindOf(conn->getPeer(), false) | (spare ? UINT32_C(1) << 31 : 0));
 }
 
+/// only the first word counts
+template <class RequestPointer>
+inline void
+EmitOutcome(const unsigned event, uint64_t &conn, const RequestPointer &request, const sqt_connect_outcome outcome)
+{
+    if (conn && sqt_on(SQT_GROUP_SERVER))
+        EmitServer(event, request, conn, static_cast<uint32_t>(outcome));
+    conn = 0;
+}
+
 template <class RequestPointer>
 inline void
 EmitConnectEnd(uint64_t &opening, const RequestPointer &request, const sqt_connect_outcome outcome)
 {
-    if (opening && sqt_on(SQT_GROUP_SERVER))
-        EmitServer(SQT_EV_CONNECT_END, request, opening, static_cast<uint32_t>(outcome));
-    opening = 0;
+    EmitOutcome(SQT_EV_CONNECT_END, opening, request, outcome);
 }
 
 /// the attempt is over; an open connection remembers that it leads to a server
@@ -153,6 +161,14 @@ PeerAnswersConnect(uint64_t &opening, const RequestPointer &request, const bool 
     EmitConnectEnd(opening, request, connected ? SQT_CONNECT_OK : SQT_CONNECT_FAILED);
 }
 
+/// it has not answered in time
+template <class RequestPointer>
+inline void
+PeerIsTooSlowToConnect(uint64_t &opening, const RequestPointer &request)
+{
+    EmitConnectEnd(opening, request, SQT_CONNECT_TIMEOUT);
+}
+
 template <class RequestPointer, class ConnectionPointer>
 inline void
 ConnectionIsReused(const RequestPointer &request, const ConnectionPointer &conn, const bool pinned)
@@ -160,6 +176,44 @@ ConnectionIsReused(const RequestPointer &request, const ConnectionPointer &conn,
     if (sqt_on(SQT_GROUP_SERVER))
         EmitServer(SQT_EV_CONNECT_REUSED, request, ConnOf(conn), PeerKindOf(conn->getPeer(), pinned));
 }
+
+/* ---- TLS ---- */
+
+/// shaking remembers conn's id until the handshake is over; request may be nil
+template <class RequestPointer, class ConnectionPointer>
+inline void
+HandshakeBegins(uint64_t &shaking, const RequestPointer &request, const ConnectionPointer &conn)
+{
+    shaking = 0;
+    if (!sqt_on(SQT_GROUP_SERVER))
+        return;
+    shaking = ConnOf(conn);
+    EmitServer(SQT_EV_TLS_BEGIN, request, shaking);
+}
+
+template <class RequestPointer>
+inline void
+HandshakeEnds(uint64_t &shaking, const RequestPointer &request, const bool done)
+{
+    EmitOutcome(SQT_EV_TLS_END, shaking, request, done ? SQT_CONNECT_OK : SQT_CONNECT_FAILED);
+}
+
+template <class RequestPointer>
+inline void
+HandshakeTimesOut(uint64_t &shaking, const RequestPointer &request)
+{
+    EmitOutcome(SQT_EV_TLS_END, shaking, request, SQT_CONNECT_TIMEOUT);
+}
+
+/// nobody waits for it any more
+template <class RequestPointer>
+inline void
+HandshakeIsCancelled(uint64_t &shaking, const RequestPointer &request)
+{
+    EmitOutcome(SQT_EV_TLS_END, shaking, request, SQT_CONNECT_CANCELLED);
+}
+
+/* ---- the ends of connections ---- */
 
 /// a connection of any kind closes
 template <class Connection>

@@ -16,6 +16,10 @@ from lib.squid import Squid
 ELSEWHERE = {
     "LOST": "only a full ring makes it: the tests of a full disk and of a killed writer",
     "IO_LATE": "only a rock disker that was stopped makes it: the tests of rock",
+    "CLIENT_TLS_BEGIN": "the tests of TLS",
+    "CLIENT_TLS_END": "the tests of TLS",
+    "TLS_BEGIN": "the tests of TLS",
+    "TLS_END": "the tests of TLS",
 }
 
 CONF = load.CONF + """

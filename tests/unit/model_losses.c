@@ -132,6 +132,7 @@ swaps_and_attempts(void **state)
     PUT(36, SWAPIN_READ_DONE, 9, 0, 4096);
     PUT(40, SWAPIN_CLOSED, 9, 0, 0);
     PUT(41, CONNECT_END, 5, 50, SQT_CONNECT_OK);
+    PUT(41, DISPATCH, 5, 50, 1);
     PUT(42, SERVER_CLOSE, 51, 0, 0);
     play();
     assert_int_equal(script.swaps.count, 1);

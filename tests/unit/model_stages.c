@@ -455,16 +455,19 @@ parallel_attempts(void **state)
     PUT(31, CONNECT_END, 5, 52, SQT_CONNECT_TIMEOUT);
     PUT(31, CONNECT_BEGIN, 5, 53, 1);
     PUT(32, CONNECT_END, 5, 53, SQT_CONNECT_FAILED);
+    PUT(33, SERVER_CLOSE, 51, 0, 0);
     end_xact(40, 5, MISS, 0);
     play();
     assert_string_equal(stages(0), "connect 27");
     assert_adds_up(0);
     assert_int_equal(script.connections.count, 4);
-    assert_number(CONNECTION(0, spare), 1);
-    assert_number(CONNECTION(1, spare), 0);
-    assert_string_equal(CONNECTION(1, outcome).text, "aborted");
-    assert_string_equal(CONNECTION(2, outcome).text, "timeout");
-    assert_string_equal(CONNECTION(3, outcome).text, "error");
+    assert_number(CONNECTION(0, spare), 0);
+    assert_string_equal(CONNECTION(0, outcome).text, "aborted");
+    assert_string_equal(CONNECTION(1, outcome).text, "timeout");
+    assert_string_equal(CONNECTION(2, outcome).text, "error");
+    assert_number(CONNECTION(3, spare), 1);
+    assert_number(CONNECTION(3, connect_ns), 10);
+    assert_string_equal(CONNECTION(3, outcome).text, "complete");
 }
 
 static void
