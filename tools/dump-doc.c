@@ -28,6 +28,17 @@ man_tables(int figure)
         putchar('\n');
         troff_text(t->doc);
         puts(".");
+        if (figure) {
+            puts(".PP");
+            troff_text(t->caption);
+            fputs("\n.PP\n.EX\nsqtrace\\-dump \\-\\-figure=", stdout);
+            troff_text(t->name);
+            fputs(" TRACE | gnuplot \\-c \"$PLOTS\"/", stdout);
+            troff_text(t->name);
+            fputs(".gp ", stdout);
+            troff_text(t->name);
+            puts(".png\n.EE");
+        }
         for (unsigned c = 0; c < t->column_count; ++c)
             troff_item(t->columns[c].name, t->columns[c].doc);
     }

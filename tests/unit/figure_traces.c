@@ -9,7 +9,8 @@
  *   kids/           two kids, of which one starts 20 s late
  *   step.sqt        a clock that was set back in between
  *   hits.sqt, misses.sqt, one.sqt, group.sqt (one time group), none.sqt (no request at all)
- *   overhead.sqt    swaps of one block and of two whose medians are known
+ *   overhead.sqt, overhead-peak.sqt
+ *                   swaps of one block and of two whose medians are known
  *   planted.sqt     swap-ins whose first delay grows with their size
  *   overlap.sqt     requests and swaps that overlap in a known way
  */
@@ -340,15 +341,18 @@ step(const char *path)
     make_free(&bytes);
 }
 
-/* Swap-ins of one block take 54 ms in the median, of two 92 ms: an I/O takes 38 ms, opening 16 ms. */
+/* Swaps of one block and of two, in and out, with these times (ms) in the median of an I/O and of an open. */
 static void
-overhead(void)
+overhead(int64_t in_io, int64_t in_open, int64_t out_io, int64_t out_open)
 {
     PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
     for (unsigned i = 0; i < 101; ++i) {
         const int64_t off = ((int64_t)i - 50) * MS / 100;
-        swap(1 + (int64_t)i * SECOND, 0, 0, 0, 1 + i, 4096, 16 * MS + off, 38 * MS);
-        swap(1 + (int64_t)i * SECOND + SECOND / 2, 0, 0, 0, 1000 + i, 8192, 16 * MS + off, 38 * MS);
+        for (unsigned blocks = 1; blocks <= 2; ++blocks) {
+            const int64_t at = 1 + (int64_t)i * SECOND + blocks * SECOND / 4;
+            swap(at, 0, 0, 0, 1 + i, 4096 * blocks, in_open * MS + off, in_io * MS);
+            swap(at, 1, 0, 0, 1 + i, 4096 * blocks, out_open * MS + off, out_io * MS);
+        }
     }
 }
 
@@ -414,8 +418,10 @@ main(int argc, char **argv)
     PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
     PUT(SECOND, WAIT_BEGIN, 0, 10, 0);
     write_trace("none.sqt", 13, 0, INT64_MAX);
-    overhead();
+    overhead(38, 16, 12, 58);
     write_trace("overhead.sqt", 14, 0, INT64_MAX);
+    overhead(44, 28, 16, 58);
+    write_trace("overhead-peak.sqt", 18, 0, INT64_MAX);
     planted(2 * MS);
     write_trace("planted.sqt", 15, 0, INT64_MAX);
     planted(0);

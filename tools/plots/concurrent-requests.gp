@@ -5,6 +5,7 @@
 NAME = "concurrent-requests"
 SUFFIX = "_p50"
 DASHED = "_p75 median 75th_percentile"
+DOTTED = "_mean mean"
 YMAX = "*"
 FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME . ".gp")]
 OUTPUT = ARG1

@@ -2,11 +2,13 @@
 #
 # curves.gp - a line for each curve; each script loads it with, besides what common.gp wants,
 #   SUFFIX   of the columns to draw: "_per_s" draws hits_per_s as the curve "hits"
-#   DASHED   of those to draw dashed beside them, and what they are called; "" for none
+#   DASHED   of those to draw dashed beside them, and what both are called; "" for none
+#   DOTTED   of those to draw dotted, and what they are called; need not be set
 #   YMAX     end of the y axis; "*" for any
 # The first column is x: time, sizes from-to, or values up to.
 
 load FOLDER . "common.gp"
+if (!exists("DOTTED")) { DOTTED = "" }
 
 # Whether column k has a value anywhere.
 has(k) = int(sum [i=1:|$DATA|] ($DATA[i][1:1] ne "#" && word($DATA[i], k) ne "-"))
@@ -71,7 +73,7 @@ if (UPTO) {
     set yrange [0:100]
 }
 # Curves far apart.
-if (!UPTO && LOW > 0 && HIGH / LOW > 30 && YMAX eq "*") {
+if (!UPTO && LOW > 0 && HIGH / LOW > 30 && ends(SUFFIX, "_ms")) {
     set logscale y
     set yrange [LOW / 2:*]
     set format y "%g"
@@ -83,6 +85,8 @@ if (exists("NARROW") && FIRST ne "time_s" && (FIRST eq "size_bytes" || X_max > 1
 
 STYLE = UPTO ? "lines lw 2" : "linespoints lw 2 pt (4 + i) ps 0.8"
 N = words(CURVES)
+DOTS = DOTTED eq "" ? "" : ', for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . word(DOTTED, 1))) with lines ' . \
+    'dt 3 lw 2 lc rgb colour(word(CURVES, i), i) notitle, keyentry with lines dt 3 lw 2 lc rgb "black" title word(DOTTED, 2)'
 if (DASHED eq "") {
     plot for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . SUFFIX)) with @STYLE \
         lc rgb colour(word(CURVES, i), i) title spaced(word(CURVES, i))
@@ -92,5 +96,5 @@ if (DASHED eq "") {
          for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . word(DASHED, 1))) with lines dt 2 lw 1.3 \
             lc rgb colour(word(CURVES, i), i) notitle, \
          keyentry with lines lw 2 lc rgb "black" title spaced(word(DASHED, 2)), \
-         keyentry with lines dt 2 lw 1.3 lc rgb "black" title spaced(word(DASHED, 3))
+         keyentry with lines dt 2 lw 1.3 lc rgb "black" title spaced(word(DASHED, 3)) @DOTS
 }

@@ -32,7 +32,8 @@ if (BLOCKS) { set ytics add ("blocks" -COUNT) }
 set yrange [-COUNT - 0.6:-0.4]
 set xrange [0:T_max > 0 ? T_max * 1.01 : 1]
 set grid noytics xtics lc rgb "#dddddd"
-set style fill solid border lc rgb "#444444"
+# Borders of the same colour: spans thinner than a pixel are seen, too.
+set style fill solid border
 set key @KEY noenhanced
 y(s) = strcol("kind") eq "stage" && strcol("name") eq s ? place(s) : NaN
 b(from, until) = strcol("kind") eq "block" ? (from + until) / 2 : NaN
@@ -44,11 +45,11 @@ if (BLOCKS) {
     plot for [s in LANES] $DATA using ((at("from_ms") + at("until_ms")) / 2):(y(s)):(at("from_ms")):(at("until_ms")):(place(s) - 0.4):(place(s) + 0.4) \
             with boxxyerror lc rgb tint(s) notitle, \
          $DATA using (b(at("from_ms"), queued(0))):(-COUNT):(at("from_ms")):(queued(0)):(-COUNT - 0.4):(-COUNT + 0.4) \
-            with boxxyerror fs solid noborder lc rgb "#999999" title "queued", \
+            with boxxyerror lc rgb "#999999" title "queued", \
          $DATA using (b(queued(0), served(0))):(-COUNT):(queued(0)):(served(0)):(-COUNT - 0.4):(-COUNT + 0.4) \
-            with boxxyerror fs solid noborder lc rgb "#0072b2" title "I/O", \
+            with boxxyerror lc rgb "#0072b2" title "I/O", \
          $DATA using (b(served(0), at("until_ms"))):(-COUNT):(served(0)):(at("until_ms")):(-COUNT - 0.4):(-COUNT + 0.4) \
-            with boxxyerror fs solid noborder lc rgb "#e69f00" title "waiting to be noticed"
+            with boxxyerror lc rgb "#e69f00" title "waiting to be noticed"
 } else {
     plot for [s in LANES] $DATA using ((at("from_ms") + at("until_ms")) / 2):(y(s)):(at("from_ms")):(at("until_ms")):(place(s) - 0.4):(place(s) + 0.4) \
             with boxxyerror lc rgb tint(s) notitle
