@@ -20,6 +20,8 @@
 #define AT_A_TIME_MOST 8
 /* Bytes of what gnuplot says that are kept. */
 #define SAID_ROOM 512
+/* What the scripts say when no row has a value: no error. */
+#define NOTHING_TO_DRAW "there are no rows: nothing to draw"
 
 struct drawing {
     pid_t pid;
@@ -153,12 +155,16 @@ end_drawing(struct report *r, struct drawing *d, int status)
         report_say(r, "warning: gnuplot on %s: %s", d->picture->file, trouble);
         trouble = NULL;
     }
-    if (!trouble && put_style(r, d, picture) != 0)
+    if (!trouble && put_style(r, d, picture) != 0) {
         trouble = "gnuplot drew nothing";
+        if (!report_stop && !r->full)
+            report_fail(r, "%s: gnuplot could not write it, or it could not be copied; is the disk full?", picture);
+        r->full = 1;
+    }
     if (!trouble) {
         d->picture->drawn = 1;
     } else if (!d->picture->trouble) {
-        if (!report_stop) {
+        if (!report_stop && !r->full && strcmp(trouble, NOTHING_TO_DRAW) != 0) {
             report_fail(r, "%s could not be drawn: %s", d->picture->file, trouble);
             ++r->undrawn;
         }
@@ -263,7 +269,7 @@ report_draw(struct report *r)
     int failed = copy_scripts(r);
     if (r->trace_count > 1)
         r->compared = sqt_zeroed(r->figure_count, sizeof(*r->compared));
-    for (size_t i = 0; i < r->figure_count && !failed && !report_stop; ++i) {
+    for (size_t i = 0; i < r->figure_count && !failed && !r->full && !report_stop; ++i) {
         report_progress(r, "drawing %s, %zu %%", r->figures[i]->name, 100 * i / r->figure_count);
         if (!has_script(r, r->figures[i]))
             continue;
@@ -279,5 +285,5 @@ report_draw(struct report *r)
     for (unsigned slot = 0; slot < room; ++slot)
         while (drawings[slot].pid > 0 && wait_for_one(r, drawings, room) == 0)
             ;
-    return failed || report_stop ? -1 : 0;
+    return failed || r->full || report_stop ? -1 : 0;
 }

@@ -227,7 +227,10 @@ put_nothing(struct page *page, const struct report_trace *t, const struct series
     for (size_t i = 0; i < s->notes.count; ++i)
         if (strncmp(s->notes.text[i], "nothing: ", 9) == 0)
             why = s->notes.text[i] + 9;
-    if (s->picture.trouble)
+    if (s->picture.trouble && strncmp(s->picture.trouble, "there are no rows", 17) == 0)
+        snprintf(text, sizeof(text), "%s%sNothing to draw: no group has enough values.", t->label,
+                 *t->label ? ": " : "");
+    else if (s->picture.trouble)
         snprintf(text, sizeof(text), "%s%sIt could not be drawn: %s.", t->label, *t->label ? ": " : "",
                  s->picture.trouble);
     else

@@ -172,21 +172,21 @@ open_series(struct report_trace *t, struct series *s, const struct sqt_table *ta
     return fd < 0 ? -1 : 0;
 }
 
+/* failed: something else was already, and is enough to say. */
 static int
-close_series(struct report_trace *t, struct series *s, const struct sqt_pass *pass)
+close_series(struct report_trace *t, struct series *s, const struct sqt_pass *pass, int failed)
 {
-    if (s->sink.out.fd >= 0 && pass) {
-        sqt_sink_header(&s->sink);
-        account_tail(&s->sink, &t->account, sqt_pass_last_ns(pass), sqt_pass_records(pass));
-        sqt_sink_finish(&s->sink);
-    }
-    if (s->sink.out.fd >= 0 && close(s->sink.out.fd) != 0 && !s->sink.out.error)
+    sqt_sink_header(&s->sink);
+    account_tail(&s->sink, &t->account, sqt_pass_last_ns(pass), sqt_pass_records(pass));
+    sqt_sink_finish(&s->sink);
+    if (close(s->sink.out.fd) != 0 && !s->sink.out.error)
         s->sink.out.error = errno;
     const int error = s->sink.out.error;
     sqt_sink_free(&s->sink);
-    return error ? report_fail(t->report, "%s/figures/%s.tsv: cannot write: %s", t->report->making, s->picture.file,
-                               strerror(error))
-                 : 0;
+    if (error && !failed)
+        report_fail(t->report, "%s/figures/%s.tsv: cannot write: %s", t->report->making, s->picture.file,
+                    strerror(error));
+    return error ? -1 : 0;
 }
 
 /* Of requests nothing is to be noted. */
@@ -228,7 +228,7 @@ read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs
     t->records = sqt_pass_records(pass);
     int failed = report_stop != 0;
     for (size_t i = 0; i < t->report->figure_count; ++i)
-        failed |= close_series(t, &t->series[i], pass) != 0;
+        failed |= close_series(t, &t->series[i], pass, failed) != 0;
     sqt_pass_free(pass);
     for (unsigned c = 0; c < SQT_CLASSES; ++c)
         sqt_sections_finish(&t->classes[c]);

@@ -113,6 +113,7 @@ struct report {
     int watched;            /* somebody looks at the standard error */
     int progress;           /* a line of it stands there */
     unsigned undrawn;       /* figures that gnuplot could not draw */
+    int full;               /* a picture could not be written */
     struct picture *compared; /* one for each figure, with a curve for each trace; NULL with one trace */
 };
 

@@ -142,7 +142,7 @@ class Report(Page):
         """A screenshot of the whole page."""
         height = self.evaluate("document.documentElement.scrollHeight")
         width = self.evaluate("innerWidth")
-        self.size(width, min(height, 16000))
+        self.size(width, min(height, 6000))
         self.screenshot(os.path.join(SHOTS, name))
 
 

@@ -126,6 +126,13 @@ run --data=data --quiet --figures=hit-stages -o r t/few.sqt
     [ "$(cat err)" = "sqtrace-report: data/report/page.html: fragment 'head': nothing is given for {{kikker}}" ]
 result "a template that does not fit: one line, and all that was made is removed"
 
+for blocks in 8 32; do # a limit on the size of files fails as a full disk does: for the series, and for a picture
+    (ulimit -f $blocks; "$report" --data="$data" --quiet --figures=transfer-size,tail-stages -o r t/before.sqt >out 2>err)
+    [ $? = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^sqtrace-report: r.part/.*: .*write' err && ! [ -e r ] &&
+        ! [ -e r.part ]
+    result "files may have $blocks blocks: one line, and nothing is left"
+done
+
 run --figures=hit-stages,block-comb -o r t/few.sqt
 [ $status = 0 ] && [ "$(cat err)" = "sqtrace-report: read 274 records, 10 requests
 sqtrace-report: made r/index.html" ] && ! [ -s out ] && ! [ -e r.part ]
