@@ -23,7 +23,7 @@ enum {
     PLACES
 };
 
-#define SQT_ALL UINT32_MAX
+#define SQT_ALL (UINT32_MAX & ~(1u << SQT_CLASS_QUERY)) /* HTTP's; a neighbour's query is none */
 #define SQT_CONTACTED (SQT_PROXY_CONNECT | SQT_SERVER_REPLY)
 #define SQT_BYTES(name) (UINT64_C(1) << SQT_CELL(requests, name##_bytes))
 #define SQT_SWAP_BYTES(name) (UINT64_C(1) << SQT_CELL(swaps, name##_bytes))

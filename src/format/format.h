@@ -106,6 +106,8 @@ enum sqt_def {
     SQT_DEF_METHOD = 3,    /* request method */
     SQT_DEF_PEER_KIND = 4, /* "direct", "parent", "sibling", "pinned", ... */
     SQT_DEF_ACTIVITY = 5,  /* what the event loop did: the name of a call or of a handler */
+    SQT_DEF_PEER = 6,      /* neighbour: its name= in squid.conf, else "cache_peer" and its place among them, from 1 */
+    SQT_DEF_SERVICE = 7,   /* adaptation service: its id in squid.conf */
     SQT_DEF_KINDS
 };
 

@@ -65,6 +65,8 @@ sqt_class_of(const char *tag, uint32_t disk_reads, uint32_t flags)
 {
     if (!tag)
         return SQT_CLASS_ERROR;
+    if (strncmp(tag, "UDP_", 4) == 0)
+        return SQT_CLASS_QUERY;
     const char *code;
     const unsigned length = sqt_tag_code(tag, &code);
     enum sqt_class class = SQT_CLASS_ERROR;

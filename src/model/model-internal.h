@@ -69,7 +69,7 @@ sqt_xact_charge(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 }
 
 /* xacts.c */
-sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_end, sqt_xact_stages, sqt_xact_written, sqt_xact_lookup,
+sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written, sqt_xact_lookup,
     sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx;
 void sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 /* Closes what a loss left without an end. */

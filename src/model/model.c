@@ -35,6 +35,7 @@ static sqt_handler *const special[SQT_EVENTS] = {
     [SQT_EV_XACT_BEGIN] = sqt_xact_begin,
     [SQT_EV_XACT_NAMED] = sqt_xact_named,
     [SQT_EV_XACT_END] = sqt_xact_end,
+    [SQT_EV_XACT_UNLOGGED] = sqt_xact_unlogged,
     [SQT_EV_LOOKUP_END] = sqt_xact_lookup,
     [SQT_EV_COLLAPSED] = sqt_xact_collapsed,
     [SQT_EV_REPLY_READY] = sqt_xact_ready,

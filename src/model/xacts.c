@@ -234,6 +234,20 @@ sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum s
     sqt_pool_put(&life->xact_pool, xact);
 }
 
+/* It has no line in access.log, and no row. */
+void
+sqt_xact_unlogged(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now;
+    (void)more;
+    struct sqt_xact *const xact = find(life, record->id);
+    if (!xact)
+        return;
+    leave(life, xact);
+    sqt_client_remove(xact);
+    sqt_pool_put(&life->xact_pool, xact);
+}
+
 void
 sqt_xact_give_up(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 {

@@ -217,6 +217,9 @@ StoreIdAnswers(Http &http)
     Close(http, StoreIdIsOpen, SQT_EV_REDIRECT_END, 0, 1);
 }
 
+/// what an adaptation chain is given: aux of ADAPT_BEGIN and ADAPT_END
+enum { RequestMessage = 0, ResponseMessage = 1 };
+
 template <class Http>
 inline void
 LookupBegins(Http &http)
@@ -449,6 +452,7 @@ TransactionEnds(Http &http, const Entry *entry)
     CalloutsEnd(http);
     RewriterAnswers(http);
     StoreIdAnswers(http);
+    Close(http, AdaptationIsOpen, SQT_EV_ADAPT_END, 0, RequestMessage);
     LookupEnds(http, false);
     Close(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITTEN, 0, 1);
 
@@ -459,20 +463,6 @@ TransactionEnds(Http &http, const Entry *entry)
     else if (al->reply != nullptr && al->reply->content_length >= 0)
         size = static_cast<uint64_t>(al->reply->content_length);
     EmitEnd(al, XactOfClient(http), size, http.sqtrace.object, http.sqtrace.flags);
-}
-
-/// a line of access.log that no ClientHttpRequest stands behind: ICP, HTCP, a failed accept
-template <class LogEntryPointer>
-inline void
-BareTransactionIsLogged(const LogEntryPointer &al)
-{
-    if (!sqt_on(SQT_GROUP_CLIENT))
-        return;
-    const uint64_t unnamed = SQT_UNNAMED | NextSerial<Transactions>();
-    sqt_emit(SQT_EV_XACT_BEGIN, unnamed, ConnOf(al->tcpClient), 0);
-    if (al->request)
-        EmitName(al->request, unnamed);
-    EmitEnd(al, al->request ? XactOf(al->request) : unnamed, UINT64_MAX, 0, 0);
 }
 
 } // namespace Sqtrace

@@ -169,6 +169,17 @@ PeerIsTooSlowToConnect(uint64_t &opening, const RequestPointer &request)
     EmitConnectEnd(opening, request, SQT_CONNECT_TIMEOUT);
 }
 
+/// an FTP server's data connection is opened
+template <class RequestPointer, class ConnectionPointer>
+inline void
+DataConnectBegins(uint64_t &opening, const RequestPointer &request, const ConnectionPointer &conn)
+{
+    if (!sqt_on(SQT_GROUP_SERVER))
+        return;
+    opening = ConnOf(conn);
+    EmitServer(SQT_EV_CONNECT_BEGIN, request, opening, sqt_define(SQT_DEF_PEER_KIND, 8, "FTP data"));
+}
+
 template <class RequestPointer, class ConnectionPointer>
 inline void
 ConnectionIsReused(const RequestPointer &request, const ConnectionPointer &conn, const bool pinned)
@@ -301,7 +312,16 @@ ReplyHeaderIsParsed(const RequestPointer &request, const Reply &reply)
         EmitServer(SQT_EV_REPLY_READY, request, 0, SQT_REPLY_SERVER);
 }
 
-/// Forwarding failed and its error page is made.
+/// the reply will come, without a header of its own
+template <class RequestPointer>
+inline void
+ReplyIsPromised(const RequestPointer &request)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        EmitServer(SQT_EV_REPLY_READY, request, 0, SQT_REPLY_SERVER);
+}
+
+/// Forwarding failed and its error page is made, or Squid made a page of what the server said.
 template <class RequestPointer>
 inline void
 ForwardingErrorIsReady(const RequestPointer &request)

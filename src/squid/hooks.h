@@ -7,7 +7,9 @@
 #ifndef SQT_SQUID_HOOKS_H
 #define SQT_SQUID_HOOKS_H
 
+#include "hooks-adaptation.h"
 #include "hooks-client.h"
+#include "hooks-neighbors.h"
 #include "hooks-server.h"
 #include "hooks-rock.h"
 #include "hooks-store.h"

@@ -13,6 +13,8 @@
 #include "../trace/sqtrace.h"
 #include "state.h"
 
+#include <string.h>
+
 namespace Sqtrace
 {
 
@@ -94,6 +96,13 @@ inline uint64_t
 ObjectOf(const Key *key)
 {
     return key ? sqt_hash(key, 16) : 0;
+}
+
+/// the number of something that squid.conf names
+inline uint32_t
+NumberOfName(const char *name)
+{
+    return static_cast<uint32_t>(sqt_hash(name, strlen(name)) & INT32_MAX);
 }
 
 } // namespace Sqtrace

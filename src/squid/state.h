@@ -19,7 +19,8 @@ enum OpenPair {
     StoreIdIsOpen = 4,
     LookupIsOpen = 8,
     ReplyIsReady = 16,
-    ReplyWriteIsOpen = 32
+    ReplyWriteIsOpen = 32,
+    AdaptationIsOpen = 64
 };
 
 /// what sqtrace keeps in each ClientHttpRequest
@@ -60,6 +61,7 @@ struct Bringer {
 struct ServerState {
     uint64_t conn = 0; ///< the connection, which the job gives up before it ends
     bool waitsForBody = false;
+    bool adapting = false; ///< the response is in an adaptation chain
     bool done = false;
 };
 

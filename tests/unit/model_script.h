@@ -17,7 +17,7 @@
 #include "figure/family.h"
 #include "sink/chrome-keep.h"
 
-enum tag { HIT = 1, MEM_HIT, MISS, REFRESH_UNMODIFIED, CF_HIT, TUNNEL, NONE, MISS_ABORTED, MISS_TIMEDOUT, IMS_HIT };
+enum tag { HIT = 1, MEM_HIT, MISS, REFRESH_UNMODIFIED, CF_HIT, TUNNEL, NONE, MISS_ABORTED, MISS_TIMEDOUT, IMS_HIT, UDP_HIT };
 
 /* Takes the place of the reader's. */
 const char *
@@ -27,7 +27,7 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         [HIT] = "TCP_HIT", [MEM_HIT] = "TCP_MEM_HIT", [MISS] = "TCP_MISS",
         [REFRESH_UNMODIFIED] = "TCP_REFRESH_UNMODIFIED", [CF_HIT] = "TCP_CF_HIT", [TUNNEL] = "TCP_TUNNEL",
         [NONE] = "NONE_NONE", [MISS_ABORTED] = "TCP_MISS_ABORTED", [MISS_TIMEDOUT] = "TCP_MISS_TIMEDOUT",
-        [IMS_HIT] = "TCP_IMS_HIT"};
+        [IMS_HIT] = "TCP_IMS_HIT", [UDP_HIT] = "UDP_HIT"};
     (void)origin;
     if (kind == SQT_DEF_TAG && number < sizeof(tags) / sizeof(*tags))
         return tags[number];

@@ -511,6 +511,53 @@ order_and_same_id(void **state)
     assert_number(REQUEST(2, time_s), 0);
 }
 
+/* A REQMOD chain within the call-outs, a RESPMOD chain that goes on when the server is done. */
+static void
+adapted(void **state)
+{
+    (void)state;
+    begin_xact(0, 5, 7);
+    PUT(0, ACCESS_BEGIN, 5, 0, 0);
+    PUT(10, ADAPT_BEGIN, 5, 0, 0);
+    PUT(11, ADAPT_SERVICE, 5, 1, 1);
+    PUT(40, ADAPT_END, 5, 0, 0);
+    PUT(45, ACCESS_END, 5, 0, 0);
+    PUT(45, DISPATCH, 5, 50, 1);
+    PUT(50, REQUEST_SENT, 5, 50, 0);
+    PUT(60, SERVER_READ, 5, 100, 0);
+    PUT(60, SERVER_HEADER, 5, 90, 200);
+    PUT(60, REPLY_READY, 5, 0, SQT_REPLY_SERVER);
+    PUT(60, ADAPT_BEGIN, 5, 0, 1);
+    PUT(75, SERVER_DONE, 5, 50, 0);
+    PUT(95, ADAPT_END, 5, 0, 1);
+    PUT(96, REPLY_WRITE, 5, 200, 1);
+    PUT(99, REPLY_WRITTEN, 5, 200, 0);
+    end_xact(100, 5, MISS, 0);
+    play();
+    assert_string_equal(stages(0), "proxy_reply 3, server_reply 15, server_wait 10, request_send 5, adapt 50, "
+                                   "access 15, reply_wait 2");
+    assert_adds_up(0);
+}
+
+/* Queries of neighbours: one with a line in access.log, one without. */
+static void
+queries(void **state)
+{
+    (void)state;
+    PUT(0, XACT_BEGIN, SQT_UNNAMED | 1, 0, 0);
+    PUT(10, XACT_BEGIN, SQT_UNNAMED | 2, 0, 0);
+    PUT(20, XACT_UNLOGGED, SQT_UNNAMED | 2, 0, 0);
+    end_xact(30, SQT_UNNAMED | 1, UDP_HIT, 0);
+    PUT(40, XACT_UNLOGGED, SQT_UNNAMED | 3, 0, 0); /* its begin was lost */
+    play();
+    sqt_model_finish(script.model);
+    assert_int_equal(script.requests.count, 1);
+    assert_number(REQUEST(0, xid), SQT_CELL_MISSING);
+    assert_number(REQUEST(0, total_ns), 30);
+    assert_string_equal(REQUEST(0, class).text, "query");
+    assert_string_equal(REQUEST(0, outcome).text, "complete");
+}
+
 int
 main(void)
 {
@@ -537,6 +584,8 @@ main(void)
         SCRIPT_TEST(parallel_attempts),
         SCRIPT_TEST(unfinished),
         SCRIPT_TEST(order_and_same_id),
+        SCRIPT_TEST(adapted),
+        SCRIPT_TEST(queries),
     };
     return cmocka_run_group_tests_name("model: stages", tests, NULL, NULL);
 }

@@ -97,6 +97,19 @@ def free_port():
         return s.getsockname()[1]
 
 
+def free_udp_port():
+    """A UDP port of loopback that nothing uses now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def listens(port):
+    """Whether something accepts TCP connections at that port of loopback."""
+    with socket.socket() as s:
+        return s.connect_ex(("127.0.0.1", port)) == 0
+
+
 def wait_for(condition, seconds, what, pause=0.02):
     """Polls until condition() is true; returns its value."""
     end = time.monotonic() + seconds
@@ -150,6 +163,14 @@ def go_first(env):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     except OSError:
         wait_for_quiet(env)
+
+
+def first(function):
+    """The test, going before other work: a Squid that waits for a processor has time that no stage explains."""
+    def test(env):
+        go_first(env)
+        function(env)
+    return test
 
 
 def median(values):

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * hooks-adaptation.h - hooks of adaptation by ICAP and eCAP services.
+ *
+ * A chain is open until the last byte of what it makes of a message is here.  An adapted request counts as here with
+ * its header: the server side asks for its body, and client_body says what that waits for.
+ */
+#ifndef SQT_SQUID_HOOKS_ADAPTATION_H
+#define SQT_SQUID_HOOKS_ADAPTATION_H
+
+#include "hooks-client.h"
+
+namespace Sqtrace
+{
+
+/// the request is given to a chain of services
+template <class Http>
+inline void
+RequestIsToBeAdapted(Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Open(http, AdaptationIsOpen, SQT_EV_ADAPT_BEGIN, 0, RequestMessage);
+}
+
+/// it is back, or a response in its stead is here in full; or the chain failed
+template <class Http>
+inline void
+RequestIsAdapted(Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT))
+        Close(http, AdaptationIsOpen, SQT_EV_ADAPT_END, 0, RequestMessage);
+}
+
+/// the chain answers with a request, with a response instead of one, or not at all (instead is nil)
+template <class Http, class Reply>
+inline void
+RequestAdaptationIsAnswered(Http &http, const Reply *instead)
+{
+    if (!instead || !(instead->body_pipe != nullptr))
+        RequestIsAdapted(http);
+}
+
+/// a server's response is given to a chain of services
+template <class RequestPointer>
+inline void
+ResponseIsToBeAdapted(ServerState &state, const RequestPointer &request)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    state.adapting = true;
+    sqt_emit(SQT_EV_ADAPT_BEGIN, XactOf(request), 0, ResponseMessage);
+}
+
+/// it is back in full, or the chain failed, or nobody waits for it any more
+template <class RequestPointer>
+inline void
+ResponseIsAdapted(ServerState &state, const RequestPointer &request)
+{
+    if (!state.adapting)
+        return;
+    state.adapting = false;
+    if (sqt_on(SQT_GROUP_CLIENT))
+        sqt_emit(SQT_EV_ADAPT_END, XactOf(request), 0, ResponseMessage);
+}
+
+/// the next service of a chain is given the message; config is what squid.conf says of it
+template <class Request, class ServiceConfig>
+inline void
+ServiceIsAsked(const Request *request, const ServiceConfig &config, const int step)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    const char *const name = config.key.termedBuf();
+    sqt_emit(SQT_EV_ADAPT_SERVICE, XactOf(request), sqt_define(SQT_DEF_SERVICE, NumberOfName(name), name),
+             static_cast<uint32_t>(step));
+}
+
+} // namespace Sqtrace
+
+#endif

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A server of a test's own: a Python program of this folder as a child process, which logs its own clock.
+
+The program prints its port on its first line, flushes its log and says so when a line arrives on its input, and ends
+with its input.  Its log is tab separated; the first column is a tag.
+"""
+
+import os
+import socketserver
+import subprocess
+import sys
+import threading
+
+from .env import Failure
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Child:
+    """program: file in this folder; columns: names of the log's columns after the tag, those of *_ns are numbers."""
+
+    def __init__(self, env, program, columns, words=(), name=None):
+        self.columns = columns
+        name = name or program.split(".")[0]
+        self.log = env.path(name + ".log")
+        self.host = "127.0.0.1"
+        self.process = subprocess.Popen([sys.executable, os.path.join(HERE, program), self.log] + list(words),
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=open(env.path(name + ".err"), "w"), universal_newlines=True)
+        env.on_close(self.stop)
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failure("%s did not start: see %s" % (program, env.path(name + ".err")))
+        self.port = int(line)
+
+    def entries(self):
+        """The log so far: {tag: [dict of the columns]}."""
+        self.process.stdin.write("flush\n")
+        self.process.stdin.flush()
+        self.process.stdout.readline()
+        found = {}
+        with open(self.log) as log:
+            for line in log:
+                tag, *values = line.rstrip("\n").split("\t")
+                entry = {name: int(value) if name.endswith("_ns") else value
+                         for name, value in zip(self.columns, values)}
+                found.setdefault(tag, []).append(entry)
+        return found
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+class Threads(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 512
+
+    def note(self, *words):
+        """A line of the log."""
+        self.log.write("\t".join(map(str, words)) + "\n")
+
+
+def serve_threads(handler, log_path):
+    """For the program: serves each connection in a thread of its own until the input ends."""
+    server = Threads(("127.0.0.1", 0), handler)
+    server.log = open(log_path, "w", buffering=1 << 16)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(server.server_address[1], flush=True)
+    for _ in sys.stdin:
+        server.log.flush()
+        print("flushed", flush=True)
+
+
+def serve(start, log_path):
+    """For the program: start(log) is a coroutine that returns the port; runs until the input ends."""
+    import asyncio
+
+    loop = asyncio.new_event_loop()
+    log = open(log_path, "w", buffering=1 << 16)
+
+    def command():
+        line = sys.stdin.readline()
+        log.flush()
+        if line:
+            print("flushed", flush=True)
+        else:
+            loop.stop()
+    print(loop.run_until_complete(start(log)), flush=True)
+    loop.add_reader(sys.stdin.fileno(), command)
+    loop.run_forever()
