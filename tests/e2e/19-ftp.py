@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""FTP servers behind ftp:// URLs: the stages are what the server's clock says, rows and lines agree."""
+
+import collections
+import ftplib
+import io
+import os
+import pwd
+import random
+import socket
+import subprocess
+import threading
+import time
+
+from lib import access, dump, rows
+from lib.client import Broken, Client, at_once
+from lib.env import first, free_port, listens, quantile, wait_for
+from lib.ftpd import FtpServer
+from lib.squid import Squid
+
+MS = 1000000
+CONF = "cache deny all\n"
+
+
+def ask(squid, *words, **more):
+    """One request on a connection of its own: Squid closes it after some of its own replies."""
+    with Client(squid.client_address()) as client:
+        return client.request(*words, **more)
+
+
+def finish(env, squid):
+    """{X-Tag: row} after a clean stop, all promises about the rows checked."""
+    squid.stop()
+    requests = dump.table(env, squid.directory, "requests")
+    pairs = rows.join(env, access.read(squid), requests)
+    rows.check_fields(env, pairs)
+    rows.check_sums(env, requests)
+    rows.check_order(env, requests)
+    rows.check_outcomes(env, pairs)
+    env.equal(dump.table(env, squid.directory, "losses"), [], "losses")
+    return pairs
+
+
+def check_row(env, tag, row, stages, within):
+    """Each stage is what is wanted; returns the differences."""
+    off = []
+    for stage, wanted in stages.items():
+        off.append(abs(row.ns(stage) - wanted))
+        env.check(off[-1] <= within, "%s: %s is %.3f ms, wanted %.3f" % (tag, stage, row.ns(stage) / MS, wanted / MS))
+    for stage in rows.STAGES + ["unaccounted_ns"]:
+        env.check(stage in stages or row.ns(stage) < 15 * MS, "%s: %s is %.3f ms" % (tag, stage, row.ns(stage) / MS))
+    return off
+
+
+KNOWN = [
+    # name, what the server holds; a user who is held, too
+    ("plain", {}, ""),
+    ("login", {}, "hold40:pw"),
+    ("send", {"send": 40}, ""),
+    ("wait", {"wait": 50}, ""),
+    ("body", {"body": 60, "size": 5000}, ""),
+    ("done", {"done": 40}, ""),
+    ("all", {"send": 20, "wait": 30, "body": 40, "done": 20, "size": 70000}, "hold20:pw"),
+]
+
+
+def known_waits(env):
+    """One at a time: login and commands are request_send, RETR to first byte server_wait, the rest server_reply."""
+    server = FtpServer(env)
+    squid = Squid(env, trace="", lines=CONF).start()
+    rounds = 20 if env.full else 6
+    with Client(squid.client_address()) as client:
+        for n in range(rounds):
+            for name, want, user in KNOWN:
+                tag = "%s.%d" % (name, n)
+                response = client.request(server.url(tag, user, **want), tag)
+                env.equal((response.status, response.body_size), (200, want.get("size", 100)), tag + ": answer")
+        time.sleep(0.2)  # a client that leaves ends its transaction before the server has said good-bye
+    entries = server.entries()
+    pairs = finish(env, squid)
+    rows.check_one_at_a_time(env, pairs)
+    rows.check_unaccounted(env, [row for _, row in pairs])
+    found = {line.xtag: row for line, row in pairs}
+    off = []
+    for n in range(rounds):
+        for name, want, _ in KNOWN:
+            tag = "%s.%d" % (name, n)
+            served, = entries[server.name(tag, **want)]
+            off += check_row(env, tag, found[tag], {
+                "request_send_ns": served["asked_ns"] - served["greeted_ns"],
+                "server_wait_ns": served["first_ns"] - served["asked_ns"],
+                "server_reply_ns": served["done_ns"] - served["first_ns"]}, 5 * MS)
+            env.check(found[tag]["reply_wait_ns"] != "-", tag + ": no reply_wait")
+    env.note("FTP stages against the server's clock: p50 %.3f, p99 %.3f, max %.3f ms"
+             % (quantile(off, 0.5) / MS, quantile(off, 0.99) / MS, max(off) / MS))
+    env.check(quantile(off, 0.99) <= 2 * MS, "stages are off by %.3f ms (p99)" % (quantile(off, 0.99) / MS))
+    connections = dump.table(env, squid.directory, "connections")
+    kinds = collections.Counter((row["peer_kind"], row["outcome"]) for row in connections)
+    env.equal(dict(kinds), {("direct", "complete"): len(KNOWN) * rounds, ("FTP data", "complete"): len(KNOWN) * rounds},
+              "connections")
+
+
+def other_ways(env):
+    """Listings, uploads, HEAD, files that are not there, broken transfers, clients that leave."""
+    server = FtpServer(env)
+    squid = Squid(env, trace="", lines=CONF).start()
+    listing = ask(squid, "ftp://127.0.0.1:%d/folder/" % server.port, "listing")
+    env.equal(listing.status, 200, "listing")
+    env.check(listing.body_size > 500, "the listing has %d bytes" % listing.body_size)
+    env.equal(ask(squid, server.url("put"), "put", "PUT", body=b"u" * 30000).status, 202, "PUT over a file that is there")
+    env.equal(ask(squid, "ftp://127.0.0.1:%d/folder/;type=d" % server.port, "names").status, 200, "a list of names")
+    env.equal(ask(squid, server.url("login", "wrong:pw"), "login").status, 403, "a user who is not let in")
+    env.equal(ask(squid, server.url("head"), "head", "HEAD").status, 200, "HEAD")
+    env.equal(ask(squid, server.url("gone", gone=1), "gone").status, 404, "a file that is not there")
+    env.equal(ask(squid, "ftp://127.0.0.1:1/x", "refused").status, 503, "no server")
+    with Client(squid.client_address()) as client:
+        client.send(client.head("PUT", server.url("slow-put"), "slow-put", ["Content-Length: 10"]))
+        time.sleep(0.15)
+        client.send(b"0123456789")
+        env.check(client.receive("PUT").status in (201, 202), "a slow PUT")
+    try:
+        broken = ask(squid, server.url("broken", abort=1, size=90000), "broken")
+        env.check(broken.body_size < 90000, "a broken transfer came whole")
+    except (Broken, ConnectionError):
+        pass
+    for tag, want in (("left", {"wait": 3000}), ("deaf", {"deaf": 1})):
+        with Client(squid.client_address()) as client:
+            client.send(client.head("GET", server.url(tag, **want), tag))
+            time.sleep(0.2)
+    time.sleep(0.2)
+    found = {line.xtag: row for line, row in finish(env, squid)}
+    for tag in ("listing", "names", "put", "gone", "login", "refused", "slow-put", "head"):
+        env.check(found[tag]["reply_wait_ns"] != "-", tag + ": no reply_wait")
+    for tag in ("listing", "names"):
+        env.check(found[tag].ns("server_wait_ns") > 0, tag + ": no server_wait")
+    for tag in ("listing", "names", "broken", "head"):
+        env.check(found[tag]["server_reply_ns"] != "-", tag + ": no server_reply")
+    env.check(found["put"].ns("server_wait_ns") > 0, "put: no server_wait")
+    env.check(100 * MS < found["slow-put"].ns("client_body_ns") < 170 * MS, "slow-put: client_body_ns is %.3f ms"
+              % (found["slow-put"].ns("client_body_ns") / MS))
+    env.check(found["left"].ns("server_wait_ns") > 150 * MS, "left: " + rows.brief(found["left"]))
+    env.equal(found["left"]["outcome"], "aborted", "left: outcome")
+    data = [row["outcome"] for row in dump.table(env, squid.directory, "connections")
+            if row["xid"] == found["deaf"]["xid"] and row["peer_kind"] == "FTP data"]
+    env.equal(data, ["aborted"], "deaf: outcomes of the data connection")
+
+
+# ---- clients that speak FTP themselves ----
+
+def native_clients(env):
+    """FTP clients on an ftp_port: each command is a transaction."""
+    server = FtpServer(env)
+    port = free_port()
+    squid = Squid(env, trace="", lines=CONF + "ftp_port 127.0.0.1:%d\n" % port).start()
+    wait_for(lambda: listens(port), 10, "the FTP port")
+    with ftplib.FTP() as client:
+        client.connect("127.0.0.1", port, 20)
+        client.login("anonymous@127.0.0.1:%d" % server.port, "pw")
+        for n in range(5):
+            got = []
+            client.retrbinary("RETR " + server.name("n%d" % n, wait=40, body=50, size=5000), got.append)
+            env.equal(sum(map(len, got)), 5000, "bytes of n%d" % n)
+        client.storbinary("STOR up.bin", io.BytesIO(b"u" * 3000))
+        lines = []
+        client.retrlines("LIST folder", lines.append)
+        env.equal(len(lines), 5, "lines of a listing")
+        try:
+            client.retrbinary("RETR gone=1,x.bin", got.append)
+            env.check(False, "a file that is not there was sent")
+        except ftplib.error_perm:
+            pass
+        try:
+            client.quit()
+        except (OSError, EOFError):
+            pass  # Squid closes at once
+    time.sleep(0.2)
+    entries = server.entries()
+    pairs = finish(env, squid)
+    downloads = [row for line, row in sorted(pairs, key=lambda pair: pair[0].xid or 0) if line.sent > 5000]
+    env.equal(len(downloads), 5, "lines of downloads")
+    for n, row in enumerate(downloads):
+        name = server.name("n%d" % n, wait=40, body=50, size=5000)
+        served, = entries[name]
+        check_row(env, name, row, {"server_wait_ns": served["first_ns"] - served["asked_ns"],
+                                           "server_reply_ns": served["done_ns"] - served["first_ns"]}, 10 * MS)
+    env.check(len(pairs) > 15, "only %d commands" % len(pairs))
+    data = [row["outcome"] for row in dump.table(env, squid.directory, "connections") if row["peer_kind"] == "FTP data"]
+    env.check(len(data) >= 7 and set(data) == {"complete"}, "data connections: %s" % data)
+
+
+# ---- a real one ----
+
+VSFTPD_CONF = """
+listen=YES
+listen_address=127.0.0.1
+listen_port={port}
+background=NO
+anonymous_enable=YES
+anon_root={root}
+anon_upload_enable=YES
+write_enable=YES
+no_anon_password=YES
+local_enable=NO
+xferlog_enable=YES
+xferlog_file={folder}/xfer.log
+vsftpd_log_file={folder}/vsftpd.log
+dual_log_enable=YES
+secure_chroot_dir={empty}
+seccomp_sandbox=NO
+isolate=NO
+isolate_network=NO
+pasv_address=127.0.0.1
+max_per_ip=0
+"""
+
+
+class Vsftpd:
+    """Debian's vsftpd on an unprivileged port, with files of known sizes."""
+
+    SIZES = {"empty.bin": 0, "small.bin": 100, "middle.bin": 30000, "large.bin": 3000000}
+
+    def __init__(self, env):
+        env.need_root("vsftpd changes its root directory")
+        program = env.need_program("vsftpd")
+        self.folder = env.path("vsftpd")
+        root, empty = os.path.join(self.folder, "root"), os.path.join(self.folder, "empty")
+        upload = os.path.join(root, "upload")
+        for path in (self.folder, root, empty, upload):
+            os.mkdir(path)
+            os.chmod(path, 0o755)
+        account = pwd.getpwnam("ftp")
+        os.chown(upload, account.pw_uid, account.pw_gid)
+        for name, size in self.SIZES.items():
+            with open(os.path.join(root, name), "wb") as file:
+                file.write(b"v" * size)
+        self.port = free_port()
+        conf = os.path.join(self.folder, "vsftpd.conf")
+        with open(conf, "w") as out:
+            out.write(VSFTPD_CONF.format(port=self.port, root=root, folder=self.folder, empty=empty))
+        self.process = subprocess.Popen([program, conf], stdin=subprocess.DEVNULL,
+                                        stdout=open(os.path.join(self.folder, "out"), "w"), stderr=subprocess.STDOUT)
+        env.on_close(self.stop)
+        wait_for(lambda: listens(self.port), 20, "vsftpd to listen")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(10)
+
+    def url(self, name):
+        return "ftp://127.0.0.1:%d/%s" % (self.port, name)
+
+    def transfers(self):
+        with open(os.path.join(self.folder, "xfer.log")) as log:
+            return sum(1 for line in log if line.split()[-1] == "c")
+
+
+def real_server(env):
+    """vsftpd, one at a time and 10 at a time: rows and lines agree, each transfer has its data connection."""
+    server = Vsftpd(env)
+    squid = Squid(env, trace="", lines=CONF).start()
+
+    def work(count, seed):
+        random_ = random.Random(seed)
+        for n in range(count):
+            kind = random_.randrange(10)
+            name = random_.choice(sorted(server.SIZES))
+            tag = "v%d-%d" % (seed, n)
+            if kind == 0:
+                env.equal(ask(squid, server.url(""), tag).status, 200, "listing")
+            elif kind == 1:
+                response = ask(squid, server.url("upload/%s.bin" % tag), tag, "PUT", body=b"p" * 5000)
+                env.check(response.status in (201, 202), "PUT: %d" % response.status)
+            elif kind == 2:
+                env.equal(ask(squid, server.url("gone.bin"), tag).status, 404, "a file that is not there")
+            elif kind == 3:
+                env.equal(ask(squid, server.url("small.bin"), tag, "HEAD").status, 200, "HEAD")
+            elif kind == 4 and seed:
+                with Client(squid.client_address()) as client:
+                    client.send(client.head("GET", server.url("large.bin"), tag))
+                    client.fill()
+            else:
+                response = ask(squid, server.url(name), tag)
+                env.equal((response.status, response.body_size), (200, server.SIZES[name]), tag + " " + name)
+    work(200 if env.full else 60, 0)
+    at_once(10, lambda n: work(30 if env.full else 12, n + 1))
+    pairs = finish(env, squid)
+    rows.check_one_at_a_time(env, [pair for pair in pairs if pair[0].xtag.startswith("v0-")])
+    rows.check_unaccounted(env, [row for _, row in pairs])
+    whole = [row for line, row in pairs if line.method in ("GET", "PUT") and row["outcome"] == "complete"
+             and line.status in (200, 201, 202)]
+    for row in whole:
+        stages = [row[name + "_ns"] for name in ("request_send", "server_wait", "reply_wait", "proxy_reply")]
+        env.check("-" not in stages, "stages are missing: " + rows.brief(row))
+    data = {row["xid"] for row in dump.table(env, squid.directory, "connections")
+            if (row["peer_kind"], row["outcome"]) == ("FTP data", "complete")}
+    env.check({row["xid"] for row in whole} <= data, "transfers without a data connection")
+    env.check(server.transfers() > 20, "vsftpd logged only %d transfers" % server.transfers())
+
+
+# ---- whois, which has a gateway, too ----
+
+def whois_server(env, times, wait, rest):
+    """Answers each query after wait seconds, and again after rest; notes its clock in times."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    env.on_close(listener.close)
+
+    def serve():
+        while True:
+            try:
+                client = listener.accept()[0]
+            except OSError:
+                return
+            with client:
+                query = client.makefile("rb").readline().decode().strip()
+                asked = time.monotonic_ns()
+                time.sleep(wait)
+                first = time.monotonic_ns()
+                client.sendall(b"first line\r\n")
+                time.sleep(rest)
+                client.sendall(b"second line\r\n")
+                times[query] = (asked, first, time.monotonic_ns())
+    threading.Thread(target=serve, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+def whois(env):
+    """A whois server that waits a known time, and one that is not there."""
+    times = {}
+    port = whois_server(env, times, 0.05, 0.06)
+    squid = Squid(env, trace="", lines=CONF).start()
+    with Client(squid.client_address()) as client:
+        for n in range(8):
+            response = client.request("whois://127.0.0.1:%d/w%d" % (port, n), "w%d" % n)
+            env.equal((response.status, response.body_size), (200, 25), "w%d" % n)
+        env.equal(client.request("whois://127.0.0.1:1/x", "refused").status, 503, "no server")
+    found = {line.xtag: row for line, row in finish(env, squid)}
+    for n in range(8):
+        asked, first, last = times["w%d" % n]
+        check_row(env, "w%d" % n, found["w%d" % n], {"server_wait_ns": first - asked, "server_reply_ns": last - first},
+                  10 * MS)
+        env.check(found["w%d" % n]["reply_wait_ns"] != "-", "w%d: no reply_wait" % n)
+
+
+TESTS = [
+    ("an FTP server that waits a known time", first(known_waits), 90),
+    ("listings, uploads and what goes wrong", first(other_ways), 40),
+    ("clients that speak FTP themselves", first(native_clients), 60),
+    ("a real vsftpd", first(real_server), 90),
+    ("a whois server that waits a known time", first(whois), 40),
+]
