@@ -16,6 +16,7 @@ struct sqt_emitter {
     uint64_t mask;                /* capacity - 1 */
     uint64_t head;                /* number of the next record */
     uint64_t limit;               /* head may grow to here without looking at the tail; 0 while records are lost */
+    uint64_t quick;               /* the same for single records where the clock is the TSC, else 0 */
     uint64_t last;                /* ticks of the newest record */
     struct sqt_ring_header *ring; /* NULL: nothing is traced */
     uint64_t losing;              /* 1 from a dropped record until its LOST record */
@@ -27,7 +28,7 @@ struct sqt_emitter {
 /* The hooks have no context to pass, so there is one emitter for each process. */
 extern struct sqt_emitter sqt_emitter;
 
-/* The calling thread becomes the ring's writer.  header is mapped, with its magic, and nothing is in it yet. */
+/* The calling thread becomes the ring's writer.  sqt_clock is set already; header is mapped, with its magic, and nothing is in it yet. */
 void sqt_emitter_attach(struct sqt_emitter *emitter, struct sqt_ring_header *header);
 
 /* Every later record is ignored. */

@@ -27,10 +27,11 @@ struct sqt_emitter sqt_emitter __attribute__((aligned(64)));
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* Asks for the line of a coming record, to be written. */
+/* Asks for the line of a coming record, to be written.  Past the ring's end this asks in vain, which does no harm. */
 static inline void
-prefetch(const struct sqt_record *record)
+prefetch_after(const struct sqt_record *record)
 {
+    record += PREFETCH_AHEAD;
 #if defined(__x86_64__)
     __asm__ volatile("prefetchw %0" : : "m"(*record)); /* a no-operation where it is unknown */
 #else
@@ -94,7 +95,7 @@ drop(struct sqt_emitter *e, uint64_t time, unsigned n)
         __atomic_store_n(&w->episodes, episodes, __ATOMIC_RELEASE);
         __atomic_store_n(&w->lost_from, time, __ATOMIC_RELAXED);
         e->losing = 1;
-        e->limit = 0; /* whatever comes next must look */
+        e->limit = e->quick = 0; /* whatever comes next must look */
     }
     e->last = time;
     __atomic_store_n(&w->lost, w->lost + n, __ATOMIC_RELEASE);
@@ -123,6 +124,7 @@ look_for_room(struct sqt_emitter *e, uint64_t time, unsigned n)
         return UINT64_MAX;
     }
     e->limit = limit;
+    e->quick = sqt_clock == SQT_CLOCK_TSC ? limit : 0;
     if (!e->losing)
         return e->head;
     put_lost(e, time);
@@ -160,7 +162,7 @@ append(struct sqt_emitter *e, const struct sqt_record *records, unsigned n)
     if (UNLIKELY(e->losing))
         loss_is_told(e);
     for (unsigned i = 0; i < n; i += 2)
-        prefetch(&e->records[(head + PREFETCH_AHEAD + i) & e->mask]);
+        prefetch_after(&e->records[(head + i) & e->mask]);
 }
 
 /* An event that meets anything but a TSC and room in the ring. */
@@ -176,17 +178,18 @@ sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
     check_thread(&sqt_emitter);
 #if defined(__x86_64__)
-    /* The usual case, short and without a call.  While records are lost, the limit is 0. */
+    /* The usual case, short and without a call. */
     struct sqt_emitter *const e = &sqt_emitter;
     const uint64_t head = e->head;
-    if (UNLIKELY(sqt_clock != SQT_CLOCK_TSC || head >= e->limit)) {
+    if (UNLIKELY(head >= e->quick)) {
         emit_with_care(event, id, arg, aux);
         return;
     }
     const uint64_t now = __rdtsc(), time = now > e->last ? now : e->last;
-    fill(&e->records[head & e->mask], time, id, arg, aux, event, 0);
+    struct sqt_record *const r = &e->records[head & e->mask];
+    fill(r, time, id, arg, aux, event, 0);
     publish(e, head + 1, time);
-    prefetch(&e->records[(head + PREFETCH_AHEAD) & e->mask]);
+    prefetch_after(r);
 #else
     emit_with_care(event, id, arg, aux);
 #endif
@@ -208,6 +211,7 @@ sqt_emitter_attach(struct sqt_emitter *e, struct sqt_ring_header *header)
     e->records = sqt_ring_records(header);
     e->mask = header->capacity - 1;
     e->limit = header->capacity;
+    e->quick = sqt_clock == SQT_CLOCK_TSC ? e->limit : 0;
 #ifdef SQT_DEBUG
     e->thread = pthread_self();
 #endif

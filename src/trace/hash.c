@@ -27,6 +27,7 @@ rotate(uint64_t x, unsigned bits)
 static inline void
 rounds(uint64_t v[4], unsigned n)
 {
+#pragma GCC unroll 4
     while (n--) {
         v[0] += v[1];
         v[2] += v[3];

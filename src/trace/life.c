@@ -160,8 +160,8 @@ make_trace(const struct sqt_process *process, struct sqt_error *error)
         sqt_ring_remove(&tracer.ring, tracer.directory);
         return -1;
     }
-    sqt_emitter_attach(&sqt_emitter, ring);
     sqt_clock = who.clock;
+    sqt_emitter_attach(&sqt_emitter, ring);
     return 0;
 }
 

@@ -2,90 +2,133 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Instructions of Squid's main thread for each request, by callgrind: unpatched, patched off, patched on.
 
-Two runs of each, with few and with many requests one after another on one connection; the difference of their
-instructions, divided by the difference of their requests, leaves out start and end.  Callgrind counts each thread
-apart; the flusher's are told per record.  The counts repeat to about 0.05 %.
+Requests come one after another on one connection.  Callgrind begins to count when Squid is warm and stops after
+--requests of them, each thread apart; the flusher's are told per record.  Counts do not depend on what else the machine
+does, but for the passes of an event loop that waits for a disk.  The clock is the TSC, which valgrind reads so slowly
+that libsqtrace would not take it.  With two workers and with disker processes, the main
+threads of all processes are added up.
 """
 
 import glob
 import os
 import re
-import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from squids import VARIANTS, WORKLOADS, arguments, environment, nginx, variant  # noqa: E402
-from lib.client import Client  # noqa: E402
+from squids import (VARIANTS, WORKLOADS, Origin, arguments, client, environment, listening,  # noqa: E402
+                    make_dirs, variant)
 from lib.env import wait_for  # noqa: E402
+from lib.proc import children  # noqa: E402
 
-FEW, MANY = 100, 1100
+WARM = 200
+PAUSE = 1.0  # s: the flusher writes what it has, at most 0.2 s later
+OPTIONS = ["--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes"]
 
 
-def instructions(env, name, workload, origin, count):
-    """({thread: instructions}, trace directory) of a run with count requests."""
-    squid = variant(env, name, workload)
-    for path in glob.glob(squid.folder + "/access*") + glob.glob(squid.directory + "/*.sqt"):
-        os.unlink(path)
-    squid.write_conf()
-    folder = squid.folder
-    if squid.dirs:
-        subprocess.run(squid.command("-z", "-N"), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for path in glob.glob(folder + "/callgrind.*"):
-        os.unlink(path)
-    mark = squid.log_size()
-    with open(os.path.join(folder, "valgrind.out"), "w") as out:
-        process = subprocess.Popen(["valgrind", "--tool=callgrind", "--separate-threads=yes",
-                                    "--callgrind-out-file=" + folder + "/callgrind.%p"] + squid.command("-N"),
-                                   stdout=out, stderr=out, cwd=folder)
-    squid.process, squid.log_mark = process, mark
-    squid.wait_ready(180)
-    with Client(squid.client_address(), 60) as client:
-        for n in range(20 + count):
-            # A miss has a URL of its own; hits have one URL, fetched before it is counted.
-            path = "m%d-%d" % (count, n) if workload == "miss" else "one"
-            answer = client.request("http://127.0.0.1:%d/%s" % (origin, path))
-            assert answer.status == 200, answer.status
-    process.send_signal(signal.SIGTERM)
-    process.wait(120)
-    squid.process = None
+def as_squid(squid):
+    """Callgrind listens only to the user who started it, so Squid has that user from the start."""
+    return {"user": squid.user, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def control(squid, pid, *words):
+    subprocess.run(["callgrind_control"] + list(words) + [str(pid)], check=True, timeout=120,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_squid(squid))
+
+
+def ask(connection, url, fresh, first, count):
+    for n in range(first, first + count):
+        answer = connection.request(url + ("n%d" % n if fresh else "one"))
+        assert answer.status == 200, answer.status
+
+
+def counts(folder, pids):
+    """{thread: instructions} of the dumps, the same threads of several processes together."""
     found = {}
-    for path in sorted(glob.glob(folder + "/callgrind.%d*" % process.pid)):
-        with open(path) as file:
-            text = file.read()
-        thread = re.search(r"^thread: (\d+)", text, re.M)
-        total = re.search(r"^(?:totals|summary): (\d+)", text, re.M)
-        if thread and total:
-            found[int(thread.group(1))] = int(total.group(1))
+    for pid in pids:
+        for path in glob.glob("%s/callgrind.%d.*" % (folder, pid)):
+            with open(path) as file:
+                text = file.read()
+            thread = re.search(r"^thread: (\d+)", text, re.M)
+            total = re.search(r"^(?:totals|summary): (\d+)", text, re.M)
+            if thread and total:
+                found[int(thread.group(1))] = found.get(int(thread.group(1)), 0) + int(total.group(1))
     assert found.get(1), "no counts of the main thread in " + folder
-    return found, squid.directory
+    return found
 
 
-def records(env, directory):
-    text = subprocess.run([env.tool("sqtrace-dump"), "--table=events", "--no-header", "--no-comments", directory],
-                          stdout=subprocess.PIPE, check=True).stdout
+def instructions(env, name, workload, origin, requests):
+    """({thread: instructions}, records) of so many requests."""
+    work = WORKLOADS[workload]
+    squid = variant(env, name, workload, alone=work.workers == 1)
+    make_dirs(squid)
+    if squid.dirs:
+        squid.write_conf()
+        subprocess.run(squid.command("-z", squid.mode), check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, **as_squid(squid))
+    squid.write_conf()
+    mark = squid.log_size()
+    with open(os.path.join(squid.folder, "valgrind.out"), "w") as out:
+        process = subprocess.Popen(["valgrind", "--callgrind-out-file=" + squid.folder + "/callgrind.%p"] + OPTIONS
+                                   + (["--trace-children=yes"] if work.workers > 1 else [])
+                                   + squid.command(squid.mode), stdout=out, stderr=out, cwd=squid.folder,
+                                   env=dict(os.environ, SQTRACE_CLOCK="tsc"), **as_squid(squid))
+    squid.process, squid.log_mark = process, mark
+    squid.wait_ready(300)
+    wait_for(lambda: listening(squid.tls_port or squid.port), 60, "Squid to listen")
+    pids = [process.pid] if work.workers == 1 else children(process.pid)
+    with client(squid) as connection:
+        ask(connection, origin.url(workload), work.fresh, 0, WARM)
+        time.sleep(PAUSE)
+        before = records(env, squid)
+        for pid in pids:
+            control(squid, pid, "-i", "on")
+        ask(connection, origin.url(workload), work.fresh, WARM, requests)
+        time.sleep(PAUSE)
+        for pid in pids:
+            control(squid, pid, "-d")
+            control(squid, pid, "-i", "off")
+        made = records(env, squid) - before
+    found = counts(squid.folder, pids)
+    if env.keep:
+        print("# " + squid.folder)
+    squid.stop(120)
+    return found, made
+
+
+def records(env, squid):
+    """Records that the trace holds now."""
+    if squid.trace is None:
+        return 0
+    text = subprocess.run([env.tool("sqtrace-dump"), "--quiet", "--table=events", "--no-header", "--no-comments",
+                           squid.directory], stdout=subprocess.PIPE, check=True).stdout
     return text.count(b"\n")
 
 
 def main():
-    options = arguments(__doc__).parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--requests", type=int, default=1000, help="to count (default 1000)")
+    parser.add_argument("--variant", action="append", choices=list(VARIANTS), help="default: all")
+    parser.add_argument("--keep", action="store_true", help="keep the folder with callgrind's files")
+    options = parser.parse_args()
     env = environment(options)
+    env.keep = options.keep
     try:
-        origin = nginx(env)
-        print("%-16s %-16s %14s %9s %12s %20s" % ("workload", "Squid", "instructions", "change", "records",
-                                                 "flusher, per record"))
+        origin = Origin(env)
+        print("%-16s %-16s %14s %9s %9s %8s %20s" % ("workload", "Squid", "instructions", "more", "change", "records",
+                                                     "flusher, per record"))
         for workload in options.workload or WORKLOADS:
             base = None
-            for name in VARIANTS:
-                few, _ = instructions(env, name, workload, origin, FEW)
-                many, directory = instructions(env, name, workload, origin, MANY)
-                each = (many[1] - few[1]) / (MANY - FEW)
+            for name in options.variant or VARIANTS:
+                found, made = instructions(env, name, workload, origin, options.requests)
+                each = found[1] / options.requests
                 base = base or each
-                line = "%-16s %-16s %14.0f %+8.2f%%" % (workload, name, each, 100 * (each / base - 1))
-                if VARIANTS[name][1] is not None:
-                    total = records(env, directory)
-                    others = sum(n for thread, n in many.items() if thread != 1)
-                    line += " %12d %20.0f" % (total, others / total)
+                line = "%-16s %-16s %14.0f %+9.0f %+8.2f%%" % (workload, name, each, each - base,
+                                                               100 * (each / base - 1))
+                if made:
+                    others = sum(n for thread, n in found.items() if thread != 1)
+                    line += " %8.1f %20.0f" % (made / options.requests, others / made)
                 print(line, flush=True)
     finally:
         env.close()

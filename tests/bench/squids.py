@@ -2,6 +2,7 @@
 """The Squids that the benchmarks compare: unpatched, patched with tracing off, and patched with everything on."""
 
 import os
+import ssl
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
 sys.dont_write_bytecode = True
 
+from lib.client import Client  # noqa: E402
 from lib.env import Env, free_port, wait_for  # noqa: E402
 from lib.squid import Squid  # noqa: E402
 
@@ -22,24 +24,44 @@ http {{
     client_body_temp_path {folder}/nginx; proxy_temp_path {folder}/nginx; fastcgi_temp_path {folder}/nginx;
     uwsgi_temp_path {folder}/nginx; scgi_temp_path {folder}/nginx;
     server {{
-        listen 127.0.0.1:{port};
+        listen 127.0.0.1:{port}; listen 127.0.0.1:{tls_port} ssl;
+        ssl_certificate {pem}; ssl_certificate_key {pem};
         location / {{ add_header Cache-Control "max-age=3600"; return 200 "{body}"; }}
     }}
 }}
 """
 
 
-def nginx(env):
-    """An origin that answers every URL with the same cachable body; returns its port."""
-    port = free_port()
-    conf = env.path("nginx.conf")
-    with open(conf, "w") as out:
-        out.write(NGINX.format(folder=env.folder, port=port, body="x" * BODY))
-    process = subprocess.Popen([env.need_program("nginx"), "-c", conf, "-p", env.folder],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    env.on_close(lambda: (process.terminate(), process.wait(10)))
-    wait_for(lambda: listening(port), 10, "nginx")
-    return port
+class Origin:
+    """An origin that answers every URL with the same cachable body, over HTTP and TLS."""
+
+    def __init__(self, env):
+        self.port, self.tls_port = free_port(), free_port()
+        conf = env.path("nginx.conf")
+        with open(conf, "w") as out:
+            out.write(NGINX.format(folder=env.folder, port=self.port, tls_port=self.tls_port, pem=certificate(env),
+                                   body="x" * BODY))
+        process = subprocess.Popen([env.need_program("nginx"), "-c", conf, "-p", env.folder],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        env.on_close(lambda: (process.terminate(), process.wait(10)))
+        wait_for(lambda: listening(self.port), 10, "nginx")
+
+    def url(self, workload):
+        if WORKLOADS[workload].origin_tls:
+            return "https://127.0.0.1:%d/" % self.tls_port
+        return "http://127.0.0.1:%d/" % self.port
+
+
+def certificate(env):
+    """A key and a certificate for 127.0.0.1 in one file."""
+    pem, key = env.path("pem"), env.path("key")
+    if not os.path.exists(pem):
+        subprocess.run([env.need_program("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                        "-subj", "/CN=127.0.0.1", "-keyout", key, "-out", pem], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(pem, "a") as out, open(key) as more:
+            out.write(more.read())
+    return pem
 
 
 def listening(port):
@@ -48,13 +70,30 @@ def listening(port):
         return s.connect_ex(("127.0.0.1", port)) == 0
 
 
-# name -> squid.conf lines, cache_dir types
+class Workload:
+    """lines: of squid.conf; tls: the client speaks TLS to Squid; origin_tls: Squid speaks TLS to the origin;
+    fresh: each request has a URL of its own."""
+
+    def __init__(self, lines, dirs=(), tls=False, origin_tls=False, fresh=False, workers=1):
+        self.lines, self.dirs, self.tls, self.origin_tls = lines, list(dirs), tls, origin_tls
+        self.fresh, self.workers = fresh, workers
+
+
+MEMORY = "cache_mem 64 MB\n"
+DISK = "cache_mem 0\nmemory_cache_mode disk\n"
+MISS = "cache deny all\n"
 WORKLOADS = {
-    "memory-hit": ("cache_mem 64 MB\n", []),
-    "disk-hit-ufs": ("cache_mem 0\nmemory_cache_mode disk\n", ["ufs"]),
-    "disk-hit-aufs": ("cache_mem 0\nmemory_cache_mode disk\n", ["aufs"]),
-    "disk-hit-diskd": ("cache_mem 0\nmemory_cache_mode disk\n", ["diskd"]),
-    "miss": ("cache deny all\n", []),
+    "memory-hit": Workload(MEMORY),
+    "memory-hit-tls": Workload(MEMORY, tls=True),
+    "memory-hit-2": Workload(MEMORY, workers=2),
+    "disk-hit-ufs": Workload(DISK, ["ufs"]),
+    "disk-hit-aufs": Workload(DISK, ["aufs"]),
+    "disk-hit-diskd": Workload(DISK, ["diskd"]),
+    "disk-hit-rock": Workload(DISK, ["rock"]),
+    "disk-hit-rock-2": Workload(DISK, ["rock"], workers=2),
+    "miss": Workload(MISS, fresh=True),
+    "miss-tls": Workload(MISS + "tls_outgoing_options flags=DONT_VERIFY_PEER\n", fresh=True, origin_tls=True),
+    "miss-2": Workload(MISS, fresh=True, workers=2),
 }
 
 # name -> (which prefix, directive)
@@ -67,12 +106,49 @@ VARIANTS = {
 
 
 def variant(env, name, workload, **more):
-    """A Squid of that variant for that workload, not started."""
+    """A Squid of that variant for that workload, not started; its tls_port is 0 without TLS."""
     which, trace = VARIANTS[name]
-    lines, dirs = WORKLOADS[workload]
+    work = WORKLOADS[workload]
     prefix = env.squid if which == "squid" else env.unpatched
-    return Squid(env, name.replace(" ", "").replace(",", "-") + "-" + workload, prefix=prefix, trace=trace, dirs=dirs,
-                 lines=lines, **more)
+    lines, tls_port = work.lines, 0
+    if work.tls:
+        tls_port = free_port()
+        lines += "https_port 127.0.0.1:%d tls-cert=%s\n" % (tls_port, certificate(env))
+    dirs = [kind for kind in work.dirs if kind != "rock"]
+    if "rock" in work.dirs:
+        lines += "cache_dir rock {folder}/cache-rock 64\n"
+    squid = Squid(env, name.replace(" ", "").replace(",", "-") + "-" + workload, prefix=prefix, trace=trace,
+                  dirs=dirs, lines=lines, workers=work.workers, **more)
+    squid.tls_port = tls_port
+    squid.rock = os.path.join(squid.folder, "cache-rock") if "rock" in work.dirs else None
+    return squid
+
+
+def make_dirs(squid):
+    """squid -z, for what Squid.start() does not know."""
+    if squid.rock and not os.path.isdir(squid.rock):
+        squid.write_conf()
+        os.mkdir(squid.rock)
+        squid.give(squid.rock)
+        subprocess.run(squid.command("-z", squid.mode), check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+
+
+class TlsClient(Client):
+    def open(self):
+        if self.socket is None:
+            super().open()
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            self.socket = context.wrap_socket(self.socket)
+        return self.socket
+
+
+def client(squid):
+    """A connection to squid as the workload wants it."""
+    if squid.tls_port:
+        return TlsClient(("127.0.0.1", squid.tls_port), 120)
+    return Client(squid.client_address(), 120)
 
 
 def environment(options):
@@ -88,5 +164,5 @@ def arguments(description):
     parser.add_argument("--squid", required=True, metavar="PREFIX", help="a patched Squid")
     parser.add_argument("--unpatched", required=True, metavar="PREFIX", help="its unpatched twin")
     parser.add_argument("--tools", required=True, metavar="BUILDDIR", help="where sqtrace-dump was built")
-    parser.add_argument("--workload", action="append", choices=sorted(WORKLOADS), help="default: all")
+    parser.add_argument("--workload", action="append", choices=list(WORKLOADS), help="default: all")
     return parser

@@ -233,7 +233,7 @@ def emission(serial, n, definition):
         steps += [Step("define", [(DEFINE, "append", "memcpy(to, prefix")], define),
                   Step("text used", [(DEFINE, "append", "&ring->writer.text_used, ")], setting(text_used=1))]
     steps += [
-        Step("begin", [(EMIT, "append", "head + n > e->limit"), (EMIT, "sqt_emit", "head >= e->limit")], begin,
+        Step("begin", [(EMIT, "append", "head + n > e->limit"), (EMIT, "sqt_emit", "head >= e->quick")], begin,
              private=True),
         Step("look for room", [(EMIT, "look_for_room", "&e->ring->flusher.tail, __ATOMIC_ACQUIRE")], look_for_room,
              full),
