@@ -163,6 +163,7 @@ def slow_disk(env, alone):
         env.check(50 * MS <= row.ns("service_ns") < 60 * MS, "a read: service_ns %s" % row["service_ns"])
         env.check(row.ns("queue_ns") < 15 * MS and row.ns("notice_ns") < 15 * MS,
                   "a read: queue_ns %s, notice_ns %s" % (row["queue_ns"], row["notice_ns"]))
+        env.check((row.ns("queue_ns") > 0 and row.ns("notice_ns") > 0) != alone, "a read: who did it?")
     for row in blocks:
         env.check(row in reads or row.ns("service_ns") < 10 * MS, "a write: service_ns %s" % row["service_ns"])
     hits = [row for row in requests if row["class"] == "disk_hit"]
