@@ -11,6 +11,7 @@ from lib import access, dump, rows
 from lib.client import Broken, Client, at_once
 from lib.env import free_port, go_first, quantile, wait_for
 from lib.origin import Origin
+from lib.proc import listening
 from lib.squid import Squid
 from lib.tls import Certificates, FarEnds, secure
 
@@ -87,7 +88,7 @@ class Place:
         with open(os.path.join(self.squid.folder, "hosts"), "a") as hosts:
             hosts.write("%s %s %s\n" % (self.origin.host, NAME, PEER))
         self.squid.start()
-        wait_for(lambda: self.squid.log_text().count("Accepting ") >= 1 + len(BUMPED + SPLICED) + 2, 20, "the ports")
+        wait_for(lambda: set(self.ports.values()) <= listening(), 20, "Squid to listen on its ports")
 
     def client(self, mode):
         return Client(("127.0.0.1", self.ports[mode]))
@@ -467,5 +468,5 @@ TESTS = [
     ("handshakes of servers that come to nothing", servers_that_fail, 120),
     ("handshakes of clients by their own clocks", clients_handshakes, 60),
     ("handshakes of clients that come to nothing", clients_that_fail, 60),
-    ("a 101, a broken chunk, a tunnel to nowhere", how_servers_end, 40),
+    ("a 101, a broken chunk, a tunnel to nowhere", how_servers_end, 60),
 ]
