@@ -141,7 +141,6 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     const struct options *const o = &taken;
     r->until = INT64_MAX;
     r->since = INT64_MIN;
-    r->group = DEFAULT_GROUP;
     r->peak = DEFAULT_PEAK;
     r->kid = -1;
     if (options_take(&taken, argc, argv) != 0)
@@ -157,6 +156,12 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
         options_number(o, DUMP_kid, SQT_UNITS_NONE, 1, 0, &r->kid) != 0)
         return -1;
+    if (!r->group)
+        r->group = r->family->group ? r->family->group : DEFAULT_GROUP;
+    if (r->given[DUMP_from] && strcmp(r->given[DUMP_from], "strace") != 0)
+        return options_fail(o, "--from: '%s' is unknown; there is: strace", r->given[DUMP_from]);
+    if (r->given[DUMP_from] && r->table != &sqt_tables[SQT_TABLE_syscalls])
+        return options_fail(o, "--from=strace gives only --table=syscalls");
     if (r->kid > UINT32_MAX)
         return options_fail(o, "--kid: '%s': too large", r->given[DUMP_kid]);
     if (r->since >= r->until)

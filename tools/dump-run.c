@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../src/figure/syscalls.h"
 #include "dump-run.h"
 
 static void
@@ -100,6 +101,46 @@ close_output(struct dump *d)
     return -1;
 }
 
+/* What strace printed, in place of a trace. */
+static int
+read_strace(struct dump *d)
+{
+    const struct dump_request *const r = d->request;
+    for (size_t i = 0; i < r->trace_count; ++i) {
+        const int standard = strcmp(r->traces[i], "-") == 0;
+        FILE *const file = standard ? stdin : fopen(r->traces[i], "r");
+        char error[512];
+        int failed = !file;
+        if (!file)
+            snprintf(error, sizeof(error), "%.400s: %s", r->traces[i], strerror(errno));
+        else
+            failed = sqt_syscalls_of_strace(&d->job, file, r->traces[i], error, sizeof(error)) != 0;
+        if (file && !standard)
+            fclose(file);
+        if (failed) {
+            fprintf(stderr, "sqtrace-dump: %s\n", error);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+dump_run_strace(struct dump *d)
+{
+    if (open_output(d) != 0)
+        return DUMP_FAILED;
+    begin(d, d->request);
+    const int unread = read_strace(d) != 0;
+    if (!unread)
+        sqt_sink_header(&d->sink);
+    sqt_sink_finish(&d->sink);
+    sqt_pass_free(d->pass);
+    const int failed = close_output(d) != 0;
+    sqt_sink_free(&d->sink);
+    return unread || failed ? DUMP_FAILED : DUMP_DONE;
+}
+
 int
 dump_run(const struct dump_request *r)
 {
@@ -108,6 +149,8 @@ dump_run(const struct dump_request *r)
     d.request = r;
     d.quiet = r->given[DUMP_quiet] != NULL;
     clock_gettime(CLOCK_MONOTONIC, &d.began);
+    if (r->given[DUMP_from])
+        return dump_run_strace(&d);
     struct sqt_stream *const stream = sqt_stream_open(r->traces, r->trace_count, dump_report, &d);
     if (!stream)
         return DUMP_FAILED;

@@ -36,6 +36,7 @@ struct sqt_job {
 struct sqt_family {
     enum sqt_table_number where[SQT_WHERE_TABLES]; /* whose columns --where takes */
     unsigned where_count;
+    int64_t group;                 /* ns, the width of a time group that --group changes; 0: the usual one */
     void (*start)(struct sqt_job *job);
     void (*run)(struct sqt_job *job, const struct sqt_run *run);
     struct sqt_consumer consumer;
@@ -46,7 +47,7 @@ struct sqt_family {
 };
 
 extern const struct sqt_family sqt_family_requests, sqt_family_events, sqt_family_swaps, sqt_family_ios,
-    sqt_family_connections, sqt_family_loops, sqt_family_stalls, sqt_family_losses, sqt_family_summary,
+    sqt_family_connections, sqt_family_loops, sqt_family_stalls, sqt_family_syscalls, sqt_family_losses, sqt_family_summary,
     sqt_family_block_comb, sqt_family_hit_stages,
     sqt_family_miss_stages;
 extern const struct sqt_family sqt_family_request_medians_by_time, sqt_family_request_medians_by_size,

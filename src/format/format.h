@@ -108,6 +108,8 @@ enum sqt_def {
     SQT_DEF_ACTIVITY = 5,  /* what the event loop did: the name of a call or of a handler */
     SQT_DEF_PEER = 6,      /* neighbour: its name= in squid.conf, else "cache_peer" and its place among them, from 1 */
     SQT_DEF_SERVICE = 7,   /* adaptation service: its id in squid.conf */
+    SQT_DEF_CALL = 8,      /* class of system calls */
+    SQT_DEF_THREAD = 9,    /* name of a thread */
     SQT_DEF_KINDS
 };
 

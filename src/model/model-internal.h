@@ -98,6 +98,9 @@ sqt_handler sqt_loop_wait, sqt_loop_work;
 void sqt_loop_io(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_call call, int64_t begin,
                  int64_t end);
 
+/* calls.c */
+sqt_handler sqt_calls_some, sqt_calls_told;
+
 /* losses.c */
 sqt_handler sqt_lost;
 

@@ -144,6 +144,17 @@ struct sqt_loop_row {
     uint32_t dir;               /* its cache_dir */
 };
 
+/* System calls of one class that one thread made, or that all until then have been told. */
+struct sqt_calls_row {
+    const struct sqt_origin *origin;
+    int64_t at;
+    uint32_t call;   /* class: definition; UINT32_MAX: all calls that ended before `at` have been told */
+    int begins;      /* with UINT32_MAX: the account begins then */
+    uint32_t thread; /* definition */
+    uint64_t count;
+    int64_t ns, longest_ns;
+};
+
 struct sqt_loss_row {
     const struct sqt_origin *origin;
     int64_t from, until;
@@ -172,7 +183,8 @@ struct sqt_charge {
     X(io, const struct sqt_io) \
     X(connection, const struct sqt_attempt) \
     X(loss, const struct sqt_loss_row) \
-    X(loop, const struct sqt_loop_row)
+    X(loop, const struct sqt_loop_row) \
+    X(calls, const struct sqt_calls_row)
 
 /* Who is told.  A NULL function is not called.  What is handed over is valid during the call only, but a swap lives
  * until swap() has been called with it, and a transaction until request() has. */

@@ -21,6 +21,8 @@ namespace Sqtrace
 inline void
 LoopWaits(const int msec)
 {
+    if (sqt_on(SQT_GROUP_SYSCALL))
+        sqt_calls_tell();
     if (!sqt_on(SQT_GROUP_LOOP))
         return;
     sqt_record unit[2] = {};

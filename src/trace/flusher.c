@@ -8,6 +8,8 @@
  */
 #include "flusher-internal.h"
 
+#include "calls-internal.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -250,6 +252,7 @@ static void *
 run(void *context)
 {
     struct sqt_flusher *const f = context;
+    sqt_calls_name_thread("flusher");
     f->leftovers_due_ns = 0;
     int turn = 0;
     while (!wait_for_work(f, &turn)) {

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calls-internal.h"
 #include "config-internal.h"
 #include "define-internal.h"
 #include "emit-internal.h"
@@ -205,6 +206,8 @@ sqt_start(const struct sqt_config *config, const struct sqt_process *process, sq
     pthread_once(&once, watch_forks);
     tracing_pid = getpid();
     tracer.state = STATE_TRACING;
+    sqt_calls_name_thread("main");
+    sqt_calls_restart();
     sqt_groups = config->groups | SQT_GROUP_TRACE;
     sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid,
              (uint32_t)(tracer.ring.header->capacity * sizeof(struct sqt_record) / 1024));
@@ -221,6 +224,8 @@ sqt_stop(void)
 {
     if (!is_tracing())
         return;
+    if (sqt_on(SQT_GROUP_SYSCALL))
+        sqt_calls_tell();
     sqt_emit(SQT_EV_STOP, 0, (uint64_t)tracing_pid, 0);
     sqt_groups = 0;
     sqt_clock = 0;
@@ -274,6 +279,8 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     tracer.config.compress = config->compress;
     tracer.config.segment = config->segment;
     tracer.config.keep = config->keep;
+    if (!sqt_on(SQT_GROUP_SYSCALL))
+        sqt_calls_restart();
     sqt_groups = config->groups | SQT_GROUP_TRACE;
     sqt_emit(SQT_EV_RECONFIGURE, sqt_groups, 0, 0);
 }

@@ -156,6 +156,10 @@ sqt_activity_ends(const char *name)
     sqt_loop.last = now;
 }
 
+/* Tells the system calls that all threads made since it was called last.  Call once a pass of the event loop, when
+ * sqt_on(SQT_GROUP_SYSCALL). */
+void sqt_calls_tell(void);
+
 /* ---- configuration ---- */
 
 /* The parameters of one sqtrace_log directive. */

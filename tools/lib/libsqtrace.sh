@@ -23,7 +23,8 @@ libsqtrace_from_tree()
     # -C keeps the times of files that did not change: Squid's make then has nothing to do.
     make -C "$lib_build" -j"$3" install-libsqtrace INSTALL="install -C" >>"$lib_log" 2>&1 ||
         die_with_log "$lib_log" "building libsqtrace failed"
-    lib_libs="-L$lib_prefix/lib -lsqtrace -lz -lpthread"
+    lib_wraps=$(sed -n 's/^wraps=//p' "$lib_prefix/lib/pkgconfig/libsqtrace.pc")
+    lib_libs="$lib_wraps -L$lib_prefix/lib -lsqtrace -lz -lpthread"
     lib_file=$lib_prefix/lib/libsqtrace.a
 }
 
@@ -34,6 +35,6 @@ libsqtrace_installed()
     pkg-config --exists libsqtrace ||
         die "libsqtrace was not found: install it, or set PKG_CONFIG_PATH to the folder that holds libsqtrace.pc"
     lib_cppflags=$(pkg-config --cflags libsqtrace)
-    lib_libs=$(pkg-config --libs --static libsqtrace)
+    lib_libs="$(pkg-config --variable=wraps libsqtrace) $(pkg-config --libs --static libsqtrace)"
     lib_file=$(pkg-config --variable=libdir libsqtrace)/libsqtrace.a
 }

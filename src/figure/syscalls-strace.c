@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * syscalls-strace.c - the table of system calls from what strace printed of any program.
+ *
+ * A call belongs to the window in which it ends.  Classes are those of calls.def; a call that is none of them stands
+ * under the kernel's name of it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../read/strace.h"
+#include "syscalls.h"
+
+static const struct {
+    const char *name;
+    const char *kernel;
+} classes[] = {
+#define SQT_CALL(NAME, name, kernel, doc) {#name, kernel},
+#include "../format/calls.def"
+#undef SQT_CALL
+};
+#define CLASSES (sizeof(classes) / sizeof(*classes))
+
+/* One thread's window. */
+struct thread {
+    struct thread *next;
+    uint32_t number;
+    char name[24];
+    struct sqt_account account;
+    char *own_names[SQT_ACCOUNT_CALLS]; /* of calls that calls.def does not know */
+};
+
+struct strace {
+    struct sqt_job *job;
+    struct thread *threads;
+    int64_t first;        /* ns; SQT_MISSING before the first call */
+    int64_t begin, last;  /* of the window, and the latest end; since `first` */
+};
+
+static struct thread *
+thread_of(struct strace *s, uint32_t number)
+{
+    struct thread **t = &s->threads;
+    while (*t && (*t)->number < number)
+        t = &(*t)->next;
+    if (!*t || (*t)->number != number) {
+        struct thread *const added = sqt_zeroed(1, sizeof(*added));
+        added->number = number;
+        snprintf(added->name, sizeof(added->name), "thread %u", (unsigned)number);
+        added->next = *t;
+        *t = added;
+    }
+    return *t;
+}
+
+/* The class's name, or the call's own. */
+static const char *
+class_of(const struct sqt_traced_call *call)
+{
+    char word[40];
+    snprintf(word, sizeof(word), " %s ", call->name);
+    for (unsigned i = 0; i < CLASSES; ++i) {
+        if (!strstr(classes[i].kernel, word))
+            continue;
+        const char *const name = classes[i].name;
+        if (strcmp(name, "open-read") == 0)
+            return call->writes ? "open-write" : name;
+        if (strcmp(name, "read") == 0)
+            return call->fd == SQT_TRACED_FILE ? "read-disk" : call->fd == SQT_TRACED_PIPE ? "read-pipe" : name;
+        if (strcmp(name, "write") == 0)
+            return call->fd == SQT_TRACED_FILE ? "write-disk" : call->fd == SQT_TRACED_PIPE ? "write-pipe" : name;
+        return name;
+    }
+    return call->name;
+}
+
+static void
+add(struct thread *t, const struct sqt_traced_call *call)
+{
+    const char *const name = class_of(call);
+    unsigned i = 0;
+    while (i + 1 < SQT_ACCOUNT_CALLS && t->account.calls[i].name && strcmp(t->account.calls[i].name, name) != 0)
+        ++i;
+    struct sqt_account_call *const c = &t->account.calls[i];
+    if (!c->name) {
+        c->name = name;
+        if (name == call->name)
+            c->name = t->own_names[i] = strdup(name);
+        if (!c->name)
+            return;
+    }
+    ++c->count;
+    c->ns += call->ns;
+    if (call->ns > c->longest)
+        c->longest = call->ns;
+}
+
+static void
+close_window(struct strace *s, int64_t end)
+{
+    for (struct thread *t = s->threads; t; t = t->next) {
+        t->account.begin = s->begin;
+        t->account.end = end;
+        t->account.kid = SQT_CELL_MISSING;
+        t->account.thread = t->name;
+        if (end > s->begin)
+            sqt_account_rows(s->job, &t->account);
+        for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i)
+            free(t->own_names[i]);
+        memset(t->own_names, 0, sizeof(t->own_names));
+        memset(&t->account, 0, sizeof(t->account));
+    }
+    s->begin = end;
+}
+
+static void
+take(struct strace *s, const struct sqt_traced_call *call)
+{
+    if (s->first == SQT_MISSING)
+        s->first = call->begin;
+    const int64_t end = call->begin - s->first + call->ns;
+    while (end >= s->begin + s->job->group)
+        close_window(s, s->begin + s->job->group);
+    add(thread_of(s, call->thread), call);
+    if (end > s->last)
+        s->last = end;
+}
+
+int
+sqt_syscalls_of_strace(struct sqt_job *job, FILE *file, const char *name, char *error, size_t error_size)
+{
+    struct strace s = {.job = job, .first = SQT_MISSING};
+    struct sqt_strace *const reader = sqt_strace_new();
+    struct sqt_traced_call call;
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    uint64_t number = 0, strange = 0;
+    int failed = 0;
+    while (!failed && !job->done && (length = getline(&line, &room, file)) >= 0) {
+        ++number;
+        if (length && line[length - 1] == '\n')
+            line[length - 1] = '\0';
+        const enum sqt_strace_line what = sqt_strace_take(reader, line, &call);
+        if (what == SQT_STRACE_CALL)
+            take(&s, &call);
+        else if (what == SQT_STRACE_STRANGE)
+            ++strange;
+        if (what == SQT_STRACE_NO_TIME || (what == SQT_STRACE_STRANGE && strange == number && number == 10)) {
+            snprintf(error, error_size, "%s: line %llu: %s", name, (unsigned long long)number,
+                     what == SQT_STRACE_NO_TIME ? "a call without its duration; it must be made by strace -f -ttt -T -yy"
+                                                : "this is not what strace -f -ttt -T -yy prints");
+            failed = 1;
+        }
+    }
+    if (!failed && ferror(file)) {
+        snprintf(error, error_size, "%s: %s", name, strerror(errno));
+        failed = 1;
+    }
+    if (!failed && s.first == SQT_MISSING && strange) {
+        snprintf(error, error_size, "%s: line 1: this is not what strace -f -ttt -T -yy prints", name);
+        failed = 1;
+    }
+    if (!failed) {
+        close_window(&s, s.last);
+        char text[64];
+        snprintf(text, sizeof(text), "%llu", (unsigned long long)strange);
+        if (strange)
+            job->note(job->context, "lines that were not understood", text);
+    }
+    for (struct thread *t = s.threads, *next; t; t = next) {
+        next = t->next;
+        for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i)
+            free(t->own_names[i]);
+        free(t);
+    }
+    free(line);
+    sqt_strace_free(reader);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * syscalls.c - the table of system calls: by window of time, thread and class.
+ *
+ * A window ends with the first pass of the event loop that is over when the width asked for has gone by, because calls
+ * are told between passes: so none of the main thread's is cut in two, and with `misc` they add up to the window.
+ */
+#include "syscalls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows ---- */
+
+static int
+by_name(const void *one, const void *two)
+{
+    const struct sqt_account_call *const a = *(const struct sqt_account_call *const *)one;
+    const struct sqt_account_call *const b = *(const struct sqt_account_call *const *)two;
+    return strcmp(a->name, b->name);
+}
+
+#define CELL(name) row[SQT_CELL(syscalls, name)]
+
+static void
+print(struct sqt_job *job, const struct sqt_account *account, const struct sqt_account_call *call)
+{
+    union sqt_cell row[SQT_CELLS(syscalls)];
+    const int64_t window = account->end - account->begin;
+    CELL(time_s).number = account->begin;
+    CELL(kid).number = account->kid;
+    CELL(thread).text = account->thread;
+    CELL(name).text = call->name;
+    CELL(total_s).number = call->ns;
+    CELL(share_pct).number =
+        window > 0 ? (int64_t)((double)call->ns / (double)window * 100000 + (call->ns < 0 ? -0.5 : 0.5)) : SQT_CELL_MISSING;
+    CELL(count).number = (int64_t)call->count;
+    CELL(mean_s).number = call->count ? call->ns / (int64_t)call->count : SQT_CELL_MISSING;
+    CELL(max_s).number = call->longest;
+    CELL(window_s).number = window;
+    if (sqt_job_wants(job, account->begin, row))
+        sqt_job_row(job, row);
+}
+
+void
+sqt_account_rows(struct sqt_job *job, const struct sqt_account *account)
+{
+    const struct sqt_account_call *sorted[SQT_ACCOUNT_CALLS];
+    struct sqt_account_call misc = {"misc", 1, account->end - account->begin, SQT_CELL_MISSING};
+    unsigned count = 0;
+    for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i)
+        if (account->calls[i].name && account->calls[i].count) {
+            sorted[count++] = &account->calls[i];
+            misc.count += account->calls[i].count;
+            misc.ns -= account->calls[i].ns;
+        }
+    qsort(sorted, count, sizeof(*sorted), by_name);
+    print(job, account, &misc);
+    for (unsigned i = 0; i < count; ++i)
+        print(job, account, sorted[i]);
+}
+
+/* ---- from a trace ---- */
+
+struct thread {
+    struct thread *next;
+    uint32_t number;
+    struct sqt_account account;
+};
+
+/* What one process did since its window began. */
+struct process {
+    struct process *next;
+    const struct sqt_origin *origin;
+    int64_t begin, told; /* SQT_MISSING: the account has not begun */
+    struct thread *threads;
+};
+
+struct syscalls {
+    struct process *processes;
+};
+
+static void
+start(struct sqt_job *job)
+{
+    job->state = sqt_zeroed(1, sizeof(struct syscalls));
+}
+
+static struct process *
+process_of(struct syscalls *s, const struct sqt_origin *origin)
+{
+    struct process **p = &s->processes;
+    while (*p && (*p)->origin != origin)
+        p = &(*p)->next;
+    if (!*p) {
+        *p = sqt_zeroed(1, sizeof(**p));
+        (*p)->origin = origin;
+        (*p)->begin = SQT_MISSING;
+    }
+    return *p;
+}
+
+static struct thread *
+thread_of(struct process *process, uint32_t number)
+{
+    struct thread **t = &process->threads;
+    while (*t && (*t)->number < number)
+        t = &(*t)->next;
+    if (!*t || (*t)->number != number) {
+        struct thread *const added = sqt_zeroed(1, sizeof(*added));
+        added->number = number;
+        added->next = *t;
+        *t = added;
+    }
+    return *t;
+}
+
+static void
+close_window(struct sqt_job *job, struct process *process)
+{
+    for (struct thread *t = process->threads; t && process->told > process->begin; t = t->next) {
+        t->account.begin = process->begin;
+        t->account.end = process->told;
+        t->account.kid = process->origin->identity.kid;
+        t->account.thread = sqt_origin_text(process->origin, SQT_DEF_THREAD, t->number);
+        sqt_account_rows(job, &t->account);
+        memset(&t->account, 0, sizeof(t->account));
+    }
+    process->begin = process->told;
+}
+
+static void
+calls(void *context, const struct sqt_calls_row *c)
+{
+    struct sqt_job *const job = context;
+    struct process *const process = process_of(job->state, c->origin);
+    if (c->call == UINT32_MAX) {
+        if (c->begins) {
+            close_window(job, process);
+            process->begin = c->at;
+        } else if (process->begin == SQT_MISSING)
+            process->begin = c->at;
+        process->told = c->at;
+        if (c->at - process->begin >= job->group)
+            close_window(job, process);
+        return;
+    }
+    if (process->begin == SQT_MISSING || c->call >= SQT_ACCOUNT_CALLS)
+        return;
+    struct sqt_account_call *const call = &thread_of(process, c->thread)->account.calls[c->call];
+    call->name = sqt_origin_text(c->origin, SQT_DEF_CALL, c->call);
+    call->count += c->count;
+    call->ns += c->ns;
+    if (c->longest_ns > call->longest)
+        call->longest = c->longest_ns;
+}
+
+static void
+finish(struct sqt_job *job)
+{
+    struct syscalls *const s = job->state;
+    if (!s->processes)
+        job->note(job->context, "syscalls", "the trace has no account of system calls: events=syscall was not given");
+    for (struct process *p = s->processes, *next; p; p = next) {
+        next = p->next;
+        close_window(job, p);
+        for (struct thread *t = p->threads, *after; t; t = after) {
+            after = t->next;
+            free(t);
+        }
+        free(p);
+    }
+    free(s);
+}
+
+const struct sqt_family sqt_family_syscalls = {
+    .where = {SQT_TABLE_syscalls}, .where_count = 1, .group = INT64_C(10000000000), .start = start,
+    .consumer = {.calls = calls}, .finish = finish};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * calls.c - the account of system calls, as far as it was told.
+ */
+#include "model-internal.h"
+
+static int64_t
+duration(const struct sqt_life *life, uint64_t ticks)
+{
+    return sqt_line_ns(&life->line, life->line.base_ticks + ticks) - life->line.base_ns;
+}
+
+void
+sqt_calls_some(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    if (!more || record[1].event != SQT_EV_PART_CALLS || !life->consumer->calls)
+        return;
+    const struct sqt_calls_row row = {
+        .origin = life->origin,
+        .at = now,
+        .call = record->aux,
+        .thread = record[1].aux,
+        .count = record->id,
+        .ns = duration(life, record->arg),
+        .longest_ns = duration(life, record[1].arg),
+    };
+    life->consumer->calls(life->consumer->context, &row);
+}
+
+void
+sqt_calls_told(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    const struct sqt_calls_row row = {
+        .origin = life->origin,
+        .at = sqt_line_ns(&life->line, record->arg),
+        .call = UINT32_MAX,
+        .begins = record->aux != 0,
+    };
+    (void)now;
+    if (life->consumer->calls)
+        life->consumer->calls(life->consumer->context, &row);
+}

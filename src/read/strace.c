@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * strace.c - see strace.h.
+ *
+ *     [pid 77] 1700000000.123456 read(5</file>, "text", 100) = 4 <0.000012>
+ *     77 1700000000.123456 read(5</file>, <unfinished ...>
+ *     77 1700000000.223456 <... read resumed>"text", 100) = 4 <0.100000>
+ */
+#include "strace.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../model/pool.h"
+
+/* A call that has begun and not ended, of one thread. */
+struct going {
+    struct going *next;
+    struct sqt_traced_call call;
+    int open;
+};
+
+struct sqt_strace {
+    struct going *going; /* one for each thread */
+};
+
+struct sqt_strace *
+sqt_strace_new(void)
+{
+    return sqt_zeroed(1, sizeof(struct sqt_strace));
+}
+
+void
+sqt_strace_free(struct sqt_strace *s)
+{
+    for (struct going *g = s->going, *next; g; g = next) {
+        next = g->next;
+        free(g);
+    }
+    free(s);
+}
+
+static struct going *
+going_of(struct sqt_strace *s, uint32_t thread)
+{
+    struct going *g = s->going;
+    while (g && g->call.thread != thread)
+        g = g->next;
+    if (!g) {
+        g = sqt_zeroed(1, sizeof(*g));
+        g->call.thread = thread;
+        g->next = s->going;
+        s->going = g;
+    }
+    return g;
+}
+
+static const char *
+skip_spaces(const char *p)
+{
+    while (*p == ' ' || *p == '\t')
+        ++p;
+    return p;
+}
+
+/* "12.345678" times `unit` ns; NULL if there is no such number. */
+static const char *
+take_decimal(const char *p, int64_t unit, int64_t *ns)
+{
+    if (!isdigit((unsigned char)*p))
+        return NULL;
+    int64_t whole = 0, part = 0, scale = 1;
+    for (; isdigit((unsigned char)*p) && whole < INT64_MAX / 10 / unit; ++p)
+        whole = whole * 10 + (*p - '0');
+    if (*p == '.')
+        for (++p; isdigit((unsigned char)*p); ++p)
+            if (scale < unit) {
+                part = part * 10 + (*p - '0');
+                scale *= 10;
+            }
+    *ns = whole * unit + part * (unit / scale);
+    return p;
+}
+
+static const char *
+take_name(const char *p, struct sqt_traced_call *call)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)p[n]) || p[n] == '_')
+        ++n;
+    if (!n || n >= sizeof(call->name))
+        return NULL;
+    memcpy(call->name, p, n);
+    call->name[n] = '\0';
+    return p + n;
+}
+
+/* "5</file>": what stands between the brackets. */
+static enum sqt_traced_fd
+fd_of(const char *p)
+{
+    if (!isdigit((unsigned char)*p))
+        return SQT_TRACED_NO_FD;
+    while (isdigit((unsigned char)*p))
+        ++p;
+    if (*p++ != '<')
+        return SQT_TRACED_NO_FD;
+    if (strncmp(p, "pipe:", 5) == 0)
+        return SQT_TRACED_PIPE;
+    return *p == '/' && strncmp(p, "/dev/", 5) != 0 && strncmp(p, "/proc/", 6) != 0 ? SQT_TRACED_FILE
+                                                                                    : SQT_TRACED_OTHER;
+}
+
+static void
+take_arguments(const char *p, struct sqt_traced_call *call)
+{
+    call->fd = fd_of(p);
+    call->writes = strncmp(call->name, "open", 4) == 0 && (strstr(p, "O_WRONLY") || strstr(p, "O_RDWR"));
+}
+
+/* The "<0.000012>" at the end of the line. */
+static int
+take_duration(const char *line, struct sqt_traced_call *call)
+{
+    size_t n = strlen(line);
+    while (n && isspace((unsigned char)line[n - 1]))
+        --n;
+    if (!n || line[n - 1] != '>')
+        return 0;
+    size_t at = n - 1;
+    while (at && line[at - 1] != '<')
+        --at;
+    const char *const end = at ? take_decimal(line + at, 1000000000, &call->ns) : NULL;
+    return end == line + n - 1;
+}
+
+enum sqt_strace_line
+sqt_strace_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *call)
+{
+    const char *p = skip_spaces(line);
+    int64_t number = 0;
+    memset(call, 0, sizeof(*call));
+    if (!*p)
+        return SQT_STRACE_NOTHING;
+    if (strncmp(p, "strace: ", 8) == 0)
+        return SQT_STRACE_NOTHING;
+    if (strncmp(p, "[pid", 4) == 0)
+        p = skip_spaces(p + 4);
+    /* A number without a fraction is the thread. */
+    const char *after = take_decimal(p, 1, &number);
+    if (after && !memchr(p, '.', (size_t)(after - p))) {
+        call->thread = (uint32_t)number;
+        p = skip_spaces(*after == ']' ? after + 1 : after);
+    }
+    p = take_decimal(p, 1000000000, &call->begin);
+    if (!p || *p != ' ')
+        return SQT_STRACE_STRANGE;
+    p = skip_spaces(p);
+    if (strncmp(p, "---", 3) == 0 || strncmp(p, "+++", 3) == 0)
+        return SQT_STRACE_NOTHING;
+    struct going *const g = going_of(s, call->thread);
+    if (strncmp(p, "<... ", 5) == 0) {
+        const int open = g->open;
+        g->open = 0;
+        if (!strstr(p, " resumed>"))
+            return SQT_STRACE_STRANGE;
+        if (!open)
+            return SQT_STRACE_NOTHING; /* its begin is not in the file */
+        *call = g->call;
+        return take_duration(p, call) ? SQT_STRACE_CALL : strstr(p, " = ?") ? SQT_STRACE_NOTHING : SQT_STRACE_NO_TIME;
+    }
+    p = take_name(p, call);
+    if (!p || *p != '(')
+        return SQT_STRACE_STRANGE;
+    take_arguments(p + 1, call);
+    const size_t length = strlen(p);
+    static const char unfinished[] = "<unfinished ...>";
+    if (length >= sizeof(unfinished) - 1 && strcmp(p + length - (sizeof(unfinished) - 1), unfinished) == 0) {
+        g->call = *call;
+        g->open = 1;
+        return SQT_STRACE_NOTHING;
+    }
+    if (take_duration(p, call))
+        return SQT_STRACE_CALL;
+    return strstr(p, " = ?") ? SQT_STRACE_NOTHING : SQT_STRACE_NO_TIME;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * calls-internal.h - the account of system calls: what the wrappers and the rest of libsqtrace share.
+ *
+ * Each thread adds up its own calls by class; the main thread tells the differences once a pass of the event loop.  So
+ * an account never overflows, whatever a thread does, and no thread but the main one touches the ring.
+ */
+#ifndef SQT_CALLS_INTERNAL_H
+#define SQT_CALLS_INTERNAL_H
+
+#include "sqtrace.h"
+
+enum sqt_call {
+#define SQT_CALL(NAME, name, kernel, doc) SQT_CALL_##NAME,
+#include "../format/calls.def"
+#undef SQT_CALL
+    SQT_CALLS
+};
+
+/* Before a call: the clock, or 0 if calls are not accounted for.  Any thread. */
+static inline uint64_t
+sqt_call_begins(void)
+{
+    if (__builtin_expect(!(__atomic_load_n(&sqt_groups, __ATOMIC_RELAXED) & SQT_GROUP_SYSCALL), 1))
+        return 0;
+    return sqt_read_clock(sqt_clock);
+}
+
+/* Adds a call that lasted from begin to end (ticks, begin not 0) to the calling thread's account.  Keeps errno.  Any
+ * thread. */
+void sqt_call_took(enum sqt_call call, uint64_t begin, uint64_t end);
+
+/* The same for a call that ends now. */
+static inline void
+sqt_call_ends(enum sqt_call call, uint64_t begin)
+{
+    sqt_call_took(call, begin, sqt_read_clock(sqt_clock));
+}
+
+/* What a descriptor is. */
+enum sqt_fd { SQT_FD_UNKNOWN, SQT_FD_FILE, SQT_FD_PIPE, SQT_FD_OTHER };
+
+/* Notes what a descriptor is; those out of range are looked up each time.  Any thread. */
+void sqt_fd_set(int fd, enum sqt_fd what);
+enum sqt_fd sqt_fd_get(int fd);
+
+/* The calling thread's calls stand under that name, which lives as long as the process. */
+void sqt_calls_name_thread(const char *name);
+
+/* A new account: calls made before are not told. */
+void sqt_calls_restart(void);
+
+#endif

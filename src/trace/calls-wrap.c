@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * calls-wrap.c - what Squid calls in place of the C library's functions, if it is linked with --wrap for them.
+ *
+ * While calls are not accounted for, a wrapper is one test and a jump.  What no wrapper sees: calls that libraries make
+ * themselves (OpenSSL's, those of the resolver), the C library's own (stdio, opendir, malloc, locks of threads).
+ */
+#define _GNU_SOURCE
+#include "calls-internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/msg.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+int __wrap_fstat(int fd, struct stat *st);
+
+static enum sqt_fd
+what_is(int fd)
+{
+    enum sqt_fd what = sqt_fd_get(fd);
+    if (what == SQT_FD_UNKNOWN) {
+        const int saved = errno;
+        struct stat st;
+        /* A system call that Squid would not have made is accounted for like the others. */
+        const int failed = __wrap_fstat(fd, &st);
+        errno = saved;
+        if (failed)
+            return SQT_FD_OTHER;
+        what = S_ISREG(st.st_mode) ? SQT_FD_FILE : S_ISFIFO(st.st_mode) ? SQT_FD_PIPE : SQT_FD_OTHER;
+        sqt_fd_set(fd, what);
+    }
+    return what;
+}
+
+static inline enum sqt_call
+read_class(int fd)
+{
+    const enum sqt_fd what = what_is(fd);
+    return what == SQT_FD_FILE ? SQT_CALL_READ_DISK : what == SQT_FD_PIPE ? SQT_CALL_READ_PIPE : SQT_CALL_READ;
+}
+
+static inline enum sqt_call
+write_class(int fd)
+{
+    const enum sqt_fd what = what_is(fd);
+    return what == SQT_FD_FILE ? SQT_CALL_WRITE_DISK : what == SQT_FD_PIPE ? SQT_CALL_WRITE_PIPE : SQT_CALL_WRITE;
+}
+
+/* A new descriptor of something that was there before. */
+static inline enum sqt_call
+is_unknown(int fd, enum sqt_call call)
+{
+    sqt_fd_set(fd, SQT_FD_UNKNOWN);
+    return call;
+}
+
+/* A new descriptor that is no file and no pipe. */
+static inline enum sqt_call
+is_other(int fd, enum sqt_call call)
+{
+    if (fd >= 0)
+        sqt_fd_set(fd, SQT_FD_OTHER);
+    return call;
+}
+
+/* A new descriptor of a path.  Devices and the like are looked at when they are first read or written. */
+static inline enum sqt_call
+is_opened(int fd, const char *path, int flags)
+{
+    if (fd >= 0)
+        sqt_fd_set(fd, strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ? SQT_FD_UNKNOWN : SQT_FD_FILE);
+    return (flags & O_ACCMODE) == O_RDONLY ? SQT_CALL_OPEN_READ : SQT_CALL_OPEN_WRITE;
+}
+
+/* errno is what the wrapped function left: what comes after it keeps it. */
+#define SQT_WRAP(type, name, parameters, arguments, class) \
+    type __real_##name parameters; \
+    type __wrap_##name parameters; \
+    type __wrap_##name parameters \
+    { \
+        const uint64_t begin = sqt_call_begins(); \
+        if (!begin) \
+            return __real_##name arguments; \
+        const type result = __real_##name arguments; \
+        const uint64_t end = sqt_read_clock(sqt_clock); \
+        sqt_call_took(class, begin, end); \
+        return result; \
+    }
+#define SQT_WRAP_SPECIAL(name)
+#include "calls-wrap.def"
+#undef SQT_WRAP
+#undef SQT_WRAP_SPECIAL
+
+int __real_close(int fd);
+int __real_fcntl(int fd, int what, ...);
+int __real_open(const char *path, int flags, ...);
+int __real_openat(int fd, const char *path, int flags, ...);
+int __real_pipe(int fds[2]);
+int __real_socketpair(int domain, int type, int protocol, int fds[2]);
+
+int __wrap_close(int fd);
+int __wrap_fcntl(int fd, int what, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_openat(int fd, const char *path, int flags, ...);
+int __wrap_pipe(int fds[2]);
+int __wrap_socketpair(int domain, int type, int protocol, int fds[2]);
+
+int
+__wrap_close(int fd)
+{
+    const uint64_t begin = sqt_call_begins();
+    /* Before the call: afterwards the descriptor may be another thread's new one. */
+    if (begin)
+        sqt_fd_set(fd, SQT_FD_UNKNOWN);
+    const int result = __real_close(fd);
+    if (begin)
+        sqt_call_ends(SQT_CALL_CLOSE, begin);
+    return result;
+}
+
+int
+__wrap_fcntl(int fd, int what, ...)
+{
+    va_list more;
+    va_start(more, what);
+    void *const argument = va_arg(more, void *); /* as the kernel takes it: a number or a pointer */
+    va_end(more);
+    const uint64_t begin = sqt_call_begins();
+    const int result = __real_fcntl(fd, what, argument);
+    if (begin)
+        sqt_call_ends(SQT_CALL_FCNTL, begin);
+    return result;
+}
+
+#define MODE_OF(flags) \
+    mode_t mode = 0; \
+    if ((flags) & (O_CREAT | __O_TMPFILE)) { \
+        va_list more; \
+        va_start(more, flags); \
+        mode = va_arg(more, mode_t); \
+        va_end(more); \
+    }
+
+int
+__wrap_open(const char *path, int flags, ...)
+{
+    MODE_OF(flags)
+    const uint64_t begin = sqt_call_begins();
+    const int result = __real_open(path, flags, mode);
+    if (begin)
+        sqt_call_ends(is_opened(result, path, flags), begin);
+    return result;
+}
+
+int
+__wrap_openat(int fd, const char *path, int flags, ...)
+{
+    MODE_OF(flags)
+    const uint64_t begin = sqt_call_begins();
+    const int result = __real_openat(fd, path, flags, mode);
+    if (begin)
+        sqt_call_ends(is_opened(result, path, flags), begin);
+    return result;
+}
+
+int
+__wrap_pipe(int fds[2])
+{
+    const uint64_t begin = sqt_call_begins();
+    const int result = __real_pipe(fds);
+    if (begin) {
+        sqt_call_ends(SQT_CALL_PIPE, begin);
+        if (result == 0) {
+            sqt_fd_set(fds[0], SQT_FD_PIPE);
+            sqt_fd_set(fds[1], SQT_FD_PIPE);
+        }
+    }
+    return result;
+}
+
+int
+__wrap_socketpair(int domain, int type, int protocol, int fds[2])
+{
+    const uint64_t begin = sqt_call_begins();
+    const int result = __real_socketpair(domain, type, protocol, fds);
+    if (begin) {
+        sqt_call_ends(SQT_CALL_SOCKET, begin);
+        if (result == 0) {
+            sqt_fd_set(fds[0], SQT_FD_OTHER);
+            sqt_fd_set(fds[1], SQT_FD_OTHER);
+        }
+    }
+    return result;
+}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The event loop: its passes are those that Squid counts, and what stops it is named."""
+
+import calendar
+import os
+import re
+import time
+
+from lib import dump, load, native
+from lib.client import Client
+from lib.origin import Origin
+from lib.squid import Squid
+
+MS = 1000000
+CONF = "cache_mem 0 MB\nmemory_cache_mode disk\n"
+
+
+def passes_of(squid):
+    """What mgr:info counts."""
+    _, text = squid.manager("info")
+    return int(re.search(r"Select loop called: (\d+) times", text).group(1))
+
+
+def wall(text):
+    """Seconds since the epoch of an ISO time in UTC."""
+    whole, part = re.match(r"(\d+-\d+-\d+T\d+:\d+:\d+)(\.\d+)?Z", text).groups()
+    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float(part or 0)
+
+
+def counted(env):
+    origin = Origin(env)
+    squid = Squid(env, trace="", dirs=["aufs"], dns=origin.host, lines=load.CONF).start()
+    traffic = load.Mixed(env, squid, origin, seed=24)
+    traffic.warm()
+    first, first_at = passes_of(squid), time.time()
+    traffic.run(3000, 10)
+    time.sleep(1)
+    last, last_at = passes_of(squid), time.time()
+    squid.stop()
+    loops = dump.Dump(env, squid.directory, table="loops")
+    rows = loops.rows()
+    start = wall(loops.comments()["start"])
+    traced = sum(first_at < start + float(row["time_s"]) <= last_at for row in rows)
+    env.note("mgr:info: %d passes; traced %d" % (last - first, traced))
+    env.check(last - first > 500, "only %d passes" % (last - first))
+    env.check(abs(traced - (last - first)) <= 0.01 * (last - first) + 1,
+              "%d passes traced, mgr:info counts %d" % (traced, last - first))
+    env.check(all(row.ns("wait_ns") >= 0 and row.ns("work_ns") > 0 for row in rows), "a time below zero")
+    ends = [float(row["time_s"]) * 1e9 + row.ns("wait_ns") + row.ns("work_ns") for row in rows]
+    begins = [float(row["time_s"]) * 1e9 for row in rows]
+    gaps = [abs(begin - end) for begin, end in zip(begins[1:], ends)]
+    env.check(max(gaps) < 1000, "a pass does not begin where the one before it ended: %.0f ns" % max(gaps))
+    named = [row for row in rows if row["longest_activity"] != "-"]
+    env.check(len(named) > 0.5 * len(rows), "only %d of %d passes name an activity" % (len(named), len(rows)))
+    env.check(all(row.ns("longest_ns") <= row.ns("work_ns") for row in named), "an activity longer than its pass")
+
+
+def stalled(env, kind, call):
+    """One slow call among many fast ones is the first line of `stalls`."""
+    origin = Origin(env)
+    once = env.path("once")
+    squid = Squid(env, trace="", dirs=[kind], dns=origin.host, lines=CONF, alone=True,
+                  preload=native.preload(env, "slowdisk"),
+                  environment={"SLOWDISK_PATH": "cache-%s-" % kind, "SLOWDISK_MS": "200", "SLOWDISK_CALL": call,
+                               "SLOWDISK_ONCE": once}).start()
+    os.chmod(os.path.dirname(once), 0o777)
+    with Client(squid.client_address()) as client:
+        for n in range(40):
+            if n == 20:
+                open(once, "w").close()
+            client.request(origin.url("o%d" % n, size=11000), "o")
+            client.request(origin.url("o%d" % n, size=11000), "o")
+    time.sleep(0.3)
+    env.check(not os.path.exists(once), "no call was slow")
+    squid.stop()
+    rows = list(dump.Dump(env, squid.directory, table="stalls").rows())
+    env.note("; ".join(row["stall"] for row in rows[:3]))
+    wanted = r"\d+\.\d{3} s: 20\d(\.\d)? ms in (%s) on cache_dir 0 \(%s\)$" % (
+        "open|create" if call == "open" else call, kind)
+    env.check(rows and re.match(wanted, rows[0]["stall"]), "the first line is %r" % (rows and rows[0]["stall"]))
+    env.check(len(rows) < 2 or float(rows[1]["work_ms"]) < 150, "the second line is %r" % rows[1]["stall"])
+
+
+TESTS = [
+    ("the loop: passes as mgr:info counts them", counted, 60),
+    ("the loop: a slow write on aufs", lambda env: stalled(env, "aufs", "write"), 40),
+    ("the loop: a slow open on ufs", lambda env: stalled(env, "ufs", "open"), 40),
+]

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# dump_strace.sh - the table of system calls from what strace printed.
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+echo "1..6"
+number=0
+result() { # result STATUS NAME
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $number - $2"
+    else
+        echo "not ok $number - $2"
+        sed 's/^/# /' out err
+    fi
+}
+syscalls() {
+    "$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=strace "$@" >out 2>err
+}
+
+cat >text <<'END'
+77 1700000000.000000 epoll_wait(5<anon_inode:[eventpoll]>, [], 512, 10) = 0 <0.010000>
+77 1700000000.020000 read(9<TCP:[127.0.0.1:80->127.0.0.1:81]>, "text (), <0.5>", 100) = 14 <0.000100>
+77 1700000000.030000 read(10</cache/00/00/00000001>, "", 4096) = 4096 <0.000300>
+77 1700000000.040000 openat(AT_FDCWD</tmp>, "/cache/00", O_RDWR|O_CREAT, 0644) = 11</cache/00> <0.001000>
+77 1700000000.050000 write(11</cache/00>, "x", 1 <unfinished ...>
+78 1700000000.060000 read(3<pipe:[4711]>, "x", 1) = 1 <2.000000>
+77 1700000001.050000 <... write resumed>) = 1 <1.000000>
+77 1700000001.500000 --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=79} ---
+77 1700000001.600000 odd_call(1) = -1 ENOSYS (Function not implemented) <0.000001>
+77 1700000012.000000 lseek(11</cache/00>, 0, SEEK_SET) = 0 <0.000002>
+77 1700000013.000000 exit_group(0) = ?
+77 1700000013.000001 +++ exited with 0 +++
+END
+syscalls --columns=time_s,thread,name,total_s,count,max_s text
+cat >expected <<'END'
+time_s	thread	name	total_s	count	max_s
+0.000000000	thread 77	misc	8.988599000	7	-
+0.000000000	thread 77	epoll_wait	0.010000000	1	0.010000000
+0.000000000	thread 77	odd_call	0.000001000	1	0.000001000
+0.000000000	thread 77	open-write	0.001000000	1	0.001000000
+0.000000000	thread 77	read	0.000100000	1	0.000100000
+0.000000000	thread 77	read-disk	0.000300000	1	0.000300000
+0.000000000	thread 77	write-disk	1.000000000	1	1.000000000
+0.000000000	thread 78	misc	8.000000000	2	-
+0.000000000	thread 78	read-pipe	2.000000000	1	2.000000000
+10.000000000	thread 77	misc	2.000000000	2	-
+10.000000000	thread 77	lseek	0.000002000	1	0.000002000
+10.000000000	thread 78	misc	2.000002000	1	-
+END
+grep -v '^#' out | diff - expected >diff 2>&1
+result $? "classes, windows, unfinished calls, threads"
+
+sed 's/^77 /[pid    77] /; s/^78 /[pid 78] /' text | "$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=strace - >piped 2>err
+"$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=strace text >out 2>>err
+cmp -s piped out
+result $? "the same from a terminal's form, from a pipe"
+
+syscalls --group=1h --where='name == write-disk' text
+[ "$(grep -vc '^#' out)" = 2 ]
+result $? "--group and --where"
+
+sed 's/ <[0-9.]*>$//' text >untimed
+syscalls untimed
+[ $? -eq 1 ] && grep -qx 'sqtrace-dump: untimed: line 1: a call without its duration; it must be made by strace -f -ttt -T -yy' err
+result $? "without -T"
+
+echo "an essay" >essay
+syscalls essay
+[ $? -eq 1 ] && grep -qx 'sqtrace-dump: essay: line 1: this is not what strace -f -ttt -T -yy prints' err
+result $? "another kind of file"
+
+"$SQT_TOOLS/sqtrace-dump" --table=requests --from=strace text >out 2>err
+[ $? -eq 2 ] && grep -q -- '--from=strace gives only --table=syscalls' err
+result $? "another table"

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * trace_calls.c - the account of system calls.  This program is linked with --wrap, as Squid is.
+ */
+#include "trace_support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int
+setup(void **state)
+{
+    struct place *const place = calloc(1, sizeof(*place));
+    place_make(place);
+    *state = place;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    sqt_stop();
+    place_remove(*state);
+    free(*state);
+    return 0;
+}
+
+static const char *const with_calls[] = {"events=syscall", NULL};
+
+/* The text of a definition in the trace. */
+static const char *
+definition(const struct decoded *d, unsigned kind, uint32_t number)
+{
+    static char found[64];
+    char wanted[48];
+    snprintf(wanted, sizeof(wanted), "\ndef\t%u\t%u\t", kind, (unsigned)number);
+    const char *const at = strstr(d->text, wanted);
+    assert_non_null(at);
+    snprintf(found, sizeof(found), "%.*s", (int)strcspn(at + strlen(wanted), "\n"), at + strlen(wanted));
+    return found;
+}
+
+/* Calls of a class that were told of a thread ("main", or "thread" for any that has no other name). */
+static uint64_t
+calls_of(const struct decoded *d, const char *thread, const char *call)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i + 1 < d->count; ++i) {
+        const struct sqt_record *const r = &d->records[i];
+        if (r->event != SQT_EV_CALLS || strcmp(definition(d, SQT_DEF_CALL, r->aux), call) != 0)
+            continue;
+        assert_int_equal(r[1].event, SQT_EV_PART_CALLS);
+        assert_true(r[1].arg <= r->arg); /* the longest is one of them */
+        if (strncmp(definition(d, SQT_DEF_THREAD, r[1].aux), thread, strlen(thread)) == 0)
+            count += r->id;
+    }
+    return count;
+}
+
+static void
+read_and_write(int from, int to, unsigned times)
+{
+    char c = 'x';
+    for (unsigned i = 0; i < times; ++i) {
+        assert_int_equal(write(to, &c, 1), 1);
+        assert_int_equal(read(from, &c, 1), 1);
+    }
+}
+
+static void
+calls_go_by_what_a_descriptor_is(void **state)
+{
+    struct place *const place = *state;
+    char path[256];
+    int pipes[2], sockets[2];
+    snprintf(path, sizeof(path), "%s/file", place->ringdir);
+    const int before = open("/dev/zero", O_RDWR); /* not accounted for, so not known */
+    assert_int_equal(place_start(place, with_calls), 0);
+    sqt_calls_tell();
+    const int out = open(path, O_WRONLY | O_CREAT, 0600), in = open(path, O_RDONLY);
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    read_and_write(in, out, 5);
+    read_and_write(pipes[0], pipes[1], 6);
+    read_and_write(sockets[0], sockets[1], 7);
+    read_and_write(before, before, 8);
+    close(pipes[0]);
+    close(pipes[1]);
+    /* The number is used again, for something else. */
+    assert_int_equal(dup2(sockets[0], in), in);
+    read_and_write(in, sockets[1], 1);
+    errno = 0;
+    assert_int_equal(read(12345, path, 1), -1);
+    assert_int_equal(errno, EBADF);
+    sqt_calls_tell();
+    sqt_stop();
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    assert_int_equal(calls_of(&d, "main", "open-write"), 1);
+    assert_int_equal(calls_of(&d, "main", "open-read"), 1);
+    assert_int_equal(calls_of(&d, "main", "read-disk"), 5);
+    assert_int_equal(calls_of(&d, "main", "write-disk"), 5);
+    assert_int_equal(calls_of(&d, "main", "read-pipe"), 6);
+    assert_int_equal(calls_of(&d, "main", "write-pipe"), 6);
+    assert_int_equal(calls_of(&d, "main", "read"), 7 + 8 + 1 + 1);
+    assert_int_equal(calls_of(&d, "main", "write"), 7 + 8 + 1);
+    assert_int_equal(calls_of(&d, "main", "close"), 2);
+    assert_int_equal(calls_of(&d, "main", "pipe"), 1);
+    assert_int_equal(calls_of(&d, "main", "dup"), 1);
+    assert_int_equal(calls_of(&d, "main", "socket"), 1);
+    decode_free(&d);
+    close(sockets[0]);
+    close(sockets[1]);
+    close(in);
+    close(out);
+    close(before);
+}
+
+static void *
+lseek_often(void *argument)
+{
+    for (unsigned i = 0; i < 10000; ++i)
+        lseek(*(int *)argument, 0, SEEK_SET);
+    return NULL;
+}
+
+/* Threads never write to the ring; what they did is told by the main thread, each call once. */
+static void
+calls_of_other_threads(void **state)
+{
+    struct place *const place = *state;
+    pthread_t threads[3];
+    char path[256];
+    snprintf(path, sizeof(path), "%s/file", place->ringdir);
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(place_start(place, with_calls), 0);
+    sqt_calls_tell();
+    for (unsigned i = 0; i < 3; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, lseek_often, &fd), 0);
+    for (unsigned i = 0; i < 200; ++i)
+        sqt_calls_tell();
+    for (unsigned i = 0; i < 3; ++i)
+        pthread_join(threads[i], NULL);
+    wait_flushed(); /* so the flusher has written */
+    sqt_stop(); /* tells the rest */
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    assert_int_equal(calls_of(&d, "thread", "lseek"), 30000);
+    assert_int_equal(calls_of(&d, "main", "lseek"), 0);
+    assert_true(calls_of(&d, "flusher", "write-disk") > 0);
+    decode_free(&d);
+    close(fd);
+}
+
+static void
+nothing_is_told_without_the_group_or_from_before_it(void **state)
+{
+    struct place *const place = *state;
+    struct sqt_config config;
+    char path[256];
+    snprintf(path, sizeof(path), "%s/file", place->ringdir);
+    const int fd = open(path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(place_start(place, NULL), 0);
+    for (unsigned i = 0; i < 10; ++i)
+        lseek(fd, 0, SEEK_SET);
+    place_config(place, with_calls, &config);
+    sqt_reconfigure(&config, &place_process, place_log);
+    for (unsigned i = 0; i < 3; ++i)
+        lseek(fd, 0, SEEK_SET); /* before the account begins */
+    sqt_calls_tell();
+    for (unsigned i = 0; i < 4; ++i)
+        lseek(fd, 0, SEEK_SET);
+    sqt_calls_tell();
+    place_config(place, NULL, &config);
+    sqt_reconfigure(&config, &place_process, place_log);
+    for (unsigned i = 0; i < 5; ++i)
+        lseek(fd, 0, SEEK_SET);
+    sqt_stop();
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    assert_int_equal(calls_of(&d, "main", "lseek"), 4);
+    decode_free(&d);
+    close(fd);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(calls_go_by_what_a_descriptor_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(calls_of_other_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_told_without_the_group_or_from_before_it, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("trace_calls", tests, NULL, NULL);
+}
