@@ -4,9 +4,9 @@
  *
  * usage: figure_traces DIRECTORY
  *   mixed.sqt       a minute of mixed traffic, nothing missing: every class, cache_dir, and way of a swap
- *   cut.sqt         the same, ended while requests and swaps are open
- *   lossy.sqt       the same with two stretches of lost records
- *   kids/           two kids, of which one starts 20 s late
+ *   cut.sqt         half of the like, ended while requests and swaps are open
+ *   lossy.sqt       half of the like, with two stretches of lost records
+ *   kids/           two kids, of which one starts 15 s late
  *   step.sqt        a clock that was set back in between
  *   hits.sqt, misses.sqt, one.sqt, group.sqt (one time group), none.sqt (no request at all)
  *   overhead.sqt, overhead-peak.sqt
@@ -212,7 +212,7 @@ static void
 request(int64_t at, uint64_t xact, uint32_t tag)
 {
     const uint64_t conn = xact, number = 1 + any(200), object = number * UINT64_C(0x9e3779b97f4a7c15);
-    const uint64_t size = 100 + number * number * (number % 7 ? 3 : 40);
+    const uint64_t size = 100 + number * number * (number % 7 ? 1 : 8);
     const int64_t reply = (int64_t)(any(2 * MS) + size * 100);
     const uint32_t dir = number % 2;
     at = begin_xact(at, xact, conn);
@@ -277,7 +277,7 @@ lossy(const char *path)
 {
     struct sqt_identity who;
     struct make_bytes bytes = {0};
-    traffic(5, 0, 60 * SECOND, MIXTURE);
+    traffic(5, 0, 30 * SECOND, MIXTURE);
     size_t n = in_order(INT64_MAX), kept = 0;
     uint64_t lost = 0;
     for (size_t i = 0; i < n;) {
@@ -313,7 +313,7 @@ step(const char *path)
     struct make_bytes bytes = {0};
     struct sqt_pack_table table;
     sqt_pack_table_init(&table);
-    traffic(6, 0, 20 * SECOND, MIXTURE);
+    traffic(6, 0, 12 * SECOND, MIXTURE);
     const size_t n = in_order(INT64_MAX);
     size_t half = n / 2;
     while (sorted[half].flags & SQT_FLAG_PART)
@@ -399,17 +399,17 @@ main(int argc, char **argv)
     mkdir("kids", 0777);
     traffic(1, 0, 60 * SECOND, MIXTURE);
     write_trace("mixed.sqt", 1, 0, INT64_MAX);
-    traffic(2, 0, 60 * SECOND, MIXTURE);
-    write_trace("cut.sqt", 2, 0, 45 * SECOND);
+    traffic(2, 0, 30 * SECOND, MIXTURE);
+    write_trace("cut.sqt", 2, 0, 25 * SECOND);
     lossy("lossy.sqt");
     step("step.sqt");
-    traffic(7, 0, 60 * SECOND, MIXTURE);
+    traffic(7, 0, 40 * SECOND, MIXTURE);
     write_trace("kids/1.sqt", 7, 1, INT64_MAX);
-    traffic(8, 20 * SECOND, 40 * SECOND, MIXTURE);
+    traffic(8, 15 * SECOND, 25 * SECOND, MIXTURE);
     write_trace("kids/2.sqt", 8, 2, INT64_MAX);
-    traffic(9, 0, 30 * SECOND, hits, 3);
+    traffic(9, 0, 15 * SECOND, hits, 3);
     write_trace("hits.sqt", 9, 0, INT64_MAX);
-    traffic(10, 0, 30 * SECOND, misses, 1);
+    traffic(10, 0, 15 * SECOND, misses, 1);
     write_trace("misses.sqt", 10, 0, INT64_MAX);
     traffic(11, 0, 1, MIXTURE);
     write_trace("one.sqt", 11, 0, INT64_MAX);
