@@ -373,7 +373,7 @@ def clients_handshakes(env):
         row = place.row(tag if mode == "https" else tag + "-c")
         off.add(mode + " client_tls_ns", row.ns("client_tls_ns"), wanted)
         if mode == "https":
-            env.check(row.ns("client_connect_ns") >= row.ns("client_tls_ns") + 20 * MS,
+            env.check(row.ns("client_connect_ns") >= row.ns("client_tls_ns") + 15 * MS,
                       "%s: client_connect_ns is only %.3f ms" % (tag, row.ns("client_connect_ns") / MS))
     off.check(count)
 
