@@ -283,7 +283,11 @@ report_draw(struct report *r)
         }
     }
     for (unsigned slot = 0; slot < room; ++slot)
-        while (drawings[slot].pid > 0 && wait_for_one(r, drawings, room) == 0)
-            ;
+        while (drawings[slot].pid > 0) {
+            if (failed || r->full || report_stop)
+                kill(drawings[slot].pid, SIGTERM); /* nobody wants it any more */
+            if (wait_for_one(r, drawings, room) != 0)
+                break;
+        }
     return failed || r->full || report_stop ? -1 : 0;
 }

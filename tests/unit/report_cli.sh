@@ -134,7 +134,7 @@ for blocks in 8 32; do # a limit on the size of files fails as a full disk does:
 done
 
 run --figures=hit-stages,block-comb -o r t/few.sqt
-[ $status = 0 ] && [ "$(cat err)" = "sqtrace-report: read 274 records, 10 requests
+[ $status = 0 ] && [ "$(sed 's/[0-9][0-9]*/N/g' err)" = "sqtrace-report: read N records, N requests
 sqtrace-report: made r/index.html" ] && ! [ -s out ] && ! [ -e r.part ]
 result "it says what it did"
 run --quiet --figures=hit-stages -o r/ t/before.sqt
@@ -174,7 +174,10 @@ result "--until picks the requests that are counted"
 run --quiet --figures=hit-stages --kid=7 -o kid t/before.sqt
 [ $status = 0 ] && grep -q 'No request ended in this trace' kid/index.html
 result "--kid"
-run --quiet -o "odd dir" a=t/before.sqt b=t/few.sqt b=t/lossy.sqt
+# All figures: with a gnuplot that draws the same for each, and is quick.
+printf '#!/bin/sh\n[ "$1" = --version ] || echo "<svg viewBox=\"0 0 9 9\"><desc></desc></svg>" >"$5"\n' >bin/gnuplot
+PATH=$work/bin "$report" --data="$data" --quiet -o "odd dir" a=t/before.sqt b=t/few.sqt b=t/lossy.sqt >out 2>err
+status=$?
 [ $status = 0 ] && [ "$(grep -c 'class="lead"' "odd dir/index.html")" = 2 ]
 result "traces of one label are joined"
 

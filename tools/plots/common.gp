@@ -61,7 +61,7 @@ set grid ytics lc rgb "#dddddd"
 set border 3
 set tics nomirror out
 # Where the key goes: set key @KEY.
-KEY = exists("NARROW") ? "outside top center horizontal reverse Left" : "outside right top reverse Left"
+KEY = exists("NARROW") ? "outside top center horizontal reverse Left samplen 2" : "outside right top reverse Left"
 
 # Colours that colour-blind people can tell apart; a curve has the same in all figures.
 COLOURS = " hits:#0072b2 misses:#d55e00 all:#555555 in:#009e73 out:#cc79a7 swap_ins:#009e73 swap_outs:#cc79a7" . \

@@ -3,6 +3,10 @@
 # stages.gp - shares of the stages over time, stacked, and the median total; for hit-stages.gp and miss-stages.gp.
 
 load FOLDER . "common.gp"
+# Its key is long.
+if (exists("NARROW")) { PICTURE_HIGH = 480 }
+set terminal @TERMINAL
+set output OUTPUT
 
 CURVES = "client_connect proxy_connect server_reply swap_in proxy_reply access redirect adapt lookup peer_select dns tunnel unaccounted"
 TITLES = "'client connect' 'proxy connect' 'server reply' 'swap-in' 'proxy reply' access redirect adaptation look-up 'peer selection' DNS tunnel unaccounted"
