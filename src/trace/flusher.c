@@ -6,6 +6,7 @@
  * writes when there is enough for a good block or the oldest record waits for 200 ms.  The writer never signals it:
  * that would be a system call on the path of an event.
  */
+#define _GNU_SOURCE
 #include "flusher-internal.h"
 
 #include "calls-internal.h"
@@ -316,6 +317,7 @@ sqt_flusher_start(struct sqt_flusher *f, int directory, uid_t owner)
         errno = failure;
         return -1;
     }
+    pthread_setname_np(f->thread, "sqtrace"); /* for top -H */
     return 0;
 }
 

@@ -51,21 +51,23 @@ class Driven:
         wait_for(lambda: listening(self.squid.tls_port or self.squid.port), 60, "Squid to listen")
 
     def cpu(self):
-        """(ns of main threads, ns of the other threads) of Squid so far; the helpers' are not among them."""
-        main = rest = 0
+        """(ns of main threads, ns of flushers) so far."""
+        main = flusher = 0
         pids = [self.squid.process.pid] if self.squid.alone else children(self.squid.process.pid)
         for pid in pids:
             for path in glob.glob("/proc/%d/task/*/schedstat" % pid):
                 with open(path) as file:
                     ns = int(file.read().split()[0])
+                with open(os.path.dirname(path) + "/comm") as file:
+                    name = file.read().strip()
                 if path.split("/")[4] == str(pid):
                     main += ns
-                elif not aio_thread(path):
-                    rest += ns
-        return main, rest
+                elif name == "sqtrace":
+                    flusher += ns
+        return main, flusher
 
     def drive(self, origin, seconds, salt):
-        """(requests a second, ns of the main thread for each, share of the other threads)"""
+        """(requests a second, ns of the main thread for each, the flusher's in relation to that)"""
         work = WORKLOADS[self.workload]
         path = self.env.path("wrk.lua")
         with open(path, "w") as out:
@@ -93,13 +95,6 @@ class Driven:
         size = sum(os.path.getsize(path) for path in glob.glob(self.squid.directory + "/*.sqt"))
         return [int(re.search(r"^# %s: ([\d,]+)" % key, text, re.M).group(1).replace(",", ""))
                 for key in ("records", "lost")] + [size]
-
-
-def aio_thread(path):
-    """Whether a thread does the I/O of an aufs directory: it is no part of tracing.  The flusher blocks all signals."""
-    with open(os.path.dirname(path) + "/status") as file:
-        blocked = re.search(r"^SigBlk:\s+(\w+)", file.read(), re.M).group(1)
-    return int(blocked, 16) & 1 << 9 == 0  # SIGUSR1
 
 
 def interval(values):

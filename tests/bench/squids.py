@@ -117,8 +117,8 @@ def variant(env, name, workload, **more):
     dirs = [kind for kind in work.dirs if kind != "rock"]
     if "rock" in work.dirs:
         lines += "cache_dir rock {folder}/cache-rock 64\n"
-    squid = Squid(env, name.replace(" ", "").replace(",", "-") + "-" + workload, prefix=prefix, trace=trace,
-                  dirs=dirs, lines=lines, workers=work.workers, **more)
+    number = "%d%c" % (list(WORKLOADS).index(workload), "abcd"[list(VARIANTS).index(name)])  # a service's name is short
+    squid = Squid(env, number, prefix=prefix, trace=trace, dirs=dirs, lines=lines, workers=work.workers, **more)
     squid.tls_port = tls_port
     squid.rock = os.path.join(squid.folder, "cache-rock") if "rock" in work.dirs else None
     return squid
