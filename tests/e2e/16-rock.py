@@ -356,8 +356,8 @@ def with_disker(function):
 
 
 TESTS = [
-    ("rock in one process: rows and lines agree", lambda env: by_rows(env, 4000, 50, alone=True), 120),
-    ("rock with a disker: rows and lines agree", lambda env: by_rows(env, 4000, 50), 120),
+    ("rock in one process: rows and lines agree", lambda env: by_rows(env, 4000, 50, alone=True), 240),
+    ("rock with a disker: rows and lines agree", lambda env: by_rows(env, 4000, 50), 240),
     ("rock with a disker, one at a time: times within 1 ms", lambda env: by_rows(env, 1500, 1), 180),
     ("rock with a disker and two workers: rows and lines agree", two_workers, 180),
     ("rock in one process: swaps, blocks and stored images", in_one_process(swaps_and_images), 60),
