@@ -2,8 +2,8 @@
  *
  * loops.c - the table of passes of the event loop, and the worst of them.
  *
- * Squid has one loop: whatever blocks it blocks everyone.  Where one disk call is at least half of the longest activity,
- * the disk call is named, because it says more.
+ * Squid has one loop: whatever blocks it blocks everyone.  Where one disk call is at least half of the longest
+ * activity, the disk call is named, because it says more.
  */
 #include <stdio.h>
 #include <stdlib.h>

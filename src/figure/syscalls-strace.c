@@ -150,8 +150,9 @@ sqt_syscalls_of_strace(struct sqt_job *job, FILE *file, const char *name, char *
             ++strange;
         if (what == SQT_STRACE_NO_TIME || (what == SQT_STRACE_STRANGE && strange == number && number == 10)) {
             snprintf(error, error_size, "%s: line %llu: %s", name, (unsigned long long)number,
-                     what == SQT_STRACE_NO_TIME ? "a call without its duration; it must be made by strace -f -ttt -T -yy"
-                                                : "this is not what strace -f -ttt -T -yy prints");
+                     what == SQT_STRACE_NO_TIME
+                         ? "a call without its duration; it must be made by strace -f -ttt -T -yy"
+                         : "this is not what strace -f -ttt -T -yy prints");
             failed = 1;
         }
     }

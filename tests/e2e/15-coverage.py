@@ -16,7 +16,9 @@ from lib.squid import Squid
 ELSEWHERE = dict.fromkeys(("ADAPT_BEGIN", "ADAPT_SERVICE", "ADAPT_END"), "the tests of adaptation") | dict.fromkeys(
     ("XACT_UNLOGGED", "NEIGHBORS_ASKED", "NEIGHBOR_ANSWER", "NEIGHBORS_DONE", "NEIGHBOR_IGNORED"),
     "the tests of neighbours") | {
-    "CALLS": "the test of system calls", "PART_CALLS": "the test of system calls", "CALLS_TOLD": "the test of system calls",
+    "CALLS": "the test of system calls",
+    "PART_CALLS": "the test of system calls",
+    "CALLS_TOLD": "the test of system calls",
     "LOST": "only a full ring makes it: the tests of a full disk and of a killed writer",
     "IO_LATE": "only a rock disker that was stopped makes it: the tests of rock",
     "CLIENT_TLS_BEGIN": "the tests of TLS",

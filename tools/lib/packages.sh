@@ -5,7 +5,7 @@
 # For building sqtrace and Squid, and running the demo.
 demo_packages='build-essential autoconf automake zlib1g-dev libssl-dev perl patch xz-utils ccache curl nginx-light wrk gnuplot-nox'
 # For the tests, beside those.
-check_packages='libcmocka-dev libcppunit-dev openssl python3 babeltrace2 chromium golang-src c-icap vsftpd'
+check_packages='libcmocka-dev libcppunit-dev openssl python3 babeltrace2 chromium golang-src c-icap vsftpd strace'
 
 # Those of the given packages that are not installed.
 packages_missing()
