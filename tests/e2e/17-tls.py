@@ -231,7 +231,8 @@ class Differences:
         self.found[name].append(abs(got - wanted))
 
     def check(self, count):
-        share = 0.99 if count >= 100 else 0.96
+        # Of a few, some may be held up by other work on the machine.
+        share = 0.99 if count >= 100 else 0.9
         for name, values in sorted(self.found.items()):
             worst = quantile(values, share)
             self.env.note("%s: %d, median %.3f ms, p%d %.3f ms off"
