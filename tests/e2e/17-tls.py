@@ -231,14 +231,14 @@ class Differences:
         self.found[name].append(abs(got - wanted))
 
     def check(self, count):
-        # Of a few, some may be held up by other work on the machine.
+        # Of a few, some may be held up by other work on the machine: the bound of 1 ms is for --full.
         share = 0.99 if count >= 100 else 0.9
         for name, values in sorted(self.found.items()):
             worst = quantile(values, share)
             self.env.note("%s: %d, median %.3f ms, p%d %.3f ms off"
                           % (name, len(values), quantile(values, 0.5) / MS, share * 100, worst / MS))
             self.env.check(len(values) >= count, "%s: only %d of %d" % (name, len(values), count))
-            self.env.check(worst <= MS, "%s is %.3f ms off" % (name, worst / MS))
+            self.env.check(worst <= (MS if count >= 100 else 3 * MS), "%s is %.3f ms off" % (name, worst / MS))
 
 
 def one_at_a_time(env):

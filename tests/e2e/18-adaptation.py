@@ -152,7 +152,7 @@ def known_waits(env):
     # Two processes and two connections stand between the clocks: single requests are off by milliseconds where the
     # machine lends its processors to others, so the 99th percentile is for --full on a machine of one's own.
     share = 0.99 if env.full else 0.9
-    env.check(quantile(off, share) <= MS, "adapt_ns is off by %.3f ms (p%d)" % (quantile(off, share) / MS, share * 100))
+    env.check(quantile(off, share) <= (MS if env.full else 3 * MS), "adapt_ns is off by %.3f ms (p%d)" % (quantile(off, share) / MS, share * 100))
     check_services(env, scene, found)
 
 

@@ -123,11 +123,11 @@ def check_unaccounted(env, rows, limit=0.02):
 
 
 def check_one_at_a_time(env, pairs, share=0.999, limit_ns=1000000):
-    """total_ns is within 1 ms of %.3tr for nearly all; of less than some thousands, two may have been held up."""
+    """total_ns is within 1 ms of %.3tr for nearly all; of less than some thousands, six may have been held up."""
     off = [(abs(row.ns("total_ns") - line.ms * 1e6), line) for line, row in pairs]
     wrong = sorted((item for item in off if item[0] > limit_ns), key=lambda item: -item[0])
     env.note("one at a time: %d of %d rows are off by more than 1 ms" % (len(wrong), len(off)))
-    env.check(len(wrong) <= max(2, (1 - share) * len(off)), "%d of %d rows are off by more than 1 ms: %s"
+    env.check(len(wrong) <= max(6, (1 - share) * len(off)), "%d of %d rows are off by more than 1 ms: %s"
               % (len(wrong), len(off), first_few(["%.3f ms %s" % (ns / 1e6, line) for ns, line in wrong])))
 
 
