@@ -4,6 +4,8 @@
  */
 #include "troff.h"
 
+#include <stdio.h>
+
 void
 troff_text(const char *s)
 {
@@ -20,32 +22,19 @@ troff_text(const char *s)
 }
 
 void
-troff_item(const char *name, const char *doc)
+troff_bold(const char *s)
 {
-    fputs(".TP\n\\fB", stdout);
-    troff_text(name);
-    fputs("\\fR\n", stdout);
-    troff_text(doc);
-    putchar('\n');
+    fputs("\\fB", stdout);
+    troff_text(s);
+    fputs("\\fR", stdout);
 }
 
 void
-troff_options(const struct option_info *infos, unsigned count)
+troff_item(const char *name, const char *doc)
 {
-    for (unsigned i = 0; i < count; ++i) {
-        fputs(".TP\n", stdout);
-        if (infos[i].letter)
-            printf("\\fB\\-%c\\fR, ", infos[i].letter);
-        fputs("\\fB\\-\\-", stdout);
-        troff_text(infos[i].name);
-        fputs("\\fR", stdout);
-        if (*infos[i].value) {
-            fputs("=\\fI", stdout);
-            troff_text(infos[i].value);
-            fputs("\\fR", stdout);
-        }
-        putchar('\n');
-        troff_text(infos[i].doc);
-        putchar('\n');
-    }
+    puts(".TP");
+    troff_bold(name);
+    putchar('\n');
+    troff_text(doc);
+    putchar('\n');
 }

@@ -2,26 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # dump_cli.sh - every option of sqtrace-dump, every message, every exit status.
+. "$SQT_SOURCE/tests/unit/tap.sh"
 
 dump=$SQT_TOOLS/sqtrace-dump
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 "$SQT_TOOLS/tests/unit/dump_traces" "$work/t" || exit 1
 cd "$work/t" || exit 1
-number=0
-
-result() { # result NAME: of the last command
-    if [ $? -eq 0 ]; then
-        number=$((number + 1)); echo "ok $number - $1"
-    else
-        number=$((number + 1)); echo "not ok $number - $1"
-        sed 's/^/# stdout: /' "$work/out" | head -5
-        sed 's/^/# stderr: /' "$work/err" | head -5
-    fi
-}
+out=$work/out
+err=$work/err
 
 run() { # run COMMAND...: sets status
-    "$@" >"$work/out" 2>"$work/err"
+    "$@" >"$out" 2>"$err"
     status=$?
 }
 
@@ -30,11 +22,11 @@ fails() {
     want=$1 message=$2
     shift 2
     run "$dump" "$@"
-    [ "$status" = "$want" ] && [ "$(cat "$work/err")" = "sqtrace-dump: $message" ] && ! [ -s "$work/out" ]
-    result "$* -> $want $message"
+    [ "$status" = "$want" ] && [ "$(cat "$err")" = "sqtrace-dump: $message" ] && ! [ -s "$out" ]
+    check "$* -> $want $message"
 }
 
-rows() { grep -vc -e '^#' -e '^time_s' "$work/out"; }
+rows() { grep -vc -e '^#' -e '^time_s' "$out"; }
 
 # ---- usage ----
 fails 2 "no trace given: name a segment, a ring, a directory of them, or -"
@@ -71,151 +63,151 @@ fails 2 "--kid: '4294967296': too large" --kid=4294967296 story
 fails 1 "nothing: No such file or directory" nothing
 fails 1 "$work/t/none/out: cannot write: No such file or directory" --output="$work/t/none/out" busy.sqt
 run "$dump" --quiet foreign.sqt
-[ $status = 1 ] && [ "$(wc -l <"$work/err")" = 1 ] && grep -q '^sqtrace-dump: foreign.sqt: ' "$work/err"
-result "a foreign file: one line that names it, status 1"
+[ $status = 1 ] && [ "$(wc -l <"$err")" = 1 ] && grep -q '^sqtrace-dump: foreign.sqt: ' "$err"
+check "a foreign file: one line that names it, status 1"
 run "$dump" --quiet empty
-[ $status = 1 ] && [ "$(wc -l <"$work/err")" = 1 ] && grep -q '^sqtrace-dump: empty: ' "$work/err"
-result "a directory without traces: one line that names it, status 1"
+[ $status = 1 ] && [ "$(wc -l <"$err")" = 1 ] && grep -q '^sqtrace-dump: empty: ' "$err"
+check "a directory without traces: one line that names it, status 1"
 if [ -w /dev/full ]; then
-    "$dump" busy.sqt >/dev/full 2>"$work/err"
-    [ $? = 1 ] && [ "$(cat "$work/err")" = "sqtrace-dump: standard output: cannot write: No space left on device" ]
-    result "a full disk under the standard output: status 1"
+    "$dump" busy.sqt >/dev/full 2>"$err"
+    [ $? = 1 ] && [ "$(cat "$err")" = "sqtrace-dump: standard output: cannot write: No space left on device" ]
+    check "a full disk under the standard output: status 1"
     fails 1 "/dev/full: cannot write: No space left on device" --output=/dev/full busy.sqt
-    "$dump" --list >/dev/full 2>"$work/err"
+    "$dump" --list >/dev/full 2>"$err"
     [ $? = 1 ]
-    result "a full disk under --list: status 1"
+    check "a full disk under --list: status 1"
 fi
 
 # ---- what stands above the rows ----
 run "$dump" --quiet story
-[ "$(sed -n '/^time_s/q; s/: .*//p' "$work/out" | tr -d '\n')" = '# trace# squid# process# process# start# range# holds# table' ] &&
-    grep -qx '# holds: 143 records, 7002 lost' "$work/out" && grep -qx '# records: 143' "$work/out" &&
-    grep -qx '# range: 0 s to 0.900100000 s' "$work/out" && grep -qx '# length: 0.900100000 s' "$work/out" &&
-    grep -qx '# process: kid 2, worker, pid 1002' "$work/out" && grep -qx '# squid: 7.7' "$work/out"
-result "trace, Squid, processes, start, range, records, lost"
+[ "$(sed -n '/^time_s/q; s/: .*//p' "$out" | tr -d '\n')" = '# trace# squid# process# process# start# range# holds# table' ] &&
+    grep -qx '# holds: 143 records, 7002 lost' "$out" && grep -qx '# records: 143' "$out" &&
+    grep -qx '# range: 0 s to 0.900100000 s' "$out" && grep -qx '# length: 0.900100000 s' "$out" &&
+    grep -qx '# process: kid 2, worker, pid 1002' "$out" && grep -qx '# squid: 7.7' "$out"
+check "trace, Squid, processes, start, range, records, lost"
 run "$dump" --quiet --kid=2 story
-grep -qx '# holds: 22 records, 7002 lost' "$work/out" && grep -qx '# range: 0 s to 0.090000000 s' "$work/out"
-result "those of one kid"
+grep -qx '# holds: 22 records, 7002 lost' "$out" && grep -qx '# range: 0 s to 0.090000000 s' "$out"
+check "those of one kid"
 run "$dump" --quiet cut.sqt
-holds=$(sed -n 's/^# holds: \([0-9]*\) records, 0 or more lost/\1/p' "$work/out")
-[ "$holds" = "$(sed -n 's/^# records: //p' "$work/out")" ]
-result "of a trace that is cut off: what is whole, and that more may be lost"
+holds=$(sed -n 's/^# holds: \([0-9]*\) records, 0 or more lost/\1/p' "$out")
+[ "$holds" = "$(sed -n 's/^# records: //p' "$out")" ]
+check "of a trace that is cut off: what is whole, and that more may be lost"
 "$dump" --table=losses - <story/2.sqt 2>/dev/null | grep -qx '# holds: 22 records, 7002 lost'
-result "of a pipe, too"
+check "of a pipe, too"
 
 # ---- damage and losses ----
 run "$dump" cut.sqt
-[ $status = 0 ] && grep -q '^sqtrace-dump: warning: cut.sqt: ' "$work/err" && [ "$(rows)" -gt 100 ]
-result "a damaged trace is decoded as far as it goes, status 0"
+[ $status = 0 ] && grep -q '^sqtrace-dump: warning: cut.sqt: ' "$err" && [ "$(rows)" -gt 100 ]
+check "a damaged trace is decoded as far as it goes, status 0"
 run "$dump" --strict cut.sqt
 [ $status = 3 ] && [ "$(rows)" -gt 100 ]
-result "a damaged trace with --strict: status 3"
+check "a damaged trace with --strict: status 3"
 run "$dump" --strict --table=losses story
 [ $status = 3 ] &&
-    [ "$(cat "$work/err")" = "sqtrace-dump: lost 7,002 records between 0.07 s and 0.08 s (ring full)" ]
-result "lost records are told in words; status 3 with --strict"
+    [ "$(cat "$err")" = "sqtrace-dump: lost 7,002 records between 0.07 s and 0.08 s (ring full)" ]
+check "lost records are told in words; status 3 with --strict"
 run "$dump" --strict --table=events story
-[ $status = 3 ] && grep -qx '# lost: 7,002 records between 0.07 s and 0.08 s (ring full)' "$work/out"
-result "so they are where the records themselves are printed"
+[ $status = 3 ] && grep -qx '# lost: 7,002 records between 0.07 s and 0.08 s (ring full)' "$out"
+check "so they are where the records themselves are printed"
 run "$dump" --strict busy.sqt
-[ $status = 0 ] && ! [ -s "$work/err" ] && grep -qx '# lost: 0' "$work/out"
-result "a sound trace with --strict: status 0, no word"
+[ $status = 0 ] && ! [ -s "$err" ] && grep -qx '# lost: 0' "$out"
+check "a sound trace with --strict: status 0, no word"
 run "$dump" --quiet cut.sqt
-[ $status = 0 ] && ! [ -s "$work/err" ]
-result "--quiet says nothing about damage"
+[ $status = 0 ] && ! [ -s "$err" ]
+check "--quiet says nothing about damage"
 run "$dump" --quiet story
-[ $status = 0 ] && ! [ -s "$work/err" ]
-result "--quiet says nothing about losses"
+[ $status = 0 ] && ! [ -s "$err" ]
+check "--quiet says nothing about losses"
 
 # ---- options ----
 run "$dump" --help
 [ $status = 0 ] && [ "$("$dump" --help | grep -c '^  --')" = "$(grep -c '^DUMP_OPTION' "$SQT_SOURCE/tools/dump-options.def")" ]
-result "--help shows every option"
+check "--help shows every option"
 run "$dump" --version
-[ $status = 0 ] && grep -qx 'sqtrace-dump [0-9][0-9.]*' "$work/out"
-result "--version"
+[ $status = 0 ] && grep -qx 'sqtrace-dump [0-9][0-9.]*' "$out"
+check "--version"
 run "$dump" --list
 missing=0
 for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_COLUMN([a-z_]*, \([a-z_]*\),.*/\1/p' \
     "$SQT_SOURCE/src/figure/tables.def"); do
-    grep -qw -e "$name" "$work/out" || missing=1
+    grep -qw -e "$name" "$out" || missing=1
 done
-[ $status = 0 ] && [ $missing = 0 ] && grep -q '^    dns_ns ' "$work/out"
-result "--list shows every table, figure and column"
+[ $status = 0 ] && [ $missing = 0 ] && grep -q '^    dns_ns ' "$out"
+check "--list shows every table, figure and column"
 run "$dump" --columns=tag,xid,total_ns --no-comments busy.sqt
-[ "$(head -1 "$work/out")" = "$(printf 'tag\txid\ttotal_ns')" ] && [ "$(head -2 "$work/out" | tail -1 | cut -f2)" = 1 ]
-result "--columns prints those, in that order"
+[ "$(head -1 "$out")" = "$(printf 'tag\txid\ttotal_ns')" ] && [ "$(head -2 "$out" | tail -1 | cut -f2)" = 1 ]
+check "--columns prints those, in that order"
 run "$dump" --no-header busy.sqt
-! grep -q '^time_s' "$work/out" && grep -q '^# ' "$work/out"
-result "--no-header"
+! grep -q '^time_s' "$out" && grep -q '^# ' "$out"
+check "--no-header"
 run "$dump" --no-comments busy.sqt
-grep -q '^time_s' "$work/out" && ! grep -q '^#' "$work/out"
-result "--no-comments"
+grep -q '^time_s' "$out" && ! grep -q '^#' "$out"
+check "--no-comments"
 run "$dump" --no-comments --no-header --where='tag == no_such' busy.sqt
-[ $status = 0 ] && ! [ -s "$work/out" ]
-result "no rows at all is no error"
+[ $status = 0 ] && ! [ -s "$out" ]
+check "no rows at all is no error"
 run "$dump" --where='tag == no_such' busy.sqt
-[ "$(grep -n '^time_s' "$work/out" | cut -d: -f1)" -lt "$(grep -n '^# records' "$work/out" | cut -d: -f1)" ]
-result "without rows the header still stands above the last comments"
+[ "$(grep -n '^time_s' "$out" | cut -d: -f1)" -lt "$(grep -n '^# records' "$out" | cut -d: -f1)" ]
+check "without rows the header still stands above the last comments"
 run "$dump" --table=requests --quiet --where='tag ~ *HIT and kid == 1' story
 [ $status = 0 ] && [ "$(rows)" = 2 ]
-result "--where picks rows"
+check "--where picks rows"
 run "$dump" --quiet --kid=2 story
-[ "$(rows)" = 2 ] && ! grep -q '^[0-9.]*	1	' "$work/out"
-result "--kid"
+[ "$(rows)" = 2 ] && ! grep -q '^[0-9.]*	1	' "$out"
+check "--kid"
 run "$dump" --quiet --since=0.05 --until=500ms story
 [ "$(rows)" = 2 ]
-result "--since and --until pick by the begin"
+check "--since and --until pick by the begin"
 run "$dump" --quiet --table=events --since=500ms --until=500003us story
 [ "$(rows)" = 2 ]
-result "--since and --until on records: since is in, until is out"
+check "--since and --until on records: since is in, until is out"
 run "$dump" --quiet --table=events --since=500ms --until=500003us --columns=time_s,kid,event,id,arg,aux story
 [ "$(rows)" = 2 ]
-result "the same row by row"
+check "the same row by row"
 "$dump" --quiet --table=events busy.sqt >"$work/fast"
 "$dump" --quiet --table=events --columns=time_s,kid,event,id,arg,aux busy.sqt >"$work/slow"
 cmp -s "$work/fast" "$work/slow"
-result "both ways of printing records agree"
+check "both ways of printing records agree"
 "$dump" --quiet --table=events story >"$work/fast"
 "$dump" --quiet --table=events --columns=time_s,kid,event,id,arg,aux story >"$work/slow"
 cmp -s "$work/fast" "$work/slow"
-result "also on records of every kind"
+check "also on records of every kind"
 run "$dump" --output="$work/o" busy.sqt
 "$dump" busy.sqt >"$work/o2"
-[ $status = 0 ] && ! [ -s "$work/out" ] && cmp -s "$work/o" "$work/o2"
-result "--output"
+[ $status = 0 ] && ! [ -s "$out" ] && cmp -s "$work/o" "$work/o2"
+check "--output"
 "$dump" --no-comments - <busy.sqt >"$work/o"
 "$dump" --no-comments busy.sqt >"$work/o2"
 cmp -s "$work/o" "$work/o2"
-result "- reads the standard input"
+check "- reads the standard input"
 run "$dump" --quiet --columns xid --where 'xid == 3' --no-comments -- story
-[ $status = 0 ] && [ "$(cat "$work/out")" = "$(printf 'xid\n3')" ]
-result "values in words of their own, and -- ends the options"
+[ $status = 0 ] && [ "$(cat "$out")" = "$(printf 'xid\n3')" ]
+check "values in words of their own, and -- ends the options"
 cp busy.sqt ./--odd
 run "$dump" --columns=xid -- --odd
 [ $status = 0 ]
-result "-- lets a trace's name begin with -"
-{ "$dump" --table=events busy.sqt 2>"$work/err"; echo $? >"$work/status"; } | head -1 >/dev/null
-[ "$(cat "$work/status")" = 0 ] && ! [ -s "$work/err" ]
-result "a reader that has seen enough is no error"
+check "-- lets a trace's name begin with -"
+{ "$dump" --table=events busy.sqt 2>"$err"; echo $? >"$work/status"; } | head -1 >/dev/null
+[ "$(cat "$work/status")" = 0 ] && ! [ -s "$err" ]
+check "a reader that has seen enough is no error"
 run "$dump" --figure=hit-stages --group=1ms busy.sqt
-grep -q '^# group: 0.001 s$' "$work/out"
-result "--group sets the width"
+grep -q '^# group: 0.001 s$' "$out"
+check "--group sets the width"
 run "$dump" --figure=hit-stages busy.sqt
-grep -q '^# group: .*, because the trace is shorter than four groups of 1200 s$' "$work/out" && [ "$(rows)" -ge 12 ]
-result "a short trace has at least 12 groups, and says so"
+grep -q '^# group: .*, because the trace is shorter than four groups of 1200 s$' "$out" && [ "$(rows)" -ge 12 ]
+check "a short trace has at least 12 groups, and says so"
 run "$dump" --figure=block-comb --quiet --where='xid == 3 and direction == out' story
-grep -q '^# swap: sio 2 of request 3, out' "$work/out"
-result "block-comb of the swap that --where picks"
+grep -q '^# swap: sio 2 of request 3, out' "$out"
+check "block-comb of the swap that --where picks"
 run "$dump" --figure=block-comb --quiet --where='tag == TCP_MISS' story
-grep -q '^# swap: sio 2 of request 3, out' "$work/out"
-result "block-comb of the swap whose request --where picks"
+grep -q '^# swap: sio 2 of request 3, out' "$out"
+check "block-comb of the swap whose request --where picks"
 run "$dump" --figure=block-comb --quiet story
-grep -q '^# swap: sio 1 of request 2, in' "$work/out"
-result "block-comb of the slowest swap-in"
+grep -q '^# swap: sio 1 of request 2, in' "$out"
+check "block-comb of the slowest swap-in"
 run "$dump" --figure=block-comb --quiet --where='xid == 99' story
-[ $status = 0 ] && grep -qx '# swap: none was picked' "$work/out"
-result "block-comb of nothing says so"
+[ $status = 0 ] && grep -qx '# swap: none was picked' "$out"
+check "block-comb of nothing says so"
 
 
 # ---- hints, for a person at a terminal only ----
@@ -223,18 +215,18 @@ if command -v script >/dev/null; then
     hints() { # hints NAME WANTED ARGUMENT...
         name=$1 wanted=$2
         shift 2
-        script -qec "'$dump' $*" /dev/null </dev/null >"$work/out" 2>&1
-        : >"$work/err"
-        grep -q -e "$wanted" "$work/out"
-        result "$name"
+        script -qec "'$dump' $*" /dev/null </dev/null >"$out" 2>&1
+        : >"$err"
+        grep -q -e "$wanted" "$out"
+        check "$name"
     }
     hints "a hint at the ring" 'a larger ring= in sqtrace_log loses less' story
     hints "a hint at --list" 'no row is left by --where; --list shows' --where "'xid == 770077'" busy.sqt
     hints "a hint at kids" 'no kid 7 has written it' --kid=7 story
     hints "a hint at gnuplot" 'gnuplot -c /.*/plots/block-comb.gp block-comb.png' --figure=block-comb busy.sqt
-    script -qec "'$dump' --quiet --figure=block-comb story" /dev/null </dev/null >"$work/out" 2>&1
-    ! grep -q 'sqtrace-dump' "$work/out"
-    result "--quiet hints at nothing"
+    script -qec "'$dump' --quiet --figure=block-comb story" /dev/null </dev/null >"$out" 2>&1
+    ! grep -q 'sqtrace-dump' "$out"
+    check "--quiet hints at nothing"
 fi
 
-echo "1..$number"
+plan

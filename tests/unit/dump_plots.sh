@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # dump_plots.sh - each figure can be drawn from a pipe and from a file, as SVG and PNG, without a warning.
+. "$SQT_SOURCE/tests/unit/tap.sh"
 
 plots=$SQT_SOURCE/tools/plots
 if ! command -v gnuplot >/dev/null; then
@@ -11,15 +12,7 @@ fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-number=0
-check() { # check NAME: the last command's status
-    if [ $? -eq 0 ]; then
-        number=$((number + 1)); echo "ok $number - $1"
-    else
-        number=$((number + 1)); echo "not ok $number - $1"
-        sed 's/^/# /' err | head -5
-    fi
-}
+err=$work/err
 
 "$SQT_TOOLS/tests/unit/figure_traces" "$work/t" || exit 1
 for name in $("$SQT_TOOLS/sqtrace-dump" --list | sed -n 's/^figure \([^ ]*\) - .*/\1/p'); do
@@ -44,4 +37,4 @@ for name in $("$SQT_TOOLS/sqtrace-dump" --list | sed -n 's/^figure \([^ ]*\) - .
     [ $? -eq 1 ] && [ "$(cat err)" = "there are no rows: nothing to draw" ]
     check "$name without rows: one line, status 1"
 done
-echo "1..$number"
+plan

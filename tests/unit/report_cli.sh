@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # report_cli.sh - every option of sqtrace-report, every message, every exit status; what stays behind when it fails.
+. "$SQT_SOURCE/tests/unit/tap.sh"
 
 report=$SQT_TOOLS/sqtrace-report
 data=$SQT_SOURCE/tools
@@ -10,19 +11,10 @@ trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 "$SQT_TOOLS/tests/unit/report_traces" "$work/t" || exit 1
 cd "$work" || exit 1
 printf 'This is no trace, but it is long enough to look at.\n' >foreign.sqt
-number=0
+out=$work/out
+err=$work/err
 : >out
 : >err
-
-result() { # result NAME: of the last command
-    if [ $? -eq 0 ]; then
-        number=$((number + 1)); echo "ok $number - $1"
-    else
-        number=$((number + 1)); echo "not ok $number - $1"
-        sed 's/^/# stdout: /' out | head -5
-        sed 's/^/# stderr: /' err | head -5
-    fi
-}
 
 run() { # run ARGUMENT...: sets status
     "$report" --data="$data" "$@" >out 2>err </dev/null
@@ -37,7 +29,7 @@ fails() {
     run "$@"
     [ "$status" = "$want" ] && [ "$(cat err)" = "sqtrace-report: $message" ] && ! [ -s out ] &&
         [ "$(ls -a)" = "$before" ]
-    result "$* -> $want $message"
+    check "$* -> $want $message"
 }
 
 # ---- usage ----
@@ -72,7 +64,7 @@ fails 1 "nothing: No such file or directory" -o r nothing
 run -o r foreign.sqt
 [ $status = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^sqtrace-report: foreign.sqt: ' err && ! [ -e r ] &&
     ! [ -e r.part ]
-result "a foreign file: one line that names it, nothing is made"
+check "a foreign file: one line that names it, nothing is made"
 fails 1 "none/plots: No such file or directory; --data=DIR names the folder that has plots/ and report/" \
     --data=none -o r t/few.sqt
 mkdir -p half/plots
@@ -86,7 +78,7 @@ before=$(ls -a)
 PATH=$work/bin "$report" --data="$data" -o r t/few.sqt >out 2>err
 [ $? = 1 ] && [ "$(ls -a)" = "$before" ] &&
     [ "$(cat err)" = "sqtrace-report: gnuplot is not installed, and draws the figures: apt-get install gnuplot-nox" ]
-result "no gnuplot: one line that says what to install, nothing is made"
+check "no gnuplot: one line that says what to install, nothing is made"
 if ! command -v gnuplot >/dev/null; then
     echo "1..$number # gnuplot is not installed"
     exit 0
@@ -96,7 +88,7 @@ chmod +x bin/gnuplot
 PATH=$work/bin "$report" --data="$data" --quiet --figures=hit-stages -o r t/before.sqt >out 2>err
 [ $? = 3 ] && [ "$(cat err)" = "sqtrace-report: hit-stages could not be drawn: out of ink" ] &&
     grep -q 'It could not be drawn: out of ink' r/index.html && ! ls r/figures/*.svg >/dev/null 2>&1
-result "a gnuplot that fails: status 3, and the page says why there is no picture"
+check "a gnuplot that fails: status 3, and the page says why there is no picture"
 rm -r r
 
 # ---- the folder ----
@@ -106,7 +98,7 @@ mkdir mine
 : >mine/letter
 fails 1 "mine: holds something else than a report; name another with -o" -o mine/ t/few.sqt
 [ -f mine/letter ]
-result "what is not a report is not touched"
+check "what is not a report is not touched"
 fails 1 "none/r.part: cannot be made: No such file or directory" -o none/r t/few.sqt
 fails 1 "/proc/r.part: cannot be made: No such file or directory" -o /proc/r t/few.sqt
 if [ "$(id -u)" -ne 0 ]; then
@@ -124,62 +116,62 @@ cp -r "$data" data && sed -i 's/{{kicker}}/{{kikker}}/' data/report/page.html
 run --data=data --quiet --figures=hit-stages -o r t/few.sqt
 [ $status = 1 ] && ! [ -e r ] && ! [ -e r.part ] &&
     [ "$(cat err)" = "sqtrace-report: data/report/page.html: fragment 'head': nothing is given for {{kikker}}" ]
-result "a template that does not fit: one line, and all that was made is removed"
+check "a template that does not fit: one line, and all that was made is removed"
 
 for blocks in 8 32; do # a limit on the size of files fails as a full disk does: for the series, and for a picture
     (ulimit -f $blocks; "$report" --data="$data" --quiet --figures=transfer-size,tail-stages -o r t/before.sqt >out 2>err)
     [ $? = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^sqtrace-report: r.part/.*: .*write' err && ! [ -e r ] &&
         ! [ -e r.part ]
-    result "files may have $blocks blocks: one line, and nothing is left"
+    check "files may have $blocks blocks: one line, and nothing is left"
 done
 
 run --figures=hit-stages,block-comb -o r t/few.sqt
 [ $status = 0 ] && [ "$(sed 's/[0-9][0-9]*/N/g' err)" = "sqtrace-report: read N records, N requests
 sqtrace-report: made r/index.html" ] && ! [ -s out ] && ! [ -e r.part ]
-result "it says what it did"
+check "it says what it did"
 run --quiet --figures=hit-stages -o r/ t/before.sqt
 [ $status = 0 ] && ! [ -s err ] && [ "$(echo r*)" = r ] && ! [ -e r/figures/block-comb.tsv ]
-result "an older report is replaced, and nothing of it stays"
+check "an older report is replaced, and nothing of it stays"
 mkdir new
 run --quiet --figures=hit-stages -o new t/few.sqt
 [ $status = 0 ] && [ -s new/index.html ]
-result "an empty folder is filled"
+check "an empty folder is filled"
 : >new/letter
 cp new/index.html keep
 run --quiet -o new foreign.sqt
 [ $status = 1 ] && cmp -s new/index.html keep && [ -e new/letter ]
-result "an older report stays when the new one fails"
+check "an older report stays when the new one fails"
 "$report" --data="$data" --quiet -o killed t/before.sqt t/again.sqt t/slower.sqt 2>err &
 pid=$!
 while ! [ -e killed.part ] && kill -0 $pid 2>/dev/null; do :; done
 kill -TERM $pid
 wait $pid
 [ $? = 143 ] && ! [ -e killed ] && ! [ -e killed.part ]
-result "ended by a signal: nothing is left, and the shell sees the signal"
+check "ended by a signal: nothing is left, and the shell sees the signal"
 
 # ---- options ----
 run --help
 [ $status = 0 ] && [ "$(grep -c '^  .*--' out)" = "$(grep -c '^REPORT_OPTION' "$data/report-options.def")" ]
-result "--help shows every option"
+check "--help shows every option"
 run --version
 [ $status = 0 ] && grep -qx 'sqtrace-report [0-9][0-9.]*' out
-result "--version"
+check "--version"
 run --quiet --figures=hit-stages --title='Ours & <theirs>' --output=titled t/few.sqt
 [ $status = 0 ] && grep -q '<h1>Ours &amp; &lt;theirs&gt;</h1>' titled/index.html
-result "--title, as text"
+check "--title, as text"
 run --quiet --figures=hit-stages --until=1ms -o until t/before.sqt
 whole=$("$SQT_TOOLS/sqtrace-dump" --quiet --no-header --no-comments --until=1ms t/before.sqt | wc -l)
 [ $status = 0 ] && grep -q "<p class=\"lead\">Together, $whole requests" until/index.html
-result "--until picks the requests that are counted"
+check "--until picks the requests that are counted"
 run --quiet --figures=hit-stages --kid=7 -o kid t/before.sqt
 [ $status = 0 ] && grep -q 'No request ended in this trace' kid/index.html
-result "--kid"
+check "--kid"
 # All figures: with a gnuplot that draws the same for each, and is quick.
 printf '#!/bin/sh\n[ "$1" = --version ] || echo "<svg viewBox=\"0 0 9 9\"><desc></desc></svg>" >"$5"\n' >bin/gnuplot
 PATH=$work/bin "$report" --data="$data" --quiet -o "odd dir" a=t/before.sqt b=t/few.sqt b=t/lossy.sqt >out 2>err
 status=$?
 [ $status = 0 ] && [ "$(grep -c 'class="lead"' "odd dir/index.html")" = 2 ]
-result "traces of one label are joined"
+check "traces of one label are joined"
 
 # ---- the series ----
 same=1
@@ -190,7 +182,7 @@ for tsv in "odd dir"/figures/*.a.tsv; do
     "$SQT_TOOLS/sqtrace-dump" --quiet --$kind="$name" t/before.sqt | cmp -s - "$tsv" || same=0
 done
 [ $same = 1 ] && [ -s "odd dir/figures/summary.a.tsv" ]
-result "each series is what sqtrace-dump prints, to the byte"
+check "each series is what sqtrace-dump prints, to the byte"
 (cd "odd dir/figures" && gnuplot -c hit-stages.gp again.svg hit-stages.a.tsv 2>"$work/err" && ! [ -s "$work/err" ])
-result "the scripts work where they lie"
-echo "1..$number"
+check "the scripts work where they lie"
+plan

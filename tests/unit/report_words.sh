@@ -4,20 +4,13 @@
 # report_words.sh - what the report says: sentences of a known trace, losses, and differences between traces.
 #
 # With GOLDEN_WRITE=1 it writes tests/golden/report/ anew: look at the difference before it is committed.
+. "$SQT_SOURCE/tests/unit/tap.sh"
 
 report=$SQT_TOOLS/sqtrace-report
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 "$SQT_TOOLS/tests/unit/report_traces" "$work/t" || exit 1
 cd "$work" || exit 1
-number=0
-check() { # check NAME: the last command's status
-    if [ $? -eq 0 ]; then
-        number=$((number + 1)); echo "ok $number - $1"
-    else
-        number=$((number + 1)); echo "not ok $number - $1"
-    fi
-}
 
 if ! command -v gnuplot >/dev/null; then
     echo "1..0 # SKIP gnuplot is not installed"
@@ -93,4 +86,4 @@ check "few requests: nothing is claimed"
 make three a=t/before.sqt b=t/again.sqt c=t/slower.sqt
 [ "$(grep -c '^From a to [bc]$' three.txt)" = 2 ]
 check "of three traces each is compared with the first"
-echo "1..$number"
+plan

@@ -1,36 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * events-man.c - prints sqtrace-events(7) from the tables; run when sqtrace is built.
+ * events-doc.c - prints sqtrace-events(7) from the tables; run when sqtrace is built.
  *
- * usage: events-man VERSION DATE
+ * usage: events-doc VERSION DATE
  */
-#include "events.h"
-
+#include <stdio.h>
 #include <string.h>
 
-/* Prints text for troff: a backslash, and a dot or quote at the start, would be commands. */
-static void
-text(const char *s)
-{
-    if (*s == '.' || *s == '\'')
-        fputs("\\&", stdout);
-    for (; *s; ++s) {
-        if (*s == '\\')
-            fputs("\\e", stdout);
-        else if (*s == '-')
-            fputs("\\-", stdout);
-        else
-            putchar(*s);
-    }
-}
-
-static void
-bold(const char *s)
-{
-    fputs("\\fB", stdout);
-    text(s);
-    fputs("\\fR", stdout);
-}
+#include "../src/format/events.h"
+#include "troff.h"
 
 static void
 field(const char *name, const struct sqt_field_info *f)
@@ -38,10 +16,10 @@ field(const char *name, const struct sqt_field_info *f)
     if (f->kind == SQT_KIND_NONE)
         return;
     printf(".br\n\\fI%s\\fR: ", name);
-    text(f->doc);
+    troff_text(f->doc);
     if (strcmp(sqt_kinds[f->kind].name, f->doc) != 0) {
         fputs(" (", stdout);
-        text(sqt_kinds[f->kind].name);
+        troff_text(sqt_kinds[f->kind].name);
         putchar(')');
     }
     putchar('\n');
@@ -58,7 +36,7 @@ stages(const char *verb, uint32_t mask)
         if (!(mask & (1u << i)))
             continue;
         fputs(separator, stdout);
-        bold(sqt_stages[i].name);
+        troff_bold(sqt_stages[i].name);
         separator = ", ";
     }
     puts("");
@@ -67,17 +45,13 @@ stages(const char *verb, uint32_t mask)
 static void
 event(const struct sqt_event_info *e)
 {
-    puts(".TP");
-    bold(e->name);
-    puts("");
-    text(e->doc);
-    puts("");
+    troff_item(e->name, e->doc);
     field("id", &e->id);
     field("arg", &e->arg);
     field("aux", &e->aux);
     if (e->pair != SQT_EV_NONE_) {
         fputs(".br\nended by ", stdout);
-        bold(sqt_events[e->pair].name);
+        troff_bold(sqt_events[e->pair].name);
         puts("");
     }
     stages("opens", e->opens);
@@ -89,19 +63,14 @@ static void
 named(const char *section, const char *introduction, const struct sqt_named *names, unsigned count)
 {
     printf(".SH %s\n%s\n", section, introduction);
-    for (unsigned i = 0; i < count; ++i) {
-        puts(".TP");
-        bold(names[i].name);
-        puts("");
-        text(names[i].doc);
-        puts("");
-    }
+    for (unsigned i = 0; i < count; ++i)
+        troff_item(names[i].name, names[i].doc);
 }
 
 int
 main(int argc, char **argv)
 {
-    printf(".\\\" Made from the tables of events by events-man; do not edit.\n"
+    printf(".\\\" Made from the tables of events by events-doc; do not edit.\n"
            ".TH SQTRACE\\-EVENTS 7 \"%s\" \"sqtrace %s\" \"sqtrace\"\n"
            ".SH NAME\nsqtrace\\-events \\- the events of a sqtrace trace, and the stages that they open and close\n"
            ".SH DESCRIPTION\n"
@@ -118,7 +87,7 @@ main(int argc, char **argv)
                 continue;
             if (!shown++) {
                 printf(".SH GROUP %s\n", sqt_group_names[g].name);
-                text(sqt_group_names[g].doc);
+                troff_text(sqt_group_names[g].doc);
                 puts(".");
             }
             event(&sqt_events[i]);
@@ -128,13 +97,8 @@ main(int argc, char **argv)
           "In the order of precedence: each nanosecond of a transaction is charged to the first of these that is open.",
           sqt_stages, SQT_STAGES);
     puts(".SH KINDS\nWhat the fields hold.");
-    for (unsigned i = 0; i < SQT_KINDS; ++i) {
-        puts(".TP");
-        bold(sqt_kinds[i].name);
-        puts("");
-        text(sqt_kinds[i].doc);
-        puts("");
-    }
+    for (unsigned i = 0; i < SQT_KINDS; ++i)
+        troff_item(sqt_kinds[i].name, sqt_kinds[i].doc);
     puts(".SH SEE ALSO\n.BR sqtrace\\-dump (1),\n.BR sqtrace (5)");
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

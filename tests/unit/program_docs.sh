@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# program_docs.sh - each program's manual page names all that its tables declare, as --help does, and its completion
+# offers it.
+. "$SQT_SOURCE/tests/unit/tap.sh"
+
+warns_of_nothing() { # warns_of_nothing PAGE
+    ! LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$1" 2>&1 >/dev/null | grep .
+}
+
+for program in dump report; do
+    page=$SQT_TOOLS/sqtrace-$program.1
+    options=$(sed -n 's/^[A-Z]*_OPTION([a-z_]*, *"\([^"]*\)".*/--\1/p' "$SQT_SOURCE/tools/$program-options.def")
+    [ -n "$options" ]
+    check "sqtrace-$program has options"
+    listed=$(sed -n 's/^\(\\fB\\-.\\fR, \)\{0,1\}\\fB\\-\\-\([a-z\\-]*\)\\fR.*/--\2/p' "$page" | tr -d '\\')
+    [ "$listed" = "$options" ]
+    check "the manual page of sqtrace-$program names every option"
+    help=$("$SQT_TOOLS/sqtrace-$program" --help | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p')
+    [ "$help" = "$options" ]
+    check "so does sqtrace-$program --help"
+    ! grep '@[A-Z]*@' "$page"
+    check "nothing in the manual page of sqtrace-$program is left to be replaced"
+done
+missing=
+for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_COLUMN([a-z_]*, \([a-z_]*\),.*/\1/p' \
+    "$SQT_SOURCE/src/figure/tables.def"); do
+    grep -qF -e "$(printf '%s' "$name" | sed 's/-/\\-/g')" "$SQT_TOOLS/sqtrace-dump.1" || missing="$missing $name"
+done
+[ -z "$missing" ]
+check "the manual page of sqtrace-dump names every table and column"
+if command -v man >/dev/null; then
+    for page in "$SQT_TOOLS"/sqtrace-*.[157] "$SQT_SOURCE"/doc/sqtrace*.[157]; do
+        warns_of_nothing "$page"
+        check "man has nothing to warn of in ${page##*/}"
+    done
+fi
+
+offers() { # offers WANTED PROGRAM WORD...: what completing the last word gives
+    wanted=$1 program=$2
+    shift 2
+    # shellcheck disable=SC2016
+    got=$(cd "$SQT_SOURCE" && bash -c \
+        'source "$1"; function=_$2; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "${function/-/_}"
+         echo "${COMPREPLY[*]}"' \
+        bash "$SQT_TOOLS/completions/$program" "$program" "$@" 2>/dev/null)
+    [ "$got" = "$wanted" ]
+    check "completion of '$program $*' offers '$wanted'"
+}
+
+if command -v bash >/dev/null; then
+    offers "--table=" sqtrace-dump --ta
+    offers "swaps" sqtrace-dump --table = sw
+    offers "swaps" sqtrace-dump --table sw
+    offers "block-comb" sqtrace-dump --figure = b
+    offers "total_ns" sqtrace-dump --columns = tot
+    offers "xid,first_byte_ns" sqtrace-dump --columns = xid,first_b
+    offers "queue_ns" sqtrace-dump --table = ios --columns = que
+    offers "service_ms" sqtrace-dump --figure = block-comb --columns serv
+    offers "status" sqtrace-dump --where = stat
+    offers "tsv" sqtrace-dump --format = t
+    offers "strace" sqtrace-dump --from =
+    offers "--quiet" sqtrace-dump --table = ios --q
+    offers "" sqtrace-dump --kid = ""
+    offers "README.md" sqtrace-dump --output = READ
+    offers "--output=" sqtrace-report --ou
+    offers "--quiet" sqtrace-report -o report --q
+    offers "block-comb" sqtrace-report --figures = block
+    offers "block-comb,hit-stages" sqtrace-report --figures = block-comb,hit-s
+    offers "patches" sqtrace-report -o pat
+    offers "README.md" sqtrace-report before = READ
+    offers "" sqtrace-report --group = ""
+fi
+plan
