@@ -2,14 +2,18 @@
 """Runs sqtrace-dump and reads its TSV."""
 
 import os
+import re
 import subprocess
 
 from .env import Failure
 
 
 class Row(dict):
-    """A row by column name.  row["x"]: text; row.number("x"): an integer, None where it is "-"."""
-    __slots__ = ()
+    """A row by column name.  row["x"]: text; row.number("x"): an integer, None where it is "-".
+
+    start_ns  where the trace's own time begins, in ns since 1970
+    """
+    __slots__ = ("start_ns",)
 
     def number(self, name):
         value = self[name]
@@ -23,6 +27,11 @@ class Row(dict):
     @property
     def begin_ns(self):
         return seconds_ns(self["time_s"])
+
+    @property
+    def wall_ns(self):
+        """When the row began, in ns since 1970."""
+        return self.start_ns + self.begin_ns
 
 
 def seconds_ns(text):
@@ -62,6 +71,8 @@ class Dump:
 
     def rows(self):
         header, rows = None, []
+        start = re.search(r"\((\d+\.\d+)\)", self.comments().get("start", ""))
+        start_ns = seconds_ns(start.group(1)) if start else 0
         for line in self.text.split("\n"):
             if not line or line.startswith("#"):
                 continue
@@ -73,6 +84,7 @@ class Dump:
                               % (" ".join(self.command), len(values), len(header), line[:300]))
             else:
                 rows.append(Row(zip(header, values)))
+                rows[-1].start_ns = start_ns
         return rows
 
 

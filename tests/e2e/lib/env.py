@@ -23,14 +23,16 @@ class Env:
     squid, unpatched  prefixes of installed Squids (unpatched may be None)
     tools             build directory with sqtrace-dump and libsqtrace.a
     full              whether the long form of a test is asked for
+    held              when the machine held its processors up (clocks.HoldUps)
     """
 
-    def __init__(self, folder, squid, unpatched, tools, full):
+    def __init__(self, folder, squid, unpatched, tools, full, held):
         self.folder = folder
         self.squid = squid
         self.unpatched = unpatched
         self.tools = tools
         self.full = full
+        self.held = held
         self.failures = []
         self.closers = []
 

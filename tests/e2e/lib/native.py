@@ -10,9 +10,8 @@ SOURCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(SOURCE.rsplit("/", 1)[0]))
 
 
-def compile_(env, words):
+def compile_(words):
     cc = os.environ.get("CC", "cc")
-    env.need_program(cc)
     done = run([cc, "-O2", "-g", "-Wall", "-Wextra", "-std=gnu11"] + words, 60)
     if done.returncode:
         raise Failure("cannot compile: " + done.stderr[-1500:])
@@ -21,7 +20,7 @@ def compile_(env, words):
 def preload(env, name):
     """Path of the preloadable library made from native/<name>.c."""
     path = env.path(name + ".so")
-    compile_(env, ["-shared", "-fPIC", "-o", path, os.path.join(SOURCE, name + ".c"), "-ldl"])
+    compile_(["-shared", "-fPIC", "-o", path, os.path.join(SOURCE, name + ".c"), "-ldl"])
     os.chmod(path, 0o755)
     return path
 
@@ -30,7 +29,7 @@ def writer(env):
     """Path of the program made from native/writer.c and libsqtrace.a."""
     path = env.path("writer")
     library = env.tool("libsqtrace.a")
-    compile_(env, ["-I", os.path.join(TOP, "src"), "-o", path, os.path.join(SOURCE, "writer.c"), library, "-lz",
+    compile_(["-I", os.path.join(TOP, "src"), "-o", path, os.path.join(SOURCE, "writer.c"), library, "-lz",
                    "-lpthread"])
     return path
 

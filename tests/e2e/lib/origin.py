@@ -51,6 +51,14 @@ def parameters(path):
     return found
 
 
+class Reader(asyncio.StreamReader):
+    """A stream that notes when its last bytes came: some time before who waits for them has its turn."""
+
+    def feed_data(self, data):
+        self.arrived = time.monotonic_ns()
+        super().feed_data(data)
+
+
 class Connection:
     serial = 0
 
@@ -64,9 +72,8 @@ class Connection:
         try:
             while True:
                 head = await self.reader.readuntil(b"\r\n\r\n")
-                received = time.monotonic_ns()
                 nth += 1
-                if not await self.answer(head.decode("latin-1"), nth, received):
+                if not await self.answer(head.decode("latin-1"), nth, self.reader.arrived):
                     break
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.LimitOverrunError):
             pass
@@ -103,7 +110,7 @@ class Connection:
         want = parameters(path)
         if "content-length" in headers or "transfer-encoding" in headers:
             await self.read_body(headers)
-            received = time.monotonic_ns()
+            received = self.reader.arrived
         if "drop" in want and nth > 1:
             return False
         await self.hold(want.get("hdr"))
@@ -217,9 +224,10 @@ async def main(host, log_path):
     async def client(reader, writer):
         await Connection(reader, writer, log).serve()
 
-    server = await asyncio.start_server(client, host, 0, backlog=512, limit=1 << 20)
-    echo_server = await asyncio.start_server(echo, host, 0, backlog=512)
     loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: asyncio.StreamReaderProtocol(Reader(1 << 20), client), host, 0,
+                                      backlog=512)
+    echo_server = await asyncio.start_server(echo, host, 0, backlog=512)
     names = 1
     try:
         await loop.create_datagram_endpoint(lambda: Names(host), local_addr=(host, 53))
