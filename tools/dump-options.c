@@ -43,9 +43,7 @@ take_table(struct dump_request *r, const struct options *o)
     for (unsigned i = 0; i < SQT_TABLES; ++i)
         if (sqt_tables[i].figure == figure)
             sqt_nearest_offer(&nearest, sqt_tables[i].name);
-    if (nearest.best)
-        return options_fail(o, "unknown %s '%s'; did you mean %s?", kind, name, nearest.best);
-    return options_fail(o, "unknown %s '%s'; --list shows them", kind, name);
+    return options_fail(o, "unknown %s '%s'; %s", kind, name, sqt_nearest_text(&nearest, "", "--list shows them"));
 }
 
 static int
@@ -69,10 +67,8 @@ take_columns(struct dump_request *r, const struct options *o)
             sqt_nearest_init(&nearest, text, length);
             for (unsigned i = 0; i < t->column_count; ++i)
                 sqt_nearest_offer(&nearest, t->columns[i].name);
-            return nearest.best ? options_fail(o, "--columns: %s has no column '%.*s'; did you mean %s?", t->name,
-                                       (int)length, text, nearest.best)
-                                : options_fail(o, "--columns: %s has no column '%.*s'; --list shows them", t->name,
-                                       (int)length, text);
+            return options_fail(o, "--columns: %s has no column '%.*s'; %s", t->name, (int)length, text,
+                                sqt_nearest_text(&nearest, "", "--list shows them"));
         }
         if (r->column_count == sizeof(r->columns))
             return options_fail(o, "--columns: more than %zu columns", sizeof(r->columns));
@@ -109,8 +105,7 @@ take_format(struct dump_request *r, const struct options *o)
         }
         sqt_nearest_offer(&nearest, sqt_sink_types[i].name);
     }
-    return nearest.best ? options_fail(o, "unknown format '%s'; did you mean %s?", name, nearest.best)
-                        : options_fail(o, "unknown format '%s'; --list shows them", name);
+    return options_fail(o, "unknown format '%s'; %s", name, sqt_nearest_text(&nearest, "", "--list shows them"));
 }
 
 /* What the format does not go with. */

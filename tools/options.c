@@ -26,9 +26,8 @@ unknown_option(const struct options *o, const char *name, size_t length)
     sqt_nearest_init(&nearest, name, length);
     for (unsigned i = 0; i < o->info_count; ++i)
         sqt_nearest_offer(&nearest, o->infos[i].name);
-    if (nearest.best)
-        return options_fail(o, "unknown option '--%.*s'; did you mean --%s?", (int)length, name, nearest.best);
-    return options_fail(o, "unknown option '--%.*s'; --help shows them", (int)length, name);
+    return options_fail(o, "unknown option '--%.*s'; %s", (int)length, name,
+                        sqt_nearest_text(&nearest, "--", "--help shows them"));
 }
 
 /* Option i with the value that was given with it, if any; next: the word that follows it.  Returns how many words were

@@ -106,9 +106,8 @@ take_figures(struct report *r, const struct options *o)
             ++i;
         }
         if (i == SQT_TABLES)
-            return options_fail(o, "--figures: there is no figure '%.*s'; %s%s", (int)length, text,
-                                nearest.best ? "the nearest is " : "sqtrace-dump --list shows them",
-                                nearest.best ? nearest.best : "");
+            return options_fail(o, "--figures: there is no figure '%.*s'; %s", (int)length, text,
+                                sqt_nearest_text(&nearest, "", "sqtrace-dump --list shows them"));
         chosen[i] = 1;
         text = text[length] ? text + length + 1 : NULL;
     }

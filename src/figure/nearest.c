@@ -4,9 +4,11 @@
  */
 #include "nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#define LONGEST 48
+#define LONGEST 48 /* letters of a word or name that is looked at */
+#define PART 3     /* letters of a word that is looked for within names */
 
 static unsigned
 least(unsigned a, unsigned b)
@@ -32,28 +34,64 @@ distance(const char *a, size_t a_length, const char *b, size_t b_length)
     return row[a_length % 3][b_length];
 }
 
-void
-sqt_nearest_init(struct sqt_nearest *nearest, const char *word, size_t length)
+/* Whether the name has the word in it, and where: 1 at the start, 2 elsewhere, 0 not at all. */
+static unsigned
+part(const struct sqt_nearest *n, const char *name, size_t length)
 {
-    nearest->word = word;
-    nearest->length = length;
-    nearest->best = NULL;
-    /* A third of the letters may be wrong, and one always. */
-    nearest->distance = (unsigned)length / 3 + 2;
+    for (size_t i = 0; n->length >= PART && i + n->length <= length; ++i)
+        if (memcmp(name + i, n->word, n->length) == 0)
+            return i ? 2 : 1;
+    return 0;
 }
 
 void
-sqt_nearest_offer(struct sqt_nearest *nearest, const char *name)
+sqt_nearest_init(struct sqt_nearest *nearest, const char *word, size_t length)
+{
+    *nearest = (struct sqt_nearest){.word = word, .length = length};
+}
+
+void
+sqt_nearest_offer(struct sqt_nearest *n, const char *name)
 {
     const size_t length = strlen(name);
-    if (length > LONGEST || nearest->length > LONGEST || !nearest->length)
+    if (length > LONGEST || n->length > LONGEST || !n->length)
         return;
-    unsigned d = distance(nearest->word, nearest->length, name, length);
-    /* What was typed may be the beginning of the name, or the name without its unit. */
-    if (d && nearest->length >= 3 && length > nearest->length && memcmp(name, nearest->word, nearest->length) == 0)
-        d = 1;
-    if (d < nearest->distance) {
-        nearest->distance = d;
-        nearest->best = name;
+    unsigned d = part(n, name, length);
+    if (!d) {
+        d = distance(n->word, n->length, name, length);
+        /* One letter may be wrong and a third of them, but not more than half. */
+        if (d > n->length / 3 + 1 || d * 2 > n->length)
+            return;
     }
+    unsigned at = 0;
+    while (at < n->count && n->distances[at] <= d) {
+        if (strcmp(n->names[at], name) == 0)
+            return;
+        ++at;
+    }
+    if (at == SQT_NEAREST)
+        return;
+    n->count += n->count < SQT_NEAREST;
+    for (unsigned i = n->count - 1; i > at; --i) {
+        n->names[i] = n->names[i - 1];
+        n->distances[i] = n->distances[i - 1];
+    }
+    n->names[at] = name;
+    n->distances[at] = d;
+}
+
+const char *
+sqt_nearest_text(struct sqt_nearest *n, const char *prefix, const char *otherwise)
+{
+    if (!n->count)
+        return otherwise;
+    /* Where one is near, what is much farther is no help. */
+    while (n->distances[n->count - 1] > n->distances[0] + 1)
+        --n->count;
+    size_t length = 0;
+    for (unsigned i = 0; i < n->count && length < sizeof(n->text); ++i)
+        length += (size_t)snprintf(n->text + length, sizeof(n->text) - length, "%s%s%s%s",
+                                   i == 0 ? "did you mean " : i + 1 < n->count ? ", " : " or ", prefix, n->names[i],
+                                   i + 1 < n->count ? "" : "?");
+    return n->text;
 }

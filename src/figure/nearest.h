@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * nearest.h - which known name a mistyped one was meant to be.
+ * nearest.h - which known names a mistyped one may have been meant to be.
  */
 #ifndef SQT_NEAREST_H
 #define SQT_NEAREST_H
 
 #include <stddef.h>
 
+#define SQT_NEAREST 3 /* names that are told */
+
 struct sqt_nearest {
     const char *word;
     size_t length;
-    const char *best; /* NULL: none of the names offered is near */
-    unsigned distance;
+    const char *names[SQT_NEAREST]; /* the nearest first */
+    unsigned distances[SQT_NEAREST];
+    unsigned count;
+    char text[256];
 };
 
 void sqt_nearest_init(struct sqt_nearest *nearest, const char *word, size_t length);
+/* name: must last as long as nearest; may be offered twice */
 void sqt_nearest_offer(struct sqt_nearest *nearest, const char *name);
+/* "did you mean a, b or c?", each with the prefix; `otherwise` if none of the names is near. */
+const char *sqt_nearest_text(struct sqt_nearest *nearest, const char *prefix, const char *otherwise);
 
 #endif

@@ -133,11 +133,8 @@ find_column(struct parser *p, struct sqt_where_node *node)
     for (unsigned t = 0; t < p->table_count; ++t)
         for (unsigned c = 0; c < p->tables[t]->column_count; ++c)
             sqt_nearest_offer(&nearest, p->tables[t]->columns[c].name);
-    if (nearest.best)
-        fail(p, p->start, "%s has no column '%.*s'; did you mean %s?", p->tables[0]->name, (int)p->length, p->start,
-             nearest.best);
-    else
-        fail(p, p->start, "%s has no column '%.*s'; --list shows them", p->tables[0]->name, (int)p->length, p->start);
+    fail(p, p->start, "%s has no column '%.*s'; %s", p->tables[0]->name, (int)p->length, p->start,
+         sqt_nearest_text(&nearest, "", "--list shows them"));
     return 0;
 }
 

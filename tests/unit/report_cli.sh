@@ -41,7 +41,7 @@ fails 2 "unknown option '--xyzzyxyzzy'; --help shows them" --xyzzyxyzzy -o r t/f
 fails 2 "unknown option '-x'; --help shows them" -x -o r t/few.sqt
 fails 2 "option '--output' needs a value: --output=DIR" t/few.sqt -o
 fails 2 "option '--quiet' takes no value" --quiet=yes -o r t/few.sqt
-fails 2 "--figures: there is no figure 'blockcomb'; the nearest is block-comb" --figures=hit-stages,blockcomb \
+fails 2 "--figures: there is no figure 'blockcomb'; did you mean block-comb?" --figures=hit-stages,blockcomb \
     -o r t/few.sqt
 fails 2 "--figures: there is no figure 'plethora'; sqtrace-dump --list shows them" --figures=plethora -o r t/few.sqt
 fails 2 "--figures: there is no figure ''; sqtrace-dump --list shows them" --figures= -o r t/few.sqt
