@@ -4,6 +4,17 @@
  *
  * Which: the slowest that is no tunnel, or the slowest of those that the condition picks.  The model says what it
  * charges to which stage, and that is kept for each request until it ends.
+ *
+ * A request of thousands of spans, as is a large hit read in blocks of 4 KB, is more than can be kept of each request
+ * or told apart in a picture.  So its time is cut into slices, and spans of one lane that are shorter than a slice and
+ * begin in the same one are a row together:
+ *
+ *     slice    |       |       |       |
+ *     lane     |== = ==|===    |  =====|====  ==
+ *     rows      5 in 7   3 in 3    8 alone   2 in 2
+ *
+ * A slice begins as 1 ns, and is doubled whenever there are too many rows; as it is the least power of two that does,
+ * the rows do not depend on the order in which that came about.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,28 +23,35 @@
 #include "../model/idmap.h"
 #include "family.h"
 
-/* Most spans and blocks that are kept of a request: 64 B each. */
-#define MOST 20000
+#define MOST 1000 /* rows of a request */
 
-struct span {
-    unsigned stage; /* SQT_BLOCK: a block */
-    uint32_t index;
-    int64_t from, until;
+/* A lane is a stage, SQT_UNACCOUNTED, or BLOCKS. */
+#define BLOCKS (SQT_UNACCOUNTED + 1)
+#define LANES (BLOCKS + 1)
+
+/* One span, or some of one lane. */
+struct row {
+    unsigned lane;
+    uint32_t spans;
+    uint32_t index;      /* of the first block */
+    int64_t from, until; /* ns */
+    int64_t busy;        /* ns of it that are in spans; more than there are if blocks overlap */
     int64_t queue, service, notice, size;
 };
-#define SQT_BLOCK (SQT_UNACCOUNTED + 1)
 
 struct line {
-    struct span *spans;
-    size_t count, room;
-    uint64_t cut; /* more that were not kept */
+    int64_t begin, slice; /* ns */
+    struct row now;       /* what time is charged to; no spans: nothing yet */
+    struct row *rows;
+    unsigned count, room;
+    unsigned last[LANES]; /* the last row of each lane, from 1; 0: none */
+    uint64_t spans;
 };
 
 struct figure {
     struct sqt_idmap lines; /* by the transaction's place in memory */
-    struct line best;
+    struct line *best;      /* NULL: none yet */
     struct sqt_request_fact fact; /* of the best */
-    int found;
 };
 
 static void
@@ -48,52 +66,126 @@ line_of(struct figure *f, const struct sqt_xact *xact)
     struct line *line = sqt_idmap_get(&f->lines, (uint64_t)(uintptr_t)xact);
     if (!line) {
         line = sqt_zeroed(1, sizeof(*line));
+        line->begin = xact->begin;
+        line->slice = 1;
         sqt_idmap_put(&f->lines, (uint64_t)(uintptr_t)xact, line);
     }
     return line;
 }
 
 static void
-add(struct line *line, struct span span)
+line_free(struct line *line)
 {
-    if (line->count == MOST) {
-        ++line->cut;
+    if (line)
+        free(line->rows);
+    free(line);
+}
+
+/* ---- rows ---- */
+
+static int
+is_short(const struct line *line, const struct row *row)
+{
+    return row->spans > 1 || row->until - row->from < line->slice;
+}
+
+static int64_t
+slice_of(const struct line *line, const struct row *row)
+{
+    return (row->from - line->begin) / line->slice;
+}
+
+/* The sum of what is known. */
+static int64_t
+sum(int64_t a, int64_t b)
+{
+    return a == SQT_CELL_MISSING ? b : b == SQT_CELL_MISSING ? a : a + b;
+}
+
+static void
+place(struct line *line, const struct row *row)
+{
+    struct row *const last = line->last[row->lane] ? &line->rows[line->last[row->lane] - 1] : NULL;
+    if (!last || !is_short(line, last) || !is_short(line, row) || slice_of(line, last) != slice_of(line, row)) {
+        line->rows[line->count++] = *row;
+        line->last[row->lane] = line->count;
         return;
     }
+    last->spans += row->spans;
+    last->from = row->from < last->from ? row->from : last->from;
+    last->until = row->until > last->until ? row->until : last->until;
+    last->busy += row->busy;
+    last->queue = sum(last->queue, row->queue);
+    last->service = sum(last->service, row->service);
+    last->notice = sum(last->notice, row->notice);
+    last->size = sum(last->size, row->size);
+}
+
+/* Places all rows anew, after the slice or their lanes changed. */
+static void
+place_again(struct line *line)
+{
+    const unsigned count = line->count;
+    line->count = 0;
+    memset(line->last, 0, sizeof(line->last));
+    for (unsigned i = 0; i < count; ++i) {
+        const struct row row = line->rows[i];
+        place(line, &row);
+    }
+}
+
+static void
+add(struct line *line, const struct row *row)
+{
     if (line->count == line->room) {
         line->room = line->room ? line->room * 2 : 8;
-        line->spans = sqt_resized(line->spans, line->room * sizeof(*line->spans));
+        line->rows = sqt_resized(line->rows, line->room * sizeof(*line->rows));
     }
-    line->spans[line->count++] = span;
+    line->spans += row->spans;
+    place(line, row);
+    while (line->count > MOST) {
+        line->slice *= 2;
+        place_again(line);
+    }
 }
+
+/* ---- what the model says ---- */
 
 static void
 charge(void *context, const struct sqt_charge *c)
 {
     const struct sqt_job *const job = context;
     struct line *const line = line_of(job->state, c->xact);
-    for (size_t i = line->count; i-- > 0;) {
-        struct span *const last = &line->spans[i];
-        if (last->stage == SQT_BLOCK)
-            continue;
-        if (last->stage == c->stage && last->until == c->from) {
-            last->until = c->until;
-            return;
-        }
-        break;
+    struct row *const now = &line->now;
+    if (now->spans && now->lane == c->stage) {
+        now->until = c->until;
+        now->busy += c->until - c->from;
+        return;
     }
-    add(line, (struct span){.stage = c->stage, .from = c->from, .until = c->until});
+    if (now->spans)
+        add(line, now);
+    *now = (struct row){c->stage, 1, 0, c->from, c->until, c->until - c->from, SQT_CELL_MISSING, SQT_CELL_MISSING,
+                        SQT_CELL_MISSING, SQT_CELL_MISSING};
 }
 
-/* Some time that was charged to one stage turns out to be another's. */
+static void
+recharge_row(struct row *row, const struct sqt_charge *c)
+{
+    if (row->lane == c->was && row->from >= c->from)
+        row->lane = c->stage;
+}
+
+/* Some time that was charged to one stage turns out to be another's.  It is the last of that stage: an interim
+ * response, which shares a row with what came before only if a reply broke off within the same slice. */
 static void
 recharge(void *context, const struct sqt_charge *c)
 {
     const struct sqt_job *const job = context;
     struct line *const line = line_of(job->state, c->xact);
-    for (size_t i = line->count; i-- > 0 && line->spans[i].until > c->from;)
-        if (line->spans[i].stage == c->was && line->spans[i].from >= c->from)
-            line->spans[i].stage = c->stage;
+    for (unsigned i = 0; i < line->count; ++i)
+        recharge_row(&line->rows[i], c);
+    place_again(line);
+    recharge_row(&line->now, c);
 }
 
 static void
@@ -103,15 +195,8 @@ io(void *context, const struct sqt_io *i)
     const struct sqt_swap *const s = i->swap;
     if (!s->out && s->reader && s->reader->pooled.serial == s->reader_serial)
         add(line_of(job->state, s->reader),
-            (struct span){SQT_BLOCK, i->index, i->asked, i->done, i->queue, i->service, i->notice, i->size});
-}
-
-static void
-line_free(struct line *line)
-{
-    if (line)
-        free(line->spans);
-    free(line);
+            &(struct row){BLOCKS, 1, i->index, i->asked, i->done, i->done - i->asked, i->queue, i->service, i->notice,
+                          i->size});
 }
 
 static void
@@ -120,37 +205,39 @@ request(void *context, const struct sqt_xact *x)
     struct sqt_job *const job = context;
     struct figure *const f = job->state;
     struct line *const line = sqt_idmap_take(&f->lines, (uint64_t)(uintptr_t)x);
-    if (line && x->outcome != SQT_OUTCOME_LOST && (!f->found || x->end - x->begin > f->fact.end - f->fact.begin)) {
+    if (line && x->outcome != SQT_OUTCOME_LOST && (!f->best || x->end - x->begin > f->fact.end - f->fact.begin)) {
         struct sqt_request_fact fact;
         sqt_request_fact(&fact, x);
         if (sqt_job_wants_request(job, &fact) && (job->where || fact.class != SQT_CLASS_TUNNEL)) {
-            free(f->best.spans);
-            f->best = *line;
+            line_free(f->best);
+            f->best = line;
             f->fact = fact;
-            f->found = 1;
-            free(line);
             return;
         }
     }
     line_free(line);
 }
 
+/* ---- printing ---- */
+
 #define CELL(name) row[SQT_CELL(waterfall, name)]
 
 static void
-print_span(struct sqt_job *job, const struct figure *f, const struct span *s)
+print_row(struct sqt_job *job, const struct line *line, const struct row *r)
 {
     union sqt_cell row[SQT_CELLS(waterfall)];
-    const int block = s->stage == SQT_BLOCK;
+    const int block = r->lane == BLOCKS;
     CELL(kind).text = block ? "block" : "stage";
-    CELL(name).text = block ? "block" : s->stage == SQT_UNACCOUNTED ? "unaccounted" : sqt_stages[s->stage].name;
-    CELL(index).number = block ? (int64_t)s->index : SQT_CELL_MISSING;
-    CELL(from_ms).number = s->from - f->fact.begin;
-    CELL(until_ms).number = s->until - f->fact.begin;
-    CELL(queue_ms).number = block ? s->queue : SQT_CELL_MISSING;
-    CELL(service_ms).number = block ? s->service : SQT_CELL_MISSING;
-    CELL(notice_ms).number = block ? s->notice : SQT_CELL_MISSING;
-    CELL(size_bytes).number = block ? s->size : SQT_CELL_MISSING;
+    CELL(name).text = block ? "block" : r->lane == SQT_UNACCOUNTED ? "unaccounted" : sqt_stages[r->lane].name;
+    CELL(index).number = block ? (int64_t)r->index : SQT_CELL_MISSING;
+    CELL(from_ms).number = r->from - line->begin;
+    CELL(until_ms).number = r->until - line->begin;
+    CELL(queue_ms).number = r->queue;
+    CELL(service_ms).number = r->service;
+    CELL(notice_ms).number = r->notice;
+    CELL(size_bytes).number = r->size;
+    CELL(spans).number = r->spans;
+    CELL(busy_ms).number = r->busy;
     sqt_job_row(job, row);
 }
 
@@ -160,32 +247,38 @@ print_span(struct sqt_job *job, const struct figure *f, const struct span *s)
 static void
 print(struct sqt_job *job, const struct figure *f)
 {
+    struct line *const line = f->best;
     char text[256];
     snprintf(text, sizeof(text), "request %llu of kid %lld, %s, %lld bytes, began at %.6f s, %.3f ms",
              (unsigned long long)f->fact.xact, (long long)OF(kid).number, OF(tag).text ? OF(tag).text : "-",
              (long long)(OF(size_bytes).number == SQT_CELL_MISSING ? 0 : OF(size_bytes).number),
              (double)f->fact.begin / 1e9, (double)(f->fact.end - f->fact.begin) / 1e6);
     job->note(job->context, "request", text);
-    if (f->best.cut) {
-        snprintf(text, sizeof(text), "%llu spans more than are kept", (unsigned long long)f->best.cut);
-        job->note(job->context, "cut", text);
+    if (line->now.spans)
+        add(line, &line->now);
+    if (line->slice > 1) {
+        snprintf(text, sizeof(text),
+                 "%llu spans in %u rows: those of a stage, or blocks, that are shorter than %.6f ms and begin in the "
+                 "same slice of that length are one row", (unsigned long long)line->spans, line->count,
+                 (double)line->slice / 1e6);
+        job->note(job->context, "merged", text);
     }
     for (unsigned blocks = 0; blocks < 2; ++blocks)
-        for (size_t i = 0; i < f->best.count; ++i)
-            if ((f->best.spans[i].stage == SQT_BLOCK) == (int)blocks)
-                print_span(job, f, &f->best.spans[i]);
+        for (unsigned i = 0; i < line->count; ++i)
+            if ((line->rows[i].lane == BLOCKS) == (int)blocks)
+                print_row(job, line, &line->rows[i]);
 }
 
 static void
 finish(struct sqt_job *job)
 {
     struct figure *const f = job->state;
-    if (f->found)
+    if (f->best)
         print(job, f);
     for (size_t i = 0; i < f->lines.room; ++i)
         line_free(f->lines.slots[i].value);
     sqt_idmap_free(&f->lines);
-    free(f->best.spans);
+    line_free(f->best);
     free(f);
 }
 

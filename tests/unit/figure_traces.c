@@ -13,6 +13,7 @@
  *                   swaps of one block and of two whose medians are known
  *   planted.sqt     swap-ins whose first delay grows with their size
  *   overlap.sqt     requests and swaps that overlap in a known way
+ *   large.sqt       a hit of 3,000 blocks, each sent when it is there
  */
 #include <stdlib.h>
 #include <string.h>
@@ -112,27 +113,45 @@ write_trace(const char *path, unsigned seed, uint32_t kid, int64_t until)
 
 /* ---- swaps ---- */
 
-/* A swap from its open to its close; each block takes service, after a queue and before a notice.  Returns its end. */
+static uint64_t
+swap_open(int64_t *at, int out, uint64_t xact, uint32_t dir, uint64_t object, int64_t open)
+{
+    const uint64_t sio = next_sio++;
+    put(*at, 0, out ? SQT_EV_SWAPOUT_OPEN : SQT_EV_SWAPIN_OPEN, sio, xact, dir);
+    PART(*at, PART_SWAP_FILE, object, sio * 3, 0);
+    *at += open;
+    put(*at, 0, out ? SQT_EV_SWAPOUT_OPENED : SQT_EV_SWAPIN_OPENED, sio, 0, 0);
+    return sio;
+}
+
+/* A block takes service, after a queue and before a notice. */
+static void
+swap_block(int64_t *at, int out, uint64_t sio, uint64_t offset, uint64_t bytes, int64_t service)
+{
+    put(*at, 0, out ? SQT_EV_SWAPOUT_WRITE : SQT_EV_SWAPIN_READ, sio, offset, (uint32_t)bytes);
+    const uint64_t begin = MAKE_START + (uint64_t)(*at + service / 10) * 3;
+    const uint64_t end = MAKE_START + (uint64_t)(*at + service * 9 / 10) * 3;
+    *at += service;
+    put(*at, 0, out ? SQT_EV_SWAPOUT_WRITTEN : SQT_EV_SWAPIN_READ_DONE, sio, offset, (uint32_t)bytes);
+    PART(*at, PART_STAMP, 0, begin, SQT_STAMP_SERVICE_BEGIN);
+    PART(*at, PART_STAMP, 0, end, SQT_STAMP_SERVICE_END);
+}
+
+static void
+swap_close(int64_t at, int out, uint64_t sio, uint64_t size)
+{
+    put(at, 0, out ? SQT_EV_SWAPOUT_CLOSE : SQT_EV_SWAPIN_CLOSE, sio, 0, 0);
+    put(at, 0, out ? SQT_EV_SWAPOUT_CLOSED : SQT_EV_SWAPIN_CLOSED, sio, size, 0);
+}
+
+/* A swap from its open to its close.  Returns its end. */
 static int64_t
 swap(int64_t at, int out, uint64_t xact, uint32_t dir, uint64_t object, uint64_t size, int64_t open, int64_t service)
 {
-    const uint64_t sio = next_sio++, block = 4096;
-    put(at, 0, out ? SQT_EV_SWAPOUT_OPEN : SQT_EV_SWAPIN_OPEN, sio, xact, dir);
-    PART(at, PART_SWAP_FILE, object, sio * 3, 0);
-    at += open;
-    put(at, 0, out ? SQT_EV_SWAPOUT_OPENED : SQT_EV_SWAPIN_OPENED, sio, 0, 0);
-    for (uint64_t offset = 0; offset < size; offset += block) {
-        const uint64_t bytes = size - offset < block ? size - offset : block;
-        put(at, 0, out ? SQT_EV_SWAPOUT_WRITE : SQT_EV_SWAPIN_READ, sio, offset, (uint32_t)bytes);
-        const uint64_t begin = MAKE_START + (uint64_t)(at + service / 10) * 3;
-        const uint64_t end = MAKE_START + (uint64_t)(at + service * 9 / 10) * 3;
-        at += service;
-        put(at, 0, out ? SQT_EV_SWAPOUT_WRITTEN : SQT_EV_SWAPIN_READ_DONE, sio, offset, (uint32_t)bytes);
-        PART(at, PART_STAMP, 0, begin, SQT_STAMP_SERVICE_BEGIN);
-        PART(at, PART_STAMP, 0, end, SQT_STAMP_SERVICE_END);
-    }
-    put(at, 0, out ? SQT_EV_SWAPOUT_CLOSE : SQT_EV_SWAPIN_CLOSE, sio, 0, 0);
-    put(at, 0, out ? SQT_EV_SWAPOUT_CLOSED : SQT_EV_SWAPIN_CLOSED, sio, size, 0);
+    const uint64_t block = 4096, sio = swap_open(&at, out, xact, dir, object, open);
+    for (uint64_t offset = 0; offset < size; offset += block)
+        swap_block(&at, out, sio, offset, size - offset < block ? size - offset : block, service);
+    swap_close(at, out, sio, size);
     return at;
 }
 
@@ -390,6 +409,28 @@ overlap(void)
     PUT(60 * SECOND, WAIT_BEGIN, 0, 0, 0);
 }
 
+/* Most blocks take 10 us to 100 us, some take 30 ms; a block in ten is sent a while later. */
+static void
+large(void)
+{
+    const uint64_t xact = 1, object = 77, blocks = 3000, size = blocks * 4096;
+    random_state = 12;
+    PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    int64_t at = look_up(begin_xact(MS, xact, 1), xact, object, 1);
+    PUT(at, REPLY_READY, xact, 0, SQT_REPLY_STORE);
+    const uint64_t sio = swap_open(&at, 0, xact, 0, object, MS);
+    for (uint64_t i = 0; i < blocks; ++i) {
+        swap_block(&at, 0, sio, i * 4096, 4096, (int64_t)(i % 200 == 150 ? 30 * MS : 10000 + any(90000)));
+        at += (int64_t)any(5000);
+        PUT(at, REPLY_WRITE, xact, 4096, i == 0);
+        at += (int64_t)any(20000);
+        PUT(at, REPLY_WRITTEN, xact, 4096, 0);
+        at += (int64_t)(i % 10 ? 0 : any(50000));
+    }
+    swap_close(at, 0, sio, size);
+    end_xact(at, xact, 1, HIT, 200, object, size, MS);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -428,5 +469,7 @@ main(int argc, char **argv)
     write_trace("clean.sqt", 16, 0, INT64_MAX);
     overlap();
     write_trace("overlap.sqt", 17, 0, INT64_MAX);
+    large();
+    write_trace("large.sqt", 19, 0, INT64_MAX);
     return 0;
 }

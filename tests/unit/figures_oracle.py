@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import waterfall
+
 TOOLS = os.environ["SQT_TOOLS"]
 SOURCE = os.environ["SQT_SOURCE"]
 NUMBER = 0
@@ -498,28 +500,21 @@ def slowest_rows(trace):
                        "upto_ms": ms(so_far), "share_pct": milli(int(r[stage] / r["total_ns"] * 100000 + 0.5))}
 
 
-def waterfall(trace):
-    """Spans of each stage must add up to its column, follow each other, and the request be the slowest."""
+def check_waterfall(trace, name):
+    """It shows the slowest request."""
     comments, rows, _ = dump(trace.path, "--figure=waterfall")
-    slowest = [r for r in trace.ended if r["class"] != "tunnel"]
-    if not slowest:
-        return rows == []
-    slowest = max(slowest, key=lambda r: r["total_ns"])
-    sums, at = collections.Counter(), 0
     for row in rows:
-        if row["kind"] == "stage":
-            sums[row["name"]] += whole(row["until_ms"]) - whole(row["from_ms"])
-            if whole(row["from_ms"]) != at:
-                return False
-            at = whole(row["until_ms"])
-    if at != slowest["total_ns"] or comments["request"][0].split()[1] != slowest["xid"]:
-        return False
-    _, ios, _ = dump(trace.path, "--table=ios", "--where=direction == in and xid == %s and kid == %s"
-                     % (slowest["xid"], slowest["kid"]))
-    blocks = [(whole(r["from_ms"]) + slowest["begin"], whole(r["until_ms"]) - whole(r["from_ms"]), r["size_bytes"])
-              for r in rows if r["kind"] == "block"]
-    return (all(sums[s[:-3]] == (slowest[s] or 0) for s in STAGES) and
-            blocks == [(whole(i["time_s"]), whole(i["total_ns"]), i["size_bytes"]) for i in ios])
+        row.update((column, whole(row[column])) for column in row if column.endswith(("_ms", "_bytes", "spans")))
+    slowest = max((r for r in trace.ended if r["class"] != "tunnel"), key=lambda r: r["total_ns"], default=None)
+    if not slowest:
+        check(rows == [], "%s: waterfall, no rows" % name)
+        return
+    _, blocks, _ = dump(trace.path, "--table=ios", "--where=direction == in and xid == %s and kid == %s"
+                        % (slowest["xid"], slowest["kid"]))
+    for block in blocks:
+        block.update((column, whole(block[column])) for column in block if column.endswith(("_ns", "_s", "_bytes")))
+    wrong = waterfall.differences(trace.path, slowest, comments, rows, blocks)
+    check(not wrong, "%s: waterfall, %d rows" % (name, len(rows)), *wrong[:4])
 
 
 def expected(trace, classes):
@@ -601,7 +596,7 @@ def one_trace(path, name, drawn, classes, group=GROUP):
     mark_never(trace.requests)
     for figure, want in expected(trace, classes):
         drawn[figure] += compare(trace, name, figure, want)
-    check(waterfall(trace), "%s: waterfall" % name)
+    check_waterfall(trace, name)
     _, rows, _ = dump(path, "--table=checks")
     bad = [r["sentence"] for r in rows if r["holds"] == "0"]
     check(bool(bad) == (name == "planted.sqt"), "%s: what does not hold" % name, *bad)
@@ -683,7 +678,7 @@ def main():
         classes = ["mem_hit", "disk_hit", "ims_hit", "negative_hit", "refresh_hit", "refresh_miss", "miss", "tunnel",
                    "denied", "internal", "error"]
         names = ["none.sqt", "one.sqt", "group.sqt", "hits.sqt", "misses.sqt", "mixed.sqt", "cut.sqt", "lossy.sqt",
-                 "step.sqt", "kids", "overhead.sqt", "overhead-peak.sqt", "planted.sqt", "clean.sqt", "overlap.sqt"]
+                 "step.sqt", "kids", "overhead.sqt", "overhead-peak.sqt", "planted.sqt", "clean.sqt", "overlap.sqt", "large.sqt"]
         chosen = sys.argv[1:] or names + ["narrow", "sample", "known", "windows"]
         for name in [n for n in names if n in chosen]:
             trace = one_trace(os.path.join(folder, name), name, drawn, classes)

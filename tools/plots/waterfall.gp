@@ -12,45 +12,65 @@ load FOLDER . "stage-colours.gp"
 # A lane for each stage that is there, in the order in which they first come, from the top; blocks below.
 LANES = ""
 BLOCKS = 0
+MERGED = 0
 do for [k=1:|$DATA|] {
     L = $DATA[k]
     if (L[1:1] ne "#" && L ne HEADER) {
         N = word(L, 2)
-        if (word(L, 1) eq "block") { BLOCKS = BLOCKS + 1 } else {
+        if (word(L, 1) eq "block") { BLOCKS = 1 } else {
             if (!strstrt(LANES . " ", " " . N . " ")) { LANES = LANES . " " . N }
         }
     }
     if (strlen(noted(L, "request"))) { set title TITLE . ": " . noted(L, "request") noenhanced }
+    if (strlen(noted(L, "merged"))) { MERGED = 1 }
 }
-COUNT = words(LANES) + (BLOCKS > 0 ? 1 : 0)
-place(s) = int(sum [i=1:words(LANES)] (word(LANES, i) eq s ? -i : 0))
+if (BLOCKS) { LANES = LANES . " block" }
+COUNT = words(LANES)
+in(s) = strcol("name") eq s
 tint(s) = word(STAGE_COLOURS, int(sum [i=1:words(STAGES)] (word(STAGES, i) eq s ? i : 0)))
-stats $DATA using "until_ms" name "T" nooutput
+took(ms) = ms >= 1000 ? sprintf("%.1f s", ms / 1000) : sprintf("%.3g ms", ms)
 set ytics () scale 0
-do for [i=1:words(LANES)] { set ytics add (spaced(word(LANES, i)) -i) }
-if (BLOCKS) { set ytics add ("blocks" -COUNT) }
+do for [i=1:COUNT] {
+    stats $DATA using (in(word(LANES, i)) ? column("busy_ms") : NaN) name "LANE" nooutput
+    set ytics add (sprintf("%s  %s", word(LANES, i) eq "block" ? "blocks" : spaced(word(LANES, i)), took(LANE_sum)) -i)
+}
+stats $DATA using "until_ms" name "T" nooutput
 set yrange [-COUNT - 0.6:-0.4]
 set xrange [0:T_max > 0 ? T_max * 1.01 : 1]
+if (MERGED) { set ylabel YLABEL . "; the height is the share of the time" }
 set grid noytics xtics lc rgb "#dddddd"
 # Borders of the same colour: spans thinner than a pixel are seen, too.
 set style fill solid border
 set key @KEY noenhanced
-y(s) = strcol("kind") eq "stage" && strcol("name") eq s ? place(s) : NaN
-b(from, until) = strcol("kind") eq "block" ? (from + until) / 2 : NaN
+
 at(c) = column(c)
+wide(n) = at("until_ms") - at("from_ms")
+middle(n) = (at("from_ms") + at("until_ms")) / 2
+# What so much of a row's time is of the lane's height, which is 0.8.
+high(ms) = wide(0) > at("busy_ms") ? 0.8 * ms / wide(0) : at("busy_ms") > 0 ? 0.8 * ms / at("busy_ms") : 0.8
+bar(s) = in(s) ? middle(0) : NaN
+# A block by itself is queued, then served, then noticed; of several the shares stand one upon the other.
+alone(n) = in("block") && at("spans") == 1 ? middle(0) : NaN
+several(n) = in("block") && at("spans") > 1 ? middle(0) : NaN
 queued(n) = at("from_ms") + at("queue_ms")
 served(n) = queued(0) + at("service_ms")
+low = -COUNT - 0.4
+io_high(n) = low + high(at("service_ms"))
+queue_high(n) = io_high(0) + high(at("queue_ms"))
 
 if (BLOCKS) {
-    plot for [s in LANES] $DATA using ((at("from_ms") + at("until_ms")) / 2):(y(s)):(at("from_ms")):(at("until_ms")):(place(s) - 0.4):(place(s) + 0.4) \
-            with boxxyerror lc rgb tint(s) notitle, \
-         $DATA using (b(at("from_ms"), queued(0))):(-COUNT):(at("from_ms")):(queued(0)):(-COUNT - 0.4):(-COUNT + 0.4) \
-            with boxxyerror lc rgb "#999999" title "queued", \
-         $DATA using (b(queued(0), served(0))):(-COUNT):(queued(0)):(served(0)):(-COUNT - 0.4):(-COUNT + 0.4) \
-            with boxxyerror lc rgb "#0072b2" title "I/O", \
-         $DATA using (b(served(0), at("until_ms"))):(-COUNT):(served(0)):(at("until_ms")):(-COUNT - 0.4):(-COUNT + 0.4) \
-            with boxxyerror lc rgb "#e69f00" title "waiting to be noticed"
+    plot for [i=1:COUNT-1] $DATA using (bar(word(LANES, i))):(-i):(at("from_ms")):(at("until_ms")):(-i - 0.4):(-i - 0.4 + high(at("busy_ms"))) \
+            with boxxyerror lc rgb tint(word(LANES, i)) notitle, \
+         $DATA using (alone(0)):(low):(at("from_ms")):(queued(0)):(low):(low + 0.8) with boxxyerror lc rgb "#999999" title "queued", \
+         $DATA using (alone(0)):(low):(queued(0)):(served(0)):(low):(low + 0.8) with boxxyerror lc rgb "#0072b2" title "I/O", \
+         $DATA using (alone(0)):(low):(served(0)):(at("until_ms")):(low):(low + 0.8) with boxxyerror lc rgb "#e69f00" \
+            title "waiting to be noticed", \
+         $DATA using (several(0)):(low):(at("from_ms")):(at("until_ms")):(queue_high(0)):(low + high(at("busy_ms"))) \
+            with boxxyerror lc rgb "#e69f00" notitle, \
+         $DATA using (several(0)):(low):(at("from_ms")):(at("until_ms")):(io_high(0)):(queue_high(0)) \
+            with boxxyerror lc rgb "#999999" notitle, \
+         $DATA using (several(0)):(low):(at("from_ms")):(at("until_ms")):(low):(io_high(0)) with boxxyerror lc rgb "#0072b2" notitle
 } else {
-    plot for [s in LANES] $DATA using ((at("from_ms") + at("until_ms")) / 2):(y(s)):(at("from_ms")):(at("until_ms")):(place(s) - 0.4):(place(s) + 0.4) \
-            with boxxyerror lc rgb tint(s) notitle
+    plot for [i=1:COUNT] $DATA using (bar(word(LANES, i))):(-i):(at("from_ms")):(at("until_ms")):(-i - 0.4):(-i - 0.4 + high(at("busy_ms"))) \
+            with boxxyerror lc rgb tint(word(LANES, i)) notitle
 }

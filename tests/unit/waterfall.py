@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The figure waterfall once more, for figures_oracle.py: its spans come from the trace-event JSON, which is made by
+other code, and its blocks from the table ios."""
+
+import json
+import os
+import subprocess
+
+MOST = 1000
+
+
+def stages_of(path, kid, xid):
+    """(name, from, until) in ns of each stage of a request, in order."""
+    text = subprocess.run([os.path.join(os.environ["SQT_TOOLS"], "sqtrace-dump"), "--quiet", "--format=chrome",
+                           "--where=xid == %s and kid == %s" % (xid, kid), path], check=True, stdout=subprocess.PIPE,
+                          timeout=120).stdout
+    events = json.loads(text, parse_float=lambda number: int(number.replace(".", "")))["traceEvents"]
+    spans, begun = [], []
+    for event in events:
+        if event.get("cat") == "request" and event["ph"] == "b":
+            begun.append(event)
+        elif event.get("cat") == "request" and event["ph"] == "e":
+            begin = begun.pop()
+            if len(begun) == 1: # within the request; what is within a stage are its blocks
+                spans.append((begin["name"], begin["ts"], event["ts"]))
+    return spans
+
+
+def merged(spans, slice_ns, begin):
+    """Spans of one lane, each a list of from, until and what is added up; the short ones of a slice are one."""
+    rows, last = [], None
+    for span in spans:
+        place = (span[0] - begin) // slice_ns if span[1] - span[0] < slice_ns else None
+        if place is not None and place == last:
+            row = rows[-1]
+            rows[-1] = ([min(row[0], span[0]), max(row[1], span[1])] + [a + b for a, b in zip(row[2:], span[2:])])
+        else:
+            rows.append(list(span))
+        last = place
+    return rows
+
+
+def expected(stages, blocks, begin):
+    """(slice in ns, {lane: rows}); a row is from, until, spans, busy, and of blocks queue, service, notice, size."""
+    lanes = {}
+    for name, start, end in stages:
+        lanes.setdefault(name, []).append([start, end, 1, end - start])
+    lanes["block"] = [[b["time_s"], b["time_s"] + b["total_ns"], 1, b["total_ns"], b["queue_ns"], b["service_ns"],
+                       b["notice_ns"], b["size_bytes"]] for b in blocks]
+    slice_ns = 1
+    while True:
+        rows = {name: merged(spans, slice_ns, begin) for name, spans in lanes.items()}
+        if sum(map(len, rows.values())) <= MOST:
+            return slice_ns, rows
+        slice_ns *= 2
+
+
+def differences(path, slowest, comments, rows, blocks):
+    """What is wrong with the figure, as lines.  slowest: the request's row; all numbers are in ns."""
+    begin = slowest["time_s"]
+    slice_ns, want = expected(stages_of(path, slowest["kid"], slowest["xid"]), blocks, begin)
+    wrong = []
+    said = comments["merged"][0] if comments["merged"] else ""
+    if bool(said) != (slice_ns > 1) or said and " %d.%06d ms " % divmod(slice_ns, 1000000) not in said:
+        wrong.append("slices of %d ns, but it says '%s'" % (slice_ns, said))
+    if comments["request"][0].split()[1] != slowest["xid"]:
+        wrong.append("it shows " + comments["request"][0])
+    columns = ["from_ms", "until_ms", "spans", "busy_ms", "queue_ms", "service_ms", "notice_ms", "size_bytes"]
+    for name in {r["name"] for r in rows} | {n for n in want if want[n]}:
+        got = [[r[c] + (begin if c in columns[:2] else 0) for c in columns[:8 if name == "block" else 4]]
+               for r in rows if r["name"] == name]
+        if got != want.get(name):
+            wrong.append("%s: %d rows %s instead of %d %s" % (name, len(got), got[:2], len(want.get(name, [])),
+                                                              want.get(name, [])[:2]))
+    return wrong
