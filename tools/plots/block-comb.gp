@@ -13,7 +13,7 @@ load FOLDER . "common.gp"
 stats $DATA using "total_ms" name "TOTAL" nooutput
 stats $DATA using "service_ms" name "SERVICE" nooutput
 
-set title sprintf("%s: %d blocks, %.1f ms in all, %.1f %% of it I/O", TITLE, \
+set title sprintf("%s%d blocks, %.1f ms in all, %.1f %% of it I/O", exists("UNTITLED") ? "" : TITLE . ": ", \
     TOTAL_records, TOTAL_sum, TOTAL_sum > 0 ? 100 * SERVICE_sum / TOTAL_sum : 0)
 set yrange [0:*]
 set xrange [-0.5:TOTAL_records-0.5]

@@ -14,9 +14,9 @@ if (INPUT eq "" || INPUT eq "-") { INPUT = "/dev/stdin" }
 PICTURE_WIDE = exists("NARROW") ? 400 : 760
 PICTURE_HIGH = exists("NARROW") ? 360 : 430
 ENDING = strlen(OUTPUT) > 4 ? OUTPUT[strlen(OUTPUT)-3:] : ""
-TERMINAL = ENDING eq ".svg" ? "svg size PICTURE_WIDE,PICTURE_HIGH dynamic background rgb 'white' font 'sans,13'" : \
-    ENDING eq ".pdf" ? "pdfcairo size (22.0 * PICTURE_WIDE / 760)cm,(12.0 * PICTURE_HIGH / 430)cm font 'sans,11'" : \
-    "pngcairo size (1100.0 * PICTURE_WIDE / 760),(600.0 * PICTURE_HIGH / 430) font 'sans,11'"
+TERMINAL = ENDING eq ".svg" ? "svg noenhanced size PICTURE_WIDE,PICTURE_HIGH dynamic background rgb 'white' font 'sans,13'" : \
+    ENDING eq ".pdf" ? "pdfcairo noenhanced size (22.0 * PICTURE_WIDE / 760)cm,(12.0 * PICTURE_HIGH / 430)cm font 'sans,11'" : \
+    "pngcairo noenhanced size (1100.0 * PICTURE_WIDE / 760),(600.0 * PICTURE_HIGH / 430) font 'sans,11'"
 set terminal @TERMINAL
 set output OUTPUT
 
@@ -54,9 +54,9 @@ if (ROWS < 1) {
 
 set key autotitle columnhead
 set encoding utf8
-if (!exists("UNTITLED")) { set title TITLE noenhanced }
-set xlabel XLABEL noenhanced
-set ylabel YLABEL noenhanced
+if (!exists("UNTITLED")) { set title TITLE }
+set xlabel XLABEL
+set ylabel YLABEL
 set grid ytics lc rgb "#dddddd"
 set border 3
 set tics nomirror out
@@ -70,5 +70,6 @@ COLOURS = " hits:#0072b2 misses:#d55e00 all:#555555 in:#009e73 out:#cc79a7 swap_
 OTHERS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #555555 #f0e442"
 colour_at(p, n) = COLOURS[p+strlen(n)+2:p+strlen(n)+8]
 colour(n, i) = strstrt(COLOURS, " " . n . ":") ? colour_at(strstrt(COLOURS, " " . n . ":"), n) : word(OTHERS, (i - 1) % 8 + 1)
-# "swap_ins" -> "swap ins"
+# "swap_ins" -> "swap ins"; what curves of some names are called.
+called(s) = s eq "dhr" ? "of requests" : s eq "bhr" ? "of bytes" : spaced(s)
 spaced(s) = strstrt(s, "_") ? s[1:strstrt(s, "_")-1] . " " . spaced(s[strstrt(s, "_")+1:strlen(s)]) : s

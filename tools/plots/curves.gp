@@ -27,16 +27,15 @@ if (words(CURVES) < 1) {
 FIRST = word(HEADER, 1)
 x(unused) = FIRST eq "from_bytes" ? (column("from_bytes") + column("to_bytes")) / 2 : column(FIRST)
 stats $DATA using (x(0)) name "X" nooutput
+# The least median, and the greatest of all values.
 LOW = 0
-HIGH = 0
-DASHED_HIGH = 0
+MOST = 0
 do for [c in CURVES] {
     stats $DATA using (column(c . SUFFIX)) name "Y" nooutput
     LOW = (LOW == 0 && c eq word(CURVES, 1)) || Y_min < LOW ? Y_min : LOW
-    HIGH = Y_max > HIGH ? Y_max : HIGH
-    if (DASHED ne "") {
-        stats $DATA using (column(c . word(DASHED, 1))) name "Y" nooutput
-        DASHED_HIGH = Y_max > DASHED_HIGH ? Y_max : DASHED_HIGH
+    do for [suffix in SUFFIX . " " . word(DASHED, 1) . " " . word(DOTTED, 1)] {
+        stats $DATA using (column(c . suffix)) name "Y" nooutput
+        MOST = Y_max > MOST ? Y_max : MOST
     }
 }
 if (FIRST eq "time_s") {
@@ -50,8 +49,9 @@ if (FIRST eq "from_bytes") {
         set xrange [X_min / 1.2 : X_max * 1.2]
     } else {
         set xrange [0:X_max * 1.05]
+        set xtics ("0" 0)
+        do for [k=1:16:exists("NARROW") ? 2 : 1] { set xtics add (sprintf("%d kiB", k) k * 1024) }
     }
-    set format x "%.0b %BB"
     set yrange [0:@YMAX]
 }
 UPTO = FIRST ne "time_s" && FIRST ne "from_bytes"
@@ -61,7 +61,6 @@ if (UPTO) {
     set xrange [X_min > START ? X_min : START : X_max > START ? X_max * 1.05 : START * 10]
     if (FIRST eq "size_bytes") {
         set logscale x 2
-        set format x "%.0b %BB"
     } else {
         # 1, 2, 5, 10, ... where there are few decades, else 1, 10, 100, ...
         set format x "%g"
@@ -72,16 +71,22 @@ if (UPTO) {
     }
     set yrange [0:100]
 }
+# 512 B, 1 kiB, 2 kiB, ..., or as many of them as fit side by side.
+if ((UPTO ? FIRST eq "size_bytes" : FIRST eq "from_bytes") && X_max > 16384) {
+    set xtics (1)
+    OCTAVES = log(X_max / (X_min > 1 ? X_min : 1)) / log(2)
+    do for [k=0:40:exists("NARROW") ? (OCTAVES > 12 ? 4 : 3) : OCTAVES > 16 ? 4 : OCTAVES > 8 ? 2 : 1] {
+        set xtics add (sprintf("%d %sB", 2**(k % 10), word("'' ki Mi Gi Ti", k / 10 + 1)) 2.0**k)
+    }
+}
 # Curves far apart.
-if (!UPTO && LOW > 0 && HIGH / LOW > 30 && ends(SUFFIX, "_ms")) {
+if (!UPTO && LOW > 0 && MOST / LOW > 30 && ends(SUFFIX, "_ms")) {
     set logscale y
     set yrange [LOW / 2:*]
     set format y "%g"
 }
-if (HIGH == 0 && DASHED_HIGH == 0 && !UPTO && YMAX eq "*") { set yrange [0:1] }
-set key @KEY noenhanced
-# 1 kiB, 16 kiB, 256 kiB: more do not fit side by side.
-if (exists("NARROW") && FIRST ne "time_s" && (FIRST eq "size_bytes" || X_max > 16384)) { set xtics 16 }
+if (MOST == 0 && !UPTO && YMAX eq "*") { set yrange [0:1] }
+set key @KEY
 
 STYLE = UPTO ? "lines lw 2" : "linespoints lw 2 pt (4 + i) ps 0.8"
 N = words(CURVES)
@@ -89,10 +94,10 @@ DOTS = DOTTED eq "" ? "" : ', for [i=1:N] $DATA using (x(0)):(column(word(CURVES
     'dt 3 lw 2 lc rgb colour(word(CURVES, i), i) notitle, keyentry with lines dt 3 lw 2 lc rgb "black" title word(DOTTED, 2)'
 if (DASHED eq "") {
     plot for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . SUFFIX)) with @STYLE \
-        lc rgb colour(word(CURVES, i), i) title spaced(word(CURVES, i))
+        lc rgb colour(word(CURVES, i), i) title called(word(CURVES, i))
 } else {
     plot for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . SUFFIX)) with @STYLE \
-            lc rgb colour(word(CURVES, i), i) title spaced(word(CURVES, i)), \
+            lc rgb colour(word(CURVES, i), i) title called(word(CURVES, i)), \
          for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . word(DASHED, 1))) with lines dt 2 lw 1.3 \
             lc rgb colour(word(CURVES, i), i) notitle, \
          keyentry with lines lw 2 lc rgb "black" title spaced(word(DASHED, 2)), \

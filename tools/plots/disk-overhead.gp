@@ -14,10 +14,10 @@ set boxwidth 0.35
 set xrange [-0.6:ROWS - 0.4]
 set yrange [0:*]
 set xtics scale 0
-set key @KEY noenhanced
+set key @KEY
 shown(c) = column(c) > 0 ? column(c) : 0
 
-plot $DATA using ($0 - 0.2):(shown("io_ms") + shown("overhead_ms")):xticlabels(strcol("direction") . ", " . strcol("period")) \
+plot $DATA using ($0 - 0.2):(shown("io_ms") + shown("overhead_ms")):xticlabels(strcol("direction") . (exists("NARROW") ? "\n" : ", ") . strcol("period")) \
         with boxes lc rgb "#e69f00" title "overhead, derived", \
      $DATA using ($0 - 0.2):(shown("io_ms")) with boxes lc rgb "#0072b2" title "I/O, derived", \
      $DATA using ($0 + 0.2):(column("measured_io_ms") + column("measured_overhead_ms")) \

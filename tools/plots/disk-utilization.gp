@@ -16,8 +16,9 @@ do for [i=1:|$DATA|] {
 }
 stats $DATA using "time_s" name "X" nooutput
 set xrange [0:X_max * 1.02]
-set yrange [0:100]
-set key @KEY noenhanced
+stats $DATA using "all_pct" name "Y" nooutput
+set yrange [0:Y_max > 40 ? 100 : Y_max > 0 ? Y_max * 1.1 : 1]
+set key @KEY
 of(dir, c) = strcol("dir") eq dir ? column(c) : NaN
 
 plot for [i=1:words(DIRS)] $DATA using "time_s":(of(word(DIRS, i), "all_pct")) with linespoints lw 2 pt 4 + i ps 0.8 \

@@ -15,7 +15,7 @@ ACROSS = exists("NARROW") ? 1 : N < 4 ? N : N == 4 ? 2 : 3
 DOWN = (N + ACROSS - 1) / ACROSS
 WIDE = exists("NARROW") ? 400 : N == 1 ? 760 : 1180
 HIGH = 50 + DOWN * (exists("NARROW") ? 250 : N == 1 ? 380 : 300)
-set terminal svg size WIDE,HIGH dynamic background rgb "white" font "sans,13"
+set terminal svg noenhanced size WIDE,HIGH dynamic background rgb "white" font "sans,13"
 set output OUTPUT
 
 set datafile separator "\t"
@@ -51,12 +51,12 @@ if (XLOG) {
 }
 
 if (exists("UNTITLED")) { TITLE = " " }
-set multiplot layout DOWN,ACROSS title TITLE noenhanced
+set multiplot layout DOWN,ACROSS title TITLE
 do for [i=1:N] {
-    set title word(CURVES, i) noenhanced
+    set title word(CURVES, i)
     if (i == 1) {
         set key at screen (exists("UNTITLED") ? 0.5 : 0.98), screen 1 - 14.0 / HIGH right horizontal
-        set key noautotitle noenhanced
+        set key noautotitle
     } else {
         unset key
     }

@@ -17,8 +17,8 @@ stats $DATA using "rank" name "R" nooutput
 set style fill solid noborder
 set xrange [0.4:R_max + 0.6]
 set yrange [0:*]
-set xtics 1 scale 0
-set key @KEY noenhanced
+set xtics 1, exists("NARROW") ? 2 : 1 scale 0
+set key @KEY
 low(s) = strcol("stage") eq s ? column("upto_ms") - column("stage_ms") : NaN
 high(s) = strcol("stage") eq s ? column("upto_ms") : NaN
 

@@ -20,17 +20,27 @@ do for [i=1:N] {
     SEEN[i] = S_max > 0.002
 }
 # A bar for each row, the first on top, and as high as they need.
-PICTURE_HIGH = 90 + 17 * ROWS + (exists("NARROW") ? 130 : 0)
+PICTURE_HIGH = 90 + 17 * ROWS + (exists("NARROW") ? 140 : 0)
 set terminal @TERMINAL
 set output OUTPUT
 set style fill solid noborder
 set xrange [0:100]
 set yrange [ROWS - 0.4:-0.6]
-set xlabel YLABEL noenhanced
-set ylabel XLABEL noenhanced
+set xlabel YLABEL
+set ylabel XLABEL
 set grid noytics xtics lc rgb "#dddddd"
 set ytics scale 0
-set key @KEY noenhanced
+set key @KEY
+if (exists("NARROW")) {
+    # The labels leave little room above the bars.
+    set ytics font ",11"
+    set xtics 50
+    unset ylabel
+    set lmargin at screen 0.43
+    set rmargin at screen 0.95
+    set key at screen 0.97, screen 1 - 8.0 / PICTURE_HIGH right top vertical maxrows 7
+    set tmargin at screen 1 - 150.0 / PICTURE_HIGH
+}
 label(n) = sprintf("%s %s: %.".(column("total_ms") < 10 ? "2" : "0")."f ms", strcol("class"), strcol("percentile"), column("total_ms"))
 
 plot for [i=N:1:-1] $DATA using (0):0:(0):(SEEN[i] ? share(i) : NaN):($0 - 0.42):($0 + 0.42):yticlabels(label(0)) with boxxyerror \

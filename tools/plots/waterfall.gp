@@ -13,6 +13,7 @@ load FOLDER . "stage-colours.gp"
 LANES = ""
 BLOCKS = 0
 MERGED = 0
+ABOUT = ""
 do for [k=1:|$DATA|] {
     L = $DATA[k]
     if (L[1:1] ne "#" && L ne HEADER) {
@@ -21,14 +22,33 @@ do for [k=1:|$DATA|] {
             if (!strstrt(LANES . " ", " " . N . " ")) { LANES = LANES . " " . N }
         }
     }
-    if (strlen(noted(L, "request"))) { set title TITLE . ": " . noted(L, "request") noenhanced }
+    if (strlen(noted(L, "request"))) { ABOUT = noted(L, "request") }
     if (strlen(noted(L, "merged"))) { MERGED = 1 }
 }
 if (BLOCKS) { LANES = LANES . " block" }
+if (MERGED) { set ylabel YLABEL . "; the height is the share of the time" }
+set key at screen 0.02, screen 0.03 left bottom vertical reverse Left samplen 2
+set title exists("UNTITLED") ? ABOUT : TITLE . "\n" . ABOUT
+set bmargin 5
+if (exists("NARROW")) {
+    # The names of the lanes leave little room above and below the lanes: so title and key begin at the edge.
+    PICTURE_HIGH = 470
+    set terminal @TERMINAL
+    set output OUTPUT
+    BREAK = strstrt(ABOUT, ", began")
+    set label ABOUT[1:BREAK] . "\n" . ABOUT[BREAK+2:strlen(ABOUT)] at screen 0.03, screen 0.96 left font ",12"
+    unset title
+    unset ylabel
+    set lmargin at screen 0.43
+    set rmargin at screen 0.95
+    set tmargin at screen 0.9
+    set bmargin at screen 0.3
+    set key at screen 0.43, screen 0.02 left bottom vertical reverse Left samplen 2
+}
 COUNT = words(LANES)
 in(s) = strcol("name") eq s
 tint(s) = word(STAGE_COLOURS, int(sum [i=1:words(STAGES)] (word(STAGES, i) eq s ? i : 0)))
-took(ms) = ms >= 1000 ? sprintf("%.1f s", ms / 1000) : sprintf("%.3g ms", ms)
+took(ms) = ms >= 1000 ? sprintf("%.1f s", ms / 1000) : ms >= 1 ? sprintf("%.3g ms", ms) : sprintf("%.3g us", ms * 1000)
 set ytics () scale 0
 do for [i=1:COUNT] {
     stats $DATA using (in(word(LANES, i)) ? column("busy_ms") : NaN) name "LANE" nooutput
@@ -37,11 +57,14 @@ do for [i=1:COUNT] {
 stats $DATA using "until_ms" name "T" nooutput
 set yrange [-COUNT - 0.6:-0.4]
 set xrange [0:T_max > 0 ? T_max * 1.01 : 1]
-if (MERGED) { set ylabel YLABEL . "; the height is the share of the time" }
+if (exists("NARROW") && T_max > 0) {
+    # Two or three numbers below the axis.
+    STEP = 10.0 ** floor(log10(T_max / 2))
+    set xtics T_max / STEP < 5 ? STEP : T_max / STEP < 10 ? 2 * STEP : 5 * STEP
+}
 set grid noytics xtics lc rgb "#dddddd"
 # Borders of the same colour: spans thinner than a pixel are seen, too.
 set style fill solid border
-set key @KEY noenhanced
 
 at(c) = column(c)
 wide(n) = at("until_ms") - at("from_ms")
