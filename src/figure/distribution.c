@@ -99,7 +99,7 @@ sqt_distribution_add(struct sqt_distributions *set, struct sqt_distribution *d, 
         value = 0;
     if (!d->values && !d->octaves)
         join(set, d);
-    if (!set->coarse)
+    if (!set->coarse && d->count == d->room)
         reserve(set, d, d->count + 1);
     if (set->coarse)
         put_value(d, value);
@@ -112,18 +112,32 @@ sqt_distribution_add(struct sqt_distributions *set, struct sqt_distribution *d, 
         d->max = value;
 }
 
-static int
-ascending(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
+/* By their bytes, the lowest first: there are many values, and they have few bytes. */
 static void
 sort(struct sqt_distribution *d)
 {
-    if (!d->sorted)
-        qsort(d->values, d->count, sizeof(*d->values), ascending);
+    if (d->sorted)
+        return;
+    int64_t *const spare = sqt_resized(NULL, d->count * sizeof(*spare));
+    int64_t *from = d->values, *to = spare;
+    for (unsigned shift = 0; shift < 64 && d->max >> shift; shift += 8) {
+        size_t place[256] = {0}, next = 0;
+        for (uint64_t i = 0; i < d->count; ++i)
+            ++place[from[i] >> shift & 255];
+        for (unsigned byte = 0; byte < 256; ++byte) {
+            const size_t count = place[byte];
+            place[byte] = next;
+            next += count;
+        }
+        for (uint64_t i = 0; i < d->count; ++i)
+            to[place[from[i] >> shift & 255]++] = from[i];
+        int64_t *const sorted = to;
+        to = from;
+        from = sorted;
+    }
+    if (from == spare)
+        memcpy(d->values, spare, d->count * sizeof(*spare));
+    free(spare);
     d->sorted = 1;
 }
 

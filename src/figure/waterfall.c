@@ -24,6 +24,7 @@
 #include "family.h"
 
 #define MOST 1000 /* rows of a request */
+#define FEW 64    /* as most requests have */
 
 /* A lane is a stage, SQT_UNACCOUNTED, or BLOCKS. */
 #define BLOCKS (SQT_UNACCOUNTED + 1)
@@ -46,10 +47,12 @@ struct line {
     unsigned count, room;
     unsigned last[LANES]; /* the last row of each lane, from 1; 0: none */
     uint64_t spans;
+    struct line *next;    /* of those that are not used */
 };
 
 struct figure {
     struct sqt_idmap lines; /* by the transaction's place in memory */
+    struct line *unused;
     struct line *best;      /* NULL: none yet */
     struct sqt_request_fact fact; /* of the best */
 };
@@ -65,7 +68,11 @@ line_of(struct figure *f, const struct sqt_xact *xact)
 {
     struct line *line = sqt_idmap_get(&f->lines, (uint64_t)(uintptr_t)xact);
     if (!line) {
-        line = sqt_zeroed(1, sizeof(*line));
+        line = f->unused;
+        if (line)
+            f->unused = line->next;
+        else
+            line = sqt_zeroed(1, sizeof(*line));
         line->begin = xact->begin;
         line->slice = 1;
         sqt_idmap_put(&f->lines, (uint64_t)(uintptr_t)xact, line);
@@ -79,6 +86,18 @@ line_free(struct line *line)
     if (line)
         free(line->rows);
     free(line);
+}
+
+/* Puts it aside for another request, unless it is large. */
+static void
+line_put(struct figure *f, struct line *line)
+{
+    if (!line || line->room > FEW) {
+        line_free(line);
+        return;
+    }
+    *line = (struct line){.rows = line->rows, .room = line->room, .next = f->unused};
+    f->unused = line;
 }
 
 /* ---- rows ---- */
@@ -209,13 +228,13 @@ request(void *context, const struct sqt_xact *x)
         struct sqt_request_fact fact;
         sqt_request_fact(&fact, x);
         if (sqt_job_wants_request(job, &fact) && (job->where || fact.class != SQT_CLASS_TUNNEL)) {
-            line_free(f->best);
+            line_put(f, f->best);
             f->best = line;
             f->fact = fact;
             return;
         }
     }
-    line_free(line);
+    line_put(f, line);
 }
 
 /* ---- printing ---- */
@@ -277,6 +296,11 @@ finish(struct sqt_job *job)
         print(job, f);
     for (size_t i = 0; i < f->lines.room; ++i)
         line_free(f->lines.slots[i].value);
+    while (f->unused) {
+        struct line *const line = f->unused;
+        f->unused = line->next;
+        line_free(line);
+    }
     sqt_idmap_free(&f->lines);
     line_free(f->best);
     free(f);
