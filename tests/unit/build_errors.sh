@@ -148,7 +148,7 @@ for name in sh cat dirname basename sort tr sed cut nproc date grep mkdir sha256
 done
 PATH=$work/bin
 says 'missing packages: Debian names, in one line' 1 \
-    'apt-get install autoconf automake build-essential patch perl tar xz-utils zlib1g-dev' $squid "$prefix" "$into"
+    'apt-get install autoconf automake build-essential libevent-dev libssl-dev patch perl tar xz-utils zlib1g-dev' $squid "$prefix" "$into"
 says 'the unpatched one does not need libsqtrace' 1 'apt-get install build-essential patch perl tar xz-utils' \
     $squid "$prefix" "$into" --unpatched
 PATH=$saved_path

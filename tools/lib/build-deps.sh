@@ -29,6 +29,8 @@ END
     if [ "$1" = tree ]; then
         command -v autoconf >/dev/null || echo autoconf
         command -v automake >/dev/null || echo automake
+        printf '#include <event2/event.h>\n' | ${CC:-cc} -E - >/dev/null 2>&1 || echo libevent-dev
+        printf '#include <openssl/ssl.h>\n' | ${CC:-cc} -E - >/dev/null 2>&1 || echo libssl-dev
     fi
     if [ "$2" = yes ]; then
         printf '#include <openssl/ssl.h>\n' | ${CC:-cc} -E - >/dev/null 2>&1 || echo libssl-dev

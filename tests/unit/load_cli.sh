@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# load_cli.sh - messages and exit statuses of sqtrace-load, and what it prints.
+
+load=$SQT_TOOLS/sqtrace-load
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+number=0
+
+result() { # result NAME: of the last command
+    if [ $? -eq 0 ]; then
+        number=$((number + 1)); echo "ok $number - $1"
+    else
+        number=$((number + 1)); echo "not ok $number - $1"
+        sed 's/^/# stdout: /' out | head -5
+        sed 's/^/# stderr: /' err | head -5
+    fi
+}
+
+run() { # run COMMAND...: sets status
+    timeout 30 "$@" >out 2>err
+    status=$?
+}
+
+# fails STATUS MESSAGE ARGUMENT...: exactly this one line
+fails() {
+    want=$1 message=$2
+    shift 2
+    run "$load" "$@"
+    [ "$status" = "$want" ] && [ "$(cat err)" = "sqtrace-load: $message" ] && ! [ -s out ]
+    result "$* -> $want $message"
+}
+
+# ---- usage ----
+fails 2 "unknown option '--clinets'; did you mean --clients?" --clinets=3
+fails 2 "unknown workload 'wbp'; did you mean wpb?" --workload=wbp
+fails 2 "unknown workload 'plethora'; --help shows them" --workload=plethora
+fails 2 "--clients: 'many': a number is wanted" --clients=many
+fails 2 "--clients: '0': too small" --clients=0
+fails 2 "--rate: 'fast': a number from 0 to 1e+09 is wanted" --rate=fast
+fails 2 "--errors: '1.5': a number from 0 to 1 is wanted" --errors=1.5
+fails 2 "--wait: '3KB': the unit is none of ns, us, ms, s, min, h" --wait=3KB
+fails 2 "--http: '2': 1.0 or 1.1 is wanted" --http=2
+fails 2 "--once and --keep-alive exclude each other" --once --keep-alive
+fails 2 "--proxy: 'here': HOST:PORT is wanted" --proxy=here
+fails 2 "--proxy: '127.0.0.1:x': the port is none" --proxy=127.0.0.1:x
+fails 2 "--proxy: one is wanted" --proxy=127.0.0.1:1,127.0.0.1:2
+fails 2 "--origin takes no URL" --origin http://127.0.0.1/
+fails 2 "'http://127.0.0.1/': only --workload=urls takes URLs" -w wpb http://127.0.0.1/
+fails 2 "--tunnel needs a proxy" --tunnel
+fails 1 "'ftp://127.0.0.1/': a URL begins with http:// or https://" ftp://127.0.0.1/
+fails 1 "--sizes: 'large': uniform or pareto is wanted" -w wpb --sizes=large
+fails 1 "--rate: wpb is a closed loop" -w wpb --rate=3
+fails 1 "--requests=0: wpb needs a number of requests or a --duration" -w wpb --requests=0
+
+# ---- what cannot be read, written, reached ----
+fails 1 "proxy 127.0.0.1:1: cannot connect: Connection refused" --proxy=127.0.0.1:1
+fails 1 "server 127.0.0.1:1: cannot connect: Connection refused" http://127.0.0.1:1/x
+fails 1 "--urls: none: No such file or directory" --urls=none
+printf '# a list\nhttp://127.0.0.1:1/a\nnonsense\n' >list
+fails 1 "--urls: list, line 3: 'nonsense': a URL begins with http:// or https://" --urls=list
+: >empty
+fails 1 "--urls: empty: no URL in it" --urls=empty
+fails 1 "none/rows: cannot write: No such file or directory" --rows=none/rows
+fails 1 "empty: a certificate is wanted here, PEM: no start line" --tls --cert=empty
+if [ -w /dev/full ]; then
+    timeout 30 "$load" -n 10 >/dev/full 2>err
+    [ $? = 1 ] && [ "$(cat err)" = "sqtrace-load: standard output: cannot write: No space left on device" ]
+    result "a full disk under the standard output"
+    run "$load" -n 10 --output=/dev/full
+    [ $status = 1 ] && [ "$(cat err)" = "sqtrace-load: /dev/full: cannot write: No space left on device" ]
+    result "a full disk under --output"
+    run "$load" -n 3000 --rows=/dev/full
+    [ $status = 1 ] && [ "$(cat err)" = "sqtrace-load: /dev/full: cannot write: No space left on device" ] &&
+        grep -q 'bodies compared: 30,000' out
+    result "a full disk under --rows: the run ends, and its results are printed"
+fi
+
+# ---- results ----
+run "$load" --help
+[ $status = 0 ] && [ "$(grep -c '^  \(-., \)\?--' out)" = "$(grep -c '^LOAD_OPTION' "$SQT_SOURCE/tools/load-options.def")" ]
+result "--help shows every option"
+run "$load" --version
+[ $status = 0 ] && grep -qx 'sqtrace-load [0-9][0-9.]*' out
+result "--version"
+run "$load" -n 20 -c 5 --output=- --rows=rows
+[ $status = 0 ] && [ "$(grep -vc '^#' out)" = 4 ] && [ "$(awk -F '\t' '!/^#/ { print NF }' out | sort -u | wc -l)" = 1 ] &&
+    grep -qx '# origin_requests: 100' out && grep -qx '# valid: yes' out
+result "--output=-: TSV, a header and three rows of as many columns"
+[ "$(wc -l <rows)" = 101 ] && [ "$(awk -F '\t' '{ print NF }' rows | sort -u)" = 12 ]
+result "--rows: a row for each request"
+run "$load" -n 20 -c 5 --errors=0.5 --aborts=0.3 --output=o.tsv
+[ $status = 0 ] && awk -F '\t' '/^#/ { next } !header { for (i = 1; i <= NF; ++i) at[$i] = i; header = 1; next }
+    $2 == "all" { exit !($at["status"] > 30 && $at["truncated"] > 15 &&
+        $at["status"] + $at["truncated"] == $at["errors"] && $at["errors"] + $at["responses"] == 100) }' o.tsv
+result "errors and aborts of the origin are counted by kind"
+run "$load" -n 20 -c 5 --tls --once
+[ $status = 0 ] && grep -q 'bodies compared: 100' out && grep -q 'errors: none' out
+result "TLS, a connection for each request"
+echo "1..$number"

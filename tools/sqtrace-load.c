@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sqtrace-load.c - a load for proxies, and the origin server behind them.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "load.h"
+
+/* ---- what a run needs ---- */
+
+/* Descriptors for clients and the origin's ends of their connections; ends below it are not ours to judge. */
+static int
+raise_limits(struct load *load)
+{
+    struct rlimit limit;
+    const rlim_t wanted = (rlim_t)load->number[LOAD_clients] + 64;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_max < wanted && !load->given[LOAD_origin])
+        return load_fail(load, "--clients=%s: only %llu descriptors may be open (ulimit -n)", load->value[LOAD_clients],
+                         (unsigned long long)limit.rlim_max);
+    return 0;
+}
+
+/* So that what is unreachable is said at once. */
+static int
+probe(struct load *load)
+{
+    const struct place *const p = load->proxy.count ? load->proxy.place : load->servers.place;
+    const int64_t ms = load->number[LOAD_timeout] / 1000000;
+    const int fd = socket(p->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int error = 0;
+    socklen_t length = sizeof(error);
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+    if (fd < 0 || (connect(fd, (const struct sockaddr *)&p->address, p->length) != 0 && errno != EINPROGRESS))
+        error = errno;
+    else if (poll(&wait, 1, ms < 5000 ? (int)ms : 5000) < 1)
+        error = ETIMEDOUT;
+    else
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
+    if (fd >= 0)
+        close(fd);
+    return error ? load_fail(load, "%s %s: cannot connect: %s", load->proxy.count ? "proxy" : "server", p->authority,
+                             strerror(error)) : 0;
+}
+
+static int
+open_rows(struct load *load)
+{
+    const char *const name = load->given[LOAD_rows];
+    if (!name)
+        return 0;
+    load->rows = fopen(name, "we");
+    if (!load->rows)
+        return load_fail(load, "%s: cannot write: %s", name, strerror(errno));
+    setvbuf(load->rows, NULL, _IOFBF, 1 << 18);
+    fputs("time_s\tphase\tclient\tkind\tstatus\tcache\tbytes\tsent_ns\tfirst_byte_ns\ttotal_ns\terror\turl\n", load->rows);
+    return 0;
+}
+
+static int
+close_rows(struct load *load)
+{
+    if (!load->rows)
+        return 0;
+    if (!load->rows_failed && (fflush(load->rows) != 0 || ferror(load->rows)))
+        load->rows_failed = errno;
+    if (fclose(load->rows) != 0 && !load->rows_failed)
+        load->rows_failed = errno;
+    return load->rows_failed ? load_fail(load, "%s: cannot write: %s", load->given[LOAD_rows],
+                                         strerror(load->rows_failed)) : 0;
+}
+
+/* ---- the origin ---- */
+
+static int
+serve(struct load *load, char *error, size_t error_size)
+{
+    if (load->given[LOAD_tls] && tls_server(load, error, error_size) != 0)
+        return -1;
+    struct origin *const origin = origin_open(load, error, error_size);
+    if (!origin)
+        return -1;
+    for (size_t i = 0; i < load->listen.count; ++i)
+        printf("http%s://%s\n", load->server_tls ? "s" : "", load->listen.place[i].authority);
+    fflush(stdout);
+    origin_run(origin);
+    origin_free(origin);
+    return 0;
+}
+
+/* A child that serves what our own URLs ask for.  Sets load->servers.  Returns its pid, or -1. */
+static pid_t
+fork_origin(struct load *load, char *error, size_t error_size)
+{
+    if (load->given[LOAD_tls] && tls_server(load, error, error_size) != 0)
+        return -1;
+    load->counts = mmap(NULL, sizeof(*load->counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (load->counts == MAP_FAILED) {
+        snprintf(error, error_size, "no memory for the origin: %s", strerror(errno));
+        load->counts = NULL;
+        return -1;
+    }
+    struct origin *const origin = origin_open(load, error, error_size);
+    if (!origin)
+        return -1;
+    const pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGINT, SIG_IGN); /* from a terminal; the parent ends us */
+        if (getppid() == parent)
+            origin_run(origin);
+        _exit(0);
+    }
+    if (pid < 0)
+        snprintf(error, error_size, "no process for the origin: %s", strerror(errno));
+    origin_free(origin);
+    load->servers = load->listen;
+    memset(&load->listen, 0, sizeof(load->listen));
+    return pid;
+}
+
+/* ---- the whole ---- */
+
+static void
+stop(int signal_number)
+{
+    load_stop = signal_number;
+}
+
+static int
+needs_tls(const struct load *load)
+{
+    int needs = load->proxy.count && load->proxy.place->tls;
+    for (size_t i = 0; i < load->servers.count; ++i)
+        needs |= load->servers.place[i].tls;
+    return needs;
+}
+
+static int
+wrong_bodies(const struct load *load)
+{
+    uint64_t wrong = 0;
+    for (unsigned i = 0; i < load->phase_count; ++i)
+        wrong += load->stats[i].errors[LOAD_ERROR_wrong];
+    return wrong > 0;
+}
+
+/* From phases to an exit status. */
+static int
+measure(struct load *load)
+{
+    if (probe(load) != 0 || open_rows(load) != 0)
+        return LOAD_FAILED;
+    int failed = run_all(load) != 0;
+    load_clear(load);
+    failed |= print_results(load) != 0;
+    failed |= close_rows(load) != 0;
+    if (wrong_bodies(load))
+        failed |= load_fail(load, "bodies were not those of their URLs") != 0;
+    if (failed)
+        return LOAD_FAILED;
+    if (load_stop || !stats_invalid(load))
+        return LOAD_DONE;
+    load_fail(load, "the run says little: %s", *load->first_error ? load->first_error :
+              "more than 1 % of the requests could not be sent on time");
+    return LOAD_INVALID;
+}
+
+static int
+load_run(struct load *load)
+{
+    char error[1024];
+    int status = LOAD_FAILED;
+    pid_t origin = 0;
+    const int brings_urls = load->word_count || load->given[LOAD_urls];
+    if (raise_limits(load) != 0)
+        return LOAD_FAILED;
+    if (load->given[LOAD_origin]) {
+        if (serve(load, error, sizeof(error)) == 0)
+            return LOAD_DONE;
+        load_fail(load, "%s", error);
+        return LOAD_FAILED;
+    }
+    if (!load->servers.count && !brings_urls)
+        origin = fork_origin(load, error, sizeof(error));
+    if (origin < 0 || load->workload->plan(load, error, sizeof(error)) != 0 ||
+        (needs_tls(load) && tls_client(load, error, sizeof(error)) != 0))
+        load_fail(load, "%s", error);
+    else
+        status = measure(load);
+    if (origin > 0) {
+        kill(origin, SIGKILL); /* it holds nothing that outlives it */
+        waitpid(origin, NULL, 0);
+    }
+    return status;
+}
+
+static void
+load_free(struct load *load)
+{
+    stats_free(load);
+    if (load->workload && load->state)
+        load->workload->end(load);
+    places_free(&load->listen);
+    places_free(&load->servers);
+    places_free(&load->proxy);
+    SSL_CTX_free(load->client_tls);
+    SSL_CTX_free(load->server_tls);
+    if (load->counts)
+        munmap(load->counts, sizeof(*load->counts));
+    free(load->words);
+}
+
+static int
+told(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout) ? LOAD_DONE : LOAD_FAILED;
+}
+
+int
+main(int argc, char **argv)
+{
+    static struct load load;
+    char error[1024];
+    int status;
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, as a full disk is */
+    const struct sigaction action = {.sa_handler = stop};
+    if (load_parse(&load, argc, argv, error, sizeof(error)) != 0) {
+        fprintf(stderr, "sqtrace-load: %s\n", error);
+        status = LOAD_USAGE;
+    } else if (load.given[LOAD_help]) {
+        load_help(stdout);
+        status = told();
+    } else if (load.given[LOAD_version]) {
+        puts("sqtrace-load " PACKAGE_VERSION);
+        status = told();
+    } else {
+        load.watched = !load.given[LOAD_quiet] && isatty(STDERR_FILENO);
+        if (!load.given[LOAD_origin]) {
+            sigaction(SIGINT, &action, NULL);
+            sigaction(SIGTERM, &action, NULL);
+        }
+        status = load_run(&load);
+    }
+    load_free(&load);
+    if (load_stop) {
+        signal(load_stop, SIG_DFL);
+        raise(load_stop);
+    }
+    return status;
+}
