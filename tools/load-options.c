@@ -119,8 +119,7 @@ take_workload(struct load *load, const struct options *o)
     }
     if (load->workload)
         return 0;
-    return options_fail(o, "unknown workload '%s'; %s%s%s", name, nearest.best ? "did you mean " : "--help shows them",
-                        nearest.best ? nearest.best : "", nearest.best ? "?" : "");
+    return options_fail(o, "unknown workload '%s'; %s", name, sqt_nearest_text(&nearest, "", "--help shows them"));
 }
 
 static void
