@@ -9,7 +9,7 @@ warns_of_nothing() { # warns_of_nothing PAGE
     ! LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$1" 2>&1 >/dev/null | grep .
 }
 
-for program in dump report; do
+for program in dump report load; do
     page=$SQT_TOOLS/sqtrace-$program.1
     options=$(sed -n 's/^[A-Z]*_OPTION([a-z_]*, *"\([^"]*\)".*/--\1/p' "$SQT_SOURCE/tools/$program-options.def")
     [ -n "$options" ]
@@ -30,6 +30,13 @@ for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_COLUMN([a
 done
 [ -z "$missing" ]
 check "the manual page of sqtrace-dump names every table and column"
+missing=
+for name in $(sed -n 's/^LOAD_[EW][A-Z]*(\([a-z]*\),.*/\1/p' "$SQT_SOURCE/tools/load-errors.def" \
+    "$SQT_SOURCE/tools/load-workloads.def") $(sed -n 's/^OBJECT_WORD(\([a-z]*\),.*/\1/p' "$SQT_SOURCE/src/load/object.def"); do
+    grep -qF "fB$name" "$SQT_TOOLS/sqtrace-load.1" || missing="$missing $name"
+done
+[ -z "$missing" ]
+check "the manual page of sqtrace-load names every workload, error and word of an object"
 if command -v man >/dev/null; then
     for page in "$SQT_TOOLS"/sqtrace-*.[157] "$SQT_SOURCE"/doc/sqtrace*.[157]; do
         warns_of_nothing "$page"
@@ -50,6 +57,9 @@ offers() { # offers WANTED PROGRAM WORD...: what completing the last word gives
 }
 
 if command -v bash >/dev/null; then
+    offers "wpb" sqtrace-load --workload = w
+    offers "pareto" sqtrace-load --sizes p
+    offers "README.md" sqtrace-load --rows = READ
     offers "--table=" sqtrace-dump --ta
     offers "swaps" sqtrace-dump --table = sw
     offers "swaps" sqtrace-dump --table sw
