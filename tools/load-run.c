@@ -8,7 +8,6 @@
  * is seen.  A phase ends at its time, with what was not sent, and the next one begins at that time.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -50,31 +49,6 @@ load_base(void)
     struct event_base *const base = event_base_new_with_config(config);
     event_config_free(config);
     return base;
-}
-
-/* ---- when requests are due ---- */
-
-/* ns from the start of the phase until request i (from 0) is due: where the integral of the rate is i. */
-static int64_t
-due_time(const struct phase *p, uint64_t i)
-{
-    const double t = (double)p->duration / LOAD_SECOND, slope = t > 0 ? (p->end_rate - p->rate) / t : 0;
-    if (fabs(slope) < 1e-9)
-        return (int64_t)((double)i / p->rate * LOAD_SECOND);
-    const double root = p->rate * p->rate + 2 * slope * (double)i;
-    return root < 0 ? INT64_MAX / 2 : (int64_t)((sqrt(root) - p->rate) / slope * LOAD_SECOND);
-}
-
-/* Those due so many ns after the start, with their limits. */
-static uint64_t
-due_count(const struct phase *p, int64_t ns)
-{
-    if (p->duration && ns > p->duration)
-        ns = p->duration;
-    const double t = (double)ns / LOAD_SECOND, whole = (double)p->duration / LOAD_SECOND;
-    const double slope = whole > 0 ? (p->end_rate - p->rate) / whole : 0;
-    const uint64_t count = (uint64_t)ceil(p->rate * t + slope * t * t / 2);
-    return p->requests && count > p->requests ? p->requests : count;
 }
 
 static int
@@ -135,7 +109,7 @@ open_due(struct run *r, int64_t now, int64_t *due)
     } else {
         if (r->phase->requests && index >= r->phase->requests)
             return -1;
-        *due = r->begin + due_time(r->phase, index);
+        *due = r->begin + phase_due_time(r->phase, index);
     }
     if (r->phase->duration && *due - r->begin >= r->phase->duration)
         return -1;
@@ -146,7 +120,7 @@ static void
 open_ended(struct run *r)
 {
     if (!r->phase->scheduled && r->phase->rate + r->phase->end_rate > 0) {
-        const uint64_t should = due_count(r->phase, load_now() - r->begin);
+        const uint64_t should = phase_due_count(r->phase, load_now() - r->begin);
         if (should > r->stats->due)
             r->stats->due = should; /* what was not sent */
     }

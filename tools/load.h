@@ -8,6 +8,7 @@
  *   load-tls.c       contexts for both ends
  *   load-origin.c    the origin server
  *   load-run.c       phases: who sends the next request, and when
+ *   load-due.c       times of the requests of a rate
  *   load-client.c    connections: a request out, its response in
  *   load-urls.c ...  workloads: what the next request is
  *   load-say.c       lines on the standard error
@@ -110,6 +111,11 @@ phase_is_open(const struct phase *phase)
 {
     return phase->rate > 0 || phase->end_rate > 0 || phase->scheduled;
 }
+
+/* ns from the start of a phase with a rate until its request number `index`, from 0, is due. */
+int64_t phase_due_time(const struct phase *phase, uint64_t index);
+/* How many are due within so many ns of the start. */
+uint64_t phase_due_count(const struct phase *phase, int64_t ns);
 
 struct workload {
     const char *name, *doc;

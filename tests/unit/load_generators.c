@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * load_generators.c - what sqtrace-load draws fits what it is drawn from: tests at 1 %, with fixed seeds.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../tools/load-sizes.h"
+#include "../../tools/load.h"
+
+#define DRAWS 100000
+
+/* Above what a chi-squared sum of so many degrees of freedom is in 1 % of all cases (Wilson and Hilferty). */
+static double
+chi_limit(unsigned freedom)
+{
+    const double k = freedom, root = 1 - 2 / (9 * k) + 2.326348 * sqrt(2 / (9 * k));
+    return k * root * root * root;
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The largest distance of the values' distribution from cdf, times the root of their count: above 1.63 in 1 %. */
+static double
+kolmogorov(double *values, size_t count, double (*cdf)(double))
+{
+    double most = 0;
+    qsort(values, count, sizeof(*values), ascending);
+    for (size_t i = 0; i < count; ++i) {
+        const double f = cdf(values[i]);
+        most = fmax(most, fmax(f - (double)i / (double)count, (double)(i + 1) / (double)count - f));
+    }
+    return most * sqrt((double)count);
+}
+
+static double values[DRAWS];
+
+/* ---- sizes ---- */
+
+static double
+pareto_cdf(double x)
+{
+    return 1 - pow(3072 / x, 1.1);
+}
+
+static void
+pareto(void **state)
+{
+    struct sqt_random r = sqt_random_of(1, 1);
+    double logs = 0;
+    (void)state;
+    for (unsigned i = 0; i < DRAWS; ++i) {
+        values[i] = (double)sizes_pareto(&r) + 0.5; /* it was cut to whole bytes */
+        assert_true(values[i] > 3072);
+        logs += log(values[i] / 3072);
+    }
+    const double alpha = DRAWS / logs; /* by maximum likelihood */
+    assert_true(fabs(alpha / 1.1 - 1) < 0.01);
+    assert_true(kolmogorov(values, DRAWS, pareto_cdf) < 1.63);
+}
+
+static double
+uniform_cdf(double x)
+{
+    return x / 40961;
+}
+
+static void
+uniform(void **state)
+{
+    struct sqt_random r = sqt_random_of(1, 2);
+    unsigned large = 0, count = 0;
+    (void)state;
+    for (unsigned i = 0; i < DRAWS; ++i) {
+        const uint64_t size = sizes_uniform(&r);
+        if (size == 1 << 20)
+            ++large;
+        else
+            values[count++] = (double)size + 0.5;
+    }
+    assert_true(fabs(large - 0.01 * DRAWS) < 2.58 * sqrt(0.0099 * DRAWS));
+    assert_true(values[0] <= 40961 && kolmogorov(values, count, uniform_cdf) < 1.63);
+}
+
+static void
+means(void **state)
+{
+    struct sqt_random r = sqt_random_of(1, 3);
+    double sum[4] = {0}, squares[4] = {0};
+    (void)state;
+    for (unsigned i = 0; i < DRAWS; ++i) {
+        const double x[4] = {sqt_random_exponential(&r, 4.5), sqt_random_normal(&r, 2.5, 1),
+                             sqt_random_lognormal(&r, 25, 10), sqt_random_unit(&r)};
+        for (unsigned k = 0; k < 4; ++k) {
+            sum[k] += x[k];
+            squares[k] += x[k] * x[k];
+        }
+        assert_true(x[3] > 0 && x[3] < 1);
+    }
+    const double mean[4] = {4.5, 2.5, 25, 0.5}, deviation[4] = {4.5, 1, 10, sqrt(1.0 / 12)};
+    for (unsigned k = 0; k < 4; ++k) {
+        const double m = sum[k] / DRAWS, d = sqrt(squares[k] / DRAWS - m * m);
+        assert_true(fabs(m - mean[k]) < 2.58 * deviation[k] / sqrt(DRAWS));
+        assert_true(fabs(d / deviation[k] - 1) < 0.02);
+    }
+}
+
+static void
+below(void **state)
+{
+    struct sqt_random r = sqt_random_of(7, 0);
+    unsigned seen[37] = {0};
+    double sum = 0;
+    (void)state;
+    for (unsigned i = 0; i < DRAWS; ++i)
+        ++seen[sqt_random_below(&r, 37)];
+    for (unsigned i = 0; i < 37; ++i)
+        sum += pow(seen[i] - DRAWS / 37.0, 2) / (DRAWS / 37.0);
+    assert_true(sum < chi_limit(36));
+}
+
+/* ---- 1/t ---- */
+
+#define BINS 40
+
+/* Single distances up to 20, then doubling. */
+static unsigned
+bin_of(uint64_t t)
+{
+    unsigned bin = 20;
+    if (t <= 20)
+        return (unsigned)t - 1;
+    for (uint64_t end = 40; t > end; end *= 2)
+        ++bin;
+    return bin;
+}
+
+static void
+harmonic(void **state)
+{
+    enum { MOST = 5000 };
+    struct sqt_random r = sqt_random_of(1, 4);
+    double expected[BINS] = {0}, all = 0, sum = 0;
+    unsigned seen[BINS] = {0}, bins = 0;
+    (void)state;
+    for (uint64_t t = 1; t <= MOST; ++t)
+        all += 1.0 / (double)t;
+    for (uint64_t t = 1; t <= MOST; ++t)
+        expected[bin_of(t)] += DRAWS / (double)t / all;
+    for (unsigned i = 0; i < DRAWS; ++i) {
+        const uint64_t t = sqt_random_harmonic(&r, MOST);
+        assert_in_range(t, 1, MOST);
+        ++seen[bin_of(t)];
+    }
+    for (unsigned i = 0; i < BINS; ++i)
+        if (expected[i] > 0) {
+            sum += pow(seen[i] - expected[i], 2) / expected[i];
+            ++bins;
+        }
+    assert_true(sum < chi_limit(bins - 1));
+    assert_int_equal(sqt_random_harmonic(&r, 1), 1);
+}
+
+/* ---- wpb ---- */
+
+static struct load *
+wpb(const char *const *words, unsigned count)
+{
+    static struct load load;
+    static struct place place = {.authority = (char *)(uintptr_t)"127.0.0.1:1"};
+    char *argv[16] = {(char *)(uintptr_t)"sqtrace-load", (char *)(uintptr_t)"--workload=wpb"}, error[256];
+    for (unsigned i = 0; i < count; ++i)
+        argv[2 + i] = (char *)(uintptr_t)words[i];
+    assert_int_equal(load_parse(&load, (int)count + 2, argv, error, sizeof(error)), 0);
+    places_free(&load.listen);
+    load.servers = (struct places){&place, 1};
+    assert_int_equal(load.workload->plan(&load, error, sizeof(error)), 0);
+    return &load;
+}
+
+static void
+end(struct load *load)
+{
+    load->workload->end(load);
+    free(load->words);
+}
+
+/* The number of the file that is asked for, and its size. */
+static unsigned
+file_of(const struct request *r, unsigned long long *size)
+{
+    unsigned client, file;
+    assert_int_equal(sscanf(r->path, "/size=%llu/c%uf%u", size, &client, &file), 3);
+    assert_int_equal(client, r->client);
+    return file;
+}
+
+static void
+wpb_recurs(void **state)
+{
+    enum { CLIENTS = 10, EACH = 10000 };
+    struct load *const load = wpb((const char *[]){"--clients=10", "--requests=10000", "--hit-ratio=0.6"}, 3);
+    static unsigned files[2 * EACH + 1], last[2 * EACH + 1];
+    static unsigned long long sizes[2 * EACH + 1];
+    double distances[BINS] = {0}, expected[BINS] = {0}, sum = 0;
+    static double harmonics[2 * EACH + 1], shares[2 * EACH + 1][24];
+    unsigned repeats = 0, bins = 0;
+    (void)state;
+    for (unsigned n = 1; n <= 2 * EACH; ++n) {
+        harmonics[n] = harmonics[n - 1] + 1.0 / n;
+        memcpy(shares[n], shares[n - 1], sizeof(shares[n]));
+        shares[n][bin_of(n) < 24 ? bin_of(n) : 23] += 1.0 / n;
+    }
+    for (unsigned c = 0; c < CLIENTS; ++c) {
+        memset(sizes, 255, sizeof(sizes));
+        memset(last, 0, sizeof(last));
+        for (unsigned i = 1; i <= 2 * EACH; ++i) {
+            struct request r = {.client = c};
+            unsigned long long size;
+            load->phase = i > EACH;
+            r.path = r.made;
+            assert_int_equal(load->workload->next(load, &r), 1);
+            files[i] = file_of(&r, &size);
+            assert_in_range(files[i], 1, 2 * EACH);
+            const int repeated = last[files[i]] != 0;
+            if (i <= EACH)
+                assert_false(repeated);
+            if (repeated) {
+                assert_true(sizes[files[i]] == size);
+                ++repeats;
+            }
+            sizes[files[i]] = size;
+            last[files[i]] = i;
+        }
+    }
+    assert_true(fabs(repeats / (double)(CLIENTS * EACH) - 0.6) < 0.01);
+    end(load);
+    /* How far back: seen in the first request of phase 2, before which each file was asked for once. */
+    struct load *const many = wpb((const char *[]){"--clients=3000", "--requests=200", "--hit-ratio=1"}, 3);
+    for (unsigned c = 0; c < 3000; ++c)
+        for (unsigned i = 1; i <= 201; ++i) {
+            struct request r = {.client = c};
+            unsigned long long size;
+            many->phase = i > 200;
+            r.path = r.made;
+            assert_int_equal(many->workload->next(many, &r), 1);
+            const unsigned file = file_of(&r, &size);
+            if (i <= 200)
+                assert_int_equal(file, i);
+            else
+                ++distances[bin_of(i - file)];
+        }
+    for (unsigned b = 0; b < 24; ++b)
+        expected[b] = 3000 * shares[200][b] / harmonics[200];
+    for (unsigned b = 0; b < 24; ++b)
+        if (expected[b] > 0) {
+            sum += pow(distances[b] - expected[b], 2) / expected[b];
+            ++bins;
+        }
+    assert_true(sum < chi_limit(bins - 1));
+    end(many);
+}
+
+static void
+wpb_repeats_with_its_seed(void **state)
+{
+    char paths[2][3][LOAD_PATH_MAX];
+    (void)state;
+    for (unsigned run = 0; run < 3; ++run) {
+        struct load *const load = wpb((const char *[]){run == 2 ? "--seed=6" : "--seed=5", "--requests=5"}, 2);
+        for (unsigned i = 0; i < 3; ++i) {
+            struct request r = {.client = 3};
+            r.path = r.made;
+            load->workload->next(load, &r);
+            if (run < 2)
+                strcpy(paths[run][i], r.path);
+            else
+                assert_string_not_equal(paths[0][i], r.path);
+        }
+        end(load);
+    }
+    assert_memory_equal(paths[0][0], paths[1][0], strlen(paths[0][0]) + 1);
+    assert_string_equal(paths[0][2], paths[1][2]);
+}
+
+/* ---- rates ---- */
+
+static void
+rates(void **state)
+{
+    static const struct phase phases[] = {{.rate = 250, .end_rate = 250, .duration = 8 * LOAD_SECOND},
+                                          {.rate = 10, .end_rate = 500, .duration = 8 * LOAD_SECOND},
+                                          {.rate = 500, .end_rate = 20, .duration = 8 * LOAD_SECOND},
+                                          {.rate = 0, .end_rate = 300, .duration = 8 * LOAD_SECOND}};
+    (void)state;
+    for (unsigned k = 0; k < 4; ++k) {
+        const struct phase *const p = &phases[k];
+        const uint64_t all = phase_due_count(p, p->duration);
+        assert_int_equal(all, (uint64_t)((p->rate + p->end_rate) * 4));
+        for (uint64_t i = 0; i < all; ++i) {
+            const int64_t at = phase_due_time(p, i);
+            const double t = (double)at / 1e9, rate = p->rate + (p->end_rate - p->rate) * t / 8;
+            assert_true(at >= 0 && at < p->duration);
+            assert_true(fabs(p->rate * t + (p->end_rate - p->rate) * t * t / 16 - (double)i) < 1e-4);
+            assert_in_range(phase_due_count(p, at + 1000), i, i + 1);
+            if (i > 10) /* neighbours are one over the rate apart */
+                assert_true(fabs((double)(at - phase_due_time(p, i - 1)) * rate / 1e9 - 1) < 0.15);
+        }
+        assert_true(phase_due_time(p, all + 1) >= p->duration - 5);
+    }
+}
+
+/* ---- percentiles ---- */
+
+static void
+latencies(void **state)
+{
+    static struct load load = {.distributions.budget = 1 << 20, .phase_count = 1};
+    struct request r = {.due = 500};
+    load.phases[0] = (struct phase){.name = "p", .rate = 1, .end_rate = 1};
+    load.number[LOAD_late] = 100000;
+    (void)state;
+    for (int64_t i = 1000; i >= 1; --i) {
+        const struct outcome o = {.request = &r, .sent = 500 + (i <= 40 ? 100001 : 99999), .first = 500 + i,
+                                  .end = 500 + 10 * i, .status = 200, .bytes = 7, .error = LOAD_FINE,
+                                  .cache = i % 4 ? SQT_CACHE_MISS : SQT_CACHE_HIT};
+        stats_take(&load, &o);
+    }
+    const struct outcome failed = {.request = &r, .end = 900, .error = LOAD_ERROR_connect};
+    stats_take(&load, &failed);
+    struct phase_stats *const s = &load.stats[0];
+    s->due = 1001;
+    assert_int_equal(sqt_distribution_quantile(&s->classes[LOAD_ALL].total, 990), 9900);
+    assert_int_equal(sqt_distribution_quantile(&s->classes[LOAD_ALL].first_byte, 999), 999);
+    assert_int_equal(sqt_distribution_quantile(&s->classes[LOAD_HIT].total, 500), 5000);
+    assert_int_equal(s->classes[LOAD_HIT].total.count, 250);
+    assert_int_equal(s->classes[LOAD_MISS].total.count, 750);
+    assert_int_equal(s->hits, 250);
+    assert_int_equal(s->errors[LOAD_ERROR_connect], 1);
+    assert_int_equal(s->late, 40);
+    assert_int_equal(stats_unsent(s), 41);
+    assert_true(stats_invalid(&load)); /* 41 of 1,001 */
+    s->late = 9;
+    assert_false(stats_invalid(&load)); /* 10 of 1,001 */
+    stats_free(&load);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pareto), cmocka_unit_test(uniform), cmocka_unit_test(means), cmocka_unit_test(below),
+        cmocka_unit_test(harmonic), cmocka_unit_test(wpb_recurs), cmocka_unit_test(wpb_repeats_with_its_seed),
+        cmocka_unit_test(rates), cmocka_unit_test(latencies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
