@@ -21,7 +21,8 @@
 #include "load.h"
 
 #define HEAD_MOST 65536      /* bytes of a response */
-#define FAILED_MOST 200      /* connections in a row */
+#define FAILED_MOST 200      /* connections in a row; if none came about at all, one is enough */
+#define CONNECT_MOST (10 * LOAD_SECOND)
 #define TICKS 10             /* a second, of the limit of bandwidth */
 
 enum client_state { OFF, CONNECTING, TUNNEL, SECURING, HEAD, BODY, IDLE };
@@ -80,6 +81,13 @@ tunnelled(const struct client *c)
     return load->proxy.count && c->request.place->tls && load->given[LOAD_tunnel];
 }
 
+/* Who is at the other end of its connection. */
+static const char *
+peer_name(const struct client *c)
+{
+    return c->all->load->proxy.count ? c->all->load->proxy.place->authority : c->request.place->authority;
+}
+
 /* ---- how a request ends ---- */
 
 static void
@@ -109,8 +117,8 @@ fail(struct client *c, enum load_error error, const char *why)
     if (!*load->first_error)
         snprintf(load->first_error, sizeof(load->first_error), "%s%s%s", load_errors[error].words, why ? ": " : "",
                  why ? why : "");
-    if (error == LOAD_ERROR_connect && ++c->all->failed >= FAILED_MOST && !load->broken)
-        load->broken = "no connection comes about any more";
+    if (error == LOAD_ERROR_connect && ++c->all->failed >= (load->connected ? FAILED_MOST : 1))
+        load->broken = 1;
     finish(c, error, 0);
 }
 
@@ -126,8 +134,10 @@ static void
 on_soon(evutil_socket_t none, short what, void *context)
 {
     struct client *const c = context;
+    char why[128];
     (void)none, (void)what;
-    fail(c, LOAD_ERROR_connect, strerror(c->failure));
+    snprintf(why, sizeof(why), "%s: %s", peer_name(c), strerror(c->failure));
+    fail(c, LOAD_ERROR_connect, why);
 }
 
 /* The whole response is here. */
@@ -387,6 +397,7 @@ on_event(struct bufferevent *bev, short what, void *context)
     char why[128];
     if (what & BEV_EVENT_CONNECTED) {
         c->all->failed = 0;
+        c->all->load->connected = 1;
         if (c->state == CONNECTING && tunnelled(c))
             ask_for_tunnel(c);
         else
@@ -396,8 +407,8 @@ on_event(struct bufferevent *bev, short what, void *context)
     if (tls_error)
         snprintf(why, sizeof(why), "%s", ERR_reason_error_string(tls_error) ? ERR_reason_error_string(tls_error) : "TLS");
     else
-        snprintf(why, sizeof(why), "%s: %s", c->all->load->proxy.count ? c->all->load->proxy.place->authority :
-                 c->request.place->authority, what & BEV_EVENT_EOF ? "the other side ended it" : strerror(error));
+        snprintf(why, sizeof(why), "%s: %s", peer_name(c), what & BEV_EVENT_EOF ? "the other side ended it" :
+                 strerror(error));
     switch (c->state) {
     case OFF:
     case IDLE:
@@ -431,12 +442,18 @@ static void
 on_sweep(evutil_socket_t none, short what, void *context)
 {
     struct clients *const all = context;
-    const int64_t limit = load_now() - all->load->number[LOAD_timeout];
+    const int64_t now = load_now(), limit = all->load->number[LOAD_timeout];
+    const int64_t connect_limit = limit < CONNECT_MOST ? limit : CONNECT_MOST;
     (void)none, (void)what;
     for (unsigned i = 0; i < all->count; ++i) {
         struct client *const c = &all->client[i];
-        if (c->state != OFF && c->state != IDLE && c->active < limit)
-            fail(c, LOAD_ERROR_timeout, c->state == CONNECTING ? "connecting" : c->request.path);
+        if (c->state == CONNECTING && now - c->active > connect_limit) {
+            char why[128];
+            snprintf(why, sizeof(why), "%s: no answer", peer_name(c));
+            fail(c, LOAD_ERROR_connect, why);
+        } else if (c->state != OFF && c->state != IDLE && now - c->active > limit) {
+            fail(c, LOAD_ERROR_timeout, c->request.path);
+        }
     }
 }
 

@@ -279,5 +279,8 @@ run_all(struct load *load)
     event_base_free(r.base);
     free(r.given);
     free(r.unused);
-    return load->broken ? load_fail(load, "given up: %s (%s)", load->broken, load->first_error) : 0;
+    if (!load->broken)
+        return 0;
+    return load_fail(load, "%s%s", load->connected ? "given up, no connection comes about any more; first: " : "",
+                     load->first_error);
 }

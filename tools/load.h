@@ -226,7 +226,7 @@ struct load {
     int64_t start;                     /* of the first phase; ns of CLOCK_MONOTONIC */
     int rows_failed;
     int watched, progress;
-    const char *broken;                /* why the run was given up */
+    int connected, broken;             /* a connection came about; the run was given up, since none does any more */
     char first_error[160];             /* the first error of a connection in words */
 };
 

@@ -3,7 +3,6 @@
  * sqtrace-load.c - a load for proxies, and the origin server behind them.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,28 +29,6 @@ raise_limits(struct load *load)
         return load_fail(load, "--clients=%s: only %llu descriptors may be open (ulimit -n)", load->value[LOAD_clients],
                          (unsigned long long)limit.rlim_max);
     return 0;
-}
-
-/* So that what is unreachable is said at once. */
-static int
-probe(struct load *load)
-{
-    const struct place *const p = load->proxy.count ? load->proxy.place : load->servers.place;
-    const int64_t ms = load->number[LOAD_timeout] / 1000000;
-    const int fd = socket(p->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int error = 0;
-    socklen_t length = sizeof(error);
-    struct pollfd wait = {.fd = fd, .events = POLLOUT};
-    if (fd < 0 || (connect(fd, (const struct sockaddr *)&p->address, p->length) != 0 && errno != EINPROGRESS))
-        error = errno;
-    else if (poll(&wait, 1, ms < 5000 ? (int)ms : 5000) < 1)
-        error = ETIMEDOUT;
-    else
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    if (fd >= 0)
-        close(fd);
-    return error ? load_fail(load, "%s %s: cannot connect: %s", load->proxy.count ? "proxy" : "server", p->authority,
-                             strerror(error)) : 0;
 }
 
 static int
@@ -160,11 +137,12 @@ wrong_bodies(const struct load *load)
 static int
 measure(struct load *load)
 {
-    if (probe(load) != 0 || open_rows(load) != 0)
+    if (open_rows(load) != 0)
         return LOAD_FAILED;
     int failed = run_all(load) != 0;
     load_clear(load);
-    failed |= print_results(load) != 0;
+    if (load->connected)
+        failed |= print_results(load) != 0;
     failed |= close_rows(load) != 0;
     if (wrong_bodies(load))
         failed |= load_fail(load, "bodies were not those of their URLs") != 0;

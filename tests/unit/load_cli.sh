@@ -56,8 +56,8 @@ fails 1 "--rate: wpb is a closed loop" -w wpb --rate=3
 fails 1 "--requests=0: wpb needs a number of requests or a --duration" -w wpb --requests=0
 
 # ---- what cannot be read, written, reached ----
-fails 1 "proxy 127.0.0.1:1: cannot connect: Connection refused" --proxy=127.0.0.1:1
-fails 1 "server 127.0.0.1:1: cannot connect: Connection refused" http://127.0.0.1:1/x
+fails 1 "could not connect: 127.0.0.1:1: Connection refused" --proxy=127.0.0.1:1
+fails 1 "could not connect: 127.0.0.1:1: Connection refused" http://127.0.0.1:1/x
 fails 1 "--urls: none: No such file or directory" --urls=none
 printf '# a list\nhttp://127.0.0.1:1/a\nnonsense\n' >list
 fails 1 "--urls: list, line 3: 'nonsense': a URL begins with http:// or https://" --urls=list

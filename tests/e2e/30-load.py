@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""sqtrace-load: against its own origin, through Squid, and against proxies that do wrong."""
+
+import http.client
+import math
+import socket
+import threading
+import time
+
+from lib import access, dump, sqload
+from lib.env import first, free_port
+from lib.squid import Squid
+
+# What sqtrace-load and access.log call a hit; a revalidated one is none for Cache-Status.
+HITS = {"HIT", "MEM_HIT", "IMS_HIT", "INM_HIT", "NEGATIVE_HIT", "OFFLINE_HIT"}
+HIT_CLASSES = {"mem_hit", "disk_hit", "ims_hit", "negative_hit"}
+
+
+def code(tag):
+    """TCP_MEM_HIT_ABORTED -> MEM_HIT"""
+    for prefix in ("TCP_", "CF_"):
+        if tag.startswith(prefix):
+            tag = tag[len(prefix):]
+    for suffix in ("_ABORTED", "_TIMEDOUT"):
+        if tag.endswith(suffix):
+            tag = tag[:-len(suffix)]
+    return tag
+
+
+# ---- without a proxy ----
+
+def alone(env):
+    """Phase 1 of wpb repeats nothing; the repeated share of phase 2; distances as 1/t; sizes."""
+    each = 10000 if env.full else 3000
+    load = sqload.Load(env, "--workload=wpb", "--wait=0", "--keep-alive", "--http=1.1", "--clients=10",
+                       "--requests=%d" % each, "--hit-ratio=0.4", rows=True, seconds=200)
+    rows = load.rows()
+    env.equal(len(rows), 20 * each, "rows")
+    env.equal(load.sum("verified"), 20 * each, "bodies compared")
+    env.equal(load.sum("errors"), 0, "errors")
+    env.equal(int(load.comments["origin_requests"]), 20 * each, "requests that the origin counts")
+    first = [row["url"] for row in rows if row["phase"] == "phase1"]
+    env.equal(len(set(first)), len(first), "different URLs in phase 1")
+    seen, repeats = set(first), 0
+    for row in rows:
+        if row["phase"] == "phase2":
+            repeats += row["url"] in seen
+            seen.add(row["url"])
+    share = repeats / (10 * each)
+    env.note("repeated in phase 2: %.2f %%" % (share * 100))
+    env.check(abs(share - 0.4) < (0.01 if env.full else 0.012), "%.4f of phase 2 repeat, wanted 0.4" % share)
+    sizes = [int(url.split("size=")[1].split("/")[0]) for url in seen]
+    large = sum(size == 1 << 20 for size in sizes)
+    small = sorted(size for size in sizes if size <= 40960)
+    env.equal(len(small) + large, len(sizes), "sizes are 0 to 40 KB or 1 MB")
+    env.check(abs(large / len(sizes) - 0.01) < 2.6 * math.sqrt(0.0099 / len(sizes)), "%d large of %d"
+              % (large, len(sizes)))
+    worst = max(abs((i + 0.5) / len(small) - size / 40960) for i, size in enumerate(small))
+    env.check(worst * math.sqrt(len(small)) < 1.63, "small sizes are not uniform: %.4f" % worst)
+
+
+def latency(env):
+    """The first byte comes at the set latency with 1,000 requests open."""
+    seconds = 20 if env.full else 4
+    load = sqload.Load(env, "--wait=500ms", "--rate=2000", "--duration=%d" % seconds, "--clients=1300", "--size=2000",
+                       rows=True, seconds=60)
+    rows = load.rows()
+    open_ = [sum(float(row["time_s"]) <= at < float(row["time_s"]) + int(row["total_ns"]) / 1e9 for row in rows)
+             for at in (1, 2, 3)]
+    env.check(min(open_) > 900, "open requests: %s" % open_)
+    off = sorted(abs((int(row["first_byte_ns"]) - int(row["sent_ns"])) / 1e6 - 500) for row in rows
+                 if float(row["time_s"]) > 1)  # before that, connections are opened
+    p99 = off[int(len(off) * 0.99)]
+    env.note("off by %.3f ms at the median, %.3f ms at p99, %.3f ms at most" % (off[len(off) // 2], p99, off[-1]))
+    env.check(p99 < 2, "p99 of the first byte is off by %.3f ms" % p99)
+
+
+def rate(env):
+    """A constant rate is held, and its times are evenly spread."""
+    seconds = 60 if env.full else 6
+    load = sqload.Load(env, "--rate=5000", "--duration=%d" % seconds, "--clients=500", "--size=1000", rows=True,
+                       seconds=seconds + 30)
+    sent = int(load.result["urls", "all"]["sent"])
+    env.check(abs(sent / (5000 * seconds) - 1) < 0.01, "%d sent of %d" % (sent, 5000 * seconds))
+    times = sorted(float(row["time_s"]) for row in load.rows())
+    env.check(max(abs(t - i / 5000) for i, t in enumerate(times)) < 1e-6 or sent != 5000 * seconds,
+              "the times of the requests are not one rate")
+    by_second = [0] * (seconds + 1)
+    for row in load.rows():
+        by_second[min(int(float(row["time_s"]) + int(row["sent_ns"]) / 1e9), seconds)] += 1
+    env.note("sent in each second: %s" % by_second)
+
+
+def cannot_hide(env):
+    """A server that stands still for a second is seen by all requests that were due then, not by one."""
+    stop = threading.Event()
+    server = http_server(env, hold=stop)
+    timer = threading.Timer(1.0, stop.set)
+    timer2 = threading.Timer(2.0, stop.clear)
+    timer.start(), timer2.start()
+    load = sqload.Load(env, "--rate=200", "--duration=4", "--clients=4", "http://127.0.0.1:%d/x" % server, rows=True,
+                       status=None)
+    long = sum(int(row["total_ns"]) > 100e6 for row in load.rows())
+    env.note("%d requests of 800 took more than 100 ms" % long)
+    env.check(130 < long < 260, "%d requests took more than 100 ms; about 180 were due then" % long)
+    env.equal(load.status, 3, "status of a run in which more than 1 % were late")
+
+
+def http_server(env, hold):
+    """A server of Python's that answers each request on a connection, and waits while hold is set."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(64)
+    env.on_close(listener.close)
+
+    def serve(connection):
+        with connection:
+            data = b""
+            while True:
+                piece = connection.recv(65536)
+                if not piece:
+                    return
+                data += piece
+                while b"\r\n\r\n" in data:
+                    data = data.split(b"\r\n\r\n", 1)[1]
+                    while hold.is_set():
+                        time.sleep(0.005)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    def accept():
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+    threading.Thread(target=accept, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+def origin(env):
+    """The origin, asked by Python's client."""
+    origin_ = sqload.Origin(env, "--wait=100ms", "--body-wait=100ms", "--expires=1h")
+    connection = http.client.HTTPConnection("127.0.0.1", origin_.port, timeout=10)
+
+    def get(path, **headers):
+        begin = time.monotonic()
+        connection.request("GET", path, headers={name.replace("_", "-"): text for name, text in headers.items()})
+        response = connection.getresponse()
+        head = time.monotonic() - begin
+        body = response.read()
+        return response, body, head, time.monotonic() - begin
+    response, body, head, whole = get("/size=70000/a")
+    env.equal((response.status, len(body)), (200, 70000), "status and length")
+    env.check(0.1 <= head < 0.15 and 0.2 <= whole < 0.25, "header after %.3f s, body after %.3f s" % (head, whole))
+    env.equal(get("/size=70000/a")[1], body, "the same URL has the same body")
+    env.check(get("/size=70000/b")[1] != body, "another URL has the same body")
+    modified = response.headers["Last-Modified"]
+    env.equal(get("/size=70000/a", If_Modified_Since=modified)[0].status, 304, "not modified")
+    env.equal(get("/size=70000/a", If_Modified_Since="Sat, 01 Jan 2000 00:00:00 GMT")[0].status, 200, "modified")
+    env.check("Expires" in response.headers, "no Expires")
+    env.equal(get("/size=3;store=0/a")[0].headers["Cache-Control"], "no-store", "Cache-Control")
+    env.equal(get("/other")[0].status, 404, "a path that is no object's")
+    env.check(get("/size=3;wait=0;body=0/a")[3] < 0.05, "a URL's own wait")
+
+
+# ---- through Squid ----
+
+def counts(env, load, squid):
+    """Hits, misses and requests are the same for the client, access.log and the trace."""
+    rows = load.rows()
+    lines = [line for line in access.read(squid) if line.method == "GET" and "/size=" in line.url]
+    traced = dump.table(env, squid.directory, "requests")
+    by_client = sum(row["cache"] == "hit" for row in rows)
+    by_log = sum(code(line.tag) in HITS for line in lines)
+    by_trace = sum(row["class"] in HIT_CLASSES for row in traced)
+    env.note("requests %d, %d, %d; hits %d, %d, %d (client, access.log, trace)"
+             % (len(rows), len(lines), len(traced), by_client, by_log, by_trace))
+    env.equal((len(rows), len(traced)), (len(lines), len(lines)), "requests")
+    env.equal((by_client, by_trace), (by_log, by_log), "hits by client and trace, and by access.log")
+    env.equal(load.sum("hits"), by_client, "hits in the results")
+    env.equal(load.sum("verified") + sum(row["status"] == "304" for row in rows), len(rows), "bodies compared")
+    return by_log
+
+
+CONF = "cache_mem 32 MB\nmaximum_object_size_in_memory 16 KB\nmaximum_object_size 8 MB\n"
+
+
+def through(env, *options, least_hits=100, most_hits=None):
+    squid = Squid(env, trace="", dirs=["aufs"], lines=CONF).start()
+    load = sqload.Load(env, "--proxy=127.0.0.1:%d" % squid.port, *options, rows=True)
+    squid.stop()
+    env.equal(load.sum("errors"), 0, "errors")
+    hits = counts(env, load, squid)
+    env.check(hits >= least_hits, "only %d hits" % hits)
+    return load
+
+
+def wpb(env):
+    load = through(env, "--workload=wpb", "--wait=10ms", "--clients=20", "--requests=%d" % (600 if env.full else 60))
+    env.equal(load.result["phase1", "all"]["hits"], "0", "hits in phase 1")
+
+
+def urls(env):
+    through(env, "--rate=300", "--duration=4", "--clients=50", "--objects=400", "--size=20000")
+
+
+# ---- what goes wrong ----
+
+class Wrong:
+    """A proxy that answers every request in one wrong way."""
+
+    def __init__(self, env, answer):
+        self.answer = answer
+        self.listener = socket.socket()
+        self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen(64)
+        self.port = self.listener.getsockname()[1]
+        env.on_close(self.listener.close)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        with connection:
+            data = b""
+            while b"\r\n\r\n" not in data:
+                piece = connection.recv(65536)
+                if not piece:
+                    return
+                data += piece
+            try:
+                self.answer(connection, data)
+            except OSError:
+                pass
+
+
+def reset(connection):
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+
+def text(head, body=b""):
+    return lambda connection, _: connection.sendall(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n" + body)
+
+
+def broken_off(connection, _):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
+    time.sleep(0.05)
+    reset(connection)
+
+
+WRONG = [  # what the proxy does, the column that counts it, exit status
+    ("another body", text(b"Content-Length: 100", b"x" * 100), "wrong", 1),
+    ("a body that is too long", text(b"Content-Length: 101", b"x" * 101), "wrong", 1),
+    ("a body of chunks that is too short", text(b"Transfer-Encoding: chunked", b"0\r\n\r\n"), "wrong", 1),
+    ("no body", text(b"Content-Length: 100"), "truncated", 0),
+    ("no body and no length", text(b"X: y"), "truncated", 0),
+    ("chunks that are none", text(b"Transfer-Encoding: chunked", b"zz\r\n"), "garbage", 0),
+    ("no HTTP", lambda connection, _: connection.sendall(b"SSH-2.0-x\r\n\r\n"), "garbage", 0),
+    ("a header without end", lambda connection, _: connection.sendall(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20000),
+     "garbage", 0),
+    ("nothing, and the end", lambda connection, _: None, "closed", 3),
+    ("a reset", lambda connection, _: reset(connection), "reset", 3),
+    ("a reset in the body", broken_off, "reset", 0),
+    ("nothing at all", lambda connection, _: time.sleep(20), "timeout", 3),
+    ("an error", lambda connection, _: connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"),
+     "status", 0),
+]
+
+
+def wrong(env):
+    """Each is counted as what it is, said, and over in a moment."""
+    for what, answer, column, status in WRONG:
+        proxy = Wrong(env, answer)
+        begin = time.monotonic()
+        load = sqload.Load(env, "--proxy=127.0.0.1:%d" % proxy.port, "--clients=2", "--requests=3", "--timeout=0.5",
+                           "--size=100", status=None, seconds=20)
+        took = time.monotonic() - begin
+        env.check(took < 5, "%s: it took %.1f s" % (what, took))
+        row = load.result["urls", "all"]
+        env.equal((row[column], row["errors"], row["responses"]), ("6", "6", "0"),
+                  "%s: counted as %s, errors, responses" % (what, column))
+        if column == "garbage" and load.status == 3:
+            load.status = 0  # no head came
+        env.equal(load.status, status, "%s: exit status" % what)
+        env.check("first error" in load.text, "%s: nothing is said of it" % what)
+
+
+def unreachable(env):
+    begin = time.monotonic()
+    port = free_port()
+    load = sqload.Load(env, "--proxy=127.0.0.1:%d" % port, status=1, seconds=10)
+    env.equal(load.errors, "sqtrace-load: could not connect: 127.0.0.1:%d: Connection refused\n" % port, "message")
+    env.check(time.monotonic() - begin < 2, "it took %.1f s" % (time.monotonic() - begin))
+    # One that goes away in the middle.
+    origin_ = sqload.Origin(env)
+    threading.Timer(1.0, origin_.process.kill).start()
+    begin = time.monotonic()
+    load = sqload.Load(env, "--server=" + origin_.authority, "--requests=0", "--duration=60", status=1, seconds=30)
+    env.check("given up, no connection comes about any more" in load.errors, "it says %r" % load.errors)
+    env.check(int(load.result["urls", "all"]["connect"]) >= 200, "connections that were refused are not counted")
+    env.check(time.monotonic() - begin < 10, "it took %.1f s" % (time.monotonic() - begin))
+
+
+def too_fast(env):
+    """A rate that no machine serves, and one that a slow server's connections cannot take."""
+    for options in (("--rate=5000000",), ("--rate=500", "--wait=200ms", "--clients=5")):
+        begin = time.monotonic()
+        load = sqload.Load(env, "--duration=2", *options, status=3, seconds=30)
+        env.check(time.monotonic() - begin < 8, "it took %.1f s" % (time.monotonic() - begin))
+        row = load.result["urls", "all"]
+        env.equal(load.comments["valid"], "no", "valid")
+        env.check("more than 1 % of the requests could not be sent on time" in load.errors, "it says %r" % load.errors)
+        rate_ = float(options[0].split("=")[1])
+        env.check(abs(int(row["due"]) / (2 * rate_) - 1) < 0.01, "%s due" % row["due"])
+        env.check(int(row["sent"]) < 0.7 * int(row["due"]), "%s sent" % row["sent"])
+
+
+TESTS = [
+    ("load: wpb against its own origin: recurrence and sizes", alone, 120),
+    ("load: the first byte comes when it should, 1,000 requests open", first(latency), 60),
+    ("load: 5,000 requests a second", first(rate), 60),
+    ("load: a server that stands still is seen by all that wait", first(cannot_hide), 30),
+    ("load: the origin, asked by another client", origin, 30),
+    ("load: wpb through Squid: hits as access.log and the trace count them", wpb, 60),
+    ("load: urls at a rate through Squid: hits as access.log and the trace count them", urls, 60),
+    ("load: proxies that do wrong", wrong, 60),
+    ("load: a proxy that cannot be reached, or goes away", unreachable, 60),
+    ("load: a rate beyond what is possible", too_fast, 60),
+]
