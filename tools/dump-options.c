@@ -149,6 +149,7 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
         options_number(o, DUMP_until, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->until) != 0 ||
         options_number(o, DUMP_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
+        options_number(o, DUMP_batch, SQT_UNITS_NONE, 1, 1, &r->batch) != 0 ||
         options_number(o, DUMP_kid, SQT_UNITS_NONE, 1, 0, &r->kid) != 0)
         return -1;
     if (!r->group)

@@ -77,6 +77,7 @@ begin(struct dump *d, const struct dump_request *r)
         .until = r->until,
         .group = r->group,
         .peak = r->peak,
+        .batch = r->batch,
         .row = sqt_sink_row,
         .note = note,
         .context = &d->sink,

@@ -37,6 +37,7 @@ struct dump_request {
     int all_columns;       /* those of the table, in its order */
     int64_t since, until;  /* ns */
     int64_t group, peak;   /* ns */
+    int64_t batch;         /* operations; 0: not given */
     int64_t kid;           /* -1: all */
 };
 

@@ -202,7 +202,7 @@ static int
 has_script(const struct report *r, const struct sqt_table *table)
 {
     char *const path = folder_path(r, "figures/%s.gp", table->name);
-    const int there = access(path, R_OK) == 0;
+    const int there = table->figure && access(path, R_OK) == 0;
     free(path);
     return there;
 }

@@ -88,6 +88,14 @@ take_trace(struct report *r, const struct options *o, const char *word)
 
 /* ---- figures ---- */
 
+/* Whether the report has the table of that name, and so no picture of it: its words say more. */
+static int
+is_shown_as_table(const char *name)
+{
+    const struct sqt_table *const table = sqt_table_find(name, 0);
+    return table && report_tables[table - sqt_tables];
+}
+
 static int
 take_figures(struct report *r, const struct options *o)
 {
@@ -112,7 +120,7 @@ take_figures(struct report *r, const struct options *o)
         text = text[length] ? text + length + 1 : NULL;
     }
     for (unsigned i = 0; i < SQT_TABLES; ++i)
-        if (sqt_tables[i].figure && (chosen[i] || !r->given[REPORT_figures]))
+        if (sqt_tables[i].figure && (chosen[i] || !r->given[REPORT_figures]) && !is_shown_as_table(sqt_tables[i].name))
             r->figures[r->figure_count++] = &sqt_tables[i];
     for (unsigned i = 0; i < SQT_TABLES; ++i)
         if (report_tables[i])

@@ -256,6 +256,9 @@ report_read(struct report *r, struct report_trace *t)
         jobs[i] = (struct sqt_job){.since = r->since, .until = r->until, .group = r->group, .peak = r->peak};
         if (i < r->figure_count) {
             failed |= open_series(t, &t->series[i], r->figures[i], stream) != 0;
+            const int64_t own_group = sqt_family_of(r->figures[i])->group;
+            if (own_group && !r->given[REPORT_group])
+                jobs[i].group = own_group;
             jobs[i].table = r->figures[i];
             jobs[i].row = take_row;
             jobs[i].note = take_note;

@@ -188,6 +188,7 @@ sqt_distribution_spread(struct sqt_distribution *d)
         .p75 = sqt_distribution_quantile(d, 750),
         .p90 = sqt_distribution_quantile(d, 900),
         .p99 = sqt_distribution_quantile(d, 990),
+        .max = d->max,
         .mean = d->count ? (int64_t)(d->sum / d->count) : 0,
     };
 }

@@ -45,7 +45,7 @@ int64_t sqt_distribution_median(struct sqt_distribution *d);
 /* What is printed of a distribution.  All 0 if it has no values. */
 struct sqt_spread {
     uint64_t count;
-    int64_t p50, p75, p90, p99, mean; /* p50 is the median; the mean is rounded down */
+    int64_t p50, p75, p90, p99, max, mean; /* p50 is the median; the mean is rounded down */
 };
 struct sqt_spread sqt_distribution_spread(struct sqt_distribution *d);
 

@@ -12,6 +12,9 @@
 
 struct sqt_family;
 
+/* Operations of a batch, if it is not given. */
+#define SQT_BATCH 1000
+
 /* What is asked for, and where the rows go. */
 struct sqt_job {
     const struct sqt_table *table;
@@ -20,6 +23,7 @@ struct sqt_job {
     int64_t since, until;          /* ns; since <= begin < until */
     int64_t group;                 /* ns, width of a time group */
     int64_t peak;                  /* ns, width of the busiest window */
+    int64_t batch;                 /* operations; 0: SQT_BATCH */
     sqt_row_function *row;
     void (*note)(void *context, const char *key, const char *text); /* a comment line */
     void *context;                 /* of row and note */
@@ -47,7 +51,7 @@ struct sqt_family {
 };
 
 extern const struct sqt_family sqt_family_requests, sqt_family_events, sqt_family_swaps, sqt_family_ios,
-    sqt_family_connections, sqt_family_loops, sqt_family_stalls, sqt_family_syscalls, sqt_family_losses,
+    sqt_family_diskops, sqt_family_connections, sqt_family_loops, sqt_family_stalls, sqt_family_syscalls, sqt_family_losses,
     sqt_family_summary, sqt_family_block_comb, sqt_family_hit_stages, sqt_family_miss_stages;
 extern const struct sqt_family sqt_family_request_medians_by_time, sqt_family_request_medians_by_size,
     sqt_family_request_medians_by_small_size, sqt_family_swap_medians_by_time, sqt_family_swap_medians_by_size,
@@ -56,6 +60,8 @@ extern const struct sqt_family sqt_family_request_medians_by_time, sqt_family_re
 extern const struct sqt_family sqt_family_request_levels, sqt_family_connection_levels, sqt_family_swap_levels,
     sqt_family_disk_utilization, sqt_family_disk_overhead, sqt_family_tail_stages, sqt_family_slowest,
     sqt_family_waterfall, sqt_family_checks;
+extern const struct sqt_family sqt_family_diskop_latency, sqt_family_diskops_in_flight, sqt_family_diskops_lost,
+    sqt_family_diskop_share, sqt_family_loop_rate, sqt_family_syscall_trend;
 
 /* The maker of a table or figure. */
 const struct sqt_family *sqt_family_of(const struct sqt_table *table);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * levels.c - how many requests, server connections and swaps there are at a time, and how busy the cache_dirs are.
+ * levels.c - how many requests, server connections, swaps and disk operations there are at a time, and how busy the
+ * cache_dirs are.
  *
  * What is unfinished was there until the trace ended; what is lost has no known end and is left out.
  */
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diskops.h"
 #include "sweep.h"
 
 #define REQUEST_PERIOD INT64_C(10000000) /* 10 ms */
@@ -111,12 +113,12 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 
 struct place {
     struct place *next;
-    char name[48]; /* type and number; "all" stands first */
+    char name[SQT_PLACE_NAME]; /* type and number; "all" stands first */
     struct sqt_sweep sweep;
 };
 
 static struct place *
-place_of(struct sqt_job *job, const char *name)
+place_of(struct sqt_job *job, const char *name, unsigned part_count, const unsigned *curves, unsigned curve_count)
 {
     struct place **p = (struct place **)&job->state;
     while (*p && strcmp((*p)->name, name) != 0)
@@ -124,27 +126,33 @@ place_of(struct sqt_job *job, const char *name)
     if (!*p) {
         *p = sqt_zeroed(1, sizeof(**p));
         snprintf((*p)->name, sizeof((*p)->name), "%s", name);
-        sqt_sweep_init(&(*p)->sweep, job, SWAP_PERIOD, 2, swap_curves, 3);
+        sqt_sweep_init(&(*p)->sweep, job, SWAP_PERIOD, part_count, curves, curve_count);
     }
     return *p;
+}
+
+static struct place *
+busy_place(struct sqt_job *job, const char *name)
+{
+    return place_of(job, name, 2, swap_curves, 3);
 }
 
 static void
 busy_start(struct sqt_job *job)
 {
-    place_of(job, "all");
+    busy_place(job, "all");
 }
 
 static void
 busy_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     const char *const store = s->row[SQT_CELL(swaps, store)].text;
-    char name[48];
+    char name[SQT_PLACE_NAME];
     if (s->outcome == SQT_OUTCOME_LOST || !sqt_job_wants(job, s->begin, s->row))
         return;
     snprintf(name, sizeof(name), "%s:%u", store ? store : "dir", s->dir);
-    sqt_sweep_add(&place_of(job, "all")->sweep, job, s->out ? OUT : IN, s->begin, s->end);
-    sqt_sweep_add(&place_of(job, name)->sweep, job, s->out ? OUT : IN, s->begin, s->end);
+    sqt_sweep_add(&busy_place(job, "all")->sweep, job, s->out ? OUT : IN, s->begin, s->end);
+    sqt_sweep_add(&busy_place(job, name)->sweep, job, s->out ? OUT : IN, s->begin, s->end);
 }
 
 static int
@@ -172,8 +180,9 @@ busy_print(struct sqt_job *job, struct place *place)
     }
 }
 
+/* Finishes and prints each place, `all` first, and frees them. */
 static void
-busy_finish(struct sqt_job *job)
+finish_places(struct sqt_job *job, void (*print)(struct sqt_job *job, struct place *place))
 {
     struct place *places[256], *const all = job->state;
     size_t count = 0;
@@ -182,16 +191,81 @@ busy_finish(struct sqt_job *job)
     for (struct place *p = all->next; p && count < sizeof(places) / sizeof(*places); p = p->next)
         places[count++] = p;
     qsort(places, count, sizeof(*places), by_name);
-    busy_print(job, all);
+    print(job, all);
     for (size_t i = 0; i < count; ++i) {
         sqt_sweep_finish(&places[i]->sweep, job);
-        busy_print(job, places[i]);
+        print(job, places[i]);
     }
     for (struct place *p = all, *next; p; p = next) {
         next = p->next;
         sqt_sweep_free(&p->sweep);
         free(p);
     }
+}
+
+static void
+busy_finish(struct sqt_job *job)
+{
+    finish_places(job, busy_print);
+}
+
+/* ---- disk operations ---- */
+
+static const unsigned one_curve[] = {1};
+
+static struct place *
+flight_place(struct sqt_job *job, const char *name)
+{
+    return place_of(job, name, 1, one_curve, 1);
+}
+
+static void
+flight_start(struct sqt_job *job)
+{
+    flight_place(job, "all");
+}
+
+static void
+flight_diskop(void *context, const struct sqt_diskop *op)
+{
+    struct sqt_job *const job = context;
+    union sqt_cell row[SQT_CELLS(diskops)];
+    struct sqt_row_text text;
+    char name[SQT_PLACE_NAME];
+    sqt_diskop_cells(row, op, &text);
+    if (op->outcome == SQT_OUTCOME_LOST || op->late || !sqt_job_wants(job, op->begin, row))
+        return;
+    sqt_diskop_place(op, name);
+    sqt_sweep_add(&flight_place(job, "all")->sweep, job, 0, op->begin, op->end);
+    sqt_sweep_add(&flight_place(job, name)->sweep, job, 0, op->begin, op->end);
+}
+
+#undef CELL
+#define CELL(name) row[SQT_CELL(diskops_in_flight, name)]
+
+static void
+flight_print(struct sqt_job *job, struct place *place)
+{
+    const struct sqt_sweep *const s = &place->sweep;
+    for (size_t g = 0; s->used && g < s->level_count; ++g) {
+        const struct sqt_level *const level = s->levels[g];
+        union sqt_cell row[SQT_CELLS(diskops_in_flight)];
+        CELL(time_s).number = sqt_groups_middle(&s->groups, g);
+        CELL(dir).text = place->name;
+        CELL(samples).number = (int64_t)level->samples;
+        CELL(in_flight_p50).number = level->p50;
+        CELL(in_flight_p75).number = level->p75;
+        CELL(in_flight_max).number = level->max;
+        CELL(in_flight_mean).number = sqt_sweep_mean(s, g, 0);
+        if (level->samples >= SQT_GROUP_LEAST)
+            sqt_job_row(job, row);
+    }
+}
+
+static void
+flight_finish(struct sqt_job *job)
+{
+    finish_places(job, flight_print);
 }
 
 const struct sqt_family sqt_family_request_levels = {
@@ -202,3 +276,6 @@ const struct sqt_family sqt_family_swap_levels = {
     .where = {SQT_TABLE_swaps}, .where_count = 1, .start = swap_start, .swap = swap, .finish = finish};
 const struct sqt_family sqt_family_disk_utilization = {
     .where = {SQT_TABLE_swaps}, .where_count = 1, .start = busy_start, .swap = busy_swap, .finish = busy_finish};
+const struct sqt_family sqt_family_diskops_in_flight = {
+    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = flight_start, .consumer = {.diskop = flight_diskop},
+    .finish = flight_finish};

@@ -9,39 +9,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "family.h"
+#include "loops.h"
 
 #define STALLS 20
-#define NAME_MAX_ 96
-
-/* What took longest in a pass. */
-struct longest {
-    char name[NAME_MAX_]; /* empty: nothing */
-    int64_t ns;
-};
 
 static void
-longest_of(const struct sqt_loop_row *p, struct longest *longest)
+longest_of(const struct sqt_loop_row *p, struct sqt_longest *longest)
 {
     longest->name[0] = '\0';
     longest->ns = SQT_CELL_MISSING;
     if (p->disk_ns && p->disk_ns >= p->activity_ns / 2) {
         const char *const dir = sqt_origin_text(p->origin, SQT_DEF_DIR, p->dir);
-        snprintf(longest->name, NAME_MAX_, "%s on cache_dir %u (%.*s)", sqt_disk_call_names[p->disk_call],
+        snprintf(longest->name, SQT_LONGEST_NAME, "%s on cache_dir %u (%.*s)", sqt_disk_op_names[p->disk_call],
                  (unsigned)p->dir, dir ? (int)strcspn(dir, " ") : 1, dir ? dir : "?");
         longest->ns = p->disk_ns;
     } else if (p->activity != UINT32_MAX) {
         const char *const name = sqt_origin_text(p->origin, SQT_DEF_ACTIVITY, p->activity);
-        snprintf(longest->name, NAME_MAX_, "%s", name ? name : "unknown");
+        snprintf(longest->name, SQT_LONGEST_NAME, "%s", name ? name : "unknown");
         longest->ns = p->activity_ns;
     }
 }
 
 #define CELL(name) row[SQT_CELL(loops, name)]
 
-static void
-cells(union sqt_cell *row, const struct sqt_loop_row *p, const struct longest *longest)
+void
+sqt_loop_cells(union sqt_cell *row, const struct sqt_loop_row *p, struct sqt_longest *longest)
 {
+    longest_of(p, longest);
     CELL(time_s).number = p->begin;
     CELL(kid).number = p->origin->identity.kid;
     CELL(wait_ns).number = p->work - p->begin;
@@ -56,9 +50,8 @@ pass(void *context, const struct sqt_loop_row *p)
 {
     struct sqt_job *const job = context;
     union sqt_cell row[SQT_CELLS(loops)];
-    struct longest longest;
-    longest_of(p, &longest);
-    cells(row, p, &longest);
+    struct sqt_longest longest;
+    sqt_loop_cells(row, p, &longest);
     if (sqt_job_wants(job, p->begin, row))
         sqt_job_row(job, row);
 }
@@ -72,7 +65,7 @@ struct stalls {
     struct stall {
         int64_t begin, work;
         uint32_t kid;
-        struct longest longest;
+        struct sqt_longest longest;
     } worst[STALLS];
 };
 
@@ -91,9 +84,8 @@ judge(void *context, const struct sqt_loop_row *p)
     if (s->count == STALLS && work <= s->worst[STALLS - 1].work)
         return;
     union sqt_cell row[SQT_CELLS(loops)];
-    struct longest longest;
-    longest_of(p, &longest);
-    cells(row, p, &longest);
+    struct sqt_longest longest;
+    sqt_loop_cells(row, p, &longest);
     if (!sqt_job_wants(job, p->begin, row))
         return;
     unsigned i = s->count < STALLS ? s->count++ : STALLS - 1;
@@ -123,7 +115,7 @@ finish(struct sqt_job *job)
     struct stalls *const s = job->state;
     for (unsigned i = 0; i < s->count; ++i) {
         const struct stall *const stall = &s->worst[i];
-        char what[NAME_MAX_ + 96];
+        char what[SQT_LONGEST_NAME + 96];
         say(what, sizeof(what), stall);
         union sqt_cell row[SQT_CELLS(stalls)];
         CELL(time_s).number = stall->begin;

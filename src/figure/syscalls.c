@@ -23,9 +23,8 @@ by_name(const void *one, const void *two)
 #define CELL(name) row[SQT_CELL(syscalls, name)]
 
 static void
-print(struct sqt_job *job, const struct sqt_account *account, const struct sqt_account_call *call)
+cells(union sqt_cell *row, const struct sqt_account *account, const struct sqt_account_call *call)
 {
-    union sqt_cell row[SQT_CELLS(syscalls)];
     const int64_t window = account->end - account->begin;
     CELL(time_s).number = account->begin;
     CELL(kid).number = account->kid;
@@ -38,6 +37,13 @@ print(struct sqt_job *job, const struct sqt_account *account, const struct sqt_a
     CELL(mean_s).number = call->count ? call->ns / (int64_t)call->count : SQT_CELL_MISSING;
     CELL(max_s).number = call->longest;
     CELL(window_s).number = window;
+}
+
+static void
+print(struct sqt_job *job, const struct sqt_account *account, const struct sqt_account_call *call)
+{
+    union sqt_cell row[SQT_CELLS(syscalls)];
+    cells(row, account, call);
     if (sqt_job_wants(job, account->begin, row))
         sqt_job_row(job, row);
 }
@@ -58,6 +64,40 @@ sqt_account_rows(struct sqt_job *job, const struct sqt_account *account)
     print(job, account, &misc);
     for (unsigned i = 0; i < count; ++i)
         print(job, account, sorted[i]);
+}
+
+/* ---- rows of the trend ---- */
+
+/* Unless --where says which. */
+static int
+is_of_disk(const char *name)
+{
+    return strcmp(name, "open-read") == 0 || strcmp(name, "open-write") == 0 || strcmp(name, "read-disk") == 0 ||
+           strcmp(name, "write-disk") == 0;
+}
+
+#define TREND(name) trend[SQT_CELL(syscall_trend, name)]
+
+void
+sqt_account_trend(struct sqt_job *job, const struct sqt_account *account)
+{
+    union sqt_cell row[SQT_CELLS(syscalls)], trend[SQT_CELLS(syscall_trend)];
+    for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i) {
+        const struct sqt_account_call *const call = &account->calls[i];
+        if (!call->name || !call->count)
+            continue;
+        cells(row, account, call);
+        if (!sqt_job_wants(job, account->begin, row) || !(job->where || is_of_disk(call->name)))
+            continue;
+        TREND(time_s) = CELL(time_s);
+        TREND(kid) = CELL(kid);
+        TREND(name) = CELL(name);
+        TREND(total_s) = CELL(total_s);
+        TREND(share_pct) = CELL(share_pct);
+        TREND(count) = CELL(count);
+        TREND(mean_ms) = CELL(mean_s);
+        sqt_job_row(job, trend);
+    }
 }
 
 /* ---- from a trace ---- */
@@ -115,17 +155,40 @@ thread_of(struct process *process, uint32_t number)
     return *t;
 }
 
+/* Adds what a thread did to what all did. */
+static void
+add_account(struct sqt_account *all, const struct sqt_account *own)
+{
+    all->begin = own->begin;
+    all->end = own->end;
+    all->kid = own->kid;
+    all->thread = "all";
+    for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i) {
+        struct sqt_account_call *const to = &all->calls[i];
+        const struct sqt_account_call *const from = &own->calls[i];
+        to->name = to->name ? to->name : from->name;
+        to->count += from->count;
+        to->ns += from->ns;
+        to->longest = from->longest > to->longest ? from->longest : to->longest;
+    }
+}
+
 static void
 close_window(struct sqt_job *job, struct process *process)
 {
+    struct sqt_account all = {0};
     for (struct thread *t = process->threads; t && process->told > process->begin; t = t->next) {
         t->account.begin = process->begin;
         t->account.end = process->told;
         t->account.kid = process->origin->identity.kid;
         t->account.thread = sqt_origin_text(process->origin, SQT_DEF_THREAD, t->number);
-        sqt_account_rows(job, &t->account);
+        if (job->table == &sqt_tables[SQT_TABLE_syscall_trend])
+            add_account(&all, &t->account);
+        else
+            sqt_account_rows(job, &t->account);
         memset(&t->account, 0, sizeof(t->account));
     }
+    sqt_account_trend(job, &all);
     process->begin = process->told;
 }
 
@@ -174,5 +237,8 @@ finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_syscalls = {
+    .where = {SQT_TABLE_syscalls}, .where_count = 1, .group = INT64_C(10000000000), .start = start,
+    .consumer = {.calls = calls}, .finish = finish};
+const struct sqt_family sqt_family_syscall_trend = {
     .where = {SQT_TABLE_syscalls}, .where_count = 1, .group = INT64_C(10000000000), .start = start,
     .consumer = {.calls = calls}, .finish = finish};

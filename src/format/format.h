@@ -67,8 +67,27 @@ SQT_ASSERT(SQT_EVENTS <= 256, "pack.c codes an event in one byte");
 /* Which reading a PART_STAMP holds (its aux). */
 enum sqt_stamp {
     SQT_STAMP_SERVICE_BEGIN = 1, /* the I/O was taken from its queue and starts */
-    SQT_STAMP_SERVICE_END = 2    /* the I/O itself is done */
+    SQT_STAMP_SERVICE_END = 2,   /* the I/O itself is done */
+    SQT_STAMP_SECOND_QUEUE = 3   /* it left the queue that it waited in because a lock was busy */
 };
+
+/* What is done to a file (aux of PART_DISKOP). */
+enum sqt_disk_op {
+    SQT_DISK_OTHER,
+    SQT_DISK_OPEN,
+    SQT_DISK_CREATE,
+    SQT_DISK_READ,
+    SQT_DISK_WRITE,
+    SQT_DISK_CLOSE,
+    SQT_DISK_UNLINK,
+    SQT_DISK_OPS
+};
+
+/* aux of records of kind IO_BYTES: how an I/O ended that moved nothing. */
+#define SQT_IO_FAILED (UINT32_C(1) << 31)
+#define SQT_IO_TIMED_OUT (UINT32_C(1) << 30)
+#define SQT_IO_CANCELLED (UINT32_C(1) << 29)
+#define SQT_IO_BYTES (SQT_IO_CANCELLED - 1)
 
 /* aux of PART_XACT_FLAGS. */
 enum sqt_xact_flags {

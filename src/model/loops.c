@@ -47,12 +47,12 @@ sqt_loop_work(struct sqt_life *life, int64_t now, const struct sqt_record *recor
 }
 
 void
-sqt_loop_io(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_call call, int64_t begin, int64_t end)
+sqt_loop_io(struct sqt_life *life, enum sqt_disk_op op, uint32_t dir, int64_t begin, int64_t end)
 {
     struct sqt_loop_row *const row = &life->loop.row;
     if (!life->loop.works || begin < row->work || end - begin <= row->disk_ns)
         return;
     row->disk_ns = end - begin;
-    row->disk_call = call;
-    row->dir = swap->dir;
+    row->disk_call = op;
+    row->dir = dir;
 }

@@ -25,9 +25,13 @@ struct sqt_life {
     struct sqt_line line;  /* of the run being read */
     int64_t now;           /* ns; never goes back */
     uint32_t epoch;        /* LOST records so far */
-    struct sqt_idmap xacts, clients, swaps, attempts;
-    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool;
+    struct sqt_idmap xacts, clients, swaps, attempts, diskops;
+    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool;
     struct sqt_loop_state loop;
+    struct {
+        uint64_t dir;
+        int64_t begin; /* 0: no file is being removed */
+    } unlink;
     uint64_t given_up[SQT_GIVEN_UP];
     unsigned given_up_next;
 };
@@ -68,6 +72,15 @@ sqt_xact_charge(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
     sqt_spans_charge(s, now);
 }
 
+/* How an I/O ended, from a field of kind IO_BYTES. */
+static inline enum sqt_outcome
+sqt_io_outcome(uint32_t io_bytes)
+{
+    return io_bytes & SQT_IO_TIMED_OUT && io_bytes & SQT_IO_FAILED ? SQT_OUTCOME_TIMEOUT :
+           io_bytes & SQT_IO_FAILED ? SQT_OUTCOME_ERROR :
+           io_bytes & SQT_IO_CANCELLED ? SQT_OUTCOME_ABORTED : SQT_OUTCOME_COMPLETE;
+}
+
 /* xacts.c */
 sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written, sqt_xact_lookup,
     sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx;
@@ -94,9 +107,16 @@ void sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t
 
 /* loops.c */
 sqt_handler sqt_loop_wait, sqt_loop_work;
-/* The main thread did that from begin to end. */
-void sqt_loop_io(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_call call, int64_t begin,
-                 int64_t end);
+/* The main thread did that to a file from begin to end. */
+void sqt_loop_io(struct sqt_life *life, enum sqt_disk_op op, uint32_t dir, int64_t begin, int64_t end);
+
+/* diskops.c */
+sqt_handler sqt_diskop_begin, sqt_diskop_end, sqt_diskop_late, sqt_diskop_reconfigured, sqt_unlink, sqt_unlinked;
+/* The main thread did that to the swap's file from begin to end, unless it is known to run elsewhere. */
+void sqt_diskop_inline(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_op op, int64_t begin,
+                       int64_t end, int64_t size, enum sqt_outcome outcome);
+/* The trace has ended before the operation has. */
+void sqt_diskop_leave(struct sqt_life *life, struct sqt_diskop *op);
 
 /* calls.c */
 sqt_handler sqt_calls_some, sqt_calls_told;

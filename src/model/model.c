@@ -11,9 +11,9 @@ const char *const sqt_outcome_names[SQT_OUTCOMES] = {
     [SQT_OUTCOME_ERROR] = "error",       [SQT_OUTCOME_LOST] = "lost",       [SQT_OUTCOME_UNFINISHED] = "unfinished",
 };
 
-const char *const sqt_disk_call_names[SQT_DISK_CALLS] = {
-    [SQT_DISK_OPEN] = "open",   [SQT_DISK_CREATE] = "create", [SQT_DISK_READ] = "read",
-    [SQT_DISK_WRITE] = "write", [SQT_DISK_CLOSE] = "close",
+const char *const sqt_disk_op_names[SQT_DISK_OPS] = {
+    [SQT_DISK_OTHER] = "other", [SQT_DISK_OPEN] = "open",   [SQT_DISK_CREATE] = "create", [SQT_DISK_READ] = "read",
+    [SQT_DISK_WRITE] = "write", [SQT_DISK_CLOSE] = "close", [SQT_DISK_UNLINK] = "unlink",
 };
 
 struct sqt_model {
@@ -66,6 +66,12 @@ static sqt_handler *const special[SQT_EVENTS] = {
     [SQT_EV_SWAPOUT_WRITTEN] = sqt_swap_done,
     [SQT_EV_SWAPOUT_CLOSE] = sqt_swap_close,
     [SQT_EV_SWAPOUT_CLOSED] = sqt_swap_closed,
+    [SQT_EV_UNLINK] = sqt_unlink,
+    [SQT_EV_UNLINKED] = sqt_unlinked,
+    [SQT_EV_RECONFIGURE] = sqt_diskop_reconfigured,
+    [SQT_EV_DISKOP_BEGIN] = sqt_diskop_begin,
+    [SQT_EV_DISKOP_END] = sqt_diskop_end,
+    [SQT_EV_DISKOP_LATE] = sqt_diskop_late,
 };
 
 struct sqt_model *
@@ -103,6 +109,7 @@ life_of(struct sqt_model *model, const struct sqt_origin *origin)
     sqt_pool_init(&life->swap_pool, sizeof(struct sqt_swap));
     sqt_pool_init(&life->io_pool, sizeof(struct sqt_io));
     sqt_pool_init(&life->attempt_pool, sizeof(struct sqt_attempt));
+    sqt_pool_init(&life->diskop_pool, sizeof(struct sqt_diskop));
     return life;
 }
 
@@ -128,7 +135,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 
 /* ---- the end ---- */
 
-enum thing_kind { XACT, SWAP, ATTEMPT };
+enum thing_kind { XACT, SWAP, ATTEMPT, DISKOP };
 struct thing {
     int64_t begin;
     unsigned order; /* among those of one begin */
@@ -155,6 +162,8 @@ collect(struct sqt_life *life, struct thing *things, size_t count)
         things[count] = (struct thing){s->begin, (unsigned)count, SWAP, life, s};
     for (struct sqt_attempt *a = life->attempt_pool.first; a; a = a->pooled.next, ++count)
         things[count] = (struct thing){a->begin, (unsigned)count, ATTEMPT, life, a};
+    for (struct sqt_diskop *o = life->diskop_pool.first; o; o = o->pooled.next, ++count)
+        things[count] = (struct thing){o->begin, (unsigned)count, DISKOP, life, o};
     return count;
 }
 
@@ -165,7 +174,7 @@ sqt_model_finish(struct sqt_model *model)
     for (size_t i = 0; i < model->count; ++i)
         if (model->lives[i])
             count += model->lives[i]->xact_pool.used + model->lives[i]->swap_pool.used +
-                     model->lives[i]->attempt_pool.used;
+                     model->lives[i]->attempt_pool.used + model->lives[i]->diskop_pool.used;
     if (!count)
         return;
     struct thing *const things = sqt_zeroed(count, sizeof(*things));
@@ -185,6 +194,9 @@ sqt_model_finish(struct sqt_model *model)
             break;
         case ATTEMPT:
             sqt_attempt_end(life, things[i].object, life->now, SQT_OUTCOME_UNFINISHED);
+            break;
+        case DISKOP:
+            sqt_diskop_leave(life, things[i].object);
         }
     }
     free(things);
@@ -203,11 +215,13 @@ sqt_model_free(struct sqt_model *model)
         sqt_idmap_free(&life->clients);
         sqt_idmap_free(&life->swaps);
         sqt_idmap_free(&life->attempts);
+        sqt_idmap_free(&life->diskops);
         sqt_pool_free(&life->xact_pool);
         sqt_pool_free(&life->client_pool);
         sqt_pool_free(&life->swap_pool);
         sqt_pool_free(&life->io_pool);
         sqt_pool_free(&life->attempt_pool);
+        sqt_pool_free(&life->diskop_pool);
         free(life);
     }
     free(model->lives);

@@ -87,6 +87,7 @@ struct sqt_swap {
     /* for the model */
     uint32_t epoch;
     uint32_t asked;          /* I/Os asked for so far */
+    uint32_t elsewhere;      /* bits of operations (enum sqt_disk_op) that another thread or process does */
     int opening;
     int64_t close_asked;     /* 0: not yet */
     enum sqt_outcome failure; /* SQT_OUTCOME_COMPLETE: none so far */
@@ -128,9 +129,47 @@ struct sqt_attempt {
     uint32_t epoch;          /* for the model */
 };
 
-/* What the main thread does to a file. */
-enum sqt_disk_call { SQT_DISK_OPEN, SQT_DISK_CREATE, SQT_DISK_READ, SQT_DISK_WRITE, SQT_DISK_CLOSE, SQT_DISK_CALLS };
-extern const char *const sqt_disk_call_names[SQT_DISK_CALLS];
+extern const char *const sqt_disk_op_names[SQT_DISK_OPS];
+
+/* What a disk operation's time goes to, one after the other. */
+enum sqt_diskop_stage {
+    SQT_DISKOP_ENQUEUED, /* asked -> in the queue of who does it */
+    SQT_DISKOP_DEQUEUED, /* -> taken up */
+    SQT_DISKOP_IO,       /* -> done */
+    SQT_DISKOP_COPY,     /* -> the answer is where the main thread finds it */
+    SQT_DISKOP_COMPLETE, /* -> noticed */
+    SQT_DISKOP_FINISHED, /* -> whoever waited has been served */
+    SQT_DISKOP_STAGES
+};
+
+/* How a disk operation was queued. */
+enum sqt_diskop_queue {
+    SQT_QUEUE_NONE,  /* the main thread did it */
+    SQT_QUEUE_FIRST,
+    SQT_QUEUE_SECOND /* the first was locked */
+};
+
+/* An operation of a file of a cache_dir. */
+struct sqt_diskop {
+    struct sqt_pooled pooled;
+    const struct sqt_origin *origin;
+    uint64_t serial;         /* 0: the main thread did it */
+    uint64_t sio;            /* 0 if none */
+    enum sqt_disk_op op;
+    uint32_t dir;            /* UINT32_MAX if not known */
+    int64_t begin, end;      /* asked; finished */
+    int64_t stages[SQT_DISKOP_STAGES]; /* ns; SQT_MISSING: not known; the others add up to end - begin */
+    enum sqt_diskop_queue queue;
+    int64_t depth;           /* operations before it in the queue that were not answered */
+    int64_t size;            /* bytes moved */
+    int late;                /* this is the answer to one that had timed out, and had its row then */
+    enum sqt_outcome outcome; /* UNFINISHED: end is that of the trace */
+
+    /* for the model */
+    uint32_t epoch;
+    int64_t queued;
+    int timed_out;
+};
 
 /* A pass of the event loop. */
 struct sqt_loop_row {
@@ -140,7 +179,7 @@ struct sqt_loop_row {
     uint32_t activity;          /* the longest: definition; UINT32_MAX: none */
     int64_t activity_ns;
     int64_t disk_ns;            /* the longest disk call in the main thread, 0: none */
-    enum sqt_disk_call disk_call;
+    enum sqt_disk_op disk_call;
     uint32_t dir;               /* its cache_dir */
 };
 
@@ -181,6 +220,7 @@ struct sqt_charge {
     X(request, const struct sqt_xact) \
     X(swap, struct sqt_swap) \
     X(io, const struct sqt_io) \
+    X(diskop, const struct sqt_diskop) \
     X(connection, const struct sqt_attempt) \
     X(loss, const struct sqt_loss_row) \
     X(loop, const struct sqt_loop_row) \

@@ -12,8 +12,6 @@
 
 #define PHASE(name) (1u << SQT_SWAP_##name)
 #define STAGE(name) (1u << SQT_STAGE_##name)
-#define IO_FAILED (UINT32_C(1) << 31)
-#define IO_TIMED_OUT (UINT32_C(1) << 30)
 
 /* More swaps than Squid has descriptors are not open at once: the oldest has ended without a record. */
 #define MOST_OPEN 32768
@@ -96,7 +94,8 @@ sqt_swap_opened(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     sqt_spans_close(&swap->phases, PHASE(OPEN));
     swap->opening = 0;
     if (!more)
-        sqt_loop_io(life, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, swap->begin, now);
+        sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, swap->begin, now, SQT_MISSING,
+                          record->aux ? SQT_OUTCOME_ERROR : SQT_OUTCOME_COMPLETE);
     if (record->aux)
         swap->failure = SQT_OUTCOME_ERROR;
     reader_closes(life, swap, now, sqt_events[record->event].closes);
@@ -192,13 +191,6 @@ split_unknown(struct sqt_io *io)
     io->queue = io->service = io->notice = SQT_MISSING;
 }
 
-static enum sqt_outcome
-outcome_of(uint32_t io_bytes)
-{
-    return !(io_bytes & IO_FAILED) ? SQT_OUTCOME_COMPLETE :
-           io_bytes & IO_TIMED_OUT ? SQT_OUTCOME_TIMEOUT : SQT_OUTCOME_ERROR;
-}
-
 void
 sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
@@ -207,7 +199,7 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     if (!io)
         return;
     io->done = now;
-    io->outcome = outcome_of(record->aux);
+    io->outcome = sqt_io_outcome(record->aux);
     const int complete = io->outcome == SQT_OUTCOME_COMPLETE;
     io->size = complete ? (int64_t)record->aux : 0;
     if (io->outcome == SQT_OUTCOME_TIMEOUT)
@@ -215,7 +207,7 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     else
         split(life, io, record, more);
     if (!more)
-        sqt_loop_io(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now);
+        sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now, io->size, io->outcome);
     ++swap->ios;
     swap->size += io->size;
     if (swap->failure == SQT_OUTCOME_COMPLETE)
@@ -261,7 +253,8 @@ sqt_swap_closed(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     if (swap->out)
         swap->image = (int64_t)record->arg;
     if (!more && swap->close_asked)
-        sqt_loop_io(life, swap, SQT_DISK_CLOSE, swap->close_asked, now);
+        sqt_diskop_inline(life, swap, SQT_DISK_CLOSE, swap->close_asked, now, SQT_MISSING,
+                          record->aux ? SQT_OUTCOME_ERROR : SQT_OUTCOME_COMPLETE);
     sqt_swap_end(life, swap, now, swap->failure != SQT_OUTCOME_COMPLETE ? swap->failure :
                                   record->aux ? SQT_OUTCOME_ERROR : swap->outcome);
 }

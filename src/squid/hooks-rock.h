@@ -47,6 +47,7 @@ SlotIsAskedFor(Sio &sio, const File &file, Request &request, const int64_t offse
 {
     if (IsTraced(sio) && !file.error())
         EmitAsked(SQT_EV_SWAPIN_READ, sio, request, static_cast<uint64_t>(offset), request.len);
+    OperationIsAskedFor(SQT_DISK_READ, sio.sqtrace.serial, sio.swap_dirn);
 }
 
 /// A slot is to be written, size bytes of it the stored image's.
@@ -56,6 +57,7 @@ SlotIsHandedOver(Sio &sio, const File &file, Request &request, const size_t size
 {
     if (IsTraced(sio) && !file.error())
         EmitAsked(SQT_EV_SWAPOUT_WRITE, sio, request, sio.sqtrace.handedOver, size);
+    OperationIsAskedFor(SQT_DISK_WRITE, sio.sqtrace.serial, sio.swap_dirn);
     sio.sqtrace.handedOver += size;
 }
 
@@ -86,7 +88,7 @@ inline void
 SlotIsRead(Sio &sio, const Request &request, const int length)
 {
     if (request.sqtrace.sio)
-        EmitDone(SQT_EV_SWAPIN_READ_DONE, sio, request, length < 0 ? IoFailed : static_cast<uint32_t>(length));
+        EmitDone(SQT_EV_SWAPIN_READ_DONE, sio, request, IoBytes(length, length < 0));
 }
 
 template <class Sio, class Request>
@@ -97,7 +99,7 @@ SlotIsWritten(Sio &sio, const Request &request, const bool failed)
         return;
     if (!failed)
         sio.sqtrace.completed += request.sqtrace.size;
-    EmitDone(SQT_EV_SWAPOUT_WRITTEN, sio, request, failed ? IoFailed : request.sqtrace.size);
+    EmitDone(SQT_EV_SWAPOUT_WRITTEN, sio, request, IoBytes(request.sqtrace.size, failed));
 }
 
 /// the swap is over, but for the blocks that are outstanding
@@ -112,39 +114,22 @@ SwapEnds(Sio &sio, const int error)
     EndIfIdle(sio);
 }
 
-/* ---- I/O that a disker does ----
- *
- * message is an IpcIoMsg: it has a member sqtrace of type Block, and sqtClock, sqtBegin, sqtEnd. */
-
-/// the message tells the disker which block it is about, and which clock to stamp with
-template <class Message, class Request>
-inline void
-BlockTravels(Message &message, const Request &request)
-{
-    message.sqtrace = request.sqtrace;
-    message.sqtClock = sqt_clock;
-}
-
-/// While it lives, the completion that is being delivered is a time-out.
-class TimeOut
-{
-public:
-    TimeOut() { sqt_io_timed_out(); }
-    ~TimeOut() { sqt_io_done(0, 0); }
-    TimeOut(const TimeOut &) = delete;
-    TimeOut &operator=(const TimeOut &) = delete;
-};
+/* ---- I/O that a disker does: message is an IpcIoMsg ---- */
 
 /// an answer for which nobody waits any more; one for another process (this one's predecessor) is not ours to tell
 template <class Message>
 inline void
 AnswerIsLate(const Message &message, const pid_t self)
 {
-    if (!sqt_on(SQT_GROUP_STORE) || !message.sqtrace.sio || message.workerPid != self)
+    if (message.workerPid != self)
         return;
-    const Delivery delivery(message.sqtBegin, message.sqtEnd);
-    EmitCompletion(SQT_EV_IO_LATE, message.sqtrace.sio, message.sqtrace.offset,
-                   message.xerrno ? IoFailed : message.sqtrace.size);
+    const Operation &operation = message.sqtOperation;
+    const uint32_t bytes = IoBytes(message.sqtrace.size, message.xerrno != 0);
+    EmitOperationEnd(SQT_EV_DISKOP_LATE, operation, operation.serial ? sqt_read_clock(sqt_clock) : 0, bytes);
+    if (!sqt_on(SQT_GROUP_STORE) || !message.sqtrace.sio)
+        return;
+    sqt_io_done(operation.begin, operation.end);
+    EmitCompletion(SQT_EV_IO_LATE, message.sqtrace.sio, message.sqtrace.offset, bytes);
 }
 
 /* ---- entries that several kids share while they are brought ----

@@ -7,16 +7,12 @@
 #ifndef SQT_SQUID_HOOKS_STORE_H
 #define SQT_SQUID_HOOKS_STORE_H
 
-#include "ids.h"
+#include "hooks-diskops.h"
 
 #include <stdio.h>
 
 namespace Sqtrace
 {
-
-/// bits of SWAPIN_READ_DONE, SWAPOUT_WRITTEN and IO_LATE
-static const uint32_t IoFailed = UINT32_C(1) << 31;
-static const uint32_t IoTimedOut = UINT32_C(1) << 30;
 
 /// the number of a cache_dir, whose type and path are defined when it is first met
 template <class Dir>
@@ -37,7 +33,7 @@ EmitCompletion(const unsigned event, const uint64_t sio, const uint64_t arg, con
 {
     const sqt_io_stamps stamps = sqt_io_take();
     if (!stamps.service_begin) {
-        sqt_emit(event, sio, arg, stamps.timed_out ? aux | IoTimedOut : aux);
+        sqt_emit(event, sio, arg, stamps.timed_out ? aux | SQT_IO_TIMED_OUT : aux);
         return;
     }
     sqt_record unit[3] = {};
@@ -78,6 +74,7 @@ SwapInOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer &
 {
     if (sqt_on(SQT_GROUP_STORE))
         EmitOpen(sio, dir, entry, XactOfContext(context), false);
+    OperationIsAskedFor(SQT_DISK_OPEN, sio.sqtrace.serial, dir.index);
 }
 
 /// The transaction that brings an entry.  The marker of a Vary response has no request of its own; it is made in the
@@ -97,6 +94,7 @@ SwapOutOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer 
 {
     if (sqt_on(SQT_GROUP_STORE))
         EmitOpen(sio, dir, entry, XactThatBrings(entry, context), true);
+    OperationIsAskedFor(SQT_DISK_CREATE, sio.sqtrace.serial, dir.index);
 }
 
 /// a swap of a store that opens nothing (rock), and so has not said that it opens
@@ -168,6 +166,7 @@ BlockIsAskedFor(const Sio &sio, const int64_t offset, const size_t size)
 {
     if (IsTraced(sio))
         sqt_emit(SQT_EV_SWAPIN_READ, sio.sqtrace.serial, static_cast<uint64_t>(offset), static_cast<uint32_t>(size));
+    OperationIsAskedFor(SQT_DISK_READ, sio.sqtrace.serial, sio.swap_dirn);
 }
 
 /// a block that was asked for at offset is here; length is negative after a failure
@@ -177,7 +176,7 @@ BlockIsRead(const Sio &sio, const int64_t offset, const int64_t length)
 {
     if (IsTraced(sio))
         EmitCompletion(SQT_EV_SWAPIN_READ_DONE, sio.sqtrace.serial, static_cast<uint64_t>(offset),
-                       length < 0 ? IoFailed : static_cast<uint32_t>(length));
+                       IoBytes(length, length < 0));
 }
 
 /// Writes append, so the offset of each is the sum of those before it.
@@ -185,6 +184,7 @@ template <class Sio>
 inline void
 BlockIsHandedOver(Sio &sio, const size_t size)
 {
+    OperationIsAskedFor(SQT_DISK_WRITE, sio.sqtrace.serial, sio.swap_dirn);
     if (!sio.sqtrace.serial)
         return;
     if (IsTraced(sio))
@@ -200,7 +200,7 @@ BlockIsWritten(Sio &sio, const bool failed, const size_t size)
         return;
     if (IsTraced(sio))
         EmitCompletion(SQT_EV_SWAPOUT_WRITTEN, sio.sqtrace.serial, sio.sqtrace.completed,
-                       static_cast<uint32_t>(size) | (failed ? IoFailed : 0));
+                       static_cast<uint32_t>(size) | (failed ? SQT_IO_FAILED : 0));
     sio.sqtrace.completed += size;
 }
 
@@ -209,6 +209,7 @@ template <class Sio>
 inline void
 SwapFileCloses(Sio &sio)
 {
+    OperationIsAskedFor(SQT_DISK_CLOSE, sio.sqtrace.serial, sio.swap_dirn);
     if (!sio.sqtrace.serial || sio.sqtrace.closeAsked)
         return;
     sio.sqtrace.closeAsked = true;
@@ -231,6 +232,17 @@ SwapFileIsUnlinked(const Dir &dir, const int file)
 {
     if (sqt_on(SQT_GROUP_STORE))
         sqt_emit(SQT_EV_UNLINK, DirOf(dir), static_cast<uint32_t>(file), 0);
+    OperationIsAskedFor(SQT_DISK_UNLINK, 0, dir.index);
+}
+
+/// the call that removes a file is back; where a queue took the operation, that is not its end
+template <class Dir>
+inline void
+UnlinkCallReturns(const Dir &dir, const int file)
+{
+    if (sqt_on(SQT_GROUP_STORE) && (!sqt_on(SQT_GROUP_DISKOP) || CurrentQuestion().asked))
+        sqt_emit(SQT_EV_UNLINKED, DirOf(dir), static_cast<uint32_t>(file), 0);
+    CurrentQuestion().asked = 0;
 }
 
 template <class Entry>
@@ -242,73 +254,6 @@ EntryIsReleased(const Entry &entry)
                  entry.swap_filen < 0 ? UINT64_MAX : static_cast<uint64_t>(entry.swap_filen),
                  static_cast<uint32_t>(entry.swap_dirn));
 }
-
-/* ---- stamps of I/O in a thread of aufs or in a rock disker ----
- *
- * op has members sqtBegin and sqtEnd.  These run in threads and in other processes: they emit nothing. */
-
-template <class Op>
-inline void
-ServiceBegins(Op &op, const uint32_t clock)
-{
-    op.sqtBegin = sqt_read_clock(clock);
-}
-
-template <class Op>
-inline void
-ServiceEnds(Op &op, const uint32_t clock)
-{
-    op.sqtEnd = sqt_read_clock(clock);
-}
-
-/// the main thread copies the stamps from the operation to its result
-template <class Op, class Result>
-inline void
-ServiceIsReported(const Op &op, Result &result)
-{
-    result.sqtBegin = op.sqtBegin;
-    result.sqtEnd = op.sqtEnd;
-}
-
-/// Service in diskd.  Its answer leaves offset and size of the message idle, so the stamps travel there: the message
-/// stays as long as it was, and a message queue of the system holds as many.
-class DiskdService
-{
-public:
-    explicit DiskdService(const uint32_t clock) : clock_(clock), begin_(sqt_read_clock(clock)) {}
-
-    template <class Message>
-    void
-    endsWith(Message &answer) const
-    {
-        const uint64_t took = sqt_read_clock(clock_) - begin_;
-        answer.offset = static_cast<decltype(answer.offset)>(begin_);
-        answer.size = took < SIZE_MAX ? static_cast<size_t>(took) : SIZE_MAX;
-    }
-
-private:
-    const uint32_t clock_;
-    const uint64_t begin_;
-};
-
-/// While it lives, the completion that is being delivered has these stamps; nobody else takes them afterwards.
-class Delivery
-{
-public:
-    Delivery(const uint64_t begin, const uint64_t end) { sqt_io_done(begin, end); }
-    ~Delivery() { sqt_io_done(0, 0); }
-    Delivery(const Delivery &) = delete;
-    Delivery &operator=(const Delivery &) = delete;
-};
-
-/// the same for an answer of diskd
-class DiskdDelivery : public Delivery
-{
-public:
-    template <class Message>
-    explicit DiskdDelivery(const Message &answer) :
-        Delivery(static_cast<uint64_t>(answer.offset), static_cast<uint64_t>(answer.offset) + answer.size) {}
-};
 
 } // namespace Sqtrace
 

@@ -52,7 +52,7 @@ private:
 };
 
 /// what the serial numbers below count
-enum SerialKind { Transactions, StoreIos, Lookups };
+enum SerialKind { Transactions, StoreIos, Lookups, DiskOperations };
 
 /// the next serial number of its kind in this process, from 1
 template <SerialKind Kind>

@@ -49,6 +49,17 @@ struct Block {
     uint64_t sio = 0;    ///< 0: not traced
     uint64_t offset = 0; ///< in the stored image
     uint32_t size = 0;
+    uint32_t operation = 0; ///< the disk operation that moves it, once it is queued; 0: not traced
+};
+
+/// what travels with a disk operation that a thread or another process does, and comes back with its result
+struct Operation {
+    uint32_t serial = 0; ///< 0: not traced
+    uint32_t clock = 0;  ///< which clock to stamp with, 0 for none
+    uint64_t moved = 0;  ///< stamps; 0: none.  From the second queue into the first (aufs)
+    uint64_t begin = 0;  ///< taken up
+    uint64_t end = 0;    ///< done
+    uint64_t back = 0;   ///< put into the queue of results (aufs)
 };
 
 /// the transaction that brings a store entry, if that is one of another kid

@@ -21,6 +21,7 @@ ELSEWHERE = dict.fromkeys(("ADAPT_BEGIN", "ADAPT_SERVICE", "ADAPT_END"), "the te
     "CALLS_TOLD": "the test of system calls",
     "LOST": "only a full ring makes it: the tests of a full disk and of a killed writer",
     "IO_LATE": "only a rock disker that was stopped makes it: the tests of rock",
+    "DISKOP_LATE": "only a rock disker that was stopped makes it: the tests of rock",
     "CLIENT_TLS_BEGIN": "the tests of TLS",
     "CLIENT_TLS_END": "the tests of TLS",
     "TLS_BEGIN": "the tests of TLS",

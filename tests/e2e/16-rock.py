@@ -243,6 +243,13 @@ def stopped_for_too_long(env):
     env.check(request.ns("swap_in_first_ns") >= blocks[0].ns("total_ns") and request["class"] == "miss",
               "the request: swap_in_first_ns %s, class %s" % (request["swap_in_first_ns"], request["class"]))
     check_late(env, squid, swap["sio"], blocks[0], went_on)
+    operations = [row for row in dump.table(env, squid.directory, "diskops") if row["sio"] == swap["sio"]]
+    env.equal([(row["op"], row["result"], row["late"]) for row in operations],
+              [("read", "timeout", "0"), ("read", "complete", "1")], "the disk operation and its late answer")
+    for row in operations:
+        stages = ("enqueued_ns", "dequeued_ns", "io_ns", "copy_ns", "complete_ns", "finished_ns")
+        env.equal(sum(row.ns(stage) for stage in stages), row.ns("total_ns"), "sum of its stages")
+        env.equal(row["io_ns"] == "-", row["result"] == "timeout", "io_ns of the disk operation")
     check_pairs(env, squid)
 
 

@@ -31,7 +31,10 @@ static const char texts[] = "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var
                             "def\t2\t5\tTCP_MISS_ABORTED\ndef\t2\t6\tTCP_IMS_HIT\ndef\t2\t7\tTCP_NEGATIVE_HIT\n"
                             "def\t2\t8\tTCP_REFRESH_UNMODIFIED\ndef\t2\t9\tTCP_REFRESH_MODIFIED\ndef\t2\t10\tTCP_DENIED\n"
                             "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
-                            "def\t4\t1\tdirect\n";
+                            "def\t4\t1\tdirect\n"
+                            "def\t5\t1\tread handler\ndef\t5\t2\tstore callbacks\n"
+                            "def\t8\t1\tepoll_wait\ndef\t8\t2\tread\ndef\t8\t3\tread-disk\ndef\t8\t4\topen-write\n"
+                            "def\t9\t1\tmain\ndef\t9\t2\t4243\n";
 enum { HIT = 1, MEM_HIT, MISS, TUNNEL, MISS_ABORTED, IMS_HIT, NEGATIVE_HIT, REFRESH_HIT, REFRESH_MISS, DENIED };
 
 /* A record, and its place among those of the same time: units stay together. */
@@ -272,6 +275,72 @@ request(int64_t at, uint64_t xact, uint32_t tag)
              object, tag == IMS_HIT ? 0 : size, reply);
 }
 
+/* ---- what goes on meanwhile ---- */
+
+static uint64_t
+ticks(int64_t at)
+{
+    return MAKE_START + (uint64_t)at * 3;
+}
+
+/* A disk operation of a thread or of diskd, now and then one that waits, fails or never comes back. */
+static void
+disk_operation(int64_t at, uint64_t serial)
+{
+    const uint32_t op = (uint32_t)(any(2) ? SQT_DISK_READ : any(SQT_DISK_OPS));
+    const uint64_t fate = any(400);
+    const int64_t queued = at + (int64_t)any(3000), taken = queued + (int64_t)any(fate < 20 ? 90 * MS : MS);
+    const int64_t done = taken + (int64_t)any(8 * MS), back = done + (int64_t)any(2000);
+    const int64_t noticed = back + (int64_t)any(10 * MS), finished = noticed + (int64_t)any(100000);
+    PUT(queued, DISKOP_BEGIN, serial, next_sio, op == SQT_DISK_OTHER ? UINT32_MAX : (uint32_t)(serial % 3));
+    PART(queued, PART_DISKOP, ticks(at), any(9), op);
+    if (fate == 21)
+        return;
+    PUT(finished, DISKOP_END, serial, ticks(noticed),
+        fate == 22 ? SQT_IO_FAILED | SQT_IO_TIMED_OUT : fate == 23 ? SQT_IO_FAILED : fate == 24 ? SQT_IO_CANCELLED : 4096);
+    if (fate == 22) {
+        PUT(finished + 10 * MS, DISKOP_LATE, serial, ticks(finished + 9 * MS), 4096);
+        PART(finished + 10 * MS, PART_DISKOP_IO, ticks(taken), ticks(done), (uint32_t)(ticks(back) - ticks(done)));
+        return;
+    }
+    PART(finished, PART_DISKOP_IO, ticks(taken), ticks(done), (uint32_t)(ticks(back) - ticks(done)));
+    if (fate == 25)
+        PART(finished, PART_STAMP, 0, ticks(taken - (taken - queued) / 2), SQT_STAMP_SECOND_QUEUE);
+}
+
+/* A pass of the event loop and its system calls, and some of a thread.  Returns its end. */
+static int64_t
+loop_pass(int64_t at)
+{
+    const int64_t work = at + (int64_t)any(30 * MS), end = work + (int64_t)any(any(50) ? 2 * MS : 200 * MS);
+    PUT(work, WAIT_END, 0, any(5), 0);
+    for (uint32_t call = 1; call <= 4; ++call) {
+        const uint64_t calls = call == 1 ? 1 : any(4), each = 1 + any((uint64_t)(end - work) / 20 + 1);
+        const uint64_t time = call == 1 ? (uint64_t)(work - at) : calls * each;
+        if (!calls)
+            continue;
+        PUT(end, CALLS, calls, time * 3, call);
+        PART(end, PART_CALLS, 0, (call == 1 ? time : each) * 3, call == 4 ? 2 : 1);
+    }
+    PUT(end, CALLS_TOLD, 0, ticks(end), 0);
+    PUT(end, WAIT_BEGIN, 0, 1000, 0);
+    if (any(4))
+        PART(end, PART_ACTIVITY, ticks(work), ticks(end - (end - work) / 3), 1 + (uint32_t)any(2));
+    return end;
+}
+
+static void
+machinery(int64_t from, int64_t length)
+{
+    uint64_t serial = 0;
+    PUT(from, CALLS_TOLD, 0, ticks(from), 1);
+    PUT(from, WAIT_BEGIN, 0, 1000, 0);
+    for (int64_t at = from; at < from + length;)
+        at = loop_pass(at);
+    for (int64_t at = from; at < from + length; at += (int64_t)any(40 * MS))
+        disk_operation(at, ++serial);
+}
+
 /* Requests for that long, 30 a second and more and more: so there is a peak. */
 static void
 traffic(uint64_t seed, int64_t from, int64_t length, const uint32_t *tags, unsigned tag_count)
@@ -283,6 +352,7 @@ traffic(uint64_t seed, int64_t from, int64_t length, const uint32_t *tags, unsig
         request(at, xact, tags[any(tag_count)]);
         at += (int64_t)any((uint64_t)(at - from > length / 2 ? 20 : 70) * MS);
     }
+    machinery(from, length);
 }
 
 static const uint32_t mixture[] = {HIT, HIT, HIT, HIT, HIT, MEM_HIT, MEM_HIT, MEM_HIT, MEM_HIT, MISS, MISS, MISS, MISS,

@@ -5,6 +5,7 @@
 #include "squid/hooks-client.h"
 #include "squid/hooks-rock.h"
 
+#include <algorithm>
 #include <string>
 
 uint32_t sqt_groups;
@@ -85,7 +86,7 @@ struct Dir {
 };
 
 struct Sio {
-    int swap_filen;
+    int swap_filen, swap_dirn;
     Sqtrace::SwapState sqtrace;
 };
 
@@ -103,9 +104,28 @@ struct Message {
     pid_t workerPid;
     int xerrno;
     Sqtrace::Block sqtrace;
-    uint32_t sqtClock;
-    uint64_t sqtBegin, sqtEnd;
+    Sqtrace::Operation sqtOperation;
 };
+
+struct Pending {
+    const Request *readRequest, *writeRequest;
+};
+
+/* What a thread of aufs is given. */
+struct Thread {
+    Thread *next;
+    int cancelled;
+    Sqtrace::Operation sqtrace;
+};
+
+static Sqtrace::Operation
+stamped(uint64_t begin, uint64_t end)
+{
+    Sqtrace::Operation operation;
+    operation.begin = begin;
+    operation.end = end;
+    return operation;
+}
 
 /* ---- the tests ---- */
 
@@ -131,7 +151,7 @@ an_open_swap(bool out)
     static const Dir dir = {0, "/cache"};
     static const unsigned char key[16] = "";
     const Entry entry = {key};
-    Sio sio = {7, Sqtrace::SwapState()};
+    Sio sio = {7, 3, Sqtrace::SwapState()};
     sqt_groups = SQT_GROUP_STORE;
     Sqtrace::HeaderUpdateOpens(sio, dir, entry, context, out);
     sio.sqtrace.serial = 1;
@@ -151,7 +171,7 @@ a_reader_that_leaves()
     expect("a swap-in does not end before the block that is outstanding",
            "SWAPIN_READ 1 8192 4096; SWAPIN_CLOSE 1 0 0; ");
     {
-        const Sqtrace::Delivery delivery(100, 200);
+        const Sqtrace::Delivery delivery(stamped(100, 200), 4096);
         Sqtrace::SlotIsRead(sio, request, 4096);
     }
     expect("but with it", "SWAPIN_READ_DONE 1 8192 4096; PART_STAMP 0 100 1; PART_STAMP 0 200 2; "
@@ -180,7 +200,7 @@ writes_that_fail()
     Sqtrace::SlotIsHandedOver(sio, file, first, 1000);
     Sqtrace::SlotIsHandedOver(sio, file, second, 500);
     {
-        const Sqtrace::TimeOut time_out;
+        const Sqtrace::TimeOut time_out(Pending{nullptr, &first});
         Sqtrace::SlotIsWritten(sio, first, true);
     }
     Sqtrace::SlotIsWritten(sio, second, false);
@@ -197,46 +217,118 @@ late_answers()
     Sio sio = an_open_swap(false);
     Request request = {4096, Sqtrace::Block()};
     Sqtrace::SlotIsAskedFor(sio, file, request, 4096);
-    Message message = {10, 0, Sqtrace::Block(), 0, 0, 0};
+    Message message = {10, 0, Sqtrace::Block(), Sqtrace::Operation()};
     Sqtrace::BlockTravels(message, request);
-    Sqtrace::ServiceBegins(message, message.sqtClock);
-    Sqtrace::ServiceEnds(message, message.sqtClock);
+    Sqtrace::ServiceBegins(message.sqtOperation);
+    Sqtrace::ServiceEnds(message.sqtOperation);
     emitted.clear();
     Sqtrace::AnswerIsLate(message, 11);
     expect("a late answer for another process is not told", "");
-    const std::string begin = std::to_string(message.sqtBegin), end = std::to_string(message.sqtEnd);
+    const std::string begin = std::to_string(message.sqtOperation.begin);
+    const std::string end = std::to_string(message.sqtOperation.end);
     Sqtrace::AnswerIsLate(message, 10);
     expect("a late answer names its block", "IO_LATE 1 4096 4096; PART_STAMP 0 " + begin + " 1; PART_STAMP 0 " + end +
                                             " 2; ");
     message.xerrno = 5;
-    message.sqtBegin = 0;
+    message.sqtOperation.begin = 0;
     Sqtrace::AnswerIsLate(message, 10);
     expect("or its failure", "IO_LATE 1 4096 2147483648; ");
 }
 
+struct DiskdMessage {
+    off_t offset;
+    size_t size;
+    uint8_t sqtClock;
+    uint32_t sqtSerial;
+};
+
 static void
 diskd()
 {
-    struct {
-        off_t offset;
-        size_t size;
-    } answer = {1, 1};
-    const Sqtrace::DiskdService none(0);
+    DiskdMessage answer = {1, 1, 0, 0};
+    const Sqtrace::DiskdService none(DiskdMessage{0, 0, 0, 0});
     none.endsWith(answer);
     {
-        const Sqtrace::DiskdDelivery delivery(answer);
+        const Sqtrace::Delivery delivery(Sqtrace::DiskdOperation(answer), 10);
         Sqtrace::EmitCompletion(SQT_EV_SWAPIN_READ_DONE, 1, 0, 10);
     }
     expect("diskd stamps nothing without a clock", "SWAPIN_READ_DONE 1 0 10; ");
     const uint64_t before = sqt_read_clock(sqt_clock);
-    const Sqtrace::DiskdService service(sqt_clock);
+    const Sqtrace::DiskdService service(DiskdMessage{0, 0, static_cast<uint8_t>(sqt_clock), 9});
     service.endsWith(answer);
-    const Sqtrace::DiskdDelivery delivery(answer);
+    const Sqtrace::Delivery delivery(Sqtrace::DiskdOperation(answer), 10);
     const sqt_io_stamps stamps = sqt_io_take();
     const bool ordered = before <= stamps.service_begin && stamps.service_begin < stamps.service_end &&
-                         stamps.service_end <= sqt_read_clock(sqt_clock);
+                         stamps.service_end <= sqt_read_clock(sqt_clock) && answer.sqtSerial == 9;
     emitted = ordered ? "in order" : "out of order";
     expect("its stamps travel in the answer", "in order");
+}
+
+/* Its records, with the numbers in `text` that a clock gave replaced by "t": those from `since` on. */
+static std::string
+without_times(std::string text, uint64_t since)
+{
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find_first_of(" ;", at), text.size());
+        const std::string word = text.substr(at, end - at);
+        if (!word.empty() && word[0] >= '0' && word[0] <= '9' && std::stoull(word) >= since)
+            text.replace(at, word.size(), "t");
+        at = text.find_first_of(" ;", at) + 1;
+    }
+    return text;
+}
+
+static void
+operations()
+{
+    const File file = {false};
+    Sio sio = an_open_swap(true);
+    sqt_groups = SQT_GROUP_DISKOP;
+    const uint64_t since = sqt_read_clock(sqt_clock);
+    Request request = {4096, Sqtrace::Block()};
+    Sqtrace::SlotIsHandedOver(sio, file, request, 4000);
+    const Sqtrace::Question question = Sqtrace::TakeQuestion();
+    Message message = {10, 0, Sqtrace::Block(), Sqtrace::Operation()};
+    Sqtrace::BlockTravels(message, request);
+    Sqtrace::OperationIsQueued(question, message.sqtOperation.serial, 7);
+    emitted = without_times(emitted, since);
+    expect("an operation is told when it is queued: what, whose, where, behind how many",
+           "DISKOP_BEGIN 1 1 3; PART_DISKOP t 7 4; ");
+    {
+        const Sqtrace::TimeOut time_out(Pending{nullptr, &request});
+    }
+    emitted = without_times(emitted, since);
+    expect("that its time was up is told", "DISKOP_END 1 t 3221225472; ");
+    Sqtrace::ServiceBegins(message.sqtOperation);
+    Sqtrace::ServiceEnds(message.sqtOperation);
+    message.sqtrace.size = 4000;
+    Sqtrace::AnswerIsLate(message, 10);
+    emitted = without_times(emitted, since);
+    expect("and its late answer", "DISKOP_LATE 1 t 4000; PART_DISKOP_IO t t 0; ");
+
+    Thread second = {nullptr, 1, Sqtrace::Operation()}, first = {&second, 0, Sqtrace::Operation()};
+    Sqtrace::RequestIsQueued(first, 0);
+    Sqtrace::OperationIsAskedFor(SQT_DISK_READ, 5, 2);
+    Sqtrace::RequestIsQueued(second, 1);
+    emitted = without_times(emitted, since);
+    expect("an operation that nobody asked for is another one", "DISKOP_BEGIN 2 0 4294967295; PART_DISKOP t 0 0; "
+                                                                "DISKOP_BEGIN 3 5 2; PART_DISKOP t 1 3; ");
+    Sqtrace::SecondQueueMoves(&first);
+    for (Thread *thread = &first; thread; thread = thread->next) {
+        Sqtrace::ServiceBegins(thread->sqtrace);
+        Sqtrace::ServiceEnds(thread->sqtrace);
+        Thread result = {nullptr, 0, Sqtrace::Operation()};
+        Sqtrace::RequestComesBack(*thread, &result);
+        const Sqtrace::Delivery delivery(result.sqtrace, Sqtrace::IoBytes(-1, true));
+    }
+    emitted = without_times(emitted, since);
+    expect("a busy lock, a failure and a cancelled operation",
+           "DISKOP_END 2 t 2147483648; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; "
+           "DISKOP_END 3 t 536870912; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; ");
+    sqt_groups = 0;
+    Sqtrace::RequestIsQueued(first, 0);
+    const Sqtrace::Delivery delivery(first.sqtrace, 0);
+    expect("nothing is told of one that began while the group was off", "");
 }
 
 int
@@ -248,5 +340,6 @@ main()
     writes_that_fail();
     late_answers();
     diskd();
+    operations();
     printf("1..%d\n", tests);
 }

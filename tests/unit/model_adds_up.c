@@ -18,7 +18,7 @@ next_random(uint64_t below)
     return random_state % below;
 }
 
-static unsigned requests_seen, swaps_seen, ios_seen;
+static unsigned requests_seen, swaps_seen, ios_seen, diskops_seen;
 
 static void
 check_request(void *context, const struct sqt_xact *x)
@@ -60,6 +60,22 @@ check_io(void *context, const struct sqt_io *i)
     assert_int_equal(i->queue + i->service + i->notice, i->done - i->asked);
 }
 
+static void
+check_diskop(void *context, const struct sqt_diskop *op)
+{
+    (void)context;
+    ++diskops_seen;
+    if (op->outcome == SQT_OUTCOME_UNFINISHED || op->outcome == SQT_OUTCOME_LOST)
+        return;
+    int64_t sum = 0;
+    for (unsigned i = 0; i < SQT_DISKOP_STAGES; ++i)
+        if (op->stages[i] != SQT_MISSING) {
+            assert_true(op->stages[i] >= 0);
+            sum += op->stages[i];
+        }
+    assert_int_equal(sum, op->end - op->begin);
+}
+
 /* A value that fits the kind of the field, from a small set. */
 static uint64_t
 value_of(enum sqt_kind kind, int64_t time)
@@ -86,7 +102,8 @@ value_of(enum sqt_kind kind, int64_t time)
 static void
 random_records(uint64_t seed, int with_losses)
 {
-    const struct sqt_consumer consumer = {.request = check_request, .swap = check_swap, .io = check_io};
+    const struct sqt_consumer consumer = {.request = check_request, .swap = check_swap, .io = check_io,
+                                          .diskop = check_diskop};
     struct sqt_model *const model = sqt_model_new(&consumer);
     int64_t time = 1000;
     random_state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
@@ -99,8 +116,13 @@ random_records(uint64_t seed, int with_losses)
             time += (int64_t)next_random(20);
             put(time, event, value_of(info->id.kind, time), value_of(info->arg.kind, time),
                 (uint32_t)value_of(info->aux.kind, time));
+            if (event == SQT_EV_DISKOP_BEGIN)
+                part(SQT_EV_PART_DISKOP, value_of(SQT_KIND_TIME, time), next_random(6), (uint32_t)next_random(8));
+            if ((event == SQT_EV_DISKOP_END || event == SQT_EV_DISKOP_LATE) && next_random(4))
+                part(SQT_EV_PART_DISKOP_IO, value_of(SQT_KIND_TIME, time), value_of(SQT_KIND_TIME, time),
+                     (uint32_t)next_random(10));
             if (next_random(4) == 0)
-                part(SQT_EV_PART_STAMP, 0, (uint64_t)time - next_random(40), 1 + (uint32_t)next_random(2));
+                part(SQT_EV_PART_STAMP, 0, (uint64_t)time - next_random(40), 1 + (uint32_t)next_random(3));
         }
         /* The clock's line may jump back a little from block to block. */
         struct sqt_run r = {&script.origins[0], script.records, script.count, 0, {0, -(int64_t)next_random(30), 1.0}};
@@ -121,6 +143,7 @@ random_records_add_up(void **state)
     assert_true(requests_seen > 10000);
     assert_true(swaps_seen > 10000);
     assert_true(ios_seen > 1000);
+    assert_true(diskops_seen > 10000);
 }
 
 static void

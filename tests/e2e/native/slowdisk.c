@@ -5,7 +5,7 @@
  *   SLOWDISK_PATH   calls for files whose path holds this text wait
  *   SLOWDISK_MS     so many milliseconds
  *   SLOWDISK_IF     if given, only while this file exists
- *   SLOWDISK_CALL   read (if not given), write or open
+ *   SLOWDISK_CALL   read (if not given), write, open, or fcntl, which aufs calls when it is told that a file is open
  *   SLOWDISK_ONCE   a file: while it exists only one call waits, and removes it
  */
 #define _GNU_SOURCE
@@ -107,4 +107,33 @@ open(const char *path, int flags, ...)
     va_end(more);
     wait_if_slow("open", path);
     return next(path, flags, mode);
+}
+
+static int
+slow_fcntl(const char *name, int fd, int command, long argument)
+{
+    int (*const next)(int, int, ...) = (int (*)(int, int, ...))dlsym(RTLD_NEXT, name);
+    if (command == F_SETFD)
+        wait_if_descriptor_slow("fcntl", fd);
+    return next(fd, command, argument);
+}
+
+int
+fcntl(int fd, int command, ...)
+{
+    va_list more;
+    va_start(more, command);
+    const long argument = va_arg(more, long);
+    va_end(more);
+    return slow_fcntl("fcntl", fd, command, argument);
+}
+
+int
+fcntl64(int fd, int command, ...)
+{
+    va_list more;
+    va_start(more, command);
+    const long argument = va_arg(more, long);
+    va_end(more);
+    return slow_fcntl("fcntl64", fd, command, argument);
 }

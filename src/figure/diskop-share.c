@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * diskop-share.c - what the time of disk operations goes to, by kind and cache_dir; and those that never came back.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diskops.h"
+
+/* An operation is lost if the trace went on for this long (ns) and it did not come back.  A rock disker has its time up
+ * after 14 s at the latest, so what is cut off with the trace is not taken for lost. */
+#define LOST_AFTER INT64_C(15000000000)
+
+/* ---- shares ---- */
+
+struct share {
+    struct share *next;
+    char place[SQT_PLACE_NAME];
+    enum sqt_disk_op op;
+    uint64_t count, inline_count;
+    uint64_t total, max;
+    uint64_t stages[SQT_DISKOP_STAGES];
+};
+
+static struct share *
+share_of(struct sqt_job *job, const char *place, enum sqt_disk_op op)
+{
+    struct share **s = (struct share **)&job->state;
+    int order = 1;
+    while (*s && ((order = strcmp((*s)->place, place)) < 0 || (order == 0 && (*s)->op < op)))
+        s = &(*s)->next;
+    if (!*s || order > 0 || (*s)->op != op) {
+        struct share *const added = sqt_zeroed(1, sizeof(*added));
+        snprintf(added->place, sizeof(added->place), "%s", place);
+        added->op = op;
+        added->next = *s;
+        *s = added;
+    }
+    return *s;
+}
+
+static void
+add_share(void *context, const struct sqt_diskop *op)
+{
+    struct sqt_job *const job = context;
+    union sqt_cell row[SQT_CELLS(diskops)];
+    struct sqt_row_text text;
+    char place[SQT_PLACE_NAME];
+    sqt_diskop_cells(row, op, &text);
+    if (!sqt_diskop_came_back(op) || !sqt_job_wants(job, op->begin, row))
+        return;
+    sqt_diskop_place(op, place);
+    struct share *const s = share_of(job, place, op->op);
+    const uint64_t total = (uint64_t)(op->end - op->begin);
+    ++s->count;
+    s->inline_count += op->queue == SQT_QUEUE_NONE;
+    s->total += total;
+    s->max = total > s->max ? total : s->max;
+    for (unsigned i = 0; i < SQT_DISKOP_STAGES; ++i)
+        if (op->stages[i] != SQT_MISSING)
+            s->stages[i] += (uint64_t)op->stages[i];
+}
+
+#define CELL(name) row[SQT_CELL(diskop_share, name)]
+
+static void
+finish_shares(struct sqt_job *job)
+{
+    for (struct share *s = job->state, *next; s; s = next) {
+        union sqt_cell row[SQT_CELLS(diskop_share)];
+        const uint64_t *const stages = s->stages;
+        CELL(dir).text = s->place;
+        CELL(op).text = sqt_disk_op_names[s->op];
+        CELL(count).number = (int64_t)s->count;
+        CELL(main_thread).number = (int64_t)s->inline_count;
+        CELL(total_s).number = (int64_t)s->total;
+        CELL(mean_ms).number = (int64_t)(s->total / s->count);
+        CELL(max_ms).number = (int64_t)s->max;
+        CELL(queue_pct).number =
+            sqt_share(stages[SQT_DISKOP_ENQUEUED] + stages[SQT_DISKOP_DEQUEUED], s->total);
+        CELL(service_pct).number = sqt_share(stages[SQT_DISKOP_IO] + stages[SQT_DISKOP_COPY], s->total);
+        CELL(notice_pct).number = sqt_share(stages[SQT_DISKOP_COMPLETE], s->total);
+        CELL(serve_pct).number = sqt_share(stages[SQT_DISKOP_FINISHED], s->total);
+        sqt_job_row(job, row);
+        next = s->next;
+        free(s);
+    }
+}
+
+/* ---- those that never came back ---- */
+
+#undef CELL
+#define CELL(name) lost[SQT_CELL(diskops_lost, name)]
+
+static void
+print_lost(void *context, const struct sqt_diskop *op)
+{
+    struct sqt_job *const job = context;
+    union sqt_cell row[SQT_CELLS(diskops)], lost[SQT_CELLS(diskops_lost)];
+    struct sqt_row_text text;
+    char place[SQT_PLACE_NAME];
+    sqt_diskop_cells(row, op, &text);
+    if (op->outcome != SQT_OUTCOME_UNFINISHED || op->end - op->begin < LOST_AFTER ||
+        !sqt_job_wants(job, op->begin, row))
+        return;
+    sqt_diskop_place(op, place);
+    CELL(time_s).number = op->begin;
+    CELL(kid) = row[SQT_CELL(diskops, kid)];
+    CELL(seq) = row[SQT_CELL(diskops, seq)];
+    CELL(sio) = row[SQT_CELL(diskops, sio)];
+    CELL(op) = row[SQT_CELL(diskops, op)];
+    CELL(dir).text = place;
+    CELL(queued_s).number = op->begin + op->stages[SQT_DISKOP_ENQUEUED];
+    CELL(depth) = row[SQT_CELL(diskops, depth)];
+    CELL(waited_s).number = op->end - op->begin;
+    sqt_job_row(job, lost);
+}
+
+const struct sqt_family sqt_family_diskop_share = {
+    .where = {SQT_TABLE_diskops}, .where_count = 1, .consumer = {.diskop = add_share}, .finish = finish_shares};
+const struct sqt_family sqt_family_diskops_lost = {
+    .where = {SQT_TABLE_diskops}, .where_count = 1, .consumer = {.diskop = print_lost}};

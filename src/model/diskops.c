@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * diskops.c - operations of files: those that threads and other processes do, from their stamps, and those that the
+ * main thread does itself, from the records of swaps.
+ *
+ *     asked  queued          taken up      done  put back   noticed   handler returns
+ *     |------|---------------|-------------|-----|----------|---------|
+ *     enqueued   dequeued          io       copy  complete   finished
+ *
+ * Of one that the main thread does only io is known: it is asked for and done in one go.
+ */
+#include "model-internal.h"
+
+#include <string.h>
+
+/* More operations than Squid has descriptors are not under way at once: the oldest has ended without a record. */
+#define MOST_OPEN 65536
+
+static inline struct sqt_diskop *
+find(const struct sqt_life *life, uint64_t serial)
+{
+    return sqt_idmap_get(&life->diskops, serial);
+}
+
+static void
+forget(struct sqt_life *life, struct sqt_diskop *op)
+{
+    if (find(life, op->serial) == op)
+        sqt_idmap_take(&life->diskops, op->serial);
+    sqt_pool_put(&life->diskop_pool, op);
+}
+
+static void
+tell(const struct sqt_life *life, const struct sqt_diskop *op)
+{
+    if (life->consumer->diskop)
+        life->consumer->diskop(life->consumer->context, op);
+}
+
+static void
+clear_stages(struct sqt_diskop *op)
+{
+    for (unsigned i = 0; i < SQT_DISKOP_STAGES; ++i)
+        op->stages[i] = SQT_MISSING;
+}
+
+void
+sqt_diskop_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    if (!more || record[1].event != SQT_EV_PART_DISKOP)
+        return;
+    struct sqt_diskop *const old = find(life, record->id);
+    if (old)
+        forget(life, old);
+    if (life->diskop_pool.used >= MOST_OPEN)
+        forget(life, life->diskop_pool.first);
+    struct sqt_diskop *const op = sqt_pool_get(&life->diskop_pool);
+    op->origin = life->origin;
+    op->serial = record->id;
+    op->sio = record->arg;
+    op->dir = record->aux;
+    op->op = record[1].aux < SQT_DISK_OPS ? record[1].aux : SQT_DISK_OTHER;
+    op->depth = (int64_t)record[1].arg;
+    op->begin = sqt_line_ns(&life->line, record[1].id);
+    if (op->begin > now)
+        op->begin = now;
+    op->queued = now;
+    op->queue = SQT_QUEUE_FIRST;
+    op->size = SQT_MISSING;
+    op->epoch = life->epoch;
+    clear_stages(op);
+    sqt_idmap_put(&life->diskops, op->serial, op);
+    struct sqt_swap *const swap = op->sio ? sqt_idmap_get(&life->swaps, op->sio) : NULL;
+    if (swap)
+        swap->elsewhere |= 1u << op->op;
+}
+
+/* What a record of its end, and those behind it, say; times that contradict each other are brought into order. */
+static void
+read_end(const struct sqt_life *life, struct sqt_diskop *op, int64_t now, const struct sqt_record *record,
+         unsigned more)
+{
+    int64_t at[SQT_DISKOP_STAGES + 1] = {op->begin, op->queued, 0, 0, 0, sqt_line_ns(&life->line, record->arg), now};
+    const int known = more && record[1].event == SQT_EV_PART_DISKOP_IO;
+    if (known) {
+        at[2] = sqt_line_ns(&life->line, record[1].id);
+        at[3] = sqt_line_ns(&life->line, record[1].arg);
+        at[4] = sqt_line_ns(&life->line, record[1].arg + record[1].aux);
+        if (more > 1 && record[2].event == SQT_EV_PART_STAMP && record[2].aux == SQT_STAMP_SECOND_QUEUE) {
+            at[1] = sqt_line_ns(&life->line, record[2].arg);
+            op->queue = SQT_QUEUE_SECOND;
+        } else if (at[1] > at[2])
+            at[1] = at[2]; /* who does it may be faster than the record that it was queued */
+    } else {
+        at[2] = at[3] = at[4] = at[1];
+    }
+    for (unsigned i = 1; i <= SQT_DISKOP_STAGES; ++i) {
+        at[i] = at[i] > now ? now : at[i] < at[i - 1] ? at[i - 1] : at[i];
+        op->stages[i - 1] = at[i] - at[i - 1];
+    }
+    if (!known) /* nobody knows where it was until its time was up */
+        op->stages[SQT_DISKOP_DEQUEUED] = op->stages[SQT_DISKOP_IO] = op->stages[SQT_DISKOP_COPY] = SQT_MISSING;
+    op->end = now;
+    op->outcome = op->epoch != life->epoch ? SQT_OUTCOME_LOST : sqt_io_outcome(record->aux);
+    if (op->op == SQT_DISK_READ || op->op == SQT_DISK_WRITE)
+        op->size = op->outcome == SQT_OUTCOME_COMPLETE ? (int64_t)(record->aux & SQT_IO_BYTES) : 0;
+}
+
+void
+sqt_diskop_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    struct sqt_diskop *const op = find(life, record->id);
+    if (!op || op->timed_out)
+        return;
+    read_end(life, op, now, record, more);
+    tell(life, op);
+    op->timed_out = op->outcome == SQT_OUTCOME_TIMEOUT;
+    if (!op->timed_out) /* else its answer may still come */
+        forget(life, op);
+}
+
+void
+sqt_diskop_late(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    struct sqt_diskop *const op = find(life, record->id);
+    if (!op || !op->timed_out)
+        return;
+    read_end(life, op, now, record, more);
+    op->late = 1;
+    tell(life, op);
+    forget(life, op);
+}
+
+/* Where the group is switched off, ends are not told any more. */
+void
+sqt_diskop_reconfigured(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now, (void)more;
+    if (record->id & SQT_GROUP_DISKOP)
+        return;
+    for (struct sqt_diskop *op = life->diskop_pool.first; op; op = op->pooled.next)
+        op->epoch = UINT32_MAX;
+}
+
+void
+sqt_diskop_leave(struct sqt_life *life, struct sqt_diskop *op)
+{
+    if (!op->timed_out) {
+        op->stages[SQT_DISKOP_ENQUEUED] = op->queued - op->begin;
+        op->end = life->now;
+        op->outcome = op->epoch != life->epoch ? SQT_OUTCOME_LOST : SQT_OUTCOME_UNFINISHED;
+        tell(life, op);
+    }
+    forget(life, op);
+}
+
+/* ---- the main thread itself ---- */
+
+static void
+tell_inline(struct sqt_life *life, uint64_t sio, enum sqt_disk_op what, uint32_t dir, int64_t begin, int64_t end,
+            int64_t size, enum sqt_outcome outcome)
+{
+    sqt_loop_io(life, what, dir, begin, end);
+    struct sqt_diskop op = {.origin = life->origin, .sio = sio, .op = what, .dir = dir, .begin = begin, .end = end,
+                            .depth = SQT_MISSING, .size = size, .outcome = outcome};
+    clear_stages(&op);
+    op.stages[SQT_DISKOP_IO] = end - begin;
+    tell(life, &op);
+}
+
+void
+sqt_diskop_inline(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_op op, int64_t begin, int64_t end,
+                  int64_t size, enum sqt_outcome outcome)
+{
+    if (swap->elsewhere >> op & 1 || outcome == SQT_OUTCOME_TIMEOUT)
+        return;
+    /* A swap of rock opens and closes nothing. */
+    const char *const type = sqt_origin_text(life->origin, SQT_DEF_DIR, swap->dir);
+    if (type && !strncmp(type, "rock ", 5) && op != SQT_DISK_READ && op != SQT_DISK_WRITE)
+        return;
+    tell_inline(life, swap->sio, op, swap->dir, begin, end, size, outcome);
+}
+
+void
+sqt_unlink(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    life->unlink.dir = record->id;
+    life->unlink.begin = now;
+}
+
+void
+sqt_unlinked(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    if (life->unlink.begin && record->id == life->unlink.dir)
+        tell_inline(life, 0, SQT_DISK_UNLINK, (uint32_t)record->id, life->unlink.begin, now, SQT_MISSING,
+                    SQT_OUTCOME_COMPLETE);
+    life->unlink.begin = 0;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * hooks-diskops.h - hooks of disk operations that a thread of aufs, diskd or a rock disker does.
+ *
+ *     asked  queued          taken up      done  put back   noticed   handler returns
+ *     |------|---------------|-------------|-----|----------|---------|
+ *     enqueued   dequeued          io       copy  complete   finished
+ *
+ * The stamps travel with the operation in its member of type Operation.  The main thread tells that it begins, once it
+ * is queued, and that it ended, once it has been delivered.  Threads and other processes stamp, and emit nothing.
+ */
+#ifndef SQT_SQUID_HOOKS_DISKOPS_H
+#define SQT_SQUID_HOOKS_DISKOPS_H
+
+#include "ids.h"
+
+namespace Sqtrace
+{
+
+/* ---- the main thread asks ---- */
+
+/// what the store asks for; a queue further down the same chain of calls takes it from here, if one does
+struct Question {
+    uint64_t sio;
+    uint64_t asked; ///< stamp; 0: nothing was asked
+    uint32_t dir;
+    uint32_t what; ///< enum sqt_disk_op
+};
+
+inline Question &
+CurrentQuestion()
+{
+    static Question question;
+    return question;
+}
+
+/// the store asks for an operation of one of its files
+inline void
+OperationIsAskedFor(const uint32_t what, const uint64_t sio, const int dir)
+{
+    if (sqt_on(SQT_GROUP_DISKOP))
+        CurrentQuestion() = {sio, sqt_read_clock(sqt_clock), static_cast<uint32_t>(dir), what};
+}
+
+/// takes that question, so that nobody else does
+inline Question
+TakeQuestion()
+{
+    const Question question = CurrentQuestion();
+    CurrentQuestion().asked = 0;
+    return question;
+}
+
+/// an operation gets its number and its clock, before anybody else can have it
+inline void
+OperationIsNumbered(Operation &operation)
+{
+    operation = Operation();
+    operation.clock = sqt_clock;
+    if (sqt_on(SQT_GROUP_DISKOP))
+        operation.serial = static_cast<uint32_t>(NextSerial<DiskOperations>());
+}
+
+/// the operation of that number is in its queue, behind `depth` others
+template <class Count>
+inline void
+OperationIsQueued(const Question &question, const uint32_t serial, const Count depth)
+{
+    if (!serial || !sqt_on(SQT_GROUP_DISKOP))
+        return;
+    sqt_record unit[2] = {};
+    unit[0].event = SQT_EV_DISKOP_BEGIN;
+    unit[0].id = serial;
+    unit[0].arg = question.asked ? question.sio : 0;
+    unit[0].aux = question.asked ? question.dir : UINT32_MAX;
+    unit[1].event = SQT_EV_PART_DISKOP;
+    unit[1].id = question.asked ? question.asked : sqt_read_clock(sqt_clock);
+    unit[1].arg = static_cast<uint64_t>(depth);
+    unit[1].aux = question.asked ? question.what : static_cast<uint32_t>(SQT_DISK_OTHER);
+    sqt_emit_unit(unit, 2);
+}
+
+/* ---- a thread or another process does it ---- */
+
+inline void
+ServiceBegins(Operation &operation)
+{
+    operation.begin = sqt_read_clock(operation.clock);
+}
+
+inline void
+ServiceEnds(Operation &operation)
+{
+    operation.end = sqt_read_clock(operation.clock);
+}
+
+/// its result is about to be where the main thread finds it
+inline void
+ResultIsPutBack(Operation &operation)
+{
+    operation.back = sqt_read_clock(operation.clock);
+}
+
+/* ---- the main thread gets the answer ---- */
+
+inline void
+EmitOperationEnd(const unsigned event, const Operation &operation, const uint64_t noticed, const uint32_t bytes)
+{
+    if (!operation.serial || !sqt_on(SQT_GROUP_DISKOP))
+        return;
+    sqt_record unit[3] = {};
+    unsigned records = 1;
+    unit[0].event = static_cast<uint16_t>(event);
+    unit[0].id = operation.serial;
+    unit[0].arg = noticed;
+    unit[0].aux = bytes;
+    if (operation.begin) {
+        const uint64_t copy = operation.back > operation.end ? operation.back - operation.end : 0;
+        unit[1].event = SQT_EV_PART_DISKOP_IO;
+        unit[1].id = operation.begin;
+        unit[1].arg = operation.end;
+        unit[1].aux = copy < UINT32_MAX ? static_cast<uint32_t>(copy) : UINT32_MAX;
+        records = 2;
+        if (operation.moved) {
+            unit[2].event = SQT_EV_PART_STAMP;
+            unit[2].arg = operation.moved;
+            unit[2].aux = SQT_STAMP_SECOND_QUEUE;
+            records = 3;
+        }
+    }
+    sqt_emit_unit(unit, records);
+}
+
+/// the bits of an IO_BYTES field
+template <class Length>
+inline uint32_t
+IoBytes(const Length moved, const bool failed)
+{
+    return failed ? static_cast<uint32_t>(SQT_IO_FAILED) : static_cast<uint32_t>(moved) & SQT_IO_BYTES;
+}
+
+/// an operation comes back that nobody wants any more
+inline void
+OperationIsCancelled(const Operation &operation)
+{
+    if (sqt_on(SQT_GROUP_DISKOP))
+        EmitOperationEnd(SQT_EV_DISKOP_END, operation, sqt_read_clock(sqt_clock), SQT_IO_CANCELLED);
+}
+
+/// While it lives, an answer is being delivered, and the store's hooks may take its stamps; then the operation is over.
+class Delivery
+{
+public:
+    Delivery(const Operation &operation, const uint32_t bytes) :
+        operation_(operation), noticed_(operation.serial ? sqt_read_clock(sqt_clock) : 0), bytes_(bytes)
+    {
+        sqt_io_done(operation.begin, operation.end);
+    }
+    ~Delivery()
+    {
+        sqt_io_done(0, 0);
+        EmitOperationEnd(SQT_EV_DISKOP_END, operation_, noticed_, bytes_);
+    }
+    Delivery(const Delivery &) = delete;
+    Delivery &operator=(const Delivery &) = delete;
+
+private:
+    const Operation operation_;
+    const uint64_t noticed_;
+    const uint32_t bytes_;
+};
+
+/* ---- aufs ----
+ *
+ * request is a squidaio_request_t, result its squidaio_result_t: both have a member sqtrace of type Operation. */
+
+template <class Request, class Count>
+inline void
+RequestIsQueued(Request &request, const Count depth)
+{
+    OperationIsNumbered(request.sqtrace);
+    OperationIsQueued(TakeQuestion(), request.sqtrace.serial, depth);
+}
+
+/// requests that waited in a second queue, because the first was locked, come into the first
+template <class Request>
+inline void
+SecondQueueMoves(Request *const first)
+{
+    for (Request *request = first; request; request = request->next)
+        request->sqtrace.moved = sqt_read_clock(request->sqtrace.clock);
+}
+
+/// the main thread takes a request from the queue of results; without a result nobody wants it any more
+template <class Request, class Result>
+inline void
+RequestComesBack(const Request &request, Result *const result)
+{
+    if (result && !request.cancelled)
+        result->sqtrace = request.sqtrace;
+    else
+        OperationIsCancelled(request.sqtrace);
+}
+
+/* ---- diskd ----
+ *
+ * A question to diskd has the clock and the operation's number.  Its answer leaves offset and size of the message idle,
+ * so the stamps travel there: the message stays as long as it was, and a message queue of the system holds as many. */
+
+template <class Message>
+inline void
+QuestionIsNumbered(Message &message)
+{
+    Operation operation;
+    OperationIsNumbered(operation);
+    message.sqtClock = static_cast<uint8_t>(operation.clock);
+    message.sqtSerial = operation.serial;
+}
+
+class DiskdService
+{
+public:
+    template <class Message>
+    explicit DiskdService(const Message &question) :
+        clock_(question.sqtClock), serial_(question.sqtSerial), begin_(sqt_read_clock(clock_)) {}
+
+    template <class Message>
+    void
+    endsWith(Message &answer) const
+    {
+        const uint64_t took = sqt_read_clock(clock_) - begin_;
+        answer.sqtSerial = serial_;
+        answer.offset = static_cast<decltype(answer.offset)>(begin_);
+        answer.size = took < SIZE_MAX ? static_cast<size_t>(took) : SIZE_MAX;
+    }
+
+private:
+    const uint32_t clock_, serial_;
+    const uint64_t begin_;
+};
+
+template <class Message>
+inline Operation
+DiskdOperation(const Message &answer)
+{
+    Operation operation;
+    operation.serial = answer.sqtSerial;
+    operation.begin = static_cast<uint64_t>(answer.offset);
+    operation.end = operation.begin + answer.size;
+    return operation;
+}
+
+/* ---- rock diskers ----
+ *
+ * message is an IpcIoMsg; its member sqtrace says which block it is about. */
+
+/// the message tells the disker which block it is about, and which clock to stamp with
+template <class Message, class Request>
+inline void
+BlockTravels(Message &message, Request &request)
+{
+    OperationIsNumbered(message.sqtOperation);
+    request.sqtrace.operation = message.sqtOperation.serial;
+    message.sqtrace = request.sqtrace;
+}
+
+/// an answer for another process, this one's predecessor, is not ours to tell
+template <class Message>
+inline Operation
+DiskerOperation(const Message &message, const pid_t self)
+{
+    return message.workerPid == self ? message.sqtOperation : Operation();
+}
+
+/// While it lives, the completion that is being delivered is a time-out.
+class TimeOut
+{
+public:
+    template <class Pending>
+    explicit TimeOut(const Pending &pending) : noticed_(sqt_read_clock(sqt_clock))
+    {
+        operation_.serial = pending.readRequest ? pending.readRequest->sqtrace.operation :
+                            pending.writeRequest ? pending.writeRequest->sqtrace.operation : 0;
+        sqt_io_timed_out();
+    }
+    ~TimeOut()
+    {
+        sqt_io_done(0, 0);
+        EmitOperationEnd(SQT_EV_DISKOP_END, operation_, noticed_, SQT_IO_FAILED | SQT_IO_TIMED_OUT);
+    }
+    TimeOut(const TimeOut &) = delete;
+    TimeOut &operator=(const TimeOut &) = delete;
+
+private:
+    const uint64_t noticed_;
+    Operation operation_;
+};
+
+} // namespace Sqtrace
+
+#endif
