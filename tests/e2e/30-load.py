@@ -206,6 +206,48 @@ def urls(env):
     through(env, "--rate=300", "--duration=4", "--clients=50", "--objects=400", "--size=20000")
 
 
+def poly(env):
+    factor = 10 if env.full else 1
+    load = through(env, "--workload=poly", "--rate=200", "--scale=%g" % (0.0002 * factor), "--wait=20ms",
+                   "--cache=5GB", "--clients=300", "--phases=framp,fill,fexit,inc1,top1,dec1", least_hits=200)
+    rows = load.rows()
+    env.check(any(row["status"] == "304" for row in rows), "nothing was answered 304")
+    env.check({row["kind"] for row in rows} == {"plain", "since_same", "since_older", "reload"}, "kinds of requests")
+    top = load.result["top1", "all"]
+    env.check(abs(int(top["sent"]) / float(top["duration_s"]) / 200 - 1) < 0.01, "%s requests in %s s of top1"
+              % (top["sent"], top["duration_s"]))
+    frozen = sum(int(row["bytes"]) for row in rows if row["phase"] == "fill" and row["cache"] != "hit")
+    env.check(frozen >= 2 * 0.0002 * factor * 5 * 2 ** 30, "fill ended after %d bytes" % frozen)
+
+
+def log(env):
+    """The access.log of one Squid, in its native format, replayed through another."""
+    first_ = Squid(env, name="first", lines="cache_mem 8 MB\naccess_log stdio:{folder}/native.log logformat=squid\n").start()
+    sqload.Load(env, "--proxy=127.0.0.1:%d" % first_.port, "--rate=100", "--duration=3", "--objects=150",
+                "--size=3000", "--clients=20", name="first-load")
+    first_.stop()
+    path = first_.folder + "/native.log"
+    with open(path, "a") as file:
+        file.write("this is no line of a log\n")
+    with open(path) as file:
+        lines = [line.split() for line in file if "/size=" in line]
+    load = through(env, "--workload=log", "--log=" + path, "--timing", "--clients=50")
+    env.equal(int(load.result["log", "all"]["sent"]), len(lines), "requests")
+    env.check("left out: 1 lines that are not of Squid's native format, the first is line %d: 'this is no line of a log'"
+              % (len(lines) + 1) in load.errors, "it says %r" % load.errors)
+    rows = load.rows()
+    env.equal(len({row["url"] for row in rows}), len({line[6] for line in lines}), "URLs")
+    largest = {}
+    for line in lines:
+        largest[line[6]] = max(largest.get(line[6], 0), int(line[4]))
+    env.equal(sorted(int(url.split("size=")[1].split("/")[0]) for url in {row["url"] for row in rows}),
+              sorted(largest.values()), "sizes")
+    begins = sorted(float(line[0]) - int(line[1]) / 1000 for line in lines)
+    times = sorted(float(row["time_s"]) for row in rows)
+    worst = max(abs((b - begins[0]) - (t - times[0])) for b, t in zip(begins, times))
+    env.check(worst < 0.002, "times differ from the log's by %.4f s" % worst)
+
+
 # ---- what goes wrong ----
 
 class Wrong:
@@ -331,6 +373,8 @@ TESTS = [
     ("load: the origin, asked by another client", origin, 30),
     ("load: wpb through Squid: hits as access.log and the trace count them", wpb, 60),
     ("load: urls at a rate through Squid: hits as access.log and the trace count them", urls, 60),
+    ("load: poly through Squid: hits as access.log and the trace count them", poly, 60),
+    ("load: a log, replayed through Squid: hits as access.log and the trace count them", log, 60),
     ("load: proxies that do wrong", wrong, 60),
     ("load: a proxy that cannot be reached, or goes away", unreachable, 60),
     ("load: a rate beyond what is possible", too_fast, 60),

@@ -55,6 +55,12 @@ fails 1 "--sizes: 'large': uniform or pareto is wanted" -w wpb --sizes=large
 fails 1 "--rate: wpb is a closed loop" -w wpb --rate=3
 fails 1 "--requests=0: wpb needs a number of requests or a --duration" -w wpb --requests=0
 
+fails 1 "poly needs a --rate" -w poly
+fails 1 "--scale: more than 0 is wanted" -w poly --rate=1 --scale=0
+fails 1 "--phases: there is no phase 'top'; did you mean top1 or top2?" -w poly --rate=1 --phases=fill,top
+fails 1 "log needs the name of one: --log=FILE" -w log
+fails 1 "--timing and --rate exclude each other" -w log --log=none --timing --rate=3
+
 # ---- what cannot be read, written, reached ----
 fails 1 "could not connect: 127.0.0.1:1: Connection refused" --proxy=127.0.0.1:1
 fails 1 "could not connect: 127.0.0.1:1: Connection refused" http://127.0.0.1:1/x
@@ -63,6 +69,11 @@ printf '# a list\nhttp://127.0.0.1:1/a\nnonsense\n' >list
 fails 1 "--urls: list, line 3: 'nonsense': a URL begins with http:// or https://" --urls=list
 : >empty
 fails 1 "--urls: empty: no URL in it" --urls=empty
+fails 1 "--log: none: No such file or directory" -w log --log=none
+fails 1 "--log: .: Is a directory" -w log --log=.
+fails 1 "--log: list, line 1: '# a list': wanted is Squid's native format: time elapsed client tag/status bytes method URL" \
+    -w log --log=list
+fails 1 "--log: empty: no GET with status 200 or 304 in 0 lines" -w log --log=empty
 fails 1 "none/rows: cannot write: No such file or directory" --rows=none/rows
 fails 1 "empty: a certificate is wanted here, PEM: no start line" --tls --cert=empty
 if [ -w /dev/full ]; then

@@ -174,11 +174,11 @@ harmonic(void **state)
 /* ---- wpb ---- */
 
 static struct load *
-wpb(const char *const *words, unsigned count)
+workload(const char *name, const char *const *words, unsigned count)
 {
     static struct load load;
     static struct place place = {.authority = (char *)(uintptr_t)"127.0.0.1:1"};
-    char *argv[16] = {(char *)(uintptr_t)"sqtrace-load", (char *)(uintptr_t)"--workload=wpb"}, error[256];
+    char *argv[16] = {(char *)(uintptr_t)"sqtrace-load", (char *)(uintptr_t)name}, error[256];
     for (unsigned i = 0; i < count; ++i)
         argv[2 + i] = (char *)(uintptr_t)words[i];
     assert_int_equal(load_parse(&load, (int)count + 2, argv, error, sizeof(error)), 0);
@@ -209,7 +209,7 @@ static void
 wpb_recurs(void **state)
 {
     enum { CLIENTS = 10, EACH = 10000 };
-    struct load *const load = wpb((const char *[]){"--clients=10", "--requests=10000", "--hit-ratio=0.6"}, 3);
+    struct load *const load = workload("--workload=wpb", (const char *[]){"--clients=10", "--requests=10000", "--hit-ratio=0.6"}, 3);
     static unsigned files[2 * EACH + 1], last[2 * EACH + 1];
     static unsigned long long sizes[2 * EACH + 1];
     double distances[BINS] = {0}, expected[BINS] = {0}, sum = 0;
@@ -246,7 +246,7 @@ wpb_recurs(void **state)
     assert_true(fabs(repeats / (double)(CLIENTS * EACH) - 0.6) < 0.01);
     end(load);
     /* How far back: seen in the first request of phase 2, before which each file was asked for once. */
-    struct load *const many = wpb((const char *[]){"--clients=3000", "--requests=200", "--hit-ratio=1"}, 3);
+    struct load *const many = workload("--workload=wpb", (const char *[]){"--clients=3000", "--requests=200", "--hit-ratio=1"}, 3);
     for (unsigned c = 0; c < 3000; ++c)
         for (unsigned i = 1; i <= 201; ++i) {
             struct request r = {.client = c};
@@ -277,7 +277,7 @@ wpb_repeats_with_its_seed(void **state)
     char paths[2][3][LOAD_PATH_MAX];
     (void)state;
     for (unsigned run = 0; run < 3; ++run) {
-        struct load *const load = wpb((const char *[]){run == 2 ? "--seed=6" : "--seed=5", "--requests=5"}, 2);
+        struct load *const load = workload("--workload=wpb", (const char *[]){run == 2 ? "--seed=6" : "--seed=5", "--requests=5"}, 2);
         for (unsigned i = 0; i < 3; ++i) {
             struct request r = {.client = 3};
             r.path = r.made;
@@ -291,6 +291,98 @@ wpb_repeats_with_its_seed(void **state)
     }
     assert_memory_equal(paths[0][0], paths[1][0], strlen(paths[0][0]) + 1);
     assert_string_equal(paths[0][2], paths[1][2]);
+}
+
+/* ---- poly ---- */
+
+enum { CONTENTS = 4, POLY_DRAWS = 200000 };
+
+static void
+near(double got, double wanted, double within)
+{
+    if (fabs(got - wanted) > within)
+        print_error("%g is not %g within %g\n", got, wanted, within);
+    assert_true(fabs(got - wanted) <= within);
+}
+
+/* As published: share, mean KB, and what caches may store. */
+static void
+poly_mix(void **state)
+{
+    static const struct {
+        const char *name;
+        double share, mean, deviation, stored;
+    } wanted[CONTENTS] = {{"image", 0.65, 4.5, 4.5, 0.80}, {"html", 0.15, 8.5, 8.5, 0.90},
+                          {"download", 0.005, 300, 300, 0.95}, {"other", 0.195, 25, 10, 0.72}};
+    static unsigned char seen[POLY_DRAWS + 1];
+    struct load *const load = workload("--workload=poly", (const char *[]){"--rate=250", "--phases=top1"}, 2);
+    double count[CONTENTS] = {0}, kb[CONTENTS] = {0}, stored[CONTENTS] = {0}, wait = 0, waits = 0;
+    unsigned repeats = 0, hot = 0, kinds[4] = {0}, objects = 0;
+    (void)state;
+    for (unsigned i = 0; i < POLY_DRAWS; ++i) {
+        struct request r = {.path = NULL};
+        char name[16];
+        struct sqt_object object;
+        unsigned number, c = 0;
+        assert_int_equal(load->workload->next(load, &r), 1);
+        assert_int_equal(sqt_object_parse(&object, r.made, strlen(r.made)), 0);
+        assert_int_equal(sscanf(strrchr(r.made, '/'), "/%15[a-z]%u", name, &number), 2);
+        assert_in_range(number, 1, POLY_DRAWS);
+        hot += number % 100 == 0;
+        ++kinds[r.kind];
+        if (seen[number]) {
+            ++repeats;
+            continue;
+        }
+        seen[number] = 1;
+        ++objects;
+        while (strcmp(wanted[c].name, name) != 0)
+            assert_true(++c < CONTENTS);
+        ++count[c];
+        kb[c] += (double)object.words[SQT_OBJECT_size] / 1024;
+        stored[c] += (double)object.words[SQT_OBJECT_store];
+        wait += (double)object.words[SQT_OBJECT_wait];
+        waits += pow((double)object.words[SQT_OBJECT_wait], 2);
+    }
+    for (unsigned c = 0; c < CONTENTS; ++c) {
+        near(count[c] / objects, wanted[c].share, 2.58 * sqrt(wanted[c].share / objects));
+        near(kb[c] / count[c], wanted[c].mean, 2.58 * wanted[c].deviation / sqrt(count[c]) + 0.001);
+        near(stored[c] / count[c], wanted[c].stored, 2.58 * 0.5 / sqrt(count[c]));
+    }
+    near(repeats / (double)POLY_DRAWS, 0.72, 0.005);
+    near(hot / (double)POLY_DRAWS, 0.10 + 0.28 / 100, 0.005); /* a new object is hot as often as any */
+    near(kinds[REQUEST_SINCE_OLDER] / (double)POLY_DRAWS, 0.05, 0.002);
+    near(kinds[REQUEST_SINCE_SAME] / (double)POLY_DRAWS, 0.10, 0.003);
+    near(kinds[REQUEST_RELOAD] / (double)POLY_DRAWS, 0.05, 0.002);
+    near(wait / objects, 2500, 20); /* 0.6 % of the normal distribution are below 0, and cut to that */
+    near(sqrt(waits / objects - pow(wait / objects, 2)), 1000, 20);
+    end(load);
+}
+
+/* After `fill` the working set stays as large as it is. */
+static void
+poly_freezes(void **state)
+{
+    struct load *const load = workload("--workload=poly", (const char *[]){"--rate=250", "--phases=fill,top1"}, 2);
+    unsigned newest = 0, frozen = 0, oldest = UINT32_MAX;
+    (void)state;
+    assert_int_equal(load->phase_count, 2);
+    for (unsigned i = 0; i < 60000; ++i) {
+        struct request r = {.path = NULL};
+        char name[16];
+        unsigned number;
+        load->phase = i >= 20000;
+        frozen = i == 20000 ? newest : frozen;
+        load->workload->next(load, &r);
+        assert_int_equal(sscanf(strrchr(r.made, '/'), "/%15[a-z]%u", name, &number), 2);
+        newest = number > newest ? number : newest;
+        if (i >= 50000) { /* it has moved on */
+            assert_true(number + frozen + 1 > newest);
+            oldest = number < oldest ? number : oldest;
+        }
+    }
+    assert_true(frozen > 5000 && newest - oldest > frozen * 9 / 10);
+    end(load);
 }
 
 /* ---- rates ---- */
@@ -361,7 +453,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pareto), cmocka_unit_test(uniform), cmocka_unit_test(means), cmocka_unit_test(below),
         cmocka_unit_test(harmonic), cmocka_unit_test(wpb_recurs), cmocka_unit_test(wpb_repeats_with_its_seed),
-        cmocka_unit_test(rates), cmocka_unit_test(latencies),
+        cmocka_unit_test(poly_mix), cmocka_unit_test(poly_freezes), cmocka_unit_test(rates), cmocka_unit_test(latencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
