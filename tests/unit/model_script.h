@@ -259,6 +259,18 @@ end_xact(int64_t time, uint64_t id, uint32_t tag, uint32_t flags)
     PART(PART_XACT_FLAGS, 0xabc, 7, flags);
 }
 
+/* A server is asked, and answers. */
+static inline void
+server_exchange(int64_t t, uint64_t xact, uint64_t conn, unsigned try)
+{
+    PUT(t, DISPATCH, xact, conn, try);
+    PUT(t + 1, REQUEST_SENT, xact, conn, 0);
+    PUT(t + 4, SERVER_READ, xact, 500, 0);
+    PUT(t + 4, SERVER_HEADER, xact, 300, 200);
+    PUT(t + 9, SERVER_READ, xact, 500, 0);
+    PUT(t + 10, SERVER_DONE, xact, conn, 0);
+}
+
 /* A cell of a row. */
 #define REQUEST(row, name) (script.requests.cells[row][SQT_CELL(requests, name)])
 #define SWAP(row, name) (script.swaps.cells[row][SQT_CELL(swaps, name)])

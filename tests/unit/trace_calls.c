@@ -12,24 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int
-setup(void **state)
-{
-    struct place *const place = calloc(1, sizeof(*place));
-    place_make(place);
-    *state = place;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    sqt_stop();
-    place_remove(*state);
-    free(*state);
-    return 0;
-}
-
 static const char *const with_calls[] = {"events=syscall", NULL};
 
 /* The text of a definition in the trace. */
@@ -192,9 +174,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(calls_go_by_what_a_descriptor_is, setup, teardown),
-        cmocka_unit_test_setup_teardown(calls_of_other_threads, setup, teardown),
-        cmocka_unit_test_setup_teardown(nothing_is_told_without_the_group_or_from_before_it, setup, teardown),
+        PLACE_TEST(calls_go_by_what_a_descriptor_is),
+        PLACE_TEST(calls_of_other_threads),
+        PLACE_TEST(nothing_is_told_without_the_group_or_from_before_it),
     };
     return cmocka_run_group_tests_name("trace_calls", tests, NULL, NULL);
 }

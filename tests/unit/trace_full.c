@@ -18,24 +18,6 @@
 
 #define CANNOT 77 /* exit status of a child that may not mount */
 
-static int
-setup(void **state)
-{
-    struct place *const place = calloc(1, sizeof(*place));
-    place_make(place);
-    *state = place;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    sqt_stop();
-    place_remove(*state);
-    free(*state);
-    return 0;
-}
-
 static unsigned
 lines_with(const char *text)
 {
@@ -295,11 +277,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_full_disk_is_bridged, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_the_ring_cannot_bridge_is_counted, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_stop_on_a_full_disk_leaves_the_rest_in_the_ring, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_disk_that_is_full_already_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_takes_no_more_is_left_for_the_next, setup, teardown),
+        PLACE_TEST(a_full_disk_is_bridged),
+        PLACE_TEST(what_the_ring_cannot_bridge_is_counted),
+        PLACE_TEST(a_stop_on_a_full_disk_leaves_the_rest_in_the_ring),
+        PLACE_TEST(a_disk_that_is_full_already_is_refused),
+        PLACE_TEST(a_file_that_takes_no_more_is_left_for_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * trace_life.c - tracing from start to stop: what reaches the segments, rotation, reconfiguration, forks.
+ * trace_life.c - tracing from start to stop: what reaches the segments, rotation, reconfiguration.
  */
 #include "trace_support.h"
 
@@ -13,62 +13,6 @@
 #include <unistd.h>
 
 #include "trace/emit-internal.h"
-
-static int
-setup(void **state)
-{
-    struct place *const place = calloc(1, sizeof(*place));
-    place_make(place);
-    *state = place;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    sqt_stop();
-    place_remove(*state);
-    free(*state);
-    return 0;
-}
-
-/* Emits n events with consecutive ids from `id`, every fifth as a unit of three. */
-static uint64_t
-emit(uint64_t id, unsigned n)
-{
-    uint64_t records = 0;
-    for (unsigned i = 0; i < n; ++i, ++id) {
-        if (id % 5) {
-            sqt_emit(SQT_EV_CLIENT_READ, id, 7 * id, (uint32_t)id);
-            ++records;
-        } else {
-            struct sqt_record unit[3];
-            memset(unit, 0, sizeof(unit));
-            unit[0].event = SQT_EV_XACT_END;
-            unit[1].event = SQT_EV_PART_XACT_SIZES;
-            unit[2].event = SQT_EV_PART_XACT_FLAGS;
-            unit[0].id = id;
-            sqt_emit_unit(unit, 3);
-            records += 3;
-        }
-    }
-    return records;
-}
-
-/* The ids that emit() made come back in order, each once. */
-static void
-check_ids(const struct decoded *d, uint64_t from, uint64_t to)
-{
-    uint64_t id = from;
-    for (uint64_t i = 0; i < d->count; ++i) {
-        const struct sqt_record *const r = &d->records[i];
-        if (r->event != SQT_EV_CLIENT_READ && r->event != SQT_EV_XACT_END)
-            continue;
-        assert_int_equal(r->id, id);
-        ++id;
-    }
-    assert_int_equal(id, to);
-}
 
 static void
 without_a_directory_nothing_is_there(void **state)
@@ -97,7 +41,7 @@ everything_is_in_a_closed_segment_after_a_stop(void **state)
     assert_false(sqt_on(SQT_GROUP_SYSCALL));
     assert_int_equal(place_count(place->directory, ".ring"), 1);
     assert_int_equal(place_count(place->ringdir, ".ring"), 1);
-    const uint64_t emitted = emit(0, 200000);
+    const uint64_t emitted = emit_mixed(0, 200000);
     struct sqt_status status;
     sqt_get_status(&status);
     assert_int_equal(status.emitted, emitted + 1);
@@ -115,7 +59,7 @@ everything_is_in_a_closed_segment_after_a_stop(void **state)
     assert_int_equal(d.records[0].event, SQT_EV_START);
     assert_int_equal(d.records[0].arg, getpid());
     assert_int_equal(d.records[d.count - 1].event, SQT_EV_STOP);
-    check_ids(&d, 0, 200000);
+    check_mixed(&d, 0, 200000);
     assert_int_equal(d.ends, 1);
     assert_int_equal(d.totals.clean, 1);
     assert_int_equal(d.totals.head, d.count);
@@ -129,7 +73,7 @@ files_have_the_promised_names_and_modes(void **state)
     struct place *const place = *state;
     const mode_t before = umask(077); /* the group reads traces whatever the umask */
     assert_int_equal(place_start(place, NULL), 0);
-    emit(1, 1);
+    emit_mixed(1, 1);
     wait_flushed();
     struct sqt_status status;
     sqt_get_status(&status);
@@ -174,7 +118,7 @@ definitions_stand_before_the_records_that_need_them(void **state)
     assert_int_equal(sqt_define(SQT_DEF_DIR, 0, "ufs /var/spool/squid"), 0);
     assert_int_equal(sqt_defined(SQT_DEF_DIR, 0), 1);
     assert_int_equal(sqt_defined(SQT_DEF_DIR, 1), 0);
-    emit(1, 10);
+    emit_mixed(1, 10);
     wait_flushed();
     assert_int_equal(sqt_define(SQT_DEF_TAG, 17, "TCP_HIT"), 17);
     sqt_define(SQT_DEF_TAG, 17, "TCP_MISS"); /* known already */
@@ -182,7 +126,7 @@ definitions_stand_before_the_records_that_need_them(void **state)
     sqt_define(SQT_DEF_METHOD, 1000000, "again");
     assert_int_equal(sqt_defined(SQT_DEF_METHOD, 1000000), 1);
     assert_int_equal(sqt_defined(SQT_DEF_METHOD, 1000001), 0);
-    emit(11, 10);
+    emit_mixed(11, 10);
     wait_flushed();
     struct decoded d;
     decode(&d, place->directory, NULL); /* the segment is still open */
@@ -195,7 +139,7 @@ definitions_stand_before_the_records_that_need_them(void **state)
     decode_free(&d);
     sqt_rotate();
     for (unsigned i = 0; i < 5000 && place_count(place->directory, ".sqt") == 1; ++i) {
-        emit(21 + i, 1);
+        emit_mixed(21 + i, 1);
         usleep(1000);
     }
     sqt_stop();
@@ -212,11 +156,11 @@ many_definitions_are_dropped_without_harm(void **state)
     assert_int_equal(place_start(place, NULL), 0);
     for (uint32_t i = 0; i < 20000; ++i)
         assert_int_equal(sqt_define(SQT_DEF_METHOD, 7 * i, "a definition of some length"), 7 * i);
-    emit(0, 100);
+    emit_mixed(0, 100);
     sqt_stop();
     struct decoded d;
     decode(&d, place->directory, NULL);
-    check_ids(&d, 0, 100);
+    check_mixed(&d, 0, 100);
     decode_free(&d);
 }
 
@@ -228,7 +172,7 @@ a_new_segment_begins_at_the_size(void **state)
     assert_int_equal(place_start(place, words), 0);
     uint64_t emitted = 0;
     for (unsigned i = 0; i < 20; ++i) {
-        emitted += emit(1000 * i, 1000);
+        emitted += emit_mixed(1000 * i, 1000);
         usleep(5000);
         wait_flushed();
     }
@@ -241,7 +185,7 @@ a_new_segment_begins_at_the_size(void **state)
     assert_true(d.segments >= 2);
     assert_int_equal(d.ends, d.segments);
     assert_int_equal(d.count, emitted + 2);
-    check_ids(&d, 0, 20000);
+    check_mixed(&d, 0, 20000);
     decode_free(&d);
 }
 
@@ -253,7 +197,7 @@ rotation_under_load_loses_nothing(void **state)
     assert_int_equal(place_start(place, words), 0);
     uint64_t emitted = 0;
     for (unsigned i = 0; i < 60; ++i) {
-        emitted += emit(2000 * i, 2000);
+        emitted += emit_mixed(2000 * i, 2000);
         sqt_rotate();
         usleep(3000);
         if (i % 8 == 7)
@@ -268,7 +212,7 @@ rotation_under_load_loses_nothing(void **state)
     assert_int_equal(d.ends, d.segments);
     assert_int_equal(d.lost, 0);
     assert_int_equal(d.count, emitted + 2 + 60);
-    check_ids(&d, 0, 120000);
+    check_mixed(&d, 0, 120000);
     decode_free(&d);
 }
 
@@ -287,13 +231,13 @@ reconfiguration_applies_at_once(void **state)
     struct place *const place = *state;
     struct sqt_config config;
     assert_int_equal(place_start(place, NULL), 0);
-    uint64_t emitted = emit(0, 1000);
+    uint64_t emitted = emit_mixed(0, 1000);
     for (unsigned i = 0; i < 20; ++i) {
         const char *const odd[] = {"events=store", "compress=off", "segment=64KB", NULL}, *const even[] = {NULL};
         place_config(place, i % 2 ? odd : even, &config);
         sqt_reconfigure(&config, &place_process, place_log);
         assert_int_equal(sqt_groups, i % 2 ? SQT_GROUP_STORE | SQT_GROUP_TRACE : SQT_GROUP_DEFAULT);
-        emitted += emit(1000 + 1000 * i, 1000);
+        emitted += emit_mixed(1000 + 1000 * i, 1000);
         usleep(2000);
     }
     sqt_stop();
@@ -301,7 +245,7 @@ reconfiguration_applies_at_once(void **state)
     struct decoded d;
     decode(&d, place->directory, NULL);
     assert_int_equal(d.count, emitted + 2 + 20);
-    check_ids(&d, 0, 21000);
+    check_mixed(&d, 0, 21000);
     decode_free(&d);
 }
 
@@ -338,7 +282,7 @@ the_directive_may_come_and_go(void **state)
     for (unsigned i = 0; i < 4; ++i) {
         sqt_reconfigure(&on, &place_process, place_log);
         assert_true(sqt_groups != 0);
-        emit(0, 10);
+        emit_mixed(0, 10);
         sqt_reconfigure(&off, &place_process, place_log);
         assert_int_equal(sqt_groups, 0);
         assert_int_equal(place_count(place->ringdir, ""), 0);
@@ -355,7 +299,7 @@ status_adds_up(void **state)
     assert_int_equal(place_start(place, words), 0);
     uint64_t emitted = 1;
     for (unsigned i = 0; i < 50; ++i) {
-        emitted += emit(3000 * i, 3000); /* more than the ring holds */
+        emitted += emit_mixed(3000 * i, 3000); /* more than the ring holds */
         sqt_get_status(&status);
         assert_int_equal(status.emitted, emitted);
         assert_int_equal(status.written + status.lost, emitted);
@@ -364,7 +308,7 @@ status_adds_up(void **state)
         assert_true(status.waiting <= status.capacity);
     }
     assert_true(status.lost > 0);
-    emitted += emit(150000, 1); /* tells the loss, if there is room by now */
+    emitted += emit_mixed(150000, 1); /* tells the loss, if there is room by now */
     wait_flushed();
     sqt_get_status(&status);
     const uint64_t lost = status.lost;
@@ -372,7 +316,7 @@ status_adds_up(void **state)
     assert_true(status.bytes > 0);
     sqt_poll();
     assert_non_null(strstr(place_said, "records lost because the ring was full"));
-    emitted += emit(200000, 1); /* there is room for sure */
+    emitted += emit_mixed(200000, 1); /* there is room for sure */
     sqt_stop();
     struct decoded d;
     decode(&d, place->directory, NULL);
@@ -405,176 +349,23 @@ hashes_are_keyed_by_directory(void **state)
     place_remove(&other);
 }
 
-/* Runs in a child: nothing of the parent's trace may be touched there. */
-static int
-child_is_quiet(void)
-{
-    struct sqt_status status;
-    const uint64_t head = __atomic_load_n(&sqt_groups, __ATOMIC_RELAXED);
-    if (head != 0)
-        return 1;
-    sqt_emit(SQT_EV_CLIENT_READ, 1, 2, 3); /* a hook that forgot to ask */
-    sqt_define(SQT_DEF_DIR, 9, "child");
-    sqt_rotate();
-    sqt_poll();
-    sqt_get_status(&status);
-    if (strcmp(status.state, "off") != 0)
-        return 2;
-    sqt_stop();
-    return 0;
-}
-
-static void
-a_forked_child_is_off_and_harmless(void **state)
-{
-    struct place *const place = *state;
-    assert_int_equal(place_start(place, NULL), 0);
-    emit(0, 100);
-    for (unsigned i = 0; i < 5; ++i) {
-        const pid_t child = fork();
-        if (child == 0)
-            _exit(child_is_quiet());
-        int result;
-        emit(100 + 100 * i, 100);
-        assert_int_equal(waitpid(child, &result, 0), child);
-        assert_int_equal(result, 0);
-    }
-    assert_true(sqt_groups != 0);
-    assert_int_equal(sqt_defined(SQT_DEF_DIR, 9), 0);
-    sqt_stop();
-    struct decoded d;
-    decode(&d, place->directory, NULL);
-    check_ids(&d, 0, 600);
-    assert_null(strstr(d.text, "child"));
-    decode_free(&d);
-}
-
-#ifndef __SANITIZE_THREAD__ /* which knows no threads of a forked child */
-static void
-a_forked_child_may_trace_on_its_own(void **state)
-{
-    struct place *const place = *state;
-    assert_int_equal(place_start(place, NULL), 0);
-    emit(0, 100);
-    const pid_t child = fork();
-    if (child == 0) {
-        struct sqt_process process = place_process;
-        struct sqt_config config;
-        process.kid = 4;
-        place_config(place, NULL, &config);
-        if (sqt_start(&config, &process, place_log) != 0)
-            _exit(1);
-        emit(5000, 1000);
-        sqt_stop();
-        _exit(0);
-    }
-    int result;
-    assert_int_equal(waitpid(child, &result, 0), child);
-    assert_int_equal(result, 0);
-    emit(100, 100);
-    sqt_stop();
-    struct decoded d;
-    decode(&d, place->directory, "test.3.");
-    check_ids(&d, 0, 200);
-    decode_free(&d);
-    decode(&d, place->directory, "test.4.");
-    check_ids(&d, 5000, 6000);
-    decode_free(&d);
-}
-#endif
-
-static void
-crash(int number)
-{
-    (void)number;
-    sqt_off();
-}
-
-/* In a child, because it is for good. */
-static void
-off_is_for_good_and_leaves_the_ring(void **state)
-{
-    struct place *const place = *state;
-    const pid_t child = fork();
-    if (child == 0) {
-        if (place_start(place, NULL) != 0)
-            _exit(1);
-        emit(0, 1000);
-        signal(SIGUSR1, crash);
-        raise(SIGUSR1);
-        if (sqt_groups != 0)
-            _exit(2);
-        sqt_stop();
-        struct sqt_config config;
-        place_config(place, NULL, &config);
-        sqt_reconfigure(&config, &place_process, place_log);
-        if (sqt_groups != 0 || sqt_start(&config, &place_process, place_log) != -1)
-            _exit(3);
-        _exit(0);
-    }
-    int result;
-    assert_int_equal(waitpid(child, &result, 0), child);
-    assert_int_equal(result, 0);
-    assert_int_equal(place_count(place->ringdir, ".ring"), 1);
-    struct decoded d;
-    decode(&d, place->directory, NULL);
-    check_ids(&d, 0, 1000);
-    decode_free(&d);
-}
-
-/* A signal to the process must find its handler in the main thread, never in the flusher. */
-static pthread_t signalled;
-static void
-note_thread(int number)
-{
-    (void)number;
-    signalled = pthread_self();
-}
-
-static void
-the_flusher_takes_no_signals(void **state)
-{
-    struct place *const place = *state;
-    sigset_t usr1;
-    assert_int_equal(place_start(place, NULL), 0);
-    signal(SIGUSR1, note_thread);
-    sigemptyset(&usr1);
-    sigaddset(&usr1, SIGUSR1);
-    pthread_sigmask(SIG_BLOCK, &usr1, NULL);
-    memset(&signalled, 0, sizeof(signalled));
-    kill(getpid(), SIGUSR1); /* any thread that does not block it would run the handler now */
-    usleep(20000);
-    sigset_t pending;
-    sigpending(&pending);
-    assert_true(sigismember(&pending, SIGUSR1));
-    pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
-    assert_true(pthread_equal(signalled, pthread_self()));
-    signal(SIGUSR1, SIG_DFL);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(without_a_directory_nothing_is_there, setup, teardown),
-        cmocka_unit_test_setup_teardown(everything_is_in_a_closed_segment_after_a_stop, setup, teardown),
-        cmocka_unit_test_setup_teardown(files_have_the_promised_names_and_modes, setup, teardown),
-        cmocka_unit_test_setup_teardown(definitions_stand_before_the_records_that_need_them, setup, teardown),
-        cmocka_unit_test_setup_teardown(many_definitions_are_dropped_without_harm, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_new_segment_begins_at_the_size, setup, teardown),
-        cmocka_unit_test_setup_teardown(rotation_under_load_loses_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_rotation_without_records_makes_no_empty_segment, setup, teardown),
-        cmocka_unit_test_setup_teardown(reconfiguration_applies_at_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_needs_a_restart_is_said_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_directive_may_come_and_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(status_adds_up, setup, teardown),
-        cmocka_unit_test_setup_teardown(hashes_are_keyed_by_directory, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_forked_child_is_off_and_harmless, setup, teardown),
-#ifndef __SANITIZE_THREAD__
-        cmocka_unit_test_setup_teardown(a_forked_child_may_trace_on_its_own, setup, teardown),
-#endif
-        cmocka_unit_test_setup_teardown(off_is_for_good_and_leaves_the_ring, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_flusher_takes_no_signals, setup, teardown),
+        PLACE_TEST(without_a_directory_nothing_is_there),
+        PLACE_TEST(everything_is_in_a_closed_segment_after_a_stop),
+        PLACE_TEST(files_have_the_promised_names_and_modes),
+        PLACE_TEST(definitions_stand_before_the_records_that_need_them),
+        PLACE_TEST(many_definitions_are_dropped_without_harm),
+        PLACE_TEST(a_new_segment_begins_at_the_size),
+        PLACE_TEST(rotation_under_load_loses_nothing),
+        PLACE_TEST(a_rotation_without_records_makes_no_empty_segment),
+        PLACE_TEST(reconfiguration_applies_at_once),
+        PLACE_TEST(what_needs_a_restart_is_said_once),
+        PLACE_TEST(the_directive_may_come_and_go),
+        PLACE_TEST(status_adds_up),
+        PLACE_TEST(hashes_are_keyed_by_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

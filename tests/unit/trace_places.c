@@ -17,24 +17,6 @@
 #include "trace/file-internal.h"
 #include "trace/hash-internal.h"
 
-static int
-setup(void **state)
-{
-    struct place *const place = calloc(1, sizeof(*place));
-    place_make(place);
-    *state = place;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    sqt_stop();
-    place_remove(*state);
-    free(*state);
-    return 0;
-}
-
 /* Tracing does not start, says one line with that text, and leaves nothing behind. */
 static void
 check_refused(const struct sqt_config *config, const char *says)
@@ -322,15 +304,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_missing_directory, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_directory_that_is_a_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_directory_that_cannot_be_written, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_ring_directory_that_is_not_tmpfs, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_ring_directory_that_is_too_full, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_link_in_the_place_of_the_key, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_key_of_the_wrong_size, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_link_in_the_place_of_a_segment, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_of_the_wrong_owner_is_made_again, setup, teardown),
+        PLACE_TEST(a_missing_directory),
+        PLACE_TEST(a_directory_that_is_a_file),
+        PLACE_TEST(a_directory_that_cannot_be_written),
+        PLACE_TEST(a_ring_directory_that_is_not_tmpfs),
+        PLACE_TEST(a_ring_directory_that_is_too_full),
+        PLACE_TEST(a_link_in_the_place_of_the_key),
+        PLACE_TEST(a_key_of_the_wrong_size),
+        PLACE_TEST(a_link_in_the_place_of_a_segment),
+        PLACE_TEST(a_file_of_the_wrong_owner_is_made_again),
         cmocka_unit_test(siphash_is_siphash),
         cmocka_unit_test(names_are_parsed),
     };

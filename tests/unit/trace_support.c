@@ -65,6 +65,24 @@ ends_with(const char *name, const char *suffix)
     return n >= s && strcmp(name + n - s, suffix) == 0;
 }
 
+int
+place_setup(void **state)
+{
+    struct place *const place = calloc(1, sizeof(*place));
+    place_make(place);
+    *state = place;
+    return 0;
+}
+
+int
+place_teardown(void **state)
+{
+    sqt_stop();
+    place_remove(*state);
+    free(*state);
+    return 0;
+}
+
 unsigned
 place_count(const char *directory, const char *suffix)
 {
@@ -324,4 +342,40 @@ decode_free(struct decoded *d)
     free(d->records);
     free(d->text);
     memset(d, 0, sizeof(*d));
+}
+
+uint64_t
+emit_mixed(uint64_t id, unsigned n)
+{
+    uint64_t records = 0;
+    for (unsigned i = 0; i < n; ++i, ++id) {
+        if (id % 5) {
+            sqt_emit(SQT_EV_CLIENT_READ, id, 7 * id, (uint32_t)id);
+            ++records;
+        } else {
+            struct sqt_record unit[3];
+            memset(unit, 0, sizeof(unit));
+            unit[0].event = SQT_EV_XACT_END;
+            unit[1].event = SQT_EV_PART_XACT_SIZES;
+            unit[2].event = SQT_EV_PART_XACT_FLAGS;
+            unit[0].id = id;
+            sqt_emit_unit(unit, 3);
+            records += 3;
+        }
+    }
+    return records;
+}
+
+void
+check_mixed(const struct decoded *d, uint64_t from, uint64_t to)
+{
+    uint64_t id = from;
+    for (uint64_t i = 0; i < d->count; ++i) {
+        const struct sqt_record *const r = &d->records[i];
+        if (r->event != SQT_EV_CLIENT_READ && r->event != SQT_EV_XACT_END)
+            continue;
+        assert_int_equal(r->id, id);
+        ++id;
+    }
+    assert_int_equal(id, to);
 }

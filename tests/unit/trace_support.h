@@ -23,6 +23,10 @@ struct place {
     pid_t owner; /* process that made it */
 };
 void place_make(struct place *place);
+/* A test that has such a place as its state. */
+#define PLACE_TEST(test) cmocka_unit_test_setup_teardown(test, place_setup, place_teardown)
+int place_setup(void **state);
+int place_teardown(void **state);
 /* Removes both with all that is in them.  A forked child that comes here failed an assertion, and ends with status 1
  * instead of running the other tests a second time. */
 void place_remove(const struct place *place);
@@ -60,6 +64,11 @@ void decode(struct decoded *decoded, const char *directory, const char *base);
 /* Adds nothing from segments: what a ring file holds from its tail on. */
 void decode_ring(struct decoded *decoded, const char *path);
 void decode_free(struct decoded *decoded);
+
+/* Emits n events with consecutive ids from `id`, every fifth as a unit of three.  Returns how many records they are. */
+uint64_t emit_mixed(uint64_t id, unsigned n);
+/* Fails the test unless the ids from..to came back in order, each once. */
+void check_mixed(const struct decoded *decoded, uint64_t from, uint64_t to);
 
 /* Waits until the flusher has taken everything; fails the test after 10 s. */
 void wait_flushed(void);
