@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A server of a test's own: a Python program of this folder as a child process, which logs its own clock.
 
-The program prints its port on its first line, flushes its log and says so when a line arrives on its input, and ends
+The program prints its port, or ports, on its first line, flushes its log and says so when a line arrives on its input, and ends
 with its input.  Its log is tab separated; the first column is a tag.
 """
 
@@ -16,36 +16,26 @@ from .env import Failure
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class Child:
-    """program: file in this folder; columns: names of the log's columns after the tag, those of *_ns are numbers."""
+class Process:
+    """The program, with these words; those of its first line are in `said`."""
 
-    def __init__(self, env, program, columns, words=(), name=None):
-        self.columns = columns
-        name = name or program.split(".")[0]
-        self.log = env.path(name + ".log")
-        self.host = "127.0.0.1"
-        self.process = subprocess.Popen([sys.executable, os.path.join(HERE, program), self.log] + list(words),
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=open(env.path(name + ".err"), "w"), universal_newlines=True)
+    def __init__(self, env, program, words, name):
+        errors = env.path(name + ".err")
+        self.process = subprocess.Popen([sys.executable, os.path.join(HERE, program)] + list(words),
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(errors, "w"),
+                                        universal_newlines=True)
         env.on_close(self.stop)
-        line = self.process.stdout.readline()
-        if not line:
-            raise Failure("%s did not start: see %s" % (program, env.path(name + ".err")))
-        self.port = int(line)
+        self.said = self.process.stdout.readline().split()
+        if not self.said:
+            raise Failure("%s did not start: see %s" % (program, errors))
 
-    def entries(self):
-        """The log so far: {tag: [dict of the columns]}."""
+    def lines(self, log):
+        """The lines of its log so far, each split into its columns."""
         self.process.stdin.write("flush\n")
         self.process.stdin.flush()
         self.process.stdout.readline()
-        found = {}
-        with open(self.log) as log:
-            for line in log:
-                tag, *values = line.rstrip("\n").split("\t")
-                entry = {name: int(value) if name.endswith("_ns") else value
-                         for name, value in zip(self.columns, values)}
-                found.setdefault(tag, []).append(entry)
-        return found
+        with open(log) as file:
+            return [line.rstrip("\n").split("\t") for line in file]
 
     def stop(self):
         if self.process.poll() is None:
@@ -55,6 +45,26 @@ class Child:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+
+
+class Child(Process):
+    """program: file in this folder; columns: names of the log's columns after the tag, those of *_ns are numbers."""
+
+    def __init__(self, env, program, columns, words=(), name=None):
+        self.columns = columns
+        name = name or program.split(".")[0]
+        self.log = env.path(name + ".log")
+        self.host = "127.0.0.1"
+        super().__init__(env, program, [self.log] + list(words), name)
+        self.port = int(self.said[0])
+
+    def entries(self):
+        """The log so far: {tag: [dict of the columns]}."""
+        found = {}
+        for tag, *values in self.lines(self.log):
+            entry = {name: int(value) if name.endswith("_ns") else value for name, value in zip(self.columns, values)}
+            found.setdefault(tag, []).append(entry)
+        return found
 
 
 class Threads(socketserver.ThreadingTCPServer):
@@ -79,7 +89,7 @@ def serve_threads(handler, log_path):
 
 
 def serve(start, log_path):
-    """For the program: start(log) is a coroutine that returns the port; runs until the input ends."""
+    """For the program: start(log) is a coroutine that returns its first line; runs until the input ends."""
     import asyncio
 
     loop = asyncio.new_event_loop()

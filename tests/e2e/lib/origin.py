@@ -24,9 +24,11 @@ byte of the body was written.  tag is the request's X-Tag.
 
 import asyncio
 import os
-import subprocess
 import sys
 import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from lib.child import Process, serve  # noqa: E402
 
 LAST_MODIFIED = "Mon, 01 Jan 2024 00:00:00 GMT"
 REASONS = {200: "OK", 103: "Early Hints", 204: "No Content", 304: "Not Modified", 404: "Not Found",
@@ -218,9 +220,7 @@ class Names(asyncio.DatagramProtocol):
         asyncio.get_running_loop().call_later(delay / 1000, self.transport.sendto, reply, peer)
 
 
-async def main(host, log_path):
-    log = open(log_path, "w", buffering=1 << 16)
-
+async def start(host, log):
     async def client(reader, writer):
         await Connection(reader, writer, log).serve()
 
@@ -233,32 +233,18 @@ async def main(host, log_path):
         await loop.create_datagram_endpoint(lambda: Names(host), local_addr=(host, 53))
     except OSError:
         names = 0
-    print(server.sockets[0].getsockname()[1], echo_server.sockets[0].getsockname()[1], names, flush=True)
-
-    def command():
-        """A line on the input asks for the log to be complete on disk; the end of the input ends the server."""
-        line = sys.stdin.readline()
-        log.flush()
-        if line:
-            print("flushed", flush=True)
-        else:
-            loop.stop()
-    loop.add_reader(sys.stdin.fileno(), command)
+    return "%d %d %d" % (server.sockets[0].getsockname()[1], echo_server.sockets[0].getsockname()[1], names)
 
 
-class Origin:
+class Origin(Process):
     """The origin as a child process, and its log."""
 
     def __init__(self, env, name="origin"):
         self.log = env.path(name + ".log")
         # An address of loopback that is this process's alone, so that its DNS server can have port 53.
         self.host = "127.%d.%d.53" % (1 + os.getpid() // 250 % 250, 1 + os.getpid() % 250)
-        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), self.host, self.log],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=open(env.path(name + ".err"), "w"), universal_newlines=True)
-        env.on_close(self.stop)
-        words = self.process.stdout.readline().split()
-        self.port, self.echo_port, self.has_names = int(words[0]), int(words[1]), words[2] == "1"
+        super().__init__(env, "origin.py", [self.host, self.log], name)
+        self.port, self.echo_port, self.has_names = int(self.said[0]), int(self.said[1]), self.said[2] == "1"
 
     def url(self, name, host=None, **want):
         return "http://%s:%d/%s/%s" % (host or self.host, self.port,
@@ -266,29 +252,13 @@ class Origin:
 
     def entries(self):
         """The log so far: {tag: dict}, the last entry of a tag."""
-        self.process.stdin.write("flush\n")
-        self.process.stdin.flush()
-        self.process.stdout.readline()
         found = {}
-        with open(self.log) as log:
-            for line in log:
-                tag, conn, nth, received, header_sent, body_sent, method, path = line.rstrip("\n").split("\t")
-                found[tag] = {"conn": int(conn), "nth": int(nth), "received": int(received),
-                              "header_sent": int(header_sent), "body_sent": int(body_sent), "method": method,
-                              "path": path}
+        for tag, conn, nth, received, header_sent, body_sent, method, path in self.lines(self.log):
+            found[tag] = {"conn": int(conn), "nth": int(nth), "received": int(received),
+                          "header_sent": int(header_sent), "body_sent": int(body_sent), "method": method,
+                          "path": path}
         return found
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.stdin.close()
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
 
 
 if __name__ == "__main__":
-    event_loop = asyncio.new_event_loop()
-    event_loop.run_until_complete(main(sys.argv[1], sys.argv[2]))
-    event_loop.run_forever()
+    serve(lambda log: start(sys.argv[1], log), sys.argv[2])

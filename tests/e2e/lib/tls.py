@@ -28,6 +28,9 @@ import sys
 import threading
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from lib.child import Process  # noqa: E402
+
 
 class Certificates:
     """A CA, in ca.pem with its key, and a server's certificate for names and addresses, in server.pem with its key."""
@@ -69,18 +72,14 @@ def secure(client, context, name):
     client.socket = context.wrap_socket(client.open(), server_hostname=name)
 
 
-class FarEnds:
+class FarEnds(Process):
     """The program as a child process; ports by END, and its log."""
 
     def __init__(self, env, origin, certificates, *ends):
         self.path = env.path("far-ends.log")
         self.host = origin.host
-        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), self.host, certificates.server,
-                                         str(origin.port), self.path] + list(ends),
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=open(env.path("far-ends.err"), "w"), universal_newlines=True)
-        env.on_close(self.stop)
-        self.ports = dict(zip(ends, map(int, self.process.stdout.readline().split())))
+        super().__init__(env, "tls.py", [self.host, certificates.server, str(origin.port), self.path, *ends], "far-ends")
+        self.ports = dict(zip(ends, map(int, self.said)))
 
     def entries(self):
         """[dict], in the order in which connections were closed; ends the program, so that all are."""
@@ -89,15 +88,6 @@ class FarEnds:
             return [dict(zip(("end", "tag"), words[:2]),
                          **dict(zip(("accepted", "asked", "answered", "done", "closed"), map(int, words[2:]))))
                     for words in (line.rstrip("\n").split("\t") for line in log)]
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.stdin.close()
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
 
 
 # ---- the program ----
