@@ -122,7 +122,7 @@ def kids(env):
         env.equal(header.capacity * 32, 32 << 20 if header.identity.kid_kind == 1 else 1 << 20,
                   "ring of a kid of kind %d" % header.identity.kid_kind)
         env.equal(header.identity.service, squid.service[:31], "service name")
-        env.equal(header.identity.version, "7.7", "Squid's version")
+        env.equal(header.identity.version, squid.version(), "Squid's version")
     with Client(squid.client_address()) as client:
         for n in range(40):
             client.request(origin.url("o%d" % (n % 20), size=9000), "k")

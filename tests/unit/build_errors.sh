@@ -68,6 +68,8 @@ for jobs in 0 -1 many ''; do
     says "--jobs=$jobs" 2 "--jobs: '$jobs' is not a number above 0" $squid "$prefix" --jobs="$jobs"
 done
 says '--list names versions' 0 '7.7' --list
+says '--check-patches of an unknown version' 1 'no patches for Squid 9.9' --squid=9.9 --check-patches
+says '--check-patches without patches' 2 'there is nothing to check' $squid --check-patches --unpatched
 says '--help' 0 'usage: sqtrace-build' --help
 says '--version' 0 'sqtrace-build (sqtrace)' --version
 
@@ -102,6 +104,11 @@ says '--source is a Squid tree without configure' 1 'has no configure yet: run .
 printf "PACKAGE_NAME='Squid Web Proxy'\nPACKAGE_VERSION='6.13'\n" >"$work/tree/configure"
 says '--source is another version' 1 'is Squid 6.13, and --squid says 7.7' \
     $squid "$prefix" "$into" --source="$work/tree"
+before=$(sum_of_tree "$work/tree")
+says '--check-patches: on a tree of another version, where no hook finds its place' 1 ' lost' \
+    $squid --check-patches --source="$work/tree"
+grep -q 'the patches of Squid 7.7 on the tree of Squid 6.13' "$work/out" && [ "$before" = "$(sum_of_tree "$work/tree")" ]
+result $? 'and the tree is as it was, checked'
 sed -i 's/6\.13/7.7/' "$work/tree/configure"
 before=$(sum_of_tree "$work/tree")
 says '--source is a tree to which the patches do not apply' 1 '.patch does not apply' \

@@ -2,7 +2,7 @@
 #
 # squid-source.sh - a source tree of Squid with the series applied.  Needs say.sh.
 
-# check_squid_tree DIR VERSION: whether DIR is an untouched tree of that version.
+# check_squid_tree DIR [VERSION]: whether DIR is an untouched tree, of that version; sets found, its version.
 check_squid_tree()
 {
     [ -d "$1" ] || die "--source: $1 is not a directory"
@@ -13,7 +13,7 @@ check_squid_tree()
         die "--source: $1 is not a Squid source tree"
     fi
     found=$(sed -n "s/^PACKAGE_VERSION='\(.*\)'/\1/p" "$1/configure")
-    [ "$found" = "$2" ] || die "--source: $1 is Squid $found, and --squid says $2"
+    [ "$found" = "${2:-$found}" ] || die "--source: $1 is Squid $found, and --squid says $2"
     if grep -q sqtrace_log "$1/src/cf.data.pre"; then
         die "--source: $1 has the patches already; give an untouched tree (it will be copied)"
     fi
@@ -33,17 +33,23 @@ series_patches()
     sed 's/#.*//; s/[[:space:]].*//; /^$/d' "$1/series"
 }
 
+# copy_source TREE ORIGIN: makes TREE from ORIGIN, an archive or a tree.
+copy_source()
+{
+    mkdir -p "$1" || die "$1: cannot make this directory"
+    if [ -d "$2" ]; then
+        cp -a "$2/." "$1/" || die "$2: cannot copy this tree"
+    else
+        tar -C "$1" --strip-components=1 --no-same-owner -xJf "$2" || die "$2: cannot unpack"
+    fi
+}
+
 # make_source TREE ORIGIN SERIES LOG: makes TREE from ORIGIN, an archive or a tree, with the series of folder SERIES,
 # or without any if that is empty.  Files that differ from an earlier TREE get a new time, so that make sees them.
 make_source()
 {
     rm -rf "$1.new"
-    mkdir -p "$1.new" || die "$1.new: cannot make this directory"
-    if [ -d "$2" ]; then
-        cp -a "$2/." "$1.new/" || die "$2: cannot copy this tree"
-    else
-        tar -C "$1.new" --strip-components=1 --no-same-owner -xJf "$2" || die "$2: cannot unpack"
-    fi
+    copy_source "$1.new" "$2"
     if [ -n "$3" ]; then
         for name in $(series_patches "$3"); do
             if ! patch -d "$1.new" -p1 --fuzz=0 --forward --batch --no-backup-if-mismatch <"$3/$name" >>"$4" 2>&1; then

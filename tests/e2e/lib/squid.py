@@ -89,6 +89,10 @@ class Squid:
     def binary(self):
         return os.path.join(self.prefix, "sbin", "squid")
 
+    def version(self):
+        """What squid -v says."""
+        return re.match("Squid Cache: Version (\\S+)", run([self.binary, "-v"], 20).stdout).group(1)
+
     @property
     def conf(self):
         return os.path.join(self.folder, "squid.conf")
