@@ -178,10 +178,11 @@ make_request(const struct client *c, char *text, size_t room)
         [REQUEST_SINCE_OLDER] = "If-Modified-Since: Sun, 01 Jan 2023 00:00:00 GMT\r\n",
         [REQUEST_RELOAD] = "Cache-Control: no-cache\r\n",
     };
-    return snprintf(text, room, "GET %s%s%s HTTP/1.%u\r\nHost: %s\r\n%s%s\r\n",
-                    !absolute ? "" : r->place->tls ? "https://" : "http://", absolute ? r->place->authority : "", r->path,
-                    load->minor, r->place->authority,
-                    load->keep == (int)load->minor ? "" : load->keep ? "Connection: keep-alive\r\n" : "Connection: close\r\n",
+    const char *const scheme = !absolute ? "" : r->place->tls ? "https://" : "http://";
+    const char *const connection = load->keep == (int)load->minor ? "" /* as the version has it anyway */
+                                   : load->keep ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
+    return snprintf(text, room, "GET %s%s%s HTTP/1.%u\r\nHost: %s\r\n%s%s\r\n", scheme,
+                    absolute ? r->place->authority : "", r->path, load->minor, r->place->authority, connection,
                     kinds[r->kind]);
 }
 
@@ -357,7 +358,7 @@ take_tunnel(struct client *c)
     }
     evbuffer_drain(input, size);
     c->state = SECURING;
-    c->bev = bufferevent_openssl_filter_new(c->all->base, c->bev, SSL_new(c->all->load->client_tls),
+    c->bev = bufferevent_openssl_filter_new(c->all->base, c->bev, tls_to(c->all->load, c->request.place),
                                             BUFFEREVENT_SSL_CONNECTING, BEV_OPT_CLOSE_ON_FREE);
     bufferevent_openssl_set_allow_dirty_shutdown(c->bev, 1);
     bufferevent_setcb(c->bev, on_read, NULL, on_event, c);
@@ -405,7 +406,7 @@ on_event(struct bufferevent *bev, short what, void *context)
         return;
     }
     if (tls_error)
-        snprintf(why, sizeof(why), "%s", ERR_reason_error_string(tls_error) ? ERR_reason_error_string(tls_error) : "TLS");
+        ERR_error_string_n(tls_error, why, sizeof(why));
     else
         snprintf(why, sizeof(why), "%s: %s", peer_name(c), what & BEV_EVENT_EOF ? "the other side ended it" :
                  strerror(error));
@@ -478,7 +479,7 @@ client_connect(struct client *c)
     if (all->bandwidth) /* else the kernel takes much at once and holds it */
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
     c->raw = !to->tls && !tunnelled(c);
-    c->bev = to->tls ? bufferevent_openssl_socket_new(all->base, fd, SSL_new(load->client_tls),
+    c->bev = to->tls ? bufferevent_openssl_socket_new(all->base, fd, tls_to(load, to),
                                                       BUFFEREVENT_SSL_CONNECTING, BEV_OPT_CLOSE_ON_FREE)
                      : bufferevent_socket_new(all->base, fd, BEV_OPT_CLOSE_ON_FREE);
     if (to->tls)

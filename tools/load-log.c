@@ -151,7 +151,8 @@ take_file(struct load *load, struct log *l, const char *name, char *error, size_
     qsort(l->requests, l->request_count, sizeof(*l->requests), by_begin);
     load_say(load, "%s: %llu requests for %u URLs", name, (unsigned long long)l->request_count, l->object_count);
     if (other)
-        load_say(load, "%s: left out: %llu lines that are no GET with status 200 or 304", name, (unsigned long long)other);
+        load_say(load, "%s: left out: %llu lines that are no GET with status 200 or 304", name,
+                 (unsigned long long)other);
     if (bad)
         load_say(load, "%s: left out: %llu lines that are not of Squid's native format, the first is line %llu: '%s'",
                  name, (unsigned long long)bad, (unsigned long long)first, first_bad);

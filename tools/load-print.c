@@ -131,9 +131,9 @@ tsv_head(const struct load *load, FILE *to)
     if (*load->first_error)
         fprintf(to, "# first_error: %s\n", load->first_error);
     fprintf(to, "# valid: %s\n", stats_invalid(load) ? "no" : "yes");
-    fputs("phase\tclass\tresponses\tbytes\tmean_ms\tp50_ms\tp90_ms\tp99_ms\tp999_ms\tmax_ms\tfirst_mean_ms\tfirst_p50_ms\t"
-          "first_p90_ms\tfirst_p99_ms\tfirst_p999_ms\tfirst_max_ms\tbegin_s\tduration_s\tdue\tsent\tlate\tlag_ms\theads\t"
-          "hits\thit_pct\tbyte_hit_pct\tverified\tretries\terrors", to);
+    fputs("phase\tclass\tresponses\tbytes\tmean_ms\tp50_ms\tp90_ms\tp99_ms\tp999_ms\tmax_ms\tfirst_mean_ms\t"
+          "first_p50_ms\tfirst_p90_ms\tfirst_p99_ms\tfirst_p999_ms\tfirst_max_ms\tbegin_s\tduration_s\tdue\tsent\t"
+          "late\tlag_ms\theads\thits\thit_pct\tbyte_hit_pct\tverified\tretries\terrors", to);
     for (unsigned e = 0; e < LOAD_ERRORS; ++e)
         fprintf(to, "\t%s", load_errors[e].name);
     fputc('\n', to);

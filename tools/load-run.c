@@ -268,8 +268,8 @@ run_all(struct load *load)
         }
         r.phase = &load->phases[i];
         run_phase(&r, begin);
-        const int64_t duration = r.phase->duration;
-        begin = phase_is_open(r.phase) && duration && r.stats->end >= begin + duration ? begin + duration : r.stats->end;
+        const int64_t wanted = begin + r.phase->duration;
+        begin = phase_is_open(r.phase) && r.phase->duration && r.stats->end >= wanted ? wanted : r.stats->end;
     }
     drain(&r);
     clients_give_up(r.clients);

@@ -5,6 +5,9 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <string.h>
 
 #include "load.h"
 
@@ -30,6 +33,21 @@ tls_client(struct load *load, char *error, size_t error_size)
     SSL_CTX_set_verify(load->client_tls, SSL_VERIFY_PEER, NULL);
     return SSL_CTX_load_verify_locations(load->client_tls, ca, NULL) == 1
                ? 0 : say(error, error_size, "certificates are wanted here, PEM", ca);
+}
+
+SSL *
+tls_to(const struct load *load, const struct place *place)
+{
+    char host[256];
+    SSL *const tls = SSL_new(load->client_tls);
+    const char *const authority = place->authority, *const colon = strrchr(authority, ':');
+    const int bracketed = *authority == '[';
+    snprintf(host, sizeof(host), "%.*s", (int)(colon - authority) - 2 * bracketed, authority + bracketed);
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls), host) != 1) {
+        SSL_set_tlsext_host_name(tls, host);
+        SSL_set1_host(tls, host);
+    }
+    return tls;
 }
 
 /* A key and a certificate that it signs itself, for the time of a run. */

@@ -255,6 +255,8 @@ struct event_base *load_base(void);
 /* Makes the context that is needed for one end.  Returns 0, or -1 with a line in error. */
 int tls_client(struct load *load, char *error, size_t error_size);
 int tls_server(struct load *load, char *error, size_t error_size);
+/* For a connection with a place, whose certificate must be for its host if --ca is given. */
+SSL *tls_to(const struct load *load, const struct place *place);
 
 /* All phases.  Returns 0, or -1 after a line on the standard error. */
 int run_all(struct load *load);

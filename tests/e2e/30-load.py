@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 
-from lib import access, dump, sqload
+from lib import access, dump, sqload, tls
 from lib.env import first, free_port
 from lib.squid import Squid
 
@@ -209,7 +209,7 @@ def urls(env):
 def poly(env):
     factor = 10 if env.full else 1
     load = through(env, "--workload=poly", "--rate=200", "--scale=%g" % (0.0002 * factor), "--wait=20ms",
-                   "--cache=5GB", "--clients=300", "--phases=framp,fill,fexit,inc1,top1,dec1", least_hits=200)
+                   "--cache=2.5GB", "--clients=300", "--phases=framp,fill,fexit,inc1,top1,dec1", least_hits=100)
     rows = load.rows()
     env.check(any(row["status"] == "304" for row in rows), "nothing was answered 304")
     env.check({row["kind"] for row in rows} == {"plain", "since_same", "since_older", "reload"}, "kinds of requests")
@@ -217,13 +217,13 @@ def poly(env):
     env.check(abs(int(top["sent"]) / float(top["duration_s"]) / 200 - 1) < 0.01, "%s requests in %s s of top1"
               % (top["sent"], top["duration_s"]))
     frozen = sum(int(row["bytes"]) for row in rows if row["phase"] == "fill" and row["cache"] != "hit")
-    env.check(frozen >= 2 * 0.0002 * factor * 5 * 2 ** 30, "fill ended after %d bytes" % frozen)
+    env.check(frozen >= 2 * 0.0002 * factor * 2.5 * 2 ** 30, "fill ended after %d bytes" % frozen)
 
 
 def log(env):
     """The access.log of one Squid, in its native format, replayed through another."""
-    first_ = Squid(env, name="first", lines="cache_mem 8 MB\naccess_log stdio:{folder}/native.log logformat=squid\n").start()
-    sqload.Load(env, "--proxy=127.0.0.1:%d" % first_.port, "--rate=100", "--duration=3", "--objects=150",
+    first_ = Squid(env, name="first", lines="access_log stdio:{folder}/native.log logformat=squid\n").start()
+    sqload.Load(env, "--proxy=127.0.0.1:%d" % first_.port, "--rate=150", "--duration=2", "--objects=150",
                 "--size=3000", "--clients=20", name="first-load")
     first_.stop()
     path = first_.folder + "/native.log"
@@ -233,7 +233,7 @@ def log(env):
         lines = [line.split() for line in file if "/size=" in line]
     load = through(env, "--workload=log", "--log=" + path, "--timing", "--clients=50")
     env.equal(int(load.result["log", "all"]["sent"]), len(lines), "requests")
-    env.check("left out: 1 lines that are not of Squid's native format, the first is line %d: 'this is no line of a log'"
+    env.check("left out: 1 lines that are not of Squid's native format, the first is line %d: 'this is no line"
               % (len(lines) + 1) in load.errors, "it says %r" % load.errors)
     rows = load.rows()
     env.equal(len({row["url"] for row in rows}), len({line[6] for line in lines}), "URLs")
@@ -246,6 +246,69 @@ def log(env):
     times = sorted(float(row["time_s"]) for row in rows)
     worst = max(abs((b - begins[0]) - (t - times[0])) for b, t in zip(begins, times))
     env.check(worst < 0.002, "times differ from the log's by %.4f s" % worst)
+
+
+def secure_conf(env, names):
+    certificates = tls.Certificates(env, *names)
+    port = free_port()
+    return certificates, port, CONF + "https_port 127.0.0.1:%d tls-cert=%s\ntls_outgoing_options cafile=%s.crt\n" % (
+        port, certificates.server, certificates.ca)
+
+
+def both_ends(env):
+    """TLS to the proxy and from it to the origin, both checked."""
+    certificates, port, conf = secure_conf(env, ["127.0.0.1"])
+    squid = Squid(env, trace="", dirs=["aufs"], lines=conf).start()
+    load = sqload.Load(env, "--proxy=https://127.0.0.1:%d" % port, "--ca=%s.crt" % certificates.ca, "--tls",
+                       "--cert=" + certificates.server, "--requests=40", "--objects=100", "--size=30000", rows=True)
+    # The same in tunnels: nothing is a hit, and Squid sees no request.
+    tunnels = sqload.Load(env, "--proxy=127.0.0.1:%d" % squid.port, "--ca=%s.crt" % certificates.ca, "--tls",
+                          "--tunnel", "--cert=" + certificates.server, "--requests=20", "--objects=50", "--clients=3",
+                          name="tunnels")
+    squid.stop()
+    env.equal((load.sum("errors"), load.sum("verified")), (0, 400), "errors, bodies compared")
+    lines = [line for line in access.read(squid) if line.method == "GET"]
+    hits = sum(code(line.tag) in HITS for line in lines)
+    env.equal((load.sum("hits"), len(lines)), (hits, 400), "hits and requests as in access.log")
+    env.check(hits > 200, "only %d hits" % hits)
+    env.equal((tunnels.sum("errors"), tunnels.sum("verified"), tunnels.sum("hits")), (0, 60, 0), "in tunnels")
+    env.equal(sum(line.method == "CONNECT" for line in access.read(squid)), 3, "tunnels in access.log")
+    env.equal(int(tunnels.comments["origin_requests"]), 60, "requests of the origin")
+
+
+def distrust(env):
+    """A certificate of nobody's, and one for another host."""
+    certificates = tls.Certificates(env, "192.0.2.1")
+    for options in ((), ("--cert=" + certificates.server,)):
+        load = sqload.Load(env, "--tls", "--ca=%s.crt" % certificates.ca, "--requests=2", "--clients=2", *options,
+                           status=3)
+        env.equal((load.sum("tls"), load.sum("errors")), (4, 4), "handshakes that failed")
+        env.check("certificate verify failed" in load.errors, "it says %r" % load.errors)
+
+
+def bandwidth(env):
+    """28.8 kbit/s for each of 20 clients, whatever the others take."""
+    load = sqload.Load(env, "--bandwidth=28800", "--clients=20", "--requests=1", "--size=9000", "--once", rows=True)
+    times = sorted(int(row["total_ns"]) / 1e9 for row in load.rows())
+    env.note("9,000 bytes took %.3f s to %.3f s; at 28.8 kbit/s they take 2.5 s" % (times[0], times[-1]))
+    env.check(2.0 < times[0] and times[-1] < 3.0, "9,000 bytes took %.3f s to %.3f s" % (times[0], times[-1]))
+
+
+def breaks(env):
+    """Errors and aborts of the origin by ratio; counts as access.log has them."""
+    count = 10000 if env.full else 1500
+    squid = Squid(env, trace="", lines=CONF + "negative_ttl 0 seconds\n").start()
+    load = sqload.Load(env, "--proxy=127.0.0.1:%d" % squid.port, "--errors=0.1", "--aborts=0.2", "--clients=20",
+                       "--requests=%d" % (count // 20), "--objects=%d" % count, "--size=20000", rows=True)
+    squid.stop()
+    row = load.result["urls", "all"]
+    for column, share in (("status", 0.1), ("truncated", 0.2)):
+        sigma = math.sqrt(share * (1 - share) / count)
+        env.check(abs(int(row[column]) / count - share) < 4 * sigma, "%s: %s of %d" % (column, row[column], count))
+    rows = [row for row in load.rows() if row["status"] != "-"]
+    lines = [line for line in access.read(squid) if line.method == "GET"]
+    env.equal(len(rows), len(lines), "responses whose header came, and lines of access.log")
+    env.equal(sum(row["cache"] == "hit" for row in rows), sum(code(line.tag) in HITS for line in lines), "hits")
 
 
 # ---- what goes wrong ----
@@ -375,6 +438,10 @@ TESTS = [
     ("load: urls at a rate through Squid: hits as access.log and the trace count them", urls, 60),
     ("load: poly through Squid: hits as access.log and the trace count them", poly, 60),
     ("load: a log, replayed through Squid: hits as access.log and the trace count them", log, 60),
+    ("load: TLS at both ends of Squid, and through tunnels", both_ends, 60),
+    ("load: certificates that are not trusted", distrust, 30),
+    ("load: a limit on each client's bandwidth", bandwidth, 30),
+    ("load: an origin that breaks off, through Squid", breaks, 60),
     ("load: proxies that do wrong", wrong, 60),
     ("load: a proxy that cannot be reached, or goes away", unreachable, 60),
     ("load: a rate beyond what is possible", too_fast, 60),

@@ -91,7 +91,8 @@ fi
 
 # ---- results ----
 run "$load" --help
-[ $status = 0 ] && [ "$(grep -c '^  \(-., \)\?--' out)" = "$(grep -c '^LOAD_OPTION' "$SQT_SOURCE/tools/load-options.def")" ]
+options=$(grep -c '^LOAD_OPTION' "$SQT_SOURCE/tools/load-options.def")
+[ $status = 0 ] && [ "$(grep -c '^  \(-., \)\?--' out)" = "$options" ]
 result "--help shows every option"
 run "$load" --version
 [ $status = 0 ] && grep -qx 'sqtrace-load [0-9][0-9.]*' out

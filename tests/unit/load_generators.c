@@ -188,6 +188,18 @@ workload(const char *name, const char *const *words, unsigned count)
     return &load;
 }
 
+static struct load *
+wpb(const char *const *words, unsigned count)
+{
+    return workload("--workload=wpb", words, count);
+}
+
+static struct load *
+poly(const char *const *words, unsigned count)
+{
+    return workload("--workload=poly", words, count);
+}
+
 static void
 end(struct load *load)
 {
@@ -209,7 +221,7 @@ static void
 wpb_recurs(void **state)
 {
     enum { CLIENTS = 10, EACH = 10000 };
-    struct load *const load = workload("--workload=wpb", (const char *[]){"--clients=10", "--requests=10000", "--hit-ratio=0.6"}, 3);
+    struct load *const load = wpb((const char *[]){"--clients=10", "--requests=10000", "--hit-ratio=0.6"}, 3);
     static unsigned files[2 * EACH + 1], last[2 * EACH + 1];
     static unsigned long long sizes[2 * EACH + 1];
     double distances[BINS] = {0}, expected[BINS] = {0}, sum = 0;
@@ -246,7 +258,7 @@ wpb_recurs(void **state)
     assert_true(fabs(repeats / (double)(CLIENTS * EACH) - 0.6) < 0.01);
     end(load);
     /* How far back: seen in the first request of phase 2, before which each file was asked for once. */
-    struct load *const many = workload("--workload=wpb", (const char *[]){"--clients=3000", "--requests=200", "--hit-ratio=1"}, 3);
+    struct load *const many = wpb((const char *[]){"--clients=3000", "--requests=200", "--hit-ratio=1"}, 3);
     for (unsigned c = 0; c < 3000; ++c)
         for (unsigned i = 1; i <= 201; ++i) {
             struct request r = {.client = c};
@@ -277,7 +289,7 @@ wpb_repeats_with_its_seed(void **state)
     char paths[2][3][LOAD_PATH_MAX];
     (void)state;
     for (unsigned run = 0; run < 3; ++run) {
-        struct load *const load = workload("--workload=wpb", (const char *[]){run == 2 ? "--seed=6" : "--seed=5", "--requests=5"}, 2);
+        struct load *const load = wpb((const char *[]){run == 2 ? "--seed=6" : "--seed=5", "--requests=5"}, 2);
         for (unsigned i = 0; i < 3; ++i) {
             struct request r = {.client = 3};
             r.path = r.made;
@@ -315,7 +327,7 @@ poly_mix(void **state)
     } wanted[CONTENTS] = {{"image", 0.65, 4.5, 4.5, 0.80}, {"html", 0.15, 8.5, 8.5, 0.90},
                           {"download", 0.005, 300, 300, 0.95}, {"other", 0.195, 25, 10, 0.72}};
     static unsigned char seen[POLY_DRAWS + 1];
-    struct load *const load = workload("--workload=poly", (const char *[]){"--rate=250", "--phases=top1"}, 2);
+    struct load *const load = poly((const char *[]){"--rate=250", "--phases=top1"}, 2);
     double count[CONTENTS] = {0}, kb[CONTENTS] = {0}, stored[CONTENTS] = {0}, wait = 0, waits = 0;
     unsigned repeats = 0, hot = 0, kinds[4] = {0}, objects = 0;
     (void)state;
@@ -363,7 +375,7 @@ poly_mix(void **state)
 static void
 poly_freezes(void **state)
 {
-    struct load *const load = workload("--workload=poly", (const char *[]){"--rate=250", "--phases=fill,top1"}, 2);
+    struct load *const load = poly((const char *[]){"--rate=250", "--phases=fill,top1"}, 2);
     unsigned newest = 0, frozen = 0, oldest = UINT32_MAX;
     (void)state;
     assert_int_equal(load->phase_count, 2);
@@ -453,7 +465,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pareto), cmocka_unit_test(uniform), cmocka_unit_test(means), cmocka_unit_test(below),
         cmocka_unit_test(harmonic), cmocka_unit_test(wpb_recurs), cmocka_unit_test(wpb_repeats_with_its_seed),
-        cmocka_unit_test(poly_mix), cmocka_unit_test(poly_freezes), cmocka_unit_test(rates), cmocka_unit_test(latencies),
+        cmocka_unit_test(poly_mix), cmocka_unit_test(poly_freezes), cmocka_unit_test(rates),
+        cmocka_unit_test(latencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

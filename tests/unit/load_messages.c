@@ -46,7 +46,8 @@ static void
 responses(void **state)
 {
     static const char *const bad[] = {"", "HTTP/1.1\r\n\r\n", "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n",
-                                      "HTTP/1.1 099 OK\r\n\r\n", "ICY 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+                                      "HTTP/1.1 099 OK\r\n\r\n", "ICY 200 OK\r\n\r\n",
+                                      "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
                                       "HTTP/1.1 200 OK\r\nContent-Length: 1x\r\n\r\n",
                                       "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
                                       "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"};
