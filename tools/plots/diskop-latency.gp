@@ -28,6 +28,9 @@ stats $DATA using "time_s" name "X" nooutput
 set xrange [0:X_max > 0 ? X_max * 1.04 : 1]
 set yrange [0:*]
 of(op, c) = strcol("op") eq op ? column(c) : NaN
+# The place of a column, and how many values of an operation are there.
+place(c) = int(sum [k=1:words(HEADER)] (word(HEADER, k) eq c ? k : 0))
+values(op, k) = int(sum [i=1:|$DATA|] (word($DATA[i], 2) eq op && word($DATA[i], k) ne "-"))
 
 if (exists("UNTITLED")) { TITLE = "" }
 set multiplot layout HIGH,WIDE title TITLE noenhanced
@@ -36,8 +39,7 @@ do for [p=1:words(OPS)] {
     OP = word(OPS, p)
     SEEN = ""
     do for [i=1:words(STAGES)] {
-        stats $DATA using (of(OP, word(STAGES, i) . "_mean_ms")) name "S" nooutput
-        if (S_records > 0) { SEEN = SEEN . " " . i }
+        if (values(OP, place(word(STAGES, i) . "_mean_ms")) > 0) { SEEN = SEEN . " " . i }
     }
     set title OP noenhanced
     set key @KEY noenhanced
