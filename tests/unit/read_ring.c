@@ -11,43 +11,15 @@
 
 #include <cmocka.h>
 
-#include "read_common.h"
+#include "read_fixture.h"
 
-#define RECORDS 20000
 #define CAPACITY 8192
-
-static struct sqt_record made[RECORDS];
-static size_t made_count;
-static struct sqt_identity who;
-static struct read_result result;
 
 static int
 begin(void **state)
 {
-    struct make_traffic traffic;
     (void)state;
-    make_traffic_init(&traffic, 8);
-    made_count = make_traffic_records(&traffic, made, RECORDS);
-    make_identity(&who, 1, 1);
-    read_directory();
-    return 0;
-}
-
-static int
-end(void **state)
-{
-    (void)state;
-    read_free(&result);
-    read_directory_remove();
-    return 0;
-}
-
-static size_t
-unit_at(size_t i)
-{
-    while (made[i].flags & SQT_FLAG_PART)
-        --i;
-    return i;
+    return read_begin(8, 20000, 1);
 }
 
 /* A ring with the last records, the first of which are in segments too; tail is a record number. */
@@ -474,7 +446,7 @@ a_live_trace_is_read_up_to_the_head_it_had(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, read_end)
     const struct CMUnitTest tests[] = {
         TEST(a_ring_alone_is_read_from_its_tail),
         TEST(a_ring_from_its_first_record_says_nothing),

@@ -11,43 +11,13 @@
 #include <cmocka.h>
 
 #include "../../src/read/dictionary.h"
-#include "read_common.h"
-
-#define RECORDS 20000
-
-static struct sqt_record made[RECORDS];
-static size_t made_count;
-static struct sqt_identity who;
-static struct read_result result;
+#include "read_fixture.h"
 
 static int
 begin(void **state)
 {
-    struct make_traffic traffic;
     (void)state;
-    make_traffic_init(&traffic, 7);
-    made_count = make_traffic_records(&traffic, made, RECORDS);
-    make_identity(&who, 1, 3);
-    read_directory();
-    return 0;
-}
-
-static int
-end(void **state)
-{
-    (void)state;
-    read_free(&result);
-    read_directory_remove();
-    return 0;
-}
-
-/* The start of the unit that holds the record, so that a test can cut there. */
-static size_t
-unit_at(size_t i)
-{
-    while (made[i].flags & SQT_FLAG_PART)
-        --i;
-    return i;
+    return read_begin(7, 20000, 3);
 }
 
 static void
@@ -386,7 +356,7 @@ suspect_anchors_are_said_once(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, read_end)
     const struct CMUnitTest tests[] = {
         TEST(a_segment_gives_back_its_records),
         TEST(segments_are_joined_by_sequence_not_by_name),

@@ -15,42 +15,13 @@
 
 #include <cmocka.h>
 
-#include "read_common.h"
-
-#define RECORDS 6000
-
-static struct sqt_record made[RECORDS];
-static size_t made_count;
-static struct sqt_identity who;
-static struct read_result result;
+#include "read_fixture.h"
 
 static int
 begin(void **state)
 {
-    struct make_traffic traffic;
     (void)state;
-    make_traffic_init(&traffic, 10);
-    made_count = make_traffic_records(&traffic, made, RECORDS);
-    make_identity(&who, 1, 1);
-    read_directory();
-    return 0;
-}
-
-static int
-end(void **state)
-{
-    (void)state;
-    read_free(&result);
-    read_directory_remove();
-    return 0;
-}
-
-static size_t
-unit_at(size_t i)
-{
-    while (made[i].flags & SQT_FLAG_PART)
-        --i;
-    return i;
+    return read_begin(10, 6000, 1);
 }
 
 static void
@@ -343,7 +314,7 @@ many_files_need_few_descriptors(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, read_end)
     const struct CMUnitTest tests[] = {
         TEST(what_is_no_trace_gets_one_line),
         TEST(flags_of_a_later_version_are_refused),
