@@ -69,6 +69,16 @@ put_string(FILE *out, const char *name, const char *text)
     fputs("\"\n", out);
 }
 
+/* Whether a time has several rows: one for each cache_dir, or kind, or class of calls, which a text names. */
+static int
+has_rows_of_several(const struct sqt_table *t)
+{
+    unsigned i = 0;
+    while (i < t->column_count && t->columns[i].type != SQT_TYPE_TEXT)
+        ++i;
+    return i < t->column_count;
+}
+
 int
 report_overlay(struct report *r, size_t figure, struct picture *picture)
 {
@@ -79,7 +89,7 @@ report_overlay(struct report *r, size_t figure, struct picture *picture)
     const char *ending = "";
     const unsigned count = choose(r, figure, x, chosen, &ending);
     /* A row of another kind is one thing of one trace, as a block is: those stand side by side. */
-    if (!count || (type != SQT_TYPE_TIME && type != SQT_TYPE_BYTES && type != SQT_TYPE_MS))
+    if (!count || has_rows_of_several(t) || (type != SQT_TYPE_TIME && type != SQT_TYPE_BYTES && type != SQT_TYPE_MS))
         return 0;
     snprintf(picture->file, sizeof(picture->file), "%s.overlay", t->name);
     snprintf(picture->script, sizeof(picture->script), "%s.overlay", t->name);
