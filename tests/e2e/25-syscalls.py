@@ -46,24 +46,24 @@ def straced(lines, since, until):
     """{class: count} of calls of a thread, from its lines, that began in that time."""
     found = collections.Counter()
     # Open directories, and what says how many processors there are: the C library opens, reads and closes them.
-    directories = set()
+    directories, opening = set(), False
     for match in lines:
         if not since <= float(match.group(2)) < until:
             continue
         name, rest = match.group(3), match.group(4)
         if match.group(0)[match.start(3) - 5:match.start(3)] == "<... ":
-            opened = re.search(r"= (\d+)</sys/devices/system/cpu/", rest)
-            if opened:
-                directories.add(opened.group(1))
+            if opening and name in ("open", "openat"):
+                directories.update(re.findall(r"= (\d+)<", rest))
+                opening = False
             continue  # it is counted where it began
         if name in UNSEEN:
             continue
         if '"/etc/localtime"' in rest:
             continue  # the C library looks at it when it turns a time into text
         if "O_DIRECTORY" in rest or '"/sys/devices/system/cpu/' in rest:
-            opened = re.search(r"= (\d+)<", rest)
-            if opened:
-                directories.add(opened.group(1))
+            opened = re.findall(r"= (\d+)<", rest)
+            directories.update(opened)
+            opening = not opened
             continue
         number = re.match(r"\d+", rest)
         if number and number.group() in directories:
