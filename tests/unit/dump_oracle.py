@@ -6,29 +6,18 @@ The trace is made of records of a busy proxy; what is compared comes from differ
 """
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 
-TOOLS = os.environ["SQT_TOOLS"]
-NUMBER = 0
-
-
-def check(holds, name):
-    global NUMBER
-    NUMBER += 1
-    print("%s %d - %s" % ("ok" if holds else "not ok", NUMBER, name))
+import oracle
+from oracle import TOOLS, check, median, plan, quantile
 
 
 def dump(trace, *options):
-    """Comments and rows (dicts by column) of one run."""
-    text = subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), "--quiet", *options, trace], check=True,
-                          stdout=subprocess.PIPE, timeout=60).stdout.decode()
-    lines = text.split("\n")[:-1]
-    comments = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
-    table = [line.split("\t") for line in lines if not line.startswith("#")]
-    return comments, [dict(zip(table[0], row)) for row in table[1:]]
+    """Comments, the last of a key, and rows."""
+    comments, rows, _ = oracle.dump(trace, *options)
+    return {key: values[-1] for key, values in comments.items()}, rows
 
 
 def number(text):
@@ -38,15 +27,6 @@ def number(text):
 def nanoseconds(text):
     """Seconds or milliseconds with all decimals, as an integer of the last one."""
     return int(text.replace(".", ""))
-
-
-def median(values):
-    """Of integers: the mean of the middle two is rounded down."""
-    return (statistics.median_low(values) + statistics.median_high(values)) // 2
-
-
-def quantile(values, per_mille):
-    return sorted(values)[max(-(-len(values) * per_mille // 1000), 1) - 1]
 
 
 CURVES = {
@@ -160,7 +140,7 @@ def main():
         stages_figure(trace, requests, "miss-stages", 4000000, lambda r: r["class"] == "miss")
         summary(trace, requests, ios)
         comb(trace, swaps, ios)
-    print("1..%d" % NUMBER)
+    plan()
 
 
 if __name__ == "__main__":

@@ -15,73 +15,18 @@ import sys
 import tempfile
 
 import waterfall
+from operation_figures import (diskop_shares, diskops, latency_rows, loop_rows, lost_rows, stall_rows, syscall_rows,
+                               trend_rows)
+from oracle import LEAST, MS, SECOND, SOURCE, TOOLS, check, dump, fixed, median, milli, ms, plan, quantile, share, whole
 
-TOOLS = os.environ["SQT_TOOLS"]
-SOURCE = os.environ["SQT_SOURCE"]
-NUMBER = 0
-MS = 1000000
-SECOND = 1000 * MS
 GROUP = 1200 * SECOND
 PEAK = 3600 * SECOND
-LEAST = 10
 
 HITS = {"mem_hit", "disk_hit", "ims_hit", "negative_hit", "refresh_hit"}
 MISSES = {"miss", "refresh_miss"}
 CONNECT = ["connect_ns", "tls_ns"]
 SERVER = ["request_send_ns", "client_body_ns", "server_wait_ns", "server_reply_ns"]
 REPLY = ["reply_wait_ns", "proxy_reply_ns"]
-
-
-def check(holds, name, *why):
-    global NUMBER
-    NUMBER += 1
-    print("%s %d - %s" % ("ok" if holds else "not ok", NUMBER, name), flush=True)
-    for line in why if not holds else ():
-        print("#", line)
-
-
-def dump(trace, *options):
-    """Comments (lists by key) and rows (dicts by column) of one run."""
-    text = subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), "--quiet", *options, trace], check=True,
-                          stdout=subprocess.PIPE, timeout=120).stdout.decode()
-    comments, table = collections.defaultdict(list), []
-    for line in text.split("\n")[:-1]:
-        if line.startswith("# "):
-            key, value = line[2:].split(": ", 1)
-            comments[key].append(value)
-        else:
-            table.append(line.split("\t"))
-    return comments, [dict(zip(table[0], row)) for row in table[1:]], table[0]
-
-
-def whole(text):
-    """A number of any kind as an integer of its last digit; None if it is missing."""
-    return None if text == "-" else int(text.replace(".", ""))
-
-
-def fixed(value, decimals):
-    if value is None:
-        return "-"
-    sign, value = ("-", -value) if value < 0 else ("", value)
-    return "%s%d.%0*d" % (sign, value // 10**decimals, decimals, value % 10**decimals)
-
-
-def ms(value):
-    return fixed(value, 6)
-
-
-def milli(value):
-    return fixed(value, 3)
-
-
-def median(values):
-    values = sorted(values)
-    low, high = values[(len(values) - 1) // 2], values[len(values) // 2]
-    return (low + high) // 2
-
-
-def quantile(values, per_mille):
-    return sorted(values)[max(-(-len(values) * per_mille // 1000), 1) - 1]
 
 
 def spread(name, values):
@@ -92,10 +37,6 @@ def spread(name, values):
         out["%s_p%d_ms" % (name, p)] = ms(None if not enough else median(values) if p == 50 else quantile(values, 10 * p))
     out[name + "_mean_ms"] = ms(sum(values) // len(values) if enough else None)
     return out
-
-
-def share(part, of):
-    return milli((part * 100000 + of // 2) // of if of >= LEAST else None)
 
 
 class Trace:
@@ -415,51 +356,7 @@ def busy_rows(trace):
                 yield out
 
 
-# ---- disk operations, the event loop, system calls ----
-
-DISKOP_STAGES = ["enqueued", "dequeued", "io", "copy", "complete", "finished"]
-
-
-def diskops(trace):
-    """Rows of the table, with begin and end."""
-    _, rows, _ = dump(trace.path, "--table=diskops")
-    for r in rows:
-        r["begin"] = whole(r["time_s"])
-        r["end"] = r["begin"] + whole(r["total_ns"])
-        r["place"] = "-" if r["dir"] == "-" else "%s:%s" % (r["store"] if r["store"] != "-" else "dir", r["dir"])
-        yield r
-
-
-def came_back(r):
-    return r["result"] in ("complete", "error") and r["late"] == "0"
-
-
-def latency_rows(trace, batch=1000):
-    """Those that fill up as they come, then the rest in the order of kinds."""
-    open_ = {name: [] for name in ("other", "open", "create", "read", "write", "close", "unlink")}
-
-    def row(name):
-        rows = open_[name]
-        first, last = min(r["begin"] for r in rows), max(r["begin"] for r in rows)
-        out = {"time_s": fixed(first + (last - first) // 2, 9), "op": name, "count": str(len(rows)),
-               "partial": str(int(len(rows) < batch))}
-        for stage in DISKOP_STAGES + ["total"]:
-            values = sorted(whole(r[stage + "_ns"]) for r in rows if r[stage + "_ns"] != "-")
-            some = bool(values)
-            out[stage + "_mean_ms"] = ms(sum(values) // len(values)) if some else "-"
-            out[stage + "_p50_ms"] = ms(median(values)) if some else "-"
-            out[stage + "_p99_ms"] = ms(quantile(values, 990)) if some else "-"
-        open_[name] = []
-        return out
-
-    for r in filter(came_back, diskops(trace)):
-        open_[r["op"]].append(r)
-        if len(open_[r["op"]]) == batch:
-            yield row(r["op"])
-    for name in open_:
-        if open_[name]:
-            yield row(name)
-
+# ---- the rest ----
 
 def flight_rows(trace):
     places = collections.defaultdict(list)
@@ -472,78 +369,6 @@ def flight_rows(trace):
             out["dir"] = place
             yield out
 
-
-def lost_rows(trace):
-    for r in diskops(trace):
-        if r["result"] == "unfinished" and r["end"] - r["begin"] >= 15 * SECOND:
-            out = {c: r[c] for c in ("time_s", "kid", "seq", "sio", "op", "depth")}
-            out.update(dir=r["place"], queued_s=fixed(r["begin"] + whole(r["enqueued_ns"]), 9),
-                       waited_s=fixed(r["end"] - r["begin"], 9))
-            yield out
-
-
-def diskop_shares(trace):
-    kinds = collections.defaultdict(list)
-    order = ["other", "open", "create", "read", "write", "close", "unlink"]
-    for r in filter(came_back, diskops(trace)):
-        kinds[r["place"], order.index(r["op"])].append(r)
-    for (place, op), rows in sorted(kinds.items()):
-        total = sum(r["end"] - r["begin"] for r in rows)
-        of = {s: sum(whole(r[s + "_ns"]) or 0 for r in rows) for s in DISKOP_STAGES}
-        yield {"dir": place, "op": order[op], "count": str(len(rows)),
-               "main_thread": str(sum(r["queue"] == "-" for r in rows)), "total_s": fixed(total, 9),
-               "mean_ms": ms(total // len(rows)), "max_ms": ms(max(r["end"] - r["begin"] for r in rows)),
-               "queue_pct": share(of["enqueued"] + of["dequeued"], total),
-               "service_pct": share(of["io"] + of["copy"], total), "notice_pct": share(of["complete"], total),
-               "serve_pct": share(of["finished"], total)}
-
-
-def loop_rows(trace):
-    groups = collections.defaultdict(list)
-    for r in dump(trace.path, "--table=loops")[1]:
-        groups[trace.group(whole(r["time_s"]))].append((whole(r["wait_ns"]), whole(r["work_ns"])))
-    for group, passes in sorted(groups.items()):
-        waits, works = sum(p[0] for p in passes), sorted(p[1] for p in passes)
-        ns = trace.covered(group)
-        yield {"time_s": trace.middle(group), "passes": str(len(passes)),
-               "passes_per_s": milli((len(passes) * 10**12 + ns // 2) // ns if ns > 0 else None),
-               "work_p50_ms": ms(median(works)), "work_p99_ms": ms(quantile(works, 990)), "longest_ms": ms(works[-1]),
-               "waiting_pct": share(waits, waits + sum(works))}
-
-
-def stall_rows(trace):
-    """The worst of `loops`, in the words of the table of the same name, which has its own test."""
-    worst = sorted(dump(trace.path, "--table=loops")[1], key=lambda r: -whole(r["work_ns"]))[:20]
-    words = [r["stall"] for r in dump(trace.path, "--table=stalls")[1]]
-    for r, stall in zip(worst, words):
-        yield {"time_s": fixed(whole(r["time_s"]) + whole(r["wait_ns"]), 9), "kid": r["kid"],
-               "work_ms": ms(whole(r["work_ns"])), "longest_ms": ms(whole(r["longest_ns"])) if r["longest_ns"] != "-" else "-",
-               "stall": stall}
-
-
-def syscall_rows(trace):
-    return dump(trace.path, "--table=syscalls", "--group=%dns" % trace.width)[1]
-
-
-def trend_rows(trace):
-    """All threads together."""
-    windows = {}
-    for r in syscall_rows(trace):
-        windows.setdefault((r["time_s"], r["kid"], r["window_s"]), collections.defaultdict(lambda: [0, 0]))
-        if r["name"] != "misc":
-            call = windows[r["time_s"], r["kid"], r["window_s"]][r["name"]]
-            call[0] += whole(r["total_s"])
-            call[1] += int(r["count"])
-    for (time, kid, window), calls in windows.items():
-        for name in ("read-disk", "open-write"):
-            total, count = calls[name]
-            if count:
-                yield {"time_s": time, "kid": kid, "name": name, "total_s": fixed(total, 9), "count": str(count),
-                       "share_pct": fixed((total * 100000 * 2 + whole(window)) // (2 * whole(window)), 3),
-                       "mean_ms": ms(total // count)}
-
-
-# ---- the rest ----
 
 def overhead_rows(trace, in_peak):
     for direction in ("in", "out"):
@@ -832,7 +657,7 @@ def main():
             windows(folder)
     missing = [f for f in figures if not drawn[f] and f not in ("block-comb", "waterfall")]
     check(len(sys.argv) > 1 or not missing, "every figure was compared where it has rows", *missing)
-    print("1..%d" % NUMBER)
+    plan()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures of disk operations, the event loop and system calls once more, for figures_oracle.py."""
+
+import collections
+
+from oracle import SECOND, dump, fixed, median, milli, ms, quantile, share, whole
+
+DISKOP_STAGES = ["enqueued", "dequeued", "io", "copy", "complete", "finished"]
+
+
+def diskops(trace):
+    """Rows of the table, with begin and end."""
+    _, rows, _ = dump(trace.path, "--table=diskops")
+    for r in rows:
+        r["begin"] = whole(r["time_s"])
+        r["end"] = r["begin"] + whole(r["total_ns"])
+        r["place"] = "-" if r["dir"] == "-" else "%s:%s" % (r["store"] if r["store"] != "-" else "dir", r["dir"])
+        yield r
+
+
+def came_back(r):
+    return r["result"] in ("complete", "error") and r["late"] == "0"
+
+
+def latency_rows(trace, batch=1000):
+    """Those that fill up as they come, then the rest in the order of kinds."""
+    open_ = {name: [] for name in ("other", "open", "create", "read", "write", "close", "unlink")}
+
+    def row(name):
+        rows = open_[name]
+        first, last = min(r["begin"] for r in rows), max(r["begin"] for r in rows)
+        out = {"time_s": fixed(first + (last - first) // 2, 9), "op": name, "count": str(len(rows)),
+               "partial": str(int(len(rows) < batch))}
+        for stage in DISKOP_STAGES + ["total"]:
+            values = sorted(whole(r[stage + "_ns"]) for r in rows if r[stage + "_ns"] != "-")
+            some = bool(values)
+            out[stage + "_mean_ms"] = ms(sum(values) // len(values)) if some else "-"
+            out[stage + "_p50_ms"] = ms(median(values)) if some else "-"
+            out[stage + "_p99_ms"] = ms(quantile(values, 990)) if some else "-"
+        open_[name] = []
+        return out
+
+    for r in filter(came_back, diskops(trace)):
+        open_[r["op"]].append(r)
+        if len(open_[r["op"]]) == batch:
+            yield row(r["op"])
+    for name in open_:
+        if open_[name]:
+            yield row(name)
+
+
+def lost_rows(trace):
+    for r in diskops(trace):
+        if r["result"] == "unfinished" and r["end"] - r["begin"] >= 15 * SECOND:
+            out = {c: r[c] for c in ("time_s", "kid", "seq", "sio", "op", "depth")}
+            out.update(dir=r["place"], queued_s=fixed(r["begin"] + whole(r["enqueued_ns"]), 9),
+                       waited_s=fixed(r["end"] - r["begin"], 9))
+            yield out
+
+
+def diskop_shares(trace):
+    kinds = collections.defaultdict(list)
+    order = ["other", "open", "create", "read", "write", "close", "unlink"]
+    for r in filter(came_back, diskops(trace)):
+        kinds[r["place"], order.index(r["op"])].append(r)
+    for (place, op), rows in sorted(kinds.items()):
+        total = sum(r["end"] - r["begin"] for r in rows)
+        of = {s: sum(whole(r[s + "_ns"]) or 0 for r in rows) for s in DISKOP_STAGES}
+        yield {"dir": place, "op": order[op], "count": str(len(rows)),
+               "main_thread": str(sum(r["queue"] == "-" for r in rows)), "total_s": fixed(total, 9),
+               "mean_ms": ms(total // len(rows)), "max_ms": ms(max(r["end"] - r["begin"] for r in rows)),
+               "queue_pct": share(of["enqueued"] + of["dequeued"], total),
+               "service_pct": share(of["io"] + of["copy"], total), "notice_pct": share(of["complete"], total),
+               "serve_pct": share(of["finished"], total)}
+
+
+def loop_rows(trace):
+    groups = collections.defaultdict(list)
+    for r in dump(trace.path, "--table=loops")[1]:
+        groups[trace.group(whole(r["time_s"]))].append((whole(r["wait_ns"]), whole(r["work_ns"])))
+    for group, passes in sorted(groups.items()):
+        waits, works = sum(p[0] for p in passes), sorted(p[1] for p in passes)
+        ns = trace.covered(group)
+        yield {"time_s": trace.middle(group), "passes": str(len(passes)),
+               "passes_per_s": milli((len(passes) * 10**12 + ns // 2) // ns if ns > 0 else None),
+               "work_p50_ms": ms(median(works)), "work_p99_ms": ms(quantile(works, 990)), "longest_ms": ms(works[-1]),
+               "waiting_pct": share(waits, waits + sum(works))}
+
+
+def stall_rows(trace):
+    """The worst of `loops`, in the words of the table of the same name, which has its own test."""
+    worst = sorted(dump(trace.path, "--table=loops")[1], key=lambda r: -whole(r["work_ns"]))[:20]
+    words = [r["stall"] for r in dump(trace.path, "--table=stalls")[1]]
+    for r, stall in zip(worst, words):
+        yield {"time_s": fixed(whole(r["time_s"]) + whole(r["wait_ns"]), 9), "kid": r["kid"],
+               "work_ms": ms(whole(r["work_ns"])), "longest_ms": ms(whole(r["longest_ns"])), "stall": stall}
+
+
+def syscall_rows(trace):
+    return dump(trace.path, "--table=syscalls", "--group=%dns" % trace.width)[1]
+
+
+def trend_rows(trace):
+    """All threads together."""
+    windows = {}
+    for r in syscall_rows(trace):
+        windows.setdefault((r["time_s"], r["kid"], r["window_s"]), collections.defaultdict(lambda: [0, 0]))
+        if r["name"] != "misc":
+            call = windows[r["time_s"], r["kid"], r["window_s"]][r["name"]]
+            call[0] += whole(r["total_s"])
+            call[1] += int(r["count"])
+    for (time, kid, window), calls in windows.items():
+        for name in ("read-disk", "open-write"):
+            total, count = calls[name]
+            if count:
+                yield {"time_s": time, "kid": kid, "name": name, "total_s": fixed(total, 9), "count": str(count),
+                       "share_pct": fixed((total * 100000 * 2 + whole(window)) // (2 * whole(window)), 3),
+                       "mean_ms": ms(total // count)}
