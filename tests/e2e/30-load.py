@@ -3,6 +3,8 @@
 
 import http.client
 import math
+import random
+import re
 import socket
 import threading
 import time
@@ -31,7 +33,7 @@ def code(tag):
 
 def alone(env):
     """Phase 1 of wpb repeats nothing; the repeated share of phase 2; distances as 1/t; sizes."""
-    each = 10000 if env.full else 3000
+    each = 10000 if env.full else 2000
     load = sqload.Load(env, "--workload=wpb", "--wait=0", "--keep-alive", "--http=1.1", "--clients=10",
                        "--requests=%d" % each, "--hit-ratio=0.4", rows=True, seconds=200)
     rows = load.rows()
@@ -57,6 +59,53 @@ def alone(env):
               % (large, len(sizes)))
     worst = max(abs((i + 0.5) / len(small) - size / 40960) for i, size in enumerate(small))
     env.check(worst * math.sqrt(len(small)) < 1.63, "small sizes are not uniform: %.4f" % worst)
+
+
+def unit_ks(values):
+    """The root of their number times the largest distance from the uniform distribution; above 1.63 in 1 %."""
+    values = sorted(values)
+    n = len(values)
+    return math.sqrt(n) * max(max(x - i / n, (i + 1) / n - x) for i, x in enumerate(values))
+
+
+def fits(env):
+    """Pareto sizes and 1/t, computed anew from the URLs that were asked for."""
+    each = 2000 if env.full else 200
+    load = sqload.Load(env, "--workload=wpb", "--wait=0", "--keep-alive", "--http=1.1", "--clients=30",
+                       "--requests=%d" % each, "--hit-ratio=0.7", "--sizes=pareto", rows=True, seconds=300)
+    asked = {}
+    sizes = {}
+    for row in load.rows():
+        match = re.search(r"/size=(\d+)/c(\d+)f(\d+)$", row["url"])
+        asked.setdefault(int(match.group(2)), []).append(int(match.group(3)))
+        env.check(sizes.setdefault(match.group(0).split("/")[2], int(match.group(1))) == int(match.group(1)),
+                  "a file has two sizes")
+        env.equal(int(row["bytes"]), int(match.group(1)), "bytes of " + row["url"])
+    alpha = len(sizes) / sum(math.log((size + 0.5) / 3072) for size in sizes.values())
+    env.note("%d sizes, tail index %.4f" % (len(sizes), alpha))
+    env.check(abs(alpha / 1.1 - 1) < max(0.01, 2.58 / math.sqrt(len(sizes))), "the tail index is %.4f" % alpha)
+    ks = unit_ks([1 - (3072 / (size + 0.5)) ** 1.1 for size in sizes.values()])
+    env.check(ks < 1.63, "sizes are not Pareto's: %.3f" % ks)
+    # Where in the distribution of what could be drawn, the last used first, each repeat lies: uniform if it is 1/t.
+    random_ = random.Random(1)
+    harmonic = [0.0]
+    for t in range(1, 2 * each + 1):
+        harmonic.append(harmonic[-1] + 1 / t)
+    places, repeats = [], 0
+    for files in asked.values():
+        last = {}
+        for n, file in enumerate(files):
+            if n >= each and file in last:
+                repeats += 1
+                if len(places) < 10000:
+                    nearer = sum(1 / (n - at) for at, other in enumerate(files[:n]) if last[other] > last[file])
+                    same = sum(1 / (n - at) for at, other in enumerate(files[:n]) if other == file)
+                    places.append((nearer + random_.random() * same) / harmonic[n])
+            last[file] = n
+    ks = unit_ks(places)
+    env.note("repeats: %.4f; distances: %.3f" % (repeats / (30 * each), ks))
+    env.check(abs(repeats / (30 * each) - 0.7) < 2.58 * math.sqrt(0.21 / (30 * each)), "%d repeats" % repeats)
+    env.check(ks < 1.63, "distances are not 1/t: %.3f" % ks)
 
 
 def latency(env):
@@ -430,6 +479,7 @@ def too_fast(env):
 
 TESTS = [
     ("load: wpb against its own origin: recurrence and sizes", alone, 120),
+    ("load: wpb: Pareto sizes and 1/t, computed anew", fits, 60),
     ("load: the first byte comes when it should, 1,000 requests open", first(latency), 60),
     ("load: 5,000 requests a second", first(rate), 60),
     ("load: a server that stands still is seen by all that wait", first(cannot_hide), 30),
