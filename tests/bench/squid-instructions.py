@@ -17,7 +17,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from squids import (VARIANTS, WORKLOADS, Origin, arguments, client, environment, listening,  # noqa: E402
+from squids import (CALLS, VARIANTS, WORKLOADS, Origin, arguments, client, environment, listening,  # noqa: E402
                     make_dirs, variant)
 from lib.env import wait_for  # noqa: E402
 from lib.proc import children  # noqa: E402
@@ -109,9 +109,12 @@ def records(env, squid):
 def main():
     parser = arguments(__doc__)
     parser.add_argument("--requests", type=int, default=1000, help="to count (default 1000)")
-    parser.add_argument("--variant", action="append", choices=list(VARIANTS), help="default: all")
+    parser.add_argument("--variant", action="append", choices=list(VARIANTS) + ["with calls"],
+                        help="default: all but the last, which has the account of system calls, too")
     parser.add_argument("--keep", action="store_true", help="keep the folder with callgrind's files")
     options = parser.parse_args()
+    chosen = options.variant or list(VARIANTS)
+    VARIANTS.update(CALLS)
     env = environment(options)
     env.keep = options.keep
     try:
@@ -120,7 +123,7 @@ def main():
                                                      "flusher, per record"))
         for workload in options.workload or WORKLOADS:
             base = None
-            for name in options.variant or VARIANTS:
+            for name in chosen:
                 found, made = instructions(env, name, workload, origin, options.requests)
                 each = found[1] / options.requests
                 base = base or each

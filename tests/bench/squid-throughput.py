@@ -8,6 +8,9 @@ that turns; ratios are taken within the round.  Printed for each variant: reques
 request, which other programs on the machine disturb less.  "unpatched again" is the ratio of an unpatched Squid to
 itself: the noise.  While that interval of throughput is wider than 1 %, more rounds follow, up to --most.
 
+With --calls there are three variants more: tracing with the account of system calls (group syscall), and an unpatched
+Squid under `strace -f` and under `perf trace`, which give the like.
+
 The traced Squid also tells the share of the flusher in Squid's processor time, and bytes per record on disk.
 
 With --state every measurement is kept in that file, and a run that was broken off goes on where it was.
@@ -23,7 +26,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from squids import (VARIANTS, WORKLOADS, Origin, arguments, environment, listening, make_dirs, variant)  # noqa: E402
+from squids import (CALLS, VARIANTS, WORKLOADS, Origin, arguments, environment, listening, make_dirs,  # noqa: E402
+                    observe, variant)
 from lib.env import median, wait_for  # noqa: E402
 from lib.proc import children  # noqa: E402
 
@@ -49,6 +53,7 @@ class Driven:
         make_dirs(self.squid)
         self.squid.start()
         wait_for(lambda: listening(self.squid.tls_port or self.squid.port), 60, "Squid to listen")
+        observe(env, name, self.squid)
 
     def cpu(self):
         """(ns of main threads, ns of flushers) so far."""
@@ -181,7 +186,11 @@ def main():
     parser.add_argument("--most", type=int, default=40, help="rounds at most (default 40)")
     parser.add_argument("--seconds", type=int, default=3, help="that each Squid is driven in a round (default 3)")
     parser.add_argument("--state", metavar="FILE", help="keep measurements here, and go on with those that are there")
+    parser.add_argument("--calls", action="store_true", help="also with the account of system calls, and beside it an "
+                        "unpatched Squid under strace and under perf trace")
     options = parser.parse_args()
+    if options.calls:
+        VARIANTS.update(CALLS)
     options.most = max(options.most, options.rounds)
     state = State(options.state)
     env = environment(options)

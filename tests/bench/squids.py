@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The Squids that the benchmarks compare: unpatched, patched with tracing off, and patched with everything on."""
+"""The Squids that the benchmarks compare: unpatched, patched with tracing off, on, and on with the account of system
+calls; and unpatched under the programs that give the like account."""
 
 import os
 import ssl
@@ -103,6 +104,26 @@ VARIANTS = {
     "patched, off": ("squid", None),
     "patched, on": ("squid", ""),
 }
+# With --calls: the account of system calls, and who else gives one: name -> what is started beside Squid.
+CALLS = {
+    "with calls": ("squid", "events=client,server,store,diskop,loop,digest,sample,syscall"),
+    "strace": ("unpatched", None),
+    "perf trace": ("unpatched", None),
+}
+OBSERVERS = {
+    "strace": ("strace", "-f", "-ttt", "-T", "-yy", "-s", "0", "-o", "{out}", "-p", "{pid}"),
+    "perf trace": ("perf", "trace", "-o", "{out}", "-p", "{pid}"),
+}
+
+
+def observe(env, name, squid):
+    """Starts what looks at that Squid, if something does."""
+    if name not in OBSERVERS:
+        return
+    words = [word.format(out=env.path(squid.name + ".calls"), pid=squid.process.pid) for word in OBSERVERS[name]]
+    env.need_program(words[0])
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    env.on_close(lambda: (process.terminate(), process.wait(10)))
 
 
 def variant(env, name, workload, **more):
@@ -117,7 +138,7 @@ def variant(env, name, workload, **more):
     dirs = [kind for kind in work.dirs if kind != "rock"]
     if "rock" in work.dirs:
         lines += "cache_dir rock {folder}/cache-rock 64\n"
-    number = "%d%c" % (list(WORKLOADS).index(workload), "abcd"[list(VARIANTS).index(name)])  # a service's name is short
+    number = "%d%c" % (list(WORKLOADS).index(workload), "abcdefg"[list(VARIANTS).index(name)])  # a service's name is short
     squid = Squid(env, number, prefix=prefix, trace=trace, dirs=dirs, lines=lines, workers=work.workers, **more)
     squid.tls_port = tls_port
     squid.rock = os.path.join(squid.folder, "cache-rock") if "rock" in work.dirs else None
@@ -155,7 +176,7 @@ def environment(options):
     import tempfile
     folder = tempfile.mkdtemp(prefix="sqtrace-bench-")
     os.chmod(folder, 0o755)
-    return Env(folder, options.squid, options.unpatched, options.tools, False)
+    return Env(folder, options.squid, options.unpatched, options.tools, False, None)
 
 
 def arguments(description):
