@@ -20,8 +20,8 @@ number=0
 source_file()
 {
     for name in first second; do
-        printf 'void\n%s(int value)\n{\n    // %s\n    begin();\n    work(value);\n    end();\n    done(value);\n}\n\n' \
-            $name $name
+        printf 'void\n%s(int value)\n{\n    // %s\n' $name $name
+        printf '    begin();\n    work(value);\n    end();\n    done(value);\n}\n\n'
     done
 }
 
