@@ -31,7 +31,8 @@ template <class Context>
 class RightContext
 {
 public:
-    explicit RightContext(const typename Context::Pointer &right) : set_(Tracing() && right != nullptr)
+    explicit RightContext(const typename Context::Pointer &right) :
+        set_(Tracing() && right != nullptr && right != Context::Current())
     {
         if (set_) {
             saved_ = Context::Current();

@@ -17,13 +17,18 @@ enum sqt_call {
     SQT_CALLS
 };
 
+/* Whether calls are accounted for.  Any thread. */
+static inline int
+sqt_calls_are_timed(void)
+{
+    return __builtin_expect((__atomic_load_n(&sqt_groups, __ATOMIC_RELAXED) & SQT_GROUP_SYSCALL) != 0, 0);
+}
+
 /* Before a call: the clock, or 0 if calls are not accounted for.  Any thread. */
 static inline uint64_t
 sqt_call_begins(void)
 {
-    if (__builtin_expect(!(__atomic_load_n(&sqt_groups, __ATOMIC_RELAXED) & SQT_GROUP_SYSCALL), 1))
-        return 0;
-    return sqt_read_clock(sqt_clock);
+    return sqt_calls_are_timed() ? sqt_read_clock(sqt_clock) : 0;
 }
 
 /* Adds a call that lasted from begin to end (ticks, begin not 0) to the calling thread's account.  Keeps errno.  Any

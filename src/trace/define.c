@@ -27,6 +27,9 @@ static struct {
     uint64_t dropped;
 } definitions;
 
+/* Rings so far, of which the last is definitions.ring. */
+static unsigned rings;
+
 static uint64_t
 key_of(unsigned kind, uint32_t number)
 {
@@ -103,11 +106,14 @@ sqt_name(unsigned kind, const char *text)
     static struct {
         const char *text;
         unsigned kind;
+        unsigned told; /* the ring that knows it */
     } names[NAMES];
     static unsigned used;
     unsigned i = (unsigned)((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 54) % NAMES;
     while (names[i].text && (names[i].text != text || names[i].kind != kind))
         i = (i + 1) % NAMES;
+    if (names[i].text && names[i].told == rings)
+        return i + 1;
     if (!names[i].text) {
         if (used == NAMES_USED)
             return sqt_define(kind, 0, "other");
@@ -115,6 +121,7 @@ sqt_name(unsigned kind, const char *text)
         names[i].text = text;
         names[i].kind = kind;
     }
+    names[i].told = rings;
     return sqt_define(kind, i + 1, text);
 }
 
@@ -127,6 +134,7 @@ sqt_define_begin(struct sqt_ring_header *ring)
         return -1;
     __atomic_store_n(&ring->writer.text_used, size, __ATOMIC_RELEASE);
     definitions.ring = ring;
+    ++rings;
     return 0;
 }
 

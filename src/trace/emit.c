@@ -173,6 +173,13 @@ emit_with_care(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
     append(&sqt_emitter, &record, 1);
 }
 
+/* The same for a unit. */
+static __attribute__((noinline)) void
+emit_unit_with_care(const struct sqt_record *records, unsigned n)
+{
+    append(&sqt_emitter, records, n);
+}
+
 void
 sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
@@ -201,7 +208,27 @@ sqt_emit_unit(struct sqt_record *records, unsigned n)
     check_thread(&sqt_emitter);
     if (UNLIKELY(n - 1 >= SQT_UNIT_MAX))
         return;
-    append(&sqt_emitter, records, n);
+#if defined(__x86_64__)
+    struct sqt_emitter *const e = &sqt_emitter;
+    uint64_t head = e->head;
+    const uint64_t end = head + n;
+    if (UNLIKELY(end > e->quick)) {
+        emit_unit_with_care(records, n);
+        return;
+    }
+    const uint64_t now = __rdtsc(), time = now > e->last ? now : e->last;
+    unsigned flags = n - 1;
+    do {
+        struct sqt_record *const r = &e->records[head & e->mask];
+        fill(r, time, records->id, records->arg, records->aux, records->event, flags);
+        prefetch_after(r);
+        flags = SQT_FLAG_PART;
+        ++records;
+    } while (++head != end);
+    publish(e, end, time);
+#else
+    emit_unit_with_care(records, n);
+#endif
 }
 
 void

@@ -26,7 +26,7 @@ class Env:
     held              when the machine held its processors up (clocks.HoldUps)
     """
 
-    def __init__(self, folder, squid, unpatched, tools, full, held):
+    def __init__(self, folder, squid, unpatched, tools, full, held=None):
         self.folder = folder
         self.squid = squid
         self.unpatched = unpatched
