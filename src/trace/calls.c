@@ -81,7 +81,7 @@ sqt_call_took(enum sqt_call call, uint64_t begin, uint64_t end)
     __atomic_store_n(&a->ticks, a->ticks + took, __ATOMIC_RELAXED);
     uint64_t longest = __atomic_load_n(&a->longest, __ATOMIC_RELAXED);
     while (took > longest &&
-           !__atomic_compare_exchange_n(&a->longest, &longest, took, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+           !__atomic_compare_exchange_n(&a->longest, &longest, took, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         ;
     __atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
 }
@@ -132,8 +132,9 @@ tell(struct thread *t, enum sqt_call call)
     const uint64_t count = __atomic_load_n(&now->count, __ATOMIC_ACQUIRE);
     if (count == told->count)
         return;
+    /* In this order, so that the longest call is one of those whose time is told. */
+    const uint64_t longest = __atomic_exchange_n(&now->longest, 0, __ATOMIC_ACQUIRE);
     const uint64_t ticks = __atomic_load_n(&now->ticks, __ATOMIC_RELAXED);
-    const uint64_t longest = __atomic_exchange_n(&now->longest, 0, __ATOMIC_RELAXED);
     if (!restart) {
         struct sqt_record unit[2] = {{0}};
         define_thread(t);
