@@ -102,7 +102,7 @@ names(void)
     fputs("    --format) names='", stdout);
     for (unsigned i = 0; i < sqt_sink_type_count; ++i)
         printf(" %s", sqt_sink_types[i].name);
-    puts("' ;;\n    --from) names=strace ;;");
+    puts("' ;;\n    --from) names='strace perf' ;;");
     columns();
 }
 

@@ -7,6 +7,7 @@
 
 #include "../src/figure/nearest.h"
 #include "../src/model/pool.h"
+#include "../src/read/strace.h"
 #include "dump.h"
 
 const struct option_info dump_option_infos[DUMP_OPTIONS] = {
@@ -154,10 +155,10 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
         return -1;
     if (!r->group)
         r->group = r->family->group ? r->family->group : DEFAULT_GROUP;
-    if (r->given[DUMP_from] && strcmp(r->given[DUMP_from], "strace") != 0)
-        return options_fail(o, "--from: '%s' is unknown; there is: strace", r->given[DUMP_from]);
+    if (r->given[DUMP_from] && !sqt_tracer_find(r->given[DUMP_from]))
+        return options_fail(o, "--from: '%s' is unknown; there are: strace, perf", r->given[DUMP_from]);
     if (r->given[DUMP_from] && r->table != &sqt_tables[SQT_TABLE_syscalls])
-        return options_fail(o, "--from=strace gives only --table=syscalls");
+        return options_fail(o, "--from=%s gives only --table=syscalls", r->given[DUMP_from]);
     if (r->kid > UINT32_MAX)
         return options_fail(o, "--kid: '%s': too large", r->given[DUMP_kid]);
     if (r->since >= r->until)

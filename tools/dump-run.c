@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../src/figure/syscalls.h"
+#include "../src/read/strace.h"
 #include "dump-run.h"
 
 static void
@@ -102,7 +103,7 @@ close_output(struct dump *d)
     return -1;
 }
 
-/* What strace printed, in place of a trace. */
+/* What strace or perf trace printed, in place of a trace. */
 static int
 read_strace(struct dump *d)
 {
@@ -115,7 +116,8 @@ read_strace(struct dump *d)
         if (!file)
             snprintf(error, sizeof(error), "%.400s: %s", r->traces[i], strerror(errno));
         else
-            failed = sqt_syscalls_of_strace(&d->job, file, r->traces[i], error, sizeof(error)) != 0;
+            failed = sqt_syscalls_of_tracer(&d->job, sqt_tracer_find(r->given[DUMP_from]), file, r->traces[i], error,
+                                            sizeof(error)) != 0;
         if (file && !standard)
             fclose(file);
         if (failed) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * syscalls-strace.c - the table of system calls from what strace printed of any program.
+ * syscalls-strace.c - the table of system calls from what strace or perf trace printed of any program.
  *
  * A call belongs to the window in which it ends.  Classes are those of calls.def; a call that is none of them stands
  * under the kernel's name of it.
@@ -129,7 +129,8 @@ take(struct strace *s, const struct sqt_traced_call *call)
 }
 
 int
-sqt_syscalls_of_strace(struct sqt_job *job, FILE *file, const char *name, char *error, size_t error_size)
+sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FILE *file, const char *name,
+                       char *error, size_t error_size)
 {
     struct strace s = {.job = job, .first = SQT_MISSING};
     struct sqt_strace *const reader = sqt_strace_new();
@@ -143,16 +144,15 @@ sqt_syscalls_of_strace(struct sqt_job *job, FILE *file, const char *name, char *
         ++number;
         if (length && line[length - 1] == '\n')
             line[length - 1] = '\0';
-        const enum sqt_strace_line what = sqt_strace_take(reader, line, &call);
+        const enum sqt_strace_line what = tracer->take(reader, line, &call);
         if (what == SQT_STRACE_CALL)
             take(&s, &call);
         else if (what == SQT_STRACE_STRANGE)
             ++strange;
         if (what == SQT_STRACE_NO_TIME || (what == SQT_STRACE_STRANGE && strange == number && number == 10)) {
-            snprintf(error, error_size, "%s: line %llu: %s", name, (unsigned long long)number,
-                     what == SQT_STRACE_NO_TIME
-                         ? "a call without its duration; it must be made by strace -f -ttt -T -yy"
-                         : "this is not what strace -f -ttt -T -yy prints");
+            snprintf(error, error_size, "%s: line %llu: %s %s%s", name, (unsigned long long)number,
+                     what == SQT_STRACE_NO_TIME ? "a call without its duration; it must be made by" : "this is not what",
+                     tracer->command, what == SQT_STRACE_NO_TIME ? "" : " prints");
             failed = 1;
         }
     }
@@ -161,7 +161,7 @@ sqt_syscalls_of_strace(struct sqt_job *job, FILE *file, const char *name, char *
         failed = 1;
     }
     if (!failed && s.first == SQT_MISSING && strange) {
-        snprintf(error, error_size, "%s: line 1: this is not what strace -f -ttt -T -yy prints", name);
+        snprintf(error, error_size, "%s: line 1: this is not what %s prints", name, tracer->command);
         failed = 1;
     }
     if (!failed) {

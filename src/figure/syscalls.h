@@ -29,7 +29,9 @@ void sqt_account_rows(struct sqt_job *job, const struct sqt_account *account);
 /* Rows of the figure syscall-trend: of opens, reads and writes of files, or of the classes that --where picks. */
 void sqt_account_trend(struct sqt_job *job, const struct sqt_account *account);
 
-/* The table from what `strace -f -ttt -T -yy` printed into that file.  Returns 0, or -1 with one line in error. */
-int sqt_syscalls_of_strace(struct sqt_job *job, FILE *file, const char *name, char *error, size_t error_size);
+/* The table from what such a program printed into that file.  Returns 0, or -1 with one line in error. */
+struct sqt_tracer;
+int sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FILE *file, const char *name,
+                           char *error, size_t error_size);
 
 #endif

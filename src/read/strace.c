@@ -5,6 +5,10 @@
  *     [pid 77] 1700000000.123456 read(5</file>, "text", 100) = 4 <0.000012>
  *     77 1700000000.123456 read(5</file>, <unfinished ...>
  *     77 1700000000.223456 <... read resumed>"text", 100) = 4 <0.100000>
+ *
+ *       1.234 ( 0.012 ms): squid/77 read(fd: 5</file>, buf: 0x7ffc26ee1748, count: 100)    = 4
+ *       2.345 (         ): squid/77 read(fd: 5</file>, buf: 0x7ffc26ee1748, count: 100)    ...
+ *       2.345 ( 1.000 ms): squid/77  ... [continued]: read())                              = 4
  */
 #include "strace.h"
 
@@ -184,4 +188,75 @@ sqt_strace_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *
     if (take_duration(p, call))
         return SQT_STRACE_CALL;
     return strstr(p, " = ?") ? SQT_STRACE_NOTHING : SQT_STRACE_NO_TIME;
+}
+
+/* ---- perf trace ---- */
+
+/* "squid/77 ": behind it; NULL if it is none.  A program's name may hold anything. */
+static const char *
+take_thread(const char *p, uint32_t *thread)
+{
+    for (const char *slash = strchr(p, '/'); slash; slash = strchr(slash + 1, '/')) {
+        char *end;
+        const unsigned long number = strtoul(slash + 1, &end, 10);
+        if (end > slash + 1 && *end == ' ') {
+            *thread = (uint32_t)number;
+            return skip_spaces(end);
+        }
+    }
+    return NULL;
+}
+
+enum sqt_strace_line
+sqt_perf_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *call)
+{
+    static const char continued[] = "... [continued]: ";
+    int64_t took = -1;
+    memset(call, 0, sizeof(*call));
+    const char *p = skip_spaces(line);
+    if (!*p || strncmp(p, "LOST ", 5) == 0)
+        return SQT_STRACE_NOTHING;
+    p = take_decimal(p, 1000000, &call->begin);
+    if (!p || strncmp(p, " (", 2) != 0)
+        return SQT_STRACE_STRANGE;
+    const char *const duration = take_decimal(skip_spaces(p + 2), 1000000, &took);
+    p = strstr(duration ? duration : p, "): ");
+    if (!p || !(p = take_thread(p + 3, &call->thread)))
+        return SQT_STRACE_STRANGE;
+    struct going *const g = going_of(s, call->thread);
+    if (strncmp(p, continued, sizeof(continued) - 1) == 0) {
+        const int open = g->open;
+        g->open = 0;
+        if (!open || took < 0)
+            return SQT_STRACE_NOTHING;
+        *call = g->call;
+        call->ns = took;
+        return SQT_STRACE_CALL;
+    }
+    p = take_name(p, call);
+    if (!p || *p != '(')
+        return SQT_STRACE_STRANGE;
+    call->fd = strncmp(p, "(fd: ", 5) == 0 ? fd_of(p + 5) : SQT_TRACED_NO_FD;
+    const char *const flags = strncmp(call->name, "open", 4) == 0 ? strstr(p, "flags: ") : NULL;
+    call->writes = flags && (strncmp(flags + 7, "WRONLY", 6) == 0 || strncmp(flags + 7, "RDWR", 4) == 0);
+    if (took < 0) {
+        g->call = *call;
+        g->open = 1;
+        return SQT_STRACE_NOTHING;
+    }
+    call->ns = took;
+    return SQT_STRACE_CALL;
+}
+
+const struct sqt_tracer *
+sqt_tracer_find(const char *name)
+{
+    static const struct sqt_tracer tracers[] = {
+        {"strace", "strace -f -ttt -T -yy", sqt_strace_take},
+        {"perf", "perf trace", sqt_perf_take},
+    };
+    for (size_t i = 0; i < sizeof(tracers) / sizeof(*tracers); ++i)
+        if (strcmp(tracers[i].name, name) == 0)
+            return &tracers[i];
+    return NULL;
 }

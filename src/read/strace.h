@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * strace.h - system calls from what `strace -f -ttt -T -yy` printed.
+ * strace.h - system calls from what `strace -f -ttt -T -yy` or `perf trace` printed.
  */
 #ifndef SQT_STRACE_H
 #define SQT_STRACE_H
@@ -15,7 +15,7 @@ struct sqt_traced_call {
     char name[32];         /* as the kernel calls it */
     enum sqt_traced_fd fd; /* of the first argument */
     int writes;            /* an open: for writing */
-    int64_t begin;         /* ns since the epoch */
+    int64_t begin;         /* ns since the epoch (strace), or since it was started (perf trace) */
     int64_t ns;            /* how long it took */
 };
 
@@ -29,8 +29,19 @@ enum sqt_strace_line {
 struct sqt_strace;
 struct sqt_strace *sqt_strace_new(void);
 
-/* Takes one line, without its newline. */
+/* Take one line, without its newline. */
 enum sqt_strace_line sqt_strace_take(struct sqt_strace *strace, const char *line, struct sqt_traced_call *call);
+enum sqt_strace_line sqt_perf_take(struct sqt_strace *strace, const char *line, struct sqt_traced_call *call);
+
+/* The programs that print such lines. */
+struct sqt_tracer {
+    const char *name;    /* as --from has it */
+    const char *command; /* what makes such lines */
+    enum sqt_strace_line (*take)(struct sqt_strace *strace, const char *line, struct sqt_traced_call *call);
+};
+
+/* NULL if there is none of that name. */
+const struct sqt_tracer *sqt_tracer_find(const char *name);
 
 void sqt_strace_free(struct sqt_strace *strace);
 

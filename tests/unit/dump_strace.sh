@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# dump_strace.sh - the table of system calls from what strace printed.
+# dump_strace.sh - the table of system calls from what strace or perf trace printed.
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-echo "1..6"
+echo "1..8"
 number=0
 result() { # result STATUS NAME
     number=$((number + 1))
@@ -76,3 +76,23 @@ result $? "another kind of file"
 "$SQT_TOOLS/sqtrace-dump" --table=requests --from=strace text >out 2>err
 [ $? -eq 2 ] && grep -q -- '--from=strace gives only --table=syscalls' err
 result $? "another table"
+
+cat >text <<'END'
+     0.000 (10.000 ms): my squid/77 epoll_wait(epfd: 5<anon_inode:[eventpoll]>, events: 0x55, maxevents: 512, timeout: 10) = 0
+    20.000 ( 0.100 ms): my squid/77 read(fd: 9<socket:[4243055]>, buf: 0x7ffc26ee1748, count: 100)           = 14
+    30.000 ( 0.300 ms): my squid/77 read(fd: 10</cache/00/00/00000001>, buf: 0x7ffc26ee1748, count: 4096)    = 4096
+    40.000 ( 1.000 ms): my squid/77 openat(dfd: CWD, filename: 0xe70ff620, flags: RDWR|CREAT, mode: IRUGO)   = 11
+    50.000 (         ): my squid/77 write(fd: 11</cache/00>, buf: 0x7ffc26ee1748, count: 1)                  ...
+    60.000 (2000.000 ms): aufs/78 read(fd: 3<pipe:[4711]>, buf: 0x7ffc26ee1748, count: 1)                    = 1
+    50.000 (1000.000 ms): my squid/77  ... [continued]: write())                                             = 1
+  1600.000 ( 0.001 ms): my squid/77 odd_call(which: 1)                                                       = -1 ENOSYS (Function not implemented)
+ 12000.000 ( 0.002 ms): my squid/77 lseek(fd: 11</cache/00>, whence: SET)                                    = 0
+ 13000.000 (         ): my squid/77 exit_group()                                                             = ?
+END
+"$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=perf --columns=time_s,thread,name,total_s,count,max_s text >out 2>err
+grep -v '^#' out | diff - expected >diff 2>&1
+result $? "the same calls as perf trace prints them"
+
+"$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=perf essay >out 2>err
+[ $? -eq 1 ] && grep -qx 'sqtrace-dump: essay: line 1: this is not what perf trace prints' err
+result $? "another kind of file, for perf"

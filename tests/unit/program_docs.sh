@@ -70,7 +70,8 @@ if command -v bash >/dev/null; then
     offers "service_ms" sqtrace-dump --figure = block-comb --columns serv
     offers "status" sqtrace-dump --where = stat
     offers "tsv" sqtrace-dump --format = t
-    offers "strace" sqtrace-dump --from =
+    offers "strace" sqtrace-dump --from = s
+    offers "perf" sqtrace-dump --from = p
     offers "--quiet" sqtrace-dump --table = ios --q
     offers "" sqtrace-dump --kid = ""
     offers "README.md" sqtrace-dump --output = READ
