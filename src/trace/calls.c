@@ -31,6 +31,7 @@ struct thread {
     uint32_t number;
     uint32_t tid;
     const char *name; /* NULL: by tid */
+    uint64_t made, made_told; /* calls of all classes, so that a thread that made none is passed over */
     struct account calls[SQT_CALLS];
     struct account told[SQT_CALLS]; /* the main thread's */
 };
@@ -84,6 +85,7 @@ sqt_call_took(enum sqt_call call, uint64_t begin, uint64_t end)
            !__atomic_compare_exchange_n(&a->longest, &longest, took, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         ;
     __atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->made, t->made + 1, __ATOMIC_RELEASE);
 }
 
 void
@@ -155,9 +157,12 @@ void
 sqt_calls_tell(void)
 {
     const uint64_t until = sqt_read_clock(sqt_clock);
-    for (struct thread *t = __atomic_load_n(&threads, __ATOMIC_ACQUIRE); t; t = t->next)
-        for (unsigned call = 0; call < SQT_CALLS; ++call)
+    for (struct thread *t = __atomic_load_n(&threads, __ATOMIC_ACQUIRE); t; t = t->next) {
+        const uint64_t made = __atomic_load_n(&t->made, __ATOMIC_ACQUIRE);
+        for (unsigned call = 0; made != t->made_told && call < SQT_CALLS; ++call)
             tell(t, call);
+        t->made_told = made;
+    }
     sqt_emit(SQT_EV_CALLS_TOLD, 0, until, (uint32_t)restart);
     restart = 0;
 }
