@@ -33,7 +33,7 @@ def code(tag):
 
 def alone(env):
     """Phase 1 of wpb repeats nothing; the repeated share of phase 2; distances as 1/t; sizes."""
-    each = 10000 if env.full else 2000
+    each = 10000 if env.full else 1500
     load = sqload.Load(env, "--workload=wpb", "--wait=0", "--keep-alive", "--http=1.1", "--clients=10",
                        "--requests=%d" % each, "--hit-ratio=0.4", rows=True, seconds=200)
     rows = load.rows()
@@ -126,7 +126,7 @@ def latency(env):
 
 def rate(env):
     """A constant rate is held, and its times are evenly spread."""
-    seconds = 60 if env.full else 6
+    seconds = 60 if env.full else 4
     load = sqload.Load(env, "--rate=5000", "--duration=%d" % seconds, "--clients=500", "--size=1000", rows=True,
                        seconds=seconds + 30)
     sent = int(load.result["urls", "all"]["sent"])
@@ -147,10 +147,10 @@ def cannot_hide(env):
     timer = threading.Timer(1.0, stop.set)
     timer2 = threading.Timer(2.0, stop.clear)
     timer.start(), timer2.start()
-    load = sqload.Load(env, "--rate=200", "--duration=4", "--clients=4", "http://127.0.0.1:%d/x" % server, rows=True,
+    load = sqload.Load(env, "--rate=200", "--duration=3", "--clients=4", "http://127.0.0.1:%d/x" % server, rows=True,
                        status=None)
     long = sum(int(row["total_ns"]) > 100e6 for row in load.rows())
-    env.note("%d requests of 800 took more than 100 ms" % long)
+    env.note("%d requests of 600 took more than 100 ms" % long)
     env.check(130 < long < 260, "%d requests took more than 100 ms; about 180 were due then" % long)
     env.equal(load.status, 3, "status of a run in which more than 1 % were late")
 
@@ -238,7 +238,8 @@ CONF = "cache_mem 32 MB\nmaximum_object_size_in_memory 16 KB\nmaximum_object_siz
 
 def through(env, *options, least_hits=100, most_hits=None):
     squid = Squid(env, trace="", dirs=["aufs"], lines=CONF).start()
-    load = sqload.Load(env, "--proxy=127.0.0.1:%d" % squid.port, *options, rows=True)
+    # What is late is not what these look at: Squid does not go before other work.
+    load = sqload.Load(env, "--proxy=127.0.0.1:%d" % squid.port, "--late=10s", *options, rows=True)
     squid.stop()
     env.equal(load.sum("errors"), 0, "errors")
     hits = counts(env, load, squid)
@@ -252,13 +253,13 @@ def wpb(env):
 
 
 def urls(env):
-    through(env, "--rate=300", "--duration=4", "--clients=50", "--objects=400", "--size=20000")
+    through(env, "--rate=400", "--duration=3", "--clients=50", "--objects=400", "--size=20000")
 
 
 def poly(env):
     factor = 10 if env.full else 1
-    load = through(env, "--workload=poly", "--rate=200", "--scale=%g" % (0.0002 * factor), "--wait=20ms",
-                   "--cache=2.5GB", "--clients=300", "--phases=framp,fill,fexit,inc1,top1,dec1", least_hits=100)
+    load = through(env, "--workload=poly", "--rate=200", "--scale=%g" % (0.0001 * factor), "--wait=20ms",
+                   "--cache=2.5GB", "--clients=300", "--phases=framp,fill,inc1,top1", least_hits=100)
     rows = load.rows()
     env.check(any(row["status"] == "304" for row in rows), "nothing was answered 304")
     env.check({row["kind"] for row in rows} == {"plain", "since_same", "since_older", "reload"}, "kinds of requests")
@@ -266,13 +267,13 @@ def poly(env):
     env.check(abs(int(top["sent"]) / float(top["duration_s"]) / 200 - 1) < 0.01, "%s requests in %s s of top1"
               % (top["sent"], top["duration_s"]))
     frozen = sum(int(row["bytes"]) for row in rows if row["phase"] == "fill" and row["cache"] != "hit")
-    env.check(frozen >= 2 * 0.0002 * factor * 2.5 * 2 ** 30, "fill ended after %d bytes" % frozen)
+    env.check(frozen >= 2 * 0.0001 * factor * 2.5 * 2 ** 30, "fill ended after %d bytes" % frozen)
 
 
 def log(env):
     """The access.log of one Squid, in its native format, replayed through another."""
     first_ = Squid(env, name="first", lines="access_log stdio:{folder}/native.log logformat=squid\n").start()
-    sqload.Load(env, "--proxy=127.0.0.1:%d" % first_.port, "--rate=150", "--duration=2", "--objects=150",
+    sqload.Load(env, "--proxy=127.0.0.1:%d" % first_.port, "--late=10s", "--rate=300", "--duration=1", "--objects=150",
                 "--size=3000", "--clients=20", name="first-load")
     first_.stop()
     path = first_.folder + "/native.log"
@@ -467,13 +468,13 @@ def too_fast(env):
     """A rate that no machine serves, and one that a slow server's connections cannot take."""
     for options in (("--rate=5000000",), ("--rate=500", "--wait=200ms", "--clients=5")):
         begin = time.monotonic()
-        load = sqload.Load(env, "--duration=2", *options, status=3, seconds=30)
+        load = sqload.Load(env, "--duration=1", *options, status=3, seconds=30)
         env.check(time.monotonic() - begin < 8, "it took %.1f s" % (time.monotonic() - begin))
         row = load.result["urls", "all"]
         env.equal(load.comments["valid"], "no", "valid")
         env.check("more than 1 % of the requests could not be sent on time" in load.errors, "it says %r" % load.errors)
         rate_ = float(options[0].split("=")[1])
-        env.check(abs(int(row["due"]) / (2 * rate_) - 1) < 0.01, "%s due" % row["due"])
+        env.check(abs(int(row["due"]) / rate_ - 1) < 0.01, "%s due" % row["due"])
         env.check(int(row["sent"]) < 0.7 * int(row["due"]), "%s sent" % row["sent"])
 
 
