@@ -207,7 +207,8 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     else
         split(life, io, record, more);
     if (!more)
-        sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now, io->size, io->outcome);
+        sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now, io->size,
+                          io->outcome);
     ++swap->ios;
     swap->size += io->size;
     if (swap->failure == SQT_OUTCOME_COMPLETE)

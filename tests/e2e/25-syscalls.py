@@ -155,7 +155,8 @@ class Straced:
         for tid in sorted(ours):
             theirs = straced(self.lines[tid], begin, end)
             calls += sum(theirs.values())
-            self.env.note("thread %d: %d calls in %.1f s: %s" % (tid, sum(theirs.values()), until - since, dict(theirs)))
+            self.env.note("thread %d: %d calls in %.1f s: %s"
+                          % (tid, sum(theirs.values()), until - since, dict(theirs)))
             for name in sorted(set(ours[tid]) | set(theirs)):
                 self.env.check(ours[tid][name] == theirs[name], "thread %d: %s: %d calls, strace says %d"
                                % (tid, name, ours[tid][name], theirs[name]))
@@ -230,7 +231,8 @@ def check_sums(env, rows):
         windows[row["kid"], row["time_s"]].append(row)
     for at, own in windows.items():
         total = sum(round(float(row["total_s"]) * 1e9) for row in own)
-        env.check(abs(total - round(float(own[0]["window_s"]) * 1e9)) < 1000, "the window at %s does not add up" % (at,))
+        env.check(abs(total - round(float(own[0]["window_s"]) * 1e9)) < 1000,
+                  "the window at %s does not add up" % (at,))
         calls = sum(int(row["count"]) for row in own if row["name"] != "misc")
         misc = [row for row in own if row["name"] == "misc"]
         env.check(len(misc) == 1 and int(misc[0]["count"]) == calls + 1, "misc of the window at %s" % (at,))

@@ -37,7 +37,8 @@ def check_rows(env, rows):
         stages = [row.number(name) for name in STAGES]
         if row["result"] == "unfinished":
             continue
-        env.check(all(stage is None or stage >= 0 for stage in stages), "%s has a stage below zero: %s" % (what, stages))
+        env.check(all(stage is None or stage >= 0 for stage in stages),
+                  "%s has a stage below zero: %s" % (what, stages))
         env.equal(sum(stage or 0 for stage in stages), row.ns("total_ns"), what + ": sum of its stages")
         if row["seq"] == "-":
             env.equal([name for name, stage in zip(STAGES, stages) if stage is not None], ["io_ns"],
@@ -90,7 +91,7 @@ def all_at_once(squid, origin, count):
 
 
 def queued(env, kinds, preload, within, parallel=False, **options):
-    """One after the other, 20 reads of 50 ms wait 0, 50, ... 950 ms: 475 on average; with a thread for each, not at all."""
+    """One after the other, 20 reads of 50 ms wait 0, 50, ... 950 ms: 475 on average; with a thread for each, not."""
     go_first(env)
     origin = Origin(env)
     squid = make_squid(env, origin, kinds, "read", preload=preload, **options)
@@ -145,7 +146,8 @@ def counters(squid, kind):
         return {op: int(count) for op, count in re.findall(r"^ *(open|read|unlink)\t(\d+)\t\d+$", text, re.M)}
     if kind == "diskd":
         _, text = squid.manager("diskd")
-        return {op: int(count) for op, count in re.findall(r"^ *(open|create|close|unlink|read|write)\s+(\d+)", text, re.M)}
+        return {op: int(count)
+                for op, count in re.findall(r"^ *(open|create|close|unlink|read|write)\s+(\d+)", text, re.M)}
     return {}
 
 
@@ -239,7 +241,8 @@ def cut_short(env):
 TESTS = [
     ("disk operations: 20 slow reads, one thread of aufs", lambda env: queued(env, ["aufs"], ["fewthreads"], 0.05), 40),
     ("disk operations: 20 slow reads, 32 threads of aufs",
-     lambda env: queued(env, ["aufs"], [], 0.05, parallel=True, lines="cache_dir aufs {folder}/cache-second 64 4 16\n"), 40),
+     lambda env: queued(env, ["aufs"], [], 0.05, parallel=True,
+                        lines="cache_dir aufs {folder}/cache-second 64 4 16\n"), 40),
     ("disk operations: 20 slow reads, diskd", lambda env: queued(env, ["diskd"], [], 0.10), 40),
     ("disk operations: 20 slow reads, a rock disker",
      lambda env: queued(env, ["rock"], [], 0.15, alone=False, dir_mb=64, unprivileged=True), 60),
