@@ -95,7 +95,7 @@ enum sqt_xact_flags {
     SQT_XACT_TIMEDOUT = 2,  /* Squid's LogTagsErrors::timedout */
     SQT_XACT_COLLAPSED = 4, /* the tag says _CF */
     SQT_XACT_TUNNEL = 8,    /* a tunnel was set up */
-    SQT_XACT_INTERNAL = 16, /* answered by Squid itself (cache manager, icons) */
+    SQT_XACT_INTERNAL = 16, /* answered by Squid without asking a server */
     SQT_XACT_ERROR_PAGE = 32 /* the reply is an error page made by Squid */
 };
 

@@ -77,7 +77,9 @@ sqt_class_of(const char *tag, uint32_t disk_reads, uint32_t flags)
         }
     if (class == SQT_CLASS_DISK_HIT && !disk_reads)
         return SQT_CLASS_MEM_HIT;
-    if ((class == SQT_CLASS_MISS || class == SQT_CLASS_ERROR) && (flags & SQT_XACT_INTERNAL))
+    const uint32_t made = flags & (SQT_XACT_INTERNAL | SQT_XACT_ERROR_PAGE);
+    if ((class == SQT_CLASS_MISS && (made & SQT_XACT_INTERNAL)) ||
+        (class == SQT_CLASS_ERROR && made == SQT_XACT_INTERNAL))
         return SQT_CLASS_INTERNAL;
     return class;
 }

@@ -131,16 +131,33 @@ TransactionBegins(Http &http, const Manager *manager)
     sqt_emit(SQT_EV_XACT_BEGIN, SQT_UNNAMED | http.sqtrace.serial, manager ? ConnOf(manager->clientConnection) : 0, 0);
 }
 
+/// A request method as a number: its definition's text is that of %rm.  A method that Squid has no number for gets a
+/// hash of its name, and the first 64 of them a definition: clients can invent more than a trace should hold.
+template <class Method>
+inline uint32_t
+MethodOf(const Method &method)
+{
+    const auto id = method.id();
+    const auto other = decltype(method.id())::METHOD_OTHER;
+    auto number = static_cast<uint32_t>(id);
+    if (id != other && sqt_defined(SQT_DEF_METHOD, number))
+        return number;
+    auto text = method.image();
+    if (id == other) {
+        static unsigned invented = 0;
+        number = static_cast<uint32_t>(sqt_hash(text.rawContent(), text.length())) | UINT32_C(1) << 31;
+        if (!sqt_defined(SQT_DEF_METHOD, number) && ++invented > 64)
+            return sqt_define(SQT_DEF_METHOD, static_cast<uint32_t>(other), "OTHER");
+    }
+    return sqt_define(SQT_DEF_METHOD, number, text.c_str());
+}
+
 template <class RequestPointer>
 inline void
 EmitName(const RequestPointer &request, const uint64_t unnamed)
 {
-    const auto method = request->method.id();
-    if (!sqt_defined(SQT_DEF_METHOD, static_cast<uint32_t>(method))) {
-        auto text = MethodStr(method);
-        sqt_define(SQT_DEF_METHOD, static_cast<uint32_t>(method), text.c_str());
-    }
-    sqt_emit(SQT_EV_XACT_NAMED, XactOf(request), unnamed, static_cast<uint32_t>(method));
+    sqt_emit(SQT_EV_XACT_NAMED, XactOf(request), unnamed, MethodOf(request->method));
+    StayOnStack();
 }
 
 template <class Http>
@@ -158,6 +175,7 @@ Open(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg, 
 {
     http.sqtrace.open |= pair;
     sqt_emit(event, XactOfClient(http), arg, aux);
+    StayOnStack();
 }
 
 /// Closes it if it is open: also when the group has been turned off since, or a later end would be one too many.
@@ -170,6 +188,7 @@ Close(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg,
     http.sqtrace.open &= ~static_cast<uint32_t>(pair);
     if (sqt_on(SQT_GROUP_CLIENT))
         sqt_emit(event, XactOfClient(http), arg, aux);
+    StayOnStack();
 }
 
 template <class Http>
@@ -187,34 +206,21 @@ CalloutsEnd(Http &http)
     Close(http, AccessIsOpen, SQT_EV_ACCESS_END, 0, 0);
 }
 
+/// a helper is asked: url_rewrite_program, or store_id_program
 template <class Http>
 inline void
-RewriterIsAsked(Http &http)
+RewriterIsAsked(Http &http, const bool storeId)
 {
     if (sqt_on(SQT_GROUP_CLIENT))
-        Open(http, RewriteIsOpen, SQT_EV_REDIRECT_BEGIN, 0, 0);
+        Open(http, storeId ? StoreIdIsOpen : RewriteIsOpen, SQT_EV_REDIRECT_BEGIN, 0, storeId);
 }
 
+/// the question is settled, perhaps without having been asked
 template <class Http>
 inline void
-RewriterAnswers(Http &http)
+RewriterAnswers(Http &http, const bool storeId)
 {
-    Close(http, RewriteIsOpen, SQT_EV_REDIRECT_END, 0, 0);
-}
-
-template <class Http>
-inline void
-StoreIdIsAsked(Http &http)
-{
-    if (sqt_on(SQT_GROUP_CLIENT))
-        Open(http, StoreIdIsOpen, SQT_EV_REDIRECT_BEGIN, 0, 1);
-}
-
-template <class Http>
-inline void
-StoreIdAnswers(Http &http)
-{
-    Close(http, StoreIdIsOpen, SQT_EV_REDIRECT_END, 0, 1);
+    Close(http, storeId ? StoreIdIsOpen : RewriteIsOpen, SQT_EV_REDIRECT_END, 0, storeId);
 }
 
 /// what an adaptation chain is given: aux of ADAPT_BEGIN and ADAPT_END
@@ -248,13 +254,18 @@ LookupEnds(Http &http, const bool found)
 
 /* ---- replies ---- */
 
+/// said once for each source: a follower's reply is ready when it follows, not again when it is a hit
 template <class Http>
 inline void
 EmitReady(Http &http, const uint32_t source)
 {
     CalloutsEnd(http);
     LookupEnds(http, source == SQT_REPLY_STORE);
-    Open(http, ReplyIsReady, SQT_EV_REPLY_READY, 0, source);
+    if (http.sqtrace.ready == static_cast<int>(source))
+        return;
+    http.sqtrace.ready = static_cast<int>(source);
+    sqt_emit(SQT_EV_REPLY_READY, XactOfClient(http), 0, source);
+    StayOnStack();
 }
 
 /// a hit: its verdict is known
@@ -326,13 +337,14 @@ ReplyIsAllowed(Http &http, const Entry &entry, const SaysError saysError)
 {
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
-    const bool errorPage = saysError() && !entry.mem().baseReply().sources && !http.al->cache.code.isTcpHit();
-    if (errorPage)
+    const auto request = http.request;
+    if (saysError() && !entry.mem().baseReply().sources && !http.al->cache.code.isTcpHit())
         http.sqtrace.flags |= SQT_XACT_ERROR_PAGE;
-    if ((http.sqtrace.open & ReplyIsReady) || (http.request && http.request->hier.code))
-        return; // said already, perhaps by ReplyHeaderIsParsed
-    if (!errorPage)
-        http.sqtrace.flags |= SQT_XACT_INTERNAL;
+    if (http.sqtrace.ready == SQT_REPLY_STORE || (request && request->hier.code))
+        return; // it is ready since it was found, or since ReplyHeaderIsParsed
+    if (request && entry.mem().request == request && !request->flags.internal)
+        return; // FwdState tried, and ForwardingErrorIsReady said so
+    http.sqtrace.flags |= SQT_XACT_INTERNAL;
     EmitReady(http, SQT_REPLY_MADE);
 }
 
@@ -450,8 +462,8 @@ TransactionEnds(Http &http, const Entry *entry)
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
     CalloutsEnd(http);
-    RewriterAnswers(http);
-    StoreIdAnswers(http);
+    RewriterAnswers(http, false);
+    RewriterAnswers(http, true);
     Close(http, AdaptationIsOpen, SQT_EV_ADAPT_END, 0, RequestMessage);
     LookupEnds(http, false);
     Close(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITTEN, 0, 1);

@@ -17,6 +17,7 @@ inline void
 EmitServer(const unsigned event, const RequestPointer &request, const uint64_t arg = 0, const uint32_t aux = 0)
 {
     sqt_emit(event, XactOf(request), arg, aux);
+    StayOnStack();
 }
 
 /* ---- forwarding ---- */
@@ -290,6 +291,15 @@ ServerSentBytes(const RequestPointer &request, const size_t size)
 {
     if (sqt_on(SQT_GROUP_SERVER))
         EmitServer(SQT_EV_SERVER_READ, request, size);
+}
+
+/// the server has sent bytes that are left unread for now
+template <class RequestPointer>
+inline void
+ServerIsHeldBack(const RequestPointer &request)
+{
+    if (sqt_on(SQT_GROUP_SERVER))
+        EmitServer(SQT_EV_SERVER_HELD, request);
 }
 
 /// the header just parsed is an interim one; left bytes follow it already

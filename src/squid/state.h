@@ -18,9 +18,8 @@ enum OpenPair {
     RewriteIsOpen = 2,
     StoreIdIsOpen = 4,
     LookupIsOpen = 8,
-    ReplyIsReady = 16,
-    ReplyWriteIsOpen = 32,
-    AdaptationIsOpen = 64
+    ReplyWriteIsOpen = 16,
+    AdaptationIsOpen = 32
 };
 
 /// what sqtrace keeps in each ClientHttpRequest
@@ -29,6 +28,7 @@ struct ClientState {
     uint64_t object = 0; ///< keyed hash of the public key that was looked for first; 0 without a look-up
     uint32_t open = 0;   ///< OpenPair bits
     uint32_t flags = 0;  ///< sqt_xact_flags that are known before the end
+    int ready = -1;      ///< where the reply that is ready comes from (sqt_reply_source); -1: none is
 };
 
 /// what sqtrace keeps in each StoreIOState

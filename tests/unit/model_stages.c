@@ -250,6 +250,29 @@ tunnel(void **state)
     assert_adds_up(0);
 }
 
+/* What a delay pool holds back is not the server's time. */
+static void
+held_back(void **state)
+{
+    (void)state;
+    begin_xact(0, 5, 7);
+    PUT(0, DISPATCH, 5, 50, 1);
+    PUT(1, REQUEST_SENT, 5, 50, 0);
+    PUT(5, SERVER_HELD, 5, 0, 0);
+    PUT(10, SERVER_READ, 5, 500, 0);
+    PUT(12, SERVER_HEADER, 5, 300, 200);
+    PUT(12, REPLY_READY, 5, 0, SQT_REPLY_SERVER);
+    PUT(20, SERVER_HELD, 5, 0, 0);
+    PUT(30, REPLY_WRITE, 5, 500, 1);
+    PUT(31, REPLY_WRITTEN, 5, 500, 0);
+    PUT(70, SERVER_READ, 5, 500, 0);
+    PUT(80, SERVER_DONE, 5, 50, 0);
+    end_xact(85, 5, MISS, 0);
+    play();
+    assert_string_equal(stages(0), "proxy_reply 1, server_reply 20, server_wait 4, request_send 1, reply_wait 59");
+    assert_adds_up(0);
+}
+
 /* What is open when the transaction ends is cut there, and what comes later belongs to nobody. */
 static void
 aborted(void **state)
@@ -309,6 +332,30 @@ slow_client_body(void **state)
     play();
     assert_string_equal(stages(0), "server_reply 10, server_wait 6, client_body 35, request_send 9");
     assert_adds_up(0);
+}
+
+/* The class of a reply that Squid made: without a server it is internal, unless its tag says that it is an error. */
+static void
+replies_made(void **state)
+{
+    static const struct {
+        uint32_t tag, flags;
+        const char *class;
+    } cases[] = {{MISS, SQT_XACT_INTERNAL, "internal"},
+                 {MISS, SQT_XACT_INTERNAL | SQT_XACT_ERROR_PAGE, "internal"},
+                 {MISS, SQT_XACT_ERROR_PAGE, "miss"},
+                 {NONE, SQT_XACT_INTERNAL, "internal"},
+                 {NONE, SQT_XACT_INTERNAL | SQT_XACT_ERROR_PAGE, "error"},
+                 {NONE, SQT_XACT_ERROR_PAGE, "error"},
+                 {MEM_HIT, SQT_XACT_INTERNAL, "mem_hit"}};
+    (void)state;
+    for (unsigned i = 0; i < 7; ++i) {
+        begin_xact(i, 5, 7);
+        end_xact(i, 5, cases[i].tag, cases[i].flags);
+    }
+    play();
+    for (unsigned i = 0; i < 7; ++i)
+        assert_string_equal(REQUEST(i, class).text, cases[i].class);
 }
 
 /* A page of Squid's own about an error of the way to the server ends a request in error; a refusal does not. */
@@ -471,8 +518,10 @@ main(void)
         SCRIPT_TEST(tunnel),
         SCRIPT_TEST(aborted),
         SCRIPT_TEST(not_parsed),
+        SCRIPT_TEST(held_back),
         SCRIPT_TEST(slow_client_body),
         SCRIPT_TEST(error_pages),
+        SCRIPT_TEST(replies_made),
         SCRIPT_TEST(parallel_attempts),
         SCRIPT_TEST(unfinished),
         SCRIPT_TEST(order_and_same_id),
