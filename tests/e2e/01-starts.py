@@ -51,7 +51,7 @@ def is_ring_of(path, uid, service):
 def directive_off(env):
     """No directive: no thread, no file, no ring, and the page says off."""
     origin = Origin(env)
-    squid = Squid(env, dns=origin.host).start()
+    squid = Squid(env, dns=origin.host, plain=True).start()
     with Client(squid.client_address()) as client:
         client.request(origin.url("a"), "one")
     for pid in squid.processes():

@@ -4,7 +4,7 @@
 import time
 
 from lib import access, dump, native
-from lib.client import Client
+from lib.client import Client, at_once
 from lib.clocks import MS
 from lib.env import median
 from lib.origin import Origin
@@ -61,8 +61,38 @@ def slow(env, slow_kind, kinds):
                       % (waited / MS, mine / MS))
 
 
+def queued(env):
+    """Four readers of one diskd, which serves one block at a time: a block waits while others are read, and what it
+    waits for is its queue."""
+    origin = Origin(env)
+    squid = Squid(env, trace="", dirs=["diskd"], dns=origin.host, lines=CONF, alone=True,
+                  preload=native.preload(env, "slowdisk"),
+                  environment={"SLOWDISK_PATH": "cache-diskd-", "SLOWDISK_MS": "50"}).start()
+    readers = 4
+    with Client(squid.client_address()) as client:
+        for n in range(readers):
+            client.request(origin.url("q%d" % n, size=11000), "fill%d" % n)
+    time.sleep(0.3)
+
+    def read(n):
+        with Client(squid.client_address()) as client:
+            client.request(origin.url("q%d" % n, size=11000), "hit%d" % n)
+    at_once(readers, read)
+    squid.stop()
+    blocks = [row for row in dump.table(env, squid.directory, "ios") if row["direction"] == "in"]
+    env.check(len(blocks) >= 3 * readers, "only %d blocks" % len(blocks))
+    waited = sorted(row.ns("queue_ns") for row in blocks)
+    env.check(waited[len(blocks) // 4] > 40 * MS, "queue_ns of four readers of one disk: %s ms"
+              % [round(ns / MS) for ns in waited])
+    for row in blocks:
+        late = env.held.during(row)
+        env.check(50 * MS <= row.ns("service_ns") < 60 * MS + late and row.ns("notice_ns") < 25 * MS + late,
+                  "a block: queue %s, service %s, notice %s" % (row["queue_ns"], row["service_ns"], row["notice_ns"]))
+
+
 TESTS = [
     ("50 ms under an aufs disk, beside diskd", lambda env: slow(env, "aufs", ["aufs", "diskd"]), 60),
     ("50 ms under a diskd disk, beside aufs", lambda env: slow(env, "diskd", ["aufs", "diskd"]), 60),
+    ("four readers of a slow diskd disk: the queue", queued, 60),
     ("50 ms under a ufs disk, beside aufs", lambda env: slow(env, "ufs", ["ufs", "aufs"]), 60),
 ]

@@ -18,7 +18,8 @@ CONF = "cache_mem 0 MB\nmemory_cache_mode disk\nmaximum_object_size 64 MB\n"
 
 def start_pair(env, kind, origin):
     """A traced Squid and an untraced one (the unpatched twin, or the same without the directive), both warm."""
-    pair = (Squid(env, kind + "-traced", trace="", dirs=[kind], dns=origin.host, lines=CONF),
+    pair = (Squid(env, kind + "-traced", trace="", dirs=[kind], dns=origin.host, lines=CONF,
+                  plain=True),
             Squid(env, kind + "-untraced", prefix=env.unpatched or env.squid, dirs=[kind], dns=origin.host,
                   lines=CONF))
     for squid in pair:

@@ -207,6 +207,7 @@ def kill_squid(env):
         env.check(not [path for path in (file.name for file in held) if os.path.exists(path)],
                   "round %d: rings are still there" % turn)
         check_whole(env, squid.directory, [], dead, "round %d, after the next start" % turn)
+        check_witness(env, squid, dead, "round %d" % turn)
         for file in held:
             file.close()
         if env.failures:
@@ -226,6 +227,19 @@ def check_whole(env, directory, rings, dead, what):
     env.equal(decoded, sum(entry.head for entry in found.values()), what + ": rows of events against heads")
     lost = sum(int(row["records"]) for row in dump.table(env, directory, "losses"))
     env.equal(lost, sum(entry.lost for entry in found.values()), what + ": losses against headers")
+
+
+def check_witness(env, squid, dead, what):
+    """What the killed processes counted for themselves is what their rings and the decoded trace account for."""
+    counted = squid.witness.processes()
+    for header in dead.values():
+        pid = header.identity.pid
+        if env.check(pid in counted, "%s: the witness knows nothing of process %d" % (what, pid)):
+            begun, done = counted[pid]
+            env.check(done <= header.emitted <= begun, "%s: process %d emitted %d to %d records, its "
+                      "ring says %d" % (what, pid, done, begun, header.emitted))
+    env.check(sum(done for _, done in counted.values()) > 1000, "%s: hardly anything was emitted" % what)
+    squid.witness.check(env, squid.directory, what)
 
 
 TESTS = [

@@ -24,15 +24,22 @@ class Env:
     tools             build directory with sqtrace-dump and libsqtrace.a
     full              whether the long form of a test is asked for
     held              when the machine held its processors up (clocks.HoldUps)
+    witness           the patched Squid's program that counts for itself (lib/witness.py)
+    fired             what the tests before this one fired: {test's name: lib.witness.Fired}
+    coverage          where the list of what is fired is to be written, or None
     """
 
-    def __init__(self, folder, squid, unpatched, tools, full, held=None):
+    def __init__(self, folder, squid, unpatched, tools, full, held=None, witness=None, fired=None, coverage=None):
         self.folder = folder
         self.squid = squid
         self.unpatched = unpatched
         self.tools = tools
         self.full = full
         self.held = held
+        self.witness = witness
+        self.witnesses = []
+        self.fired = fired or {}
+        self.coverage = coverage
         self.failures = []
         self.closers = []
 

@@ -35,7 +35,11 @@ def writer(env):
 
 
 def declared_events(*groups):
-    """Names in src/format/events.def, of all groups or of some."""
+    """Names in src/format/events.def, of all groups or of some, in the order of their numbers, which begin at 1."""
+    return [name for name, group, _ in event_table() if not groups or group in groups]
+
+
+def event_table():
+    """[(name, group, the event that ends what it begins or NONE)] of src/format/events.def."""
     with open(os.path.join(TOP, "src", "format", "events.def")) as table:
-        return [name for name, group in re.findall(r"^SQT_EVENT\((\w+), *(\w+),", table.read(), re.M)
-                if not groups or group in groups]
+        return re.findall(r"^SQT_EVENT\((\w+), *(\w+),[^\n]*\n[^\n]*?, *(\w+), *\"", table.read(), re.M)

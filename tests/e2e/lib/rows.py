@@ -4,8 +4,10 @@
 import bisect
 import collections
 
+from . import access, dump
 from .clocks import MS, Agreement
 from .dump import seconds_ns
+from .pairs import check_pairs
 
 STAGES = ("access_ns redirect_ns adapt_ns lookup_ns peer_select_ns dns_ns connect_ns tls_ns request_send_ns "
           "client_body_ns server_wait_ns server_reply_ns tunnel_ns swap_in_open_ns swap_in_first_ns swap_in_rest_ns "
@@ -105,6 +107,21 @@ def check_outcomes(env, pairs):
         if row["outcome"] not in wanted:
             wrong.append("%s is %s" % (line, row["outcome"]))
     env.check(not wrong, "%d rows with a wrong outcome: %s" % (len(wrong), first_few(wrong)))
+
+
+def check_run(env, squid):
+    """All of the above for a run that was stopped cleanly, and that what began has ended.  {X-Tag: (line, row)}, and
+    under None the pairs without one."""
+    requests = dump.table(env, squid.directory, "requests")
+    pairs = join(env, access.read(squid), requests)
+    check_fields(env, pairs)
+    check_outcomes(env, pairs)
+    check_sums(env, requests)
+    check_order(env, requests)
+    check_pairs(env, squid.directory)
+    found = {line.xtag: (line, row) for line, row in pairs if line.xtag != "-"}
+    found[None] = [(line, row) for line, row in pairs if line.xtag == "-"]
+    return found
 
 
 def unaccounted_share(rows, class_name="miss"):

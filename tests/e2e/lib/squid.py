@@ -12,6 +12,7 @@ import subprocess
 
 from .env import Failure, Skip, free_port, run, wait_for
 from .proc import alive, children, command_line
+from .witness import Witness
 
 # One unconditional log for each kid; columns as access.py names them.
 LOGFORMAT = ("%ts.%03tu %master_xaction %rm %Ss %>Hs %<st %.3tr %request_attempts %{X-Tag}>h %err_code %ru")
@@ -35,7 +36,6 @@ dns_nameservers {dns}
 shutdown_lifetime 0 seconds
 acl refused urlpath_regex ^/refused/
 http_access deny refused
-http_access allow all
 """
 
 
@@ -49,12 +49,15 @@ class Squid:
     alone    one process without a master (squid -N).  A preloaded library needs that: the kids that a master starts
              run with another effective user than real one, and the loader then ignores LD_PRELOAD.
     unprivileged  the master, too, runs as Squid's effective user.  Its kids then take a preloaded library.
+    plain    the installed program; else, of the patched Squid, the one that is linked with the witness
     """
 
     def __init__(self, env, name="squid", prefix=None, lines="", trace=None, dirs=(), workers=1, dns="127.0.0.1",
-                 dir_mb=512, preload=None, user=None, directory=None, environment=None, alone=False, unprivileged=False):
+                 dir_mb=512, preload=None, user=None, directory=None, environment=None, alone=False, unprivileged=False,
+                 plain=False):
         self.env = env
         self.prefix = prefix or env.squid
+        self.plain = plain or not env.witness or self.prefix != env.squid
         self.folder = env.path(name)
         self.name = name
         self.lines = lines
@@ -82,12 +85,16 @@ class Squid:
             hosts.write("127.0.0.1 localhost\n")
         env.on_close(self.kill_all)
         self.state_directory()
+        self.witness = None
+        if not self.plain:
+            self.witness = Witness(os.path.join(self.folder, "witness"))
+            env.witnesses.append(self.witness)
 
     # ---- configuration ----
 
     @property
     def binary(self):
-        return os.path.join(self.prefix, "sbin", "squid")
+        return os.path.join(self.prefix, "sbin", "squid") if self.plain else self.env.witness
 
     def version(self):
         """What squid -v says."""
@@ -134,7 +141,8 @@ class Squid:
                                                                                    self.dir_mb)
         if self.trace is not None:
             lines += "sqtrace_log %s %s\n" % (self.directory, self.trace)
-        return lines + self.lines.replace("{folder}", self.folder).replace("{dir}", self.directory) + "\n"
+        return lines + self.lines.replace("{folder}", self.folder).replace("{dir}", self.directory) \
+            + "\nhttp_access allow all\n"
 
     def write_conf(self):
         with open(self.conf, "w") as out:
@@ -143,6 +151,8 @@ class Squid:
     def environ(self):
         environ = dict(os.environ)
         environ.update(self.environment)
+        if self.witness:
+            environ["SQT_WITNESS"] = self.witness.path
         if self.preload:
             environ["LD_PRELOAD"] = self.preload
         return environ
@@ -262,6 +272,8 @@ class Squid:
             except subprocess.TimeoutExpired:
                 raise Failure("Squid did not stop within %d s" % seconds)
         status, self.process = self.process.returncode, None
+        if self.witness and self.trace is not None and "keep=" not in self.trace and os.path.isdir(self.directory):
+            self.witness.check(self.env, self.directory, "after a clean stop", self.rings())
         return status
 
     def kill_all(self):

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every event and every hook is fired by one of the tests before this one.
+
+With `run --coverage=FILE` the list of which test fires what is written to FILE.  Run it with the others, or with those
+that matter: `run 15 22 99`.
+"""
+
+import collections
+import re
+
+from lib import native
+from lib.env import Skip
+from lib.witness import Sites
+
+# Events that no test fires, and why.
+UNREACHABLE = {}
+
+# Hooks that record nothing themselves, or not on their line: what they are for, and the test that fails without them.
+# That they are in the tree that was built is looked at here.
+SILENT = {
+    "LookupAnswered": "gives LOOKUP_END its object: 15",
+    "ServerIsUsed": "gives SERVER_DONE its connection: 15",
+    "RightContext": "gives DNS_BEGIN and SWAPIN_OPEN their transactions: 05",
+    "Delivery": "hands the stamps of an I/O over: 06; what it records at its end has the line of the end: 26",
+    "ServiceBegins": "stamps an I/O where it runs: 06",
+    "ServiceEnds": "stamps an I/O where it runs: 06",
+    "RequestComesBack": "hands the stamps of an I/O over, and records what nobody waits for any more: 06, 26",
+    "ResultIsPutBack": "stamps an I/O where it runs: 26",
+    "SecondQueueMoves": "stamps an I/O that waits twice: 26",
+    "QuestionIsNumbered": "gives DISKOP_BEGIN its number: 26",
+    "TakeQuestion": "gives DISKOP_BEGIN its file: 26",
+    "ParseDirective": "the directive: 02",
+    "FreeDirective": "the directive: 14, a directive that is removed",
+    "HasTrace": "mgr:sqtrace: 14",
+    "Report": "mgr:sqtrace: 14",
+    "LoopDid": "tells what a pass of the event loop did longest: 24",
+    "BlockTravels": "gives IO_LATE its block: 16",
+    "EntryIsBrought": "gives a follower in another worker its leader: 16",
+    "EntryIsBroughtElsewhere": "gives a follower in another worker its leader: 16",
+    "BareErrorPageIsReady": "gives XACT_END the flag of an error page: 17, 22",
+}
+
+# Hooks that no test fires, and why: {(file, function, a part of the line): reason}.
+UNREACHABLE_HOOKS = {
+    ("src/comm/ModPoll.cc", "", "Loop"): "an event loop that this Squid is not built with",
+    ("src/comm/ModSelect.cc", "", "Loop"): "an event loop that this Squid is not built with",
+    ("src/FwdState.cc", "FwdState::retryOrBail", "ForwardingErrorIsReady"):
+        "a server connection that ends without an error while Squid shuts down; each end that was tried brings one",
+    ("src/client_side.cc", "ConnStateData::handleSslBumpHandshakeError", "ClientHandshakeFails"):
+        "OpenSSL refuses at once a hello that Squid has parsed; those that were tried are refused later",
+}
+
+
+def unreachable(path, function, text):
+    """Why no test fires a hook; None if one must."""
+    for (file, inside, part), reason in UNREACHABLE_HOOKS.items():
+        if file == path and inside in function and part in text:
+            return reason
+    return None
+
+
+def short(names):
+    return ", ".join(sorted({name.split()[0] for name in names}))
+
+
+def events_of(fired):
+    """{event: {test: records}}"""
+    names = native.declared_events()
+    found = collections.defaultdict(dict)
+    for test, what in fired.items():
+        for number, count in what.events.items():
+            found[names[number - 1] if 0 < number <= len(names) else "number %d" % number][test] = count
+    return found
+
+
+def check_events(env, lines):
+    found = events_of(env.fired)
+    for name in native.declared_events():
+        tests = found.pop(name, {})
+        if name in UNREACHABLE:
+            env.check(not tests, "%s is listed as unreachable, but %s fires it" % (name, short(tests)))
+            lines.append("event\t%s\t0\t%s" % (name, UNREACHABLE[name]))
+            continue
+        env.check(tests, "no test fires %s" % name)
+        lines.append("event\t%s\t%d\t%s" % (name, sum(tests.values()), short(tests)))
+    env.check(not found, "events that the table does not declare: %s" % sorted(found))
+
+
+def check_hooks(env, lines):
+    sites = Sites(env.squid)
+    env.check(len(sites.wanted) > 60, "the series has only %d hooks" % len(sites.wanted))
+    for hook in sites.missing():
+        env.check(False, "not in the tree that was built: " + hook)
+    tests_of = collections.defaultdict(set)
+    places = sites.of_stacks(env.witness, {stack for what in env.fired.values() for stack in what.stacks})
+    for test, what in env.fired.items():
+        for stack in what.stacks:
+            tests_of[places[stack]].add(test)
+    for (path, number), text in sorted(sites.lines.items()):
+        reason = unreachable(path, sites.functions[path, number], text)
+        silent = SILENT.get(re.search(r"\bSqtrace::(\w+)", text).group(1))
+        tests = tests_of[path, number]
+        if reason:
+            env.check(not tests, "%s:%d is listed as unreachable, but %s fires it" % (path, number, short(tests)))
+        elif not silent:
+            env.check(tests, "no test fires %s:%d %s" % (path, number, text))
+        lines.append("hook\t%s:%d %s\t%d\t%s" % (path, number, text, len(tests), reason or silent or short(tests)))
+
+
+def coverage(env):
+    env.require(env.fired, "no test was run before this one")
+    lines = ["# what\tname\tcount\ttests, or why none"]
+    check_events(env, lines)
+    check_hooks(env, lines)
+    for line in lines:
+        env.note(line)
+    if env.coverage:
+        with open(env.coverage, "w") as out:
+            out.write("\n".join(lines) + "\n")
+    skipped = [test for test, what in env.fired.items() if what.skipped]
+    if skipped and env.failures:
+        raise Skip("not all is fired without these, which were skipped: %s; %s" % (skipped, env.failures[:3]))
+
+
+TESTS = [
+    ("coverage: every event and every hook is fired by a test", coverage, 300),
+]
