@@ -8,6 +8,7 @@ import time
 from lib import access, dump, ring, rows
 from lib.client import Background, Client
 from lib.env import run, wait_for
+from lib.helper import Helper
 from lib.origin import Origin
 from lib.proc import alive
 from lib.squid import Squid
@@ -52,6 +53,28 @@ def shutdown_under_load(env):
     pairs = rows.join(env, access.read(squid), [row for row in requests if row["outcome"] != "unfinished"])
     rows.check_sums(env, requests)
     env.check(len(pairs) > 50, "only %d requests" % len(pairs))
+
+
+def shutdown_between(env):
+    """A request that an access list holds until Squid has begun to shut down: it is refused, and has its row."""
+    origin = Origin(env)
+    acl = Helper(env, "acl")
+    squid = Squid(env, trace="", dns=origin.host, lines="""
+shutdown_lifetime 3 seconds
+external_acl_type waits ttl=0 children-max=1 children-startup=1 %%URI %s
+acl asked external waits
+http_access deny !asked
+""" % acl.command).start()
+    client = Client(squid.client_address())
+    client.send(client.head("GET", origin.url("wait600-late"), "late"))
+    time.sleep(0.2)
+    squid.signal(signal.SIGTERM)
+    env.equal(client.receive().status, 503, "a request while Squid shuts down")
+    client.close()
+    squid.stop()
+    row = rows.check_run(env, squid)["late"][1]
+    env.equal((row["class"], row["outcome"], row["tries"]), ("miss", "error", "0"), "class, outcome and tries")
+    env.check(row["reply_wait_ns"] != "-", "no reply_wait: %s" % rows.brief(row))
 
 
 def fatal(env):
@@ -148,6 +171,7 @@ def without_master(env):
 
 TESTS = [
     ("shutdown under load", shutdown_under_load, 60),
+    ("a request while Squid shuts down", shutdown_between, 40),
     ("FATAL", fatal, 60),
     ("a crash", crash, 60),
     ("a disker and a coordinator", kids, 60),

@@ -298,6 +298,7 @@ def servers_that_fail(env):
             ask(mode, tag, end, patience)
             wanted[tag] = outcome
     ask("parent", "parent-silent-timeout", "closes", 9)
+    ask("parent", "parent-silent-aborted", "closes", 0.6)
     time.sleep(1)
     place.finish()
     for tag, outcome in wanted.items():
@@ -315,11 +316,12 @@ def servers_that_fail(env):
             env.check(low * MS <= got <= high * MS, "%s: tls_ns is %.1f ms" % (tag, got / MS))
         if mode in ("origin", "bump"):
             env.equal(row["outcome"], "aborted" if outcome == "aborted" else "error", tag + ": outcome of the request")
-    row = place.row("parent-silent-timeout")
-    attempts = attempts_of(place, row)
-    env.equal([attempt["outcome"] for attempt in attempts], ["complete", "timeout"], "attempts through a silent parent")
-    env.check(900 * MS <= row.ns("connect_ns") <= 3200 * MS and row["tls_ns"] == "-",
-              "through a silent parent: connect_ns %s, tls_ns %s" % (row["connect_ns"], row["tls_ns"]))
+    for outcome, low, high in (("timeout", 900, 3200), ("aborted", 100, 1500)):
+        tag = "parent-silent-" + outcome
+        row = place.row(tag)
+        env.equal([attempt["outcome"] for attempt in attempts_of(place, row)], ["complete", outcome], tag + ": attempts")
+        env.check(low * MS <= row.ns("connect_ns") <= high * MS and row["tls_ns"] == "-",
+                  "%s: connect_ns %s, tls_ns %s" % (tag, row["connect_ns"], row["tls_ns"]))
 
 
 def clients_handshakes(env):

@@ -139,6 +139,13 @@ def other_ways(env):
 
 # ---- clients that speak FTP themselves ----
 
+def closing_server():
+    """A listener that closes its first connection at once."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=lambda: listener.accept()[0].close(), daemon=True).start()
+    return listener
+
+
 def native_clients(env):
     """FTP clients on an ftp_port: each command is a transaction."""
     server = FtpServer(env)
@@ -165,6 +172,13 @@ def native_clients(env):
             client.quit()
         except (OSError, EOFError):
             pass  # Squid closes at once
+    with ftplib.FTP() as client, closing_server() as closing:
+        client.connect("127.0.0.1", port, 20)
+        try:
+            client.login("anonymous@127.0.0.1:%d" % closing.getsockname()[1], "pw")
+            env.check(False, "a server that closes at once took a login")
+        except (ftplib.Error, OSError, EOFError) as error:
+            env.note("a server that closes at once: %r" % error)
     time.sleep(0.2)
     entries = server.entries()
     pairs = finish(env, squid)

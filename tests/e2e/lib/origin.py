@@ -14,7 +14,9 @@ Run as a program (origin.py HOST LOG): prints its HTTP port and its echo port, s
     lm=1       Last-Modified; an If-Modified-Since is answered 304 (lm=new: it is answered 200)
     abort=N    close after N bytes of body          close=1    close when done
     drop=1     close without an answer, unless this is the connection's first request
-    interim=1  a 103 before the answer
+    interim=1  a 103 before the answer              upgrade=1  a 101, then an echo
+    reset=1    with abort: a reset, not an end      raw=TEXT   TEXT and the end instead of an answer
+    unread=1   close without reading the body
 
 Log, tab separated, nanoseconds of CLOCK_MONOTONIC:
     tag  connection  nth-request  received  header-sent  body-sent  method  path
@@ -24,8 +26,11 @@ byte of the body was written.  tag is the request's X-Tag.
 
 import asyncio
 import os
+import re
+import socket
 import sys
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from lib.child import Process, serve  # noqa: E402
@@ -110,12 +115,20 @@ class Connection:
         if path.startswith("http://"):
             path = "/" + path.split("/", 3)[3]
         want = parameters(path)
+        if "unread" in want:
+            return False
         if "content-length" in headers or "transfer-encoding" in headers:
             await self.read_body(headers)
             received = self.reader.arrived
         if "drop" in want and nth > 1:
             return False
         await self.hold(want.get("hdr"))
+        if "raw" in want:
+            self.writer.write(urllib.parse.unquote_plus(want["raw"]).encode())
+            return False
+        if "upgrade" in want:
+            await self.upgrade(headers, nth, received, method, path)
+            return False
         status, size = int(want.get("status", 200)), int(want.get("size", 100))
         if ("etag" in want and headers.get("if-none-match") == '"%s"' % want["etag"]) or \
                 (want.get("lm") == "1" and headers.get("if-modified-since") == LAST_MODIFIED):
@@ -135,10 +148,22 @@ class Connection:
             await self.hold(want["body"])
         if not bodyless:
             await self.send_body(size, want, chunked)
-        body_sent = time.monotonic_ns()
+        if "reset" in want:
+            self.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            self.writer.transport.abort()
+        self.note(headers, nth, received, header_sent, time.monotonic_ns(), method, path)
+        return keep
+
+    def note(self, headers, nth, received, header_sent, body_sent, method, path):
         self.log.write("%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\n" % (headers.get("x-tag", "-"), self.number, nth, received,
                                                              header_sent, body_sent, method, path))
-        return keep
+
+    async def upgrade(self, headers, nth, received, method, path):
+        header_sent = time.monotonic_ns()
+        self.writer.write(("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n"
+                           % headers.get("upgrade", "none")).encode())
+        await echo(self.reader, self.writer)
+        self.note(headers, nth, received, header_sent, time.monotonic_ns(), method, path)
 
     @staticmethod
     async def hold(milliseconds):
@@ -199,7 +224,8 @@ async def echo(reader, writer):
 
 
 class Names(asyncio.DatagramProtocol):
-    """A DNS server: every name has the server's own address; dN-anything is answered after N milliseconds."""
+    """A DNS server: every name has the server's own address; dN-anything is answered after N milliseconds;
+    both-anything has ::1 as well, which is answered first."""
 
     def __init__(self, host):
         self.address = bytes(int(part) for part in host.split("."))
@@ -211,12 +237,17 @@ class Names(asyncio.DatagramProtocol):
         question_end = data.index(b"\0", 12) + 5
         first = data[13:13 + data[12]].decode("latin-1")
         kind = data[question_end - 4:question_end - 2]
+        both = first.startswith("both")
         is_a = kind == b"\0\1" and not first.startswith("nowhere")
+        is_aaaa = kind == b"\0\x1c" and both
         reply = data[:2] + (b"\x81\x83" if first.startswith("nowhere") else b"\x81\x80") + b"\0\1"
-        reply += (b"\0\1" if is_a else b"\0\0") + b"\0\0\0\0" + data[12:question_end]
+        reply += (b"\0\1" if is_a or is_aaaa else b"\0\0") + b"\0\0\0\0" + data[12:question_end]
         if is_a:
             reply += b"\xc0\x0c\0\1\0\1\0\0\0\1\0\4" + self.address
-        delay = int(first[1:].split("-")[0]) if first.startswith("d") and first[1:].split("-")[0].isdigit() else 0
+        if is_aaaa:
+            reply += b"\xc0\x0c\0\x1c\0\1\0\0\0\1\0\x10" + b"\0" * 15 + b"\1"
+        asked_for = re.match(r"d(\d+)(-|$)", first)
+        delay = int(asked_for.group(1)) if asked_for else 20 if both and is_a else 0
         asyncio.get_running_loop().call_later(delay / 1000, self.transport.sendto, reply, peer)
 
 
@@ -234,6 +265,25 @@ async def start(host, log):
     except OSError:
         names = 0
     return "%d %d %d" % (server.sockets[0].getsockname()[1], echo_server.sockets[0].getsockname()[1], names)
+
+
+class Deaf:
+    """A listener whose queue is full: who connects to it waits."""
+
+    def __init__(self, env, host, port=0):
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.sockets = [socket.socket(family) for _ in range(5)]
+        self.sockets[0].bind((host, port))
+        self.sockets[0].listen(0)
+        self.port = self.sockets[0].getsockname()[1]
+        for filler in self.sockets[1:]:
+            filler.setblocking(False)
+            filler.connect_ex((host, self.port))
+        env.on_close(self.close)
+
+    def close(self):
+        for one in self.sockets:
+            one.close()
 
 
 class Origin(Process):

@@ -19,10 +19,12 @@ def check_pairs(env, directory):
     named = {(row["kid"], row["arg"]): row["id"] for row in events if row["event"] == "XACT_NAMED"}
     count = collections.Counter()
     for row in events:
-        key = row["id"]
-        if row["event"] in ("XACT_BEGIN", "XACT_END"):
+        event, key = row["event"], row["id"]
+        if event == "XACT_UNLOGGED":  # the other end of XACT_BEGIN
+            event = "XACT_END"
+        if event in ("XACT_BEGIN", "XACT_END"):
             key = named.get((row["kid"], key), key)
-        count[row["event"], row["kid"], key] += 1
+        count[event, row["kid"], key] += 1
     for begin, end in [(name, pair) for name, _, pair in native.event_table() if pair != "NONE"] + ALSO:
         if begin in MAY_NOT_END:
             continue
