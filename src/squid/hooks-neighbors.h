@@ -46,7 +46,7 @@ NeighborAnswers(const RequestPointer &request, const Peer *peer, const bool hit)
         EmitServer(SQT_EV_NEIGHBOR_ANSWER, request, NumberOfPeer(peer), hit);
 }
 
-enum NeighborsOutcome { NeighborsAnswered = 0, NeighborsTimedOut = 1, NeighborsForgotten = 2 };
+enum NeighborsOutcome { NeighborsAnswered = 0, NeighborsTimedOut = 1, NeighborsNotExpected = 2 };
 
 template <class RequestPointer>
 inline void

@@ -10,6 +10,7 @@ import time
 from lib import access, dump, rows
 from lib.client import Broken, Client, at_once
 from lib.clocks import MS, Agreement
+from lib.dump import seconds_ns
 from lib.env import first, free_port, listens, wait_for
 from lib.icapd import INSTEAD_SIZE, IcapServer
 from lib.origin import Origin
@@ -145,6 +146,17 @@ def known_waits(env):
             rows.check_no_other(env, row, ("adapt_ns",), tag)
     off.check(rounds * (len(KNOWN) - 1))
     check_services(env, scene, found)
+    check_order(env, scene.squid)
+
+
+def check_order(env, squid):
+    """A request is forwarded after its REQMOD chain has ended."""
+    ends, forwards = ({row["id"]: seconds_ns(row["time_s"])
+                       for row in dump.table(env, squid.directory, "events", "--where=event == " + which)}
+                      for which in ("ADAPT_END and aux == 0", "FORWARD_BEGIN"))
+    both = set(ends) & set(forwards)
+    late = [xid for xid in both if ends[xid] > forwards[xid]]
+    env.check(both and not late, "%d of %d requests were forwarded before their chain ended" % (len(late), len(both)))
 
 
 def check_services(env, scene, found):
