@@ -45,7 +45,7 @@ UNREACHABLE_HOOKS = {
     ("src/comm/ModPoll.cc", "", "Loop"): "an event loop that this Squid is not built with",
     ("src/comm/ModSelect.cc", "", "Loop"): "an event loop that this Squid is not built with",
     ("src/FwdState.cc", "FwdState::retryOrBail", "ForwardingErrorIsReady"):
-        "a server connection that ends without an error while Squid shuts down; each end that was tried brings one",
+        "a server connection that ends without an error while Squid shuts down; not tried",
     ("src/client_side.cc", "ConnStateData::handleSslBumpHandshakeError", "ClientHandshakeFails"):
         "OpenSSL refuses at once a hello that Squid has parsed; those that were tried are refused later",
 }

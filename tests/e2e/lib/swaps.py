@@ -66,7 +66,7 @@ def check_owned(env, squid, least):
             opened += 1
             env.check((row["kid"], row["arg"]) in requests, "%s is of transaction %s" % (what, row["arg"]))
             env.check(row["id"] not in ("0", "-"), what + " has id " + row["id"])
-        elif row["event"] in ("UNLINK", "RELEASE", "SERVER_CLOSE") or row["event"].startswith("PART_"):
+        elif row["event"] in ("UNLINK", "UNLINKED", "RELEASE", "SERVER_CLOSE") or row["event"].startswith("PART_"):
             continue
         elif row["event"].startswith("SWAP") and row["event"] != "SWAP_REFUSED":
             env.check(row["id"] not in ("0", "-"), what + " has id " + row["id"])
