@@ -113,12 +113,18 @@ text(const struct load *load, FILE *to)
 static void
 tsv_head(const struct load *load, FILE *to)
 {
+    /* When the times of the results begin, in the form of sqtrace-dump. */
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t start = now.tv_sec * INT64_C(1000000000) + now.tv_nsec - (load_now() - load->start);
+    const time_t whole = (time_t)(start / 1000000000);
+    const long part = (long)(start % 1000000000);
     char date[32];
-    const time_t now = time(NULL);
     struct tm parts;
-    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
-    fprintf(to, "# program: sqtrace-load " PACKAGE_VERSION "\n# workload: %s\n# end: %s\n# proxy: %s\n",
-            load->workload->name, date, load->proxy.count ? load->proxy.place->authority : "-");
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", gmtime_r(&whole, &parts));
+    fprintf(to, "# program: sqtrace-load " PACKAGE_VERSION "\n# workload: %s\n", load->workload->name);
+    fprintf(to, "# start: %s.%09ldZ (%lld.%09ld)\n", date, part, (long long)whole, part);
+    fprintf(to, "# proxy: %s\n", load->proxy.count ? load->proxy.place->authority : "-");
     for (unsigned i = 0; i < LOAD_OPTIONS; ++i)
         if (load->given[i] && i != LOAD_workload && i != LOAD_proxy)
             fprintf(to, "# option: --%s%s%s\n", load_option_infos[i].name, *load_option_infos[i].value ? "=" : "",

@@ -345,7 +345,7 @@ access_log stdio:{{folder}}/adapt.log logformat=adapt
     rows.check_fields(env, pairs)
     rows.check_sums(env, requests)
     rows.check_order(env, requests)
-    rows.check_unaccounted(env, requests)
+    rows.check_unaccounted(env, requests, alone=True)
     rows.check_one_at_a_time(env, pairs)
     check_pairs(env, squid)
     env.equal(len(pairs), count, "rows")

@@ -2,8 +2,10 @@
 """Runs sqtrace-load and reads its results."""
 
 import os
+import re
 import subprocess
 
+from .dump import seconds_ns
 from .env import Failure
 
 
@@ -30,6 +32,11 @@ class Load:
         if os.path.exists(self.output):
             for row in self.read(self.output):
                 self.result[row["phase"], row["class"]] = row
+
+    @property
+    def start_ns(self):
+        """When the run began, in ns since 1970."""
+        return seconds_ns(re.search(r"\((.*)\)", self.comments["start"]).group(1))
 
     def read(self, path):
         header = None
