@@ -348,7 +348,7 @@ def whois(env):
         check_row(off, "w%d" % n, found["w%d" % n], {"server_wait_ns": (asked, first),
                                                      "server_reply_ns": (first, last)})
         env.check(found["w%d" % n]["reply_wait_ns"] != "-", "w%d: no reply_wait" % n)
-    off.check(8)
+    off.check(8, 2 * MS)
 
 
 TESTS = [

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The event loop: its passes are those that Squid counts, and what stops it is named."""
 
-import calendar
 import os
 import re
 import time
@@ -21,12 +20,6 @@ def passes_of(squid):
     return int(re.search(r"Select loop called: (\d+) times", text).group(1))
 
 
-def wall(text):
-    """Seconds since the epoch of an ISO time in UTC."""
-    whole, part = re.match(r"(\d+-\d+-\d+T\d+:\d+:\d+)(\.\d+)?Z", text).groups()
-    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float(part or 0)
-
-
 def counted(env):
     origin = Origin(env)
     squid = Squid(env, trace="", dirs=["aufs"], dns=origin.host, lines=load.CONF).start()
@@ -39,7 +32,7 @@ def counted(env):
     squid.stop()
     loops = dump.Dump(env, squid.directory, table="loops")
     rows = loops.rows()
-    start = wall(loops.comments()["start"])
+    start = loops.start_ns / 1e9
     traced = sum(first_at < start + float(row["time_s"]) <= last_at for row in rows)
     env.note("mgr:info: %d passes; traced %d" % (last - first, traced))
     env.check(last - first > 500, "only %d passes" % (last - first))

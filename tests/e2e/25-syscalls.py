@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The account of system calls: the same counts as strace, by thread and class, for every store and over TLS."""
 
-import calendar
 import collections
 import os
 import re
@@ -81,11 +80,6 @@ def straced(lines, since, until):
     return found
 
 
-def wall(text):
-    whole, part = re.match(r"(\d+-\d+-\d+T\d+:\d+:\d+)(\.\d+)?Z", text).groups()
-    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float(part or 0)
-
-
 IDLE = {"misc", "epoll_wait", "msgrcv"}  # calls of a pass that did nothing; an idle one looks for answers of diskd
 
 
@@ -121,7 +115,7 @@ class Straced:
     def check(self, kids, least):
         """Compares {kid: pid}, each thread; there must be that many calls."""
         table = dump.Dump(self.env, self.squid.directory, table="syscalls", options=["--group=1ns"])
-        start = wall(table.comments()["start"])
+        start = table.start_ns / 1e9
         rows = table.rows()
         check_sums(self.env, [row for row in rows if row["thread"] == "main"])
         self.lines = collections.defaultdict(list)

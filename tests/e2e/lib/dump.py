@@ -69,10 +69,15 @@ class Dump:
                 found[key.strip()] = value.strip()
         return found
 
+    @property
+    def start_ns(self):
+        """Where the trace's own time begins, in ns since 1970; 0 if it is not said."""
+        start = re.search(r"\((\d+\.\d+)\)", self.comments().get("start", ""))
+        return seconds_ns(start.group(1)) if start else 0
+
     def rows(self):
         header, rows = None, []
-        start = re.search(r"\((\d+\.\d+)\)", self.comments().get("start", ""))
-        start_ns = seconds_ns(start.group(1)) if start else 0
+        start_ns = self.start_ns
         for line in self.text.split("\n"):
             if not line or line.startswith("#"):
                 continue
