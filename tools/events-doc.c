@@ -67,6 +67,28 @@ named(const char *section, const char *introduction, const struct sqt_named *nam
         troff_item(names[i].name, names[i].doc);
 }
 
+/* What group sample samples. */
+static void
+samples(void)
+{
+    puts(".SH SAMPLES\nWhat a\n.B SAMPLE\nmay be, by its source.  A counter only grows, from a begin that says nothing; a gauge is "
+         "what it is at that moment.");
+    for (unsigned s = 0; s < SQT_SAMPLE_SOURCES; ++s) {
+        fputs(".SS ", stdout);
+        troff_text(sqt_sample_sources[s].name);
+        puts("");
+        troff_text(sqt_sample_sources[s].doc);
+        puts(".");
+        for (unsigned i = 0; i < SQT_SAMPLES; ++i) {
+            char doc[256];
+            if (sqt_samples[i].source != (enum sqt_sample_source)s)
+                continue;
+            snprintf(doc, sizeof(doc), "%s (%s)", sqt_samples[i].doc, sqt_samples[i].counter ? "counter" : "gauge");
+            troff_item(sqt_samples[i].name, doc);
+        }
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -96,6 +118,7 @@ main(int argc, char **argv)
     named("STAGES",
           "In the order of precedence: each nanosecond of a transaction is charged to the first of these that is open.",
           sqt_stages, SQT_STAGES);
+    samples();
     puts(".SH KINDS\nWhat the fields hold.");
     for (unsigned i = 0; i < SQT_KINDS; ++i)
         troff_item(sqt_kinds[i].name, sqt_kinds[i].doc);

@@ -62,6 +62,8 @@ extern const struct sqt_family sqt_family_request_levels, sqt_family_connection_
     sqt_family_waterfall, sqt_family_checks;
 extern const struct sqt_family sqt_family_diskop_latency, sqt_family_diskops_in_flight, sqt_family_diskops_lost,
     sqt_family_diskop_share, sqt_family_loop_rate, sqt_family_syscall_trend;
+extern const struct sqt_family sqt_family_samples, sqt_family_processes, sqt_family_machine, sqt_family_disks,
+    sqt_family_cache_fill;
 
 /* The maker of a table or figure. */
 const struct sqt_family *sqt_family_of(const struct sqt_table *table);

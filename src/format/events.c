@@ -33,6 +33,23 @@ const struct sqt_named sqt_stages[SQT_STAGES] = {
 #undef SQT_STAGE
 };
 
+const struct sqt_named sqt_sample_sources[SQT_SAMPLE_SOURCES] = {
+#define SQT_SAMPLE_SOURCE(SOURCE, text, doc) [SQT_SOURCE_##SOURCE] = {text, doc},
+#define SQT_SAMPLE(SOURCE, name, nature, doc)
+#include "samples.def"
+#undef SQT_SAMPLE_SOURCE
+#undef SQT_SAMPLE
+};
+
+enum { GAUGE, COUNTER };
+const struct sqt_sample_info sqt_samples[SQT_SAMPLES] = {
+#define SQT_SAMPLE_SOURCE(SOURCE, text, doc)
+#define SQT_SAMPLE(SOURCE, name, nature, doc) [SQT_SAMPLE_##SOURCE##_##name] = {SQT_SOURCE_##SOURCE, #name, nature, doc},
+#include "samples.def"
+#undef SQT_SAMPLE_SOURCE
+#undef SQT_SAMPLE
+};
+
 const unsigned char sqt_stage_columns[SQT_STAGES] = {
 #define SQT_STAGE(NAME, name, column, doc) [column] = SQT_STAGE_##NAME,
 #include "stages.def"

@@ -54,6 +54,25 @@ enum sqt_kind {
     SQT_KINDS
 };
 
+/* What is sampled, and of what: see samples.def.  A value belongs to the source above it. */
+enum sqt_sample_source {
+#define SQT_SAMPLE_SOURCE(SOURCE, text, doc) SQT_SOURCE_##SOURCE,
+#define SQT_SAMPLE(SOURCE, name, nature, doc)
+#include "samples.def"
+#undef SQT_SAMPLE_SOURCE
+#undef SQT_SAMPLE
+    SQT_SAMPLE_SOURCES
+};
+
+enum sqt_sample_value {
+#define SQT_SAMPLE_SOURCE(SOURCE, text, doc)
+#define SQT_SAMPLE(SOURCE, name, nature, doc) SQT_SAMPLE_##SOURCE##_##name,
+#include "samples.def"
+#undef SQT_SAMPLE_SOURCE
+#undef SQT_SAMPLE
+    SQT_SAMPLES
+};
+
 /* Events are numbered from 1, so that a zeroed record is no event. */
 enum sqt_event {
     SQT_EV_NONE_,
@@ -129,6 +148,7 @@ enum sqt_def {
     SQT_DEF_SERVICE = 7,   /* adaptation service: its id in squid.conf */
     SQT_DEF_CALL = 8,      /* class of system calls */
     SQT_DEF_THREAD = 9,    /* name of a thread */
+    SQT_DEF_SAMPLE = 11,   /* a value that is sampled: "<source> <name>" */
     SQT_DEF_KINDS
 };
 

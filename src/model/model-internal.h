@@ -121,6 +121,9 @@ void sqt_diskop_leave(struct sqt_life *life, struct sqt_diskop *op);
 /* calls.c */
 sqt_handler sqt_calls_some, sqt_calls_told;
 
+/* samples.c */
+sqt_handler sqt_sampled;
+
 /* losses.c */
 sqt_handler sqt_lost;
 

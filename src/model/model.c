@@ -54,6 +54,7 @@ static sqt_handler *const special[SQT_EVENTS] = {
     [SQT_EV_WAIT_END] = sqt_loop_work,
     [SQT_EV_CALLS] = sqt_calls_some,
     [SQT_EV_CALLS_TOLD] = sqt_calls_told,
+    [SQT_EV_SAMPLE] = sqt_sampled,
     [SQT_EV_SWAPIN_OPEN] = sqt_swap_open,
     [SQT_EV_SWAPIN_OPENED] = sqt_swap_opened,
     [SQT_EV_SWAPIN_READ] = sqt_swap_ask,

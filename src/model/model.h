@@ -194,6 +194,14 @@ struct sqt_calls_row {
     int64_t ns, longest_ns;
 };
 
+/* A resource sample. */
+struct sqt_sample_row {
+    const struct sqt_origin *origin;
+    int64_t at;      /* when it was sampled */
+    uint32_t what;   /* definition */
+    uint64_t value;
+};
+
 struct sqt_loss_row {
     const struct sqt_origin *origin;
     int64_t from, until;
@@ -224,7 +232,8 @@ struct sqt_charge {
     X(connection, const struct sqt_attempt) \
     X(loss, const struct sqt_loss_row) \
     X(loop, const struct sqt_loop_row) \
-    X(calls, const struct sqt_calls_row)
+    X(calls, const struct sqt_calls_row) \
+    X(sample, const struct sqt_sample_row)
 
 /* Who is told.  A NULL function is not called.  What is handed over is valid during the call only, but a swap lives
  * until swap() has been called with it, and a transaction until request() has. */

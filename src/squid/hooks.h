@@ -12,6 +12,7 @@
 #include "hooks-neighbors.h"
 #include "hooks-server.h"
 #include "hooks-rock.h"
+#include "hooks-samples.h"
 #include "hooks-store.h"
 
 namespace Sqtrace

@@ -9,6 +9,7 @@
 #include "leftover-internal.h"
 #include "message-internal.h"
 #include "ring-internal.h"
+#include "sampler-internal.h"
 #include "segment-internal.h"
 
 /* What may change while it runs. */
@@ -16,6 +17,7 @@ struct sqt_flusher_settings {
     uint64_t segment; /* bytes */
     uint64_t keep;    /* bytes; 0: no bound */
     int compress;
+    int sample;       /* whether group sample is on */
 };
 
 struct sqt_flusher {
@@ -26,6 +28,7 @@ struct sqt_flusher {
     const char *base;
     struct sqt_leftovers leftovers;
     struct sqt_mailbox *mailbox;
+    struct sqt_sampler *sampler;
 
     /* shared, under the mutex, which nobody holds during input or output */
     pthread_mutex_t mutex;

@@ -263,6 +263,7 @@ run(void *context)
             rotate(f);
         else
             look(f, 0);
+        sqt_sampler_look(f->sampler, f->now.sample);
     }
     const int complete = finish(f);
     sqt_segment_writer_free(&f->writer);

@@ -19,6 +19,7 @@
 #include "flusher-internal.h"
 #include "hash-internal.h"
 #include "identity-internal.h"
+#include "sampler-internal.h"
 
 #define LOSSES_AGAIN_NS UINT64_C(60000000000) /* between warnings about lost records */
 
@@ -31,6 +32,7 @@ static struct {
     struct sqt_ring ring;
     struct sqt_flusher flusher;
     struct sqt_mailbox mailbox;
+    struct sqt_sampler sampler;
     sqt_log_function *log;
     int directory; /* descriptor */
     char path[256]; /* of the directory, resolved */
@@ -102,7 +104,8 @@ open_directory(const char *path, struct sqt_error *error)
 static struct sqt_flusher_settings
 settings_of(const struct sqt_config *config)
 {
-    const struct sqt_flusher_settings settings = {sqt_config_segment(config), config->keep, config->compress};
+    const struct sqt_flusher_settings settings = {
+        sqt_config_segment(config), config->keep, config->compress, (config->groups & SQT_GROUP_SAMPLE) != 0};
     return settings;
 }
 
@@ -117,6 +120,7 @@ start_flusher(uid_t owner, struct sqt_error *error)
     f->kid = who->kid;
     f->base = tracer.base;
     f->mailbox = &tracer.mailbox;
+    f->sampler = &tracer.sampler;
     f->settings = settings_of(&tracer.config);
     f->leftovers.directory = tracer.directory;
     f->leftovers.directory_path = tracer.path;
@@ -156,6 +160,7 @@ make_trace(const struct sqt_process *process, struct sqt_error *error)
     }
     sqt_ring_finish(ring);
     sqt_mailbox_init(&tracer.mailbox);
+    sqt_sampler_init(&tracer.sampler, "", who.clock, who.kid <= 1, &tracer.mailbox);
     if (start_flusher(owner, error) != 0) {
         sqt_define_end();
         sqt_ring_remove(&tracer.ring, tracer.directory);
@@ -226,6 +231,7 @@ sqt_stop(void)
         return;
     if (sqt_on(SQT_GROUP_SYSCALL))
         sqt_calls_tell();
+    sqt_sampler_tell(&tracer.sampler);
     sqt_emit(SQT_EV_STOP, 0, (uint64_t)tracing_pid, 0);
     sqt_groups = 0;
     sqt_clock = 0;
@@ -319,6 +325,14 @@ sqt_poll(void)
         return;
     sqt_mailbox_empty(&tracer.mailbox, tracer.log);
     tell_losses();
+    sqt_sampler_tell(&tracer.sampler);
+}
+
+void
+sqt_sample_dir(unsigned number, const char *path)
+{
+    if (is_tracing())
+        sqt_sampler_dir(&tracer.sampler, number, path);
 }
 
 void

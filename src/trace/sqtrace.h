@@ -160,6 +160,18 @@ sqt_activity_ends(const char *name)
  * sqt_on(SQT_GROUP_SYSCALL). */
 void sqt_calls_tell(void);
 
+/* ---- resource samples ----
+ *
+ * The flusher's thread samples the process, the machine and disks once a second; what only Squid knows the main thread
+ * samples itself.  sqt_poll() tells both. */
+
+/* Tells a value as it is now.  number: of the cache_dir that it is of, else 0.  Call when sqt_on(SQT_GROUP_SAMPLE). */
+void sqt_sample(enum sqt_sample_value what, unsigned number, uint64_t value);
+
+/* This process tells the numbers of that cache_dir: the device below it is sampled from now on.  Cheap when it is known
+ * already. */
+void sqt_sample_dir(unsigned number, const char *path);
+
 /* ---- configuration ---- */
 
 /* The parameters of one sqtrace_log directive. */
@@ -220,7 +232,8 @@ void sqt_stop(void);
  * for sqtrace-dump. */
 void sqt_off(void);
 
-/* Hands what the flusher has to say (disk full, written again, ...) to the log function.  Call about once a second. */
+/* Hands what the flusher has to say (disk full, written again, ...) to the log function, and tells what was sampled.
+ * Call about once a second. */
 void sqt_poll(void);
 
 /* What mgr:sqtrace shows. */

@@ -33,6 +33,7 @@ SILENT = {
     "FreeDirective": "the directive: 14, a directive that is removed",
     "HasTrace": "mgr:sqtrace: 14",
     "Report": "mgr:sqtrace: 14",
+    "AufsQueueIsToldBy": "gives SAMPLE the queue of aufs: 27",
     "LoopDid": "tells what a pass of the event loop did longest: 24",
     "BlockTravels": "gives IO_LATE its block: 16",
     "EntryIsBrought": "gives a follower in another worker its leader: 16",

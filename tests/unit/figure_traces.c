@@ -35,6 +35,25 @@ static const char texts[] = "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var
                             "def\t5\t1\tread handler\ndef\t5\t2\tstore callbacks\n"
                             "def\t8\t1\tepoll_wait\ndef\t8\t2\tread\ndef\t8\t3\tread-disk\ndef\t8\t4\topen-write\n"
                             "def\t9\t1\tmain\ndef\t9\t2\t4243\n";
+/* Values that are sampled: their texts are definitions from 1 on, in this order. */
+static const struct {
+    const char *text;
+    uint64_t growth; /* of a counter: at most, each second; 0: a gauge */
+} sampled[] = {
+    {"process cpu_user_us", 700000}, {"process cpu_system_us", 200000}, {"process voluntary_switches", 900},
+    {"process involuntary_switches", 40}, {"process minor_faults", 3000}, {"process major_faults", 3},
+    {"process descriptors", 0}, {"process rss_bytes", 0},
+    {"machine cpu_user_ms", 800}, {"machine cpu_system_ms", 400}, {"machine cpu_idle_ms", 600},
+    {"machine cpu_iowait_ms", 300}, {"machine cpu_steal_ms", 50}, {"machine paged_in_kb", 100000},
+    {"machine paged_out_kb", 50000}, {"machine swapped_in_pages", 2}, {"machine swapped_out_pages", 20},
+    {"disk vda reads", 90}, {"disk vda read_bytes", 9000000}, {"disk vda read_ms", 900}, {"disk vda writes", 30},
+    {"disk vda written_bytes", 5000000}, {"disk vda write_ms", 2000}, {"disk vda busy_ms", 1000},
+    {"disk vda queue_ms", 3000}, {"disk vda in_flight", 0},
+    {"disk idle0 reads", 1}, {"disk idle0 writes", 1}, {"disk idle0 busy_ms", 1}, {"disk idle0 queue_ms", 1},
+    {"squid memory_bytes", 0}, {"squid memory_objects", 0}, {"squid disk_bytes", 0}, {"squid disk_objects", 0},
+    {"cache_dir 0 bytes", 0}, {"cache_dir 0 objects", 0}, {"future thing", 0}, {"process future_value", 0},
+};
+#define SAMPLED (sizeof(sampled) / sizeof(*sampled))
 enum { HIT = 1, MEM_HIT, MISS, TUNNEL, MISS_ABORTED, IMS_HIT, NEGATIVE_HIT, REFRESH_HIT, REFRESH_MISS, DENIED };
 
 /* A record, and its place among those of the same time: units stay together. */
@@ -105,13 +124,24 @@ in_order(int64_t until)
     return n;
 }
 
+static const char *
+all_texts(void)
+{
+    static char all[sizeof(texts) + 64 * SAMPLED];
+    size_t used = (size_t)snprintf(all, sizeof(all), "%s", texts);
+    for (size_t i = 0; i < SAMPLED; ++i)
+        used += (size_t)snprintf(all + used, sizeof(all) - used, "def\t%d\t%zu\t%s\n", SQT_DEF_SAMPLE, i + 1,
+                                 sampled[i].text);
+    return all;
+}
+
 static void
 write_trace(const char *path, unsigned seed, uint32_t kid, int64_t until)
 {
     struct sqt_identity who;
     make_identity(&who, seed, kid);
     const size_t n = in_order(until);
-    make_segment_file(path, &who, 0, 0, sorted, n, texts, MAKE_ZLIB);
+    make_segment_file(path, &who, 0, 0, sorted, n, all_texts(), MAKE_ZLIB);
 }
 
 /* ---- swaps ---- */
@@ -329,6 +359,25 @@ loop_pass(int64_t at)
     return end;
 }
 
+/* A round of samples about every second, told up to 0.9 s later; a stretch without any; counters that begin anew. */
+static void
+samples(int64_t from, int64_t length)
+{
+    uint64_t value[SAMPLED];
+    for (size_t i = 0; i < SAMPLED; ++i)
+        value[i] = UINT64_C(1000000000) + any(UINT64_C(1) << 40);
+    for (int64_t at = from + 20 * MS; at < from + length; at += SECOND - 2 * MS + (int64_t)any(8 * MS)) {
+        const int64_t told = at + (int64_t)any(900 * MS);
+        if (at > from + 8 * SECOND && at < from + 12 * SECOND)
+            continue;
+        for (size_t i = 0; i < SAMPLED; ++i) {
+            value[i] = !sampled[i].growth ? any(UINT64_C(5000000000)) : any(50) ? value[i] + any(sampled[i].growth + 1) : 7;
+            if (told < from + length && any(40))
+                PUT(told, SAMPLE, value[i], ticks(at), (uint32_t)i + 1);
+        }
+    }
+}
+
 static void
 machinery(int64_t from, int64_t length)
 {
@@ -339,6 +388,7 @@ machinery(int64_t from, int64_t length)
         at = loop_pass(at);
     for (int64_t at = from; at < from + length; at += (int64_t)any(40 * MS))
         disk_operation(at, ++serial);
+    samples(from, length);
 }
 
 /* Requests for that long, 30 a second and more and more: so there is a peak. */
@@ -387,7 +437,7 @@ lossy(const char *path)
     make_identity(&who, 3, 0);
     const struct sqt_totals totals = {.head = kept, .lost = lost, .marks = 2, .clean = 1};
     make_header(&bytes, &who, 0);
-    make_text(&bytes, texts);
+    make_text(&bytes, all_texts());
     make_blocks(&bytes, &who, 0, sorted, kept, 1000, 0);
     make_end(&bytes, &who, &totals);
     make_file(path, &bytes);
@@ -409,7 +459,7 @@ step(const char *path)
         ++half;
     make_identity(&who, 4, 0);
     make_header(&bytes, &who, 0);
-    make_text(&bytes, texts);
+    make_text(&bytes, all_texts());
     for (size_t from = 0; from < n;) {
         const size_t end = from < half ? half : n;
         size_t length = end - from < 4000 ? end - from : 4000;

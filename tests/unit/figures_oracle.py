@@ -18,6 +18,7 @@ import waterfall
 from operation_figures import (diskop_shares, diskops, latency_rows, loop_rows, lost_rows, stall_rows, syscall_rows,
                                trend_rows)
 from oracle import LEAST, MS, SECOND, SOURCE, TOOLS, check, dump, fixed, median, milli, ms, plan, quantile, share, whole
+from resource_figures import cache_rows, disk_rows, machine_rows, process_rows
 
 GROUP = 1200 * SECOND
 PEAK = 3600 * SECOND
@@ -534,6 +535,10 @@ def expected(trace, classes):
     yield "stalls", stall_rows(trace)
     yield "syscalls", syscall_rows(trace)
     yield "syscall-trend", trend_rows(trace)
+    yield "cache-fill", cache_rows(trace, hits)
+    yield "processes", process_rows(trace)
+    yield "machine", machine_rows(trace)
+    yield "disks", disk_rows(trace)
 
 
 def compare(trace, name, figure, want):

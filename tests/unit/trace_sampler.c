@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * trace_sampler.c - resource samples: what is read, from planted files, and when it is told.
+ */
+#include "trace_support.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/events.h"
+#include "trace/sampler-internal.h"
+
+#define MS UINT64_C(1000000)
+
+static struct sqt_sampler sampler;
+static struct sqt_mailbox mailbox;
+
+static void
+begin(const char *root)
+{
+    sqt_mailbox_init(&mailbox);
+    sqt_sampler_init(&sampler, root, SQT_CLOCK_MONOTONIC, 1, &mailbox);
+    place_said[0] = '\0';
+}
+
+/* Writes ROOT/path, whose folders are made. */
+static void
+plant(const char *root, const char *path, const char *text)
+{
+    char whole[512];
+    snprintf(whole, sizeof(whole), "%s%s", root, path);
+    for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')); ++slash) {
+        *slash = '\0';
+        mkdir(whole, 0777);
+        *slash = '/';
+    }
+    FILE *const file = fopen(whole, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* What a round says of a value; UINT64_MAX if nothing. */
+static uint64_t
+value_in(const struct sqt_sampled *round, unsigned count, enum sqt_sample_value what, unsigned index)
+{
+    for (unsigned i = 0; i < count; ++i)
+        if (round[i].number == sqt_sample_number(what, index))
+            return round[i].value;
+    return UINT64_MAX;
+}
+#define VALUE(what, index) value_in(round, count, SQT_SAMPLE_##what, index)
+
+static void
+the_machine_is_what_its_files_say(void **state)
+{
+    const struct place *const place = *state;
+    struct sqt_sampled round[SQT_SAMPLER_ROUND];
+    const uint64_t tick = 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
+    begin(place->directory);
+    plant(place->directory, "/proc/stat", "cpu  10 20 300 4000 50 6 7 800 90 11\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
+    plant(place->directory, "/proc/vmstat",
+          "nr_free_pages 1\npgpgin 12345678901\npgpgout 22\npswpin 33\npswpout 44\npgpginx 5\n");
+    const unsigned count = sqt_sample_machine(&sampler, round, 0);
+    assert_int_equal(count, 9);
+    assert_int_equal(VALUE(MACHINE_cpu_user_ms, 0), 30 * tick);
+    assert_int_equal(VALUE(MACHINE_cpu_system_ms, 0), 313 * tick);
+    assert_int_equal(VALUE(MACHINE_cpu_idle_ms, 0), 4000 * tick);
+    assert_int_equal(VALUE(MACHINE_cpu_iowait_ms, 0), 50 * tick);
+    assert_int_equal(VALUE(MACHINE_cpu_steal_ms, 0), 800 * tick);
+    assert_int_equal(VALUE(MACHINE_paged_in_kb, 0), UINT64_C(12345678901));
+    assert_int_equal(VALUE(MACHINE_paged_out_kb, 0), 22);
+    assert_int_equal(VALUE(MACHINE_swapped_in_pages, 0), 33);
+    assert_int_equal(VALUE(MACHINE_swapped_out_pages, 0), 44);
+}
+
+static void
+a_disk_is_what_its_file_says(void **state)
+{
+    const struct place *const place = *state;
+    struct sqt_sampled round[SQT_SAMPLER_ROUND];
+    begin(place->directory);
+    plant(place->directory, "/sys/dev/block/7:3/stat",
+          "      11       22      33      44       55       66      77      88        9       10      111  1 2 3 4 5 6\n");
+    const unsigned count = sqt_sample_disk(&sampler, round, 0, 5, makedev(7, 3));
+    assert_int_equal(count, 10);
+    assert_int_equal(VALUE(DISK_device, 5), makedev(7, 3));
+    assert_int_equal(VALUE(DISK_reads, 5), 11);
+    assert_int_equal(VALUE(DISK_read_bytes, 5), 33 * 512);
+    assert_int_equal(VALUE(DISK_read_ms, 5), 44);
+    assert_int_equal(VALUE(DISK_writes, 5), 55);
+    assert_int_equal(VALUE(DISK_written_bytes, 5), 77 * 512);
+    assert_int_equal(VALUE(DISK_write_ms, 5), 88);
+    assert_int_equal(VALUE(DISK_in_flight, 5), 9);
+    assert_int_equal(VALUE(DISK_busy_ms, 5), 10);
+    assert_int_equal(VALUE(DISK_queue_ms, 5), 111);
+}
+
+static void
+the_process_is_what_the_kernel_says(void **state)
+{
+    struct sqt_sampled round[SQT_SAMPLER_ROUND];
+    struct rusage used;
+    (void)state;
+    begin("");
+    const unsigned count = sqt_sample_process(&sampler, round, 0);
+    assert_int_equal(getrusage(RUSAGE_SELF, &used), 0);
+    const uint64_t cpu_us = VALUE(PROCESS_cpu_user_us, 0) + VALUE(PROCESS_cpu_system_us, 0);
+    const uint64_t later_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+                              (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    assert_true(cpu_us <= later_us && later_us - cpu_us < 100000);
+    assert_in_range(VALUE(PROCESS_minor_faults, 0), 1, (uint64_t)used.ru_minflt);
+    assert_int_equal(VALUE(PROCESS_major_faults, 0), used.ru_majflt);
+    assert_in_range(VALUE(PROCESS_rss_bytes, 0), 100000, (uint64_t)used.ru_maxrss * 1024 + 1000000);
+    const uint64_t before = VALUE(PROCESS_descriptors, 0);
+    assert_true(before >= 3);
+    const int more = dup(0);
+    assert_true(more >= 0);
+    struct sqt_sampled again[SQT_SAMPLER_ROUND];
+    const unsigned again_count = sqt_sample_process(&sampler, again, 0);
+    assert_int_equal(value_in(again, again_count, SQT_SAMPLE_PROCESS_descriptors, 0), before + 1);
+    close(more);
+}
+
+static void
+what_cannot_be_read_is_said_once(void **state)
+{
+    const struct place *const place = *state;
+    struct sqt_sampled round[SQT_SAMPLER_ROUND];
+    begin(place->directory);
+    for (unsigned i = 0; i < 3; ++i) {
+        const unsigned count = sqt_sample_process(&sampler, round, 0);
+        assert_int_equal(count, 6); /* what needs no file */
+        assert_int_equal(VALUE(PROCESS_rss_bytes, 0), UINT64_MAX);
+        assert_int_equal(sqt_sample_machine(&sampler, round, 0), 0);
+        assert_int_equal(sqt_sample_disk(&sampler, round, 0, 0, makedev(7, 3)), 0);
+    }
+    sqt_mailbox_empty(&mailbox, place_log);
+    static const char *const files[] = {"/proc/self/fd:", "/proc/self/statm:", "/proc/stat:", "/proc/vmstat:",
+                                        "/sys/dev/block/7:3/stat:"};
+    for (unsigned i = 0; i < sizeof(files) / sizeof(*files); ++i) {
+        const char *const said = strstr(place_said, files[i]);
+        assert_non_null(said);
+        assert_null(strstr(said + 1, files[i]));
+    }
+    plant(place->directory, "/proc/stat", "intr 5\n"); /* not what is expected */
+    assert_int_equal(sqt_sample_machine(&sampler, round, 0), 0);
+}
+
+static void
+a_cache_dir_has_the_device_of_its_file_system(void **state)
+{
+    const struct place *const place = *state;
+    char name[32], path[400], link[600];
+    struct stat st;
+    begin(place->directory);
+    assert_int_equal(stat(place->directory, &st), 0);
+    snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major(st.st_dev), minor(st.st_dev));
+    snprintf(link, sizeof(link), "%s%s", place->directory, path);
+    /* There is none: its type is told, from the line with its number. */
+    char text[600];
+    snprintf(text, sizeof(text), "21 1 0:1 / /a rw - proc proc rw\n25 1 %u:%u / /b rw shared:1 - strangefs nodev rw\n",
+             major(st.st_dev), minor(st.st_dev));
+    plant(place->directory, "/proc/self/mountinfo", text);
+    assert_int_equal(sqt_device_of(&sampler, place->directory, name, sizeof(name)), 0);
+    assert_string_equal(name, "strangefs");
+    plant(place->directory, "/sys/dev/block/none", "");
+    assert_int_equal(symlink("../../devices/virtual/block/loop7", link), 0);
+    assert_int_equal(sqt_device_of(&sampler, place->directory, name, sizeof(name)), st.st_dev);
+    assert_string_equal(name, "loop7");
+    assert_int_equal(sqt_device_of(&sampler, "/nonexistent", name, sizeof(name)), 0);
+    assert_string_equal(name, "No such file or directory");
+}
+
+static void
+two_cache_dirs_on_one_disk_sample_it_once(void **state)
+{
+    const struct place *const place = *state;
+    char link[600];
+    struct stat st;
+    begin(place->directory);
+    assert_int_equal(stat(place->directory, &st), 0);
+    plant(place->directory, "/sys/devices/block/vdz/stat", "1 2 3 4 5 6 7 8 9 10 11\n");
+    plant(place->directory, "/sys/dev/block/none", "");
+    snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", place->directory, major(st.st_dev), minor(st.st_dev));
+    assert_int_equal(symlink("../../devices/block/vdz", link), 0);
+    sqt_sampler_dir(&sampler, 0, place->directory);
+    sqt_sampler_dir(&sampler, 2, place->directory);
+    sqt_sampler_dir(&sampler, 3, "/proc/self");
+    sqt_sampler_dir(&sampler, SQT_SAMPLER_DIRS, place->directory); /* more than there can be */
+    for (unsigned i = 0; i < 2; ++i) {
+        sampler.due_ns = 0;
+        sampler.waiting_count = 0;
+        sqt_sampler_look(&sampler, 1);
+        const struct sqt_sampled *const round = sampler.waiting;
+        const unsigned count = sampler.waiting_count;
+        assert_int_equal(sampler.disk_count, 1);
+        assert_string_equal(sampler.disks[0].name, "vdz");
+        assert_int_equal(VALUE(DISK_reads, 0), 1);
+        assert_int_equal(VALUE(DIR_device, 0), st.st_dev);
+        assert_int_equal(VALUE(DIR_device, 2), st.st_dev);
+        assert_int_equal(VALUE(DIR_device, 1), UINT64_MAX);
+        assert_int_equal(VALUE(DIR_device, 3), 0);
+    }
+    sqt_mailbox_empty(&mailbox, place_log);
+    const char *const said = strstr(place_said, "cache_dir 3, /proc/self, is on no block device");
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "cache_dir"));
+}
+
+static void
+a_round_a_second_and_none_when_off(void **state)
+{
+    (void)state;
+    begin("");
+    sqt_sampler_look(&sampler, 0);
+    assert_int_equal(sampler.waiting_count, 0);
+    sqt_sampler_look(&sampler, 1);
+    const unsigned once = sampler.waiting_count;
+    assert_true(once >= 8);
+    sqt_sampler_look(&sampler, 1);
+    assert_int_equal(sampler.waiting_count, once);
+    sampler.due_ns -= SQT_SAMPLE_PERIOD_NS;
+    sqt_sampler_look(&sampler, 1);
+    assert_int_equal(sampler.waiting_count, 2 * once);
+    /* Nobody takes them: whole rounds are left out. */
+    for (unsigned i = 0; i < SQT_SAMPLER_WAITING; ++i) {
+        sampler.due_ns = 0;
+        sqt_sampler_look(&sampler, 1);
+    }
+    assert_true(sampler.waiting_count % once == 0 && sampler.waiting_count + once > SQT_SAMPLER_WAITING);
+}
+
+/* ---- in a trace ---- */
+
+static void
+pause_ms(unsigned ms)
+{
+    const struct timespec time = {ms / 1000, (long)(ms % 1000 * MS)};
+    nanosleep(&time, NULL);
+}
+
+static void
+a_stalled_loop_tells_when_it_was_sampled(void **state)
+{
+    static const char *const words[] = {"events=sample", NULL};
+    struct place *const place = *state;
+    struct decoded d;
+    assert_int_equal(place_start(place, words), 0);
+    const uint32_t clock = sqt_clock;
+    const uint64_t start = sqt_read_clock(clock);
+    pause_ms(500);
+    const uint64_t half = sqt_read_clock(clock) - start; /* ticks of 0.5 s */
+    sqt_poll();
+    pause_ms(2700); /* the loop stands still */
+    sqt_sample(SQT_SAMPLE_SQUID_disk_bytes, 0, 4711);
+    sqt_poll();
+    sqt_stop();
+    decode(&d, place->directory, NULL);
+    assert_non_null(strstr(d.text, "\tprocess cpu_user_us\n"));
+    assert_non_null(strstr(d.text, "\tsquid disk_bytes\n"));
+    assert_null(strstr(d.text, "\tmachine ")); /* this is kid 3 */
+    unsigned rounds = 0;
+    uint64_t last = 0, cpu = 0;
+    for (uint64_t i = 0; i < d.count; ++i) {
+        const struct sqt_record *const r = &d.records[i];
+        if (r->event != SQT_EV_SAMPLE)
+            continue;
+        assert_true(r->arg <= r->time);
+        if (r->aux == SQT_SAMPLE_SQUID_disk_bytes) {
+            assert_int_equal(r->id, 4711);
+            continue;
+        }
+        if (r->aux != SQT_SAMPLE_PROCESS_cpu_user_us)
+            continue;
+        ++rounds;
+        assert_true(r->id >= cpu);
+        if (last) /* a second apart, whenever they were told */
+            assert_in_range(r->arg - last, half * 18 / 10, half * 22 / 10);
+        last = r->arg;
+        cpu = r->id;
+    }
+    assert_in_range(rounds, 4, 5);
+    decode_free(&d);
+}
+
+static void
+without_the_group_there_are_no_samples(void **state)
+{
+    static const char *const words[] = {"events=client", NULL};
+    struct place *const place = *state;
+    struct decoded d;
+    struct sqt_config config;
+    assert_int_equal(place_start(place, words), 0);
+    pause_ms(300);
+    sqt_poll();
+    place_config(place, (const char *const[]){"events=client,sample", NULL}, &config);
+    sqt_reconfigure(&config, &place_process, place_log);
+    const uint64_t on = sqt_read_clock(sqt_clock);
+    pause_ms(300);
+    sqt_poll();
+    sqt_stop();
+    decode(&d, place->directory, NULL);
+    unsigned count = 0;
+    for (uint64_t i = 0; i < d.count; ++i)
+        if (d.records[i].event == SQT_EV_SAMPLE) {
+            assert_true(d.records[i].arg >= on);
+            ++count;
+        }
+    assert_true(count >= 8);
+    decode_free(&d);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLACE_TEST(the_machine_is_what_its_files_say),
+        PLACE_TEST(a_disk_is_what_its_file_says),
+        cmocka_unit_test(the_process_is_what_the_kernel_says),
+        PLACE_TEST(what_cannot_be_read_is_said_once),
+        PLACE_TEST(a_cache_dir_has_the_device_of_its_file_system),
+        PLACE_TEST(two_cache_dirs_on_one_disk_sample_it_once),
+        cmocka_unit_test(a_round_a_second_and_none_when_off),
+        PLACE_TEST(a_stalled_loop_tells_when_it_was_sampled),
+        PLACE_TEST(without_the_group_there_are_no_samples),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+#   sqtrace-dump --figure=machine TRACE | gnuplot -c machine.gp machine.png
+
+NAME = "machine"
+FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME . ".gp")]
+OUTPUT = ARG1
+INPUT = ARG2
+load FOLDER . "common.gp"
+
+# Processor time to the left, pages to the right.
+stats $DATA using "time_s" name "X" nooutput
+HALF = X_records > 1 ? (X_max - X_min) / (X_records - 1) / 2 : 0.5
+set xrange [X_min - HALF > 0 ? X_min - HALF : 0 : X_max + HALF]
+set yrange [0:100]
+set y2range [0:*]
+set y2tics
+set y2label "read and written by block devices (MB/s)"
+set border 11
+set key @KEY
+PARTS = "user_pct system_pct iowait_pct steal_pct idle_pct"
+CALLED = "user system waiting_for_disks stolen idle"
+
+plot for [i=1:5] $DATA using "time_s":(column(word(PARTS, i))) with linespoints lw 2 pt 4 + i ps 0.7 \
+        lc rgb word(OTHERS, i) title spaced(word(CALLED, i)), \
+     $DATA using "time_s":(column("paged_in_kb_per_s") / 1024) axes x1y2 with lines lw 1.3 dt 2 lc rgb "#56b4e9" \
+        title "read (right)", \
+     $DATA using "time_s":(column("paged_out_kb_per_s") / 1024) axes x1y2 with lines lw 1.3 dt 3 lc rgb "#555555" \
+        title "written (right)"
