@@ -70,13 +70,14 @@ END
     } >"$1/squid.conf" || die "$1/squid.conf: cannot be written"
 }
 
-# squid_start FOLDER PREFIX: sets squid_pid.  Makes the cache_dirs if they are not there.
+# squid_start FOLDER PREFIX: sets squid_pid.  Makes the cache_dirs if they are not there.  With squid_before, that command
+# starts it.
 squid_start()
 {
     "$2/sbin/squid" -n "sq$$" -f "$1/squid.conf" -z --foreground >>"$1/squid.out" 2>&1 </dev/null ||
         die_with_log "$1/cache.log" "squid -z failed"
     squid_mark=$(wc -l <"$1/cache.log")
-    "$2/sbin/squid" -n "sq$$" -f "$1/squid.conf" --foreground >>"$1/squid.out" 2>&1 </dev/null &
+    ${squid_before-} "$2/sbin/squid" -n "sq$$" -f "$1/squid.conf" --foreground >>"$1/squid.out" 2>&1 </dev/null &
     squid_pid=$!
     servers="$servers $squid_pid"
     for _ in $(seq 300); do

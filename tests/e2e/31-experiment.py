@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""sqtrace-experiment: its tables, what it says of where the time went, and what it leaves behind."""
+
+import glob
+import os
+import re
+import signal
+import subprocess
+import time
+
+from lib.env import run, wait_for
+
+PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools",
+                       "sqtrace-experiment")
+
+
+def command(env, name, *options):
+    return [PROGRAM, name, "--squid=" + env.squid, "--tools=" + env.tools, "--folder=" + env.path("results"), *options]
+
+
+def need_disks(env):
+    env.need_root("loop devices and mounts")
+    env.tool("slow-disk")
+    env.need_program("mkfs.ext4")
+
+
+def surroundings(env):
+    os.makedirs(env.path("tmp"), exist_ok=True)
+    return dict(os.environ, TMPDIR=env.path("tmp"))
+
+
+def tables(env, name, *options):
+    """Runs the experiment; returns what it prints."""
+    done = run(command(env, name, *options), seconds=300, env=surroundings(env))
+    env.require(done.returncode == 0, "ended with %d: %s" % (done.returncode, done.stderr[-500:]))
+    env.note(done.stdout)
+    return done.stdout
+
+
+def left_behind(env):
+    """What of ours is there beside files: processes, mounts, loop devices, control groups."""
+    place = env.path("tmp")
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path) as file:
+                words = file.read().replace("\0", " ")
+        except OSError:
+            continue
+        if place in words or env.path("results") in words:
+            found.append("process: " + words[:100])
+    with open("/proc/mounts") as file:
+        found += ["mount: " + line.strip() for line in file if place in line]
+    for path in glob.glob("/sys/block/loop*/loop/backing_file"):
+        with open(path) as file:
+            backing = file.read().strip()
+        if place in backing:
+            found.append("loop device on " + backing)
+    found += ["file: " + name for name in os.listdir(place)]
+    for kind in ("memory", ""):
+        found += glob.glob("/sys/fs/cgroup/%s/sqtrace-experiment-*" % kind)
+    return found
+
+
+def row(text, label):
+    """Values of the first row with that label, without their variation."""
+    for line in text.split("\n"):
+        if line.strip().startswith(label.strip()):
+            return [float(word) for word in re.sub(r"\([^)]*\)", "", line.strip()[len(label.strip()):]).split() if word != "-"]
+    return []
+
+
+def disk_arms(env):
+    need_disks(env)
+    text = tables(env, "disk-arms", "--stores=aufs", "--rounds=1", "--scale=0.3", "--clients=8", "--wait=100")
+    env.check("Table 1: aufs" in text and "Table 2: aufs" in text, "two tables")
+    waited = row(text, "what the client waited")
+    env.equal(len(waited), 3, "columns of disk-arms-why")
+    latency = row(text, "First phase latency (s)"), row(text, "Second phase latency (s)")
+    for i, value in enumerate(waited):
+        # Both phases have as many requests.
+        env.check(abs((latency[0][i] + latency[1][i]) * 500 - value) < 10 + 0.02 * value,
+                  "the client waited %s ms, its latencies are %s and %s s" % (value, latency[0][i], latency[1][i]))
+    for i, value in enumerate(row(text, "in Squid")):
+        stages = sum(row(text, "  " + name)[i] if len(row(text, "  " + name)) > i else 0 for name in STAGES)
+        env.check(abs(stages - value) < 0.01 * value + 1, "stages add up to %s, not to %s" % (stages, value))
+    hits = row(text, "Hit Ratio")
+    env.check(len(hits) == 2 and hits[0] == hits[1] and 20 < hits[0] < 70, "hit ratios: %s" % hits)
+    for name in ("index.html", "tables.txt", "values.tsv", "report/index.html"):
+        env.check(os.path.getsize(env.path("results", name)) > 500, name + " is there")
+    env.equal(left_behind(env), [], "left behind")
+
+
+STAGES = ("server wait", "proxy reply", "swap in first", "swap in rest", "swap in open", "reply wait", "request send",
+          "peer select", "lookup", "connect", "server reply", "unaccounted", "access", "dns")
+
+
+def slow_origin(env):
+    need_disks(env)
+    text = tables(env, "disk-arms", "--stores=aufs", "--rounds=1", "--scale=0.2", "--clients=5", "--wait=1500",
+                  "--service=2")
+    for name in ("aufs-one", "aufs-two", "none"):
+        env.check(name + ": the disk's share of the clients' time is under 5 %" in text, name)
+
+
+def slow_disk(env):
+    need_disks(env)
+    text = tables(env, "disk-arms", "--stores=ufs", "--rounds=1", "--scale=2", "--clients=10", "--wait=1")
+    env.check("ufs-one: the disk's share of the clients' time is over 50 %" in text, "one disk")
+    env.check("none: the disk's share of the clients' time is under 5 %" in text, "no caching")
+
+
+def interrupted(env):
+    """Interrupted, hung up and killed in the middle of runs; each goes on where the one before was."""
+    need_disks(env)
+    words = command(env, "disk-arms", "--stores=aufs", "--rounds=1", "--scale=0.3", "--clients=8", "--wait=400")
+    runs = ("1-none", "1-aufs-one", "1-aufs-two")
+    ends = {}
+    for current, number in zip(runs[1:] + runs[2:], (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)):
+        begin = time.time()
+        with open(env.path("out"), "a") as out:
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=surroundings(env),
+                                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+            env.on_close(process.kill)
+            load = env.path("results", "runs", current, "load.txt")
+            wait_for(lambda: os.path.exists(load) and os.path.getmtime(load) > begin, 100, current)
+            time.sleep(1)
+            busy = left_behind(env)
+            env.check(any("slow-disk" in line for line in busy) and any("mount" in line for line in busy)
+                      and any("loop" in line for line in busy), "while it runs there is %s" % busy)
+            process.send_signal(number)
+            status = process.wait(30)
+        if number == signal.SIGKILL:
+            env.check(left_behind(env), "killed, it leaves things behind")
+        else:
+            env.equal(status, 128 + number, "status")
+            env.equal(left_behind(env), [], "left behind after signal %d" % number)
+        env.check(not os.path.exists(env.path("results", "runs", current, "done")), current + " is not done")
+        for name in runs[:runs.index(current)]:
+            ends.setdefault(name, os.path.getmtime(env.path("results", "runs", name, "done")))
+        if number == signal.SIGINT:
+            # The same run again, to its end or until it is killed.
+            other = subprocess.run(words[:-1] + ["--wait=401"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, universal_newlines=True, env=surroundings(env))
+            env.check(other.returncode == 1 and "has runs with other options (wait=400)" in other.stderr,
+                      "other options: %s" % other.stderr)
+    text = tables(env, "disk-arms", *words[5:])
+    env.check("Table 1" in text, "the end")
+    env.equal(left_behind(env), [], "left behind at the end")
+    for name, end in ends.items():
+        env.equal(os.path.getmtime(env.path("results", "runs", name, "done")), end, name + " was kept")
+
+
+TESTS = [
+    ("disk-arms: tables of one round", disk_arms, 200),
+    ("disk-arms: a slow origin, under 5 % is disk", slow_origin, 200),
+    ("disk-arms: a slow disk, over 50 % is disk", slow_disk, 300),
+    ("an experiment that is interrupted leaves nothing and goes on", interrupted, 300),
+]

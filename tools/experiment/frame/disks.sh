@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# disks.sh - disks with one arm and a set service time: a loop device on a file of slow-disk, with a file system on it.
+
+# helper NAME: where it is, installed or built; fails if it is not there.
+helper()
+{
+    for place in "$helpers/$1" "$tools/$1"; do
+        [ ! -x "$place" ] || { echo "$place" && return; }
+    done
+    return 1
+}
+
+need_disks()
+{
+    drop_pages=$(helper drop-pages) || die "$tools/drop-pages is missing: build sqtrace again"
+    [ -z "$disks" ] || return 0
+    [ "$(id -u)" -eq 0 ] || die "needs root for loop devices and mounts; without: --disks=DIR,DIR"
+    slow_disk=$(helper slow-disk) ||
+        die "slow-disk is missing: it is built where FUSE is: apt-get install libfuse3-dev, and build sqtrace again"
+    for name in losetup mkfs.ext4 mount; do
+        command -v $name >/dev/null || die "$name is missing: apt-get install mount util-linux e2fsprogs"
+    done
+    [ -c /dev/fuse ] || die "/dev/fuse is missing: modprobe fuse, or --disks=DIR,DIR"
+    [ -c /dev/loop-control ] || die "/dev/loop-control is missing: modprobe loop, or --disks=DIR,DIR"
+}
+
+# disk_of NUMBER: the folder of that disk for a cache_dir.
+disk_of()
+{
+    if [ -n "$disks" ]; then
+        echo "$(echo "$disks" | cut -d , -f "$1")/sqtrace-experiment"
+    else
+        echo "$run/disk$1/cache"
+    fi
+}
+
+# make_disk NUMBER MEGABYTES: not slow yet.
+make_disk()
+{
+    place=$(disk_of "$1")
+    if [ -n "$disks" ]; then
+        case $place in
+        /*/*) ;;
+        *) die "--disks: there is no disk $1" ;;
+        esac
+        own_folder "$place"
+        made folder "$place"
+        return
+    fi
+    mkdir -p "$run/disk$1" "$run/arm$1"
+    "$slow_disk" $(($2 * 1048576)) "$run" "$run/arm$1" >>"$run/slow-disk.log" 2>&1 </dev/null &
+    arm_pid=$!
+    made process "$arm_pid"
+    made mount "$run/arm$1"
+    for _ in $(seq 100); do
+        [ ! -f "$run/arm$1/disk" ] || break
+        kill -0 $arm_pid 2>/dev/null || die_with_log "$run/slow-disk.log" "slow-disk did not start"
+        sleep 0.05
+    done
+    loop=$(losetup --find --show --direct-io=on "$run/arm$1/disk" 2>>"$run/slow-disk.log") ||
+        die_with_log "$run/slow-disk.log" "no loop device"
+    made loop "$loop"
+    echo "$loop" >"$run/arm$1.loop"
+    # No journal: what is written is what Squid writes and its directories.
+    { mkfs.ext4 -q -m 0 -O ^has_journal -E nodiscard "$loop" && mount -o noatime "$loop" "$run/disk$1"; } \
+        >>"$run/slow-disk.log" 2>&1 || die_with_log "$run/slow-disk.log" "no file system on $loop"
+    made mount "$run/disk$1"
+    limit_dirty "$loop"
+    made slow "$run/arm$1"
+    own_folder "$place"
+}
+
+# As much as may wait in memory to be written to a disk, MB: who writes more waits, as where memory is small.
+dirty_mb=4
+
+limit_dirty()
+{
+    backing=/sys/class/bdi/$(cat "/sys/class/block/${1#/dev/}/dev")
+    made dirty "$backing"
+    { echo 1 >"$backing/strict_limit" && echo $((dirty_mb * 1048576)) >"$backing/max_bytes"; } 2>/dev/null ||
+        say "  this kernel cannot limit what waits to be written to one disk: writes hide in memory"
+}
+
+# set_service MS: from now on each I/O of each disk takes that long.
+set_service()
+{
+    for arm in "$run"/arm*/service; do
+        [ ! -f "$arm" ] || calc "int($1 * 1000)" >"$arm"
+    done
+}
+
+# drop_pages DISK...: from now on their files leave the page cache at once.
+drop_pages()
+{
+    [ $# -gt 0 ] || return 0
+    "$drop_pages" 100 $(for disk in "$@"; do disk_of "$disk"; done) >/dev/null 2>&1 </dev/null &
+    made process $!
+}
+
+# What iostat -x says of the disks, beside the samples of the trace: a report for all the time until iostat_end.
+iostat_begin()
+{
+    iostat_pid=
+    devices=$(cat "$run"/arm*.loop 2>/dev/null | sed 's|/dev/||' | tr '\n' ' ')
+    if [ -n "$devices" ]; then
+        for device in $devices; do
+            grep " $device " /proc/diskstats
+        done >"$here/diskstats.begin"
+        date +%s.%N >>"$here/diskstats.begin"
+        if command -v iostat >/dev/null; then
+            # shellcheck disable=SC2086 # names
+            S_TIME_FORMAT=ISO iostat -x -y -k -t $devices 1 >"$here/iostat.txt" 2>&1 </dev/null &
+            iostat_pid=$!
+            made process "$iostat_pid"
+        fi
+    fi
+}
+
+iostat_end()
+{
+    if [ -n "$devices" ]; then
+        for device in $devices; do
+            grep " $device " /proc/diskstats
+        done >"$here/diskstats.end"
+        date +%s.%N >>"$here/diskstats.end"
+        [ -z "$iostat_pid" ] || kill -INT "$iostat_pid" 2>/dev/null || kill "$iostat_pid" 2>/dev/null
+    fi
+}

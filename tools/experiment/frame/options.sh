@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# options.sh - the command line.  An experiment says in `takes` which options it has beside those of all, and presets
+# them: `: "${service:=20}"`.
+
+every_option='squid unpatched tools folder rounds scale clients stores wait service memory disks rate'
+
+read_options()
+{
+    experiment=
+    wants_help=
+    fresh=
+    given=
+    rounds=3 scale=1
+    squid= unpatched= folder= clients= stores= wait= service= memory= disks= rate=
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --list) experiments && exit 0 ;;
+        --help) wants_help=yes ;;
+        --version) echo "sqtrace-experiment (sqtrace) $version" && exit 0 ;;
+        --fresh) fresh=yes ;;
+        --*=*)
+            option=${1%%=*}
+            option=${option#--}
+            case " $every_option " in
+            *" $option "*) ;;
+            *) die_usage "unknown option '--$option'" ;;
+            esac
+            [ -n "${1#*=}" ] || die_usage "--$option: a value is wanted"
+            eval "$option=\${1#*=}"
+            given="$given $option"
+            ;;
+        --*)
+            case " $every_option " in
+            *" ${1#--} "*) die_usage "$1 needs a value: $1=..." ;;
+            esac
+            die_usage "unknown option '$1'"
+            ;;
+        *)
+            [ -z "$experiment" ] || die_usage "one experiment at a time: '$1'"
+            experiment=$1
+            ;;
+        esac
+        shift
+    done
+    if [ -z "$experiment" ]; then
+        [ -z "$wants_help" ] || { usage && exit 0; }
+        die_usage "which experiment? there is: $(experiments | awk '{ printf "%s%s", (NR > 1) ? ", " : "", $1 }')"
+    fi
+    case $experiment in
+    *[!a-z-]*) die_usage "there is no experiment '$experiment'; --list names them" ;;
+    esac
+    [ -f "$data/experiment/$experiment.sh" ] || die_usage "there is no experiment '$experiment'; --list names them"
+}
+
+# is_number TEXT: 0 or more, with decimals.
+is_number()
+{
+    echo "$1" | grep -qE '^[0-9]+(\.[0-9]+)?$'
+}
+
+check_options()
+{
+    for option in $given; do
+        case " squid tools folder rounds scale $takes " in
+        *" $option "*) ;;
+        *) die_usage "--$option is none of $experiment's" ;;
+        esac
+    done
+    if [ -n "$wants_help" ]; then
+        usage
+        echo
+        echo "$experiment:"
+        for option in rounds scale $takes; do
+            eval "echo \"  --\$option=\${$option}\""
+        done
+        exit 0
+    fi
+    for option in scale wait service memory rate; do
+        eval "value=\$$option"
+        [ -z "$value" ] || is_number "$value" || die_usage "--$option: '$value': a number is wanted"
+    done
+    for option in rounds clients; do
+        eval "value=\$$option"
+        case ${value:-1} in
+        *[!0-9]* | 0*) die_usage "--$option: '$value': a number above 0 is wanted" ;;
+        esac
+    done
+    [ "$(calc "$scale > 0")" = 1 ] || die_usage "--scale: more than 0 is wanted"
+    for store in $(echo "$stores" | tr , ' '); do
+        case $store in
+        ufs | aufs | diskd | rock) ;;
+        *) die_usage "--stores: '$store': ufs, aufs, diskd and rock are possible" ;;
+        esac
+    done
+}
+
+# calc EXPRESSION: its value.
+calc()
+{
+    awk "BEGIN { printf \"%.9g\", ($1) }"
+}
+
+absolute()
+{
+    case $1 in
+    /*) echo "$1" ;;
+    *) echo "$PWD/$1" ;;
+    esac
+}
+
+# installed_squid NAME: where tools/demo, tools/check or sqtrace-build put one.
+installed_squid()
+{
+    for place in "$(squid_place "$build/installed")/$1" "$build/installed/$1"; do
+        [ ! -x "$place/sbin/squid" ] || { echo "$place" && return; }
+    done
+}
+
+# find_programs: sets squid, unpatched and tools to absolute places.
+find_programs()
+{
+    tools=$(absolute "$tools")
+    for name in sqtrace-load sqtrace-dump sqtrace-report; do
+        [ -x "$tools/$name" ] || die "$tools/$name is missing: run tools/demo, or say where it is with --tools=DIR"
+    done
+    PATH=$tools:$PATH:/usr/sbin:/sbin
+    squid=$(absolute "${squid:-$(installed_squid patched)}")
+    [ -x "$squid/sbin/squid" ] || die "$squid: no Squid here: run tools/demo, or say where it is with --squid=PREFIX"
+    [ -z "$unpatched" ] || unpatched=$(absolute "$unpatched")
+    for option in $(echo "$takes" | tr ' ' '\n' | grep -x unpatched); do
+        : "${unpatched:=$(installed_squid unpatched)}"
+        [ -x "$unpatched/sbin/squid" ] || die "${unpatched:-unpatched Squid}: no Squid here: build it with" \
+            "sqtrace-build --unpatched, and say where it is with --$option=PREFIX"
+    done
+    : "${folder:=$build/experiment/$experiment}"
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# tables.sh - from the runs' values to tables, and the report.
+#
+# $folder/values.tsv has a row for each value: configuration, round, metric, value.
+
+statistics=$data/experiment/frame/statistics.awk
+
+# load_columns FILE PROGRAM [OPTION...]: awk over a TSV file with a header row; $c["name"] is the column of that name.
+load_columns()
+{
+    columns_file=$1
+    columns_program=$2
+    shift 2
+    awk -F '\t' "$@" '
+        /^#/ { next }
+        !seen { for (i = 1; i <= NF; ++i) c[$i] = i; seen = 1; next }
+        '"$columns_program" "$columns_file"
+}
+
+# When the times of sqtrace-load's results begin, in seconds of the epoch.
+load_start()
+{
+    sed -n 's/^# start: .*(\(.*\))$/\1/p' "$here/load.tsv"
+}
+
+make_values()
+{
+    for round in $(seq "$rounds"); do
+        for configuration in $(configurations); do
+            here=$folder/runs/$round-$configuration
+            if [ ! -f "$here/values.tsv" ]; then
+                values "$configuration" >"$here/values.new" || die "$here: what it holds cannot be read"
+                mv "$here/values.new" "$here/values.tsv"
+            fi
+            sed "s/^/$configuration	$round	/" "$here/values.tsv"
+        done
+    done >"$folder/values.new"
+    { printf 'configuration\tround\tmetric\tvalue\n' && cat "$folder/values.new"; } >"$folder/values.tsv"
+    rm -f "$folder/values.new"
+}
+
+# compare_table ROWS TABLE CONFIGURATION...: a row for each metric of that table, a column for each configuration.
+compare_table()
+{
+    awk -F '\t' -v wanted="$2" -v names="$3" -f "$statistics" -f "$data/experiment/frame/compare.awk" \
+        "$folder/values.tsv" "$1"
+}
+
+# published_table ROWS TABLE WHO
+published_table()
+{
+    load_columns "$1" '
+        function cell(mean, cv) { return mean == "-" ? "-" : mean " (" cv ")" }
+        $c["table"] == wanted {
+            if (!any++)
+                printf "\n%-26s %17s %17s %17s\n", who == "squid" ? "Squid, 1998" : "another proxy, 1998", "one", "two", "none"
+            printf "%-26s %17s %17s %17s\n", $c["label"], cell($c[who "_one"], $c[who "_one_cv"]),
+                cell($c[who "_two"], $c[who "_two_cv"]), cell($c[who "_none"], $c[who "_none_cv"])
+        }' -v wanted="$2" -v who="$3"
+}
+
+# make_report: of the first round's traces, and the page.
+make_report()
+{
+    round=1
+    # shellcheck disable=SC2046 # labels and folders hold no spaces
+    (cd "$folder" && sqtrace-report --data="$pages" --quiet --title="$experiment" -o report \
+        $(for configuration in $(configurations); do
+            here=runs/1-$configuration
+            traces "$configuration"
+        done)) 2>"$folder/report.err"
+    # 3: some figure could not be drawn, because nothing was there to be drawn.
+    case $? in
+    0 | 3) ;;
+    *) die_with_log "$folder/report.err" "there is no report" ;;
+    esac
+    cp "$pages/report/style.css" "$folder/"
+    {
+        sed "s/{{name}}/$experiment/; /{{tables}}/,\$d" "$data/experiment/page.html"
+        sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g' "$folder/tables.txt"
+        sed '1,/{{tables}}/d' "$data/experiment/page.html"
+    } >"$folder/index.html" || die "$folder/index.html: cannot be written"
+}
