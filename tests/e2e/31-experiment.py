@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+from lib import dump
 from lib.env import run, wait_for
 
 PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools",
@@ -91,6 +92,45 @@ def disk_arms(env):
     env.equal(left_behind(env), [], "left behind")
 
 
+def as_iostat(env):
+    """What the trace samples of a disk is what iostat counts beside it; two arms have half of the queue each."""
+    need_disks(env)
+    env.need_program("iostat")
+    text = tables(env, "disk-arms", "--stores=aufs", "--rounds=1", "--clients=20")
+    for name, disks in (("1-aufs-one", ("loop",)), ("1-aufs-two", ("loop", "loop"))):
+        folder = env.path("results", "runs", name)
+        seen = {}
+        with open(os.path.join(folder, "iostat.txt")) as file:
+            for line in file:
+                words = line.split()
+                if words and words[0] == "Device":
+                    head = words
+                elif words and words[0].startswith("loop"):
+                    for column in ("r/s", "w/s", "rkB/s", "wkB/s"):
+                        seen[words[0], column] = seen.get((words[0], column), 0) + float(words[head.index(column)])
+        env.equal(len(seen), 4 * len(disks), "what iostat says of %s" % name)
+        sampled = {}
+        for row_ in dump.table(env, os.path.join(folder, "trace"), "samples"):
+            if row_["source"].startswith("disk "):
+                sampled.setdefault((row_["source"][5:], row_["name"]), []).append(int(row_["value"]))
+        for (device, column), total in seen.items():
+            value, unit = {"r/s": ("reads", 1), "w/s": ("writes", 1), "rkB/s": ("read_bytes", 1024),
+                           "wkB/s": ("written_bytes", 1024)}[column]
+            values = sampled[device, value]
+            grew = (values[-1] - values[0]) / unit
+            env.note("%s %s %s: sampled %g, iostat %g" % (name, device, column, grew, total))
+            env.check(abs(grew / total - 1) < 0.02, "%s of %s: samples say %g, iostat %g" % (column, name, grew, total))
+    with open(env.path("results", "values.tsv")) as file:
+        values = {(line.split("\t")[0], line.split("\t")[2]): float(line.split("\t")[3]) for line in file
+                  if "queue" in line}
+    one = values["aufs-one", "disk2_queue"]
+    for disk in "12":
+        two = values["aufs-two", "disk%s_queue" % disk]
+        env.note("queue: one disk %g, disk %s of two %g" % (one, disk, two))
+        env.check(two < 0.65 * one, "one disk has a queue of %g, disk %s of two one of %g" % (one, disk, two))
+    env.check(len(row(text, "Disk 1 - busy (%)")) == 1 and len(row(text, "Disk 2 - busy (%)")) == 2, "rows of disks")
+
+
 STAGES = ("server wait", "proxy reply", "swap in first", "swap in rest", "swap in open", "reply wait", "request send",
           "peer select", "lookup", "connect", "server reply", "unaccounted", "access", "dns")
 
@@ -153,6 +193,7 @@ def interrupted(env):
 
 TESTS = [
     ("disk-arms: tables of one round", disk_arms, 200),
+    ("disk-arms: samples and iostat, one arm and two", as_iostat, 250),
     ("disk-arms: a slow origin, under 5 % is disk", slow_origin, 200),
     ("disk-arms: a slow disk, over 50 % is disk", slow_disk, 300),
     ("an experiment that is interrupted leaves nothing and goes on", interrupted, 300),

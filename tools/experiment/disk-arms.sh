@@ -6,7 +6,7 @@
 takes='clients stores wait service disks'
 : "${clients:=20}" "${stores:=ufs,aufs,diskd,rock}" "${wait:=600}" "${service:=20}"
 cache_mb=75
-requests=$(calc "int(15 * $scale + 0.5)")
+requests=$(calc "int(12 * $scale + 0.5)")
 [ "$requests" -gt 0 ] || requests=1
 
 # STORE-one, STORE-two, and none.
@@ -69,12 +69,16 @@ memory_cache_mode disk
 sqtrace_log $run/squid/trace ring=8MB
 END_OF_LINES
     start_squid "$run/squid" "$squid"
+    iostat_begin
+    sleep 1.5
     set_service "$service"
     # shellcheck disable=SC2046 # numbers
     drop_pages $(disks_of "$1")
-    iostat_begin
     run_load --workload=wpb --proxy="127.0.0.1:$port" --clients="$clients" --requests="$requests" --wait="${wait}ms" \
         --seed="$round" --rows="$here/rows.tsv"
+    # Idle at both ends, so that the samples and iostat see the same.
+    sync_disks
+    sleep 2
     iostat_end
     set_service 0
     stop_squid
@@ -94,6 +98,9 @@ values()
             print "hit_pct\t" $c["hit_pct"]
             print "byte_hit_pct\t" $c["byte_hit_pct"]
         }' -v cached="$(disks_of "$1" | wc -w)"
+    sqtrace-dump --quiet --table=samples "$here/trace" |
+        awk -F '\t' -v from="$(load_start)" -v until="$(load_end)" -v disks="$(disks_of "$1" | tr '\n' ' ')" \
+            -f "$data/experiment/resources.awk"
     why_values
 }
 
@@ -102,19 +109,29 @@ traces()
     echo "$1=$here/trace"
 }
 
+title_of()
+{
+    case $1 in
+    latency) echo "what clients saw" ;;
+    resources) echo "use of resources" ;;
+    esac
+}
+
 make_tables()
 {
     published=$data/experiment/disk-arms.tsv
     cat <<END_OF_WORDS
-disk-arms: $clients clients, $requests requests of each in each phase; the origin answers after $wait ms; each I/O takes
-$service ms, one at a time; $cache_mb MB of cache on each disk; at most $dirty_mb MB wait to be written, and files leave the page cache at once.  Mean (coefficient of
-variation in %) of $rounds runs.  Errors are responses that did not come whole and right.
+disk-arms: $clients clients, $requests requests of each in each phase; the origin answers after $wait ms.
+$(words_for_disks) $cache_mb MB of cache on each.
+Mean (coefficient of variation in %) of $rounds runs.  Errors are responses that did not come whole and right.  Of a disk,
+wait is how many operations were in its queue, svc_t how many ms one was in the queue and at the disk; page-in and
+page-out are KB.
 END_OF_WORDS
     table_number=1
     for store in $(echo "$stores" | tr , ' '); do
         for table in latency resources; do
             echo
-            echo "Table $table_number: $store, $([ $table = latency ] && echo "what clients saw" || echo "use of resources")"
+            echo "Table $table_number: $store, $(title_of $table)"
             compare_table "$published" $table "$store-one $store-two none"
             table_number=$((table_number + 1))
         done
@@ -122,8 +139,9 @@ END_OF_WORDS
     echo
     echo "Published in 1998: Squid, and another proxy"
     for table in latency resources; do
-        published_table "$published" $table squid
-        published_table "$published" $table other
+        for proxy in squid other; do
+            published_table "$published" $table $proxy
+        done
     done
     why_tables
 }
@@ -136,7 +154,8 @@ why_values()
     for table in diskops swaps requests; do
         sqtrace-dump --quiet --table=$table "$here/trace" >"$here/$table.tsv" || return 1
     done
-    awk -F '\t' -v load_start="$(load_start)" -f "$data/experiment/why.awk" "$here/diskops.tsv" "$here/swaps.tsv" "$here/requests.tsv" "$here/rows.tsv"
+    awk -F '\t' -v load_start="$(load_start)" -f "$data/experiment/why.awk" "$here/diskops.tsv" "$here/swaps.tsv" \
+        "$here/requests.tsv" "$here/rows.tsv"
     rm -f "$here/diskops.tsv" "$here/swaps.tsv" "$here/requests.tsv"
 }
 

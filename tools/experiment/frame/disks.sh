@@ -98,32 +98,37 @@ drop_pages()
     made process $!
 }
 
+words_for_disks()
+{
+    if [ -n "$disks" ]; then
+        echo "The disks are this machine's."
+    else
+        echo "Each I/O takes a disk $service ms, one at a time; at most $dirty_mb MB wait to be written, and files leave the page cache."
+    fi
+}
+
 # What iostat -x says of the disks, beside the samples of the trace: a report for all the time until iostat_end.
 iostat_begin()
 {
     iostat_pid=
     devices=$(cat "$run"/arm*.loop 2>/dev/null | sed 's|/dev/||' | tr '\n' ' ')
-    if [ -n "$devices" ]; then
-        for device in $devices; do
-            grep " $device " /proc/diskstats
-        done >"$here/diskstats.begin"
-        date +%s.%N >>"$here/diskstats.begin"
-        if command -v iostat >/dev/null; then
-            # shellcheck disable=SC2086 # names
-            S_TIME_FORMAT=ISO iostat -x -y -k -t $devices 1 >"$here/iostat.txt" 2>&1 </dev/null &
-            iostat_pid=$!
-            made process "$iostat_pid"
-        fi
+    if [ -n "$devices" ] && command -v iostat >/dev/null; then
+        # shellcheck disable=SC2086 # names
+        iostat -x -y -k $devices 1 >"$here/iostat.txt" 2>&1 </dev/null &
+        iostat_pid=$!
+        made process "$iostat_pid"
     fi
 }
 
 iostat_end()
 {
-    if [ -n "$devices" ]; then
-        for device in $devices; do
-            grep " $device " /proc/diskstats
-        done >"$here/diskstats.end"
-        date +%s.%N >>"$here/diskstats.end"
-        [ -z "$iostat_pid" ] || kill -INT "$iostat_pid" 2>/dev/null || kill "$iostat_pid" 2>/dev/null
-    fi
+    [ -z "$iostat_pid" ] || kill "$iostat_pid" 2>/dev/null
+}
+
+# Until all is on the disks that was written.
+sync_disks()
+{
+    for disk in "$run"/disk*; do
+        [ ! -d "$disk" ] || sync -f "$disk"
+    done
 }

@@ -24,6 +24,13 @@ load_start()
     sed -n 's/^# start: .*(\(.*\))$/\1/p' "$here/load.tsv"
 }
 
+load_end()
+{
+    load_columns "$here/load.tsv" '
+        $c["class"] == "all" && $c["begin_s"] + $c["duration_s"] > end { end = $c["begin_s"] + $c["duration_s"] }
+        END { printf "%.6f\n", begin + end }' -v begin="$(load_start)"
+}
+
 make_values()
 {
     for round in $(seq "$rounds"); do

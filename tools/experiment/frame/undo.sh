@@ -51,7 +51,7 @@ insist()
         "$@" 2>/dev/null && return 0
         sleep 0.1
     done
-    "$@"
+    return 1
 }
 
 undo_one()
