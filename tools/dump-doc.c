@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../src/model/class.h"
+#include "../src/model/digest.h"
 #include "dump.h"
 #include "program-doc.h"
 #include "troff.h"
@@ -49,6 +50,12 @@ section(const char *line)
     } else if (strcmp(line, "@CLASSES@\n") == 0) {
         for (unsigned i = 0; i < SQT_CLASSES; ++i)
             troff_item(sqt_classes[i].name, sqt_classes[i].doc);
+    } else if (strcmp(line, "@DIGESTS@\n") == 0) {
+        for (unsigned i = 0; i < SQT_DIGEST_ACTIVITIES; ++i)
+            troff_item(sqt_digest_activities[i].name, sqt_digest_activities[i].doc);
+    } else if (strcmp(line, "@DIGEST_RESULTS@\n") == 0) {
+        for (unsigned i = 0; i < SQT_DIGEST_RESULTS; ++i)
+            troff_item(sqt_digest_results[i].name, sqt_digest_results[i].doc);
     } else if (strcmp(line, "@STAGES@\n") == 0) {
         for (unsigned i = 0; i < SQT_STAGES; ++i)
             troff_item(sqt_stages[i].name, sqt_stages[i].doc);

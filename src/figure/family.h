@@ -64,6 +64,7 @@ extern const struct sqt_family sqt_family_diskop_latency, sqt_family_diskops_in_
     sqt_family_diskop_share, sqt_family_loop_rate, sqt_family_syscall_trend;
 extern const struct sqt_family sqt_family_samples, sqt_family_processes, sqt_family_machine, sqt_family_disks,
     sqt_family_cache_fill;
+extern const struct sqt_family sqt_family_digests, sqt_family_digest_activity, sqt_family_digest_cost;
 
 /* The maker of a table or figure. */
 const struct sqt_family *sqt_family_of(const struct sqt_table *table);

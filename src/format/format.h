@@ -108,6 +108,15 @@ enum sqt_disk_op {
 #define SQT_IO_CANCELLED (UINT32_C(1) << 29)
 #define SQT_IO_BYTES (SQT_IO_CANCELLED - 1)
 
+/* aux of DIGEST_REBUILD and DIGEST_REWRITE. */
+enum sqt_digest_step { SQT_DIGEST_BEGUN = 0, SQT_DIGEST_MORE = 1, SQT_DIGEST_DONE = 2 };
+
+/* aux of DIGEST_FETCH_END. */
+enum sqt_digest_fetch { SQT_DIGEST_NEW = 0, SQT_DIGEST_SAME = 1, SQT_DIGEST_FAILED = 2 };
+
+/* aux of DIGEST_LOOKUP: the peer, and this if its digest says hit. */
+#define SQT_DIGEST_SAYS_HIT (UINT32_C(1) << 31)
+
 /* aux of PART_XACT_FLAGS. */
 enum sqt_xact_flags {
     SQT_XACT_ABORTED = 1,   /* Squid's LogTagsErrors::aborted */

@@ -25,8 +25,8 @@ struct sqt_life {
     struct sqt_line line;  /* of the run being read */
     int64_t now;           /* ns; never goes back */
     uint32_t epoch;        /* LOST records so far */
-    struct sqt_idmap xacts, clients, swaps, attempts, diskops;
-    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool;
+    struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests;
+    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool;
     struct sqt_loop_state loop;
     struct {
         uint64_t dir;
@@ -123,6 +123,11 @@ sqt_handler sqt_calls_some, sqt_calls_told;
 
 /* samples.c */
 sqt_handler sqt_sampled;
+
+/* digests.c */
+sqt_handler sqt_digest_look, sqt_digest_rebuilt, sqt_digest_rewritten, sqt_digest_ask, sqt_digest_fetched,
+    sqt_digest_server_read, sqt_digest_server_header, sqt_digest_server_done;
+void sqt_digest_end(struct sqt_life *life, struct sqt_digest *digest, int64_t now, enum sqt_digest_result result);
 
 /* losses.c */
 sqt_handler sqt_lost;

@@ -40,8 +40,12 @@ static sqt_handler *const special[SQT_EVENTS] = {
     [SQT_EV_COLLAPSED] = sqt_xact_collapsed,
     [SQT_EV_REPLY_READY] = sqt_xact_ready,
     [SQT_EV_REPLY_WRITTEN] = sqt_xact_written,
-    [SQT_EV_SERVER_READ] = sqt_xact_server_read,
+    [SQT_EV_SERVER_READ] = sqt_digest_server_read,
     [SQT_EV_SERVER_1XX] = sqt_xact_server_1xx,
+    [SQT_EV_SERVER_HEADER] = sqt_digest_server_header,
+    [SQT_EV_SERVER_DONE] = sqt_digest_server_done,
+    [SQT_EV_RETRY] = sqt_digest_server_done,
+    [SQT_EV_FORWARD_END] = sqt_digest_server_done,
     [SQT_EV_CONNECT_BEGIN] = sqt_connect_begin,
     [SQT_EV_CONNECT_END] = sqt_connect_end,
     [SQT_EV_CONNECT_REUSED] = sqt_connect_reused,
@@ -73,6 +77,14 @@ static sqt_handler *const special[SQT_EVENTS] = {
     [SQT_EV_DISKOP_BEGIN] = sqt_diskop_begin,
     [SQT_EV_DISKOP_END] = sqt_diskop_end,
     [SQT_EV_DISKOP_LATE] = sqt_diskop_late,
+    [SQT_EV_DIGEST_KEY] = sqt_digest_look,
+    [SQT_EV_DIGEST_LOOKUP] = sqt_digest_look,
+    [SQT_EV_DIGEST_NONE] = sqt_digest_look,
+    [SQT_EV_DIGEST_HIT] = sqt_digest_ask,
+    [SQT_EV_DIGEST_REBUILD] = sqt_digest_rebuilt,
+    [SQT_EV_DIGEST_REWRITE] = sqt_digest_rewritten,
+    [SQT_EV_DIGEST_FETCH_BEGIN] = sqt_digest_ask,
+    [SQT_EV_DIGEST_FETCH_END] = sqt_digest_fetched,
 };
 
 struct sqt_model *
@@ -111,6 +123,7 @@ life_of(struct sqt_model *model, const struct sqt_origin *origin)
     sqt_pool_init(&life->io_pool, sizeof(struct sqt_io));
     sqt_pool_init(&life->attempt_pool, sizeof(struct sqt_attempt));
     sqt_pool_init(&life->diskop_pool, sizeof(struct sqt_diskop));
+    sqt_pool_init(&life->digest_pool, sizeof(struct sqt_digest));
     return life;
 }
 
@@ -136,7 +149,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 
 /* ---- the end ---- */
 
-enum thing_kind { XACT, SWAP, ATTEMPT, DISKOP };
+enum thing_kind { XACT, SWAP, ATTEMPT, DISKOP, DIGEST };
 struct thing {
     int64_t begin;
     unsigned order; /* among those of one begin */
@@ -165,6 +178,8 @@ collect(struct sqt_life *life, struct thing *things, size_t count)
         things[count] = (struct thing){a->begin, (unsigned)count, ATTEMPT, life, a};
     for (struct sqt_diskop *o = life->diskop_pool.first; o; o = o->pooled.next, ++count)
         things[count] = (struct thing){o->begin, (unsigned)count, DISKOP, life, o};
+    for (struct sqt_digest *d = life->digest_pool.first; d; d = d->pooled.next, ++count)
+        things[count] = (struct thing){d->begin, (unsigned)count, DIGEST, life, d};
     return count;
 }
 
@@ -175,7 +190,8 @@ sqt_model_finish(struct sqt_model *model)
     for (size_t i = 0; i < model->count; ++i)
         if (model->lives[i])
             count += model->lives[i]->xact_pool.used + model->lives[i]->swap_pool.used +
-                     model->lives[i]->attempt_pool.used + model->lives[i]->diskop_pool.used;
+                     model->lives[i]->attempt_pool.used + model->lives[i]->diskop_pool.used +
+                     model->lives[i]->digest_pool.used;
     if (!count)
         return;
     struct thing *const things = sqt_zeroed(count, sizeof(*things));
@@ -198,6 +214,9 @@ sqt_model_finish(struct sqt_model *model)
             break;
         case DISKOP:
             sqt_diskop_leave(life, things[i].object);
+            break;
+        case DIGEST:
+            sqt_digest_end(life, things[i].object, life->now, SQT_DIGEST_RESULT_UNFINISHED);
         }
     }
     free(things);
@@ -217,12 +236,14 @@ sqt_model_free(struct sqt_model *model)
         sqt_idmap_free(&life->swaps);
         sqt_idmap_free(&life->attempts);
         sqt_idmap_free(&life->diskops);
+        sqt_idmap_free(&life->digests);
         sqt_pool_free(&life->xact_pool);
         sqt_pool_free(&life->client_pool);
         sqt_pool_free(&life->swap_pool);
         sqt_pool_free(&life->io_pool);
         sqt_pool_free(&life->attempt_pool);
         sqt_pool_free(&life->diskop_pool);
+        sqt_pool_free(&life->digest_pool);
         free(life);
     }
     free(model->lives);

@@ -9,6 +9,7 @@
 #define SQT_MODEL_H
 
 #include "../read/stream.h"
+#include "digest.h"
 #include "pool.h"
 #include "spans.h"
 
@@ -202,6 +203,25 @@ struct sqt_sample_row {
     uint64_t value;
 };
 
+/* Something that cache digests were busy with. */
+struct sqt_digest {
+    struct sqt_pooled pooled;
+    const struct sqt_origin *origin;
+    enum sqt_digest_activity activity;
+    enum sqt_digest_result result; /* SQT_DIGEST_RESULTS: nothing to say */
+    uint64_t xact;       /* 0 if none */
+    uint32_t peer;       /* definition; UINT32_MAX: none */
+    int64_t begin, end;
+    int64_t busy;        /* ns */
+    int64_t bytes;       /* SQT_MISSING: nothing moved */
+    uint64_t count;      /* entries of an update, else 1 */
+
+    /* for the model */
+    uint32_t epoch;
+    int parent;          /* the peer of a hit is one */
+    uint32_t status;     /* HTTP status of its reply */
+};
+
 struct sqt_loss_row {
     const struct sqt_origin *origin;
     int64_t from, until;
@@ -233,7 +253,8 @@ struct sqt_charge {
     X(loss, const struct sqt_loss_row) \
     X(loop, const struct sqt_loop_row) \
     X(calls, const struct sqt_calls_row) \
-    X(sample, const struct sqt_sample_row)
+    X(sample, const struct sqt_sample_row) \
+    X(digest, const struct sqt_digest)
 
 /* Who is told.  A NULL function is not called.  What is handed over is valid during the call only, but a swap lives
  * until swap() has been called with it, and a transaction until request() has. */

@@ -35,6 +35,8 @@ SILENT = {
     "Report": "mgr:sqtrace: 14",
     "AufsQueueIsToldBy": "gives SAMPLE the queue of aufs: 27",
     "LoopDid": "tells what a pass of the event loop did longest: 24",
+    "DigestWorkBegins": "gives the events of digests their durations: 28",
+    "DigestIsUpdated": "gives PART_DIGEST_UPDATES its entries: 28",
     "BlockTravels": "gives IO_LATE its block: 16",
     "EntryIsBrought": "gives a follower in another worker its leader: 16",
     "EntryIsBroughtElsewhere": "gives a follower in another worker its leader: 16",

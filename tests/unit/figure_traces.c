@@ -33,6 +33,7 @@ static const char texts[] = "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var
                             "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
                             "def\t4\t1\tdirect\n"
                             "def\t5\t1\tread handler\ndef\t5\t2\tstore callbacks\n"
+                            "def\t6\t1\tmoon\ndef\t6\t2\tmars\n"
                             "def\t8\t1\tepoll_wait\ndef\t8\t2\tread\ndef\t8\t3\tread-disk\ndef\t8\t4\topen-write\n"
                             "def\t9\t1\tmain\ndef\t9\t2\t4243\n";
 /* Values that are sampled: their texts are definitions from 1 on, in this order. */
@@ -378,6 +379,54 @@ samples(int64_t from, int64_t length)
     }
 }
 
+/* The digests of two peers are looked up, and the one that says hit is asked. */
+static void
+look_in_digests(int64_t at, uint64_t xact)
+{
+    PUT(at, DIGEST_KEY, xact, any(9000), 0);
+    uint32_t hit = 0;
+    for (uint32_t peer = 1; peer <= 2; ++peer) {
+        const uint64_t fate = any(5);
+        at += (int64_t)any(4000);
+        if (fate == 0) {
+            PUT(at, DIGEST_NONE, xact, any(900), peer);
+        } else {
+            PUT(at, DIGEST_LOOKUP, xact, any(9000), peer | (fate == 1 ? SQT_DIGEST_SAYS_HIT : 0));
+            hit = fate == 1 ? peer : hit;
+        }
+    }
+    if (!hit)
+        return;
+    PUT(at, DIGEST_HIT, xact, hit - 1, hit);
+    at += (int64_t)any(20 * MS);
+    if (any(9) == 0) {
+        PUT(at, RETRY, xact, 0, 1);
+        return;
+    }
+    PUT(at, SERVER_READ, xact, 1000 + any(1000), 0);
+    PUT(at, SERVER_HEADER, xact, 300, any(9) ? 200 : 504);
+    PUT(at + (int64_t)any(MS), SERVER_DONE, xact, 1, any(9) == 0);
+}
+
+/* The own digest is made anew and written, and a peer's is fetched. */
+static void
+renew_digests(int64_t at, uint64_t xact)
+{
+    for (uint32_t step = SQT_DIGEST_BEGUN; step <= SQT_DIGEST_DONE; ++step) {
+        const uint64_t whole = 60000 + any(90000);
+        PUT(at, DIGEST_REBUILD, 0, whole, step);
+        for (uint32_t added = 0; step != SQT_DIGEST_BEGUN && added < 2; ++added)
+            PART(at, PART_DIGEST_UPDATES, 1 + any(300), any(whole / 2), added);
+        at += (int64_t)any(MS);
+    }
+    for (uint32_t step = SQT_DIGEST_BEGUN; step <= SQT_DIGEST_DONE; ++step) {
+        PUT(at, DIGEST_REWRITE, step ? 4096 : 128, any(90000), step);
+        at += (int64_t)any(MS);
+    }
+    PUT(at, DIGEST_FETCH_BEGIN, xact, 0, 1 + (uint32_t)any(2));
+    PUT(at + (int64_t)any(50 * MS), DIGEST_FETCH_END, xact, any(5000), (uint32_t)any(3));
+}
+
 static void
 machinery(int64_t from, int64_t length)
 {
@@ -389,6 +438,10 @@ machinery(int64_t from, int64_t length)
     for (int64_t at = from; at < from + length; at += (int64_t)any(40 * MS))
         disk_operation(at, ++serial);
     samples(from, length);
+    for (int64_t at = from; at < from + length; at += (int64_t)any(60 * MS))
+        look_in_digests(at, SECOND + ++serial);
+    for (int64_t at = from; at < from + length; at += SECOND)
+        renew_digests(at, SECOND + ++serial);
 }
 
 /* Requests for that long, 30 a second and more and more: so there is a peak. */

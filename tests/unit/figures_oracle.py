@@ -15,8 +15,8 @@ import sys
 import tempfile
 
 import waterfall
-from operation_figures import (diskop_shares, diskops, latency_rows, loop_rows, lost_rows, stall_rows, syscall_rows,
-                               trend_rows)
+from operation_figures import (cost_rows, digest_rows, diskop_shares, diskops, latency_rows, loop_rows, lost_rows,
+                               stall_rows, syscall_rows, trend_rows)
 from oracle import LEAST, MS, SECOND, SOURCE, TOOLS, check, dump, fixed, median, milli, ms, plan, quantile, share, whole
 from resource_figures import cache_rows, disk_rows, machine_rows, process_rows
 
@@ -539,6 +539,8 @@ def expected(trace, classes):
     yield "processes", process_rows(trace)
     yield "machine", machine_rows(trace)
     yield "disks", disk_rows(trace)
+    yield "digest-activity", digest_rows(trace)
+    yield "digest-cost", cost_rows(trace)
 
 
 def compare(trace, name, figure, want):

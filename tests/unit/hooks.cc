@@ -3,10 +3,12 @@
  * hooks.cc - hooks over objects that look like Squid's, and what they emit into a list instead of a ring.
  */
 #include "squid/hooks-client.h"
+#include "squid/hooks-digests.h"
 #include "squid/hooks-rock.h"
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 uint32_t sqt_groups;
 uint32_t sqt_clock = SQT_CLOCK_MONOTONIC;
@@ -331,6 +333,93 @@ operations()
     expect("nothing is told of one that began while the group was off", "");
 }
 
+/* Lengths of time become d: what follows the id of an event of digests that tells of work. */
+static std::string
+without_durations(const std::string &text)
+{
+    std::string out;
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = text.find("; ", at) + 2;
+        std::string record = text.substr(at, end - at);
+        if (record.find("FETCH") == std::string::npos && record.find("HIT") == std::string::npos) {
+            const size_t from = record.find(' ', record.find(' ') + 1) + 1;
+            record.replace(from, record.find(' ', from) - from, "d");
+        }
+        out += record;
+        at = end;
+    }
+    return out;
+}
+
+struct CachePeer {
+    const char *name, *host;
+    unsigned index;
+};
+
+static void
+digests()
+{
+    struct HttpRequest {
+        struct {
+            const char *cd_host;
+        } hier;
+        const struct {
+            struct {
+                uint64_t value;
+            } id;
+        } *masterXaction;
+    };
+    const std::remove_pointer<decltype(HttpRequest::masterXaction)>::type xaction = {{5}};
+    const HttpRequest request = {{"moon"}, &xaction};
+    const CachePeer peer = {"moon", "moon", 1}, other = {"mars", "mars", 2};
+    sqt_groups = ~SQT_GROUP_DIGEST;
+    uint64_t begin = Sqtrace::DigestWorkBegins();
+    Sqtrace::DigestKeyIsMade(begin, &request);
+    Sqtrace::DigestIsLookedUp(begin, &request, &peer, true, true);
+    Sqtrace::PeerIsAsked(&request, &peer, true, false);
+    Sqtrace::DigestIsUpdated(begin, true);
+    Sqtrace::DigestRebuildBegins(begin);
+    Sqtrace::DigestRewriteBegins(begin, 128);
+    Sqtrace::DigestFetchBegins(&request, &peer);
+    expect("nothing is told of digests while their group is off", "");
+    sqt_groups = SQT_GROUP_DIGEST;
+    begin = Sqtrace::DigestWorkBegins();
+    Sqtrace::DigestKeyIsMade(begin, &request);
+    Sqtrace::DigestIsLookedUp(begin, &request, &peer, true, true);
+    Sqtrace::DigestIsLookedUp(begin, &request, &peer, true, false);
+    Sqtrace::DigestIsLookedUp(begin, &request, &peer, false, false);
+    emitted = without_durations(emitted);
+    expect("a key, and three look-ups", "DIGEST_KEY 5 d 0; DIGEST_LOOKUP 5 d 2147483649; DIGEST_LOOKUP 5 d 1; "
+                                        "DIGEST_NONE 5 d 1; ");
+    Sqtrace::PeerIsAsked(&request, &peer, false, false);
+    Sqtrace::PeerIsAsked(&request, &peer, true, false);
+    Sqtrace::PeerIsAsked(&request, &peer, true, true);
+    Sqtrace::PeerIsAsked(&request, &other, true, true);
+    expect("only what a digest said is a hit of digests", "DIGEST_HIT 5 0 1; DIGEST_HIT 5 1 1; ");
+    Sqtrace::DigestRebuildBegins(begin);
+    for (unsigned i = 0; i < 5; ++i)
+        Sqtrace::DigestIsUpdated(Sqtrace::DigestWorkBegins(), i > 1);
+    Sqtrace::DigestIsRebuilt(begin, false);
+    Sqtrace::DigestIsUpdated(Sqtrace::DigestWorkBegins(), true);
+    Sqtrace::DigestIsRebuilt(begin, true);
+    emitted = without_durations(emitted);
+    expect("updates are added up by step of the rebuild",
+           "DIGEST_REBUILD 0 d 0; DIGEST_REBUILD 0 d 1; PART_DIGEST_UPDATES 2 d 0; PART_DIGEST_UPDATES 3 d 1; "
+           "DIGEST_REBUILD 0 d 2; PART_DIGEST_UPDATES 1 d 1; ");
+    Sqtrace::DigestRewriteBegins(begin, 128);
+    Sqtrace::DigestIsRewritten(begin, 4096, 4096, 4196U);
+    Sqtrace::DigestIsRewritten(begin, 100, 4196, 4196U);
+    emitted = without_durations(emitted);
+    expect("steps of a rewrite", "DIGEST_REWRITE 128 d 0; DIGEST_REWRITE 4096 d 1; DIGEST_REWRITE 100 d 2; ");
+    Sqtrace::DigestFetchBegins(&request, &peer);
+    Sqtrace::DigestFetchEnds(&request, 700, true, false);
+    Sqtrace::DigestFetchEnds(&request, 0, false, false);
+    Sqtrace::DigestFetchEnds(&request, 0, false, true);
+    expect("fetches", "DIGEST_FETCH_BEGIN 5 0 1; DIGEST_FETCH_END 5 700 0; DIGEST_FETCH_END 5 0 1; "
+                      "DIGEST_FETCH_END 5 0 2; ");
+    sqt_groups = 0;
+}
+
 int
 main()
 {
@@ -341,5 +430,6 @@ main()
     late_answers();
     diskd();
     operations();
+    digests();
     printf("1..%d\n", tests);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Figures of disk operations, the event loop and system calls once more, for figures_oracle.py."""
+"""Figures of disk operations, the event loop, system calls and digests once more, for figures_oracle.py."""
 
 import collections
 
@@ -116,3 +116,29 @@ def trend_rows(trace):
                 yield {"time_s": time, "kid": kid, "name": name, "total_s": fixed(total, 9), "count": str(count),
                        "share_pct": fixed((total * 100000 * 2 + whole(window)) // (2 * whole(window)), 3),
                        "mean_ms": ms(total // count)}
+
+
+DIGEST_ACTIVITIES = ["key", "lookup", "update", "rebuild", "rewrite", "fetch", "hit"]
+
+
+def digest_rows(trace):
+    """From `digests`; what is left out says so itself."""
+    rows = [r for r in dump(trace.path, "--table=digests")[1] if r["result"] not in ("lost", "unfinished")]
+    for activity in DIGEST_ACTIVITIES:
+        busy = [whole(r["busy_ns"]) for r in rows if r["activity"] == activity]
+        count = sum(int(r["count"]) for r in rows if r["activity"] == activity)
+        if count:
+            yield {"activity": activity, "count": str(count), "busy_ms": ms(sum(busy)),
+                   "mean_ms": ms(sum(busy) // count), "max_ms": ms(max(busy)),
+                   "share_pct": share(sum(busy), trace.length)}
+
+
+def cost_rows(trace):
+    totals = sorted(r["total_ns"] for r in trace.ended)
+    passes = len(dump(trace.path, "--table=loops")[1])
+    if totals:
+        yield {"requests": str(len(totals)),
+               "requests_per_s": milli((len(totals) * 10**12 + trace.length // 2) // trace.length),
+               "p50_ms": ms(median(totals)), "p95_ms": ms(quantile(totals, 950)), "p99_ms": ms(quantile(totals, 990)),
+               "mean_ms": ms(sum(totals) // len(totals)), "passes": str(passes),
+               "passes_per_request": milli((passes * 1000 + len(totals) // 2) // len(totals))}

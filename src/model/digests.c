@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * digests.c - what cache digests are busy with.
+ *
+ * Most of it is work of the main thread, told in one record when it is done.  Two things wait for a peer and are put
+ * together here:
+ *
+ *     DIGEST_FETCH_BEGIN .. DIGEST_FETCH_END
+ *     DIGEST_HIT .. SERVER_READ .. SERVER_HEADER .. SERVER_DONE, RETRY or FORWARD_END
+ */
+#include "model-internal.h"
+
+#include "digest.h"
+
+/* More than that are not under way at once: the oldest has lost its end. */
+#define MOST_OPEN 65536
+
+/* What a sibling answers that does not have an object, which it is asked for only-if-cached. */
+#define GATEWAY_TIMEOUT 504
+
+const struct sqt_digest_word sqt_digest_activities[SQT_DIGEST_ACTIVITIES] = {
+#define SQT_DIGEST(NAME, name, doc) {#name, doc},
+#include "digests.def"
+};
+
+const struct sqt_digest_word sqt_digest_results[SQT_DIGEST_RESULTS] = {
+#define SQT_DIGEST_RESULT(NAME, name, doc) {#name, doc},
+#include "digests.def"
+};
+
+/* ---- work ---- */
+
+static int64_t
+duration(const struct sqt_life *life, uint64_t ticks)
+{
+    return sqt_line_ns(&life->line, life->line.base_ticks + ticks) - life->line.base_ns;
+}
+
+static void
+tell(const struct sqt_life *life, const struct sqt_digest *digest)
+{
+    if (life->consumer->digest)
+        life->consumer->digest(life->consumer->context, digest);
+}
+
+/* Work of so many ticks that is over now. */
+static struct sqt_digest
+work(const struct sqt_life *life, int64_t now, enum sqt_digest_activity activity, uint64_t ticks)
+{
+    const int64_t busy = duration(life, ticks);
+    return (struct sqt_digest){.origin = life->origin, .activity = activity, .peer = UINT32_MAX, .begin = now - busy,
+                               .end = now, .busy = busy, .bytes = SQT_MISSING, .count = 1};
+}
+
+void
+sqt_digest_look(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    const int key = record->event == SQT_EV_DIGEST_KEY;
+    struct sqt_digest look = work(life, now, key ? SQT_DIGEST_KEY : SQT_DIGEST_LOOKUP, record->arg);
+    look.xact = record->id;
+    look.result = key ? SQT_DIGEST_RESULTS :
+                  record->event == SQT_EV_DIGEST_NONE ? SQT_DIGEST_RESULT_NONE :
+                  record->aux & SQT_DIGEST_SAYS_HIT ? SQT_DIGEST_RESULT_HIT : SQT_DIGEST_RESULT_MISS;
+    if (!key)
+        look.peer = record->aux & ~SQT_DIGEST_SAYS_HIT;
+    tell(life, &look);
+}
+
+static enum sqt_digest_result
+step(uint32_t aux)
+{
+    return aux == SQT_DIGEST_BEGUN ? SQT_DIGEST_RESULT_BEGUN :
+           aux == SQT_DIGEST_DONE ? SQT_DIGEST_RESULT_DONE : SQT_DIGEST_RESULT_MORE;
+}
+
+void
+sqt_digest_rebuilt(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    struct sqt_digest rebuild = work(life, now, SQT_DIGEST_REBUILD, record->arg);
+    rebuild.result = step(record->aux);
+    for (unsigned i = 1; i <= more && record[i].event == SQT_EV_PART_DIGEST_UPDATES; ++i) {
+        struct sqt_digest updates = work(life, now, SQT_DIGEST_UPDATE, record[i].arg);
+        updates.begin = rebuild.begin;
+        updates.result = record[i].aux ? SQT_DIGEST_RESULT_ADDED : SQT_DIGEST_RESULT_REFUSED;
+        updates.count = record[i].id;
+        rebuild.busy -= updates.busy;
+        tell(life, &updates);
+    }
+    if (rebuild.busy < 0)
+        rebuild.busy = 0; /* nanoseconds, from rounding */
+    tell(life, &rebuild);
+}
+
+void
+sqt_digest_rewritten(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_digest rewrite = work(life, now, SQT_DIGEST_REWRITE, record->arg);
+    rewrite.result = step(record->aux);
+    rewrite.bytes = (int64_t)record->id;
+    tell(life, &rewrite);
+}
+
+/* ---- what waits for a peer ---- */
+
+void
+sqt_digest_end(struct sqt_life *life, struct sqt_digest *digest, int64_t now, enum sqt_digest_result result)
+{
+    digest->end = now;
+    digest->busy = now - digest->begin;
+    digest->result = digest->epoch != life->epoch ? SQT_DIGEST_RESULT_LOST : result;
+    tell(life, digest);
+    if (sqt_idmap_get(&life->digests, digest->xact) == digest)
+        sqt_idmap_take(&life->digests, digest->xact);
+    sqt_pool_put(&life->digest_pool, digest);
+}
+
+void
+sqt_digest_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_digest *const before = sqt_idmap_get(&life->digests, record->id);
+    if (before)
+        sqt_digest_end(life, before, now, SQT_DIGEST_RESULT_ERROR);
+    if (life->digest_pool.used >= MOST_OPEN)
+        sqt_digest_end(life, life->digest_pool.first, now, SQT_DIGEST_RESULT_LOST);
+    struct sqt_digest *const digest = sqt_pool_get(&life->digest_pool);
+    digest->origin = life->origin;
+    digest->activity = record->event == SQT_EV_DIGEST_HIT ? SQT_DIGEST_HIT : SQT_DIGEST_FETCH;
+    digest->parent = record->arg != 0;
+    digest->xact = record->id;
+    digest->peer = record->aux;
+    digest->begin = now;
+    digest->count = 1;
+    digest->epoch = life->epoch;
+    sqt_idmap_put(&life->digests, record->id, digest);
+}
+
+static struct sqt_digest *
+open_one(const struct sqt_life *life, enum sqt_digest_activity activity, uint64_t xact)
+{
+    struct sqt_digest *const digest = life->digests.used ? sqt_idmap_get(&life->digests, xact) : NULL;
+    return digest && digest->activity == activity ? digest : NULL;
+}
+
+void
+sqt_digest_fetched(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_digest *const fetch = open_one(life, SQT_DIGEST_FETCH, record->id);
+    if (!fetch)
+        return;
+    fetch->bytes = (int64_t)record->arg;
+    sqt_digest_end(life, fetch, now,
+                   record->aux == SQT_DIGEST_NEW ? SQT_DIGEST_RESULT_NEW :
+                   record->aux == SQT_DIGEST_SAME ? SQT_DIGEST_RESULT_SAME : SQT_DIGEST_RESULT_ERROR);
+}
+
+void
+sqt_digest_server_read(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    sqt_xact_server_read(life, now, record, more);
+    struct sqt_digest *const hit = open_one(life, SQT_DIGEST_HIT, record->id);
+    if (hit)
+        hit->bytes += (int64_t)record->arg;
+}
+
+void
+sqt_digest_server_header(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    sqt_xact_stages(life, now, record, more);
+    struct sqt_digest *const hit = open_one(life, SQT_DIGEST_HIT, record->id);
+    if (hit)
+        hit->status = record->aux;
+}
+
+/* SERVER_DONE, or that it never came. */
+void
+sqt_digest_server_done(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    sqt_xact_stages(life, now, record, more);
+    struct sqt_digest *const hit = open_one(life, SQT_DIGEST_HIT, record->id);
+    if (!hit)
+        return;
+    const int failed = record->event != SQT_EV_SERVER_DONE || record->aux;
+    sqt_digest_end(life, hit, now,
+                   failed ? SQT_DIGEST_RESULT_ERROR :
+                   hit->status == GATEWAY_TIMEOUT && !hit->parent ? SQT_DIGEST_RESULT_FALSE : SQT_DIGEST_RESULT_HIT);
+}

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+#   sqtrace-dump --figure=digest-activity TRACE | gnuplot -c digest-activity.gp digest-activity.png
+
+NAME = "digest-activity"
+FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME . ".gp")]
+OUTPUT = ARG1
+INPUT = ARG2
+load FOLDER . "common.gp"
+
+# A bar for each activity; those that wait for a peer in another colour.  They differ by powers of ten.
+waits(i) = strcol("activity") eq "fetch" || strcol("activity") eq "hit"
+set style fill solid noborder
+set logscale y
+set yrange [0.0005:*]
+set xrange [-0.6:ROWS - 0.4]
+set boxwidth 0.8
+set xtics scale 0
+set key @KEY
+
+plot $DATA using 0:(waits(0) ? NaN : column("share_pct")):xtic(strcol("activity")) with boxes lc rgb "#0072b2" title "work", \
+     $DATA using 0:(waits(0) ? column("share_pct") : NaN):xtic(strcol("activity")) with boxes lc rgb "#e69f00" title "waits included", \
+     $DATA using 0:"share_pct":(sprintf("%.4g ms", column("mean_ms"))) with labels offset 0,0.7 font ",9" \
+         tc rgb "#d55e00" title "the number: mean"
