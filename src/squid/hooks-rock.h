@@ -134,26 +134,29 @@ AnswerIsLate(const Message &message, const pid_t self)
 
 /* ---- entries that several kids share while they are brought ----
  *
- * anchor is an entry of the shared table of transients, which keeps no times: its basics are free. */
+ * slice is the one in the shared table of transients whose number is the entry's.  That table holds entries and no
+ * content, so its slices are free: size and next, 32 bits each, hold the transaction's id and its kid. */
 
-template <class Anchor, class ContextPointer>
+static const unsigned KidBits = 16;
+
+template <class Slice, class ContextPointer>
 inline void
-EntryIsBrought(Anchor &anchor, const int kid, const ContextPointer &context)
+EntryIsBrought(Slice &slice, const int kid, const ContextPointer &context)
 {
-    if (!Tracing())
-        return;
-    anchor.basics.timestamp = static_cast<time_t>(XactOfContext(context));
-    anchor.basics.lastref = kid;
+    const uint64_t xact = Tracing() ? XactOfContext(context) : 0;
+    slice.size = static_cast<uint32_t>(xact);
+    slice.next = static_cast<int32_t>((xact >> 32 << KidBits) | static_cast<uint32_t>(kid));
 }
 
-template <class Memory, class Anchor>
+template <class Memory, class Slice>
 inline void
-EntryIsBroughtElsewhere(Memory &memory, const Anchor &anchor)
+EntryIsBroughtElsewhere(Memory &memory, const Slice &slice)
 {
     if (!Tracing())
         return;
-    memory.sqtrace.xact = static_cast<uint64_t>(anchor.basics.timestamp);
-    memory.sqtrace.kid = static_cast<uint32_t>(anchor.basics.lastref);
+    const uint32_t next = static_cast<uint32_t>(slice.next);
+    memory.sqtrace.xact = slice.size | static_cast<uint64_t>(next >> KidBits) << 32;
+    memory.sqtrace.kid = next & ((1u << KidBits) - 1);
 }
 
 } // namespace Sqtrace
