@@ -328,6 +328,21 @@ BumpIsAnswered(Http &http, const size_t size)
     Open(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITE, size, 1);
 }
 
+/// the result code so far, which Squid 5 keeps in the ClientHttpRequest until it is logged
+template <class Http>
+inline auto
+TagsSoFar(const Http &http, int) -> decltype((http.logType))
+{
+    return http.logType;
+}
+
+template <class Http>
+inline auto
+TagsSoFar(const Http &http, long) -> decltype((http.al->cache.code))
+{
+    return http.al->cache.code;
+}
+
 /// A reply is on its way to the client; said for all replies, so that those which neither came from a server nor had
 /// a hook of their own (cache manager, icons, redirects, PURGE, TRACE) have their moment, too.
 /// saysError(): the reply names a Squid error, which is Squid's own page unless it came from a server or is a hit.
@@ -338,7 +353,7 @@ ReplyIsAllowed(Http &http, const Entry &entry, const SaysError saysError)
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
     const auto request = http.request;
-    if (saysError() && !entry.mem().baseReply().sources && !http.al->cache.code.isTcpHit())
+    if (saysError() && !entry.mem().baseReply().sources && !TagsSoFar(http, 0).isTcpHit())
         http.sqtrace.flags |= SQT_XACT_ERROR_PAGE;
     if (http.sqtrace.ready == SQT_REPLY_STORE || (request && request->hier.code))
         return; // it is ready since it was found, or since ReplyHeaderIsParsed

@@ -103,6 +103,15 @@ public:
     QueryService &operator=(const QueryService &) = delete;
 };
 
+/// serve() answers such a query
+template <class Serve>
+inline void
+QueryIsServed(const Serve serve)
+{
+    const QueryService service;
+    serve();
+}
+
 /// a line of access.log that no ClientHttpRequest stands behind: ICP, HTCP, a failed accept
 template <class LogEntryPointer>
 inline void

@@ -57,9 +57,9 @@ into=--work=$work/work
 
 # ---- the command line ----
 
-says 'no --squid: names the versions there are' 2 '--squid=VERSION is missing; there is: 7.7' "$prefix"
+says 'no --squid: names the versions there are' 2 '--squid=VERSION is missing; there is: 5.7 6.13 7.7' "$prefix"
 says 'no --prefix' 2 '--prefix=DIR is missing' $squid
-says 'an unknown version: names those there are' 1 'no patches for Squid 9.9; there is: 7.7' --squid=9.9 "$prefix"
+says 'an unknown version: names those there are' 1 'no patches for Squid 9.9; there is: 5.7 6.13 7.7' --squid=9.9 "$prefix"
 says 'an unknown version, unpatched' 1 'no sum of Squid 9.9' --squid=9.9 "$prefix" --unpatched
 says 'a version that is none' 2 "'../7.7' is not a version" --squid=../7.7 "$prefix"
 says 'an unknown option' 2 'unknown argument: --frobnicate' $squid "$prefix" --frobnicate
@@ -67,7 +67,7 @@ says 'an option without its value' 2 '--prefix needs a value' $squid --prefix "$
 for jobs in 0 -1 many ''; do
     says "--jobs=$jobs" 2 "--jobs: '$jobs' is not a number above 0" $squid "$prefix" --jobs="$jobs"
 done
-says '--list names versions' 0 '7.7' --list
+says '--list names versions' 0 '5.7 6.13 7.7' --list
 says '--check-patches of an unknown version' 1 'no patches for Squid 9.9' --squid=9.9 --check-patches
 says '--check-patches without patches' 2 'there is nothing to check' $squid --check-patches --unpatched
 says '--help' 0 'usage: sqtrace-build' --help

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""access.log lines of the log format that squid.py sets."""
+"""access.log lines of the log format that squid.py sets.  None is what Squid's version does not log."""
 
 
 class Line:
@@ -14,7 +14,7 @@ class Line:
         self.status = int(words[4])
         self.sent = int(words[5])
         self.ms = float(words[6])
-        self.tries = 0 if words[7] == "-" else int(words[7])
+        self.tries = None if words[7] == "?" else 0 if words[7] == "-" else int(words[7])
         self.xtag = words[8]
         self.error = words[9]
         self.url = words[10] if len(words) > 10 else ""

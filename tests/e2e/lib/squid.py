@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 
+from . import versions
 from .env import Failure, Skip, free_port, run, wait_for
 from .proc import alive, children, command_line
 from .witness import Witness
@@ -130,7 +131,7 @@ class Squid:
     def text(self):
         """What squid.conf holds."""
         lines = BASE.format(port=self.port, workers=self.workers, user=self.user, folder=self.folder, dns=self.dns,
-                            logformat=LOGFORMAT)
+                            logformat=versions.logformat(self.version(), LOGFORMAT))
         if self.workers > 1 and set(self.dirs) - {"rock"}:
             lines += "memory_cache_shared off\n"  # Squid 7.7 asserts with ufs directories and shared memory
         for kind in self.dirs:
