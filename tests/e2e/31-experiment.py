@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from lib import dump
-from lib.env import run, wait_for
+from lib.env import first, run, wait_for
 
 PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools",
                        "sqtrace-experiment")
@@ -87,7 +87,7 @@ def disk_arms(env):
         env.check(abs(stages - value) < 0.01 * value + 1, "stages add up to %s, not to %s" % (stages, value))
     hits = row(text, "Hit Ratio")
     env.check(len(hits) == 2 and hits[0] == hits[1] and 20 < hits[0] < 70, "hit ratios: %s" % hits)
-    for name in ("index.html", "tables.txt", "values.tsv", "report/index.html"):
+    for name in ("index.html", "tables.txt", "values.tsv", "report-aufs/index.html"):
         env.check(os.path.getsize(env.path("results", name)) > 500, name + " is there")
     env.equal(left_behind(env), [], "left behind")
 
@@ -129,6 +129,19 @@ def as_iostat(env):
         env.note("queue: one disk %g, disk %s of two %g" % (one, disk, two))
         env.check(two < 0.65 * one, "one disk has a queue of %g, disk %s of two one of %g" % (one, disk, two))
     env.check(len(row(text, "Disk 1 - busy (%)")) == 1 and len(row(text, "Disk 2 - busy (%)")) == 2, "rows of disks")
+
+
+def cache_fill(env):
+    """Calls that read rise tenfold where the cache outgrows memory, and less than twofold where it fits."""
+    need_disks(env)
+    text = tables(env, "cache-fill", "--rounds=1", "--scale=0.6")
+    for name in ("open-read", "read-disk"):
+        found = re.search(name + r", all in the cache against the first step: ([0-9.]+) times .*memory,\n([0-9.]+) times",
+                          text)
+        if env.check(found, "a sentence about " + name):
+            env.check(float(found.group(1)) >= 10, "%s: %s times in little memory" % (name, found.group(1)))
+            env.check(float(found.group(2)) < 2, "%s: %s times in the control" % (name, found.group(2)))
+    env.equal(left_behind(env), [], "left behind")
 
 
 STAGES = ("server wait", "proxy reply", "swap in first", "swap in rest", "swap in open", "reply wait", "request send",
@@ -196,5 +209,6 @@ TESTS = [
     ("disk-arms: samples and iostat, one arm and two", as_iostat, 250),
     ("disk-arms: a slow origin, under 5 % is disk", slow_origin, 200),
     ("disk-arms: a slow disk, over 50 % is disk", slow_disk, 300),
+    ("cache-fill: tenfold in little memory, not where all fits", first(cache_fill), 250),
     ("an experiment that is interrupted leaves nothing and goes on", interrupted, 300),
 ]

@@ -6,7 +6,7 @@
 takes='clients stores wait service disks'
 : "${clients:=20}" "${stores:=ufs,aufs,diskd,rock}" "${wait:=600}" "${service:=20}"
 cache_mb=75
-requests=$(calc "int(12 * $scale + 0.5)")
+requests=$(calc "int(10 * $scale + 0.5)")
 [ "$requests" -gt 0 ] || requests=1
 
 # STORE-one, STORE-two, and none.
@@ -109,6 +109,13 @@ traces()
     echo "$1=$here/trace"
 }
 
+reports()
+{
+    for store in $(echo "$stores" | tr , ' '); do
+        echo "report-$store $store-one $store-two none"
+    done
+}
+
 title_of()
 {
     case $1 in
@@ -122,10 +129,10 @@ make_tables()
     published=$data/experiment/disk-arms.tsv
     cat <<END_OF_WORDS
 disk-arms: $clients clients, $requests requests of each in each phase; the origin answers after $wait ms.
-$(words_for_disks) $cache_mb MB of cache on each.
-Mean (coefficient of variation in %) of $rounds runs.  Errors are responses that did not come whole and right.  Of a disk,
-wait is how many operations were in its queue, svc_t how many ms one was in the queue and at the disk; page-in and
-page-out are KB.
+$(words_for_disks)
+$cache_mb MB of cache on each.  Mean (coefficient of variation in %) of $rounds runs.  Errors are responses that did not come
+whole and right.  Of a disk, wait is how many operations were in its queue, svc_t how many ms one was in the
+queue and at the disk; page-in and page-out are KB.
 END_OF_WORDS
     table_number=1
     for store in $(echo "$stores" | tr , ' '); do

@@ -98,13 +98,18 @@ drop_pages()
     made process $!
 }
 
-words_for_disks()
+words_for_arms()
 {
     if [ -n "$disks" ]; then
         echo "The disks are this machine's."
     else
-        echo "Each I/O takes a disk $service ms, one at a time; at most $dirty_mb MB wait to be written, and files leave the page cache."
+        echo "Each I/O takes a disk $service ms, one at a time."
     fi
+}
+
+words_for_disks()
+{
+    echo "$(words_for_arms) At most $dirty_mb MB wait to be written to one, and files leave the page cache."
 }
 
 # What iostat -x says of the disks, beside the samples of the trace: a report for all the time until iostat_end.

@@ -67,25 +67,36 @@ published_table()
         }' -v wanted="$2" -v who="$3"
 }
 
+# Lines of a report's name and the configurations that it compares, at most 8.  An experiment may say it otherwise.
+reports()
+{
+    echo report "$(configurations | tr '\n' ' ')"
+}
+
 # make_report: of the first round's traces, and the page.
 make_report()
 {
-    round=1
-    # shellcheck disable=SC2046 # labels and folders hold no spaces
-    (cd "$folder" && sqtrace-report --data="$pages" --quiet --title="$experiment" -o report \
-        $(for configuration in $(configurations); do
-            here=runs/1-$configuration
-            traces "$configuration"
-        done)) 2>"$folder/report.err"
-    # 3: some figure could not be drawn, because nothing was there to be drawn.
-    case $? in
-    0 | 3) ;;
-    *) die_with_log "$folder/report.err" "there is no report" ;;
-    esac
+    reports >"$folder/reports"
+    while read -r name compared; do
+        # shellcheck disable=SC2046 # labels and folders hold no spaces
+        (cd "$folder" && sqtrace-report --data="$pages" --quiet --title="$experiment" -o "$name" \
+            $(for configuration in $compared; do
+                here=runs/1-$configuration
+                traces "$configuration"
+            done)) 2>"$folder/report.err" </dev/null
+        # 3: some figure could not be drawn, because nothing was there to be drawn.
+        case $? in
+        0 | 3) ;;
+        *) die_with_log "$folder/report.err" "there is no report" ;;
+        esac
+    done <"$folder/reports"
     cp "$pages/report/style.css" "$folder/"
-    {
-        sed "s/{{name}}/$experiment/; /{{tables}}/,\$d" "$data/experiment/page.html"
-        sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g' "$folder/tables.txt"
-        sed '1,/{{tables}}/d' "$data/experiment/page.html"
-    } >"$folder/index.html" || die "$folder/index.html: cannot be written"
+    while IFS= read -r line; do
+        case $line in
+        '{{tables}}') sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g' "$folder/tables.txt" ;;
+        '{{reports}}') sed 's|^\([^ ]*\) \(.*\)|<li><a href="\1/index.html">\2</a></li>|' "$folder/reports" ;;
+        *) printf '%s\n' "$line" | sed "s/{{name}}/$experiment/" ;;
+        esac
+    done <"$data/experiment/page.html" >"$folder/index.html" || die "$folder/index.html: cannot be written"
+    rm -f "$folder/reports" "$folder/report.err"
 }
