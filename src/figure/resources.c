@@ -23,6 +23,16 @@ ratio(uint64_t part, uint64_t factor, uint64_t whole)
 /* Of a gauge: its mean. */
 #define MEAN(source, value) ratio(SUM(source, value), 1, WEIGHT(source, value))
 
+/* A row that has a value from that column on: of the first sample alone no counter has grown. */
+static void
+put_row(struct sqt_job *job, const union sqt_cell *row, unsigned first)
+{
+    while (first < job->table->column_count && sqt_cell_missing(job->table->columns[first].type, row[first]))
+        ++first;
+    if (first < job->table->column_count)
+        sqt_job_row(job, row);
+}
+
 static void
 finish(struct sqt_job *job, print_function *print)
 {
@@ -62,7 +72,7 @@ print_process(struct sqt_job *job, const struct sqt_sampled_source *s, int64_t m
     CELL(major_faults_per_s).number = PER_SECOND(PROCESS, major_faults);
     CELL(descriptors).number = MEAN(PROCESS, descriptors);
     CELL(rss_bytes).number = MEAN(PROCESS, rss_bytes);
-    sqt_job_row(job, row);
+    put_row(job, row, SQT_CELL(processes, user_pct));
 }
 
 static void
@@ -100,7 +110,7 @@ print_machine(struct sqt_job *job, const struct sqt_sampled_source *s, int64_t m
     CELL(paged_out_kb_per_s).number = PER_SECOND(MACHINE, paged_out_kb);
     CELL(swapped_in_pages_per_s).number = PER_SECOND(MACHINE, swapped_in_pages);
     CELL(swapped_out_pages_per_s).number = PER_SECOND(MACHINE, swapped_out_pages);
-    sqt_job_row(job, row);
+    put_row(job, row, SQT_CELL(machine, user_pct));
 }
 
 static void
@@ -138,7 +148,7 @@ print_disk(struct sqt_job *job, const struct sqt_sampled_source *s, int64_t midd
     CELL(wait_ms).number = ratio(SUM(DISK, read_ms) + SUM(DISK, write_ms), 1000000, ios);
     CELL(service_ms).number = ratio(SUM(DISK, busy_ms), 1000000, ios);
     CELL(busy_pct).number = ratio(SUM(DISK, busy_ms), UINT64_C(100000000000), WEIGHT(DISK, busy_ms));
-    sqt_job_row(job, row);
+    put_row(job, row, SQT_CELL(disks, reads_per_s));
 }
 
 static void

@@ -18,7 +18,7 @@ import waterfall
 from operation_figures import (cost_rows, digest_rows, diskop_shares, diskops, latency_rows, loop_rows, lost_rows,
                                stall_rows, syscall_rows, trend_rows)
 from oracle import LEAST, MS, SECOND, SOURCE, TOOLS, check, dump, fixed, median, milli, ms, plan, quantile, share, whole
-from resource_figures import cache_rows, disk_rows, machine_rows, process_rows
+from resource_figures import cache_rows, disk_rows, machine_rows, process_rows, with_values
 
 GROUP = 1200 * SECOND
 PEAK = 3600 * SECOND
@@ -536,9 +536,9 @@ def expected(trace, classes):
     yield "syscalls", syscall_rows(trace)
     yield "syscall-trend", trend_rows(trace)
     yield "cache-fill", cache_rows(trace, hits)
-    yield "processes", process_rows(trace)
-    yield "machine", machine_rows(trace)
-    yield "disks", disk_rows(trace)
+    yield "processes", with_values(process_rows(trace))
+    yield "machine", with_values(machine_rows(trace))
+    yield "disks", with_values(disk_rows(trace))
     yield "digest-activity", digest_rows(trace)
     yield "digest-cost", cost_rows(trace)
 

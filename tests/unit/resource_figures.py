@@ -61,6 +61,13 @@ def text(value):
     return "-" if value is None else str(value)
 
 
+def with_values(rows):
+    """Those that have more than their names."""
+    for row in rows:
+        if any(value != "-" for column, value in row.items() if column not in ("time_s", "kid", "disk")):
+            yield row
+
+
 def process_rows(trace):
     for (kid, _), groups in sampled(trace, "process").items():
         for group, g in groups.items():

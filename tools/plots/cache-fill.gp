@@ -15,7 +15,7 @@ set xrange [X_min - HALF > 0 ? X_min - HALF : 0 : X_max + HALF]
 set yrange [0:100]
 set y2range [0:*]
 set y2tics
-set y2label "stored (MB)"
+set y2label "stored (MB)" offset 1,0
 set border 11
 set key @KEY
 mb(c) = column(c) / 1e6

@@ -19,7 +19,7 @@ set xrange [0:X_max * 1.02]
 set yrange [0:105]
 set y2range [0:*]
 set y2tics
-set y2label "reads and writes in the queue"
+set y2label "reads and writes in the queue" offset 1,0
 set border 11
 set key @KEY noenhanced
 of(disk, c) = strcol("disk") eq disk ? column(c) : NaN

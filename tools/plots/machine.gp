@@ -15,7 +15,7 @@ set xrange [X_min - HALF > 0 ? X_min - HALF : 0 : X_max + HALF]
 set yrange [0:100]
 set y2range [0:*]
 set y2tics
-set y2label "read and written by block devices (MB/s)"
+set y2label "read and written by block devices (MB/s)" offset 1,0
 set border 11
 set key @KEY
 PARTS = "user_pct system_pct iowait_pct steal_pct idle_pct"

@@ -19,7 +19,7 @@ set xrange [0:X_max * 1.02]
 set yrange [0:*]
 set y2range [0:*]
 set y2tics
-set y2label "resident memory (MB)"
+set y2label "resident memory (MB)" offset 1,0
 set border 11
 set key @KEY
 of(kid, v) = strcol("kid") eq kid ? v : NaN

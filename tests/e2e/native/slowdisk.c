@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -31,16 +32,16 @@ wait_if_slow(const char *call, const char *path)
 {
     const char *const wanted = setting("SLOWDISK_PATH"), *const slow = setting("SLOWDISK_CALL");
     const long milliseconds = atol(setting("SLOWDISK_MS"));
+    const int saved = errno; /* callers look at it even after a success */
     if (!*wanted || milliseconds <= 0 || strcmp(*slow ? slow : "read", call) != 0)
         return;
     if (!strstr(path, wanted) || strstr(path, "swap.state"))
         return;
-    if (*setting("SLOWDISK_IF") && access(setting("SLOWDISK_IF"), F_OK) != 0)
-        return;
-    if (*setting("SLOWDISK_ONCE") && unlink(setting("SLOWDISK_ONCE")) != 0)
-        return;
     const struct timespec delay = {milliseconds / 1000, milliseconds % 1000 * 1000000};
-    nanosleep(&delay, NULL);
+    if ((!*setting("SLOWDISK_IF") || access(setting("SLOWDISK_IF"), F_OK) == 0) &&
+        (!*setting("SLOWDISK_ONCE") || unlink(setting("SLOWDISK_ONCE")) == 0))
+        nanosleep(&delay, NULL);
+    errno = saved;
 }
 
 static void
