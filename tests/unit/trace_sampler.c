@@ -4,7 +4,6 @@
  */
 #include "trace_support.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -265,7 +264,7 @@ a_stalled_loop_tells_when_it_was_sampled(void **state)
     assert_non_null(strstr(d.text, "\tprocess cpu_user_us\n"));
     assert_non_null(strstr(d.text, "\tsquid disk_bytes\n"));
     assert_null(strstr(d.text, "\tmachine ")); /* this is kid 3 */
-    unsigned rounds = 0;
+    unsigned rounds = 0, late = 0;
     uint64_t last = 0, cpu = 0;
     for (uint64_t i = 0; i < d.count; ++i) {
         const struct sqt_record *const r = &d.records[i];
@@ -280,12 +279,14 @@ a_stalled_loop_tells_when_it_was_sampled(void **state)
             continue;
         ++rounds;
         assert_true(r->id >= cpu);
-        if (last) /* a second apart, whenever they were told */
-            assert_in_range(r->arg - last, half * 18 / 10, half * 22 / 10);
+        if (last) /* about a second apart, whenever they were told; the machine may be busy */
+            assert_in_range(r->arg - last, half, half * 4);
+        late += r->time - r->arg > half;
         last = r->arg;
         cpu = r->id;
     }
-    assert_in_range(rounds, 4, 5);
+    assert_in_range(rounds, 3, 8);
+    assert_true(late >= 2);
     decode_free(&d);
 }
 
