@@ -83,7 +83,7 @@ enum sqt_event {
 };
 SQT_ASSERT(SQT_EVENTS <= 256, "pack.c codes an event in one byte");
 
-/* Which reading a PART_STAMP holds (its aux). */
+/* Which reading a PART_STAMP holds (its aux); the first two only in traces of an earlier form. */
 enum sqt_stamp {
     SQT_STAMP_SERVICE_BEGIN = 1, /* the I/O was taken from its queue and starts */
     SQT_STAMP_SERVICE_END = 2,   /* the I/O itself is done */

@@ -44,26 +44,23 @@ clear_stages(struct sqt_diskop *op)
         op->stages[i] = SQT_MISSING;
 }
 
-void
-sqt_diskop_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+/* An operation of serial that was asked for at `asked` and is queued now. */
+static void
+begin(struct sqt_life *life, int64_t now, uint64_t serial, const struct sqt_question *question, uint64_t depth)
 {
-    if (!more || record[1].event != SQT_EV_PART_DISKOP)
-        return;
-    struct sqt_diskop *const old = find(life, record->id);
+    struct sqt_diskop *const old = find(life, serial);
     if (old)
         forget(life, old);
     if (life->diskop_pool.used >= MOST_OPEN)
         forget(life, life->diskop_pool.first);
     struct sqt_diskop *const op = sqt_pool_get(&life->diskop_pool);
     op->origin = life->origin;
-    op->serial = record->id;
-    op->sio = record->arg;
-    op->dir = record->aux;
-    op->op = record[1].aux < SQT_DISK_OPS ? record[1].aux : SQT_DISK_OTHER;
-    op->depth = (int64_t)record[1].arg;
-    op->begin = sqt_line_ns(&life->line, record[1].id);
-    if (op->begin > now)
-        op->begin = now;
+    op->serial = serial;
+    op->sio = question->sio;
+    op->dir = question->dir;
+    op->op = question->op;
+    op->depth = (int64_t)depth;
+    op->begin = question->at < now ? question->at : now;
     op->queued = now;
     op->queue = SQT_QUEUE_FIRST;
     op->size = SQT_MISSING;
@@ -75,17 +72,65 @@ sqt_diskop_begin(struct sqt_life *life, int64_t now, const struct sqt_record *re
         swap->elsewhere |= 1u << op->op;
 }
 
+void
+sqt_diskop_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    if (!more || record[1].event != SQT_EV_PART_DISKOP)
+        return;
+    const struct sqt_question question = {
+        .sio = record->arg, .dir = record->aux, .at = sqt_line_ns(&life->line, record[1].id),
+        .op = record[1].aux < SQT_DISK_OPS ? record[1].aux : SQT_DISK_OTHER};
+    begin(life, now, record->id, &question, record[1].arg);
+}
+
+void
+sqt_diskop_asked(struct sqt_life *life, uint64_t sio, enum sqt_disk_op op, uint32_t dir, int64_t now)
+{
+    life->question = (struct sqt_question){.sio = sio, .op = op, .dir = dir, .at = now, .epoch = life->epoch};
+}
+
+void
+sqt_diskop_queued(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_question question = life->question;
+    /* After a loss the question may be another one. */
+    if (!question.at || question.sio != record->arg || question.epoch != life->epoch)
+        question = (struct sqt_question){.sio = record->arg, .op = SQT_DISK_OTHER, .dir = UINT32_MAX, .at = now};
+    begin(life, now, record->id, &question, record->aux);
+}
+
+void
+sqt_diskop_told(struct sqt_life *life, const struct sqt_record *record, unsigned more)
+{
+    if (!more || record[1].event != SQT_EV_PART_DISKOP_IO)
+        return;
+    life->told.sio = record->id;
+    life->told.epoch = life->epoch;
+    life->told.service = record[1];
+}
+
+/* The record with the stamps of an operation's service, NULL if nobody knows them. */
+static const struct sqt_record *
+service_of(const struct sqt_life *life, const struct sqt_diskop *op, const struct sqt_record *end, unsigned more)
+{
+    if (more)
+        return end[1].event == SQT_EV_PART_DISKOP_IO ? &end[1] : NULL;
+    const int told = op->sio && life->told.sio == op->sio && life->told.epoch == life->epoch;
+    return told && !(end->aux & (SQT_IO_TIMED_OUT | SQT_IO_CANCELLED)) ? &life->told.service : NULL;
+}
+
 /* What a record of its end, and those behind it, say; times that contradict each other are brought into order. */
 static void
 read_end(const struct sqt_life *life, struct sqt_diskop *op, int64_t now, const struct sqt_record *record,
          unsigned more)
 {
     int64_t at[SQT_DISKOP_STAGES + 1] = {op->begin, op->queued, 0, 0, 0, sqt_line_ns(&life->line, record->arg), now};
-    const int known = more && record[1].event == SQT_EV_PART_DISKOP_IO;
-    if (known) {
-        at[2] = sqt_line_ns(&life->line, record[1].id);
-        at[3] = sqt_line_ns(&life->line, record[1].arg);
-        at[4] = sqt_line_ns(&life->line, record[1].arg + record[1].aux);
+    const struct sqt_record *const service = service_of(life, op, record, more);
+    if (service) {
+        at[2] = sqt_line_ns(&life->line, service->id);
+        at[3] = sqt_line_ns(&life->line, service->arg);
+        at[4] = sqt_line_ns(&life->line, service->arg + service->aux);
         if (more > 1 && record[2].event == SQT_EV_PART_STAMP && record[2].aux == SQT_STAMP_SECOND_QUEUE) {
             at[1] = sqt_line_ns(&life->line, record[2].arg);
             op->queue = SQT_QUEUE_SECOND;
@@ -98,7 +143,7 @@ read_end(const struct sqt_life *life, struct sqt_diskop *op, int64_t now, const 
         at[i] = at[i] > now ? now : at[i] < at[i - 1] ? at[i - 1] : at[i];
         op->stages[i - 1] = at[i] - at[i - 1];
     }
-    if (!known) /* nobody knows where it was until its time was up */
+    if (!service) /* nobody knows where it was until its time was up */
         op->stages[SQT_DISKOP_DEQUEUED] = op->stages[SQT_DISKOP_IO] = op->stages[SQT_DISKOP_COPY] = SQT_MISSING;
     op->end = now;
     op->outcome = op->epoch != life->epoch ? SQT_OUTCOME_LOST : sqt_io_outcome(record->aux);
@@ -185,6 +230,7 @@ void
 sqt_unlink(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
+    sqt_diskop_asked(life, 0, SQT_DISK_UNLINK, (uint32_t)record->id, now);
     life->unlink.dir = record->id;
     life->unlink.begin = now;
 }

@@ -18,6 +18,14 @@ struct sqt_loop_state {
     struct sqt_loop_row row;
 };
 
+/* What a record of the store asked for last. */
+struct sqt_question {
+    uint64_t sio; /* 0: none */
+    enum sqt_disk_op op;
+    uint32_t dir, epoch;
+    int64_t at;
+};
+
 /* One origin: the name space of its ids. */
 struct sqt_life {
     const struct sqt_consumer *consumer;
@@ -32,6 +40,12 @@ struct sqt_life {
         uint64_t dir;
         int64_t begin; /* 0: no file is being removed */
     } unlink;
+    struct sqt_question question;
+    struct {
+        uint64_t sio; /* 0: none */
+        uint32_t epoch;
+        struct sqt_record service; /* PART_DISKOP_IO */
+    } told;                        /* the service that a record of a swap told last */
     uint64_t given_up[SQT_GIVEN_UP];
     unsigned given_up_next;
 };
@@ -111,8 +125,12 @@ sqt_handler sqt_loop_wait, sqt_loop_work;
 void sqt_loop_io(struct sqt_life *life, enum sqt_disk_op op, uint32_t dir, int64_t begin, int64_t end);
 
 /* diskops.c */
-sqt_handler sqt_diskop_begin, sqt_diskop_end, sqt_diskop_late, sqt_diskop_reconfigured, sqt_unlink, sqt_unlinked;
+sqt_handler sqt_diskop_begin, sqt_diskop_queued, sqt_diskop_end, sqt_diskop_late, sqt_diskop_reconfigured, sqt_unlink, sqt_unlinked;
 /* The main thread did that to the swap's file from begin to end, unless it is known to run elsewhere. */
+/* A record of the store asks for an operation; one that is queued next is that. */
+void sqt_diskop_asked(struct sqt_life *life, uint64_t sio, enum sqt_disk_op op, uint32_t dir, int64_t now);
+/* A record of a swap, and those behind it; the end of an operation that follows may leave the stamps to it. */
+void sqt_diskop_told(struct sqt_life *life, const struct sqt_record *record, unsigned more);
 void sqt_diskop_inline(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_op op, int64_t begin,
                        int64_t end, int64_t size, enum sqt_outcome outcome);
 /* The trace has ended before the operation has. */

@@ -75,6 +75,7 @@ static sqt_handler *const special[SQT_EVENTS] = {
     [SQT_EV_UNLINKED] = sqt_unlinked,
     [SQT_EV_RECONFIGURE] = sqt_diskop_reconfigured,
     [SQT_EV_DISKOP_BEGIN] = sqt_diskop_begin,
+    [SQT_EV_DISKOP_QUEUED] = sqt_diskop_queued,
     [SQT_EV_DISKOP_END] = sqt_diskop_end,
     [SQT_EV_DISKOP_LATE] = sqt_diskop_late,
     [SQT_EV_DIGEST_KEY] = sqt_digest_look,

@@ -75,6 +75,7 @@ sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         swap->update = record[1].aux & 1;
     }
     sqt_idmap_put(&life->swaps, swap->sio, swap);
+    sqt_diskop_asked(life, swap->sio, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, swap->dir, now);
     struct sqt_xact *const reader = swap->out || swap->update || !swap->xact ? NULL : sqt_idmap_get(&life->xacts, swap->xact);
     if (reader) {
         swap->reader = reader;
@@ -88,6 +89,7 @@ void
 sqt_swap_opened(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_swap *const swap = find(life, record->id);
+    sqt_diskop_told(life, record, more);
     if (!swap || !swap->opening)
         return;
     sqt_spans_charge(&swap->phases, now);
@@ -108,6 +110,7 @@ sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record
     struct sqt_swap *const swap = find(life, record->id);
     if (!swap)
         return;
+    sqt_diskop_asked(life, swap->sio, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, swap->dir, now);
     struct sqt_io *const io = sqt_pool_get(&life->io_pool);
     io->swap = swap;
     io->index = swap->asked++;
@@ -169,16 +172,18 @@ split(const struct sqt_life *life, struct sqt_io *io, const struct sqt_record *r
 {
     int64_t begin = io->asked, end = io->done;
     for (unsigned i = 1; i <= more; ++i) {
-        if (record[i].event != SQT_EV_PART_STAMP || !record[i].arg)
-            continue;
-        const int64_t at = between(io->asked, sqt_line_ns(&life->line, record[i].arg), io->done);
-        if (record[i].aux == SQT_STAMP_SERVICE_BEGIN)
-            begin = at;
-        else if (record[i].aux == SQT_STAMP_SERVICE_END)
-            end = at;
+        const struct sqt_record *const part = &record[i];
+        if (part->event == SQT_EV_PART_DISKOP_IO) {
+            begin = sqt_line_ns(&life->line, part->id);
+            end = sqt_line_ns(&life->line, part->arg);
+        } else if (part->event == SQT_EV_PART_STAMP && part->arg && part->aux == SQT_STAMP_SERVICE_BEGIN) {
+            begin = sqt_line_ns(&life->line, part->arg);
+        } else if (part->event == SQT_EV_PART_STAMP && part->arg && part->aux == SQT_STAMP_SERVICE_END) {
+            end = sqt_line_ns(&life->line, part->arg);
+        }
     }
-    if (end < begin)
-        end = begin;
+    begin = between(io->asked, begin, io->done);
+    end = between(begin, end, io->done);
     io->queue = begin - io->asked;
     io->service = end - begin;
     io->notice = io->done - end;
@@ -194,6 +199,7 @@ split_unknown(struct sqt_io *io)
 void
 sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
+    sqt_diskop_told(life, record, more);
     struct sqt_swap *const swap = find(life, record->id);
     struct sqt_io *const io = swap ? take_io(swap, record->arg) : NULL;
     if (!io)
@@ -238,6 +244,7 @@ sqt_swap_close(struct sqt_life *life, int64_t now, const struct sqt_record *reco
     struct sqt_swap *const swap = find(life, record->id);
     if (!swap)
         return;
+    sqt_diskop_asked(life, swap->sio, SQT_DISK_CLOSE, swap->dir, now);
     sqt_spans_charge(&swap->phases, now);
     sqt_spans_open(&swap->phases, PHASE(CLOSE));
     swap->close_asked = now;
@@ -248,6 +255,7 @@ sqt_swap_close(struct sqt_life *life, int64_t now, const struct sqt_record *reco
 void
 sqt_swap_closed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
+    sqt_diskop_told(life, record, more);
     struct sqt_swap *const swap = find(life, record->id);
     if (!swap)
         return;

@@ -24,7 +24,8 @@ struct Question {
     uint64_t sio;
     uint64_t asked; ///< stamp; 0: nothing was asked
     uint32_t dir;
-    uint32_t what; ///< enum sqt_disk_op
+    uint16_t what; ///< enum sqt_disk_op
+    bool told;     ///< a record of the store has just told all of it
 };
 
 inline Question &
@@ -34,12 +35,12 @@ CurrentQuestion()
     return question;
 }
 
-/// the store asks for an operation of one of its files
+/// the store asks for an operation of one of its files; told: so says the record that was emitted last
 inline void
-OperationIsAskedFor(const uint32_t what, const uint64_t sio, const int dir)
+OperationIsAskedFor(const uint16_t what, const uint64_t sio, const int dir, const bool told)
 {
     if (sqt_on(SQT_GROUP_DISKOP))
-        CurrentQuestion() = {sio, sqt_read_clock(sqt_clock), static_cast<uint32_t>(dir), what};
+        CurrentQuestion() = {sio, sqt_read_clock(sqt_clock), static_cast<uint32_t>(dir), what, told};
 }
 
 /// takes that question, so that nobody else does
@@ -68,16 +69,16 @@ OperationIsQueued(const Question &question, const uint32_t serial, const Count d
 {
     if (!serial || !sqt_on(SQT_GROUP_DISKOP))
         return;
-    sqt_record unit[2] = {};
-    unit[0].event = SQT_EV_DISKOP_BEGIN;
-    unit[0].id = serial;
-    unit[0].arg = question.asked ? question.sio : 0;
-    unit[0].aux = question.asked ? question.dir : UINT32_MAX;
-    unit[1].event = SQT_EV_PART_DISKOP;
-    unit[1].id = question.asked ? question.asked : sqt_read_clock(sqt_clock);
-    unit[1].arg = static_cast<uint64_t>(depth);
-    unit[1].aux = question.asked ? question.what : static_cast<uint32_t>(SQT_DISK_OTHER);
-    sqt_emit_unit(unit, 2);
+    if (question.asked && question.told) {
+        sqt_emit(SQT_EV_DISKOP_QUEUED, serial, question.sio, static_cast<uint32_t>(depth));
+        StayOnStack();
+        return;
+    }
+    sqt_emit_pair(SQT_PAIR(SQT_EV_DISKOP_BEGIN, SQT_EV_PART_DISKOP), serial, question.asked ? question.sio : 0,
+                  question.asked ? question.dir : UINT32_MAX,
+                  question.asked ? question.asked : sqt_read_clock(sqt_clock), static_cast<uint64_t>(depth),
+                  question.asked ? question.what : static_cast<uint32_t>(SQT_DISK_OTHER));
+    StayOnStack();
 }
 
 /* ---- a thread or another process does it ---- */
@@ -103,32 +104,40 @@ ResultIsPutBack(Operation &operation)
 
 /* ---- the main thread gets the answer ---- */
 
+inline uint32_t
+CopyOf(const Operation &operation)
+{
+    const uint64_t copy = operation.back > operation.end ? operation.back - operation.end : 0;
+    return copy < UINT32_MAX ? static_cast<uint32_t>(copy) : UINT32_MAX;
+}
+
+/// told: the swap's last record has the stamps of its service
 inline void
-EmitOperationEnd(const unsigned event, const Operation &operation, const uint64_t noticed, const uint32_t bytes)
+EmitOperationEnd(const unsigned event, const Operation &operation, const uint64_t noticed, const uint32_t bytes,
+                 const bool told = false)
 {
     if (!operation.serial || !sqt_on(SQT_GROUP_DISKOP))
         return;
+    if ((told && !operation.moved) || !operation.begin) {
+        sqt_emit(event, operation.serial, noticed, bytes);
+        StayOnStack();
+        return;
+    }
     sqt_record unit[3] = {};
-    unsigned records = 1;
     unit[0].event = static_cast<uint16_t>(event);
     unit[0].id = operation.serial;
     unit[0].arg = noticed;
     unit[0].aux = bytes;
-    if (operation.begin) {
-        const uint64_t copy = operation.back > operation.end ? operation.back - operation.end : 0;
-        unit[1].event = SQT_EV_PART_DISKOP_IO;
-        unit[1].id = operation.begin;
-        unit[1].arg = operation.end;
-        unit[1].aux = copy < UINT32_MAX ? static_cast<uint32_t>(copy) : UINT32_MAX;
-        records = 2;
-        if (operation.moved) {
-            unit[2].event = SQT_EV_PART_STAMP;
-            unit[2].arg = operation.moved;
-            unit[2].aux = SQT_STAMP_SECOND_QUEUE;
-            records = 3;
-        }
+    unit[1].event = SQT_EV_PART_DISKOP_IO;
+    unit[1].id = operation.begin;
+    unit[1].arg = operation.end;
+    unit[1].aux = CopyOf(operation);
+    if (operation.moved) {
+        unit[2].event = SQT_EV_PART_STAMP;
+        unit[2].arg = operation.moved;
+        unit[2].aux = SQT_STAMP_SECOND_QUEUE;
     }
-    sqt_emit_unit(unit, records);
+    sqt_emit_unit(unit, operation.moved ? 3 : 2);
 }
 
 /// the bits of an IO_BYTES field
@@ -152,21 +161,38 @@ class Delivery
 {
 public:
     Delivery(const Operation &operation, const uint32_t bytes) :
-        operation_(operation), noticed_(operation.serial ? sqt_read_clock(sqt_clock) : 0), bytes_(bytes)
+        bytes_(bytes)
     {
-        sqt_io_done(operation.begin, operation.end);
+        if (operation.begin || operation.serial)
+            begins(operation);
     }
     ~Delivery()
     {
-        sqt_io_done(0, 0);
-        EmitOperationEnd(SQT_EV_DISKOP_END, operation_, noticed_, bytes_);
+        if (operation_.begin || operation_.serial)
+            ends();
     }
     Delivery(const Delivery &) = delete;
     Delivery &operator=(const Delivery &) = delete;
 
 private:
-    const Operation operation_;
-    const uint64_t noticed_;
+    void
+    begins(const Operation &operation)
+    {
+        operation_ = operation;
+        if (operation_.serial)
+            noticed_ = sqt_read_clock(sqt_clock);
+        sqt_io_done(operation_.begin, operation_.end, CopyOf(operation_));
+    }
+    void
+    ends()
+    {
+        const bool told = sqt_io_pending.taken;
+        sqt_io_done(0, 0, 0);
+        EmitOperationEnd(SQT_EV_DISKOP_END, operation_, noticed_, bytes_, told);
+    }
+
+    Operation operation_;
+    uint64_t noticed_ = 0;
     const uint32_t bytes_;
 };
 
@@ -285,7 +311,7 @@ public:
     }
     ~TimeOut()
     {
-        sqt_io_done(0, 0);
+        sqt_io_done(0, 0, 0);
         EmitOperationEnd(SQT_EV_DISKOP_END, operation_, noticed_, SQT_IO_FAILED | SQT_IO_TIMED_OUT);
     }
     TimeOut(const TimeOut &) = delete;

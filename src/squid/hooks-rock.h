@@ -45,9 +45,10 @@ template <class Sio, class File, class Request>
 inline void
 SlotIsAskedFor(Sio &sio, const File &file, Request &request, const int64_t offset)
 {
-    if (IsTraced(sio) && !file.error())
+    const bool told = IsTraced(sio) && !file.error();
+    if (told)
         EmitAsked(SQT_EV_SWAPIN_READ, sio, request, static_cast<uint64_t>(offset), request.len);
-    OperationIsAskedFor(SQT_DISK_READ, sio.sqtrace.serial, sio.swap_dirn);
+    OperationIsAskedFor(SQT_DISK_READ, sio.sqtrace.serial, sio.swap_dirn, told);
 }
 
 /// A slot is to be written, size bytes of it the stored image's.
@@ -55,9 +56,10 @@ template <class Sio, class File, class Request>
 inline void
 SlotIsHandedOver(Sio &sio, const File &file, Request &request, const size_t size)
 {
-    if (IsTraced(sio) && !file.error())
+    const bool told = IsTraced(sio) && !file.error();
+    if (told)
         EmitAsked(SQT_EV_SWAPOUT_WRITE, sio, request, sio.sqtrace.handedOver, size);
-    OperationIsAskedFor(SQT_DISK_WRITE, sio.sqtrace.serial, sio.swap_dirn);
+    OperationIsAskedFor(SQT_DISK_WRITE, sio.sqtrace.serial, sio.swap_dirn, told);
     sio.sqtrace.handedOver += size;
 }
 
@@ -128,7 +130,7 @@ AnswerIsLate(const Message &message, const pid_t self)
     EmitOperationEnd(SQT_EV_DISKOP_LATE, operation, operation.serial ? sqt_read_clock(sqt_clock) : 0, bytes);
     if (!sqt_on(SQT_GROUP_STORE) || !message.sqtrace.sio)
         return;
-    sqt_io_done(operation.begin, operation.end);
+    sqt_io_done(operation.begin, operation.end, CopyOf(operation));
     EmitCompletion(SQT_EV_IO_LATE, message.sqtrace.sio, message.sqtrace.offset, bytes);
 }
 

@@ -36,17 +36,9 @@ EmitCompletion(const unsigned event, const uint64_t sio, const uint64_t arg, con
         sqt_emit(event, sio, arg, stamps.timed_out ? aux | SQT_IO_TIMED_OUT : aux);
         return;
     }
-    sqt_record unit[3] = {};
-    unit[0].event = static_cast<uint16_t>(event);
-    unit[0].id = sio;
-    unit[0].arg = arg;
-    unit[0].aux = aux;
-    unit[1].event = unit[2].event = SQT_EV_PART_STAMP;
-    unit[1].arg = stamps.service_begin;
-    unit[1].aux = SQT_STAMP_SERVICE_BEGIN;
-    unit[2].arg = stamps.service_end;
-    unit[2].aux = SQT_STAMP_SERVICE_END;
-    sqt_emit_unit(unit, 3);
+    sqt_emit_pair(SQT_PAIR(event, SQT_EV_PART_DISKOP_IO), sio, arg, aux, stamps.service_begin, stamps.service_end,
+                  stamps.copy);
+    StayOnStack();
 }
 
 template <class Sio, class Dir, class Entry>
@@ -55,16 +47,10 @@ EmitOpen(Sio &sio, const Dir &dir, const Entry &entry, const uint64_t xact, cons
 {
     sio.sqtrace.serial = NextSerial<StoreIos>();
     sio.sqtrace.out = out;
-    sqt_record unit[2] = {};
-    unit[0].event = out ? SQT_EV_SWAPOUT_OPEN : SQT_EV_SWAPIN_OPEN;
-    unit[0].id = sio.sqtrace.serial;
-    unit[0].arg = xact;
-    unit[0].aux = DirOf(dir);
-    unit[1].event = SQT_EV_PART_SWAP_FILE;
-    unit[1].id = ObjectOf(static_cast<const unsigned char *>(entry.key));
-    unit[1].arg = static_cast<uint32_t>(sio.swap_filen);
-    unit[1].aux = update;
-    sqt_emit_unit(unit, 2);
+    sqt_emit_pair(SQT_PAIR(out ? SQT_EV_SWAPOUT_OPEN : SQT_EV_SWAPIN_OPEN, SQT_EV_PART_SWAP_FILE), sio.sqtrace.serial,
+                  xact, DirOf(dir), ObjectOf(static_cast<const unsigned char *>(entry.key)),
+                  static_cast<uint32_t>(sio.swap_filen), update);
+    StayOnStack();
 }
 
 /// a swap-in opens its file for the transaction of the (right) code context
@@ -74,7 +60,7 @@ SwapInOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer &
 {
     if (sqt_on(SQT_GROUP_STORE))
         EmitOpen(sio, dir, entry, XactOfContext(context), false);
-    OperationIsAskedFor(SQT_DISK_OPEN, sio.sqtrace.serial, dir.index);
+    OperationIsAskedFor(SQT_DISK_OPEN, sio.sqtrace.serial, dir.index, sqt_on(SQT_GROUP_STORE));
 }
 
 /// The transaction that brings an entry.  The marker of a Vary response has no request of its own; it is made in the
@@ -94,7 +80,7 @@ SwapOutOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer 
 {
     if (sqt_on(SQT_GROUP_STORE))
         EmitOpen(sio, dir, entry, XactThatBrings(entry, context), true);
-    OperationIsAskedFor(SQT_DISK_CREATE, sio.sqtrace.serial, dir.index);
+    OperationIsAskedFor(SQT_DISK_CREATE, sio.sqtrace.serial, dir.index, sqt_on(SQT_GROUP_STORE));
 }
 
 /// a swap of a store that opens nothing (rock), and so has not said that it opens
@@ -166,7 +152,7 @@ BlockIsAskedFor(const Sio &sio, const int64_t offset, const size_t size)
 {
     if (IsTraced(sio))
         sqt_emit(SQT_EV_SWAPIN_READ, sio.sqtrace.serial, static_cast<uint64_t>(offset), static_cast<uint32_t>(size));
-    OperationIsAskedFor(SQT_DISK_READ, sio.sqtrace.serial, sio.swap_dirn);
+    OperationIsAskedFor(SQT_DISK_READ, sio.sqtrace.serial, sio.swap_dirn, IsTraced(sio));
 }
 
 /// a block that was asked for at offset is here; length is negative after a failure
@@ -184,12 +170,11 @@ template <class Sio>
 inline void
 BlockIsHandedOver(Sio &sio, const size_t size)
 {
-    OperationIsAskedFor(SQT_DISK_WRITE, sio.sqtrace.serial, sio.swap_dirn);
-    if (!sio.sqtrace.serial)
-        return;
     if (IsTraced(sio))
         sqt_emit(SQT_EV_SWAPOUT_WRITE, sio.sqtrace.serial, sio.sqtrace.handedOver, static_cast<uint32_t>(size));
-    sio.sqtrace.handedOver += size;
+    OperationIsAskedFor(SQT_DISK_WRITE, sio.sqtrace.serial, sio.swap_dirn, IsTraced(sio));
+    if (sio.sqtrace.serial)
+        sio.sqtrace.handedOver += size;
 }
 
 template <class Sio>
@@ -209,12 +194,13 @@ template <class Sio>
 inline void
 SwapFileCloses(Sio &sio)
 {
-    OperationIsAskedFor(SQT_DISK_CLOSE, sio.sqtrace.serial, sio.swap_dirn);
-    if (!sio.sqtrace.serial || sio.sqtrace.closeAsked)
-        return;
-    sio.sqtrace.closeAsked = true;
-    if (IsTraced(sio))
-        sqt_emit(sio.sqtrace.out ? SQT_EV_SWAPOUT_CLOSE : SQT_EV_SWAPIN_CLOSE, sio.sqtrace.serial, 0, sio.sqtrace.gone);
+    const bool first = sio.sqtrace.serial && !sio.sqtrace.closeAsked;
+    if (first) {
+        sio.sqtrace.closeAsked = true;
+        if (IsTraced(sio))
+            sqt_emit(sio.sqtrace.out ? SQT_EV_SWAPOUT_CLOSE : SQT_EV_SWAPIN_CLOSE, sio.sqtrace.serial, 0, sio.sqtrace.gone);
+    }
+    OperationIsAskedFor(SQT_DISK_CLOSE, sio.sqtrace.serial, sio.swap_dirn, first && IsTraced(sio));
 }
 
 template <class Sio>
@@ -232,7 +218,7 @@ SwapFileIsUnlinked(const Dir &dir, const int file)
 {
     if (sqt_on(SQT_GROUP_STORE))
         sqt_emit(SQT_EV_UNLINK, DirOf(dir), static_cast<uint32_t>(file), 0);
-    OperationIsAskedFor(SQT_DISK_UNLINK, 0, dir.index);
+    OperationIsAskedFor(SQT_DISK_UNLINK, 0, dir.index, sqt_on(SQT_GROUP_STORE));
 }
 
 /// the call that removes a file is back; where a queue took the operation, that is not its end

@@ -27,17 +27,13 @@ LoopWaits(const int msec)
         sqt_calls_tell();
     if (!sqt_on(SQT_GROUP_LOOP))
         return;
-    sqt_record unit[2] = {};
-    unit[0].event = SQT_EV_WAIT_BEGIN;
-    unit[0].arg = msec < 0 ? UINT64_MAX : static_cast<uint64_t>(msec);
+    const uint64_t most = msec < 0 ? UINT64_MAX : static_cast<uint64_t>(msec);
     const sqt_activity &longest = sqt_loop.longest;
-    if (longest.name) {
-        unit[1].event = SQT_EV_PART_ACTIVITY;
-        unit[1].id = longest.begin;
-        unit[1].arg = longest.end;
-        unit[1].aux = sqt_name(SQT_DEF_ACTIVITY, longest.name);
-    }
-    sqt_emit_unit(unit, longest.name ? 2 : 1);
+    if (longest.name)
+        sqt_emit_pair(SQT_PAIR(SQT_EV_WAIT_BEGIN, SQT_EV_PART_ACTIVITY), 0, most, 0, longest.begin, longest.end,
+                      sqt_name(SQT_DEF_ACTIVITY, longest.name));
+    else
+        sqt_emit(SQT_EV_WAIT_BEGIN, 0, most, 0);
     sqt_loop.longest = sqt_activity();
 }
 

@@ -31,13 +31,12 @@ template <class Context>
 class RightContext
 {
 public:
-    explicit RightContext(const typename Context::Pointer &right) :
-        set_(Tracing() && right != nullptr && right != Context::Current())
+    /// right is a pointer of any kind to a context
+    template <class Pointer>
+    explicit RightContext(const Pointer &right)
     {
-        if (set_) {
-            saved_ = Context::Current();
-            Context::Reset(right);
-        }
+        if (Tracing())
+            set(right);
     }
     ~RightContext()
     {
@@ -48,7 +47,19 @@ public:
     RightContext &operator=(const RightContext &) = delete;
 
 private:
-    const bool set_;
+    /// out of line, so that nothing is saved for it where tracing is off
+    template <class Pointer>
+    __attribute__((noinline)) void
+    set(const Pointer &right)
+    {
+        if (!(right != nullptr) || right.getRaw() == Context::Current().getRaw())
+            return;
+        saved_ = Context::Current();
+        Context::Reset(right);
+        set_ = true;
+    }
+
+    bool set_ = false;
     typename Context::Pointer saved_;
 };
 
@@ -104,7 +115,7 @@ template <class Key>
 inline uint64_t
 ObjectOf(const Key *key)
 {
-    return key ? sqt_hash(key, 16) : 0;
+    return key ? sqt_hash_key(reinterpret_cast<const unsigned char *>(key)) : 0;
 }
 
 /// the number of something that squid.conf names

@@ -25,8 +25,9 @@ struct sqt_emitter {
 #endif
 };
 
-/* The hooks have no context to pass, so there is one emitter for each process. */
-extern struct sqt_emitter sqt_emitter;
+/* The hooks have no context to pass, so there is one emitter for each process.  Nobody outside libsqtrace sees it, so
+ * that its members are reached without a table of addresses. */
+extern struct sqt_emitter sqt_emitter __attribute__((visibility("hidden")));
 
 /* The calling thread becomes the ring's writer.  sqt_clock is set already; header is mapped, with its magic, and nothing is in it yet. */
 void sqt_emitter_attach(struct sqt_emitter *emitter, struct sqt_ring_header *header);

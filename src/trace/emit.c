@@ -26,6 +26,7 @@ struct sqt_emitter sqt_emitter __attribute__((aligned(64)));
 #define PREFETCH_AHEAD 16
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* Asks for the line of a coming record, to be written.  Past the ring's end this asks in vain, which does no harm. */
 static inline void
@@ -229,6 +230,30 @@ sqt_emit_unit(struct sqt_record *records, unsigned n)
 #else
     emit_unit_with_care(records, n);
 #endif
+}
+
+void
+sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
+              uint32_t part_aux)
+{
+    check_thread(&sqt_emitter);
+#if defined(__x86_64__)
+    struct sqt_emitter *const e = &sqt_emitter;
+    const uint64_t head = e->head;
+    if (LIKELY(head + 2 <= e->quick)) {
+        const uint64_t now = __rdtsc(), time = now > e->last ? now : e->last;
+        struct sqt_record *const part = &e->records[(head + 1) & e->mask];
+        fill(&e->records[head & e->mask], time, id, arg, aux, events & UINT16_MAX, 1);
+        fill(part, time, part_id, part_arg, part_aux, events >> 16, SQT_FLAG_PART);
+        publish(e, head + 2, time);
+        prefetch_after(part); /* a record of each line does that */
+        return;
+    }
+#endif
+    const struct sqt_record pair[2] = {
+        {.id = id, .arg = arg, .aux = aux, .event = (uint16_t)events},
+        {.id = part_id, .arg = part_arg, .aux = part_aux, .event = (uint16_t)(events >> 16)}};
+    emit_unit_with_care(pair, 2);
 }
 
 void

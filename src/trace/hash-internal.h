@@ -17,7 +17,8 @@ struct sqt_hash_key {
     uint64_t k0, k1;
 };
 
-/* SipHash-2-4 of size bytes. */
+/* SipHash-1-3 of size bytes: a secret key keeps URLs from being guessed, and nobody chooses keys to make hashes meet, so
+ * the short form will do. */
 uint64_t sqt_siphash(const struct sqt_hash_key *key, const void *data, size_t size);
 
 /* Takes the key of a trace directory, and makes it if there is none yet: SQT_KEY_FILE, 0600, 16 random bytes, of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * hash.c - SipHash-2-4, and the key that each trace directory has of its own.
+ * hash.c - SipHash-1-3, and the key that each trace directory has of its own.
  */
 #include "hash-internal.h"
 
@@ -18,6 +18,12 @@
 
 static struct sqt_hash_key key_in_use;
 
+/* The store key that was hashed last: what is looked up is opened next, and then released. */
+static struct {
+    uint64_t key[2];
+    uint64_t hash; /* 0: none */
+} latest;
+
 static inline uint64_t
 rotate(uint64_t x, unsigned bits)
 {
@@ -25,42 +31,55 @@ rotate(uint64_t x, unsigned bits)
 }
 
 static inline void
-rounds(uint64_t v[4], unsigned n)
+round_once(uint64_t v[4])
 {
-#pragma GCC unroll 4
-    while (n--) {
-        v[0] += v[1];
-        v[2] += v[3];
-        v[1] = rotate(v[1], 13) ^ v[0];
-        v[3] = rotate(v[3], 16) ^ v[2];
-        v[0] = rotate(v[0], 32);
-        v[2] += v[1];
-        v[0] += v[3];
-        v[1] = rotate(v[1], 17) ^ v[2];
-        v[3] = rotate(v[3], 21) ^ v[0];
-        v[2] = rotate(v[2], 32);
-    }
+    v[0] += v[1];
+    v[2] += v[3];
+    v[1] = rotate(v[1], 13) ^ v[0];
+    v[3] = rotate(v[3], 16) ^ v[2];
+    v[0] = rotate(v[0], 32);
+    v[2] += v[1];
+    v[0] += v[3];
+    v[1] = rotate(v[1], 17) ^ v[2];
+    v[3] = rotate(v[3], 21) ^ v[0];
+    v[2] = rotate(v[2], 32);
 }
 
 static inline void
 absorb(uint64_t v[4], uint64_t word)
 {
     v[3] ^= word;
-    rounds(v, 2);
+    round_once(v);
     v[0] ^= word;
+}
+
+static inline void
+start(uint64_t v[4], const struct sqt_hash_key *key)
+{
+    v[0] = key->k0 ^ UINT64_C(0x736f6d6570736575);
+    v[1] = key->k1 ^ UINT64_C(0x646f72616e646f6d);
+    v[2] = key->k0 ^ UINT64_C(0x6c7967656e657261);
+    v[3] = key->k1 ^ UINT64_C(0x7465646279746573);
+}
+
+/* last: the bytes behind the last whole word, and the size in the top byte */
+static inline uint64_t
+finish(uint64_t v[4], uint64_t last)
+{
+    absorb(v, last);
+    v[2] ^= 0xff;
+    round_once(v);
+    round_once(v);
+    round_once(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
 uint64_t
 sqt_siphash(const struct sqt_hash_key *key, const void *data, size_t size)
 {
-    uint64_t v[4] = {
-        key->k0 ^ UINT64_C(0x736f6d6570736575),
-        key->k1 ^ UINT64_C(0x646f72616e646f6d),
-        key->k0 ^ UINT64_C(0x6c7967656e657261),
-        key->k1 ^ UINT64_C(0x7465646279746573),
-    };
+    uint64_t v[4], word;
     const unsigned char *p = data;
-    uint64_t word;
+    start(v, key);
     for (size_t left = size; left >= sizeof(word); left -= sizeof(word), p += sizeof(word)) {
         memcpy(&word, p, sizeof(word));
         absorb(v, word);
@@ -68,23 +87,41 @@ sqt_siphash(const struct sqt_hash_key *key, const void *data, size_t size)
     word = (uint64_t)size << 56;
     for (size_t i = 0; i < size % sizeof(word); ++i)
         word |= (uint64_t)p[i] << (8 * i);
-    absorb(v, word);
-    v[2] ^= 0xff;
-    rounds(v, 4);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
+    return finish(v, word);
 }
 
 void
 sqt_hash_use(const struct sqt_hash_key *key)
 {
     key_in_use = *key;
+    latest.hash = 0;
+}
+
+/* 0 says that there is no key */
+static inline uint64_t
+not_zero(uint64_t hash)
+{
+    return hash ? hash : 1;
 }
 
 uint64_t
 sqt_hash(const void *data, size_t size)
 {
-    const uint64_t hash = sqt_siphash(&key_in_use, data, size);
-    return hash ? hash : 1; /* 0 says that there is no key */
+    return not_zero(sqt_siphash(&key_in_use, data, size));
+}
+
+uint64_t
+sqt_hash_key(const unsigned char key[16])
+{
+    uint64_t words[2], v[4];
+    memcpy(words, key, sizeof(words));
+    if (words[0] == latest.key[0] && words[1] == latest.key[1] && latest.hash)
+        return latest.hash;
+    start(v, &key_in_use);
+    absorb(v, words[0]);
+    absorb(v, words[1]);
+    memcpy(latest.key, words, sizeof(words));
+    return latest.hash = not_zero(finish(v, (uint64_t)sizeof(words) << 56));
 }
 
 /* Makes the key file whole or not at all: another process may look for it at the same moment. */

@@ -50,6 +50,12 @@ void sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
  * of each; time and flags are set here. */
 void sqt_emit_unit(struct sqt_record *records, unsigned n);
 
+/* Appends a unit of two records, the second a part of the first: the same as sqt_emit_unit(), with less to do.
+ * events: that of the first in the lower 16 bits, that of the second in the upper ones. */
+void sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
+                   uint32_t part_aux);
+#define SQT_PAIR(event, part) ((uint32_t)(event) | (uint32_t)(part) << 16)
+
 /* The clock that this process stamps with (enum sqt_clock); 0 while nothing is traced.  May be handed to another
  * process of the same machine (diskd, a rock disker), which then reads the same clock with sqt_read_clock(). */
 extern uint32_t sqt_clock;
@@ -81,8 +87,11 @@ uint32_t sqt_name(unsigned kind, const char *text);
 /* Whether (kind, number) is known already; lets a caller avoid making the text. */
 int sqt_defined(unsigned kind, uint32_t number);
 
-/* Keyed 64-bit hash (SipHash-2-4 with the key of the trace directory) of size bytes; never 0. */
+/* Keyed 64-bit hash (SipHash-1-3 with the key of the trace directory) of size bytes; never 0. */
 uint64_t sqt_hash(const void *data, size_t size);
+
+/* The same of a store key; one that is asked for again is not hashed again.  Main thread. */
+uint64_t sqt_hash_key(const unsigned char key[16]);
 
 /* ---- an I/O that runs in a helper thread or process ----
  *
@@ -92,22 +101,25 @@ uint64_t sqt_hash(const void *data, size_t size);
 struct sqt_io_stamps {
     uint64_t service_begin; /* ticks; 0: did not run elsewhere */
     uint64_t service_end;   /* ticks */
-    int timed_out;          /* no answer came in time */
+    uint32_t copy;          /* ticks from then until its answer was put where the main thread finds it */
+    uint16_t timed_out;     /* no answer came in time */
+    uint16_t taken;         /* a hook has the stamps */
 };
 extern struct sqt_io_stamps sqt_io_pending;
 
 static inline void
-sqt_io_done(uint64_t service_begin, uint64_t service_end)
+sqt_io_done(uint64_t service_begin, uint64_t service_end, uint32_t copy)
 {
     sqt_io_pending.service_begin = service_begin;
     sqt_io_pending.service_end = service_end;
-    sqt_io_pending.timed_out = 0;
+    sqt_io_pending.copy = copy;
+    sqt_io_pending.timed_out = sqt_io_pending.taken = 0;
 }
 
 static inline void
 sqt_io_timed_out(void)
 {
-    sqt_io_done(0, 0);
+    sqt_io_done(0, 0, 0);
     sqt_io_pending.timed_out = 1;
 }
 
@@ -115,7 +127,8 @@ static inline struct sqt_io_stamps
 sqt_io_take(void)
 {
     struct sqt_io_stamps stamps = sqt_io_pending;
-    sqt_io_done(0, 0);
+    sqt_io_done(0, 0, 0);
+    sqt_io_pending.taken = stamps.taken || stamps.service_begin;
     return stamps;
 }
 

@@ -23,6 +23,7 @@ from lib.env import wait_for  # noqa: E402
 from lib.proc import children  # noqa: E402
 
 WARM = 200
+OBJECTS = 7  # that are hit in turn
 PAUSE = 1.0  # s: the flusher writes what it has, at most 0.2 s later
 OPTIONS = ["--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes"]
 
@@ -39,7 +40,7 @@ def control(squid, pid, *words):
 
 def ask(connection, url, fresh, first, count):
     for n in range(first, first + count):
-        answer = connection.request(url + ("n%d" % n if fresh else "one"))
+        answer = connection.request(url + ("n%d" % n if fresh else "o%d" % (n % OBJECTS)))
         assert answer.status == 200, answer.status
 
 

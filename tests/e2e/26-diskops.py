@@ -151,10 +151,20 @@ def counters(squid, kind):
     return {}
 
 
-def complete(env, kind):
-    """Under load: as many of each as Squid counts, none lost, and none left at rest."""
+ELSEWHERE = {"aufs": {"open", "create", "read", "unlink"},
+             "diskd": {"open", "create", "read", "write", "close", "unlink"},
+             "rock": {"read", "write"},
+             "ufs": set()}
+INLINE = {"aufs": {"write", "close"},
+          "diskd": set(),
+          "rock": set(),
+          "ufs": {"open", "create", "read", "write", "close", "unlink"}}
+
+
+def busy(env, kind, trace=""):
+    """(Squid, the rows of its operations under load): as many of each as Squid counts, and none lost."""
     origin = Origin(env)
-    squid = Squid(env, trace="", dirs=[kind], dns=origin.host, lines=load.CONF, alone=kind != "rock",
+    squid = Squid(env, trace=trace, dirs=[kind], dns=origin.host, lines=load.CONF, alone=kind != "rock",
                   dir_mb=64).start()
     traffic = load.Mixed(env, squid, origin, seed=26)
     traffic.warm()
@@ -173,24 +183,36 @@ def complete(env, kind):
         env.check(ours[op] == count, "%s: %d rows, Squid counts %d" % (op, ours[op], count))
     env.equal([row["seq"] for row in rows if row["result"] not in ("complete", "error", "aborted")], [], "not finished")
     env.equal(lost(env, squid), [], "lost operations")
+    return squid, rows
+
+
+def complete(env, kind):
+    """Under load: none left at rest, and each where it really runs, for a swap that is told."""
+    squid, rows = busy(env, kind)
     flight = dump.Dump(env, squid.directory, options=["--figure=diskops-in-flight", "--group=200ms"]).rows()
     last = [row for row in flight if row["dir"] == "all"][-2:]
     env.equal([row["in_flight_max"] for row in last], ["0", "0"], "in flight at rest")
     elsewhere = {row["op"] for row in rows if row["seq"] != "-"}
     inline = {row["op"] for row in rows if row["seq"] == "-"}
-    wanted = {"aufs": ({"open", "create", "read", "unlink"}, {"write", "close"}),
-              "diskd": ({"open", "create", "read", "write", "close", "unlink"}, set()),
-              "rock": ({"read", "write"}, set()),
-              "ufs": (set(), {"open", "create", "read", "write", "close", "unlink"})}[kind]
     if kind == "diskd":
         inline.discard("unlink")  # its queue may be too full for one
-    env.equal((elsewhere, inline), wanted, "operations that run elsewhere, and in the main thread")
+    env.equal((elsewhere, inline), (ELSEWHERE[kind], INLINE[kind]), "operations that run elsewhere, and in the main thread")
     env.equal({row["store"] for row in rows}, {kind}, "stores")
     sios = {row["sio"] for row in dump.table(env, squid.directory, "swaps")}
     strange = [row["sio"] for row in rows if row["sio"] != "-" and row["sio"] not in sios]
     env.check(not strange, "store I/Os without a row in swaps: %s" % strange[:5])
     nameless = [row for row in rows if row["sio"] == "-" and row["op"] != "unlink"]
     env.check(not nameless, "%d operations of no store I/O: %s" % (len(nameless), nameless[:2]))
+
+
+def without_swaps(env, kind):
+    """The same where no record of a swap tells what was asked for, nor when it was done."""
+    squid, rows = busy(env, kind, "events=diskop")
+    env.equal({row["op"] for row in rows}, ELSEWHERE[kind], "operations")
+    env.equal({row["store"] for row in rows}, {kind}, "stores")
+    untimed = [row for row in rows if row["result"] == "complete" and row["io_ns"] == "-"]
+    env.check(not untimed, "%d operations that were done at no known time: %s" % (len(untimed), untimed[:2]))
+    env.equal(dump.table(env, squid.directory, "swaps"), [], "swaps")
 
 
 def lost(env, squid):
@@ -250,4 +272,6 @@ TESTS = [
     ("disk operations: an answer that is lost", answer_that_is_lost, 60),
     ("disk operations: a trace that is cut short", cut_short, 40),
 ] + [("disk operations as Squid counts them: " + kind, lambda env, kind=kind: complete(env, kind), 60)
-     for kind in ("aufs", "diskd", "rock", "ufs")]
+     for kind in ("aufs", "diskd", "rock", "ufs")
+] + [("disk operations without the records of swaps: " + kind, lambda env, kind=kind: without_swaps(env, kind), 60)
+     for kind in ("aufs", "diskd")]

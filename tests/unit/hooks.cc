@@ -36,9 +36,18 @@ sqt_emit_unit(sqt_record *records, unsigned n)
         sqt_emit(records[i].event, records[i].id, records[i].arg, records[i].aux);
 }
 
+void
+sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
+              uint32_t part_aux)
+{
+    sqt_emit(events & 0xffff, id, arg, aux);
+    sqt_emit(events >> 16, part_id, part_arg, part_aux);
+}
+
 uint32_t sqt_define(unsigned, uint32_t number, const char *) { return number; }
 int sqt_defined(unsigned, uint32_t) { return 1; }
 uint64_t sqt_hash(const void *, size_t) { return 1; }
+uint64_t sqt_hash_key(const unsigned char *) { return 1; }
 
 static int tests;
 
@@ -121,9 +130,10 @@ struct Thread {
 };
 
 static Sqtrace::Operation
-stamped(uint64_t begin, uint64_t end)
+stamped(uint64_t begin, uint64_t end, uint32_t serial = 0)
 {
     Sqtrace::Operation operation;
+    operation.serial = serial;
     operation.begin = begin;
     operation.end = end;
     return operation;
@@ -176,7 +186,7 @@ a_reader_that_leaves()
         const Sqtrace::Delivery delivery(stamped(100, 200), 4096);
         Sqtrace::SlotIsRead(sio, request, 4096);
     }
-    expect("but with it", "SWAPIN_READ_DONE 1 8192 4096; PART_STAMP 0 100 1; PART_STAMP 0 200 2; "
+    expect("but with it", "SWAPIN_READ_DONE 1 8192 4096; PART_DISKOP_IO 100 200 0; "
                           "SWAPIN_CLOSED 1 0 0; ");
     Sqtrace::SwapEnds(sio, 0);
     expect("and once only", "");
@@ -229,8 +239,7 @@ late_answers()
     const std::string begin = std::to_string(message.sqtOperation.begin);
     const std::string end = std::to_string(message.sqtOperation.end);
     Sqtrace::AnswerIsLate(message, 10);
-    expect("a late answer names its block", "IO_LATE 1 4096 4096; PART_STAMP 0 " + begin + " 1; PART_STAMP 0 " + end +
-                                            " 2; ");
+    expect("a late answer names its block", "IO_LATE 1 4096 4096; PART_DISKOP_IO " + begin + " " + end + " 0; ");
     message.xerrno = 5;
     message.sqtOperation.begin = 0;
     Sqtrace::AnswerIsLate(message, 10);
@@ -308,13 +317,26 @@ operations()
     emitted = without_times(emitted, since);
     expect("and its late answer", "DISKOP_LATE 1 t 4000; PART_DISKOP_IO t t 0; ");
 
+    sqt_groups = SQT_GROUP_DISKOP | SQT_GROUP_STORE;
+    Sqtrace::SlotIsAskedFor(sio, file, request, 8192);
+    Sqtrace::BlockTravels(message, request);
+    Sqtrace::OperationIsQueued(Sqtrace::TakeQuestion(), message.sqtOperation.serial, 2);
+    {
+        const Sqtrace::Delivery delivery(stamped(100, 200, 9), 4096);
+        Sqtrace::SlotIsRead(sio, request, 4096);
+    }
+    emitted = without_times(emitted, since);
+    expect("what the swap has told is not told again", "SWAPIN_READ 1 8192 4096; DISKOP_QUEUED 2 1 2; "
+           "SWAPIN_READ_DONE 1 8192 4096; PART_DISKOP_IO 100 200 0; DISKOP_END 9 t 4096; ");
+    sqt_groups = SQT_GROUP_DISKOP;
+
     Thread second = {nullptr, 1, Sqtrace::Operation()}, first = {&second, 0, Sqtrace::Operation()};
     Sqtrace::RequestIsQueued(first, 0);
-    Sqtrace::OperationIsAskedFor(SQT_DISK_READ, 5, 2);
+    Sqtrace::OperationIsAskedFor(SQT_DISK_READ, 5, 2, false);
     Sqtrace::RequestIsQueued(second, 1);
     emitted = without_times(emitted, since);
-    expect("an operation that nobody asked for is another one", "DISKOP_BEGIN 2 0 4294967295; PART_DISKOP t 0 0; "
-                                                                "DISKOP_BEGIN 3 5 2; PART_DISKOP t 1 3; ");
+    expect("an operation that nobody asked for is another one", "DISKOP_BEGIN 3 0 4294967295; PART_DISKOP t 0 0; "
+                                                                "DISKOP_BEGIN 4 5 2; PART_DISKOP t 1 3; ");
     Sqtrace::SecondQueueMoves(&first);
     for (Thread *thread = &first; thread; thread = thread->next) {
         Sqtrace::ServiceBegins(thread->sqtrace);
@@ -325,8 +347,8 @@ operations()
     }
     emitted = without_times(emitted, since);
     expect("a busy lock, a failure and a cancelled operation",
-           "DISKOP_END 2 t 2147483648; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; "
-           "DISKOP_END 3 t 536870912; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; ");
+           "DISKOP_END 3 t 2147483648; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; "
+           "DISKOP_END 4 t 536870912; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; ");
     sqt_groups = 0;
     Sqtrace::RequestIsQueued(first, 0);
     const Sqtrace::Delivery delivery(first.sqtrace, 0);

@@ -63,6 +63,54 @@ the_way_of_an_operation(void **state)
     assert_int_equal(op->outcome, SQT_OUTCOME_COMPLETE);
 }
 
+/* The records of a swap have told what is asked for, when, and when it was done. */
+static void
+what_the_swap_has_told(void **state)
+{
+    (void)state;
+    PUT(90, SWAPIN_OPEN, 3, 0, 2);
+    PART(PART_SWAP_FILE, 1, 1, 0);
+    PUT(100, SWAPIN_READ, 3, 8192, 4096);
+    PUT(110, DISKOP_QUEUED, 7, 3, 5);
+    PUT(180, SWAPIN_READ_DONE, 3, 8192, 4096);
+    PART(PART_DISKOP_IO, 130, 150, 4);
+    PUT(185, SWAPIN_CLOSE, 3, 0, 0);
+    PUT(190, SWAPIN_CLOSED, 3, 0, 0);
+    PUT(200, DISKOP_END, 7, 170, 4096);
+    play_diskops();
+    assert_int_equal(told_count, 2); /* the close is the main thread's */
+    const struct sqt_diskop *const op = &told[1];
+    stages_are(op, 10, 20, 20, 4, 16, 30);
+    assert_int_equal(op->op, SQT_DISK_READ);
+    assert_int_equal(op->sio, 3);
+    assert_int_equal(op->dir, 2);
+    assert_int_equal(op->depth, 5);
+    assert_int_equal(op->size, 4096);
+    assert_int_equal(op->outcome, SQT_OUTCOME_COMPLETE);
+}
+
+/* Where records were lost, a question or a service may be another one's. */
+static void
+what_was_told_before_a_loss(void **state)
+{
+    (void)state;
+    PUT(100, SWAPIN_READ, 3, 8192, 4096);
+    PUT(110, LOST, 105, 2, 1);
+    PUT(120, DISKOP_QUEUED, 7, 3, 5);
+    PUT(200, DISKOP_END, 7, 170, 4096);
+    PUT(210, SWAPIN_READ, 3, 12288, 4096);
+    PUT(220, DISKOP_QUEUED, 8, 3, 5);
+    PUT(230, SWAPIN_READ_DONE, 4, 0, 4096); /* another swap's */
+    PART(PART_DISKOP_IO, 222, 224, 4);
+    PUT(240, DISKOP_END, 8, 235, 4096);
+    play_diskops();
+    assert_int_equal(told_count, 2);
+    for (unsigned i = 0; i < 2; ++i) {
+        assert_int_equal(told[i].op, SQT_DISK_OTHER);
+        assert_int_equal(told[i].stages[SQT_DISKOP_IO], SQT_MISSING);
+    }
+}
+
 static void
 behind_a_busy_lock(void **state)
 {
@@ -163,6 +211,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(the_way_of_an_operation),
+        SCRIPT_TEST(what_the_swap_has_told),
+        SCRIPT_TEST(what_was_told_before_a_loss),
         SCRIPT_TEST(behind_a_busy_lock),
         SCRIPT_TEST(faster_than_its_own_record),
         SCRIPT_TEST(its_time_was_up_and_its_answer_late),

@@ -77,9 +77,16 @@ emit(struct fixture *f, uint64_t id)
     ++f->offered;
 }
 
+/* A unit of two in the one way and the other, in turn. */
 static void
 emit_unit(struct fixture *f, uint64_t id, unsigned n)
 {
+    static unsigned pairs;
+    if (n == 2 && ++pairs % 2) {
+        sqt_emit_pair(SQT_PAIR(SQT_EV_XACT_END, SQT_EV_PART_STAMP), id, 0, 2, id, 1, 2);
+        f->offered += 2;
+        return;
+    }
     struct sqt_record unit[SQT_UNIT_MAX];
     memset(unit, 0xff, sizeof(unit));
     for (unsigned i = 0; i < n; ++i) {

@@ -7,6 +7,8 @@ from . import dump, native
 
 # Pairs whose two events do not carry the same id.
 BY_NUMBER = ("START", "WAIT_BEGIN")
+# Two ways to say the same: the second end of XACT_BEGIN, and the second begin of DISKOP_END.
+SAME = {"XACT_UNLOGGED": "XACT_END", "DISKOP_QUEUED": "DISKOP_BEGIN"}
 # Where a thread or another process does it, DISKOP_END tells the end.
 MAY_NOT_END = ("UNLINK",)
 # What must end as well, later than the pair of the table says.
@@ -20,13 +22,12 @@ def check_pairs(env, directory):
     count = collections.Counter()
     for row in events:
         event, key = row["event"], row["id"]
-        if event == "XACT_UNLOGGED":  # the other end of XACT_BEGIN
-            event = "XACT_END"
+        event = SAME.get(event, event)
         if event in ("XACT_BEGIN", "XACT_END"):
             key = named.get((row["kid"], key), key)
         count[event, row["kid"], key] += 1
     for begin, end in [(name, pair) for name, _, pair in native.event_table() if pair != "NONE"] + ALSO:
-        if begin in MAY_NOT_END:
+        if begin in MAY_NOT_END or begin in SAME:
             continue
         keys = {key[1:] for key in count if key[0] in (begin, end)}
         if begin in BY_NUMBER:

@@ -31,7 +31,7 @@ def link(prefix, folder):
                      os.path.join(native.SOURCE, "witness.c")])
     with open(makefile, "w") as out:
         out.write("include Makefile\n%s:\n\t$(squid_LINK) $(squid_OBJECTS) $(squid_LDADD) $(LIBS) %s "
-                  "-Wl,--wrap=sqt_emit,--wrap=sqt_emit_unit\n" % (program, extra))
+                  "-Wl,--wrap=sqt_emit,--wrap=sqt_emit_unit,--wrap=sqt_emit_pair\n" % (program, extra))
     done = run(["make", "-s", "-C", build, "-f", makefile, program], 300)
     if done.returncode or not os.path.exists(program):
         raise Failure("cannot link Squid with the witness: " + (done.stdout + done.stderr)[-1500:])
