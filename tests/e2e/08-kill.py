@@ -27,8 +27,9 @@ class Writer:
             file.write(b"\0" * 4096)
         self.file = open(self.path, "r+b")
         self.memory = mmap.mmap(self.file.fileno(), 4096)
-        self.process = subprocess.Popen([program, self.path, str(burst), str(pause_us), str(limit), directory]
-                                        + list(words), stdout=subprocess.PIPE, stderr=open(env.path("writer.err"), "a"),
+        # Of the default groups, libsqtrace emits samples itself, which the writer cannot count.
+        self.process = subprocess.Popen([program, self.path, str(burst), str(pause_us), str(limit), directory,
+                                         "events=client"] + list(words), stdout=subprocess.PIPE, stderr=open(env.path("writer.err"), "a"),
                                         env=dict(os.environ, LD_PRELOAD=preload) if preload else None)
         if self.process.stdout.readline() != b"started\n":
             raise Failure("the writer did not start: " + open(env.path("writer.err")).read()[-500:])
