@@ -258,9 +258,9 @@ def check_late(env, squid, sio, block, went_on):
                      "late answers"):
         return
     everything = dump.table(env, squid.directory, "events")
-    parts = everything[everything.index(late[0]) + 1:][:2]
-    env.equal([row["event"] for row in parts], ["PART_STAMP"] * 2, "what follows the late answer")
-    begin, end = (dump.seconds_ns(row["arg"]) for row in parts)
+    part = everything[everything.index(late[0]) + 1]
+    env.equal(part["event"], "PART_DISKOP_IO", "what follows the late answer")
+    begin, end = dump.seconds_ns(part["id"]), dump.seconds_ns(part["arg"])
     env.check(went_on - 50 * MS < begin < end < late[0].begin_ns,
               "the disker went on at %d, served from %d to %d, was noticed at %d"
               % (went_on, begin, end, late[0].begin_ns))
