@@ -9,6 +9,7 @@
 #include "digests.h"
 #include "distribution.h"
 #include "loops.h"
+#include "samples.h"
 
 /* The time that is asked for, as far as the trace goes (ns). */
 static int64_t
@@ -79,6 +80,7 @@ struct cost {
     struct sqt_distributions set;
     struct sqt_distribution totals;
     uint64_t passes;
+    struct sqt_sampled_source *processes;
 };
 
 static void
@@ -100,6 +102,36 @@ add_request(void *context, const struct sqt_xact *x)
     sqt_request_cells(row, x);
     if (sqt_job_wants(job, x->begin, row))
         sqt_distribution_add(&c->set, &c->totals, x->end - x->begin);
+}
+
+static void
+add_sample(void *context, const struct sqt_sample_row *sample)
+{
+    struct sqt_job *const job = context;
+    sqt_sampled_add(&((struct cost *)job->state)->processes, job, sample, SQT_SOURCE_PROCESS, 1);
+}
+
+/* Processor time by requests (ns), as if it went on before the first sample and after the last as between them. */
+static int64_t
+cpu_by_request(struct cost *c, struct sqt_job *job)
+{
+    unsigned __int128 cpu = 0;
+    uint64_t longest = 0;
+    sqt_sampled_finish(&c->processes, job);
+    for (const struct sqt_sampled_source *s = c->processes; s; s = s->next) {
+        uint64_t sampled = 0;
+        for (size_t i = 0; i < s->groups.count; ++i)
+            if (s->groups.groups[i]) {
+                const uint64_t *const sums = s->groups.groups[i]->sums;
+                cpu += sums[SQT_SUM_OF(SQT_SAMPLE_PROCESS_cpu_user_us)];
+                cpu += sums[SQT_SUM_OF(SQT_SAMPLE_PROCESS_cpu_system_us)];
+                sampled += sums[SQT_WEIGHT_OF(SQT_SAMPLE_PROCESS_cpu_user_us)];
+            }
+        longest = sampled > longest ? sampled : longest;
+    }
+    sqt_sampled_free(c->processes);
+    const unsigned __int128 whole = (unsigned __int128)longest * c->totals.count;
+    return whole ? (int64_t)((cpu * 1000 * (uint64_t)asked_length(job) + whole / 2) / whole) : SQT_CELL_MISSING;
 }
 
 /* Passes are counted whatever the condition says of requests. */
@@ -129,6 +161,7 @@ finish_cost(struct sqt_job *job)
     CELL(p95_ms).number = sqt_distribution_quantile(totals, 950);
     CELL(p99_ms).number = sqt_distribution_quantile(totals, 990);
     CELL(mean_ms).number = totals->count ? (int64_t)(totals->sum / totals->count) : SQT_CELL_MISSING;
+    CELL(cpu_ms_per_request).number = cpu_by_request(c, job);
     if (totals->count)
         sqt_job_row(job, row);
     sqt_distribution_drop(&c->set, totals);
@@ -140,4 +173,4 @@ const struct sqt_family sqt_family_digest_activity = {
     .finish = finish_activities};
 const struct sqt_family sqt_family_digest_cost = {
     .where = {SQT_TABLE_requests}, .where_count = 1, .start = start_cost,
-    .consumer = {.request = add_request, .loop = add_pass}, .finish = finish_cost};
+    .consumer = {.request = add_request, .loop = add_pass, .sample = add_sample}, .finish = finish_cost};

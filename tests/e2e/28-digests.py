@@ -238,8 +238,39 @@ def no_digest(env):
               "activities of a Squid without peers")
 
 
+def switched_off(env):
+    """What squid.conf can leave out: look-ups while the own digest goes on, and the own digest while look-ups go on."""
+    objects = 60
+    origin = Origin(env)
+    other = digester(env, origin, "other")
+    unlooked = digester(env, origin, "unlooked", lines=peer(other, options="no-digest"))
+    still = digester(env, origin, "still", lines=peer(other) + "digest_rebuild_period 1 year\n"
+                     "digest_rewrite_period 1 year\n")
+    start(other, unlooked, still)
+    fetch_all(other, [("shared%d" % n, origin.url("shared%d" % n)) for n in range(objects)])
+    wait_for_digest(other, objects)
+    fetch_all(still, [("first", origin.url("first"))])
+    wait_for(lambda: said(still, "noteFetchFinished: "), 20, "the digest to be fetched")
+    for squid in (unlooked, still):
+        fetch_all(squid, [("own%d" % n, origin.url("%s%d" % (squid.name, n))) for n in range(objects)])
+    wait_for_digest(unlooked, objects)
+    other.stop()
+    found = digests(env, unlooked)
+    check_look_ups(env, unlooked, found, objects)
+    check_own_digest(env, unlooked, found)
+    env.equal((results(found["lookup"]), found["fetch"], found["hit"]), ({"none": objects}, [], []), "without look-ups")
+    found = digests(env, still)
+    check_look_ups(env, still, found, 1 + objects)
+    check_own_digest(env, still, found)
+    env.equal((results(found["fetch"]), results(found["lookup"])["none"]), ({"new": 1}, 1), "look-ups go on")
+    env.equal((results(found["rebuild"])["done"], results(found["rewrite"])["done"]), (1, 1), "rebuilds and rewrites")
+    last = max(row.begin_ns for name in ("update", "rebuild", "rewrite") for row in found[name])
+    env.check(last < found["key"][0].begin_ns, "the own digest went on after the first request")
+
+
 TESTS = [
     ("cache digests of two siblings", lambda env: two_squids(env, "sibling"), 120),
     ("cache digests of a parent", lambda env: two_squids(env, "parent"), 120),
     ("a peer that makes no digest", no_digest, 60),
+    ("digests without look-ups, and without updates", switched_off, 90),
 ]

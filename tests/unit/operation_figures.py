@@ -2,8 +2,10 @@
 """Figures of disk operations, the event loop, system calls and digests once more, for figures_oracle.py."""
 
 import collections
+from fractions import Fraction
 
 from oracle import SECOND, dump, fixed, median, milli, ms, quantile, share, whole
+from resource_figures import rounded, sampled
 
 DISKOP_STAGES = ["enqueued", "dequeued", "io", "copy", "complete", "finished"]
 
@@ -141,4 +143,14 @@ def cost_rows(trace):
                "requests_per_s": milli((len(totals) * 10**12 + trace.length // 2) // trace.length),
                "p50_ms": ms(median(totals)), "p95_ms": ms(quantile(totals, 950)), "p99_ms": ms(quantile(totals, 990)),
                "mean_ms": ms(sum(totals) // len(totals)), "passes": str(passes),
-               "passes_per_request": milli((passes * 1000 + len(totals) // 2) // len(totals))}
+               "passes_per_request": milli((passes * 1000 + len(totals) // 2) // len(totals)),
+               "cpu_ms_per_request": cpu_by_request(trace, len(totals))}
+
+
+def cpu_by_request(trace, requests):
+    """What processes used while they were sampled, as if it went on like that all the time."""
+    used, longest = 0, 0
+    for groups in sampled(trace, "process").values():
+        used += sum(g.grown["cpu_user_us"] + g.grown["cpu_system_us"] for g in groups.values())
+        longest = max(longest, sum(g.ns["cpu_user_us"] for g in groups.values()))
+    return ms(rounded(Fraction(used * 1000 * trace.length, longest * requests)) if longest else None)
