@@ -269,8 +269,8 @@ def switched_off(env):
 
 
 TESTS = [
-    ("cache digests of two siblings", lambda env: two_squids(env, "sibling"), 120),
-    ("cache digests of a parent", lambda env: two_squids(env, "parent"), 120),
-    ("a peer that makes no digest", no_digest, 60),
-    ("digests without look-ups, and without updates", switched_off, 90),
+    ("cache digests of two siblings", lambda env: two_squids(env, "sibling"), 180),
+    ("cache digests of a parent", lambda env: two_squids(env, "parent"), 180),
+    ("a peer that makes no digest", no_digest, 120),
+    ("digests without look-ups, and without updates", switched_off, 180),
 ]
