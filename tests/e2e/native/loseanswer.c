@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * loseanswer.c - loses one answer of diskd, for LD_PRELOAD: once the file LOSEANSWER_ONCE exists, the next message that
- * Squid takes without waiting is thrown away, and that file with it.
+ * is sent by one who would wait for room, as diskd does and Squid does not, goes nowhere, and that file with it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -10,15 +10,14 @@
 #include <sys/msg.h>
 #include <unistd.h>
 
-ssize_t
-msgrcv(int queue, void *message, size_t size, long type, int flags)
+int
+msgsnd(int queue, const void *message, size_t size, int flags)
 {
-    static ssize_t (*next)(int, void *, size_t, long, int);
-    if (!next)
-        *(void **)&next = dlsym(RTLD_NEXT, "msgrcv");
-    ssize_t got = next(queue, message, size, type, flags);
+    static int (*next)(int, const void *, size_t, int);
     const char *const once = getenv("LOSEANSWER_ONCE");
-    if (got >= 0 && flags & IPC_NOWAIT && once && unlink(once) == 0)
-        got = next(queue, message, size, type, flags);
-    return got;
+    if (!(flags & IPC_NOWAIT) && once && unlink(once) == 0)
+        return 0;
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "msgsnd");
+    return next(queue, message, size, flags);
 }
