@@ -27,6 +27,15 @@ DirOf(const Dir &dir)
     return sqt_define(SQT_DEF_DIR, number, text);
 }
 
+/// where no record of the store defines a cache_dir, those of disk operations need it all the same
+template <class Dir>
+inline void
+DirIsMet(const Dir &dir)
+{
+    if (sqt_on(SQT_GROUP_DISKOP))
+        DirOf(dir);
+}
+
 /// emits a record with the stamps of an I/O that ran in another thread or process, if it did
 inline void
 EmitCompletion(const unsigned event, const uint64_t sio, const uint64_t arg, const uint32_t aux)
@@ -60,6 +69,8 @@ SwapInOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer &
 {
     if (sqt_on(SQT_GROUP_STORE))
         EmitOpen(sio, dir, entry, XactOfContext(context), false);
+    else
+        DirIsMet(dir);
     OperationIsAskedFor(SQT_DISK_OPEN, sio.sqtrace.serial, dir.index, sqt_on(SQT_GROUP_STORE));
 }
 
@@ -80,6 +91,8 @@ SwapOutOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer 
 {
     if (sqt_on(SQT_GROUP_STORE))
         EmitOpen(sio, dir, entry, XactThatBrings(entry, context), true);
+    else
+        DirIsMet(dir);
     OperationIsAskedFor(SQT_DISK_CREATE, sio.sqtrace.serial, dir.index, sqt_on(SQT_GROUP_STORE));
 }
 
@@ -218,6 +231,8 @@ SwapFileIsUnlinked(const Dir &dir, const int file)
 {
     if (sqt_on(SQT_GROUP_STORE))
         sqt_emit(SQT_EV_UNLINK, DirOf(dir), static_cast<uint32_t>(file), 0);
+    else
+        DirIsMet(dir);
     OperationIsAskedFor(SQT_DISK_UNLINK, 0, dir.index, sqt_on(SQT_GROUP_STORE));
 }
 
