@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -42,8 +43,12 @@ remove_all(const char *directory)
 {
     DIR *const dir = opendir(directory);
     const struct dirent *entry;
-    while (dir && (entry = readdir(dir)))
-        unlinkat(dirfd(dir), entry->d_name, 0);
+    while (dir && (entry = readdir(dir))) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+        if (unlink(path) != 0 && errno == EISDIR && entry->d_name[0] != '.')
+            remove_all(path);
+    }
     if (dir)
         closedir(dir);
     rmdir(directory);
