@@ -63,6 +63,29 @@ def test_statistics():
     check(awk("print with_cv(v, n)", [2.5]) == "2.50 (-)", "one value has no variation")
 
 
+def test_paired():
+    """Ratios within rounds, computed anew."""
+    draw = random.Random(7)
+    runs = {(name, r): draw.uniform(90, 110) * (2 if name == "twice" else 1) * (r + 1)
+            for r in range(8) for name in ("base", "same", "twice")}
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("configuration\tround\tmetric\tvalue\n")
+        for (name, r), value in runs.items():
+            file.write("%s\t%d\tspeed\t%.9f\n" % (name, r, value))
+        file.flush()
+        text = subprocess.run(["awk", "-F", "\t", "-v", "metric=speed", "-v", "words=speed", "-v", "names=same twice",
+                               "-v", "base=base", "-v", "percent=95", "-f", STATISTICS, "-f",
+                               os.path.join(os.path.dirname(STATISTICS), "paired.awk"), file.name], check=True,
+                              stdout=subprocess.PIPE, universal_newlines=True).stdout
+    for name, verdict in (("same", "no difference"), ("twice", "more")):
+        ratios = [runs[name, r] / runs["base", r] for r in range(8)]
+        half = 2.36462 * statistics.stdev(ratios) / 8 ** 0.5
+        line = [line for line in text.split("\n") if line.startswith(name)][0]
+        wanted = "%.4f  %.4f .. %.4f  %s" % (statistics.mean(ratios), statistics.mean(ratios) - half,
+                                            statistics.mean(ratios) + half, verdict)
+        check(line.endswith(wanted), "paired ratio of " + name, (line, wanted))
+
+
 def says(status, text, *arguments):
     with tempfile.TemporaryDirectory() as folder:
         got = subprocess.run([PROGRAM, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -105,6 +128,7 @@ def test_help():
 
 
 test_statistics()
+test_paired()
 test_bad_input()
 test_help()
 print("1..%d" % len(results))

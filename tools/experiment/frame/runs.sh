@@ -51,6 +51,14 @@ enter_folder()
     mv "$folder/parameters.new" "$folder/parameters"
 }
 
+# Configurations in the order of round $1: each round begins with another one.
+in_turn()
+{
+    configurations | awk -v by=$(($1 - 1)) '
+        { name[NR] = $0 }
+        END { for (i = 0; i < NR; ++i) print name[(i + by) % NR + 1] }'
+}
+
 # run_all: what is not done yet, the configurations in turn, so that what changes on the machine meets all of them.
 run_all()
 {
@@ -60,7 +68,7 @@ run_all()
     begin=$(date +%s)
     ran=0
     for round in $(seq "$rounds"); do
-        for configuration in $(configurations); do
+        for configuration in $(in_turn "$round"); do
             run_number=$((run_number + 1))
             here=$folder/runs/$round-$configuration
             if [ -f "$here/done" ]; then
