@@ -56,7 +56,7 @@ start(uint32_t kid, uint64_t ring)
     config.ring = ring;
     config.segment = 1u << 20;
     config.compress = (int)kid & 1;
-    config.groups = SQT_GROUP_DEFAULT;
+    config.groups = SQT_GROUP_TRACE | SQT_GROUP_CLIENT; /* samples would come in between */
     return sqt_start(&config, &process, say);
 }
 

@@ -8,7 +8,8 @@ OUTPUT = ARG1
 INPUT = ARG2
 load FOLDER . "common.gp"
 
-# Hit ratios to the left, what is stored to the right.
+# Hit ratios to the left, what is stored to the right; the last curve, which cannot be seen, is for a trace without
+# samples: gnuplot would not draw without a value to the right.
 stats $DATA using "time_s" name "X" nooutput
 HALF = X_records > 1 ? (X_max - X_min) / (X_records - 1) / 2 : 0.5
 set xrange [X_min - HALF > 0 ? X_min - HALF : 0 : X_max + HALF]
@@ -23,4 +24,5 @@ mb(c) = column(c) / 1e6
 plot $DATA using "time_s":"dhr_pct" with linespoints lw 2 pt 7 ps 0.7 lc rgb colour("dhr", 1) title "hits of requests", \
      $DATA using "time_s":"bhr_pct" with linespoints lw 2 pt 5 ps 0.7 lc rgb colour("bhr", 2) title "hits of bytes", \
      $DATA using "time_s":(mb("disk_bytes")) axes x1y2 with lines lw 2 lc rgb "#009e73" title "on disk (right)", \
-     $DATA using "time_s":(mb("memory_bytes")) axes x1y2 with lines lw 2 dt 2 lc rgb "#cc79a7" title "in memory (right)"
+     $DATA using "time_s":(mb("memory_bytes")) axes x1y2 with lines lw 2 dt 2 lc rgb "#cc79a7" title "in memory (right)", \
+     $DATA using "time_s":(1) axes x1y2 with dots lc rgb "#ffffffff" notitle

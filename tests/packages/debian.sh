@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# debian.sh FOLDER - builds the Debian packages of this source tree in FOLDER and looks at what they give, in TAP.
+# Needs dpkg-dev, debhelper, lintian, man-db, and root for an installation in a folder.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
+# shellcheck source=/dev/null
+. "$top/tests/unit/tap.sh"
+rm -rf "${1:?usage: debian.sh FOLDER}"
+mkdir -p "$1/tree" "$1/root/var/lib/dpkg/info" "$1/root/var/lib/dpkg/updates" || exit 1
+folder=$(cd "$1" && pwd -P)
+root=$folder/root
+tar -C "$top" --exclude=./build --exclude=./.git --exclude=./autom4te.cache -cf - . | tar -C "$folder/tree" -xf -
+cd "$folder/tree" || exit 1
+
+# What the folder holds as installed, without a word of packages that are not there.
+in_root()
+{
+    dpkg --root="$root" --force-depends "$@" >>"$folder/dpkg.log" 2>&1
+}
+
+out=$folder/build.log err=
+DEB_BUILD_OPTIONS=nocheck dpkg-buildpackage -us -uc -b >"$out" 2>&1
+check 'packages are built with what debian/control names'
+out=$folder/lintian.log
+lintian --no-cfg --allow-root --fail-on error,warning "$folder"/sqtrace_*.changes >"$out" 2>&1
+check 'lintian finds nothing'
+
+out=$folder/dpkg.log
+: >"$root/var/lib/dpkg/status"
+in_root -i "$folder"/sqtrace_*.deb "$folder"/libsqtrace-dev_*.deb "$folder"/sqtrace-doc_*.deb
+check 'they are installed'
+said=$("$root/usr/bin/sqtrace-dump" --quiet --table=losses "$root/usr/share/doc/sqtrace/sample" | grep -vc '^#')
+[ "$said" -ge 1 ]
+check 'sqtrace-dump reads the sample trace of sqtrace-doc'
+for tool in build dump experiment load report; do
+    "$root/usr/bin/sqtrace-$tool" --version >/dev/null
+    check "sqtrace-$tool --version"
+    man --warnings -l "$root/usr/share/man/man1/sqtrace-$tool.1.gz" >/dev/null 2>"$folder/man.err" && [ ! -s "$folder/man.err" ]
+    check "sqtrace-$tool has a manual page"
+done
+PKG_CONFIG_PATH=$(dirname "$root"/usr/lib/*/pkgconfig/libsqtrace.pc) pkg-config --exists libsqtrace
+check 'libsqtrace-dev tells pkg-config where the library is'
+in_root --purge sqtrace libsqtrace-dev sqtrace-doc
+[ -z "$(find "$root" -type f ! -path '*/var/lib/dpkg/*')" ]
+check 'purged, they leave no file'
+plan
