@@ -35,8 +35,14 @@ said=$("$root/usr/bin/sqtrace-dump" --quiet --table=losses "$root/usr/share/doc/
 [ "$said" -ge 1 ]
 check 'sqtrace-dump reads the sample trace of sqtrace-doc'
 for tool in build dump experiment load report; do
-    "$root/usr/bin/sqtrace-$tool" --version >/dev/null
-    check "sqtrace-$tool --version"
+    # A script has its data where it is installed, and that is not here.
+    data=$(sed -n '1{/^#!/!q}; s/^installed_data=//p' "$root/usr/bin/sqtrace-$tool")
+    if [ -n "$data" ]; then
+        [ -f "$root$data/lib/say.sh" ]
+    else
+        "$root/usr/bin/sqtrace-$tool" --version >/dev/null
+    fi
+    check "sqtrace-$tool finds what it needs"
     man --warnings -l "$root/usr/share/man/man1/sqtrace-$tool.1.gz" >/dev/null 2>"$folder/man.err" && [ ! -s "$folder/man.err" ]
     check "sqtrace-$tool has a manual page"
 done
