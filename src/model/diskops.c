@@ -158,6 +158,7 @@ sqt_diskop_end(struct sqt_life *life, int64_t now, const struct sqt_record *reco
     if (!op || op->timed_out)
         return;
     read_end(life, op, now, record, more);
+    life->told.sio = 0; /* it was told for this operation alone */
     tell(life, op);
     op->timed_out = op->outcome == SQT_OUTCOME_TIMEOUT;
     if (!op->timed_out) /* else its answer may still come */

@@ -90,23 +90,27 @@ is_opened(int fd, const char *path, int flags)
 /* Apart from the wrapper, so that that saves no registers for it: what is off is one test and a jump. */
 #define COLD __attribute__((noinline, cold))
 
-/* errno is what the wrapped function left: what comes after it keeps it. */
-#define SQT_WRAP(type, name, parameters, arguments, class) \
+/* What is done while calls are timed, by `callee`.  errno is what that left: what comes after it keeps it. */
+#define SQT_TIMED(type, name, parameters, arguments, callee, class) \
     type __real_##name parameters; \
     type __wrap_##name parameters; \
     static COLD type timed_##name parameters \
     { \
         const uint64_t begin = sqt_read_clock(sqt_clock); \
-        const type result = __real_##name arguments; \
+        const type result = callee arguments; \
         const uint64_t end = sqt_read_clock(sqt_clock); \
         if (begin) \
             sqt_call_took(class, begin, end); \
         return result; \
-    } \
+    }
+
+#define SQT_WRAP(type, name, parameters, arguments, class) \
+    SQT_TIMED(type, name, parameters, arguments, __real_##name, class) \
     type __wrap_##name parameters \
     { \
         return sqt_calls_are_timed() ? timed_##name arguments : __real_##name arguments; \
     }
+
 /* With the flusher's thread there, the C library switches cancellation on and off around each of these, which takes
  * longer than all the rest of them; Squid cancels no thread.  So while anything is traced the kernel is asked without
  * the C library, but only for calls that nobody puts a library of their own in front of. */
@@ -146,17 +150,7 @@ kernel_msgsnd(int queue, const void *message, size_t size, int flags)
 }
 
 #define SQT_WRAP_DIRECT(type, name, parameters, arguments, class) \
-    type __real_##name parameters; \
-    type __wrap_##name parameters; \
-    static COLD type timed_##name parameters \
-    { \
-        const uint64_t begin = sqt_read_clock(sqt_clock); \
-        const type result = kernel_##name arguments; \
-        const uint64_t end = sqt_read_clock(sqt_clock); \
-        if (begin) \
-            sqt_call_took(class, begin, end); \
-        return result; \
-    } \
+    SQT_TIMED(type, name, parameters, arguments, kernel_##name, class) \
     type __wrap_##name parameters \
     { \
         return !sqt_on(~UINT32_C(0)) ? __real_##name arguments : \

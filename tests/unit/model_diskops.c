@@ -77,8 +77,11 @@ what_the_swap_has_told(void **state)
     PUT(185, SWAPIN_CLOSE, 3, 0, 0);
     PUT(190, SWAPIN_CLOSED, 3, 0, 0);
     PUT(200, DISKOP_END, 7, 170, 4096);
+    PUT(210, DISKOP_QUEUED, 8, 3, 5); /* of which no record has told that service */
+    PUT(220, DISKOP_END, 8, 215, 4096);
     play_diskops();
-    assert_int_equal(told_count, 2); /* the close is the main thread's */
+    assert_int_equal(told_count, 3); /* the close is the main thread's */
+    assert_int_equal(told[2].stages[SQT_DISKOP_IO], SQT_MISSING);
     const struct sqt_diskop *const op = &told[1];
     stages_are(op, 10, 20, 20, 4, 16, 30);
     assert_int_equal(op->op, SQT_DISK_READ);
