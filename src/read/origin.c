@@ -43,7 +43,7 @@ place(const struct sqt_joined *j)
 
 /* ---- taking a block ---- */
 
-/* Time never goes back within an origin, whatever its anchors say. */
+/* Time never goes back within an origin, nor behind its place in the merge, whatever its anchors say. */
 static void
 keep_time(struct sqt_joined *j, struct sqt_line *line, uint64_t time_first)
 {
@@ -71,7 +71,6 @@ take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt_line *
                        place(j), first);
         j->next = first;
         j->started = 1;
-        j->last_ns = sqt_line_ns(line, j->buffer[0].time);
         j->last_ticks = j->buffer[0].time;
     }
     if (j->ring.map && first < j->ring.head && count > j->ring.head - first)

@@ -73,7 +73,7 @@ sqt_joined_rewind(struct sqt_joined *j)
     j->told_suspect = j->told_table = j->told_open = j->told_gone = 0;
     j->next = j->last_ticks = 0;
     j->gap_seen = UINT64_MAX;
-    j->last_ns = INT64_MIN;
+    j->last_ns = j->first_ns;
     j->count = j->skip = j->left = 0;
     j->ring.text_taken = 0;
 }

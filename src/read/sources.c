@@ -78,6 +78,7 @@ origin_of(struct sqt_source_list *l, const struct sqt_identity *who, int damaged
     j->reporter = l->reporter;
     j->unpacker = l->unpacker;
     j->sources = l;
+    j->first_ns = INT64_MIN;
     sqt_dictionary_init(&j->dictionary);
     sqt_joined_rewind(j);
     return j;

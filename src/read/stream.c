@@ -61,8 +61,11 @@ look_ahead(struct sqt_stream *s)
     s->start_ns = (uint64_t)start;
     for (size_t i = 0; i < s->waiting_count; ++i) {
         s->waiting[i]->offset_ns -= (int64_t)s->start_ns;
-        if (s->waiting[i]->key != INT64_MIN)
-            s->waiting[i]->key -= (int64_t)s->start_ns;
+        if (s->waiting[i]->key == INT64_MIN)
+            continue;
+        s->waiting[i]->key -= (int64_t)s->start_ns;
+        /* What was in the ring may be in a segment when its time comes, and with other anchors. */
+        s->waiting[i]->first_ns = s->waiting[i]->last_ns = s->waiting[i]->key;
     }
     qsort(s->waiting, s->waiting_count, sizeof(*s->waiting), by_key);
     return 0;

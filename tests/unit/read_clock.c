@@ -171,6 +171,50 @@ origins_are_merged_by_time(void **state)
 }
 
 static void
+another_look_at_an_origin_does_not_turn_time_back(void **state)
+{
+    struct sqt_identity a, b;
+    struct sqt_record records[1000];
+    struct sqt_pack_table table;
+    struct make_bytes bytes = {NULL, 0, 0};
+    struct sqt_run run;
+    int64_t before = 0;
+    size_t count = 0;
+    (void)state;
+    make_identity(&a, 1, 1);
+    make_identity(&b, 2, 2);
+    make_steps(read_path("a.sqt"), &a, 1000, 0, 1);
+    make_steps(read_path("b.sqt"), &b, 1000, 500, 1);
+    const char *const directory = read_path("");
+    struct sqt_stream *const stream = sqt_stream_open(&directory, 1, NULL, NULL);
+    assert_non_null(stream);
+
+    sqt_pack_table_init(&table);
+    /* Before the second one's turn, its records come with an anchor that is 100 us earlier: as if they had been
+     * flushed from the ring meanwhile. */
+    read_simple(records, 1000);
+    for (size_t i = 0; i < 1000; ++i)
+        records[i].time = MAKE_START + (500 + i) * (SECOND / 1000000);
+    struct sqt_anchor from = make_anchor(&b, records[0].time), to = make_anchor(&b, records[999].time);
+    from.monotonic_ns -= 100000;
+    to.monotonic_ns -= 100000;
+    make_header(&bytes, &b, 0);
+    make_text(&bytes, NULL);
+    make_block_with(&bytes, &b, 0, records, 1000, 0, 0, &from, &to, &table);
+    make_file(read_path("b.sqt"), &bytes);
+    make_free(&bytes);
+
+    while (sqt_stream_next(stream, &run))
+        for (size_t i = 0; i < run.count; ++i, ++count) {
+            const int64_t ns = sqt_line_ns(&run.line, run.records[i].time);
+            assert_true(ns >= before);
+            before = ns;
+        }
+    assert_int_equal(count, 2000);
+    sqt_stream_close(stream);
+}
+
+static void
 boots_are_aligned_by_the_time_of_day(void **state)
 {
     struct sqt_identity a, b;
@@ -245,6 +289,7 @@ main(void)
         TEST(time_never_goes_back_within_an_origin),
         TEST(a_stamp_far_away_does_not_overflow),
         TEST(origins_are_merged_by_time),
+        TEST(another_look_at_an_origin_does_not_turn_time_back),
         TEST(boots_are_aligned_by_the_time_of_day),
         TEST(one_boot_is_aligned_by_the_monotonic_clock),
         TEST(a_unit_is_never_split_by_the_merge),

@@ -30,6 +30,7 @@ static struct shared {
     volatile uint64_t rotations[KIDS + 1];
 } *shared;
 static const char *directory;
+static pid_t writers[KIDS + 1];
 static uint64_t random_state = 4711;
 
 static uint64_t
@@ -158,8 +159,29 @@ read_and_check(int ended)
 static void
 wait_for(uint32_t kid, uint64_t emitted)
 {
-    while (shared->emitted[kid] < emitted)
+    while (shared->emitted[kid] < emitted) {
+        assert_int_equal(waitpid(writers[kid], NULL, WNOHANG), 0); /* it could not start */
         usleep(200);
+    }
+}
+
+/* Waits for the end of a writer, and returns its status. */
+static int
+wait_end(uint32_t kid)
+{
+    int status = -1;
+    waitpid(writers[kid], &status, 0);
+    writers[kid] = 0;
+    return status;
+}
+
+static void
+kill_writer(uint32_t kid)
+{
+    if (writers[kid] == 0)
+        return;
+    kill(writers[kid], SIGKILL);
+    wait_end(kid);
 }
 
 /* How many rings the directory names. */
@@ -177,12 +199,11 @@ pointer_files(void)
 static void
 one_round(uint64_t ring, uint64_t most, int kill_them)
 {
-    pid_t pids[KIDS + 1];
     int status;
     memset(shared, 0, sizeof(*shared));
     directory = read_directory();
     for (uint32_t kid = 1; kid <= KIDS; ++kid)
-        if ((pids[kid] = fork()) == 0)
+        if ((writers[kid] = fork()) == 0)
             writer(kid, ring, most);
     for (uint32_t kid = 1; kid <= KIDS; ++kid)
         wait_for(kid, 1);
@@ -190,16 +211,12 @@ one_round(uint64_t ring, uint64_t most, int kill_them)
         read_and_check(0);
     if (kill_them) {
         wait_for(1, 100000 + below(100000));
-        kill(pids[1], SIGKILL);
-        waitpid(pids[1], &status, 0);
+        kill_writer(1);
         read_and_check(0); /* one is dead, the other lives */
-        kill(pids[2], SIGKILL);
-        waitpid(pids[2], &status, 0);
+        kill_writer(2);
     } else
-        for (uint32_t kid = 1; kid <= KIDS; ++kid) {
-            waitpid(pids[kid], &status, 0);
-            assert_int_equal(status, 0);
-        }
+        for (uint32_t kid = 1; kid <= KIDS; ++kid)
+            assert_int_equal(wait_end(kid), 0);
     read_and_check(1);
 
     /* The next start turns what was left into segments; a reader meanwhile sees the same. */
@@ -243,13 +260,23 @@ after_an_orderly_end(void **state)
     one_round(4u << 20, 300000, 0);
 }
 
+/* A check that fails leaves writers running. */
+static int
+end(void **state)
+{
+    (void)state;
+    for (uint32_t kid = 1; kid <= KIDS; ++kid)
+        kill_writer(kid);
+    return 0;
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(after_a_kill_with_a_small_ring),
-        cmocka_unit_test(after_a_kill_with_a_large_ring),
-        cmocka_unit_test(after_an_orderly_end),
+        cmocka_unit_test_teardown(after_a_kill_with_a_small_ring, end),
+        cmocka_unit_test_teardown(after_a_kill_with_a_large_ring, end),
+        cmocka_unit_test_teardown(after_an_orderly_end, end),
     };
     alarm(600);
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
