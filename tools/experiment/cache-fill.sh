@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # experiment cache-fill: what happens to system calls and event loop while the cache outgrows memory? (1999)
 #
-# A cache is filled in steps; after each, objects out of all that is in it are asked for at random.  In one configuration
-# memory for the pages of files is a fraction of the cache, in the other, the control, all fits.
+# A cache is filled in steps, each to twice what it held; after each, objects out of all that is in it are asked for at
+# random.  In one configuration memory for the pages of files is a fraction of the cache, in the other, the control, all is
+# held in memory.
 
 takes='clients stores service memory disks'
-: "${clients:=10}" "${stores:=ufs}" "${service:=2}" "${memory:=24}"
-steps=8
+: "${clients:=10}" "${stores:=ufs}" "${service:=2}" "${memory:=12}"
+steps=6
 object_bytes=8192
-# Of a step.  An object takes three pages and an inode.
-objects=$(calc "int($memory * 50)")
 read_seconds=$(calc "5 * $scale")
-cache_mb=$(calc "int($memory * $steps)")
+
+# How many objects there are after a step.  An object takes three pages and an inode; the first step leaves some room.
+objects_at()
+{
+    calc "int($memory * 50) * 2 ^ ($1 - 1)"
+}
+
+# The same in MB of pages.
+mb_at()
+{
+    calc "int($(objects_at "$1") * 12 / 1024 + 0.5)"
+}
 case $stores in
 *,*) die_usage "--stores: cache-fill takes one" ;;
 esac
@@ -52,6 +62,7 @@ urls()
 
 run_one()
 {
+    cache_mb=$(($(mb_at $steps) * 3 / 2))
     make_disk 1 $((cache_mb * 2))
     port=$(free_port)
     own_folder "$run/squid" "$run/squid/trace"
@@ -67,18 +78,22 @@ END_OF_LINES
     made process $!
     memory_group
     start_squid "$run/squid" "$squid"
-    [ "$1" = outgrows ] || memory=$(calc "$memory * $steps")
-    limit_memory
-    [ "$1" = outgrows ] || memory=$(calc "$memory / $steps")
+    filled=0
     for step in $(seq $steps); do
         # What is measured is reading.
         set_service 0
-        urls $(((step - 1) * objects)) $((step * objects)) 0 >"$run/fill"
+        objects=$(objects_at "$step")
+        urls $filled "$objects" 0 >"$run/fill"
         run_load --workload=urls --urls="$run/fill" --proxy="127.0.0.1:$port" --clients=10 \
-            --requests=$(((objects + 9) / 10))
+            --requests=$(((objects - filled + 9) / 10))
+        filled=$objects
         sync_disks
+        case $1 in
+        fits) keep_pages 1 ;;
+        outgrows) limit_memory ;;
+        esac
         set_service "$service"
-        urls 0 $((step * objects)) 100000 >"$run/read"
+        urls 0 "$objects" 100000 >"$run/read"
         run_load --workload=urls --urls="$run/read" --proxy="127.0.0.1:$port" --clients="$clients" --requests=0 \
             --duration="${read_seconds}s" --seed="$step"
         mv "$here/load.tsv" "$here/load-$step.tsv"
@@ -115,7 +130,7 @@ rows()
     echo "table	metric	label"
     while read -r metric words; do
         for step in $(seq $steps); do
-            echo "$metric	${metric}_$step	$(calc "int($objects * 12 * $step / 1024 + 0.5)") MB in the cache"
+            echo "$metric	${metric}_$step	$(mb_at "$step") MB in the cache"
         done
     done <<END_OF_ROWS
 open_read_us
@@ -156,10 +171,10 @@ make_tables()
 {
     rows >"$folder/rows.tsv"
     cat <<END_OF_WORDS
-cache-fill: $stores; after each step of $objects objects of $object_bytes bytes, $clients clients ask for $read_seconds s
-for any of those that are in the cache.  $(words_for_arms)
-Memory for files: $memory MB (outgrows), $(calc "$memory * $steps") MB (fits).  Mean (coefficient of variation in %) of
-$rounds runs.
+cache-fill: $stores; $(objects_at 1) objects of $object_bytes bytes, and after each step twice as many; $clients clients ask for
+$read_seconds s for any of those that are in the cache.  $(words_for_arms)
+Memory for files: $memory MB (outgrows), all that is in the cache (fits).  Mean (coefficient of variation in %)
+of $rounds runs.
 END_OF_WORDS
     for table in open_read_us read_disk_us disk_pct passes_s pass_ms latency_ms; do
         echo

@@ -69,6 +69,8 @@ memory_cache_mode disk
 sqtrace_log $run/squid/trace ring=8MB
 END_OF_LINES
     start_squid "$run/squid" "$squid"
+    # Idle at both ends, so that the samples and iostat see the same.
+    wait_idle
     iostat_begin
     sleep 1.5
     set_service "$service"
@@ -76,9 +78,8 @@ END_OF_LINES
     drop_pages $(disks_of "$1")
     run_load --workload=wpb --proxy="127.0.0.1:$port" --clients="$clients" --requests="$requests" --wait="${wait}ms" \
         --seed="$round" --rows="$here/rows.tsv"
-    # Idle at both ends, so that the samples and iostat see the same.
     sync_disks
-    sleep 2
+    wait_idle
     iostat_end
     set_service 0
     stop_squid

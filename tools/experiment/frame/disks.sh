@@ -13,7 +13,7 @@ helper()
 
 need_disks()
 {
-    drop_pages=$(helper drop-pages) || die "$tools/drop-pages is missing: build sqtrace again"
+    file_pages=$(helper file-pages) || die "$tools/file-pages is missing: build sqtrace again"
     [ -z "$disks" ] || return 0
     [ "$(id -u)" -eq 0 ] || die "needs root for loop devices and mounts; without: --disks=DIR,DIR"
     slow_disk=$(helper slow-disk) ||
@@ -62,8 +62,9 @@ make_disk()
         die_with_log "$run/slow-disk.log" "no loop device"
     made loop "$loop"
     echo "$loop" >"$run/arm$1.loop"
-    # No journal: what is written is what Squid writes and its directories.
-    { mkfs.ext4 -q -m 0 -O ^has_journal -E nodiscard "$loop" && mount -o noatime "$loop" "$run/disk$1"; } \
+    # No journal, and nothing left to be initialized later: what is written is what Squid writes and its directories.
+    { mkfs.ext4 -q -m 0 -O ^has_journal -E nodiscard,lazy_itable_init=0 "$loop" && sync "$loop" &&
+        mount -o noatime "$loop" "$run/disk$1"; } \
         >>"$run/slow-disk.log" 2>&1 || die_with_log "$run/slow-disk.log" "no file system on $loop"
     made mount "$run/disk$1"
     limit_dirty "$loop"
@@ -94,8 +95,20 @@ set_service()
 drop_pages()
 {
     [ $# -gt 0 ] || return 0
-    "$drop_pages" 100 $(for disk in "$@"; do disk_of "$disk"; done) >/dev/null 2>&1 </dev/null &
+    "$file_pages" drop $(for disk in "$@"; do disk_of "$disk"; done) >/dev/null 2>&1 </dev/null &
     made process $!
+}
+
+# keep_pages DISK: what it has now of files stays in memory, also where the machine gives unused pages back.
+keep_pages()
+{
+    "$file_pages" keep "$(disk_of "$1")" >"$run/kept" 2>&1 </dev/null &
+    made process $!
+    until grep -q '^kept' "$run/kept"; do
+        kill -0 $! 2>/dev/null || die_with_log "$run/kept" "file-pages did not start"
+        sleep 0.05
+    done
+    grep -q '^kept all' "$run/kept" || say "  not all files can be held in memory: $(head -n 1 "$run/kept")"
 }
 
 words_for_arms()
@@ -119,7 +132,7 @@ iostat_begin()
     devices=$(cat "$run"/arm*.loop 2>/dev/null | sed 's|/dev/||' | tr '\n' ' ')
     if [ -n "$devices" ] && command -v iostat >/dev/null; then
         # shellcheck disable=SC2086 # names
-        iostat -x -y -k $devices 1 >"$here/iostat.txt" 2>&1 </dev/null &
+        { date "+# since %s.%N" && exec iostat -x -y -k $devices 1; } >"$here/iostat.txt" 2>&1 </dev/null &
         iostat_pid=$!
         made process "$iostat_pid"
     fi
@@ -128,6 +141,21 @@ iostat_begin()
 iostat_end()
 {
     [ -z "$iostat_pid" ] || kill "$iostat_pid" 2>/dev/null
+}
+
+# Until nothing is read or written for 2 s; not longer than 20 s.
+wait_idle()
+{
+    before=
+    quiet=0
+    for _ in $(seq 40); do
+        now=$(for loop in $(cat "$run"/arm*.loop 2>/dev/null); do cat "/sys/class/block/${loop#/dev/}/stat"; done)
+        [ "$now" = "$before" ] || quiet=0
+        [ $quiet -lt 4 ] || return 0
+        quiet=$((quiet + 1))
+        before=$now
+        sleep 0.5
+    done
 }
 
 # Until all is on the disks that was written.

@@ -42,11 +42,11 @@ in_group()
     echo 0 >"$group/cgroup.procs" && exec "$@"
 }
 
-# limit_memory: what the group needs now that is not pages of files, and --memory for those.
+# limit_memory: what the group needs now that is not files, and --memory for those, pages and inodes.
 limit_memory()
 {
     [ -n "$group" ] || return 0
-    needed=$(awk '$1 ~ /^(anon|shmem|rss|slab|kernel_stack|pagetables)$/ { sum += $2 } END { printf "%d", sum }' \
+    needed=$(awk '$1 ~ /^(anon|shmem|rss|slab_unreclaimable|kernel_stack|pagetables)$/ { sum += $2 } END { printf "%d", sum }' \
         "$group/memory.stat")
     limit=$(calc "int($needed + $memory * 1048576)")
     case $memory_version in
