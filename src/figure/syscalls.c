@@ -20,6 +20,18 @@ by_name(const void *one, const void *two)
     return strcmp(a->name, b->name);
 }
 
+/* The calls that were made, by name; returns how many. */
+static unsigned
+sorted_calls(const struct sqt_account *account, const struct sqt_account_call *sorted[SQT_ACCOUNT_CALLS])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i)
+        if (account->calls[i].name && account->calls[i].count)
+            sorted[count++] = &account->calls[i];
+    qsort(sorted, count, sizeof(*sorted), by_name);
+    return count;
+}
+
 #define CELL(name) row[SQT_CELL(syscalls, name)]
 
 static void
@@ -53,14 +65,11 @@ sqt_account_rows(struct sqt_job *job, const struct sqt_account *account)
 {
     const struct sqt_account_call *sorted[SQT_ACCOUNT_CALLS];
     struct sqt_account_call misc = {"misc", 1, account->end - account->begin, SQT_CELL_MISSING};
-    unsigned count = 0;
-    for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i)
-        if (account->calls[i].name && account->calls[i].count) {
-            sorted[count++] = &account->calls[i];
-            misc.count += account->calls[i].count;
-            misc.ns -= account->calls[i].ns;
-        }
-    qsort(sorted, count, sizeof(*sorted), by_name);
+    const unsigned count = sorted_calls(account, sorted);
+    for (unsigned i = 0; i < count; ++i) {
+        misc.count += sorted[i]->count;
+        misc.ns -= sorted[i]->ns;
+    }
     print(job, account, &misc);
     for (unsigned i = 0; i < count; ++i)
         print(job, account, sorted[i]);
@@ -82,12 +91,11 @@ void
 sqt_account_trend(struct sqt_job *job, const struct sqt_account *account)
 {
     union sqt_cell row[SQT_CELLS(syscalls)], trend[SQT_CELLS(syscall_trend)];
-    for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i) {
-        const struct sqt_account_call *const call = &account->calls[i];
-        if (!call->name || !call->count)
-            continue;
-        cells(row, account, call);
-        if (!sqt_job_wants(job, account->begin, row) || !(job->where || is_of_disk(call->name)))
+    const struct sqt_account_call *sorted[SQT_ACCOUNT_CALLS];
+    const unsigned count = sorted_calls(account, sorted);
+    for (unsigned i = 0; i < count; ++i) {
+        cells(row, account, sorted[i]);
+        if (!sqt_job_wants(job, account->begin, row) || !(job->where || is_of_disk(sorted[i]->name)))
             continue;
         TREND(time_s) = CELL(time_s);
         TREND(kid) = CELL(kid);

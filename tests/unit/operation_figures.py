@@ -112,7 +112,7 @@ def trend_rows(trace):
             call[0] += whole(r["total_s"])
             call[1] += int(r["count"])
     for (time, kid, window), calls in windows.items():
-        for name in ("read-disk", "open-write"):
+        for name in ("open-read", "open-write", "read-disk", "write-disk"):
             total, count = calls[name]
             if count:
                 yield {"time_s": time, "kid": kid, "name": name, "total_s": fixed(total, 9), "count": str(count),

@@ -12,13 +12,14 @@ load FOLDER . "common.gp"
 waits(i) = strcol("activity") eq "fetch" || strcol("activity") eq "hit"
 set style fill solid noborder
 set logscale y
-set yrange [0.0005:*]
+stats $DATA using (column("busy_ms") > 0 ? column("busy_ms") : NaN) name "Y" nooutput
+set yrange [Y_records ? Y_min / 3 : 0.1:*]
 set xrange [-0.6:ROWS - 0.4]
 set boxwidth 0.8
 set xtics scale 0
 set key @KEY
 
-plot $DATA using 0:(waits(0) ? NaN : column("share_pct")):xtic(strcol("activity")) with boxes lc rgb "#0072b2" title "work", \
-     $DATA using 0:(waits(0) ? column("share_pct") : NaN):xtic(strcol("activity")) with boxes lc rgb "#e69f00" title "waits included", \
-     $DATA using 0:"share_pct":(sprintf("%.4g ms", column("mean_ms"))) with labels offset 0,0.7 font ",9" \
+plot $DATA using 0:(waits(0) ? NaN : column("busy_ms")):xtic(strcol("activity")) with boxes lc rgb "#0072b2" title "work", \
+     $DATA using 0:(waits(0) ? column("busy_ms") : NaN):xtic(strcol("activity")) with boxes lc rgb "#e69f00" title "waits included", \
+     $DATA using 0:"busy_ms":(sprintf("%.4g ms", column("mean_ms"))) with labels offset 0,0.7 font ",9" \
          tc rgb "#d55e00" title "the number: mean"

@@ -8,36 +8,80 @@ OUTPUT = ARG1
 INPUT = ARG2
 load FOLDER . "common.gp"
 
-# Shares of the main thread's calls, each on top of those above it in the same window.
-CLASSES = ""
-TIME = ""
-HIGH = 0.0
-set print $STACK
-print "time\twindow\tclass\tlow\thigh"
+# What the main thread's time goes to while it does not wait, in each window the calls on top of each other: the MOST
+# with the largest part, and the others together.  Several kids stand side by side.
+WAITS = " epoll_wait poll select "
+MOST = 11
+of_main(line) = line[1:1] ne "#" && word(line, 3) eq "main" && !strstrt(WAITS, " " . word(line, 4) . " ")
+KIDS = " "
+CLASSES = " "
+array TOTAL[1000] # by the place of its class in CLASSES
 do for [i=1:|$DATA|] {
     LINE = $DATA[i]
-    if (LINE[1:1] ne "#" && word(LINE, 3) eq "main") {
-        CLASS = word(LINE, 4)
-        if (!strstrt(CLASSES . " ", " " . CLASS . " ")) { CLASSES = CLASSES . " " . CLASS }
-        LOW = word(LINE, 1) eq TIME ? HIGH : 0.0
-        HIGH = LOW + real(word(LINE, 6))
-        TIME = word(LINE, 1)
-        print sprintf("%s\t%s\t%s\t%.9f\t%.9f", TIME, word(LINE, 10), CLASS, LOW, HIGH)
+    if (of_main(LINE)) {
+        if (!strstrt(KIDS, " " . word(LINE, 2) . " ")) { KIDS = KIDS . word(LINE, 2) . " " }
+        AT = strstrt(CLASSES, " " . word(LINE, 4) . " ")
+        if (!AT) {
+            AT = strlen(CLASSES)
+            CLASSES = CLASSES . word(LINE, 4) . " "
+            TOTAL[AT] = 0.0
+        }
+        TOTAL[AT] = TOTAL[AT] + real(word(LINE, 5))
     }
 }
-unset print
-N = words(CLASSES)
-if (N < 1) {
+if (words(CLASSES) < 1) {
     print "there are no rows: nothing to draw"
     exit status 1
 }
-stats $STACK using ($1 + $2) name "X" nooutput
+LARGE = " "
+do for [n=1:(words(CLASSES) > MOST + 1 ? MOST : words(CLASSES))] {
+    LARGEST = ""
+    do for [c in CLASSES] {
+        if (!strstrt(LARGE, " " . c . " ")) {
+            if (LARGEST eq "") { LARGEST = c }
+            if (TOTAL[strstrt(CLASSES, " " . c . " ")] > TOTAL[strstrt(CLASSES, " " . LARGEST . " ")]) { LARGEST = c }
+        }
+    }
+    LARGE = LARGE . LARGEST . " "
+}
+HIGH = 0.0
+REST = 0.0
+FROM = ""
+set print $STACK
+do for [i=1:|$DATA|+1] {
+    LINE = i > |$DATA| ? "" : $DATA[i]
+    if (FROM ne "" && (LINE eq "" || word(LINE, 1) . word(LINE, 2) ne FROM)) {
+        print sprintf("%.9f\t%.9f\tothers\t%.9f\t%.9f", LEFT, RIGHT, HIGH, HIGH + REST)
+        HIGH = 0.0
+        REST = 0.0
+        FROM = ""
+    }
+    if (LINE ne "" && of_main(LINE)) {
+        FROM = word(LINE, 1) . word(LINE, 2)
+        WINDOW = real(word(LINE, 10))
+        SHARE = 100 * real(word(LINE, 5)) / WINDOW
+        KID = words(KIDS[1:strstrt(KIDS, " " . word(LINE, 2) . " ")])
+        LEFT = real(word(LINE, 1)) + WINDOW * KID / words(KIDS)
+        RIGHT = LEFT + WINDOW / words(KIDS)
+        if (strstrt(LARGE, " " . word(LINE, 4) . " ")) {
+            print sprintf("%.9f\t%.9f\t%s\t%.9f\t%.9f", LEFT, RIGHT, word(LINE, 4), HIGH, HIGH + SHARE)
+            HIGH = HIGH + SHARE
+        } else {
+            REST = REST + SHARE
+        }
+    }
+}
+unset print
+set key noautotitle
+stats $STACK using 2 name "X" nooutput
 set xrange [0:X_max]
-set yrange [0:100]
+set yrange [0:*]
 set style fill solid noborder
 set key @KEY noenhanced
-PALETTE = "#cccccc #0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #f0e442 #8c564b #9467bd #7f7f7f #bcbd22 #2ca02c #d62728"
+PALETTE = "#cccccc #0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #f0e442 #8c564b #9467bd #bcbd22 #7f7f7f"
+NAMES = words(CLASSES) > words(LARGE) ? LARGE . "others" : LARGE
 of(c, k) = strcol(3) eq c ? column(k) : NaN
 
-plot for [i=1:N] $STACK using ($1):(of(word(CLASSES, i), 4)):($1):($1 + $2):(of(word(CLASSES, i), 4)):(of(word(CLASSES, i), 5)) \
-    with boxxyerror lc rgb word(PALETTE, (i - 1) % words(PALETTE) + 1) title word(CLASSES, i)
+plot for [i=words(NAMES):1:-1] $STACK using 1:(of(word(NAMES, i), 4)):1:2:(of(word(NAMES, i), 4)):(of(word(NAMES, i), 5)) \
+    with boxxyerror lc rgb word(PALETTE, i) title word(NAMES, i) . (word(NAMES, i) eq "misc" ? " (no call)" : ""), \
+    keyentry with dots lc rgb "#ffffffff" title words(KIDS) > 1 ? "side by side: kids" . KIDS : ""
