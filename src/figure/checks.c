@@ -19,7 +19,8 @@
 /* The first delays of the swaps of one way at one cache_dir, by the number of bits of their sizes. */
 struct place {
     struct place *next;
-    char name[64];
+    int out;
+    char name[SQT_PLACE_NAME];
     struct sqt_distribution by_size[65];
 };
 
@@ -71,15 +72,13 @@ request(struct sqt_job *job, const struct sqt_request_fact *r)
 static struct place *
 place_of(struct checks *c, const struct sqt_swap_fact *s)
 {
-    const char *const store = s->row[SQT_CELL(swaps, store)].text;
-    char name[64];
-    snprintf(name, sizeof(name), "%s %s:%u", s->out ? "swap-outs to" : "swap-ins from", store ? store : "dir", s->dir);
     struct place **p = &c->places;
-    while (*p && strcmp((*p)->name, name) != 0)
+    while (*p && ((*p)->out != s->out || strcmp((*p)->name, s->place) != 0))
         p = &(*p)->next;
     if (!*p) {
         *p = sqt_zeroed(1, sizeof(**p));
-        memcpy((*p)->name, name, sizeof(name));
+        (*p)->out = s->out;
+        memcpy((*p)->name, s->place, sizeof(s->place));
     }
     return *p;
 }
@@ -163,9 +162,9 @@ first_delay(struct sqt_job *job, struct checks *c, struct place *p)
         const int depends = excess > 0 && excess * excess > 16 * variance &&
                             (m_large > m_small + m_small / 4 || m_small > m_large + m_large / 4);
         snprintf(text, sizeof(text),
-                 "%s: the first delay %s on the size: of %llu objects of %llu bytes or more %.0f %% waited longer than "
+                 "%s %s: the first delay %s on the size: of %llu objects of %llu bytes or more %.0f %% waited longer than "
                  "the median of the smaller ones; medians %.3f ms against %.3f ms",
-                 p->name, depends ? "depends" : "does not depend", (unsigned long long)large.count, 1ULL << (split - 1),
+                 p->out ? "swap-outs to" : "swap-ins from", p->name, depends ? "depends" : "does not depend", (unsigned long long)large.count, 1ULL << (split - 1),
                  100 * above, (double)m_large / 1e6, (double)m_small / 1e6);
         say(job, "first-delay", !depends, all, text);
     }

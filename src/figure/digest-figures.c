@@ -99,7 +99,8 @@ add_request(void *context, const struct sqt_xact *x)
     union sqt_cell row[SQT_CELLS(requests)];
     if (x->outcome == SQT_OUTCOME_LOST || x->outcome == SQT_OUTCOME_UNFINISHED)
         return;
-    sqt_request_cells(row, x);
+    if (job->where)
+        sqt_request_cells(row, x);
     if (sqt_job_wants(job, x->begin, row))
         sqt_distribution_add(&c->set, &c->totals, x->end - x->begin);
 }

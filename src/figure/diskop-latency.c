@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "diskops.h"
 #include "distribution.h"
+#include "family.h"
 
 /* Values kept before they become histograms: 4 MiB. */
 #define BUDGET ((size_t)1 << 19)
@@ -67,26 +67,22 @@ print(struct sqt_job *job, enum sqt_disk_op op)
 }
 
 static void
-add(void *context, const struct sqt_diskop *op)
+add(struct sqt_job *job, const struct sqt_diskop_fact *d)
 {
-    struct sqt_job *const job = context;
     struct latency *const l = job->state;
-    struct batch *const b = &l->batches[op->op];
-    union sqt_cell row[SQT_CELLS(diskops)];
-    struct sqt_row_text text;
-    sqt_diskop_cells(row, op, &text);
-    if (!sqt_diskop_came_back(op) || !sqt_job_wants(job, op->begin, row))
+    struct batch *const b = &l->batches[d->op];
+    if (!d->came_back || !sqt_job_wants(job, d->begin, d->row))
         return;
-    if (!b->count || op->begin < b->first)
-        b->first = op->begin;
-    if (!b->count || op->begin > b->last)
-        b->last = op->begin;
+    if (!b->count || d->begin < b->first)
+        b->first = d->begin;
+    if (!b->count || d->begin > b->last)
+        b->last = d->begin;
     for (unsigned i = 0; i < SQT_DISKOP_STAGES; ++i)
-        if (op->stages[i] != SQT_MISSING)
-            sqt_distribution_add(&l->set, &b->values[i], op->stages[i]);
-    sqt_distribution_add(&l->set, &b->values[SQT_DISKOP_STAGES], op->end - op->begin);
+        if (sqt_diskop_stage(d, i) != SQT_CELL_MISSING)
+            sqt_distribution_add(&l->set, &b->values[i], sqt_diskop_stage(d, i));
+    sqt_distribution_add(&l->set, &b->values[SQT_DISKOP_STAGES], d->end - d->begin);
     if (++b->count == batch_of(job))
-        print(job, op->op);
+        print(job, d->op);
 }
 
 static void
@@ -103,4 +99,4 @@ finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_diskop_latency = {
-    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = start, .consumer = {.diskop = add}, .finish = finish};
+    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = start, .diskop = add, .finish = finish};

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diskops.h"
+#include "family.h"
 
 /* An operation is lost if the trace went on for this long (ns) and it did not come back.  A rock disker has its time up
  * after 14 s at the latest, so what is cut off with the trace is not taken for lost. */
@@ -41,25 +41,19 @@ share_of(struct sqt_job *job, const char *place, enum sqt_disk_op op)
 }
 
 static void
-add_share(void *context, const struct sqt_diskop *op)
+add_share(struct sqt_job *job, const struct sqt_diskop_fact *d)
 {
-    struct sqt_job *const job = context;
-    union sqt_cell row[SQT_CELLS(diskops)];
-    struct sqt_row_text text;
-    char place[SQT_PLACE_NAME];
-    sqt_diskop_cells(row, op, &text);
-    if (!sqt_diskop_came_back(op) || !sqt_job_wants(job, op->begin, row))
+    if (!d->came_back || !sqt_job_wants(job, d->begin, d->row))
         return;
-    sqt_diskop_place(op, place);
-    struct share *const s = share_of(job, place, op->op);
-    const uint64_t total = (uint64_t)(op->end - op->begin);
+    struct share *const s = share_of(job, d->place, d->op);
+    const uint64_t total = (uint64_t)(d->end - d->begin);
     ++s->count;
-    s->inline_count += op->queue == SQT_QUEUE_NONE;
+    s->inline_count += (uint64_t)d->main_thread;
     s->total += total;
     s->max = total > s->max ? total : s->max;
     for (unsigned i = 0; i < SQT_DISKOP_STAGES; ++i)
-        if (op->stages[i] != SQT_MISSING)
-            s->stages[i] += (uint64_t)op->stages[i];
+        if (sqt_diskop_stage(d, i) != SQT_CELL_MISSING)
+            s->stages[i] += (uint64_t)sqt_diskop_stage(d, i);
 }
 
 #define CELL(name) row[SQT_CELL(diskop_share, name)]
@@ -94,30 +88,24 @@ finish_shares(struct sqt_job *job)
 #define CELL(name) lost[SQT_CELL(diskops_lost, name)]
 
 static void
-print_lost(void *context, const struct sqt_diskop *op)
+print_lost(struct sqt_job *job, const struct sqt_diskop_fact *d)
 {
-    struct sqt_job *const job = context;
-    union sqt_cell row[SQT_CELLS(diskops)], lost[SQT_CELLS(diskops_lost)];
-    struct sqt_row_text text;
-    char place[SQT_PLACE_NAME];
-    sqt_diskop_cells(row, op, &text);
-    if (op->outcome != SQT_OUTCOME_UNFINISHED || op->end - op->begin < LOST_AFTER ||
-        !sqt_job_wants(job, op->begin, row))
+    union sqt_cell lost[SQT_CELLS(diskops_lost)];
+    if (d->outcome != SQT_OUTCOME_UNFINISHED || d->end - d->begin < LOST_AFTER || !sqt_job_wants(job, d->begin, d->row))
         return;
-    sqt_diskop_place(op, place);
-    CELL(time_s).number = op->begin;
-    CELL(kid) = row[SQT_CELL(diskops, kid)];
-    CELL(seq) = row[SQT_CELL(diskops, seq)];
-    CELL(sio) = row[SQT_CELL(diskops, sio)];
-    CELL(op) = row[SQT_CELL(diskops, op)];
-    CELL(dir).text = place;
-    CELL(queued_s).number = op->begin + op->stages[SQT_DISKOP_ENQUEUED];
-    CELL(depth) = row[SQT_CELL(diskops, depth)];
-    CELL(waited_s).number = op->end - op->begin;
+    CELL(time_s).number = d->begin;
+    CELL(kid) = d->row[SQT_CELL(diskops, kid)];
+    CELL(seq) = d->row[SQT_CELL(diskops, seq)];
+    CELL(sio) = d->row[SQT_CELL(diskops, sio)];
+    CELL(op) = d->row[SQT_CELL(diskops, op)];
+    CELL(dir).text = d->place;
+    CELL(queued_s).number = d->begin + sqt_diskop_stage(d, SQT_DISKOP_ENQUEUED);
+    CELL(depth) = d->row[SQT_CELL(diskops, depth)];
+    CELL(waited_s).number = d->end - d->begin;
     sqt_job_row(job, lost);
 }
 
 const struct sqt_family sqt_family_diskop_share = {
-    .where = {SQT_TABLE_diskops}, .where_count = 1, .consumer = {.diskop = add_share}, .finish = finish_shares};
+    .where = {SQT_TABLE_diskops}, .where_count = 1, .diskop = add_share, .finish = finish_shares};
 const struct sqt_family sqt_family_diskops_lost = {
-    .where = {SQT_TABLE_diskops}, .where_count = 1, .consumer = {.diskop = print_lost}};
+    .where = {SQT_TABLE_diskops}, .where_count = 1, .diskop = print_lost};

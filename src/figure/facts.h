@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * facts.h - requests, swaps and blocks as figures see them: rows of their tables, and what is not in the rows.
+ * facts.h - requests, swaps, blocks and disk operations as figures see them: rows of their tables, and what is not in
+ * the rows.
  *
  * A fact needs nothing of the model, so it can be copied and looked at later.  Its texts are valid until the stream is
  * closed.
@@ -26,6 +27,10 @@ struct sqt_row_text {
     char store[32];
 };
 
+/* A cache_dir as figures name it: type and number, as in aufs:0; without the type if it is not known, as in dir:0. */
+#define SQT_PLACE_NAME 48
+void sqt_place_name(char *name, const char *store, uint32_t dir);
+
 struct sqt_swap_fact {
     const struct sqt_origin *origin;
     uint64_t sio;
@@ -37,6 +42,7 @@ struct sqt_swap_fact {
     enum sqt_outcome outcome;
     union sqt_cell row[SQT_CELLS(swaps)];
     struct sqt_row_text text; /* store */
+    char place[SQT_PLACE_NAME];
 };
 
 struct sqt_io_fact {
@@ -49,9 +55,29 @@ struct sqt_io_fact {
     struct sqt_row_text text; /* store, perhaps */
 };
 
+struct sqt_diskop_fact {
+    int64_t begin, end;
+    enum sqt_disk_op op;
+    enum sqt_outcome outcome;
+    int main_thread;            /* which did it itself */
+    int came_back;              /* it has a stage of its own for all of its time, and was not told before */
+    int late;
+    union sqt_cell row[SQT_CELLS(diskops)];
+    struct sqt_row_text text;   /* store */
+    char place[SQT_PLACE_NAME]; /* "-" if the cache_dir is not known */
+};
+
 void sqt_request_fact(struct sqt_request_fact *fact, const struct sqt_xact *xact);
 void sqt_swap_fact(struct sqt_swap_fact *fact, const struct sqt_swap *swap);
 void sqt_io_fact(struct sqt_io_fact *fact, const struct sqt_io *io);
+void sqt_diskop_fact(struct sqt_diskop_fact *fact, const struct sqt_diskop *op);
+
+/* ns that the operation was in a stage, SQT_CELL_MISSING if it is not known. */
+static inline int64_t
+sqt_diskop_stage(const struct sqt_diskop_fact *d, enum sqt_diskop_stage stage)
+{
+    return d->row[SQT_CELL(diskops, enqueued_ns) + stage].number;
+}
 
 /* Durations of a request, as sets of bits: columns of `requests`. */
 #define SQT_NS(name) (UINT64_C(1) << SQT_CELL(requests, name##_ns))

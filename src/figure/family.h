@@ -47,6 +47,7 @@ struct sqt_family {
     void (*request)(struct sqt_job *job, const struct sqt_request_fact *request);
     void (*swap)(struct sqt_job *job, const struct sqt_swap_fact *swap);
     void (*io)(struct sqt_job *job, const struct sqt_io_fact *io);
+    void (*diskop)(struct sqt_job *job, const struct sqt_diskop_fact *op);
     void (*finish)(struct sqt_job *job);
 };
 
@@ -116,9 +117,10 @@ int64_t sqt_rate(uint64_t events, int64_t ns);
 /* The type of the swap's cache_dir, made in text if need be, and its path; NULL if they are not known. */
 const char *sqt_split_dir(const struct sqt_swap *swap, struct sqt_row_text *text, const char **path);
 
-/* Fill rows of `requests`, `swaps` and `ios`. */
-void sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xact);
+/* Fill rows of `requests`, `swaps`, `ios` and `diskops`. */
+enum sqt_class sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xact);
 void sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *swap, struct sqt_row_text *text);
 void sqt_io_cells(union sqt_cell *row, const struct sqt_io *io);
+void sqt_diskop_cells(union sqt_cell *row, const struct sqt_diskop *op, struct sqt_row_text *text);
 
 #endif

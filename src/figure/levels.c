@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diskops.h"
+#include "family.h"
 #include "sweep.h"
 
 #define REQUEST_PERIOD INT64_C(10000000) /* 10 ms */
@@ -146,13 +146,10 @@ busy_start(struct sqt_job *job)
 static void
 busy_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
-    const char *const store = s->row[SQT_CELL(swaps, store)].text;
-    char name[SQT_PLACE_NAME];
     if (s->outcome == SQT_OUTCOME_LOST || !sqt_job_wants(job, s->begin, s->row))
         return;
-    snprintf(name, sizeof(name), "%s:%u", store ? store : "dir", s->dir);
     sqt_sweep_add(&busy_place(job, "all")->sweep, job, s->out ? OUT : IN, s->begin, s->end);
-    sqt_sweep_add(&busy_place(job, name)->sweep, job, s->out ? OUT : IN, s->begin, s->end);
+    sqt_sweep_add(&busy_place(job, s->place)->sweep, job, s->out ? OUT : IN, s->begin, s->end);
 }
 
 static int
@@ -226,18 +223,12 @@ flight_start(struct sqt_job *job)
 }
 
 static void
-flight_diskop(void *context, const struct sqt_diskop *op)
+flight_diskop(struct sqt_job *job, const struct sqt_diskop_fact *d)
 {
-    struct sqt_job *const job = context;
-    union sqt_cell row[SQT_CELLS(diskops)];
-    struct sqt_row_text text;
-    char name[SQT_PLACE_NAME];
-    sqt_diskop_cells(row, op, &text);
-    if (op->outcome == SQT_OUTCOME_LOST || op->late || !sqt_job_wants(job, op->begin, row))
+    if (d->outcome == SQT_OUTCOME_LOST || d->late || !sqt_job_wants(job, d->begin, d->row))
         return;
-    sqt_diskop_place(op, name);
-    sqt_sweep_add(&flight_place(job, "all")->sweep, job, 0, op->begin, op->end);
-    sqt_sweep_add(&flight_place(job, name)->sweep, job, 0, op->begin, op->end);
+    sqt_sweep_add(&flight_place(job, "all")->sweep, job, 0, d->begin, d->end);
+    sqt_sweep_add(&flight_place(job, d->place)->sweep, job, 0, d->begin, d->end);
 }
 
 #undef CELL
@@ -277,5 +268,5 @@ const struct sqt_family sqt_family_swap_levels = {
 const struct sqt_family sqt_family_disk_utilization = {
     .where = {SQT_TABLE_swaps}, .where_count = 1, .start = busy_start, .swap = busy_swap, .finish = busy_finish};
 const struct sqt_family sqt_family_diskops_in_flight = {
-    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = flight_start, .consumer = {.diskop = flight_diskop},
+    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = flight_start, .diskop = flight_diskop,
     .finish = flight_finish};

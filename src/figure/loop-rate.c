@@ -19,10 +19,7 @@ static void
 pass(void *context, const struct sqt_loop_row *p)
 {
     struct sqt_job *const job = context;
-    union sqt_cell row[SQT_CELLS(loops)];
-    struct sqt_longest longest;
-    sqt_loop_cells(row, p, &longest);
-    if (!sqt_job_wants(job, p->begin, row))
+    if (!sqt_job_wants_loop(job, p))
         return;
     struct sqt_time_group *const group = sqt_groups_at(job->state, p->begin);
     if (!group)

@@ -37,7 +37,8 @@ listen_to(struct listeners *l, const struct pass_job *job)
 #define FACTS(X) \
     X(request, const struct sqt_xact) \
     X(swap, struct sqt_swap) \
-    X(io, const struct sqt_io)
+    X(io, const struct sqt_io) \
+    X(diskop, const struct sqt_diskop)
 
 enum fact_kind {
 #define KIND(name, type) FACT_##name,
@@ -129,7 +130,7 @@ FACTS(TELL_FACT)
 static int
 wants_facts(const struct pass_job *j)
 {
-    return j->job->table->figure && (j->family->request || j->family->swap || j->family->io);
+    return j->job->table->figure && (j->family->request || j->family->swap || j->family->io || j->family->diskop);
 }
 
 static void

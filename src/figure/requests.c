@@ -28,7 +28,7 @@ stage_cells(union sqt_cell *row, const struct sqt_xact *x, int lost)
     CELL(unaccounted_ns).number = lost ? SQT_CELL_MISSING : x->stages.ns[SQT_UNACCOUNTED];
 }
 
-void
+enum sqt_class
 sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
 {
     const int lost = x->outcome == SQT_OUTCOME_LOST;
@@ -60,6 +60,7 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
         !served ? SQT_CELL_MISSING : (x->server_until == SQT_MISSING ? x->end : x->server_until) - x->begin;
     CELL(client_tls_ns).number = x->client_tls;
     CELL(outcome).text = sqt_outcome_names[ended && is_error(x, class) ? SQT_OUTCOME_ERROR : x->outcome];
+    return class;
 }
 
 static void

@@ -41,7 +41,7 @@ static const struct {
 /* A cache_dir. */
 struct place {
     struct place *next;
-    char name[48];
+    char name[SQT_PLACE_NAME];
     struct sqt_distribution phases[2][DISK_PHASES]; /* in, out */
 };
 
@@ -78,8 +78,8 @@ request(struct sqt_job *job, const struct sqt_request_fact *r)
 static struct place *
 place_of(struct summary *s, const char *store, uint32_t dir)
 {
-    char name[48];
-    snprintf(name, sizeof(name), "%s:%u", store ? store : "dir", dir);
+    char name[SQT_PLACE_NAME];
+    sqt_place_name(name, store, dir);
     struct place **p = &s->places;
     while (*p && strcmp((*p)->name, name) != 0)
         p = &(*p)->next;

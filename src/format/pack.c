@@ -9,18 +9,34 @@
 /* One byte a value of up to ten. */
 #define VARINT_MAX 10
 
+/* Slots of what the fields of coming records are expected to be. */
+enum { SLOT_ZERO, SLOT_TIME, SLOT_KIND, SLOT_EVENT = SLOT_KIND + 256, SLOTS = SLOT_EVENT + 256 };
+
+uint16_t
+sqt_pack_slot(enum sqt_predictor predictor, unsigned kind, unsigned event)
+{
+    switch (predictor) {
+    case SQT_PREDICT_KIND:
+        return (uint16_t)(SLOT_KIND + kind);
+    case SQT_PREDICT_EVENT:
+        return (uint16_t)(SLOT_EVENT + event);
+    case SQT_PREDICT_TIME:
+        return SLOT_TIME;
+    case SQT_PREDICT_ZERO:
+        break;
+    }
+    return SLOT_ZERO;
+}
+
 void
 sqt_pack_table_init(struct sqt_pack_table *t)
 {
     memset(t, 0, sizeof(*t));
     for (unsigned i = 1; i < SQT_EVENTS; ++i) {
         const struct sqt_event_info *e = &sqt_events[i];
-        t->id_kind[i] = (unsigned char)e->id.kind;
-        t->arg_kind[i] = (unsigned char)e->arg.kind;
-        t->aux_kind[i] = (unsigned char)e->aux.kind;
-        t->id[i] = (unsigned char)sqt_kinds[e->id.kind].predictor;
-        t->arg[i] = (unsigned char)sqt_kinds[e->arg.kind].predictor;
-        t->aux[i] = (unsigned char)sqt_kinds[e->aux.kind].predictor;
+        t->id[i] = sqt_pack_slot(sqt_kinds[e->id.kind].predictor, e->id.kind, i);
+        t->arg[i] = sqt_pack_slot(sqt_kinds[e->arg.kind].predictor, e->arg.kind, i);
+        t->aux[i] = sqt_pack_slot(sqt_kinds[e->aux.kind].predictor, e->aux.kind, i);
     }
 }
 
@@ -61,6 +77,10 @@ get(const uint8_t *p, const uint8_t *end, uint64_t *v)
         *v = *p;
         return p + 1;
     }
+    if (__builtin_expect(end - p > 1 && p[1] < 0x80, 1)) {
+        *v = (uint64_t)p[1] << 7 | (p[0] & 0x7f);
+        return p + 2;
+    }
     uint64_t r = 0;
     for (unsigned shift = 0; p < end && shift < 64; shift += 7) {
         const uint8_t b = *p++;
@@ -73,29 +93,6 @@ get(const uint8_t *p, const uint8_t *end, uint64_t *v)
     return NULL;
 }
 
-/* What the fields of coming records are expected to be. */
-struct prediction {
-    uint64_t by_kind[256];
-    uint64_t by_event[256];
-};
-
-static inline uint64_t *
-expected(struct prediction *x, unsigned predictor, unsigned kind, unsigned event, uint64_t *time, uint64_t *zero)
-{
-    switch (predictor) {
-    case SQT_PREDICT_KIND:
-        return &x->by_kind[kind];
-    case SQT_PREDICT_EVENT:
-        return &x->by_event[event];
-    case SQT_PREDICT_TIME:
-        *zero = *time;
-        return zero;
-    default:
-        *zero = 0;
-        return zero;
-    }
-}
-
 /* A column is preceded by its length, which is known when it ends. */
 static uint8_t *
 close_column(uint8_t *start, uint8_t *end)
@@ -105,20 +102,20 @@ close_column(uint8_t *start, uint8_t *end)
     return end;
 }
 
-#define PACK_COLUMN(field)                                                                          \
-    do {                                                                                                  \
-        column = p;                                                                                       \
-        p += sizeof(uint32_t);                                                                            \
-        memset(&seen_##field, 0, sizeof(seen_##field));                                                   \
-        for (size_t i = 0; i < count; ++i) {                                                              \
-            const unsigned ev = records[i].event & 0xff;                                                  \
-            uint64_t time = records[i].time, zero;                                                        \
-            uint64_t *const want = expected(&seen_##field, t->field[ev], t->field##_kind[ev], ev, &time, &zero); \
-            const uint64_t v = records[i].field;                                                          \
-            p = put(p, zigzag(v - *want));                                                                \
-            *want = v;                                                                                    \
-        }                                                                                                 \
-        p = close_column(column, p);                                                                      \
+#define PACK_COLUMN(field)                                             \
+    do {                                                               \
+        column = p;                                                    \
+        p += sizeof(uint32_t);                                         \
+        memset(expected, 0, sizeof(expected));                         \
+        for (size_t i = 0; i < count; ++i) {                           \
+            const unsigned slot = t->field[records[i].event & 0xff];   \
+            const uint64_t v = records[i].field;                       \
+            expected[SLOT_ZERO] = 0;                                   \
+            expected[SLOT_TIME] = records[i].time;                     \
+            p = put(p, zigzag(v - expected[slot]));                    \
+            expected[slot] = v;                                        \
+        }                                                              \
+        p = close_column(column, p);                                   \
     } while (0)
 
 size_t
@@ -154,7 +151,7 @@ sqt_pack(const struct sqt_pack_table *t, const struct sqt_record *records, size_
     }
     p = close_column(column, p);
 
-    struct prediction seen_id, seen_arg, seen_aux;
+    uint64_t expected[SLOTS];
     PACK_COLUMN(id);
     PACK_COLUMN(arg);
     PACK_COLUMN(aux);
@@ -176,24 +173,25 @@ open_column(const uint8_t **p, const uint8_t *end, const uint8_t **column_end)
     return 1;
 }
 
-#define UNPACK_COLUMN(field, type)                                                                        \
-    do {                                                                                                  \
-        if (!open_column(&p, end, &column_end))                                                           \
-            return -1;                                                                                    \
-        memset(&seen, 0, sizeof(seen));                                                                   \
-        for (size_t i = 0; i < count; ++i) {                                                              \
-            const unsigned ev = records[i].event & 0xff;                                                  \
-            uint64_t z, zero;                                                                             \
-            p = get(p, column_end, &z);                                                                   \
-            if (!p)                                                                                       \
-                return -1;                                                                                \
-            uint64_t *const want = expected(&seen, t->field[ev], t->field##_kind[ev], ev, &records[i].time, &zero); \
-            const uint64_t v = *want + unzigzag(z);                                                       \
-            records[i].field = (type)v;                                                                   \
-            *want = v;                                                                                    \
-        }                                                                                                 \
-        if (p != column_end)                                                                              \
-            return -1;                                                                                    \
+#define UNPACK_COLUMN(field, type)                                     \
+    do {                                                               \
+        if (!open_column(&p, end, &column_end))                        \
+            return -1;                                                 \
+        memset(expected, 0, sizeof(expected));                         \
+        for (size_t i = 0; i < count; ++i) {                           \
+            const unsigned slot = t->field[records[i].event & 0xff];   \
+            uint64_t z;                                                \
+            p = get(p, column_end, &z);                                \
+            if (!p)                                                    \
+                return -1;                                             \
+            expected[SLOT_ZERO] = 0;                                   \
+            expected[SLOT_TIME] = records[i].time;                     \
+            const uint64_t v = expected[slot] + unzigzag(z);           \
+            records[i].field = (type)v;                                \
+            expected[slot] = v;                                        \
+        }                                                              \
+        if (p != column_end)                                           \
+            return -1;                                                 \
     } while (0)
 
 int
@@ -234,7 +232,7 @@ sqt_unpack(const struct sqt_pack_table *t, const uint8_t *in, size_t size, uint6
     if (p != column_end)
         return -1;
 
-    struct prediction seen;
+    uint64_t expected[SLOTS];
     UNPACK_COLUMN(id, uint64_t);
     UNPACK_COLUMN(arg, uint64_t);
     UNPACK_COLUMN(aux, uint32_t);

@@ -14,11 +14,14 @@
 
 #include "events.h"
 
-/* How fields of each event are predicted.  A writer uses its own table; a reader makes it from the trace's. */
+/* How fields of each event are predicted: by the slot with the value that is expected.  A writer uses its own table; a
+ * reader makes it from the trace's. */
 struct sqt_pack_table {
-    unsigned char id[256], arg[256], aux[256];   /* enum sqt_predictor */
-    unsigned char id_kind[256], arg_kind[256], aux_kind[256]; /* slot for SQT_PREDICT_KIND, below 256 */
+    uint16_t id[256], arg[256], aux[256]; /* by event; 0: nothing is expected */
 };
+
+/* The slot for a field of that kind (below 256) in that event. */
+uint16_t sqt_pack_slot(enum sqt_predictor predictor, unsigned kind, unsigned event);
 
 /* The table of this program's own events. */
 void sqt_pack_table_init(struct sqt_pack_table *table);

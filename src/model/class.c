@@ -14,30 +14,33 @@ const struct sqt_class_info sqt_classes[SQT_CLASSES] = {
 #undef SQT_CLASS
 };
 
+#define CODE(code, CLASS) {#code, sizeof(#code) - 1, SQT_CLASS_##CLASS}
 static const struct {
     const char *code;
+    size_t length;
     enum sqt_class class;
 } codes[] = {
-    {"MEM_HIT", SQT_CLASS_MEM_HIT},
-    {"HIT", SQT_CLASS_DISK_HIT},
-    {"OFFLINE_HIT", SQT_CLASS_DISK_HIT},
-    {"MISS", SQT_CLASS_MISS},
-    {"CLIENT_REFRESH_MISS", SQT_CLASS_MISS},
-    {"SWAPFAIL_MISS", SQT_CLASS_MISS},
-    {"IMS_HIT", SQT_CLASS_IMS_HIT},
-    {"INM_HIT", SQT_CLASS_IMS_HIT},
-    {"NEGATIVE_HIT", SQT_CLASS_NEGATIVE_HIT},
-    {"REFRESH_UNMODIFIED", SQT_CLASS_REFRESH_HIT},
-    {"REFRESH_FAIL_OLD", SQT_CLASS_REFRESH_HIT},
-    {"REFRESH_MODIFIED", SQT_CLASS_REFRESH_MISS},
-    {"REFRESH_FAIL_ERR", SQT_CLASS_REFRESH_MISS},
-    {"REFRESH", SQT_CLASS_REFRESH_MISS},
-    {"TUNNEL", SQT_CLASS_TUNNEL},
-    {"DENIED", SQT_CLASS_DENIED},
-    {"DENIED_REPLY", SQT_CLASS_DENIED},
-    {"REDIRECT", SQT_CLASS_INTERNAL},
-    {"NONE", SQT_CLASS_ERROR},
+    CODE(MEM_HIT, MEM_HIT),
+    CODE(HIT, DISK_HIT),
+    CODE(OFFLINE_HIT, DISK_HIT),
+    CODE(MISS, MISS),
+    CODE(CLIENT_REFRESH_MISS, MISS),
+    CODE(SWAPFAIL_MISS, MISS),
+    CODE(IMS_HIT, IMS_HIT),
+    CODE(INM_HIT, IMS_HIT),
+    CODE(NEGATIVE_HIT, NEGATIVE_HIT),
+    CODE(REFRESH_UNMODIFIED, REFRESH_HIT),
+    CODE(REFRESH_FAIL_OLD, REFRESH_HIT),
+    CODE(REFRESH_MODIFIED, REFRESH_MISS),
+    CODE(REFRESH_FAIL_ERR, REFRESH_MISS),
+    CODE(REFRESH, REFRESH_MISS),
+    CODE(TUNNEL, TUNNEL),
+    CODE(DENIED, DENIED),
+    CODE(DENIED_REPLY, DENIED),
+    CODE(REDIRECT, INTERNAL),
+    CODE(NONE, ERROR),
 };
+#undef CODE
 
 unsigned
 sqt_tag_code(const char *tag, const char **code)
@@ -71,7 +74,7 @@ sqt_class_of(const char *tag, uint32_t disk_reads, uint32_t flags)
     const unsigned length = sqt_tag_code(tag, &code);
     enum sqt_class class = SQT_CLASS_ERROR;
     for (unsigned i = 0; i < sizeof(codes) / sizeof(*codes); ++i)
-        if (strlen(codes[i].code) == length && memcmp(codes[i].code, code, length) == 0) {
+        if (codes[i].length == length && memcmp(codes[i].code, code, length) == 0) {
             class = codes[i].class;
             break;
         }

@@ -109,12 +109,11 @@ unknown_event(struct sqt_dictionary *d, const char *name)
     return SQT_EVENTS + d->unknown_count++;
 }
 
-static void
-set_field(unsigned char *predictor, unsigned char *slot_of, const char *kind_name)
+static uint16_t
+field_slot(const char *kind_name, unsigned event)
 {
     const unsigned kind = sqt_kind_number(kind_name);
-    *predictor = (unsigned char)(kind < SQT_KINDS ? sqt_kinds[kind].predictor : SQT_PREDICT_EVENT);
-    *slot_of = (unsigned char)(kind < SQT_KINDS ? kind : 0);
+    return sqt_pack_slot(kind < SQT_KINDS ? sqt_kinds[kind].predictor : SQT_PREDICT_EVENT, kind, event);
 }
 
 static int
@@ -128,9 +127,9 @@ declare_event(struct sqt_dictionary *d, unsigned number, const char *name, const
         return -1;
     d->event[number] = (uint16_t)event;
     ++d->events;
-    set_field(&d->pack.id[number], &d->pack.id_kind[number], id);
-    set_field(&d->pack.arg[number], &d->pack.arg_kind[number], arg);
-    set_field(&d->pack.aux[number], &d->pack.aux_kind[number], aux);
+    d->pack.id[number] = field_slot(id, number);
+    d->pack.arg[number] = field_slot(arg, number);
+    d->pack.aux[number] = field_slot(aux, number);
     return 0;
 }
 

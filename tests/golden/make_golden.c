@@ -138,10 +138,9 @@ make_future(void)
     memset(&table, 0, sizeof(table));
     memset(r, 0, sizeof(r));
     for (unsigned i = 1; i <= 4; ++i)
-        table.id[i] = table.arg[i] = table.aux[i] = SQT_PREDICT_EVENT;
-    table.id[1] = table.id[3] = table.id[4] = table.arg[1] = table.arg[3] = SQT_PREDICT_KIND;
-    table.id_kind[1] = table.id_kind[3] = table.id_kind[4] = table.arg_kind[3] = SQT_KIND_XACT;
-    table.arg_kind[1] = SQT_KIND_CONN;
+        table.id[i] = table.arg[i] = table.aux[i] = sqt_pack_slot(SQT_PREDICT_EVENT, 0, i);
+    table.id[1] = table.id[3] = table.id[4] = table.arg[3] = sqt_pack_slot(SQT_PREDICT_KIND, SQT_KIND_XACT, 0);
+    table.arg[1] = sqt_pack_slot(SQT_PREDICT_KIND, SQT_KIND_CONN, 1);
     for (unsigned i = 0; i < 40; ++i) {
         r[i].time = MAKE_START + 3000 * i;
         r[i].event = (uint16_t)(1 + i % 4);

@@ -52,13 +52,9 @@ static void
 example_table(struct sqt_pack_table *t)
 {
     memset(t, 0, sizeof(*t));
-    for (unsigned event = 13; event <= 22; ++event) {
-        t->id[event] = SQT_PREDICT_KIND;
-        t->id_kind[event] = SQT_KIND_XACT;
-    }
-    t->arg[22] = t->aux[22] = SQT_PREDICT_EVENT;
-    t->arg_kind[22] = SQT_KIND_BYTES;
-    t->aux_kind[22] = SQT_KIND_FLAG;
+    for (unsigned event = 13; event <= 22; ++event)
+        t->id[event] = sqt_pack_slot(SQT_PREDICT_KIND, SQT_KIND_XACT, event);
+    t->arg[22] = t->aux[22] = sqt_pack_slot(SQT_PREDICT_EVENT, 0, 22);
 }
 
 static void

@@ -217,11 +217,9 @@ unknown_events_keep_their_names(void **state)
              "event\t8\tLANDING\tclient\txact\tnone\tnone\nsomething\telse\n"
              "event\t10\tACCESS_END\tclient\txact\tnone\tnone\n");
     memset(&table, 0, sizeof(table));
-    for (unsigned i = 7; i <= 10; ++i) {
-        table.id[i] = SQT_PREDICT_KIND;
-        table.id_kind[i] = SQT_KIND_XACT;
-    }
-    table.arg[7] = table.aux[7] = SQT_PREDICT_EVENT;
+    for (unsigned i = 7; i <= 10; ++i)
+        table.id[i] = sqt_pack_slot(SQT_PREDICT_KIND, SQT_KIND_XACT, i);
+    table.arg[7] = table.aux[7] = sqt_pack_slot(SQT_PREDICT_EVENT, 0, 7);
     read_simple(records, 100);
     for (size_t i = 0; i < 100; ++i) {
         records[i].event = (uint16_t)(7 + i % 4);
