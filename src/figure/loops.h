@@ -18,7 +18,7 @@ struct sqt_longest {
 /* Fills a row of `loops`, and finds what took longest, whose name the row points at. */
 void sqt_loop_cells(union sqt_cell *row, const struct sqt_loop_row *pass, struct sqt_longest *longest);
 
-/* Whether the pass is asked for.  Its row is made only if there is a condition: the name in it takes most of the time. */
+/* Whether the pass is asked for.  Its row is made only if there is a condition: the name in it takes long. */
 static inline int
 sqt_job_wants_loop(const struct sqt_job *job, const struct sqt_loop_row *pass)
 {

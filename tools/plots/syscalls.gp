@@ -82,6 +82,7 @@ PALETTE = "#cccccc #0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #f0e442 #8c56
 NAMES = words(CLASSES) > words(LARGE) ? LARGE . "others" : LARGE
 of(c, k) = strcol(3) eq c ? column(k) : NaN
 
-plot for [i=words(NAMES):1:-1] $STACK using 1:(of(word(NAMES, i), 4)):1:2:(of(word(NAMES, i), 4)):(of(word(NAMES, i), 5)) \
+plot for [i=words(NAMES):1:-1] $STACK using 1:(of(word(NAMES, i), 4)):1:2:(of(word(NAMES, i), 4)):\
+    (of(word(NAMES, i), 5)) \
     with boxxyerror lc rgb word(PALETTE, i) title word(NAMES, i) . (word(NAMES, i) eq "misc" ? " (no call)" : ""), \
     keyentry with dots lc rgb "#ffffffff" title words(KIDS) > 1 ? "side by side: kids" . KIDS : ""
