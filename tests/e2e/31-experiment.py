@@ -151,6 +151,40 @@ def cache_fill(env):
     env.equal(left_behind(env), [], "left behind")
 
 
+def diskop(env):
+    """A disker does one operation at a time, so at full load they wait for it many times as long as they take; threads
+    of aufs take them from the queue at once.  The means are those that the trace's rows have."""
+    need_disks(env)
+    text = tables(env, "diskop", "--stores=aufs,rock", "--rounds=1", "--scale=0.3", "--service=30")
+    full, idle, worst, lost = (text.split("Table %d" % number)[1] for number in range(1, 5))
+    waited, took = row(full, "read: in a queue"), row(full, "read: being done")
+    env.check(waited[1] > 3 * took[1] > 1, "rock: a read waits %g ms and takes %g" % (waited[1], took[1]))
+    env.check(waited[0] < 0.2 * took[0], "aufs: a read waits %g ms and takes %g" % (waited[0], took[0]))
+    env.check(row(worst, "read: in a queue")[1] > 3 * took[1], "rock: the batch that waited longest")
+    env.check(0 < row(full, "close: being done")[0] < 1, "aufs: a close takes %s ms" % row(full, "close: being done"))
+    for label in ("operations a second", "in flight, in the mean"):
+        env.check(row(full, label)[1] > row(idle, label)[1] > 0,
+                  "%s: %s and %s" % (label, row(full, label), row(idle, label)))
+    env.equal(row(lost, "never came back"), [0, 0], "lost operations")
+    for column, store in enumerate(("aufs", "rock")):
+        folder = env.path("results", "runs", "1-" + store)
+        with open(os.path.join(folder, "load.tsv")) as file:
+            lines = file.read().split("\n")
+        comment, = (line for line in lines if line.startswith("# start:"))
+        lines = [line.split("\t") for line in lines if not line.startswith("#")]
+        phase, = (dict(zip(lines[0], line)) for line in lines if line[:2] == ["top1", "all"])
+        start = float(re.search(r"\((.*)\)", comment).group(1)) + float(phase["begin_s"])
+        end = start + float(phase["duration_s"])
+        reads = [operation for operation in dump.table(env, os.path.join(folder, "trace"), "diskops")
+                 if operation["op"] == "read" and start + 1 <= operation.wall_ns / 1e9 < end]
+        for label, columns in (("in a queue", ("enqueued_ns", "dequeued_ns")), ("being done", ("io_ns", "copy_ns"))):
+            mean = sum(operation.ns(name) or 0 for operation in reads for name in columns) / len(reads) / 1e6
+            shown = row(full, "read: " + label)[column]
+            env.check(abs(shown - mean) < 0.01 * mean + 0.01,
+                      "%s, read %s: %g ms, the rows say %g" % (store, label, shown, mean))
+    env.equal(left_behind(env), [], "left behind")
+
+
 STAGES = ("server wait", "proxy reply", "swap in first", "swap in rest", "swap in open", "reply wait", "request send",
           "peer select", "lookup", "connect", "server reply", "unaccounted", "access", "dns")
 
@@ -217,5 +251,6 @@ TESTS = [
     ("disk-arms: a slow origin, under 5 % is disk", slow_origin, 200),
     ("disk-arms: a slow disk, over 50 % is disk", slow_disk, 300),
     ("cache-fill: tenfold in little memory, not where all fits", first(cache_fill), 250),
+    ("diskop: where reads wait at full load", diskop, 200),
     ("an experiment that is interrupted leaves nothing and goes on", interrupted, 300),
 ]

@@ -86,6 +86,42 @@ def test_paired():
         check(line.endswith(wanted), "paired ratio of " + name, (line, wanted))
 
 
+def test_diskop():
+    """Operations of one run, in and beside the phases."""
+    load = [("phase", "class", "mean_ms", "begin_s", "duration_s"), ("fill", "all", "9", "0", "10"),
+            ("top1", "all", "9", "10", "10"), ("top1", "hit", "7.5", "10", "10"), ("idle", "all", "9", "20", "1"),
+            ("idle", "hit", "-", "20", "1")]
+    stages = ("enqueued_ns", "dequeued_ns", "io_ns", "copy_ns", "complete_ns", "finished_ns")
+    ops = [("time_s", "op", *stages, "total_ns", "result")]
+
+    def operation(at, op, ns, result="complete"):
+        ops.append((str(at), op, *map(str, ns), str(sum(n for n in ns if n != "-")), result))
+
+    second = 10 ** 9
+    operation(4, "read", (0, 0, second, 0, 0, 0))                              # before the phase
+    operation(11.5, "read", (0, 0, 2 * second, 0, 0, 0))                       # reaches into it
+    operation(14, "read", (2 * 10 ** 6, 10 ** 6, 4 * 10 ** 6, 0, 10 ** 6, 0))
+    operation(15, "read", (0, 10 ** 6, 8 * 10 ** 6, 0, 0, 2 * 10 ** 6))
+    operation(16, "close", ("-", "-", 10 ** 4, "-", "-", "-"))
+    operation(17, "read", (0, 0, 0, 0, 0, 0), "cancelled")
+    operation(18, "read", (0, 0, 0, 0, 0, 0), "unfinished")
+    operation(20.75, "write", (0, second, 0, 0, 0, 0))                         # reaches out of the trace's last phase
+    with tempfile.TemporaryDirectory() as folder:
+        for name, comment, rows in (("load", "", load), ("diskops", "# start: 1970 (1000.000000000)\n", ops)):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(comment + "".join("\t".join(row) + "\n" for row in rows))
+        text = subprocess.run(["awk", "-F", "\t", "-v", "load_start=1000", "-v", "settle=2", "-f",
+                               os.path.join(SOURCE, "tools", "experiment", "diskop.awk"), "load", "diskops"], check=True,
+                              cwd=folder, stdout=subprocess.PIPE, universal_newlines=True).stdout
+    got = {key: float(value) for key, value in (line.split("\t") for line in text.split("\n") if line)}
+    wanted = {"full_hit_ms": 7.5, "full_ops_s": 3 / 8, "full_in_flight": (1.5 + 0.008 + 0.011 + 0.00001) / 8,
+              "full_read_queue_ms": 2, "full_read_io_ms": 6, "full_read_notice_ms": 0.5, "full_read_serve_ms": 1,
+              "full_close_io_ms": 0.01, "idle_ops_s": 2, "idle_in_flight": 0.5, "idle_write_queue_ms": 1000,
+              "idle_write_io_ms": 0, "idle_write_notice_ms": 0, "idle_write_serve_ms": 0, "lost": 1}
+    check(got.keys() == wanted.keys() and all(near(got[key], wanted[key], 1e-5) for key in wanted),
+          "diskop: stages, operations in flight and lost ones", sorted(set(got.items()) ^ set(wanted.items())))
+
+
 def says(status, text, *arguments):
     with tempfile.TemporaryDirectory() as folder:
         got = subprocess.run([PROGRAM, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -129,6 +165,7 @@ def test_help():
 
 test_statistics()
 test_paired()
+test_diskop()
 test_bad_input()
 test_help()
 print("1..%d" % len(results))
