@@ -8,26 +8,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether the text of a sample, or what it is of, says that it is of such a source. */
 static int
-begins_with(const char *text, const char *begin)
+is_of(const char *text, enum sqt_sample_source source)
 {
+    const char *const begin = sqt_sample_sources[source].name;
     const size_t length = strlen(begin);
     return strncmp(text, begin, length) == 0 && (text[length] == '\0' || text[length] == ' ');
+}
+
+static enum sqt_sample_value
+value_of(const char *source, const char *name)
+{
+    unsigned kind = 0;
+    while (kind < SQT_SAMPLE_SOURCES && !is_of(source, kind))
+        ++kind;
+    for (unsigned i = 0; i < SQT_SAMPLES; ++i)
+        if (sqt_samples[i].source == kind && strcmp(sqt_samples[i].name, name) == 0)
+            return i;
+    return SQT_SAMPLES;
 }
 
 const char *
 sqt_sample_split(const struct sqt_sample_row *sample, char *source, enum sqt_sample_value *what)
 {
+    static const char unknown[] = "unknown";
     const char *const text = sqt_origin_text(sample->origin, SQT_DEF_SAMPLE, sample->what);
     const char *const space = text ? strrchr(text, ' ') : NULL;
-    *what = SQT_SAMPLES;
-    snprintf(source, SQT_SOURCE_NAME, "%.*s", space ? (int)(space - text) : 7, space ? text : "unknown");
-    if (!space)
-        return "unknown";
-    for (unsigned i = 0; i < SQT_SAMPLES && *what == SQT_SAMPLES; ++i)
-        if (strcmp(sqt_samples[i].name, space + 1) == 0 && begins_with(source, sqt_sample_sources[sqt_samples[i].source].name))
-            *what = (enum sqt_sample_value)i;
-    return space + 1;
+    const size_t length = space ? (size_t)(space - text) : sizeof(unknown) - 1;
+    const size_t taken = length < SQT_SOURCE_NAME ? length : SQT_SOURCE_NAME - 1;
+    memcpy(source, space ? text : unknown, taken);
+    source[taken] = '\0';
+    *what = space ? value_of(source, space + 1) : SQT_SAMPLES;
+    return space ? space + 1 : unknown;
 }
 
 #define CELL(name) row[SQT_CELL(samples, name)]
@@ -83,6 +96,9 @@ sqt_sampled_add(struct sqt_sampled_source **sources, struct sqt_job *job, const 
 {
     char name[SQT_SOURCE_NAME];
     enum sqt_sample_value what;
+    const char *const text = sqt_origin_text(s->origin, SQT_DEF_SAMPLE, s->what);
+    if (!text || !is_of(text, kind)) /* as most are: each figure is of one kind of source */
+        return;
     const char *const value_name = sqt_sample_split(s, name, &what);
     if (what == SQT_SAMPLES || sqt_samples[what].source != kind)
         return;
