@@ -73,8 +73,8 @@ finish_activities(struct sqt_job *job)
 
 /* ---- what one run says of the cost ---- */
 
-/* Totals kept before they become a histogram: 16 MiB. */
-#define BUDGET ((size_t)2 << 20)
+/* Totals kept before they become a histogram: 4 MiB. */
+#define BUDGET ((size_t)1 << 19)
 
 struct cost {
     struct sqt_distributions set;
