@@ -36,16 +36,18 @@ Sample(const sqt_sample_value what, const unsigned number, const Number value)
 }
 
 /// what is in the caches; once a second
+/// \param first whether this process is the first worker or the only one: it tells of the memory cache that all share
 template <class Stats, class Store, class Disks>
 inline void
-CachesAreSampled(const Store &store, const Disks &disks)
+CachesAreSampled(const Store &store, const Disks &disks, const bool first)
 {
     if (!sqt_on(SQT_GROUP_SAMPLE))
         return;
     Stats stats;
     store.getStats(stats);
-    Sample(SQT_SAMPLE_SQUID_memory_bytes, 0, stats.mem.size);
-    Sample(SQT_SAMPLE_SQUID_memory_objects, 0, stats.mem.count);
+    const bool ours = first || !stats.mem.shared;
+    Sample(SQT_SAMPLE_SQUID_memory_bytes, 0, ours ? stats.mem.size : 0);
+    Sample(SQT_SAMPLE_SQUID_memory_objects, 0, ours ? stats.mem.count : 0);
     Sample(SQT_SAMPLE_SQUID_disk_bytes, 0, stats.swap.size);
     Sample(SQT_SAMPLE_SQUID_disk_objects, 0, stats.swap.count);
     Sample(SQT_SAMPLE_SQUID_entries, 0, stats.store_entry_count);

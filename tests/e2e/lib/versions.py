@@ -22,3 +22,8 @@ def logformat(version, text):
 def survives_icp3(version):
     """Before 7, the access check of an ICP query of version 3 frees the request that the answer is about to use."""
     return major(version) >= 7
+
+
+def makes_keys_without_peers(version):
+    """Before 7, the key to look up in digests is made also where there is no peer that could have one."""
+    return major(version) < 7
