@@ -185,6 +185,30 @@ def diskop(env):
     env.equal(left_behind(env), [], "left behind")
 
 
+def digests(env):
+    """As many look-ups as requests that miss, and hits that make responses faster than a slow origin."""
+    text = tables(env, "digests", "--rounds=1", "--scale=0.25", "--rate=100", "--wait=200")
+    with open(env.path("results", "values.tsv")) as file:
+        values = {tuple(line.split("\t")[:3]): float(line.split("\t")[3]) for line in list(file)[1:]}
+    for name in ("on", "no-lookups", "no-updates", "on-idle", "hits-on"):
+        with open(env.path("results", "runs", "1-" + name, "load.tsv")) as file:
+            lines = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
+        load, = (dict(zip(lines[0], line)) for line in lines if line[:2] == ["urls", "all"])
+        count = values[name, "1", "lookup"]
+        # Between begin and end, which the two clocks place a little differently.
+        env.check(abs(count - int(load["responses"])) <= 2,
+                  "%s: %d look-ups, %s responses" % (name, count, load["responses"]))
+    env.equal(values["no-lookups", "1", "lookup_none"], values["no-lookups", "1", "lookup"], "look-ups that are none")
+    env.check(("no-updates", "1", "update_us") not in values and values["no-lookups", "1", "update_us"] > 0,
+              "updates")
+    hits = values["hits-on", "1", "hit_hit"]
+    env.check(hits > 100, "%d hits of 150" % hits)
+    fast, slow = values["hits-on", "1", "p50_ms"], values["hits-off", "1", "p50_ms"]
+    env.check(fast < slow / 2 and slow >= 200, "where digests hit the median is %g ms, else %g ms" % (fast, slow))
+    env.check(re.search(r"^1, digests on, both busy +95 +[0-9.]+ \(-", text, re.M), "what was published, and what is now")
+    env.equal(left_behind(env), [], "left behind")
+
+
 STAGES = ("server wait", "proxy reply", "swap in first", "swap in rest", "swap in open", "reply wait", "request send",
           "peer select", "lookup", "connect", "server reply", "unaccounted", "access", "dns")
 
@@ -252,5 +276,6 @@ TESTS = [
     ("disk-arms: a slow disk, over 50 % is disk", slow_disk, 300),
     ("cache-fill: tenfold in little memory, not where all fits", first(cache_fill), 250),
     ("diskop: where reads wait at full load", diskop, 200),
+    ("digests: look-ups are counted, hits are faster than a slow origin", digests, 400),
     ("an experiment that is interrupted leaves nothing and goes on", interrupted, 300),
 ]

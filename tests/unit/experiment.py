@@ -122,6 +122,37 @@ def test_diskop():
           "diskop: stages, operations in flight and lost ones", sorted(set(got.items()) ^ set(wanted.items())))
 
 
+def test_digests():
+    """Separate costs that add up, and some that do not."""
+    for lost, words in ((0, "agrees"), (50, "does not agree")):
+        draw = random.Random(8)
+        rounds = []
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("configuration\tround\tmetric\tvalue\n")
+            for r in range(6):
+                off, look, update = draw.uniform(400, 500), draw.uniform(20, 30), draw.uniform(5, 9)
+                values = {"off": off, "no-updates": off + look, "no-lookups": off + update,
+                          "on": off + look + update + lost + draw.uniform(-3, 3)}
+                rounds.append(values)
+                for name, value in values.items():
+                    for metric in ("cpu_us", "p50_ms"):
+                        file.write("%s\t%d\t%s\t%.9f\n" % (name, r, metric, value))
+            file.flush()
+            text = subprocess.run(["awk", "-F", "\t", "-v", "percent=99", "-f", STATISTICS, "-f",
+                                   os.path.join(SOURCE, "tools", "experiment", "digests.awk"), file.name], check=True,
+                                  stdout=subprocess.PIPE, universal_newlines=True).stdout
+        less = [v["on"] + v["off"] - v["no-updates"] - v["no-lookups"] for v in rounds]
+        half = 4.03214 * statistics.stdev(less) / 6 ** 0.5
+        mean = statistics.mean(less)
+        wanted = "%.4g    %.4g .. %.4g" % (mean, mean - half, mean + half)
+        alone = "%.4g " % statistics.mean(v["no-updates"] - v["off"] for v in rounds)
+        lines = text.split("\n")
+        check(sum(line.startswith("the whole less the sum") and line.endswith(wanted) for line in lines) == 2 and
+              any(line.startswith("look-ups alone") and alone in line for line in lines) and
+              lines.count("The sum of the separate costs %s with the whole." % words) == 2,
+              "digests: the sum of the separate costs %s with the whole" % words, (text, wanted))
+
+
 def says(status, text, *arguments):
     with tempfile.TemporaryDirectory() as folder:
         got = subprocess.run([PROGRAM, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -166,6 +197,7 @@ def test_help():
 test_statistics()
 test_paired()
 test_diskop()
+test_digests()
 test_bad_input()
 test_help()
 print("1..%d" % len(results))

@@ -35,14 +35,6 @@ need()
     :
 }
 
-# Processor time that the Squid and its helpers had, ms.
-cpu_ms()
-{
-    for process in $(family "$squid_pid"); do
-        sed 's/.*) //' "/proc/$process/stat"
-    done | awk -v ticks="$(getconf CLK_TCK)" '{ sum += $12 + $13 } END { printf "%.0f\n", sum * 1000 / ticks }'
-}
-
 run_one()
 {
     port=$(free_port)

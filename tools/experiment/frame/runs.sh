@@ -114,6 +114,14 @@ stop_squid()
     servers=
 }
 
+# Processor time that the Squid of squid_pid and its helpers had, ms.
+cpu_ms()
+{
+    for process in $(family "$squid_pid"); do
+        sed 's/.*) //' "/proc/$process/stat"
+    done | awk -v ticks="$(getconf CLK_TCK)" '{ sum += $12 + $13 } END { printf "%.0f\n", sum * 1000 / ticks }'
+}
+
 # run_load ARGUMENT...: sqtrace-load, with its results in $here/load.tsv.  Fails if it could not, or if bodies were wrong;
 # a run that says little (status 3) is told.
 run_load()
