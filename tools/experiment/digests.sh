@@ -2,8 +2,8 @@
 # experiment digests: what do cache digests cost two siblings, and when do they help? (2008)
 #
 # Two siblings, proxy-only, with objects in memory only, at a constant rate.  All is measured at the first.  The second
-# has some objects from the start, which the first asks for only where digests can hit: few, and seldom, because
-# little was found in a peer's digest of more than 200 objects.
+# has some objects from the start, which the first asks for only where digests can hit: few, and seldom, because Squid
+# spoils most of a short digest that it fetches (doc/experiments.md).
 
 takes='clients wait rate'
 : "${clients:=400}" "${wait:=100}" "${rate:=200}"
