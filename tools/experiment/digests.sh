@@ -251,9 +251,10 @@ $shared requests, and the origin answers after $wait ms.
 Table 1: the processor of a busy sibling, %; in 2008 at 1,200 requests a second
 END_OF_WORDS
     busy_table
+    echo
+    echo "Table 2: what digests cost"
     for names in "off on no-lookups no-updates off-again" "off-idle on-idle hits-off hits-on"; do
         echo
-        echo "Table 2: what digests cost"
         compare_table "$folder/rows.tsv" cost "$names"
     done
     echo
