@@ -187,7 +187,8 @@ def diskop(env):
 
 def digests(env):
     """As many look-ups as requests that miss, and hits that make responses faster than a slow origin."""
-    text = tables(env, "digests", "--rounds=1", "--scale=0.25", "--rate=100", "--wait=200")
+    text = tables(env, "digests", "--rounds=1", "--scale=0.25", "--rate=100", "--wait=200",
+                  "--only=on,no-lookups,no-updates,on-idle,hits-off,hits-on")
     with open(env.path("results", "values.tsv")) as file:
         values = {tuple(line.split("\t")[:3]): float(line.split("\t")[3]) for line in list(file)[1:]}
     for name in ("on", "no-lookups", "no-updates", "on-idle", "hits-on"):
@@ -207,6 +208,20 @@ def digests(env):
     env.check(fast < slow / 2 and slow >= 200, "where digests hit the median is %g ms, else %g ms" % (fast, slow))
     env.check(re.search(r"^1, digests on, both busy +95 +[0-9.]+ \(-", text, re.M), "what was published, and what is now")
     env.equal(left_behind(env), [], "left behind")
+
+
+def digests_a_a(env):
+    """No digests twice: the tables say that there is no difference."""
+    trials = 20 if env.full else 1
+    verdicts = {"response time p50, ms": [], "CPU of a request, us": []}
+    for _ in range(trials):
+        text = tables(env, "digests", "--fresh", "--only=off,off-again", "--rounds=3", "--scale=0.25")
+        for words, found in verdicts.items():
+            line = re.search("\n%s\n(?:.*\n)*?off-again .*" % re.escape(words), text).group(0).split("\n")[-1]
+            env.check(re.search(r"\d+\.\d+ \.\. \d+\.\d+  (no difference|more|less)$", line), line)
+            found.append(line.endswith("  no difference"))
+    for words, found in verdicts.items():
+        env.check(sum(found) >= trials - trials // 20, "%s: no difference in %d of %d trials" % (words, sum(found), trials))
 
 
 STAGES = ("server wait", "proxy reply", "swap in first", "swap in rest", "swap in open", "reply wait", "request send",
@@ -277,5 +292,6 @@ TESTS = [
     ("cache-fill: tenfold in little memory, not where all fits", first(cache_fill), 250),
     ("diskop: where reads wait at full load", diskop, 200),
     ("digests: look-ups are counted, hits are faster than a slow origin", digests, 400),
+    ("digests: none against none, no difference", digests_a_a, 1800),
     ("an experiment that is interrupted leaves nothing and goes on", interrupted, 300),
 ]

@@ -175,6 +175,7 @@ def test_bad_input():
     says(2, "--rounds: '0': a number above 0 is wanted", "disk-arms", "--rounds=0")
     says(2, "--clients: 'many': a number above 0 is wanted", "disk-arms", "--clients=many")
     says(2, "--stores: 'coss': ufs, aufs, diskd and rock are possible", "disk-arms", "--stores=ufs,coss")
+    says(2, "--only: 'hits': off, on, no-lookups, ", "digests", "--only=off,hits")
     says(2, "--rate is none of disk-arms's", "disk-arms", "--rate=3")
     says(1, "/none/sqtrace-load is missing: run tools/demo, or say where it is with --tools=DIR", "disk-arms",
          "--tools=/none")

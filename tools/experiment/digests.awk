@@ -11,6 +11,15 @@ FNR == 1 { next }
     round[$2] = 1
 }
 
+# Whether all that is compared was run.
+function complete(    r) {
+    for (r in round)
+        if (!(("off", r, "cpu_us") in value && ("on", r, "cpu_us") in value && ("no-lookups", r, "cpu_us") in value && \
+                ("no-updates", r, "cpu_us") in value))
+            return 0
+    return 1
+}
+
 # What a configuration takes more than `off`, in each round; with `minus`, less what that takes more.
 function list_of(name, metric, minus,    r) {
     n = 0
@@ -46,6 +55,8 @@ function sum_up(metric, words,    r, agrees) {
 }
 
 END {
+    if (!complete())
+        exit
     sum_up("cpu_us", "CPU of a request, us")
     sum_up("p50_ms", "response time p50, ms")
 }

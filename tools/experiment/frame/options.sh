@@ -3,7 +3,7 @@
 # options.sh - the command line.  An experiment says in `takes` which options it has beside those of all, and presets
 # them: `: "${service:=20}"`.
 
-every_option='squid unpatched tools folder rounds scale clients stores wait service memory disks rate'
+every_option='squid unpatched tools folder only rounds scale clients stores wait service memory disks rate'
 
 read_options()
 {
@@ -12,7 +12,7 @@ read_options()
     fresh=
     given=
     rounds=3 scale=1
-    squid= unpatched= folder= clients= stores= wait= service= memory= disks= rate=
+    squid= unpatched= folder= only= clients= stores= wait= service= memory= disks= rate=
     while [ $# -gt 0 ]; do
         case $1 in
         --list) experiments && exit 0 ;;
@@ -62,7 +62,7 @@ is_number()
 check_options()
 {
     for option in $given; do
-        case " squid tools folder rounds scale $takes " in
+        case " squid tools folder only rounds scale $takes " in
         *" $option "*) ;;
         *) die_usage "--$option is none of $experiment's" ;;
         esac
@@ -92,6 +92,10 @@ check_options()
         ufs | aufs | diskd | rock) ;;
         *) die_usage "--stores: '$store': ufs, aufs, diskd and rock are possible" ;;
         esac
+    done
+    for name in $(echo "$only" | tr , ' '); do
+        configurations | grep -qxF -e "$name" ||
+            die_usage "--only: '$name': $(configurations | awk '{ printf "%s%s", (NR > 1) ? ", " : "", $0 }') are possible"
     done
 }
 

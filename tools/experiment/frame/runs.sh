@@ -51,10 +51,18 @@ enter_folder()
     mv "$folder/parameters.new" "$folder/parameters"
 }
 
+# Those that are wanted.
+chosen()
+{
+    configurations | awk -v only="$only" '
+        BEGIN { split(only, list, ","); for (i in list) wanted[list[i]] = 1 }
+        only == "" || $0 in wanted'
+}
+
 # Configurations in the order of round $1: each round begins with another one.
 in_turn()
 {
-    configurations | awk -v by=$(($1 - 1)) '
+    chosen | awk -v by=$(($1 - 1)) '
         { name[NR] = $0 }
         END { for (i = 0; i < NR; ++i) print name[(i + by) % NR + 1] }'
 }
@@ -62,7 +70,7 @@ in_turn()
 # run_all: what is not done yet, the configurations in turn, so that what changes on the machine meets all of them.
 run_all()
 {
-    all=$(configurations | wc -l)
+    all=$(chosen | wc -l)
     total=$((all * rounds))
     run_number=0
     begin=$(date +%s)

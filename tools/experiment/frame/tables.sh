@@ -34,7 +34,7 @@ load_end()
 make_values()
 {
     for round in $(seq "$rounds"); do
-        for configuration in $(configurations); do
+        for configuration in $(chosen); do
             here=$folder/runs/$round-$configuration
             if [ ! -f "$here/values.tsv" ]; then
                 values "$configuration" >"$here/values.new" || die "$here: what it holds cannot be read"
@@ -76,12 +76,17 @@ reports()
 # make_report: of the first round's traces, and the page.
 make_report()
 {
-    reports >"$folder/reports"
+    reports | while read -r name compared; do
+        for configuration in $compared; do
+            chosen | grep -qxF -e "$configuration" && echo "$name $compared" && break
+        done
+    done >"$folder/reports"
     while read -r name compared; do
         # shellcheck disable=SC2046 # labels and folders hold no spaces
         (cd "$folder" && sqtrace-report --data="$pages" --quiet --title="$experiment" -o "$name" \
             $(for configuration in $compared; do
                 here=runs/1-$configuration
+                [ -f "$folder/$here/done" ] || continue
                 traces "$configuration"
             done)) 2>"$folder/report.err" </dev/null
         # 3: some figure could not be drawn, because nothing was there to be drawn.
