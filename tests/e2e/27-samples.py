@@ -430,7 +430,8 @@ def kids(env):
     env.check(last["3"] == stored and last["1"] == last["2"] == last["4"] == 0,
               "objects on disk by kid: %s, in %d places" % (last, stored))
     memory = {kid: samples.series("squid", "memory_objects", kid)[-1][1] for kid in "1234"}
-    env.check(memory["1"] >= 30 and not memory["2"], "objects in shared memory by kid: %s" % memory)
+    # So does shared memory.
+    env.check(memory["1"] >= 25 and not any(memory[kid] for kid in "234"), "objects in shared memory by kid: %s" % memory)
 
 
 def opened_by(env, squid, seconds):
