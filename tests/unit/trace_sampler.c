@@ -301,8 +301,8 @@ without_the_group_there_are_no_samples(void **state)
     pause_ms(300);
     sqt_poll();
     place_config(place, (const char *const[]){"events=client,sample", NULL}, &config);
-    sqt_reconfigure(&config, &place_process, place_log);
     const uint64_t on = sqt_read_clock(sqt_clock);
+    sqt_reconfigure(&config, &place_process, place_log);
     pause_ms(300);
     sqt_poll();
     sqt_stop();
