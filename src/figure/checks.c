@@ -164,8 +164,8 @@ first_delay(struct sqt_job *job, struct checks *c, struct place *p)
         snprintf(text, sizeof(text),
                  "%s %s: the first delay %s on the size: of %llu objects of %llu bytes or more %.0f %% waited longer than "
                  "the median of the smaller ones; medians %.3f ms against %.3f ms",
-                 p->out ? "swap-outs to" : "swap-ins from", p->name, depends ? "depends" : "does not depend", (unsigned long long)large.count, 1ULL << (split - 1),
-                 100 * above, (double)m_large / 1e6, (double)m_small / 1e6);
+                 p->out ? "swap-outs to" : "swap-ins from", p->name, depends ? "depends" : "does not depend",
+                 (unsigned long long)large.count, 1ULL << (split - 1), 100 * above, (double)m_large / 1e6, (double)m_small / 1e6);
         say(job, "first-delay", !depends, all, text);
     }
     if (small.count)

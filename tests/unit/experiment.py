@@ -15,6 +15,7 @@ import tempfile
 SOURCE = os.environ["SQT_SOURCE"]
 PROGRAM = os.path.join(SOURCE, "tools", "sqtrace-experiment")
 STATISTICS = os.path.join(SOURCE, "tools", "experiment", "frame", "statistics.awk")
+COLUMNS = os.path.join(SOURCE, "tools", "experiment", "frame", "columns.awk")
 results = []
 
 
@@ -110,7 +111,7 @@ def test_diskop():
         for name, comment, rows in (("load", "", load), ("diskops", "# start: 1970 (1000.000000000)\n", ops)):
             with open(os.path.join(folder, name), "w") as file:
                 file.write(comment + "".join("\t".join(row) + "\n" for row in rows))
-        text = subprocess.run(["awk", "-F", "\t", "-v", "load_start=1000", "-v", "settle=2", "-f",
+        text = subprocess.run(["awk", "-F", "\t", "-v", "load_start=1000", "-v", "settle=2", "-f", COLUMNS, "-f",
                                os.path.join(SOURCE, "tools", "experiment", "diskop.awk"), "load", "diskops"], check=True,
                               cwd=folder, stdout=subprocess.PIPE, universal_newlines=True).stdout
     got = {key: float(value) for key, value in (line.split("\t") for line in text.split("\n") if line)}

@@ -1,27 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # cache-fill.awk - system calls and passes of the loop while one load ran, from the tables syscalls (of a second each) and
-# loops.  Prints "metric<TAB>value".
+# loops; with columns.awk.  Prints "metric<TAB>value".
 #
 #   from, until  when the load began and ended, in seconds of the epoch
 #   step         becomes the end of the metrics' names
 
-FNR == 1 { ++file; seen = 0 }
-/^# start:/ {
-    start = $0
-    sub(/^.*\(/, "", start)
-    sub(/\).*$/, "", start)
-    next
-}
-/^#/ { next }
-!seen {
-    seen = 1
-    split("", c)
-    for (i = 1; i <= NF; ++i)
-        c[$i] = i
-    next
-}
-{ at = $c["time_s"] + start }
+{ at = $c["time_s"] + start[file] }
 # Windows that lie in the load's time wholly.
 file == 1 && $c["thread"] == "main" && at >= from && at + $c["window_s"] <= until {
     time[$c["name"]] += $c["total_s"]

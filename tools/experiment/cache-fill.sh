@@ -113,8 +113,8 @@ values()
         cp "$here/load-$step.tsv" "$here/load.tsv"
         load_columns "$here/load.tsv" '
             $c["class"] == "hit" && $c["mean_ms"] != "-" { print "latency_ms_" step "\t" $c["mean_ms"] }' -v step="$step"
-        awk -F '\t' -v from="$(load_start)" -v until="$(load_end)" -v step="$step" -f "$data/experiment/cache-fill.awk" \
-            "$run_values" "$run_values.loops"
+        awk -F '\t' -v from="$(load_start)" -v until="$(load_end)" -v step="$step" \
+            -f "$columns" -f "$data/experiment/cache-fill.awk" "$run_values" "$run_values.loops"
     done
     rm -f "$here/load.tsv" "$run_values" "$run_values.loops"
 }
@@ -161,6 +161,8 @@ tell_growth()
         $3 == metric "_1" { first[$1] += $4 }
         $3 == metric "_" last { end[$1] += $4 }
         END {
+            if (!first["outgrows"] || !first["fits"])
+                exit
             split(title, word, ",")
             printf "%s, all in the cache against the first step: %.1f times as long where the cache outgrows memory,\n" \
                 "%.1f times where it fits.\n", word[1], end["outgrows"] / first["outgrows"], end["fits"] / first["fits"]

@@ -101,7 +101,7 @@ values()
         }' -v cached="$(disks_of "$1" | wc -w)"
     sqtrace-dump --quiet --table=samples "$here/trace" |
         awk -F '\t' -v from="$(load_start)" -v until="$(load_end)" -v disks="$(disks_of "$1" | tr '\n' ' ')" \
-            -f "$data/experiment/resources.awk"
+            -f "$columns" -f "$data/experiment/resources.awk"
     why_values
 }
 
@@ -162,8 +162,8 @@ why_values()
     for table in diskops swaps requests; do
         sqtrace-dump --quiet --table=$table "$here/trace" >"$here/$table.tsv" || return 1
     done
-    awk -F '\t' -v load_start="$(load_start)" -f "$data/experiment/why.awk" "$here/diskops.tsv" "$here/swaps.tsv" \
-        "$here/requests.tsv" "$here/rows.tsv"
+    awk -F '\t' -v load_start="$(load_start)" -f "$columns" -f "$data/experiment/why.awk" \
+        "$here/diskops.tsv" "$here/swaps.tsv" "$here/requests.tsv" "$here/rows.tsv"
     rm -f "$here/diskops.tsv" "$here/swaps.tsv" "$here/requests.tsv"
 }
 

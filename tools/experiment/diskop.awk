@@ -3,26 +3,10 @@
 # diskop.awk - disk operations at full load and in the idle phase, of one run: time in each stage by kind of operation,
 # operations in flight, and those that never came back.
 #
-# Reads the results of sqtrace-load and the table diskops.  Prints "metric<TAB>value".
+# Reads the results of sqtrace-load and the table diskops; with columns.awk.  Prints "metric<TAB>value".
 #
 #   load_start  when the times of sqtrace-load begin, in seconds of the epoch
 #   settle      how long a phase still sees what was asked for before it, s; but at most half of the phase
-
-FNR == 1 { ++file; seen = 0 }
-/^# start:/ {
-    start = $0
-    sub(/^.*\(/, "", start)
-    sub(/\).*$/, "", start)
-    next
-}
-/^#/ { next }
-!seen {
-    seen = 1
-    split("", c)
-    for (i = 1; i <= NF; ++i)
-        c[$i] = i
-    next
-}
 
 # ---- when the phases were, and what clients saw in them ----
 
@@ -51,7 +35,7 @@ function add(stage, ns) {
 $c["result"] == "unfinished" { ++lost }
 $c["result"] != "complete" { next }
 {
-    begin = start + $c["time_s"]
+    begin = start[file] + $c["time_s"]
     end = begin + $c["total_ns"] / 1e9
     for (phase in from) {
         if (begin < until[phase] && end > from[phase])

@@ -59,8 +59,8 @@ END_OF_LINES
 values()
 {
     sqtrace-dump --quiet --table=diskops "$here/trace" >"$run_values" || return 1
-    awk -F '\t' -v load_start="$(load_start)" -v settle="$(calc "$wait / 500")" -f "$data/experiment/diskop.awk" \
-        "$here/load.tsv" "$run_values"
+    awk -F '\t' -v load_start="$(load_start)" -v settle="$(calc "$wait / 500")" \
+        -f "$columns" -f "$data/experiment/diskop.awk" "$here/load.tsv" "$run_values"
     # The batch that waited longest.
     sqtrace-dump --quiet --figure=diskop-latency --batch=$batch "$here/trace" >"$run_values" || return 1
     load_columns "$run_values" '

@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# resources.awk - use of disks and machine while the load ran, from the table samples.  Prints "metric<TAB>value".
+# resources.awk - use of disks and machine while the load ran, from the table samples; with columns.awk.  Prints
+# "metric<TAB>value".
 #
 #   from, until  when the load began and ended, in seconds of the epoch
 #   disks        numbers of the disks in the tables, in the order of their cache_dirs
 
-/^# start:/ {
-    start = $0
-    sub(/^.*\(/, "", start)
-    sub(/\).*$/, "", start)
-    next
-}
-/^#/ { next }
-!seen { for (i = 1; i <= NF; ++i) c[$i] = i; seen = 1; next }
 $c["name"] == "device" {
     device[$c["source"]] = $c["value"]
     next
 }
 {
-    at = $c["time_s"] + start
+    at = $c["time_s"] + start[file]
     key = $c["source"] SUBSEP $c["name"]
     if (at < from || at > until)
         next

@@ -3,30 +3,10 @@
 # why.awk - where the clients' time went, of one run: by stage of their requests, and how much of it was disk.
 #
 # Reads tables diskops, swaps and requests of a trace, and the rows of sqtrace-load, whose times begin at load_start,
-# in seconds of the epoch.  Prints "metric<TAB>value".
+# in seconds of the epoch; with columns.awk.  Prints "metric<TAB>value".
 #
 # Disk is what requests spend in swap-ins of their own, and what clients wait while Squid's main thread is in an operation
 # on a file for somebody else: where operations run in the main thread (ufs, rock without diskers), nobody goes on.
-
-FNR == 1 { ++file; seen = 0 }
-/^# start:/ {
-    text = $0
-    sub(/^.*\(/, "", text)
-    sub(/\).*$/, "", text)
-    start[file] = text
-    next
-}
-/^#/ { next }
-!seen {
-    seen = 1
-    split("", c)
-    for (i = 1; i <= NF; ++i) {
-        c[$i] = i
-        head[i] = $i
-    }
-    fields = NF
-    next
-}
 
 # ---- operations in the main thread ----
 

@@ -5,17 +5,16 @@
 # $folder/values.tsv has a row for each value: configuration, round, metric, value.
 
 statistics=$data/experiment/frame/statistics.awk
+columns=$data/experiment/frame/columns.awk
 
-# load_columns FILE PROGRAM [OPTION...]: awk over a TSV file with a header row; $c["name"] is the column of that name.
+# load_columns FILE PROGRAM [OPTION...]: awk over a TSV file with a header row, as columns.awk makes it easy.
 load_columns()
 {
     columns_file=$1
     columns_program=$2
     shift 2
-    awk -F '\t' "$@" '
-        /^#/ { next }
-        !seen { for (i = 1; i <= NF; ++i) c[$i] = i; seen = 1; next }
-        '"$columns_program" "$columns_file"
+    awk -F '\t' "$@" "$(cat "$columns")
+$columns_program" "$columns_file"
 }
 
 # When the times of sqtrace-load's results begin, in seconds of the epoch.
