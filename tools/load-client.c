@@ -20,7 +20,8 @@
 #include "../src/model/pool.h"
 #include "load.h"
 
-#define HEAD_MOST 65536      /* bytes of a response */
+#define REQUEST_MOST 8192    /* bytes of a request */
+#define HEAD_MOST 65536      /* of a response's head */
 #define FAILED_MOST 200      /* connections in a row; if none came about at all, one is enough */
 #define CONNECT_MOST (10 * LOAD_SECOND)
 #define TICKS 10             /* a second, of the limit of bandwidth */
@@ -166,8 +167,9 @@ complete(struct client *c)
 
 /* ---- the request ---- */
 
-static int
-make_request(const struct client *c, char *text, size_t room)
+/* Its size.  Paths and authorities have fewer than 4,100 letters, so there is room. */
+static size_t
+make_request(const struct client *c, char text[static REQUEST_MOST])
 {
     const struct load *const load = c->all->load;
     const struct request *const r = &c->request;
@@ -178,19 +180,27 @@ make_request(const struct client *c, char *text, size_t room)
         [REQUEST_SINCE_OLDER] = "If-Modified-Since: Sun, 01 Jan 2023 00:00:00 GMT\r\n",
         [REQUEST_RELOAD] = "Cache-Control: no-cache\r\n",
     };
-    const char *const scheme = !absolute ? "" : r->place->tls ? "https://" : "http://";
-    const char *const connection = load->keep == (int)load->minor ? "" /* as the version has it anyway */
-                                   : load->keep ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
-    return snprintf(text, room, "GET %s%s%s HTTP/1.%u\r\nHost: %s\r\n%s%s\r\n", scheme,
-                    absolute ? r->place->authority : "", r->path, load->minor, r->place->authority, connection,
-                    kinds[r->kind]);
+    char *end = stpcpy(text, "GET ");
+    if (absolute) {
+        end = stpcpy(end, r->place->tls ? "https://" : "http://");
+        end = stpcpy(end, r->place->authority);
+    }
+    end = stpcpy(end, r->path);
+    end = stpcpy(end, load->minor ? " HTTP/1.1\r\nHost: " : " HTTP/1.0\r\nHost: ");
+    end = stpcpy(end, r->place->authority);
+    end = stpcpy(end, "\r\n");
+    if (load->keep != (int)load->minor) /* else as the version has it anyway */
+        end = stpcpy(end, load->keep ? "Connection: keep-alive\r\n" : "Connection: close\r\n");
+    end = stpcpy(end, kinds[r->kind]);
+    end = stpcpy(end, "\r\n");
+    return (size_t)(end - text);
 }
 
 static void
 transmit(struct client *c)
 {
-    char text[8192];
-    const int size = make_request(c, text, sizeof(text));
+    char text[REQUEST_MOST];
+    const size_t size = make_request(c, text);
     c->state = HEAD;
     c->chunk = CHUNK_NONE;
     c->to_close = 0;
@@ -198,11 +208,11 @@ transmit(struct client *c)
     c->active = c->outcome.sent = load_now();
     ssize_t written = 0;
     if (c->raw && !evbuffer_get_length(bufferevent_get_output(c->bev)))
-        written = send(bufferevent_getfd(c->bev), text, (size_t)size, MSG_NOSIGNAL);
+        written = send(bufferevent_getfd(c->bev), text, size, MSG_NOSIGNAL);
     if (written < 0)
         written = 0; /* the buffers will meet the same error */
-    if (written < size)
-        bufferevent_write(c->bev, text + written, (size_t)(size - written));
+    if ((size_t)written < size)
+        bufferevent_write(c->bev, text + written, size - (size_t)written);
 }
 
 /* ---- the response ---- */

@@ -21,7 +21,7 @@ look_up(struct place *p, const char *text, size_t length, char *error, size_t er
     }
     char *end;
     const unsigned long port = strtoul(colon + 1, &end, 10);
-    if (end != text + length || port > 65535) {
+    if (end != text + length || end - colon > 6 || port > 65535) {
         snprintf(error, error_size, "'%.*s': the port is none", (int)length, text);
         return -1;
     }

@@ -4,7 +4,6 @@
  */
 #include "object.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "random.h"
@@ -96,13 +95,14 @@ sqt_object_parse(struct sqt_object *object, const char *path, size_t length)
 size_t
 sqt_object_body(const struct sqt_object *object, uint64_t offset, size_t most, const char **bytes)
 {
-    static char head[HEAD + 1];
+    static char head[HEAD];
     const uint64_t size = (uint64_t)object->words[SQT_OBJECT_size];
     const uint64_t left = offset < size ? size - offset : 0;
     size_t length = most < left ? most : (size_t)left;
     make_sequence();
     if (offset < HEAD) {
-        snprintf(head, sizeof(head), "%016llx", (unsigned long long)object->hash);
+        for (unsigned i = 0; i < HEAD; ++i)
+            head[i] = "0123456789abcdef"[object->hash >> 4 * (HEAD - 1 - i) & 15];
         *bytes = head + offset;
         return length < HEAD - offset ? length : (size_t)(HEAD - offset);
     }

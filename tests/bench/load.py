@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The client half of sqtrace-load beside wrk: one thread, kept connections, the same separate origin, in turn.
+"""The client half of sqtrace-load beside wrk: one thread, kept connections, the same separate origin.
 
 usage: load.py BUILDDIR [ROUNDS [SECONDS]]
 
-sqtrace-load compares each body with what it should be; wrk does not look at them.  On a machine with few processors the
-origin is what limits both, so the client's processor time for a request stands beside the requests a second.
+Both run at the same time and share one processor, so each has the same time of it, whatever else the machine does; the
+origin is on the others.  sqtrace-load compares each body with what it should be; wrk does not look at them.  While the
+two keep their processor busy, the ratio is that of what clients can do; else the origin is what limits both.
 """
 
 import os
@@ -15,28 +16,36 @@ import statistics
 import subprocess
 import sys
 
+from pairs import apart, interval
+
 CONNECTIONS = 32
 
 
-def run(command, pattern):
-    """(requests a second, microseconds of processor time for a request)"""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, universal_newlines=True)
+def start(command, processor):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, universal_newlines=True,
+                            preexec_fn=lambda: os.sched_setaffinity(0, {processor}))
+
+
+def result(process, pattern):
+    """(requests a second, microseconds of processor time for a request, share of a processor)"""
     said = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     if status:
-        raise SystemExit("%s: exit status %d" % (" ".join(command), status))
+        raise SystemExit("%s: exit status %d" % (" ".join(process.args), status))
     count, seconds = (float(text.replace(",", "")) for text in re.search(pattern, said).groups())
-    return count / seconds, (usage.ru_utime + usage.ru_stime) / count * 1e6
+    used = usage.ru_utime + usage.ru_stime
+    return count / seconds, used / count * 1e6, used / seconds
 
 
 def main():
     build = sys.argv[1]
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 9
-    seconds = sys.argv[3] if len(sys.argv) > 3 else "3"
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    seconds = sys.argv[3] if len(sys.argv) > 3 else "2"
     load = os.path.join(build, "sqtrace-load")
     if not shutil.which("wrk"):
         print("# wrk is not here: apt-get install wrk")
         return
+    processor = apart()
     origin = subprocess.Popen([load, "--origin", "--quiet"], stdout=subprocess.PIPE, universal_newlines=True)
     try:
         url = origin.stdout.readline().strip() + "/size=1000/a"
@@ -46,20 +55,24 @@ def main():
                              r"([\d,]+) requests in ([\d.]+) s"),
         }
         found = {name: [] for name in peers}
+        order = list(peers)
         for _ in range(rounds):
-            for name, (command, pattern) in peers.items():
-                found[name].append(run(command, pattern))
+            order.reverse()
+            running = {name: start(peers[name][0], processor) for name in order}
+            for name in order:
+                found[name].append(result(running[name], peers[name][1]))
     finally:
         origin.terminate()
         origin.wait()
     for name, results in found.items():
         print("%-14s %8.0f requests/s   %5.1f us of processor time a request   (medians of %d)"
               % (name, statistics.median(r[0] for r in results), statistics.median(r[1] for r in results), rounds))
-    pairs = list(zip(found["sqtrace-load"], found["wrk"]))
-    ratios = sorted(ours[0] / theirs[0] for ours, theirs in pairs)
-    print("sqtrace-load / wrk, requests a second: median %.3f, %.3f to %.3f; processor time a request: median %.3f"
-          % (statistics.median(ratios), ratios[0], ratios[-1],
-             statistics.median(ours[1] / theirs[1] for ours, theirs in pairs)))
+    busy = statistics.median(a[2] + b[2] for a, b in zip(*found.values()))
+    print("their processor was busy for %.0f %% of the time" % (100 * busy))
+    for index, what in ((0, "requests a second"), (1, "processor time a request")):
+        ratios = [ours[index] / theirs[index] for ours, theirs in zip(found["sqtrace-load"], found["wrk"])]
+        print("sqtrace-load / wrk, %s: median %.3f, 95 %% interval %.3f .. %.3f"
+              % ((what, statistics.median(ratios)) + interval(ratios)))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Squid's throughput with tracing, as a paired ratio to an unpatched Squid, interleaved.
+"""Squid's throughput with tracing, as a paired ratio to an unpatched Squid.
 
-All variants run side by side, idle but for the one that is driven.  A round drives each for some seconds, in an order
-that turns; ratios are taken within the round.  Printed for each variant: requests a second, the median ratio with its
-95 % interval (order statistics of the median), and the same for the processor time of Squid's main thread for each
-request, which other programs on the machine disturb less.  "unpatched again" is the ratio of an unpatched Squid to
-itself: the noise.  While that interval of throughput is wider than 1 %, more rounds follow, up to --most.
+The main threads of all variants share one processor, and all are driven at the same time: the kernel gives each the
+same time within milliseconds, so whatever else the machine does meets them alike.  How many requests each has done with
+its share is its throughput.  Clients, origin, and Squid's other threads and processes are on the other processors.
 
-With --calls there are three variants more: tracing with the account of system calls (group syscall), and an unpatched
-Squid under `strace -f` and under `perf trace`, which give the like.
+A round lasts some seconds; ratios are taken within the round; after some rounds all Squids are started anew, because
+one process of a program may be faster than another one.  Printed for each variant: requests a second, the median ratio
+with its 95 % interval (order statistics of the median), and the same for the processor time of Squid's main thread for
+each request.  "unpatched again" is the ratio of an unpatched Squid to itself: the noise.  While that interval of
+throughput is wider than 1 %, more rounds follow, up to --most.
+
+With --calls there is a variant more, tracing with the account of system calls (group syscall), and an unpatched Squid
+under `strace -f` and under `perf trace`, which give the like.  Those two are driven one after another, and compared
+with an unpatched Squid that is driven alone, too.
 
 The traced Squid also tells the share of the flusher in Squid's processor time, and bytes per record on disk.
 
@@ -18,7 +23,6 @@ With --state every measurement is kept in that file, and a run that was broken o
 
 import glob
 import json
-import math
 import os
 import re
 import subprocess
@@ -26,12 +30,15 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from squids import (CALLS, VARIANTS, WORKLOADS, Origin, arguments, environment, listening, make_dirs,  # noqa: E402
+from pairs import apart, interval  # noqa: E402
+from squids import (CALLS, OBSERVERS, VARIANTS, WORKLOADS, Origin, arguments, environment, listening, make_dirs,  # noqa: E402
                     observe, variant)
 from lib.env import median, wait_for  # noqa: E402
 from lib.proc import children  # noqa: E402
 
 WIDE = 0.01
+GENERATION = 8  # rounds
+ALONE = "unpatched, alone"
 SCRIPT = """
 local n = 0
 local id = "%s"
@@ -47,19 +54,23 @@ end
 class Driven:
     """A Squid and what it used."""
 
-    def __init__(self, env, name, workload):
+    def __init__(self, env, name, workload, processor):
         self.env, self.workload = env, workload
         self.squid = variant(env, name, workload, alone=WORKLOADS[workload].workers == 1)
         make_dirs(self.squid)
         self.squid.start()
         wait_for(lambda: listening(self.squid.tls_port or self.squid.port), 60, "Squid to listen")
         observe(env, name, self.squid)
+        for pid in self.mains():
+            os.sched_setaffinity(pid, {processor})
+
+    def mains(self):
+        return [self.squid.process.pid] if self.squid.alone else children(self.squid.process.pid)
 
     def cpu(self):
         """(ns of main threads, ns of flushers) so far."""
         main = flusher = 0
-        pids = [self.squid.process.pid] if self.squid.alone else children(self.squid.process.pid)
-        for pid in pids:
+        for pid in self.mains():
             for path in glob.glob("/proc/%d/task/*/schedstat" % pid):
                 with open(path) as file:
                     ns = int(file.read().split()[0])
@@ -72,46 +83,47 @@ class Driven:
         return main, flusher
 
     def drive(self, origin, seconds, salt):
-        """(requests a second, ns of the main thread for each, the flusher's in relation to that)"""
+        """Begins to."""
         work = WORKLOADS[self.workload]
-        path = self.env.path("wrk.lua")
+        path = self.env.path("wrk-%s.lua" % self.squid.name)
         with open(path, "w") as out:
             out.write(SCRIPT % (salt, "true" if work.fresh else "false", origin.url(self.workload)))
         target = "https://127.0.0.1:%d/" % self.squid.tls_port if work.tls else "http://127.0.0.1:%d/" % self.squid.port
-        before = self.cpu()
-        text = subprocess.run([self.env.need_program("wrk"), "-t1", "-c16", "-d%ds" % seconds, "-s", path, target],
-                              stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
-        time.sleep(0.3)  # the flusher comes after
+        connections = 16 * work.workers ** 2  # enough for each worker, however they are shared out
+        self.before = self.cpu()
+        self.load = subprocess.Popen([self.env.need_program("wrk"), "-t1", "-c%d" % connections, "-d%ds" % seconds, "-s",
+                                      path, target], stdout=subprocess.PIPE, universal_newlines=True)
+
+    def driven(self, settle=0):
+        """(requests a second, ns of the main thread for each), when that is done"""
+        text = self.load.communicate()[0]
+        time.sleep(settle)
         after = self.cpu()
         if "Non-2xx" in text or "Socket errors" in text:
             raise SystemExit("%s: %s" % (self.squid.name, text))
         requests = int(re.search(r"(\d+) requests in", text).group(1))
         rate = float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1))
-        main = after[0] - before[0]
-        return rate, main / requests, (after[1] - before[1]) / main
+        self.used = [now - then for now, then in zip(after, self.before)]
+        return rate, self.used[0] / requests
 
-    def trace(self):
-        """(records, lost, bytes) of the whole trace, after a clean stop."""
+    def trace(self, origin, seconds):
+        """[ns of main threads and of flushers while it is driven alone; records, lost and bytes of the whole trace]"""
+        self.drive(origin, seconds, "last")
+        self.driven(0.3)  # the flusher comes after
         self.squid.stop()
-        if self.squid.trace is None:
-            return None
         text = subprocess.run([self.env.tool("sqtrace-dump"), "--table=losses", self.squid.directory],
                               stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
-        size = sum(os.path.getsize(path) for path in glob.glob(self.squid.directory + "/*.sqt"))
-        return [int(re.search(r"^# %s: ([\d,]+)" % key, text, re.M).group(1).replace(",", ""))
-                for key in ("records", "lost")] + [size]
-
-
-def interval(values):
-    """95 % interval of the median by order statistics."""
-    values = sorted(values)
-    n = len(values)
-    k = max(0, int(n / 2 - 0.98 * math.sqrt(n)))
-    return values[k], values[n - 1 - k]
+        segments = glob.glob(self.squid.directory + "/*.sqt")
+        size = sum(map(os.path.getsize, segments))
+        for path in segments:
+            os.unlink(path)
+        return self.used + [int(re.search(r"^# %s: ([\d,]+)" % key, text, re.M).group(1).replace(",", ""))
+                            for key in ("records", "lost")] + [size]
 
 
 def ratios(rounds, name, index):
-    return [r[name][index] / r["unpatched"][index] for r in rounds]
+    base = ALONE if name in (ALONE, *OBSERVERS) else "unpatched"
+    return [r[name][index] / r[base][index] for r in rounds]
 
 
 def enough(rounds, least, most):
@@ -122,7 +134,7 @@ def enough(rounds, least, most):
 
 
 class State:
-    """Rounds that were measured, in a file of one JSON array a line: workload, then a round or ["trace", ...]."""
+    """Rounds that were measured, in a file of one JSON array a line: workload, then a round or [variant, trace...]."""
 
     def __init__(self, path):
         self.path, self.rounds, self.traces = path, {}, {}
@@ -133,8 +145,8 @@ class State:
 
     def take(self, workload, what):
         if isinstance(what, list):
-            old = self.traces.get(workload, [0, 0, 0])
-            self.traces[workload] = [a + b for a, b in zip(old, what)]
+            key = workload, what[0]
+            self.traces[key] = [a + b for a, b in zip(self.traces.get(key, [0] * 5), what[1:])]
         else:
             self.rounds.setdefault(workload, []).append(what)
 
@@ -147,36 +159,50 @@ class State:
 
 def measure(env, origin, workload, state, options):
     rounds = state.rounds.setdefault(workload, [])
-    if enough(rounds, options.rounds, options.most):
-        return
-    names = list(VARIANTS)
-    driven = {name: Driven(env, name, workload) for name in names}
+    while not enough(rounds, options.rounds, options.most):
+        generation(env, origin, workload, state, options)
+
+
+def generation(env, origin, workload, state, options):
+    """Some rounds with Squids that are started for them: what one process owes to where its memory is, others do not."""
+    rounds = state.rounds[workload]
+    names = [*VARIANTS, *options.observers]
+    driven = {name: Driven(env, name, workload, options.processor) for name in names}
+    driven[ALONE] = driven["unpatched"]
     for name in names:
         driven[name].drive(origin, 1, "warm")
-    while not enough(rounds, options.rounds, options.most):
+        driven[name].driven()
+    for _ in range(GENERATION):
+        if enough(rounds, options.rounds, options.most):
+            break
         turn = len(rounds)
         print("# %s: round %d of %d to %d" % (workload, turn + 1, options.rounds, options.most), file=sys.stderr,
               flush=True)
-        order = names[turn % len(names):] + names[:turn % len(names)]
-        if turn // len(names) % 2:
-            order.reverse()
-        state.add(workload, {name: driven[name].drive(origin, options.seconds, "r%d" % turn) for name in order})
+        first = turn % len(VARIANTS)
+        together = [*VARIANTS][first:] + [*VARIANTS][:first]
+        found = {}
+        for group in [together] + [[name] for name in ([ALONE, *options.observers] if options.observers else [])]:
+            for name in group:
+                driven[name].drive(origin, options.seconds, "r%d" % turn)
+            found.update((name, driven[name].driven()) for name in group)
+        state.add(workload, found)
     for name in names:
-        trace = driven[name].trace()
-        if trace:
-            state.add(workload, trace)
+        if driven[name].squid.trace is None:
+            driven[name].squid.stop()
+        else:
+            state.add(workload, [name] + driven[name].trace(origin, options.seconds))
 
 
-def report(workload, state):
+def report(workload, state, names):
     rounds = state.rounds[workload]
-    for name in VARIANTS:
+    for name in names:
         cells = ["%-16s %-16s %10.0f" % (workload, name, median([r[name][0] for r in rounds]))]
         for index in (0, 1):
             values = ratios(rounds, name, index)
             cells.append("%8.4f  %.4f .. %.4f" % ((median(values),) + interval(values)))
-        if VARIANTS[name][1] is not None and workload in state.traces:
-            records, lost, size = state.traces[workload]
-            cells.append("%9.1f %% %10.2f %10d" % (100 * median([r[name][2] for r in rounds]), size / records, lost))
+        if (workload, name) in state.traces:
+            main, flusher, records, lost, size = state.traces[workload, name]
+            cells.append("%9.1f %% %10.2f %10d" % (100 * flusher / main, size / records, lost))
         print("   ".join(cells), flush=True)
 
 
@@ -189,9 +215,11 @@ def main():
     parser.add_argument("--calls", action="store_true", help="also with the account of system calls, and beside it an "
                         "unpatched Squid under strace and under perf trace")
     options = parser.parse_args()
+    options.observers = list(OBSERVERS) if options.calls else []
     if options.calls:
         VARIANTS.update(CALLS)
     options.most = max(options.most, options.rounds)
+    options.processor = apart()
     state = State(options.state)
     env = environment(options)
     try:
@@ -201,7 +229,7 @@ def main():
             "lost"))
         for workload in options.workload or WORKLOADS:
             measure(env, origin, workload, state, options)
-            report(workload, state)
+            report(workload, state, [*VARIANTS] + ([ALONE] + options.observers if options.calls else []))
     finally:
         env.close()
 

@@ -104,12 +104,9 @@ VARIANTS = {
     "patched, off": ("squid", None),
     "patched, on": ("squid", ""),
 }
-# With --calls: the account of system calls, and who else gives one: name -> what is started beside Squid.
-CALLS = {
-    "with calls": ("squid", "events=client,server,store,diskop,loop,digest,sample,syscall"),
-    "strace": ("unpatched", None),
-    "perf trace": ("unpatched", None),
-}
+# With --calls: the account of system calls.
+CALLS = {"with calls": ("squid", "events=client,server,store,diskop,loop,digest,sample,syscall")}
+# And who else gives one of an unpatched Squid: name -> what is started beside it.
 OBSERVERS = {
     "strace": ("strace", "-f", "-ttt", "-T", "-yy", "-s", "0", "-o", "{out}", "-p", "{pid}"),
     "perf trace": ("perf", "trace", "-o", "{out}", "-p", "{pid}"),
@@ -128,7 +125,7 @@ def observe(env, name, squid):
 
 def variant(env, name, workload, **more):
     """A Squid of that variant for that workload, not started; its tls_port is 0 without TLS."""
-    which, trace = VARIANTS[name]
+    which, trace = VARIANTS.get(name, ("unpatched", None))
     work = WORKLOADS[workload]
     prefix = env.squid if which == "squid" else env.unpatched
     lines, tls_port = work.lines, 0
@@ -138,7 +135,8 @@ def variant(env, name, workload, **more):
     dirs = [kind for kind in work.dirs if kind != "rock"]
     if "rock" in work.dirs:
         lines += "cache_dir rock {folder}/cache-rock 64\n"
-    number = "%d%c" % (list(WORKLOADS).index(workload), "abcdefg"[list(VARIANTS).index(name)])  # a service's name is short
+    letter = "abcdefg"[[*VARIANTS, *OBSERVERS].index(name)]  # a service's name is short
+    number = "%d%s" % (list(WORKLOADS).index(workload), letter)
     squid = Squid(env, number, prefix=prefix, trace=trace, dirs=dirs, lines=lines, workers=work.workers, **more)
     squid.tls_port = tls_port
     squid.rock = os.path.join(squid.folder, "cache-rock") if "rock" in work.dirs else None

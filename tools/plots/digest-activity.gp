@@ -10,6 +10,7 @@ load FOLDER . "common.gp"
 
 # A bar for each activity; those that wait for a peer in another colour.  They differ by powers of ten.
 waits(i) = strcol("activity") eq "fetch" || strcol("activity") eq "hit"
+mean(ms) = ms < 0.1 ? sprintf("%.3g us", ms * 1000) : sprintf("%.3g ms", ms)
 set style fill solid noborder
 set logscale y
 stats $DATA using (column("busy_ms") > 0 ? column("busy_ms") : NaN) name "Y" nooutput
@@ -17,9 +18,10 @@ set yrange [Y_records ? Y_min / 3 : 0.1:*]
 set xrange [-0.6:ROWS - 0.4]
 set boxwidth 0.8
 set xtics scale 0
+if (exists("NARROW")) { set xtics rotate by -35 }
 set key @KEY
 
 plot $DATA using 0:(waits(0) ? NaN : column("busy_ms")):xtic(strcol("activity")) with boxes lc rgb "#0072b2" title "work", \
      $DATA using 0:(waits(0) ? column("busy_ms") : NaN):xtic(strcol("activity")) with boxes lc rgb "#e69f00" title "waits included", \
-     $DATA using 0:"busy_ms":(sprintf("%.4g ms", column("mean_ms"))) with labels offset 0,0.7 font ",9" \
-         tc rgb "#d55e00" title "the number: mean"
+     $DATA using 0:"busy_ms":(mean(column("mean_ms"))) with labels offset 0,0.7 font ",9" \
+         tc rgb "#d55e00" title "number: mean"
