@@ -15,6 +15,7 @@ set xrange [-0.6:ROWS - 0.4]
 set yrange [0:*]
 set xtics scale 0
 set key @KEY
+if (exists("NARROW")) { set xlabel offset 0,-1 } # below labels of two lines
 shown(c) = column(c) > 0 ? column(c) : 0
 
 plot $DATA using ($0 - 0.2):(shown("io_ms") + shown("overhead_ms")):xticlabels(strcol("direction") . (exists("NARROW") ? "\n" : ", ") . strcol("period")) \

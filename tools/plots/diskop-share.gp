@@ -16,8 +16,9 @@ set style fill solid noborder
 set yrange [0:100]
 set xrange [-0.6:ROWS - 0.4]
 set boxwidth 0.8
-set xtics scale 0 rotate by -40 noenhanced
+set xtics scale 0 rotate by exists("NARROW") ? -90 : -40 noenhanced
 set key @KEY
+if (exists("NARROW")) { set xtics font ",11" }
 what(i) = sprintf("%s %s", strcol("dir"), strcol("op"))
 
 plot for [i=4:1:-1] $DATA using 0:(upto(i)):xtic(what(0)) with boxes lc rgb word(PART_COLOURS, i) title word(PARTS, i)

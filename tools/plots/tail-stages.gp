@@ -20,7 +20,8 @@ do for [i=1:N] {
     SEEN[i] = S_max > 0.002
 }
 # A bar for each row, the first on top, and as high as they need.
-PICTURE_HIGH = 90 + 17 * ROWS + (exists("NARROW") ? 140 : 0)
+KEY_ROWS = (int(sum [i=1:N] SEEN[i]) + 1) / 2
+PICTURE_HIGH = 90 + 17 * ROWS + (exists("NARROW") ? 20 * KEY_ROWS : 0)
 set terminal @TERMINAL
 set output OUTPUT
 set style fill solid noborder
@@ -38,8 +39,8 @@ if (exists("NARROW")) {
     unset ylabel
     set lmargin at screen 0.43
     set rmargin at screen 0.95
-    set key at screen 0.97, screen 1 - 8.0 / PICTURE_HIGH right top vertical maxrows 7
-    set tmargin at screen 1 - 150.0 / PICTURE_HIGH
+    set key at screen 0.97, screen 1 - 8.0 / PICTURE_HIGH right top vertical maxrows KEY_ROWS
+    set tmargin at screen 1 - (20.0 * KEY_ROWS + 10) / PICTURE_HIGH
 }
 label(n) = sprintf("%s %s: %.".(column("total_ms") < 10 ? "2" : "0")."f ms", strcol("class"), strcol("percentile"), column("total_ms"))
 
