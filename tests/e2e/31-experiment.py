@@ -15,8 +15,8 @@ PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
                        "sqtrace-experiment")
 
 
-def command(env, name, *options):
-    return [PROGRAM, name, "--squid=" + env.squid, "--tools=" + env.tools, "--folder=" + env.path("results"), *options]
+def command(env, name, *options, folder="results"):
+    return [PROGRAM, name, "--squid=" + env.squid, "--tools=" + env.tools, "--folder=" + env.path(folder), *options]
 
 
 def need_disks(env):
@@ -48,7 +48,7 @@ def left_behind(env):
                 words = file.read().replace("\0", " ")
         except OSError:
             continue
-        if place in words or env.path("results") in words:
+        if place in words or "--folder=" + env.path("") in words:
             found.append("process: " + words[:100])
     with open("/proc/mounts") as file:
         found += ["mount: " + line.strip() for line in file if place in line]
@@ -243,6 +243,39 @@ def slow_disk(env):
     env.check("none: the disk's share of the clients' time is under 5 %" in text, "no caching")
 
 
+def begin(env, words, load):
+    """The experiment as a process, when its load has run for a second; load is the pattern of its files."""
+    now = time.time()
+    with open(env.path("out"), "a") as out:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=surroundings(env),
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    env.on_close(process.kill)
+    wait_for(lambda: any(os.path.getmtime(path) > now for path in glob.glob(load)), 100, load)
+    time.sleep(1)
+    return process
+
+
+def each_interrupted(env):
+    """Of each experiment a run is killed; the next one undoes what that left, and is interrupted."""
+    need_disks(env)
+    env.require(env.unpatched, "needs --unpatched=PREFIX")
+    for name in ("cache-fill", "diskop", "digests", "overhead"):
+        more = ["--unpatched=" + env.unpatched] if name == "overhead" else []
+        words = command(env, name, "--rounds=1", *more, folder=name)
+        load = env.path(name, "runs", "*", "load*.txt")
+        process = begin(env, words, load)
+        process.kill()
+        process.wait(30)
+        busy = left_behind(env)
+        env.check(busy, name + ", killed, leaves things behind")
+        env.check(name != "cache-fill" or any(line.startswith("/sys/fs/cgroup") for line in busy),
+                  "a control group is there: %s" % busy)
+        process = begin(env, words, load)
+        process.send_signal(signal.SIGINT)
+        env.equal(process.wait(30), 128 + signal.SIGINT, name + ": status")
+        env.equal(left_behind(env), [], name + ": left behind")
+
+
 def interrupted(env):
     """Interrupted, hung up and killed in the middle of runs; each goes on where the one before was."""
     need_disks(env)
@@ -250,19 +283,12 @@ def interrupted(env):
     runs = ("1-none", "1-aufs-one", "1-aufs-two")
     ends = {}
     for current, number in zip(runs[1:] + runs[2:], (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)):
-        begin = time.time()
-        with open(env.path("out"), "a") as out:
-            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=surroundings(env),
-                                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-            env.on_close(process.kill)
-            load = env.path("results", "runs", current, "load.txt")
-            wait_for(lambda: os.path.exists(load) and os.path.getmtime(load) > begin, 100, current)
-            time.sleep(1)
-            busy = left_behind(env)
-            env.check(any("slow-disk" in line for line in busy) and any("mount" in line for line in busy)
-                      and any("loop" in line for line in busy), "while it runs there is %s" % busy)
-            process.send_signal(number)
-            status = process.wait(30)
+        process = begin(env, words, env.path("results", "runs", current, "load.txt"))
+        busy = left_behind(env)
+        env.check(any("slow-disk" in line for line in busy) and any("mount" in line for line in busy)
+                  and any("loop" in line for line in busy), "while it runs there is %s" % busy)
+        process.send_signal(number)
+        status = process.wait(30)
         if number == signal.SIGKILL:
             env.check(left_behind(env), "killed, it leaves things behind")
         else:
@@ -294,4 +320,5 @@ TESTS = [
     ("digests: look-ups are counted, hits are faster than a slow origin", digests, 400),
     ("digests: none against none, no difference", digests_a_a, 1800),
     ("an experiment that is interrupted leaves nothing and goes on", interrupted, 300),
+    ("the other experiments, killed and interrupted, leave nothing", each_interrupted, 300),
 ]
