@@ -27,9 +27,11 @@ class Env:
     witness           the patched Squid's program that counts for itself (lib/witness.py)
     fired             what the tests before this one fired: {test's name: lib.witness.Fired}
     coverage          where the list of what is fired is to be written, or None
+    others            prefixes of patched Squids of other versions
     """
 
-    def __init__(self, folder, squid, unpatched, tools, full, held=None, witness=None, fired=None, coverage=None):
+    def __init__(self, folder, squid, unpatched, tools, full, held=None, witness=None, fired=None, coverage=None,
+                 others=()):
         self.folder = folder
         self.squid = squid
         self.unpatched = unpatched
@@ -40,6 +42,7 @@ class Env:
         self.witnesses = []
         self.fired = fired or {}
         self.coverage = coverage
+        self.others = list(others)
         self.failures = []
         self.closers = []
 
