@@ -96,7 +96,7 @@ finish(struct client *c, enum load_error error, int keep)
 {
     struct clients *const all = c->all;
     c->outcome.request = &c->request;
-    c->outcome.end = load_now();
+    c->outcome.end = error == LOAD_FINE ? c->active : load_now(); /* not when its body had been compared */
     c->outcome.error = error;
     if (keep && c->bev && !evbuffer_get_length(bufferevent_get_input(c->bev))) {
         ++c->used;

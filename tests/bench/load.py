@@ -33,6 +33,8 @@ def result(process, pattern):
     if status:
         raise SystemExit("%s: exit status %d" % (" ".join(process.args), status))
     count, seconds = (float(text.replace(",", "")) for text in re.search(pattern, said).groups())
+    if not count:
+        raise SystemExit("%s: no request was answered" % " ".join(process.args))
     used = usage.ru_utime + usage.ru_stime
     return count / seconds, used / count * 1e6, used / seconds
 
