@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Descriptors that are remembered. */
@@ -40,7 +41,9 @@ struct thread {
 static struct thread *threads;
 static uint32_t thread_count;
 static __thread struct thread *mine;
-static uint8_t descriptors[DESCRIPTORS];
+/* What descriptors are: the process's, and those of the one thread that left its table. */
+static uint8_t shared[DESCRIPTORS], apart[DESCRIPTORS];
+static __thread uint8_t *descriptors = shared;
 static int restart = 1;
 
 static struct thread *
@@ -102,6 +105,13 @@ sqt_fd_get(int fd)
                                        : SQT_FD_UNKNOWN;
 }
 
+void
+sqt_fd_apart(void)
+{
+    memset(apart, SQT_FD_UNKNOWN, sizeof(apart));
+    descriptors = apart;
+}
+
 /* ---- the main thread ---- */
 
 void
@@ -110,7 +120,7 @@ sqt_calls_restart(void)
     restart = 1;
     /* What was opened and closed meanwhile is not known. */
     for (unsigned fd = 0; fd < DESCRIPTORS; ++fd)
-        __atomic_store_n(&descriptors[fd], SQT_FD_UNKNOWN, __ATOMIC_RELAXED);
+        __atomic_store_n(&shared[fd], SQT_FD_UNKNOWN, __ATOMIC_RELAXED);
 }
 
 static void

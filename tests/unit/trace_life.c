@@ -2,8 +2,11 @@
  *
  * trace_life.c - tracing from start to stop: what reaches the segments, rotation, reconfiguration.
  */
+#define _GNU_SOURCE
 #include "trace_support.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -328,6 +331,58 @@ status_adds_up(void **state)
     decode_free(&d);
 }
 
+/* The thread of that name of this process; 0: there is none. */
+static int
+thread_named(const char *name)
+{
+    int found = 0;
+    DIR *const tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (const struct dirent *task; !found && (task = readdir(tasks));) {
+        char path[300], text[32] = "";
+        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", task->d_name);
+        FILE *const file = fopen(path, "re");
+        if (file && fgets(text, sizeof(text), file) && strcmp(strtok(text, "\n"), name) == 0)
+            found = atoi(task->d_name);
+        if (file)
+            fclose(file);
+    }
+    closedir(tasks);
+    return found;
+}
+
+static void
+the_flusher_has_descriptors_of_its_own(void **state)
+{
+    struct place *const place = *state;
+    int ends[2];
+    char path[64], to[256];
+    if (close_range(UINT32_MAX, UINT32_MAX, 0) != 0 && errno == ENOSYS)
+        skip(); /* before Linux 5.9 it shares ours */
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(place_start(place, NULL), 0);
+    int flusher = 0, tries = 2000;
+    while (!flusher && tries--) {
+        flusher = thread_named("sqtrace");
+        usleep(1000);
+    }
+    assert_true(flusher > 0);
+    snprintf(path, sizeof(path), "/proc/self/task/%d/fd/%d", flusher, ends[0]);
+    while (readlink(path, to, sizeof(to)) >= 0 && tries-- > 0)
+        usleep(1000);
+    assert_true(readlink(path, to, sizeof(to)) < 0);
+    /* Nor has it a copy: the pipe ends when ours is closed. */
+    close(ends[1]);
+    assert_int_equal(read(ends[0], to, 1), 0);
+    close(ends[0]);
+    const uint64_t emitted = emit_mixed(0, 1000);
+    sqt_stop();
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    assert_int_equal(d.count, emitted + 2);
+    decode_free(&d);
+}
+
 static void
 hashes_are_keyed_by_directory(void **state)
 {
@@ -365,6 +420,7 @@ main(void)
         PLACE_TEST(what_needs_a_restart_is_said_once),
         PLACE_TEST(the_directive_may_come_and_go),
         PLACE_TEST(status_adds_up),
+        PLACE_TEST(the_flusher_has_descriptors_of_its_own),
         PLACE_TEST(hashes_are_keyed_by_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
