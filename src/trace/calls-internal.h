@@ -21,14 +21,20 @@ enum sqt_call {
 static inline int
 sqt_calls_are_timed(void)
 {
-    return __builtin_expect((__atomic_load_n(&sqt_groups, __ATOMIC_RELAXED) & SQT_GROUP_SYSCALL) != 0, 0);
+    return __builtin_expect((__atomic_load_n(&sqt_groups, __ATOMIC_ACQUIRE) & SQT_GROUP_SYSCALL) != 0, 0);
+}
+
+static inline uint64_t
+sqt_call_clock(void)
+{
+    return sqt_read_clock(__atomic_load_n(&sqt_clock, __ATOMIC_RELAXED));
 }
 
 /* Before a call: the clock, or 0 if calls are not accounted for.  Any thread. */
 static inline uint64_t
 sqt_call_begins(void)
 {
-    return sqt_calls_are_timed() ? sqt_read_clock(sqt_clock) : 0;
+    return sqt_calls_are_timed() ? sqt_call_clock() : 0;
 }
 
 /* Adds a call that lasted from begin to end (ticks, begin not 0) to the calling thread's account.  Keeps errno.  Any
@@ -39,7 +45,7 @@ void sqt_call_took(enum sqt_call call, uint64_t begin, uint64_t end);
 static inline void
 sqt_call_ends(enum sqt_call call, uint64_t begin)
 {
-    sqt_call_took(call, begin, sqt_read_clock(sqt_clock));
+    sqt_call_took(call, begin, sqt_call_clock());
 }
 
 /* What a descriptor is. */

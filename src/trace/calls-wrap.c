@@ -96,9 +96,9 @@ is_opened(int fd, const char *path, int flags)
     type __wrap_##name parameters; \
     static COLD type timed_##name parameters \
     { \
-        const uint64_t begin = sqt_read_clock(sqt_clock); \
+        const uint64_t begin = sqt_call_clock(); \
         const type result = callee arguments; \
-        const uint64_t end = sqt_read_clock(sqt_clock); \
+        const uint64_t end = sqt_call_clock(); \
         if (begin) \
             sqt_call_took(class, begin, end); \
         return result; \

@@ -60,10 +60,23 @@ is_tracing(void)
     return tracer.state == STATE_TRACING && tracing_pid == getpid() && switched_off != tracing_pid;
 }
 
+/* Other threads look at both when they account for a call: at the clock after the groups. */
+static void
+set_groups(uint32_t groups)
+{
+    __atomic_store_n(&sqt_groups, groups, __ATOMIC_RELEASE);
+}
+
+static void
+set_clock(uint32_t clock)
+{
+    __atomic_store_n(&sqt_clock, clock, __ATOMIC_RELAXED);
+}
+
 void
 sqt_off(void)
 {
-    __atomic_store_n(&sqt_groups, 0, __ATOMIC_RELAXED);
+    set_groups(0);
     switched_off = getpid();
 }
 
@@ -74,8 +87,8 @@ after_fork_in_child(void)
 {
     if (tracer.state != STATE_TRACING)
         return;
-    sqt_groups = 0;
-    sqt_clock = 0;
+    set_groups(0);
+    set_clock(0);
     sqt_emitter_detach(&sqt_emitter);
     sqt_define_end();
     sqt_ring_release(&tracer.ring);
@@ -166,7 +179,7 @@ make_trace(const struct sqt_process *process, struct sqt_error *error)
         sqt_ring_remove(&tracer.ring, tracer.directory);
         return -1;
     }
-    sqt_clock = who.clock;
+    set_clock(who.clock);
     sqt_emitter_attach(&sqt_emitter, ring);
     return 0;
 }
@@ -213,7 +226,7 @@ sqt_start(const struct sqt_config *config, const struct sqt_process *process, sq
     tracer.state = STATE_TRACING;
     sqt_calls_name_thread("main");
     sqt_calls_restart();
-    sqt_groups = config->groups | SQT_GROUP_TRACE;
+    set_groups(config->groups | SQT_GROUP_TRACE);
     sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid,
              (uint32_t)(tracer.ring.header->capacity * sizeof(struct sqt_record) / 1024));
 
@@ -233,8 +246,8 @@ sqt_stop(void)
         sqt_calls_tell();
     sqt_sampler_tell(&tracer.sampler);
     sqt_emit(SQT_EV_STOP, 0, (uint64_t)tracing_pid, 0);
-    sqt_groups = 0;
-    sqt_clock = 0;
+    set_groups(0);
+    set_clock(0);
     sqt_emitter_detach(&sqt_emitter);
     sqt_define_end();
     __atomic_store_n(&tracer.ring.header->writer.closed, 1, __ATOMIC_RELEASE);
@@ -287,7 +300,7 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     tracer.config.keep = config->keep;
     if (!sqt_on(SQT_GROUP_SYSCALL))
         sqt_calls_restart();
-    sqt_groups = config->groups | SQT_GROUP_TRACE;
+    set_groups(config->groups | SQT_GROUP_TRACE);
     sqt_emit(SQT_EV_RECONFIGURE, sqt_groups, 0, 0);
 }
 
