@@ -146,8 +146,10 @@ class Squid:
             + "\nhttp_access allow all\n"
 
     def write_conf(self):
-        with open(self.conf, "w") as out:
+        """The file is never seen half written: Squid may still be reading it for an earlier signal."""
+        with open(self.conf + ".new", "w") as out:
             out.write(self.text())
+        os.replace(self.conf + ".new", self.conf)
 
     def environ(self):
         environ = dict(os.environ)
