@@ -3,100 +3,17 @@
 
 import collections
 import os
-import random
 import subprocess
 import time
 
 from lib import access, dump, rows
-from lib.client import Broken, Client, at_once
-from lib.clocks import MS, Agreement
-from lib.dump import seconds_ns
+from lib.adaptation import Scene, check_known, check_many, check_pairs, check_services, took
+from lib.client import Broken, Client
+from lib.clocks import MS
 from lib.env import first, free_port, listens, wait_for
 from lib.icapd import INSTEAD_SIZE, IcapServer
 from lib.origin import Origin
 from lib.squid import Squid
-
-
-# Which service gets a message is said by the request's header X-Through.
-CONF = """
-icap_enable on
-icap_service_failure_limit -1
-icap_preview_enable on
-request_header_access Cache-Control allow all
-acl bypass req_header X-Through bypass
-acl preview req_header X-Through preview
-acl full req_header X-Through full
-acl chain req_header X-Through chain
-acl adapted_request req_header X-Reqmod .
-acl adapted_response req_header X-Respmod .
-adaptation_service_chain req_chain req req_full
-adaptation_service_chain resp_chain resp resp_full
-""" + "".join("adaptation_access %s_%s allow adapted_%s %s\n" % (short, through, message, through)
-              for through in ("chain", "bypass", "preview", "full")
-              for short, message in (("req", "request"), ("resp", "response"))) + """
-adaptation_access req allow adapted_request
-adaptation_access resp allow adapted_response
-"""
-
-
-def services(icap):
-    lines = ""
-    for short, point in (("req", "reqmod_precache"), ("resp", "respmod_precache")):
-        for name in ("", "_bypass", "_preview", "_full"):
-            lines += icap.service(short + name, point, "bypass=%d" % (name == "_bypass"))
-    return lines
-
-
-class Scene:
-    """An origin, an ICAP service and a Squid between them."""
-
-    def __init__(self, env, lines=""):
-        self.env = env
-        self.origin = Origin(env)
-        self.icap = IcapServer(env)
-        self.squid = Squid(env, trace="", dns=self.origin.host, lines=services(self.icap) + CONF + lines).start()
-
-    def ask(self, client, tag, reqmod=None, respmod=None, through=None, post=b"", status=200, answer=None, **want):
-        """One request; answer: bytes of the reply's body, if it is not the origin's."""
-        headers = ["%s: %s" % item for item in (("X-Reqmod", reqmod), ("X-Respmod", respmod), ("X-Through", through))
-                   if item[1]]
-        response = client.request(self.origin.url(tag, **want), tag, "POST" if post else "GET", headers, post)
-        size = answer or want.get("size", 100)
-        self.env.check(response.status == status and (status != 200 or response.body_size == size),
-                       "%s: status %d, %d bytes" % (tag, response.status, response.body_size))
-        return response
-
-    def warm(self, client):
-        """Squid asks each service for its options, and the connections are there."""
-        for n, through in enumerate((None, "bypass", "preview", "full", "chain")):
-            self.ask(client, "warm%d" % n, "do=204", "do=204", through)
-
-    def stop(self):
-        """[(line, row)] after a clean stop, all promises about them checked."""
-        self.squid.stop()
-        requests = dump.table(self.env, self.squid.directory, "requests")
-        pairs = rows.join(self.env, access.read(self.squid), requests)
-        rows.check_fields(self.env, pairs)
-        rows.check_sums(self.env, requests)
-        rows.check_order(self.env, requests)
-        self.env.equal(dump.table(self.env, self.squid.directory, "losses"), [], "losses")
-        check_pairs(self.env, self.squid)
-        return pairs
-
-
-def check_pairs(env, squid):
-    """Each chain that begins also ends, and asks as many services as it should."""
-    count = collections.Counter()
-    for name in ("ADAPT_BEGIN", "ADAPT_END"):
-        for row in dump.table(env, squid.directory, "events", "--where=event == " + name):
-            count[name, row["id"], row["aux"]] += 1
-    uneven = [key[1:] for key in count if count["ADAPT_BEGIN", key[1], key[2]] != count["ADAPT_END", key[1], key[2]]]
-    env.check(not uneven, "%d chains begin without end or the reverse: %s" % (len(uneven), uneven[:5]))
-
-
-def took(entries, tag):
-    """What the services say that they took for a request, by their own clock, in ns."""
-    return sum(entry["done_ns"] - entry["began_ns"] for entry in entries.get(tag, ()))
 
 
 # ---- the time of a chain ----
@@ -106,7 +23,7 @@ KNOWN = [
     ("reqmod-204", {"reqmod": "wait=30"}),
     ("reqmod-change", {"reqmod": "wait=40;do=change"}),
     ("reqmod-post", {"reqmod": "wait=30;do=change", "post": b"p" * 5000}),
-    ("reqmod-full", {"reqmod": "wait=20", "through": "full", "expect": "change"}),
+    ("reqmod-full", {"reqmod": "wait=20;do=change", "through": "full"}),  # it allows no 204
     ("instead", {"reqmod": "wait=20;body=30;do=instead", "answer": INSTEAD_SIZE}),
     ("respmod-204", {"respmod": "wait=30"}),
     ("respmod-change", {"respmod": "wait=20;body=40;do=change"}),
@@ -119,65 +36,21 @@ KNOWN = [
 
 def known_waits(env):
     """One at a time: the difference between adapt_ns and the service's own clock."""
-    scene = Scene(env)
-    rounds = 40 if env.full else 20
-    with Client(scene.squid.client_address()) as client:
-        scene.warm(client)
-        for n in range(rounds):
-            for name, want in KNOWN:
-                arguments = {key: value for key, value in want.items() if key != "expect"}
-                if want.get("through") == "full":  # it allows no 204
-                    arguments["reqmod"] += ";do=change"
-                scene.ask(client, "%s.%d" % (name, n), **arguments)
-    entries = scene.icap.entries()
-    pairs = scene.stop()
-    rows.check_one_at_a_time(env, pairs)
-    found = {line.xtag: row for line, row in pairs}
-    off = Agreement(env)
-    for name, want in KNOWN:
-        for n in range(rounds):
-            tag = "%s.%d" % (name, n)
-            row = found[tag]
-            if name == "neither":
-                env.equal(row["adapt_ns"], "-", tag + ": adapt_ns")
-                continue
-            moments = [entry[key] for entry in entries.get(tag, ()) for key in ("began_ns", "done_ns")]
-            off.add("adapt_ns", tag, row.ns("adapt_ns"), took(entries, tag), *moments)
-            rows.check_no_other(env, row, ("adapt_ns",), tag)
-    off.check(rounds * (len(KNOWN) - 1))
-    check_services(env, scene, found)
-    check_order(env, scene.squid)
-
-
-def check_order(env, squid):
-    """A request is forwarded after its REQMOD chain has ended."""
-    ends, forwards = ({row["id"]: seconds_ns(row["time_s"])
-                       for row in dump.table(env, squid.directory, "events", "--where=event == " + which)}
-                      for which in ("ADAPT_END and aux == 0", "FORWARD_BEGIN"))
-    both = set(ends) & set(forwards)
-    late = [xid for xid in both if ends[xid] > forwards[xid]]
-    env.check(both and not late, "%d of %d requests were forwarded before their chain ended" % (len(late), len(both)))
-
-
-def check_services(env, scene, found):
-    """The services that were asked are named, in the order of the chain."""
-    asked = collections.defaultdict(list)
-    for row in dump.table(env, scene.squid.directory, "events", "--where=event == ADAPT_SERVICE"):
-        asked[row["id"]].append((row["arg"], row["aux"]))
-    for tag, wanted in (("both.0", ["req", "resp"]), ("respmod-chain.0", ["resp", "resp_full"]),
-                        ("respmod-preview.0", ["resp_preview"]), ("neither.0", [])):
-        env.equal([name for name, _ in asked.get(found[tag]["xid"], [])], wanted, tag + ": services")
-    env.equal([step for _, step in asked[found["respmod-chain.0"]["xid"]]], ["1", "2"], "steps of a chain")
+    scene = Scene(env, IcapServer(env))
+    found = check_known(env, scene, KNOWN, 40 if env.full else 20)
+    check_services(env, scene, found, {"both.0": [("req", 1), ("resp", 1)],
+                                       "respmod-chain.0": [("resp", 1), ("resp_full", 2)],
+                                       "respmod-preview.0": [("resp_preview", 1)], "neither.0": []})
 
 
 def slow_origin(env):
     """A slow origin under a slow RESPMOD service: each has its own stage."""
-    scene = Scene(env)
+    scene = Scene(env, IcapServer(env))
     with Client(scene.squid.client_address()) as client:
         scene.warm(client)
         for n in range(5):
             scene.ask(client, "slow%d" % n, respmod="wait=120;do=change", hdr=60, body=90, size=4000)
-    entries = scene.icap.entries()
+    entries = scene.service.entries()
     origin = scene.origin.entries()
     found = {line.xtag: row for line, row in scene.stop()}
     for n in range(5):
@@ -206,7 +79,7 @@ TROUBLE = [
 
 def trouble(env):
     """Errors, bypasses and services that vanish: the time until then is adapt, and the chain is closed."""
-    scene = Scene(env, "icap_io_timeout 2 seconds\n")
+    scene = Scene(env, IcapServer(env), "icap_io_timeout 2 seconds\n")
     with Client(scene.squid.client_address()) as client:
         scene.warm(client)
         for name, want, status in TROUBLE:
@@ -224,7 +97,7 @@ def trouble(env):
             time.sleep(0.2)
             client.close()
     time.sleep(3)  # until what was left behind has timed out
-    entries = scene.icap.entries()
+    entries = scene.service.entries()
     found = {line.xtag: row for line, row in scene.stop()}
     for name, want, status in TROUBLE + [("midway", {}, 200)]:
         for n in range(3):
@@ -244,35 +117,7 @@ def trouble(env):
 
 def many(env):
     """Everything mixed, 20 at a time: rows and lines agree."""
-    scene = Scene(env)
-    count = 4000 if env.full else 1200
-
-    def work(n):
-        random_ = random.Random(n)
-        client = Client(scene.squid.client_address())
-        for k in range(count // 20):
-            name, want, *_ = random_.choice(KNOWN + TROUBLE)
-            headers = ["X-%s: %s" % (key.capitalize(), want[key].replace("wait=", "wait=1;was="))
-                       for key in ("reqmod", "respmod") if key in want]
-            headers += ["X-Through: " + want["through"]] if "through" in want else []
-            url = scene.origin.url("%s-%d-%d" % (name, n, k % 7), size=random_.choice((100, 3000, 90000)))
-            body = want.get("post", b"")
-            try:
-                if random_.random() < 0.05:
-                    client.send(client.head("GET", url, "gone", headers))
-                    time.sleep(random_.random() * 0.01)
-                    client.close()
-                else:
-                    client.request(url, name, "POST" if body else "GET", headers, body)
-            except (Broken, ConnectionError):
-                client.close()
-        client.close()
-    at_once(20, work)
-    pairs = scene.stop()
-    env.check(len(pairs) > count * 0.95, "only %d lines" % len(pairs))
-    statuses = collections.Counter(line.status for line, _ in pairs)
-    env.note("statuses: %s" % dict(statuses))
-    env.check(sum(1 for _, row in pairs if row["adapt_ns"] != "-") > count / 2, "few requests were adapted")
+    check_many(env, Scene(env, IcapServer(env)), KNOWN + TROUBLE)
 
 
 # ---- a real one ----

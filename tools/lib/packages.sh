@@ -6,6 +6,8 @@
 demo_packages='build-essential autoconf automake zlib1g-dev libevent-dev libssl-dev perl patch xz-utils ccache curl nginx-light wrk gnuplot-nox libfuse3-dev e2fsprogs sysstat'
 # For the tests, beside those.
 check_packages='libcmocka-dev libcppunit-dev openssl python3 babeltrace2 chromium golang-src c-icap vsftpd strace'
+# For the Squid of the phase gnutls, beside those.
+gnutls_packages='libgnutls28-dev libecap3-dev pkg-config'
 # For the test of the Debian packages, beside those.
 packaging_packages='debhelper lintian man-db pkg-config'
 

@@ -60,11 +60,16 @@ class Child(Process):
 
     def entries(self):
         """The log so far: {tag: [dict of the columns]}."""
-        found = {}
-        for tag, *values in self.lines(self.log):
-            entry = {name: int(value) if name.endswith("_ns") else value for name, value in zip(self.columns, values)}
-            found.setdefault(tag, []).append(entry)
-        return found
+        return by_tag(self.lines(self.log), self.columns)
+
+
+def by_tag(lines, columns):
+    """{tag: [dict of the columns]} of the lines of a log, the first column of which is the tag."""
+    found = {}
+    for tag, *values in lines:
+        entry = {name: int(value) if name.endswith("_ns") else value for name, value in zip(columns, values)}
+        found.setdefault(tag, []).append(entry)
+    return found
 
 
 class Threads(socketserver.ThreadingTCPServer):

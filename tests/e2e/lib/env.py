@@ -44,6 +44,7 @@ class Env:
         self.coverage = coverage
         self.others = list(others)
         self.failures = []
+        self.left_out = []
         self.closers = []
 
     def path(self, *names):
@@ -63,6 +64,11 @@ class Env:
 
     def equal(self, got, wanted, text):
         return self.check(got == wanted, "%s: got %r, wanted %r" % (text, got, wanted))
+
+    def leave_out(self, text):
+        """A part of the test that cannot run here, and why; `run` says so beside its result."""
+        self.left_out.append(text)
+        self.note("left out: " + text)
 
     def require(self, condition, text):
         if not condition:

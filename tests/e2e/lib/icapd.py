@@ -173,6 +173,10 @@ class IcapServer(Child):
     def __init__(self, env):
         Child.__init__(self, env, "icapd.py", COLUMNS)
 
+    def enabled(self):
+        """Lines of squid.conf that its services need."""
+        return "icap_enable on\nicap_service_failure_limit -1\nicap_preview_enable on\n"
+
     def service(self, name, point, *words):
         """A line of squid.conf."""
         return "icap_service %s %s icap://127.0.0.1:%d/%s/mod %s\n" % (name, point, self.port, name, " ".join(words))

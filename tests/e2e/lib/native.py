@@ -10,9 +10,10 @@ SOURCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(SOURCE.rsplit("/", 1)[0]))
 
 
-def compile_(words):
-    cc = os.environ.get("CC", "cc")
-    done = run([cc, "-O2", "-g", "-Wall", "-Wextra", "-std=gnu11"] + words, 60)
+def compile_(words, compiler=("CC", "cc", "gnu11")):
+    """compiler: the variable that names it, what it is called without that, and the language's standard."""
+    variable, name, standard = compiler
+    done = run([os.environ.get(variable, name), "-O2", "-g", "-Wall", "-Wextra", "-std=" + standard] + words, 60)
     if done.returncode:
         raise Failure("cannot compile: " + done.stderr[-1500:])
 
@@ -21,6 +22,14 @@ def preload(env, name):
     """Path of the preloadable library made from native/<name>.c."""
     path = env.path(name + ".so")
     compile_(["-shared", "-fPIC", "-o", path, os.path.join(SOURCE, name + ".c"), "-ldl"])
+    os.chmod(path, 0o755)
+    return path
+
+
+def module(env, name, *libraries):
+    """Path of the module for Squid's loadable_modules that is made from native/<name>.cc."""
+    path = env.path(name + ".so")
+    compile_(["-shared", "-fPIC", "-o", path, os.path.join(SOURCE, name + ".cc"), *libraries], ("CXX", "c++", "c++17"))
     os.chmod(path, 0o755)
     return path
 

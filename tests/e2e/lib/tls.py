@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Certificates made at run time, a TLS client, and far ends that take a known time and log their own clock.
 
-Run as a program (tls.py HOST CERTIFICATE ORIGIN-PORT LOG END...): prints a port for each END, serves until its input
-ends.  An END is a name, or a name and milliseconds:
+Run as a program (tls.py HOST CERTIFICATE ORIGIN-PORT LOG TICKETS END...): prints a port for each END, serves until its
+input ends.  An END is a name, or a name and milliseconds:
 
     tls:MS      a TLS server before the origin: MS pass between the ClientHello and the ServerHello
     proxy:MS    a proxy that answers CONNECT after MS, and nothing else
@@ -75,10 +75,12 @@ def secure(client, context, name):
 class FarEnds(Process):
     """The program as a child process; ports by END, and its log."""
 
-    def __init__(self, env, origin, certificates, *ends):
+    def __init__(self, env, origin, certificates, *ends, tickets=2):
+        """tickets: how many of them a server sends after a handshake of TLS 1.3."""
         self.path = env.path("far-ends.log")
         self.host = origin.host
-        super().__init__(env, "tls.py", [self.host, certificates.server, str(origin.port), self.path, *ends], "far-ends")
+        super().__init__(env, "tls.py", [self.host, certificates.server, str(origin.port), self.path, str(tickets),
+                                         *ends], "far-ends")
         self.ports = dict(zip(ends, map(int, self.said)))
 
     def entries(self):
@@ -196,10 +198,11 @@ def relay(one, other):
 
 
 class Program:
-    def __init__(self, host, certificate, origin_port, log_path):
+    def __init__(self, host, certificate, origin_port, log_path, tickets):
         self.host, self.origin_port = host, origin_port
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(certificate)
+        self.context.num_tickets = tickets
         self.log = open(log_path, "w", buffering=1)
         self.lock = threading.Lock()
 
@@ -279,6 +282,6 @@ class Program:
 
 
 if __name__ == "__main__":
-    program = Program(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])
-    print(*[program.listen(name) for name in sys.argv[5:]], flush=True)
+    program = Program(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], int(sys.argv[5]))
+    print(*[program.listen(name) for name in sys.argv[6:]], flush=True)
     sys.stdin.read()
