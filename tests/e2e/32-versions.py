@@ -10,6 +10,7 @@ from lib.env import Skip, run
 from lib.origin import Origin
 from lib.squid import Squid
 
+NEEDS = "--other"
 REQUESTS = 400
 
 
