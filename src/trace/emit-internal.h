@@ -9,16 +9,16 @@
 
 #include "sqtrace.h"
 
-/* What the main thread needs for an event, in one cache line: nothing that another thread writes is read on the way
- * of an event that finds room. */
+/* What the main thread needs for an event, in one cache line: nothing that another thread writes is looked at on the
+ * way of an event that finds room. */
 struct sqt_emitter {
-    struct sqt_record *records;
-    uint64_t mask;                /* capacity - 1 */
-    uint64_t head;                /* number of the next record */
-    uint64_t limit;               /* head may grow to here without looking at the tail; 0 while records are lost */
-    uint64_t quick;               /* the same for single records where the clock is the TSC, else 0 */
+    struct sqt_record *next;      /* where the next record goes, if it may go the quick way */
+    struct sqt_record *quick;     /* that way leads to here; NULL: nowhere, as the clock is no TSC or records are lost */
     uint64_t last;                /* ticks of the newest record */
     struct sqt_ring_header *ring; /* NULL: nothing is traced */
+    struct sqt_record *records;
+    uint64_t mask;                /* capacity - 1 */
+    uint64_t limit;               /* head may grow to here without looking at the tail; 0 while records are lost */
     uint64_t losing;              /* 1 from a dropped record until its LOST record */
 #ifdef SQT_DEBUG
     pthread_t thread; /* the only one that may emit */

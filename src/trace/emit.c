@@ -7,6 +7,10 @@
  *
  * The flusher frees records by moving the tail; the emitter looks at it only when the head meets the limit, which is
  * where the ring was full when it looked last.  A unit becomes visible by one store of the head.
+ *
+ * Most events come between two such looks, in the midst of the ring, and are stamped with the TSC.  They are made with
+ * as few instructions as it takes: one pointer says where the next record goes, and a second one up to where that is
+ * all there is to know.
  */
 #include "emit-internal.h"
 
@@ -26,7 +30,6 @@ struct sqt_emitter sqt_emitter __attribute__((aligned(64)));
 #define PREFETCH_AHEAD 16
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* Asks for the line of a coming record, to be written.  Past the ring's end this asks in vain, which does no harm. */
 static inline void
@@ -48,25 +51,42 @@ stamp(struct sqt_emitter *e)
     return now > e->last ? now : e->last;
 }
 
+/* Members event and flags of a record, little-endian. */
+typedef uint32_t __attribute__((may_alias)) event_and_flags;
+
 /* Fills in a record.  A reader may copy it meanwhile and discards what it got, so the stores are atomic; their order
- * is nobody's business before the head covers them. */
+ * is nobody's business before the head covers them.  event is below 65,536; one store is enough for it and flags. */
 static inline void
-fill(struct sqt_record *r, uint64_t time, uint64_t id, uint64_t arg, uint32_t aux, unsigned event, unsigned flags)
+fill(struct sqt_record *r, uint64_t time, uint64_t id, uint64_t arg, uint32_t aux, uint32_t event, uint32_t flags)
 {
     __atomic_store_n(&r->time, time, __ATOMIC_RELAXED);
     __atomic_store_n(&r->id, id, __ATOMIC_RELAXED);
     __atomic_store_n(&r->arg, arg, __ATOMIC_RELAXED);
     __atomic_store_n(&r->aux, aux, __ATOMIC_RELAXED);
-    __atomic_store_n(&r->event, (uint16_t)event, __ATOMIC_RELAXED);
-    __atomic_store_n(&r->flags, (uint16_t)flags, __ATOMIC_RELAXED);
+    __atomic_store_n((event_and_flags *)(void *)&r->event, event | flags << 16, __ATOMIC_RELAXED);
+}
+
+/* Nobody else writes the head. */
+static inline uint64_t
+head_of(const struct sqt_emitter *e)
+{
+    return __atomic_load_n(&e->ring->writer.head, __ATOMIC_RELAXED);
 }
 
 static inline void
 publish(struct sqt_emitter *e, uint64_t head, uint64_t time)
 {
     e->last = time;
-    e->head = head;
     __atomic_store_n(&e->ring->writer.head, head, __ATOMIC_RELEASE);
+}
+
+/* Where the next record goes, and how far the quick way leads from there: to the limit or to the ring's end. */
+static void
+aim(struct sqt_emitter *e, uint64_t head)
+{
+    const uint64_t place = head & e->mask, room = e->limit - head, straight = e->mask + 1 - place;
+    e->next = e->records + place;
+    e->quick = sqt_clock == SQT_CLOCK_TSC ? e->next + (room < straight ? room : straight) : NULL;
 }
 
 #ifdef SQT_DEBUG
@@ -90,13 +110,14 @@ drop(struct sqt_emitter *e, uint64_t time, unsigned n)
     if (!e->losing) {
         const uint64_t episodes = w->episodes + 1;
         struct sqt_ring_loss *const loss = &w->loss[episodes & 1];
-        __atomic_store_n(&loss->at, e->head, __ATOMIC_RELAXED);
+        __atomic_store_n(&loss->at, w->head, __ATOMIC_RELAXED);
         __atomic_store_n(&loss->from, time, __ATOMIC_RELAXED);
         __atomic_store_n(&loss->base, w->lost, __ATOMIC_RELAXED);
         __atomic_store_n(&w->episodes, episodes, __ATOMIC_RELEASE);
         __atomic_store_n(&w->lost_from, time, __ATOMIC_RELAXED);
         e->losing = 1;
-        e->limit = e->quick = 0; /* whatever comes next must look */
+        e->limit = 0; /* whatever comes next must look */
+        e->quick = NULL;
     }
     e->last = time;
     __atomic_store_n(&w->lost, w->lost + n, __ATOMIC_RELEASE);
@@ -109,7 +130,7 @@ put_lost(struct sqt_emitter *e, uint64_t time)
 {
     const struct sqt_ring_writer *const w = &e->ring->writer;
     const struct sqt_ring_loss *const loss = &w->loss[w->episodes & 1];
-    fill(&e->records[e->head & e->mask], time, loss->from, w->lost - loss->base, SQT_LOSS_RING_FULL, SQT_EV_LOST, 0);
+    fill(&e->records[w->head & e->mask], time, loss->from, w->lost - loss->base, SQT_LOSS_RING_FULL, SQT_EV_LOST, 0);
 }
 
 /* Looks at the tail for room for n records and what must go before them.  Returns the number of the first of the n,
@@ -117,19 +138,16 @@ put_lost(struct sqt_emitter *e, uint64_t time)
 static __attribute__((noinline, cold)) uint64_t
 look_for_room(struct sqt_emitter *e, uint64_t time, unsigned n)
 {
-    if (!e->ring)
-        return UINT64_MAX;
-    const uint64_t limit = __atomic_load_n(&e->ring->flusher.tail, __ATOMIC_ACQUIRE) + e->mask + 1;
-    if (e->head + e->losing + n > limit) {
+    const uint64_t head = head_of(e), limit = __atomic_load_n(&e->ring->flusher.tail, __ATOMIC_ACQUIRE) + e->mask + 1;
+    if (head + e->losing + n > limit) {
         drop(e, time, n);
         return UINT64_MAX;
     }
     e->limit = limit;
-    e->quick = sqt_clock == SQT_CLOCK_TSC ? limit : 0;
     if (!e->losing)
-        return e->head;
+        return head;
     put_lost(e, time);
-    return e->head + 1;
+    return head + 1;
 }
 
 /* After the publication that ended a stretch of losses. */
@@ -144,11 +162,13 @@ loss_is_told(struct sqt_emitter *e)
 }
 
 /* Appends a unit, whatever the clock and the state of the ring. */
-static inline void
+static void
 append(struct sqt_emitter *e, const struct sqt_record *records, unsigned n)
 {
+    if (!e->ring)
+        return;
     const uint64_t time = stamp(e);
-    uint64_t head = e->head;
+    uint64_t head = head_of(e);
 
     if (UNLIKELY(head + n > e->limit)) {
         head = look_for_room(e, time, n);
@@ -162,11 +182,12 @@ append(struct sqt_emitter *e, const struct sqt_record *records, unsigned n)
     publish(e, head + n, time);
     if (UNLIKELY(e->losing))
         loss_is_told(e);
+    aim(e, head + n);
     for (unsigned i = 0; i < n; i += 2)
         prefetch_after(&e->records[(head + i) & e->mask]);
 }
 
-/* An event that meets anything but a TSC and room in the ring. */
+/* What meets anything but a TSC and room in the ring. */
 static __attribute__((noinline)) void
 emit_with_care(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
@@ -174,29 +195,53 @@ emit_with_care(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
     append(&sqt_emitter, &record, 1);
 }
 
-/* The same for a unit. */
 static __attribute__((noinline)) void
 emit_unit_with_care(const struct sqt_record *records, unsigned n)
 {
     append(&sqt_emitter, records, n);
 }
 
+static __attribute__((noinline)) void
+emit_pair_with_care(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
+                    uint32_t part_aux)
+{
+    const struct sqt_record pair[2] = {
+        {.id = id, .arg = arg, .aux = aux, .event = (uint16_t)events},
+        {.id = part_id, .arg = part_arg, .aux = part_aux, .event = (uint16_t)(events >> 16)}};
+    append(&sqt_emitter, pair, 2);
+}
+
+#if defined(__x86_64__)
+static inline uint64_t
+stamp_quickly(const struct sqt_emitter *e)
+{
+    const uint64_t now = __rdtsc();
+    return now > e->last ? now : e->last;
+}
+
+/* The n records before next are filled in. */
+static inline void
+publish_quickly(struct sqt_emitter *e, struct sqt_record *next, unsigned n, uint64_t time)
+{
+    e->next = next;
+    publish(e, head_of(e) + n, time);
+}
+#endif
+
 void
 sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
     check_thread(&sqt_emitter);
 #if defined(__x86_64__)
-    /* The usual case, short and without a call. */
     struct sqt_emitter *const e = &sqt_emitter;
-    const uint64_t head = e->head;
-    if (UNLIKELY(head >= e->quick)) {
+    struct sqt_record *const r = e->next;
+    if (UNLIKELY(r >= e->quick)) {
         emit_with_care(event, id, arg, aux);
         return;
     }
-    const uint64_t now = __rdtsc(), time = now > e->last ? now : e->last;
-    struct sqt_record *const r = &e->records[head & e->mask];
+    const uint64_t time = stamp_quickly(e);
     fill(r, time, id, arg, aux, event, 0);
-    publish(e, head + 1, time);
+    publish_quickly(e, r + 1, 1, time);
     prefetch_after(r);
 #else
     emit_with_care(event, id, arg, aux);
@@ -211,22 +256,20 @@ sqt_emit_unit(struct sqt_record *records, unsigned n)
         return;
 #if defined(__x86_64__)
     struct sqt_emitter *const e = &sqt_emitter;
-    uint64_t head = e->head;
-    const uint64_t end = head + n;
-    if (UNLIKELY(end > e->quick)) {
+    struct sqt_record *r = e->next, *const next = r + n;
+    if (UNLIKELY(next > e->quick)) {
         emit_unit_with_care(records, n);
         return;
     }
-    const uint64_t now = __rdtsc(), time = now > e->last ? now : e->last;
+    const uint64_t time = stamp_quickly(e);
     unsigned flags = n - 1;
     do {
-        struct sqt_record *const r = &e->records[head & e->mask];
         fill(r, time, records->id, records->arg, records->aux, records->event, flags);
         prefetch_after(r);
         flags = SQT_FLAG_PART;
         ++records;
-    } while (++head != end);
-    publish(e, end, time);
+    } while (++r != next);
+    publish_quickly(e, next, n, time);
 #else
     emit_unit_with_care(records, n);
 #endif
@@ -239,21 +282,19 @@ sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t
     check_thread(&sqt_emitter);
 #if defined(__x86_64__)
     struct sqt_emitter *const e = &sqt_emitter;
-    const uint64_t head = e->head;
-    if (LIKELY(head + 2 <= e->quick)) {
-        const uint64_t now = __rdtsc(), time = now > e->last ? now : e->last;
-        struct sqt_record *const part = &e->records[(head + 1) & e->mask];
-        fill(&e->records[head & e->mask], time, id, arg, aux, events & UINT16_MAX, 1);
-        fill(part, time, part_id, part_arg, part_aux, events >> 16, SQT_FLAG_PART);
-        publish(e, head + 2, time);
-        prefetch_after(part); /* a record of each line does that */
+    struct sqt_record *const r = e->next, *const next = r + 2;
+    if (UNLIKELY(next > e->quick)) {
+        emit_pair_with_care(events, id, arg, aux, part_id, part_arg, part_aux);
         return;
     }
+    const uint64_t time = stamp_quickly(e);
+    fill(r, time, id, arg, aux, events & UINT16_MAX, 1);
+    fill(r + 1, time, part_id, part_arg, part_aux, events >> 16, SQT_FLAG_PART);
+    publish_quickly(e, next, 2, time);
+    prefetch_after(r); /* a record of each line does that */
+#else
+    emit_pair_with_care(events, id, arg, aux, part_id, part_arg, part_aux);
 #endif
-    const struct sqt_record pair[2] = {
-        {.id = id, .arg = arg, .aux = aux, .event = (uint16_t)events},
-        {.id = part_id, .arg = part_arg, .aux = part_aux, .event = (uint16_t)(events >> 16)}};
-    emit_unit_with_care(pair, 2);
 }
 
 void
@@ -263,7 +304,7 @@ sqt_emitter_attach(struct sqt_emitter *e, struct sqt_ring_header *header)
     e->records = sqt_ring_records(header);
     e->mask = header->capacity - 1;
     e->limit = header->capacity;
-    e->quick = sqt_clock == SQT_CLOCK_TSC ? e->limit : 0;
+    aim(e, 0);
 #ifdef SQT_DEBUG
     e->thread = pthread_self();
 #endif

@@ -145,7 +145,7 @@ bursts(const char *name, unsigned n)
     for (unsigned b = 0; b < BURSTS; ++b) {
         wait_until_empty();
         bare[b] = readings_ns(events);
-        const uint64_t first = sqt_emitter.head;
+        const uint64_t first = sqt_emitter.ring->writer.head;
         const uint64_t begin = measure_cpu();
         if (n == 1) {
             for (uint64_t i = 0; i < events; ++i)
