@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -115,6 +114,13 @@ is_opened(int fd, const char *path, int flags)
  * longer than all the rest of them; Squid cancels no thread.  So while anything is traced the kernel is asked without
  * the C library, but only for calls that nobody puts a library of their own in front of. */
 #if defined(__x86_64__)
+static COLD long
+kernel_refused(long result)
+{
+    errno = (int)-result;
+    return -1;
+}
+
 static inline long
 kernel(long call, long a, long b, long c, long d, long e)
 {
@@ -124,11 +130,7 @@ kernel(long call, long a, long b, long c, long d, long e)
                      : "=a"(result)
                      : "a"(call), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth)
                      : "rcx", "r11", "memory");
-    if (__builtin_expect(result < 0, 0)) { /* none of them returns anything else below 0 */
-        errno = (int)-result;
-        return -1;
-    }
-    return result;
+    return __builtin_expect(result < 0, 0) ? kernel_refused(result) : result; /* which is else never below 0 */
 }
 
 static inline int
@@ -149,12 +151,25 @@ kernel_msgsnd(int queue, const void *message, size_t size, int flags)
     return (int)kernel(SYS_msgsnd, queue, (long)message, (long)size, flags, 0);
 }
 
+static inline ssize_t
+kernel_recvmsg(int fd, struct msghdr *message, int flags)
+{
+    return kernel(SYS_recvmsg, fd, (long)message, flags, 0, 0);
+}
+
+static inline ssize_t
+kernel_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    return kernel(SYS_sendmsg, fd, (long)message, flags, 0, 0);
+}
+
 #define SQT_WRAP_DIRECT(type, name, parameters, arguments, class) \
     SQT_TIMED(type, name, parameters, arguments, kernel_##name, class) \
     type __wrap_##name parameters \
     { \
-        return !sqt_on(~UINT32_C(0)) ? __real_##name arguments : \
-               sqt_calls_are_timed() ? timed_##name arguments : kernel_##name arguments; \
+        const uint32_t groups = __atomic_load_n(&sqt_groups, __ATOMIC_ACQUIRE); \
+        return !groups ? __real_##name arguments : \
+               groups & SQT_GROUP_SYSCALL ? timed_##name arguments : kernel_##name arguments; \
     }
 #else
 #define SQT_WRAP_DIRECT SQT_WRAP
@@ -172,10 +187,12 @@ int __real_openat(int fd, const char *path, int flags, ...);
 int __real_pipe(int fds[2]);
 int __real_socketpair(int domain, int type, int protocol, int fds[2]);
 
+/* An argument that may be left out stands where it would stand if it might not: one that is not there is passed on as
+ * the nothing that it is, without the 30 instructions that looking for it takes. */
 int __wrap_close(int fd);
-int __wrap_fcntl(int fd, int what, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_openat(int fd, const char *path, int flags, ...);
+int __wrap_fcntl(int fd, int what, void *argument);
+int __wrap_open(const char *path, int flags, mode_t mode);
+int __wrap_openat(int fd, const char *path, int flags, mode_t mode);
 int __wrap_pipe(int fds[2]);
 int __wrap_socketpair(int domain, int type, int protocol, int fds[2]);
 
@@ -197,13 +214,10 @@ __wrap_close(int fd)
     return sqt_calls_are_timed() ? timed_close(fd) : __real_close(fd);
 }
 
-int
-__wrap_fcntl(int fd, int what, ...)
+/* argument: as the kernel takes it, a number or a pointer */
+static COLD int
+timed_fcntl(int fd, int what, void *argument)
 {
-    va_list more;
-    va_start(more, what);
-    void *const argument = va_arg(more, void *); /* as the kernel takes it: a number or a pointer */
-    va_end(more);
     const uint64_t begin = sqt_call_begins();
     const int result = __real_fcntl(fd, what, argument);
     if (begin)
@@ -211,19 +225,15 @@ __wrap_fcntl(int fd, int what, ...)
     return result;
 }
 
-#define MODE_OF(flags) \
-    mode_t mode = 0; \
-    if ((flags) & (O_CREAT | __O_TMPFILE)) { \
-        va_list more; \
-        va_start(more, flags); \
-        mode = va_arg(more, mode_t); \
-        va_end(more); \
-    }
-
 int
-__wrap_open(const char *path, int flags, ...)
+__wrap_fcntl(int fd, int what, void *argument)
 {
-    MODE_OF(flags)
+    return sqt_calls_are_timed() ? timed_fcntl(fd, what, argument) : __real_fcntl(fd, what, argument);
+}
+
+static COLD int
+timed_open(const char *path, int flags, mode_t mode)
+{
     const uint64_t begin = sqt_call_begins();
     const int result = __real_open(path, flags, mode);
     if (begin)
@@ -232,14 +242,25 @@ __wrap_open(const char *path, int flags, ...)
 }
 
 int
-__wrap_openat(int fd, const char *path, int flags, ...)
+__wrap_open(const char *path, int flags, mode_t mode)
 {
-    MODE_OF(flags)
+    return sqt_calls_are_timed() ? timed_open(path, flags, mode) : __real_open(path, flags, mode);
+}
+
+static COLD int
+timed_openat(int fd, const char *path, int flags, mode_t mode)
+{
     const uint64_t begin = sqt_call_begins();
     const int result = __real_openat(fd, path, flags, mode);
     if (begin)
         sqt_call_ends(is_opened(result, path, flags), begin);
     return result;
+}
+
+int
+__wrap_openat(int fd, const char *path, int flags, mode_t mode)
+{
+    return sqt_calls_are_timed() ? timed_openat(fd, path, flags, mode) : __real_openat(fd, path, flags, mode);
 }
 
 int
