@@ -69,9 +69,7 @@ Stop()
 inline bool
 HasTrace()
 {
-    sqt_status status;
-    sqt_get_status(&status);
-    return strcmp(status.state, "off") != 0;
+    return sqt_has_trace() != 0;
 }
 
 /// starts tracing at the end of a process's initialization, or applies a changed squid.conf

@@ -21,7 +21,9 @@ template <class Http>
 inline uint64_t
 XactOfClient(const Http &http)
 {
-    return http.al->request ? XactOf(http.al->request) : SQT_UNNAMED | http.sqtrace.serial;
+    const uint64_t known = http.sqtrace.xact;
+    return static_cast<int64_t>(known) > 0 ? known : // not SQT_UNNAMED
+           http.al->request ? XactOf(http.al->request) : SQT_UNNAMED | known;
 }
 
 /* ---- connections ---- */
@@ -127,8 +129,8 @@ TransactionBegins(Http &http, const Manager *manager)
 {
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
-    http.sqtrace.serial = NextSerial<Transactions>();
-    sqt_emit(SQT_EV_XACT_BEGIN, SQT_UNNAMED | http.sqtrace.serial, manager ? ConnOf(manager->clientConnection) : 0, 0);
+    http.sqtrace.xact = SQT_UNNAMED | NextSerial<Transactions>();
+    sqt_emit(SQT_EV_XACT_BEGIN, http.sqtrace.xact, manager ? ConnOf(manager->clientConnection) : 0, 0);
 }
 
 /// A request method as a number: its definition's text is that of %rm.  A method that Squid has no number for gets a
@@ -162,10 +164,12 @@ EmitName(const RequestPointer &request, const uint64_t unnamed)
 
 template <class Http>
 inline void
-TransactionIsNamed(const Http &http)
+TransactionIsNamed(Http &http)
 {
-    if (sqt_on(SQT_GROUP_CLIENT))
-        EmitName(http.request, SQT_UNNAMED | http.sqtrace.serial);
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    EmitName(http.request, SQT_UNNAMED | http.sqtrace.xact);
+    http.sqtrace.xact = XactOf(http.al->request);
 }
 
 /// opens a pair of events of a transaction
@@ -353,7 +357,7 @@ ReplyIsAllowed(Http &http, const Entry &entry, const SaysError saysError)
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
     const auto request = http.request;
-    if (saysError() && !entry.mem().baseReply().sources && !TagsSoFar(http, 0).isTcpHit())
+    if (!TagsSoFar(http, 0).isTcpHit() && !entry.mem().baseReply().sources && saysError())
         http.sqtrace.flags |= SQT_XACT_ERROR_PAGE;
     if (http.sqtrace.ready == SQT_REPLY_STORE || (request && request->hier.code))
         return; // it is ready since it was found, or since ReplyHeaderIsParsed
@@ -451,7 +455,7 @@ inline void
 EmitEnd(const LogEntryPointer &al, const uint64_t xact, const uint64_t size, const uint64_t object, const uint32_t flags)
 {
     const auto &tags = al->cache.code;
-    sqt_record unit[3] = {};
+    sqt_record unit[3];
     unit[0].event = SQT_EV_XACT_END;
     unit[0].id = xact;
     unit[0].arg = TagOf(tags);
@@ -476,13 +480,14 @@ TransactionEnds(Http &http, const Entry *entry)
 {
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
-    CalloutsEnd(http);
-    RewriterAnswers(http, false);
-    RewriterAnswers(http, true);
-    Close(http, AdaptationIsOpen, SQT_EV_ADAPT_END, 0, RequestMessage);
-    LookupEnds(http, false);
-    Close(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITTEN, 0, 1);
-
+    if (http.sqtrace.open) {
+        CalloutsEnd(http);
+        RewriterAnswers(http, false);
+        RewriterAnswers(http, true);
+        Close(http, AdaptationIsOpen, SQT_EV_ADAPT_END, 0, RequestMessage);
+        LookupEnds(http, false);
+        Close(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITTEN, 0, 1);
+    }
     const auto &al = http.al;
     uint64_t size = UINT64_MAX;
     if (entry && entry->mem_obj && entry->objectLen() >= 0)

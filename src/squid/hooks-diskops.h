@@ -22,11 +22,11 @@ namespace Sqtrace
 /// what the store asks for; a queue further down the same chain of calls takes it from here, if one does
 struct Question {
     uint64_t sio;
-    uint64_t asked; ///< stamp; 0: nothing was asked
+    uint64_t asked; ///< stamp; 0: nothing was asked; AskedAndTold: a record of the store has just told what follows, too
     uint32_t dir;
-    uint16_t what; ///< enum sqt_disk_op
-    bool told;     ///< a record of the store has just told all of it
+    uint32_t what;  ///< enum sqt_disk_op
 };
+enum : uint64_t { AskedAndTold = 1 };
 
 inline Question &
 CurrentQuestion()
@@ -39,8 +39,16 @@ CurrentQuestion()
 inline void
 OperationIsAskedFor(const uint16_t what, const uint64_t sio, const int dir, const bool told)
 {
-    if (sqt_on(SQT_GROUP_DISKOP))
-        CurrentQuestion() = {sio, sqt_read_clock(sqt_clock), static_cast<uint32_t>(dir), what, told};
+    if (!sqt_on(SQT_GROUP_DISKOP))
+        return;
+    Question &question = CurrentQuestion();
+    question.sio = sio;
+    question.asked = AskedAndTold;
+    if (told)
+        return;
+    question.asked = sqt_read_clock(sqt_clock);
+    question.dir = static_cast<uint32_t>(dir);
+    question.what = what;
 }
 
 /// takes that question, so that nobody else does
@@ -52,14 +60,20 @@ TakeQuestion()
     return question;
 }
 
+/// the number of an operation that begins, 0 if it is not traced
+inline uint32_t
+NextOperation()
+{
+    return sqt_on(SQT_GROUP_DISKOP) ? static_cast<uint32_t>(NextSerial<DiskOperations>()) : 0;
+}
+
 /// an operation gets its number and its clock, before anybody else can have it
 inline void
 OperationIsNumbered(Operation &operation)
 {
     operation = Operation();
     operation.clock = sqt_clock;
-    if (sqt_on(SQT_GROUP_DISKOP))
-        operation.serial = static_cast<uint32_t>(NextSerial<DiskOperations>());
+    operation.serial = NextOperation();
 }
 
 /// the operation of that number is in its queue, behind `depth` others
@@ -67,9 +81,9 @@ template <class Count>
 inline void
 OperationIsQueued(const Question &question, const uint32_t serial, const Count depth)
 {
-    if (!serial || !sqt_on(SQT_GROUP_DISKOP))
+    if (!serial)
         return;
-    if (question.asked && question.told) {
+    if (question.asked == AskedAndTold) {
         sqt_emit(SQT_EV_DISKOP_QUEUED, serial, question.sio, static_cast<uint32_t>(depth));
         StayOnStack();
         return;
@@ -123,7 +137,7 @@ EmitOperationEnd(const unsigned event, const Operation &operation, const uint64_
         StayOnStack();
         return;
     }
-    sqt_record unit[3] = {};
+    sqt_record unit[3];
     unit[0].event = static_cast<uint16_t>(event);
     unit[0].id = operation.serial;
     unit[0].arg = noticed;
@@ -134,6 +148,7 @@ EmitOperationEnd(const unsigned event, const Operation &operation, const uint64_
     unit[1].aux = CopyOf(operation);
     if (operation.moved) {
         unit[2].event = SQT_EV_PART_STAMP;
+        unit[2].id = 0;
         unit[2].arg = operation.moved;
         unit[2].aux = SQT_STAMP_SECOND_QUEUE;
     }
@@ -161,14 +176,14 @@ class Delivery
 {
 public:
     Delivery(const Operation &operation, const uint32_t bytes) :
-        bytes_(bytes)
+        begun_(Tracing() && (operation.begin || operation.serial))
     {
-        if (operation.begin || operation.serial)
-            begins(operation);
+        if (begun_)
+            begins(operation, bytes);
     }
     ~Delivery()
     {
-        if (operation_.begin || operation_.serial)
+        if (begun_)
             ends();
     }
     Delivery(const Delivery &) = delete;
@@ -176,24 +191,27 @@ public:
 
 private:
     void
-    begins(const Operation &operation)
+    begins(const Operation &operation, const uint32_t bytes)
     {
         operation_ = operation;
-        if (operation_.serial)
-            noticed_ = sqt_read_clock(sqt_clock);
-        sqt_io_done(operation_.begin, operation_.end, CopyOf(operation_));
+        bytes_ = bytes;
+        noticed_ = sqt_read_clock(sqt_clock);
+        sqt_io_done(operation.begin, operation.end, CopyOf(operation));
     }
     void
     ends()
     {
         const bool told = sqt_io_pending.taken;
-        sqt_io_done(0, 0, 0);
+        sqt_io_is_over();
         EmitOperationEnd(SQT_EV_DISKOP_END, operation_, noticed_, bytes_, told);
     }
 
-    Operation operation_;
-    uint64_t noticed_ = 0;
-    const uint32_t bytes_;
+    const bool begun_; ///< else nothing of the following is set
+    union {
+        Operation operation_;
+    };
+    uint64_t noticed_;
+    uint32_t bytes_;
 };
 
 /* ---- aufs ----
@@ -237,10 +255,8 @@ template <class Message>
 inline void
 QuestionIsNumbered(Message &message)
 {
-    Operation operation;
-    OperationIsNumbered(operation);
-    message.sqtClock = static_cast<uint8_t>(operation.clock);
-    message.sqtSerial = operation.serial;
+    message.sqtClock = static_cast<uint8_t>(sqt_clock);
+    message.sqtSerial = NextOperation();
 }
 
 class DiskdService
@@ -285,6 +301,8 @@ template <class Message, class Request>
 inline void
 BlockTravels(Message &message, Request &request)
 {
+    if (!Tracing())
+        return;
     OperationIsNumbered(message.sqtOperation);
     request.sqtrace.operation = message.sqtOperation.serial;
     message.sqtrace = request.sqtrace;
@@ -311,7 +329,7 @@ public:
     }
     ~TimeOut()
     {
-        sqt_io_done(0, 0, 0);
+        sqt_io_is_over();
         EmitOperationEnd(SQT_EV_DISKOP_END, operation_, noticed_, SQT_IO_FAILED | SQT_IO_TIMED_OUT);
     }
     TimeOut(const TimeOut &) = delete;

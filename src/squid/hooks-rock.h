@@ -45,6 +45,8 @@ template <class Sio, class File, class Request>
 inline void
 SlotIsAskedFor(Sio &sio, const File &file, Request &request, const int64_t offset)
 {
+    if (!Tracing())
+        return;
     const bool told = IsTraced(sio) && !file.error();
     if (told)
         EmitAsked(SQT_EV_SWAPIN_READ, sio, request, static_cast<uint64_t>(offset), request.len);

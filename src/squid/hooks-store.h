@@ -67,6 +67,8 @@ template <class Sio, class Dir, class Entry, class ContextPointer>
 inline void
 SwapInOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer &context)
 {
+    if (!Tracing())
+        return;
     if (sqt_on(SQT_GROUP_STORE))
         EmitOpen(sio, dir, entry, XactOfContext(context), false);
     else
@@ -89,6 +91,8 @@ template <class Sio, class Dir, class Entry, class ContextPointer>
 inline void
 SwapOutOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer &context)
 {
+    if (!Tracing())
+        return;
     if (sqt_on(SQT_GROUP_STORE))
         EmitOpen(sio, dir, entry, XactThatBrings(entry, context), true);
     else
@@ -163,9 +167,12 @@ template <class Sio>
 inline void
 BlockIsAskedFor(const Sio &sio, const int64_t offset, const size_t size)
 {
-    if (IsTraced(sio))
+    if (!Tracing())
+        return;
+    const bool told = IsTraced(sio);
+    if (told)
         sqt_emit(SQT_EV_SWAPIN_READ, sio.sqtrace.serial, static_cast<uint64_t>(offset), static_cast<uint32_t>(size));
-    OperationIsAskedFor(SQT_DISK_READ, sio.sqtrace.serial, sio.swap_dirn, IsTraced(sio));
+    OperationIsAskedFor(SQT_DISK_READ, sio.sqtrace.serial, sio.swap_dirn, told);
 }
 
 /// a block that was asked for at offset is here; length is negative after a failure
@@ -183,9 +190,10 @@ template <class Sio>
 inline void
 BlockIsHandedOver(Sio &sio, const size_t size)
 {
-    if (IsTraced(sio))
+    const bool told = IsTraced(sio);
+    if (told)
         sqt_emit(SQT_EV_SWAPOUT_WRITE, sio.sqtrace.serial, sio.sqtrace.handedOver, static_cast<uint32_t>(size));
-    OperationIsAskedFor(SQT_DISK_WRITE, sio.sqtrace.serial, sio.swap_dirn, IsTraced(sio));
+    OperationIsAskedFor(SQT_DISK_WRITE, sio.sqtrace.serial, sio.swap_dirn, told);
     if (sio.sqtrace.serial)
         sio.sqtrace.handedOver += size;
 }
@@ -207,13 +215,14 @@ template <class Sio>
 inline void
 SwapFileCloses(Sio &sio)
 {
-    const bool first = sio.sqtrace.serial && !sio.sqtrace.closeAsked;
-    if (first) {
+    if (!Tracing())
+        return;
+    const bool told = IsTraced(sio) && !sio.sqtrace.closeAsked;
+    if (sio.sqtrace.serial)
         sio.sqtrace.closeAsked = true;
-        if (IsTraced(sio))
-            sqt_emit(sio.sqtrace.out ? SQT_EV_SWAPOUT_CLOSE : SQT_EV_SWAPIN_CLOSE, sio.sqtrace.serial, 0, sio.sqtrace.gone);
-    }
-    OperationIsAskedFor(SQT_DISK_CLOSE, sio.sqtrace.serial, sio.swap_dirn, first && IsTraced(sio));
+    if (told)
+        sqt_emit(sio.sqtrace.out ? SQT_EV_SWAPOUT_CLOSE : SQT_EV_SWAPIN_CLOSE, sio.sqtrace.serial, 0, sio.sqtrace.gone);
+    OperationIsAskedFor(SQT_DISK_CLOSE, sio.sqtrace.serial, sio.swap_dirn, told);
 }
 
 template <class Sio>

@@ -30,11 +30,11 @@ LoopWaits(const int msec)
     const uint64_t most = msec < 0 ? UINT64_MAX : static_cast<uint64_t>(msec);
     const sqt_activity &longest = sqt_loop.longest;
     if (longest.name)
-        sqt_emit_pair(SQT_PAIR(SQT_EV_WAIT_BEGIN, SQT_EV_PART_ACTIVITY), 0, most, 0, longest.begin, longest.end,
-                      sqt_name(SQT_DEF_ACTIVITY, longest.name));
+        sqt_emit_pair(SQT_PAIR(SQT_EV_WAIT_BEGIN, SQT_EV_PART_ACTIVITY), 0, most, 0, longest.begin,
+                      longest.begin + longest.took, sqt_name(SQT_DEF_ACTIVITY, longest.name));
     else
         sqt_emit(SQT_EV_WAIT_BEGIN, 0, most, 0);
-    sqt_loop.longest = sqt_activity();
+    sqt_loop.longest.name = nullptr;
 }
 
 /// the wait is over; ready is negative after an error

@@ -13,6 +13,7 @@
 #include "../trace/sqtrace.h"
 #include "state.h"
 
+#include <new>
 #include <string.h>
 
 namespace Sqtrace
@@ -33,34 +34,48 @@ class RightContext
 public:
     /// right is a pointer of any kind to a context
     template <class Pointer>
-    explicit RightContext(const Pointer &right)
-    {
-        if (Tracing())
-            set(right);
-    }
+    explicit RightContext(const Pointer &right) : set_(Tracing() && set(right)) {}
     ~RightContext()
     {
         if (set_)
-            Context::Reset(saved_);
+            restore();
     }
     RightContext(const RightContext &) = delete;
     RightContext &operator=(const RightContext &) = delete;
 
 private:
-    /// out of line, so that nothing is saved for it where tracing is off
+    typedef typename Context::Pointer Saved;
+
     template <class Pointer>
-    __attribute__((noinline)) void
+    bool
     set(const Pointer &right)
     {
         if (!(right != nullptr) || right.getRaw() == Context::Current().getRaw())
-            return;
-        saved_ = Context::Current();
-        Context::Reset(right);
-        set_ = true;
+            return false;
+        replace(right);
+        return true;
     }
 
-    bool set_ = false;
-    typename Context::Pointer saved_;
+    /// out of line, so that no register is saved for it where it is not needed
+    template <class Pointer>
+    __attribute__((noinline)) void
+    replace(const Pointer &right)
+    {
+        new (&saved_) Saved(Context::Current());
+        Context::Reset(right);
+    }
+
+    __attribute__((noinline)) void
+    restore()
+    {
+        Context::Reset(saved_);
+        saved_.~Saved();
+    }
+
+    union {
+        Saved saved_; ///< if set_
+    };
+    const bool set_;
 };
 
 /// what the serial numbers below count

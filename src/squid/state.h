@@ -24,7 +24,7 @@ enum OpenPair {
 
 /// what sqtrace keeps in each ClientHttpRequest
 struct ClientState {
-    uint64_t serial = 0; ///< names the transaction until its request is parsed
+    uint64_t xact = 0;   ///< its id: a serial and SQT_UNNAMED until its request is parsed, then %master_xaction
     uint64_t object = 0; ///< keyed hash of the public key that was looked for first; 0 without a look-up
     uint32_t open = 0;   ///< OpenPair bits
     uint32_t flags = 0;  ///< sqt_xact_flags that are known before the end

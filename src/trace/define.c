@@ -13,19 +13,19 @@
 #include "emit-internal.h"
 #include "../format/events.h"
 
-#define KINDS 16      /* with a word of bits each */
 #define SLOTS 4096    /* of the hash table, a power of two */
 #define SLOTS_USED (SLOTS / 4 * 3)
-#define NAMES 1024    /* texts that are known by their address */
+#define NAMES 1024    /* texts that are known by their address: sqt_name() has 10 bits of a hash */
 #define NAMES_USED 1000
 
 static struct {
     struct sqt_ring_header *ring; /* NULL: nothing is traced */
-    uint64_t small[KINDS];
     uint64_t large[SLOTS]; /* key_of() of what is known; 0: free */
     unsigned large_used;
     uint64_t dropped;
 } definitions;
+
+uint64_t sqt_known[SQT_KNOWN_KINDS];
 
 /* Rings so far, of which the last is definitions.ring. */
 static unsigned rings;
@@ -46,10 +46,8 @@ slot_of(uint64_t key)
 }
 
 int
-sqt_defined(unsigned kind, uint32_t number)
+sqt_defined_large(unsigned kind, uint32_t number)
 {
-    if (kind < KINDS && number < 64)
-        return (definitions.small[kind] >> number) & 1;
     return *slot_of(key_of(kind, number)) != 0;
 }
 
@@ -81,12 +79,12 @@ append(unsigned kind, uint32_t number, const char *text)
 }
 
 uint32_t
-sqt_define(unsigned kind, uint32_t number, const char *text)
+sqt_define_new(unsigned kind, uint32_t number, const char *text)
 {
-    if (!definitions.ring || sqt_defined(kind, number))
+    if (!definitions.ring)
         return number;
-    if (kind < KINDS && number < 64) {
-        definitions.small[kind] |= UINT64_C(1) << number;
+    if (kind < SQT_KNOWN_KINDS && number < 64) {
+        sqt_known[kind] |= UINT64_C(1) << number;
     } else {
         if (definitions.large_used == SLOTS_USED) {
             ++definitions.dropped;
@@ -100,16 +98,18 @@ sqt_define(unsigned kind, uint32_t number, const char *text)
     return number;
 }
 
-uint32_t
-sqt_name(unsigned kind, const char *text)
+/* Texts that are known by their address, in an open hash table. */
+static struct {
+    const char *text;
+    unsigned kind;
+    unsigned told; /* the ring that knows it */
+} names[NAMES];
+
+/* A text that does not stand where it is looked for first, or that the ring does not know. */
+static __attribute__((noinline)) uint32_t
+look_for_name(unsigned kind, const char *text, unsigned i)
 {
-    static struct {
-        const char *text;
-        unsigned kind;
-        unsigned told; /* the ring that knows it */
-    } names[NAMES];
     static unsigned used;
-    unsigned i = (unsigned)((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 54) % NAMES;
     while (names[i].text && (names[i].text != text || names[i].kind != kind))
         i = (i + 1) % NAMES;
     if (names[i].text && names[i].told == rings)
@@ -125,10 +125,18 @@ sqt_name(unsigned kind, const char *text)
     return sqt_define(kind, i + 1, text);
 }
 
+uint32_t
+sqt_name(unsigned kind, const char *text)
+{
+    const unsigned i = (uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+    return names[i].text == text && names[i].kind == kind && names[i].told == rings ? i + 1 : look_for_name(kind, text, i);
+}
+
 int
 sqt_define_begin(struct sqt_ring_header *ring)
 {
     memset(&definitions, 0, sizeof(definitions));
+    memset(sqt_known, 0, sizeof(sqt_known));
     const size_t size = sqt_events_text(sqt_ring_text_area(ring), ring->text_size);
     if (size >= ring->text_size)
         return -1;

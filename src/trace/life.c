@@ -348,6 +348,12 @@ sqt_sample_dir(unsigned number, const char *path)
         sqt_sampler_dir(&tracer.sampler, number, path);
 }
 
+int
+sqt_has_trace(void)
+{
+    return is_tracing();
+}
+
 void
 sqt_get_status(struct sqt_status *status)
 {

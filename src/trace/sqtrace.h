@@ -76,16 +76,37 @@ sqt_read_clock(uint32_t clock)
     return 0;
 }
 
-/* Interns a text under (kind, number): enum sqt_def.  Cheap when it is known already (kinds below 64 numbers are a
- * bit test).  Returns number, so that it can stand where the number is needed. */
-uint32_t sqt_define(unsigned kind, uint32_t number, const char *text);
+/* What is known of each kind of definitions (enum sqt_def): a bit for each number below 64.  Written only by
+ * libsqtrace. */
+#define SQT_KNOWN_KINDS 16
+extern uint64_t sqt_known[SQT_KNOWN_KINDS];
+
+/* The same for other numbers. */
+int sqt_defined_large(unsigned kind, uint32_t number);
+
+/* Whether (kind, number) is known already; lets a caller avoid making the text. */
+static inline int
+sqt_defined(unsigned kind, uint32_t number)
+{
+    if (__builtin_expect(kind < SQT_KNOWN_KINDS && number < 64, 1))
+        return (int)(sqt_known[kind] >> number & 1);
+    return sqt_defined_large(kind, number);
+}
+
+/* Interns a text under (kind, number) that is not known yet.  Returns number. */
+uint32_t sqt_define_new(unsigned kind, uint32_t number, const char *text);
+
+/* Interns a text under (kind, number) unless it is known already.  Returns number, so that it can stand where the
+ * number is needed. */
+static inline uint32_t
+sqt_define(unsigned kind, uint32_t number, const char *text)
+{
+    return sqt_defined(kind, number) ? number : sqt_define_new(kind, number, text);
+}
 
 /* The number of a text that lives as long as the process, of a kind whose numbers are not given elsewhere.  Numbers go
  * by the text's address; once there are 1,000 of them the rest share the number 0, "other". */
 uint32_t sqt_name(unsigned kind, const char *text);
-
-/* Whether (kind, number) is known already; lets a caller avoid making the text. */
-int sqt_defined(unsigned kind, uint32_t number);
 
 /* Keyed 64-bit hash (SipHash-1-3 with the key of the trace directory) of size bytes; never 0. */
 uint64_t sqt_hash(const void *data, size_t size);
@@ -119,17 +140,28 @@ sqt_io_done(uint64_t service_begin, uint64_t service_end, uint32_t copy)
 static inline void
 sqt_io_timed_out(void)
 {
-    sqt_io_done(0, 0, 0);
+    sqt_io_pending.service_begin = 0;
     sqt_io_pending.timed_out = 1;
+    sqt_io_pending.taken = 0;
 }
 
 static inline struct sqt_io_stamps
 sqt_io_take(void)
 {
     struct sqt_io_stamps stamps = sqt_io_pending;
-    sqt_io_done(0, 0, 0);
-    sqt_io_pending.taken = stamps.taken || stamps.service_begin;
+    sqt_io_pending.service_begin = 0;
+    sqt_io_pending.timed_out = 0;
+    if (stamps.service_begin)
+        sqt_io_pending.taken = 1;
     return stamps;
+}
+
+/* The completion has been delivered. */
+static inline void
+sqt_io_is_over(void)
+{
+    sqt_io_pending.service_begin = 0;
+    sqt_io_pending.timed_out = sqt_io_pending.taken = 0;
 }
 
 /* ---- what the event loop does ----
@@ -138,8 +170,8 @@ sqt_io_take(void)
  * reading of the clock is enough for each.  The hook of the next wait tells the longest. */
 
 struct sqt_activity {
-    const char *name;    /* NULL: there was none */
-    uint64_t begin, end; /* ticks */
+    const char *name;     /* NULL: there was none */
+    uint64_t begin, took; /* ticks */
 };
 struct sqt_loop_watch {
     uint64_t last; /* ticks: end of the wait, or of the latest activity */
@@ -153,18 +185,18 @@ sqt_loop_begins(void)
 {
     sqt_loop.last = sqt_read_clock(sqt_clock);
     sqt_loop.longest.name = 0;
-    sqt_loop.longest.begin = sqt_loop.longest.end = 0;
+    sqt_loop.longest.took = 0;
 }
 
 /* An activity is over, and another begins.  name lives as long as the process. */
 static inline void
 sqt_activity_ends(const char *name)
 {
-    const uint64_t now = sqt_read_clock(sqt_clock);
-    if (now - sqt_loop.last > sqt_loop.longest.end - sqt_loop.longest.begin) {
+    const uint64_t now = sqt_read_clock(sqt_clock), took = now - sqt_loop.last;
+    if (took > sqt_loop.longest.took) {
         sqt_loop.longest.name = name;
         sqt_loop.longest.begin = sqt_loop.last;
-        sqt_loop.longest.end = now;
+        sqt_loop.longest.took = took;
     }
     sqt_loop.last = now;
 }
@@ -248,6 +280,9 @@ void sqt_off(void);
 /* Hands what the flusher has to say (disk full, written again, ...) to the log function, and tells what was sampled.
  * Call about once a second. */
 void sqt_poll(void);
+
+/* Whether there is a trace, perhaps one that cannot be written at the moment. */
+int sqt_has_trace(void);
 
 /* What mgr:sqtrace shows. */
 struct sqt_status {

@@ -44,8 +44,9 @@ sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t
     sqt_emit(events >> 16, part_id, part_arg, part_aux);
 }
 
-uint32_t sqt_define(unsigned, uint32_t number, const char *) { return number; }
-int sqt_defined(unsigned, uint32_t) { return 1; }
+uint64_t sqt_known[SQT_KNOWN_KINDS];
+int sqt_defined_large(unsigned, uint32_t) { return 0; }
+uint32_t sqt_define_new(unsigned, uint32_t number, const char *) { return number; }
 uint64_t sqt_hash(const void *, size_t) { return 1; }
 uint64_t sqt_hash_key(const unsigned char *) { return 1; }
 
@@ -71,13 +72,15 @@ struct Context {
 };
 static const Context *const context = new Context;
 
+struct Xaction {
+    struct {
+        uint64_t value;
+    } id;
+};
+
 struct LogEntry {
     const struct {
-        struct {
-            struct {
-                uint64_t value;
-            } id;
-        } *masterXaction;
+        const Xaction *masterXaction;
     } *request;
 };
 
@@ -154,6 +157,25 @@ a_pair_that_ends_while_its_group_is_off()
     emitted.clear();
     Sqtrace::LookupEnds(http, true);
     expect("a pair that ended while its group was off does not end again", "");
+}
+
+static void
+ids_of_a_transaction()
+{
+    const Xaction xaction = {{5}};
+    const std::remove_pointer<decltype(LogEntry::request)>::type request = {&xaction};
+    LogEntry al = {nullptr};
+    Http http = {&al, Sqtrace::ClientState()};
+    sqt_groups = SQT_GROUP_CLIENT;
+    http.sqtrace.xact = SQT_UNNAMED | 7;
+    Sqtrace::LookupBegins(http);
+    expect("a transaction is its serial until access.log has a request", "LOOKUP_BEGIN 9223372036854775815 0 0; ");
+    al.request = &request;
+    Sqtrace::LookupEnds(http, true);
+    expect("then it is that request's", "LOOKUP_END 5 0 1; ");
+    http.sqtrace.xact = 6;
+    Sqtrace::LookupBegins(http);
+    expect("and the one that it was named, once it was", "LOOKUP_BEGIN 6 0 0; ");
 }
 
 /* Swap-in 1 of file 7: opened as a header update, because that needs the least of an entry. */
@@ -446,6 +468,7 @@ int
 main()
 {
     a_pair_that_ends_while_its_group_is_off();
+    ids_of_a_transaction();
     a_reader_that_leaves();
     a_file_with_an_error();
     writes_that_fail();
