@@ -48,7 +48,7 @@ def left_behind(env):
                 words = file.read().replace("\0", " ")
         except OSError:
             continue
-        if place in words or "--folder=" + env.path("") in words:
+        if env.path("") in words:
             found.append("process: " + words[:100])
     with open("/proc/mounts") as file:
         found += ["mount: " + line.strip() for line in file if place in line]
