@@ -118,8 +118,9 @@ def check_known(env, scene, known, rounds):
             if name == "neither":
                 env.equal(row["adapt_ns"], "-", tag + ": adapt_ns")
                 continue
-            moments = [entry[key] for entry in entries.get(tag, ()) for key in ("began_ns", "done_ns")]
-            off.add("adapt_ns", tag, row.ns("adapt_ns"), took(entries, tag), *moments)
+            asked = entries.get(tag, ())
+            off.add("adapt_ns", tag, row.ns("adapt_ns"), took(entries, tag),
+                    *[entry[key] for entry in asked for key in ("began_ns", "done_ns")], parts=max(1, len(asked)))
             rows.check_no_other(env, row, ("adapt_ns",), tag)
     off.check(rounds * (len(known) - 1))
     check_order(env, scene.squid)
