@@ -6,11 +6,12 @@ The main threads of all variants share one processor, and all are driven at the 
 same time within milliseconds, so whatever else the machine does meets them alike.  How many requests each has done with
 its share is its throughput.  Clients, origin, and Squid's other threads and processes are on the other processors.
 
-A round lasts some seconds; ratios are taken within the round; after some rounds all Squids are started anew, because
-one process of a program may be faster than another one.  Printed for each variant: requests a second, the median ratio
-with its 95 % interval (order statistics of the median), and the same for the processor time of Squid's main thread for
-each request.  "unpatched again" is the ratio of an unpatched Squid to itself: the noise.  While that interval of
-throughput is wider than 1 %, more rounds follow, up to --most.
+A round lasts some seconds; ratios are taken within the round, to the mean of two unpatched Squids.  Each round has new
+Squids, because one process of a program may be faster than another one, and does not become the same one by being asked
+again.  Printed for each variant: requests a second, the median ratio with its 95 % interval (order statistics of the
+median), and the same for the processor time of Squid's main thread for each request.  "unpatched again" is the ratio of
+one of the unpatched Squids to the other: the noise.  While that interval of throughput is wider than 1 %, more rounds
+follow, up to --most.
 
 With --calls there is a variant more, tracing with the account of system calls (group syscall), and an unpatched Squid
 under `strace -f` and under `perf trace`, which give the like.  Those two are driven one after another, and compared
@@ -37,7 +38,8 @@ from lib.env import median, wait_for  # noqa: E402
 from lib.proc import children  # noqa: E402
 
 WIDE = 0.01
-GENERATION = 8  # rounds
+TRACES = 4  # rounds after which the traced Squid is driven alone, for its flusher and what it writes
+UNPATCHED = "unpatched", "unpatched again"
 ALONE = "unpatched, alone"
 SCRIPT = """
 local n = 0
@@ -122,8 +124,8 @@ class Driven:
 
 
 def ratios(rounds, name, index):
-    base = ALONE if name in (ALONE, *OBSERVERS) else "unpatched"
-    return [r[name][index] / r[base][index] for r in rounds]
+    base = [ALONE] if name in (ALONE, *OBSERVERS) else UNPATCHED[:1] if name in UNPATCHED else UNPATCHED
+    return [r[name][index] * len(base) / sum(r[other][index] for other in base) for r in rounds]
 
 
 def enough(rounds, least, most):
@@ -160,34 +162,30 @@ class State:
 def measure(env, origin, workload, state, options):
     rounds = state.rounds.setdefault(workload, [])
     while not enough(rounds, options.rounds, options.most):
-        generation(env, origin, workload, state, options)
+        print("# %s: round %d of %d to %d" % (workload, len(rounds) + 1, options.rounds, options.most), file=sys.stderr,
+              flush=True)
+        new_squids(env, origin, workload, state, options, len(rounds))
 
 
-def generation(env, origin, workload, state, options):
-    """Some rounds with Squids that are started for them: what one process owes to where its memory is, others do not."""
-    rounds = state.rounds[workload]
+def new_squids(env, origin, workload, state, options, turn):
+    """One round."""
     names = [*VARIANTS, *options.observers]
     driven = {name: Driven(env, name, workload, options.processor) for name in names}
     driven[ALONE] = driven["unpatched"]
+    found = {}
+
+    def drive(group, seconds, salt):
+        for name in group:
+            driven[name].drive(origin, seconds, salt)
+        found.update((name, driven[name].driven()) for name in group)
+    drive(names, 1, "warm")
+    first = turn % len(VARIANTS)
+    for group in [[*VARIANTS][first:] + [*VARIANTS][:first]] + [[name] for name in ([ALONE, *options.observers]
+                                                                                     if options.observers else [])]:
+        drive(group, options.seconds, "r%d" % turn)
+    state.add(workload, found)
     for name in names:
-        driven[name].drive(origin, 1, "warm")
-        driven[name].driven()
-    for _ in range(GENERATION):
-        if enough(rounds, options.rounds, options.most):
-            break
-        turn = len(rounds)
-        print("# %s: round %d of %d to %d" % (workload, turn + 1, options.rounds, options.most), file=sys.stderr,
-              flush=True)
-        first = turn % len(VARIANTS)
-        together = [*VARIANTS][first:] + [*VARIANTS][:first]
-        found = {}
-        for group in [together] + [[name] for name in ([ALONE, *options.observers] if options.observers else [])]:
-            for name in group:
-                driven[name].drive(origin, options.seconds, "r%d" % turn)
-            found.update((name, driven[name].driven()) for name in group)
-        state.add(workload, found)
-    for name in names:
-        if driven[name].squid.trace is None:
+        if driven[name].squid.trace is None or turn >= TRACES:
             driven[name].squid.stop()
         else:
             state.add(workload, [name] + driven[name].trace(origin, options.seconds))
