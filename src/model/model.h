@@ -137,7 +137,7 @@ enum sqt_diskop_stage {
     SQT_DISKOP_ENQUEUED, /* asked -> in the queue of who does it */
     SQT_DISKOP_DEQUEUED, /* -> taken up */
     SQT_DISKOP_IO,       /* -> done */
-    SQT_DISKOP_COPY,     /* -> the answer is where the main thread finds it */
+    SQT_DISKOP_COPY,     /* -> the answer is where the main thread finds it; not told by diskd */
     SQT_DISKOP_COMPLETE, /* -> noticed */
     SQT_DISKOP_FINISHED, /* -> whoever waited has been served */
     SQT_DISKOP_STAGES

@@ -59,7 +59,7 @@ struct Operation {
     uint64_t moved = 0;  ///< stamps; 0: none.  From the second queue into the first (aufs)
     uint64_t begin = 0;  ///< taken up
     uint64_t end = 0;    ///< done
-    uint64_t back = 0;   ///< put into the queue of results (aufs)
+    uint64_t back = 0;   ///< put into the queue of results (aufs, a rock disker)
 };
 
 /// the transaction that brings a store entry, if that is one of another kid

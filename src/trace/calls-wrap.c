@@ -2,8 +2,7 @@
  *
  * calls-wrap.c - what Squid calls in place of the C library's functions, if it is linked with --wrap for them.
  *
- * While calls are not accounted for, a wrapper is one test and a jump.  What no wrapper sees: calls that libraries make
- * themselves (OpenSSL's, those of the resolver), the C library's own (stdio, opendir, malloc, locks of threads).
+ * While calls are not accounted for, a wrapper is one test and a jump.  sqtrace-dump(1) says what no wrapper sees.
  */
 #define _GNU_SOURCE
 #include "calls-internal.h"

@@ -6,9 +6,13 @@ import re
 import time
 
 from lib import dump, load, native
+from lib.built import built_with
 from lib.client import Client
+from lib.env import free_port, wait_for
 from lib.origin import Origin
+from lib.proc import listening
 from lib.squid import Squid
+from lib.tls import Certificates, FarEnds, secure
 
 MS = 1000000
 CONF = "cache_mem 0 MB\nmemory_cache_mode disk\n"
@@ -66,16 +70,49 @@ def stalled(env, kind, call):
     time.sleep(0.3)
     env.check(not os.path.exists(once), "no call was slow")
     squid.stop()
+    check_first(env, squid, r"(%s) on cache_dir 0 \(%s\)" % ("open|create" if call == "open" else call, kind))
+
+
+def check_first(env, squid, what):
+    """The first line of `stalls` is about 200 ms in that, and the second one about much less."""
     rows = list(dump.Dump(env, squid.directory, table="stalls").rows())
     env.note("; ".join(row["stall"] for row in rows[:3]))
-    wanted = r"\d+\.\d{3} s: 2\d\d(\.\d)? ms in (%s) on cache_dir 0 \(%s\)$" % (
-        "open|create" if call == "open" else call, kind)
+    wanted = r"\d+\.\d{3} s: 2\d\d(\.\d)? ms in %s$" % what
     env.check(rows and re.match(wanted, rows[0]["stall"]), "the first line is %r" % (rows and rows[0]["stall"]))
     env.check(len(rows) < 2 or float(rows[1]["work_ms"]) < 150, "the second line is %r" % rows[1]["stall"])
+
+
+def stalled_by_tls(env, accept):
+    """One slow step among many handshakes of clients, or with servers, is the first line of `stalls`."""
+    origin, once = Origin(env), env.path("once")
+    certificates = Certificates(env, "secure.test", "127.0.0.1")
+    far = FarEnds(env, origin, certificates, "tls:0", tickets=2 if built_with(env.squid, "openssl") else 0)
+    port = free_port()
+    squid = Squid(env, trace="", dns=origin.host, preload=native.preload(env, "slowtls"),
+                  environment={"SLOWTLS_ONCE": once},
+                  lines="https_port 127.0.0.1:%d tls-cert=%s\ntls_outgoing_options cafile=%s.crt\n"
+                        "server_persistent_connections off\n" % (port, certificates.server, certificates.ca)).start()
+    wait_for(lambda: port in listening(), 20, "Squid to listen for TLS")
+    os.chmod(os.path.dirname(once), 0o777)
+    for n in range(20):
+        if n == 10:
+            open(once, "w").close()
+        with Client(("127.0.0.1", port) if accept else squid.client_address()) as client:
+            if accept:
+                secure(client, certificates.context(), "127.0.0.1")
+                response = client.request(origin.url("o%d" % n), "o")
+            else:
+                response = client.request("https://127.0.0.1:%d/%d" % (far.ports["tls:0"], n), "o")
+            env.equal(response.status, 200, "status")
+    env.check(not os.path.exists(once), "no handshake was slow")
+    squid.stop()
+    check_first(env, squid, "Security::Accept" if accept else "Security::Connect")
 
 
 TESTS = [
     ("the loop: passes as mgr:info counts them", counted, 60),
     ("the loop: a slow write on aufs", lambda env: stalled(env, "aufs", "write"), 40),
     ("the loop: a slow open on ufs", lambda env: stalled(env, "ufs", "open"), 40),
+    ("the loop: a slow step of a client's handshake", lambda env: stalled_by_tls(env, True), 40),
+    ("the loop: a slow step of a handshake with a server", lambda env: stalled_by_tls(env, False), 40),
 ]

@@ -103,6 +103,43 @@ calls_go_by_what_a_descriptor_is(void **state)
     close(before);
 }
 
+ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);
+ssize_t __recv_chk(int fd, void *buffer, size_t size, size_t room, int flags);
+int __open_2(const char *path, int flags);
+
+/* What a compiler calls in place of read() and the like when it is told to check the room of a buffer. */
+static void
+checked_calls_are_calls(void **state)
+{
+    struct place *const place = *state;
+    char path[256], room[8];
+    int sockets[2];
+    snprintf(path, sizeof(path), "%s/file", place->ringdir);
+    close(open(path, O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(place_start(place, with_calls), 0);
+    sqt_calls_tell();
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    const int in = __open_2(path, O_RDONLY);
+    assert_true(in >= 0);
+    assert_int_equal(__read_chk(in, room, 4, sizeof(room)), 0);
+    assert_int_equal(write(sockets[0], "ab", 2), 2);
+    assert_int_equal(__recv_chk(sockets[1], room, 8, sizeof(room), 0), 2);
+    const int other = dup(in);
+    sqt_calls_tell();
+    sqt_stop();
+    struct decoded d;
+    decode(&d, place->directory, NULL);
+    assert_int_equal(calls_of(&d, "main", "open-read"), 1);
+    assert_int_equal(calls_of(&d, "main", "read-disk"), 1);
+    assert_int_equal(calls_of(&d, "main", "recvfrom"), 1);
+    assert_int_equal(calls_of(&d, "main", "dup"), 1);
+    decode_free(&d);
+    close(sockets[0]);
+    close(sockets[1]);
+    close(in);
+    close(other);
+}
+
 static void *
 lseek_often(void *argument)
 {
@@ -175,6 +212,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         PLACE_TEST(calls_go_by_what_a_descriptor_is),
+        PLACE_TEST(checked_calls_are_calls),
         PLACE_TEST(calls_of_other_threads),
         PLACE_TEST(nothing_is_told_without_the_group_or_from_before_it),
     };
