@@ -115,17 +115,6 @@ def adds_up(requests, swaps, ios):
           "swaps and their blocks agree")
 
 
-def comb(trace, swaps, ios):
-    _, rows = dump(trace, "--figure=block-comb")
-    slowest = max((s for s in swaps if s["direction"] == "in"), key=lambda s: int(s["total_ns"]))
-    want = [i for i in ios if i["sio"] == slowest["sio"]]
-    same = len(rows) == len(want) > 0
-    for row, i in zip(rows, want):
-        same &= all(nanoseconds(row[p + "_ms"]) == int(i[p + "_ns"]) for p in ("queue", "service", "notice", "total"))
-        same &= nanoseconds(row["asked_ms"]) == nanoseconds(i["time_s"]) - nanoseconds(slowest["time_s"])
-    check(same, "block-comb shows the blocks of the slowest swap-in")
-
-
 def main():
     with tempfile.TemporaryDirectory() as work:
         subprocess.run([os.path.join(TOOLS, "tests/unit/dump_traces"), os.path.join(work, "t")], check=True, timeout=60)
@@ -139,7 +128,6 @@ def main():
                       lambda r: r["class"] in ("mem_hit", "disk_hit") and r["status"] == "200")
         stages_figure(trace, requests, "miss-stages", 4000000, lambda r: r["class"] == "miss")
         summary(trace, requests, ios)
-        comb(trace, swaps, ios)
     plan()
 
 

@@ -454,11 +454,26 @@ def slowest_rows(trace):
                        "upto_ms": ms(so_far), "share_pct": milli(int(r[stage] / r["total_ns"] * 100000 + 0.5))}
 
 
+def comb_rows(trace):
+    """The blocks of the slowest swap-in that has some; one that is open when the trace ends counts."""
+    blocks = collections.defaultdict(list)
+    for block in dump(trace.path, "--table=ios")[1]:
+        blocks[block["kid"], block["sio"]].append(block)
+    slowest = max((s for s in trace.swaps if s["direction"] == "in" and s["outcome"] != "lost"
+                   and (s["kid"], s["sio"]) in blocks), key=lambda s: s["total_ns"], default=None)
+    for block in blocks[slowest["kid"], slowest["sio"]] if slowest else ():
+        out = {c: block[c] for c in ("index", "offset_bytes", "size_bytes")}
+        out["asked_ms"] = ms(whole(block["time_s"]) - slowest["begin"])
+        out.update((c + "_ms", ms(whole(block[c + "_ns"]))) for c in ("queue", "service", "notice", "total"))
+        yield out
+
+
 def check_waterfall(trace, name):
     """It shows the slowest request."""
     comments, rows, _ = dump(trace.path, "--figure=waterfall")
     for row in rows:
-        row.update((column, whole(row[column])) for column in row if column.endswith(("_ms", "_bytes", "spans")))
+        row.update((column, whole(row[column])) for column in row
+                   if column.endswith(("_ms", "_bytes", "spans", "index")))
     slowest = max((r for r in trace.ended if r["class"] != "tunnel"), key=lambda r: r["total_ns"], default=None)
     if not slowest:
         check(rows == [], "%s: waterfall, no rows" % name)
@@ -466,7 +481,8 @@ def check_waterfall(trace, name):
     _, blocks, _ = dump(trace.path, "--table=ios", "--where=direction == in and xid == %s and kid == %s"
                         % (slowest["xid"], slowest["kid"]))
     for block in blocks:
-        block.update((column, whole(block[column])) for column in block if column.endswith(("_ns", "_s", "_bytes")))
+        block.update((column, whole(block[column])) for column in block
+                     if column.endswith(("_ns", "_s", "_bytes", "index")))
     wrong = waterfall.differences(trace.path, slowest, comments, rows, blocks)
     check(not wrong, "%s: waterfall, %d rows" % (name, len(rows)), *wrong[:4])
 
@@ -527,6 +543,7 @@ def expected(trace, classes):
     yield "miss-stages", stage_rows(trace, misses)
     yield "tail-stages", tail_rows(trace, classes)
     yield "slowest", slowest_rows(trace)
+    yield "block-comb", comb_rows(trace)
     yield "diskop-latency", latency_rows(trace)
     yield "diskops-in-flight", flight_rows(trace)
     yield "diskops-lost", lost_rows(trace)
@@ -662,7 +679,7 @@ def main():
             known(folder)
         if "windows" in chosen:
             windows(folder)
-    missing = [f for f in figures if not drawn[f] and f not in ("block-comb", "waterfall")]
+    missing = [f for f in figures if not drawn[f] and f != "waterfall"]
     check(len(sys.argv) > 1 or not missing, "every figure was compared where it has rows", *missing)
     plan()
 

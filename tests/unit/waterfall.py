@@ -27,13 +27,15 @@ def stages_of(path, kid, xid):
 
 
 def merged(spans, slice_ns, begin):
-    """Spans of one lane, each a list of from, until and what is added up; the short ones of a slice are one."""
+    """Spans of one lane, each a list of kind, index, from, until and what is added up; the short ones of a slice are
+    one, of the first one's index."""
     rows, last = [], None
     for span in spans:
-        place = (span[0] - begin) // slice_ns if span[1] - span[0] < slice_ns else None
+        place = (span[2] - begin) // slice_ns if span[3] - span[2] < slice_ns else None
         if place is not None and place == last:
             row = rows[-1]
-            rows[-1] = ([min(row[0], span[0]), max(row[1], span[1])] + [a + b for a, b in zip(row[2:], span[2:])])
+            rows[-1] = (row[:2] + [min(row[2], span[2]), max(row[3], span[3])] +
+                        [a + b for a, b in zip(row[4:], span[4:])])
         else:
             rows.append(list(span))
         last = place
@@ -41,12 +43,12 @@ def merged(spans, slice_ns, begin):
 
 
 def expected(stages, blocks, begin):
-    """(slice in ns, {lane: rows}); a row is from, until, spans, busy, and of blocks queue, service, notice, size."""
+    """(slice in ns, {lane: rows}); a row is the columns that differences() names."""
     lanes = {}
     for name, start, end in stages:
-        lanes.setdefault(name, []).append([start, end, 1, end - start])
-    lanes["block"] = [[b["time_s"], b["time_s"] + b["total_ns"], 1, b["total_ns"], b["queue_ns"], b["service_ns"],
-                       b["notice_ns"], b["size_bytes"]] for b in blocks]
+        lanes.setdefault(name, []).append(["stage", None, start, end, 1, end - start])
+    lanes["block"] = [["block", b["index"], b["time_s"], b["time_s"] + b["total_ns"], 1, b["total_ns"], b["queue_ns"],
+                       b["service_ns"], b["notice_ns"], b["size_bytes"]] for b in blocks]
     slice_ns = 1
     while True:
         rows = {name: merged(spans, slice_ns, begin) for name, spans in lanes.items()}
@@ -65,9 +67,11 @@ def differences(path, slowest, comments, rows, blocks):
         wrong.append("slices of %d ns, but it says '%s'" % (slice_ns, said))
     if comments["request"][0].split()[1] != slowest["xid"]:
         wrong.append("it shows " + comments["request"][0])
-    columns = ["from_ms", "until_ms", "spans", "busy_ms", "queue_ms", "service_ms", "notice_ms", "size_bytes"]
+    columns = ["kind", "index", "from_ms", "until_ms", "spans", "busy_ms", "queue_ms", "service_ms", "notice_ms",
+               "size_bytes"]
     for name in {r["name"] for r in rows} | {n for n in want if want[n]}:
-        got = [[r[c] + (begin if c in columns[:2] else 0) for c in columns[:8 if name == "block" else 4]]
+        got = [[r[c] + begin if c in ("from_ms", "until_ms") else r[c]
+                for c in (columns if name == "block" else columns[:6])]
                for r in rows if r["name"] == name]
         if got != want.get(name):
             wrong.append("%s: %d rows %s instead of %d %s" % (name, len(got), got[:2], len(want.get(name, [])),
