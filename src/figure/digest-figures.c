@@ -163,6 +163,7 @@ finish_cost(struct sqt_job *job)
     CELL(p99_ms).number = sqt_distribution_quantile(totals, 990);
     CELL(mean_ms).number = totals->count ? (int64_t)(totals->sum / totals->count) : SQT_CELL_MISSING;
     CELL(cpu_ms_per_request).number = cpu_by_request(c, job);
+    sqt_job_note_coarse(job, "percentiles", c->set.coarse);
     if (totals->count)
         sqt_job_row(job, row);
     sqt_distribution_drop(&c->set, totals);

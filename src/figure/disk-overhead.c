@@ -117,8 +117,7 @@ finish(struct sqt_job *job)
 {
     struct overhead *const o = job->state;
     sqt_peak_finish(&o->peak, job);
-    job->note(job->context, "medians",
-              o->set.coarse || o->peak.set.coarse ? "at most 0.1 % off (log-linear histogram)" : "exact");
+    sqt_job_note_coarse(job, "medians", o->set.coarse || o->peak.set.coarse);
     for (unsigned out = 0; out < 2; ++out) {
         print(job, "whole", &o->whole[out * KEPT], out);
         print(job, "peak", &o->peak.best[out * KEPT], out);

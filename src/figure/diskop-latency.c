@@ -95,6 +95,7 @@ finish(struct sqt_job *job)
             print(job, op);
     snprintf(text, sizeof(text), "%llu successive operations of a kind", (unsigned long long)batch_of(job));
     job->note(job->context, "batch", text);
+    sqt_job_note_coarse(job, "medians", l->set.coarse);
     free(l);
 }
 

@@ -25,3 +25,9 @@ sqt_family_of(const struct sqt_table *table)
 {
     return families[table - sqt_tables];
 }
+
+void
+sqt_job_note_coarse(const struct sqt_job *job, const char *key, int coarse)
+{
+    job->note(job->context, key, coarse ? "at most 0.1 % off (log-linear histogram)" : "exact");
+}

@@ -108,6 +108,9 @@ sqt_job_wants_swap(const struct sqt_job *job, const struct sqt_swap_fact *s)
            sqt_job_wants(job, s->begin, s->row);
 }
 
+/* Says how good the medians or percentiles are: coarse ones come from histograms, see distribution.h. */
+void sqt_job_note_coarse(const struct sqt_job *job, const char *key, int coarse);
+
 /* part / whole in thousandths of a percent, rounded; missing where the whole is less than 10. */
 int64_t sqt_share(uint64_t part, uint64_t whole);
 

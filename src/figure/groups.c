@@ -156,7 +156,7 @@ sqt_groups_note(const struct sqt_groups *g, struct sqt_job *job)
         snprintf(text, sizeof(text), "%.9g s", (double)g->asked / 1e9);
     job->note(job->context, "group", text);
     if (g->value_count)
-        job->note(job->context, "medians", g->set.coarse ? "at most 0.1 % off (log-linear histogram)" : "exact");
+        sqt_job_note_coarse(job, "medians", g->set.coarse);
     if (g->late) {
         snprintf(text, sizeof(text), "%llu that outlived their group are left out", (unsigned long long)g->late);
         job->note(job->context, "late", text);

@@ -181,7 +181,7 @@ static void
 print_bins(struct sqt_job *job, int small)
 {
     struct bins *const b = job->state;
-    job->note(job->context, "medians", b->set.coarse ? "at most 0.1 % off (log-linear histogram)" : "exact");
+    sqt_job_note_coarse(job, "medians", b->set.coarse);
     for (unsigned i = 0; i < sizeof(b->of_bin) / sizeof(*b->of_bin); ++i) {
         union sqt_cell row[2 + SPREAD * SQT_CURVES_MOST];
         int enough = 0;

@@ -177,8 +177,7 @@ static void
 finish(struct sqt_job *job)
 {
     struct summary *const s = job->state;
-    job->note(job->context, "percentiles",
-              s->set.coarse ? "at most 0.1 % off (log-linear histogram)" : "exact");
+    sqt_job_note_coarse(job, "percentiles", s->set.coarse);
     print_class(job, "all", s->stages[SQT_CLASSES]);
     for (unsigned class = 0; class < SQT_CLASSES; ++class)
         print_class(job, sqt_classes[class].name, s->stages[class]);

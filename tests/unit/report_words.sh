@@ -60,6 +60,16 @@ check "a trace without requests says so"
 grep -qx 'No record was lost, and everything that is checked holds.' one.txt &&
     grep -q "^0 of $(($(wc -l <rows) - 1)) requests have stages that do not add up to their totals$" one.txt
 check "nothing lost, all checks hold, and what was checked"
+"$SQT_TOOLS/tests/unit/figure_traces" "$work/f" || exit 1
+make planted f/planted.sqt
+"$SQT_TOOLS/sqtrace-dump" --table=checks --quiet --no-comments f/planted.sqt | sed -n 's/^first-delay\t0\t400\t//p' >wanted
+grep -q '^swap-ins from aufs:0: the first delay depends on the size: of .* waited longer than the median ' wanted &&
+    grep -qxf wanted planted.txt && ! grep -q 'everything that is checked holds' planted.txt
+check "a first delay that grows with the size is told"
+make clean f/clean.sqt
+grep -qx 'No record was lost, and everything that is checked holds.' clean.txt &&
+    grep -q '^swap-ins from aufs:0: the first delay does not depend on the size: ' clean.txt
+check "one that does not is no trouble"
 make lossy t/lossy.sqt
 grep -q '^Lost: 7,002 records between .* s and .* s (ring full).$' lossy.txt &&
     grep -qx 'A larger ring= in sqtrace_log loses less.' lossy.txt && ! grep -q 'No record was lost' lossy.txt
