@@ -153,6 +153,8 @@ end_drawing(struct report *r, struct drawing *d, int status)
             trouble = "gnuplot failed";
     } else if (trouble) {
         report_say(r, "warning: gnuplot on %s: %s", d->picture->file, trouble);
+        if (!d->picture->warning)
+            d->picture->warning = strdup(trouble);
         trouble = NULL;
     }
     if (!trouble && put_style(r, d, picture) != 0) {

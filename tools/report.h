@@ -60,6 +60,7 @@ struct picture {
     char script[128];     /* SCRIPT.gp */
     int wanted, drawn;
     char *trouble;        /* why there is none; NULL: there is one */
+    char *warning;        /* what gnuplot said of it though it drew it; NULL: nothing */
     unsigned width[2], height[2]; /* wide, narrow */
 };
 

@@ -36,5 +36,15 @@ for name in $("$SQT_TOOLS/sqtrace-dump" --list | sed -n 's/^figure \([^ ]*\) - .
     gnuplot -c "$plots/$name.gp" none.png <none.tsv 2>err
     [ $? -eq 1 ] && [ "$(cat err)" = "there are no rows: nothing to draw" ]
     check "$name without rows: one line, status 1"
+    # The sample has points for each, but nothing was lost in it.
+    "$SQT_TOOLS/sqtrace-dump" --quiet --figure="$name" "$SQT_SOURCE/doc/sample" >"$name.tsv"
+    if [ "$name" = diskops-lost ]; then
+        grep -q '^# nothing: ' "$name.tsv" && [ "$(grep -vc '^#' "$name.tsv")" = 1 ]
+        check "$name of the sample: nothing"
+        continue
+    fi
+    gnuplot -c "$plots/$name.gp" sample.svg <"$name.tsv" 2>err && ! [ -s err ] && grep -q '</svg>' sample.svg &&
+        [ "$(grep -vc '^#' "$name.tsv")" -gt 1 ]
+    check "$name of the sample"
 done
 plan

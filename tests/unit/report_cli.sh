@@ -91,6 +91,17 @@ PATH=$work/bin "$report" --data="$data" --quiet --figures=hit-stages -o r t/befo
 check "a gnuplot that fails: status 3, and the page says why there is no picture"
 rm -r r
 
+printf '#!/bin/sh\necho "line 0: warning: no such font" >&2\nexec "%s" "$@"\n' "$(command -v gnuplot)" >bin/gnuplot
+for quiet in "" --quiet; do
+    PATH=$work/bin:$PATH "$report" --data="$data" $quiet --figures=hit-stages -o r t/before.sqt >out 2>err
+    [ $? = 0 ] &&
+        [ "$(grep -c '^sqtrace-report: warning: gnuplot on hit-stages: line 0: ' err)" = $((${#quiet} ? 0 : 2)) ] &&
+        [ "$(grep -c '>gnuplot drew it with a warning: line 0: warning: no such font<' r/index.html)" = 1 ] &&
+        [ -s r/figures/hit-stages.svg ]
+    check "gnuplot warns: the page says it${quiet:+ with --quiet, too}"
+    rm -r r
+done
+
 # ---- the folder ----
 : >file
 fails 1 "file: is there and is no folder; name another with -o" -o file t/few.sqt
