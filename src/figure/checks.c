@@ -30,8 +30,11 @@ struct checks {
     uint64_t requests, lost, unfinished;
     uint64_t swaps, ios;
     uint64_t bad_requests, bad_swaps, bad_ios;
-    uint64_t open_swaps;
-    int64_t oldest; /* ns, begin of the oldest that is open */
+    struct open {
+        uint64_t count;
+        int64_t oldest; /* ns, begin of the oldest that is open */
+    } open_swaps, open_diskops;
+    uint64_t diskops, lost_diskops;
 };
 
 static void
@@ -39,7 +42,14 @@ start(struct sqt_job *job)
 {
     struct checks *const c = job->state = sqt_zeroed(1, sizeof(*c));
     c->set.budget = BUDGET;
-    c->oldest = INT64_MAX;
+    c->open_swaps.oldest = c->open_diskops.oldest = INT64_MAX;
+}
+
+static void
+count_open(struct open *open, int64_t begin)
+{
+    ++open->count;
+    open->oldest = begin < open->oldest ? begin : open->oldest;
 }
 
 /* Whether the parts are not negative and add up to the whole. */
@@ -101,8 +111,7 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
         }
     c->bad_swaps += sum != s->end - s->begin || least < 0;
     if (s->outcome == SQT_OUTCOME_UNFINISHED) {
-        ++c->open_swaps;
-        c->oldest = s->begin < c->oldest ? s->begin : c->oldest;
+        count_open(&c->open_swaps, s->begin);
         return;
     }
     if (s->outcome != SQT_OUTCOME_COMPLETE || SWAP(first_delay_ns) == SQT_CELL_MISSING || SWAP(size_bytes) <= 0)
@@ -118,6 +127,16 @@ io(struct sqt_job *job, const struct sqt_io_fact *i)
     ++c->ios;
     if (i->row[SQT_CELL(ios, queue_ns)].number != SQT_CELL_MISSING)
         c->bad_ios += !adds_up(i->row, SQT_CELL(ios, queue_ns), 3, i->row[SQT_CELL(ios, total_ns)].number);
+}
+
+static void
+diskop(struct sqt_job *job, const struct sqt_diskop_fact *d)
+{
+    struct checks *const c = job->state;
+    ++c->diskops;
+    if (d->outcome == SQT_OUTCOME_UNFINISHED)
+        count_open(&c->open_diskops, d->begin);
+    c->lost_diskops += sqt_diskop_lost(d);
 }
 
 /* ---- sentences ---- */
@@ -175,6 +194,37 @@ first_delay(struct sqt_job *job, struct checks *c, struct place *p)
 }
 
 static void
+swap_ends(struct sqt_job *job, const struct open *open)
+{
+    char text[200];
+    const int64_t age = open->count ? job->length - open->oldest : 0;
+    if (open->count)
+        snprintf(text, sizeof(text), "%llu swaps had begun and not ended when the trace ended, the oldest %.3f s before",
+                 (unsigned long long)open->count, (double)age / 1e9);
+    else
+        snprintf(text, sizeof(text), "every swap that began has ended");
+    say(job, "disk-ends", age <= OPEN_LONG, open->count, text);
+}
+
+static void
+diskop_ends(struct sqt_job *job, const struct checks *c)
+{
+    const struct open *const open = &c->open_diskops;
+    char text[250], lost[80] = "";
+    if (c->lost_diskops)
+        snprintf(lost, sizeof(lost), "; %llu of them never came back, see diskops-lost",
+                 (unsigned long long)c->lost_diskops);
+    if (open->count)
+        snprintf(text, sizeof(text),
+                 "%llu of %llu disk operations had begun and not ended when the trace ended, the oldest %.3f s before%s",
+                 (unsigned long long)open->count, (unsigned long long)c->diskops,
+                 (double)(job->length - open->oldest) / 1e9, lost);
+    else
+        snprintf(text, sizeof(text), "every disk operation that began has ended");
+    say(job, "diskop-ends", !c->lost_diskops, open->count, text);
+}
+
+static void
 finish(struct sqt_job *job)
 {
     struct checks *const c = job->state;
@@ -189,13 +239,8 @@ finish(struct sqt_job *job)
              (unsigned long long)c->bad_swaps, (unsigned long long)c->swaps, (unsigned long long)c->bad_ios,
              (unsigned long long)c->ios);
     say(job, "disk-parts", !c->bad_swaps && !c->bad_ios, c->bad_swaps + c->bad_ios, text);
-    const int64_t age = c->open_swaps ? job->length - c->oldest : 0;
-    if (c->open_swaps)
-        snprintf(text, sizeof(text), "%llu swaps had begun and not ended when the trace ended, the oldest %.3f s before",
-                 (unsigned long long)c->open_swaps, (double)age / 1e9);
-    else
-        snprintf(text, sizeof(text), "every swap that began has ended");
-    say(job, "disk-ends", age <= OPEN_LONG, c->open_swaps, text);
+    swap_ends(job, &c->open_swaps);
+    diskop_ends(job, c);
     for (struct place *p = c->places, *next; p; p = next) {
         next = p->next;
         first_delay(job, c, p);
@@ -208,4 +253,5 @@ finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_checks = {
-    .where = {SQT_TABLE_checks}, .start = start, .request = request, .swap = swap, .io = io, .finish = finish};
+    .where = {SQT_TABLE_checks}, .start = start, .request = request, .swap = swap, .io = io, .diskop = diskop,
+    .finish = finish};

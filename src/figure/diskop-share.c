@@ -8,10 +8,6 @@
 
 #include "family.h"
 
-/* An operation is lost if the trace went on for this long (ns) and it did not come back.  A rock disker has its time up
- * after 14 s at the latest, so what is cut off with the trace is not taken for lost. */
-#define LOST_AFTER INT64_C(15000000000)
-
 /* ---- shares ---- */
 
 struct share {
@@ -91,7 +87,7 @@ static void
 print_lost(struct sqt_job *job, const struct sqt_diskop_fact *d)
 {
     union sqt_cell lost[SQT_CELLS(diskops_lost)];
-    if (d->outcome != SQT_OUTCOME_UNFINISHED || d->end - d->begin < LOST_AFTER || !sqt_job_wants(job, d->begin, d->row))
+    if (!sqt_diskop_lost(d) || !sqt_job_wants(job, d->begin, d->row))
         return;
     CELL(time_s).number = d->begin;
     CELL(kid) = d->row[SQT_CELL(diskops, kid)];

@@ -79,6 +79,14 @@ sqt_diskop_stage(const struct sqt_diskop_fact *d, enum sqt_diskop_stage stage)
     return d->row[SQT_CELL(diskops, enqueued_ns) + stage].number;
 }
 
+/* Whether the trace went on for 15 s and it did not come back.  A rock disker has its time up after 14 s at the latest,
+ * so what is cut off with the trace is not taken for lost. */
+static inline int
+sqt_diskop_lost(const struct sqt_diskop_fact *d)
+{
+    return d->outcome == SQT_OUTCOME_UNFINISHED && d->end - d->begin >= INT64_C(15000000000);
+}
+
 /* Durations of a request, as sets of bits: columns of `requests`. */
 #define SQT_NS(name) (UINT64_C(1) << SQT_CELL(requests, name##_ns))
 enum { /* stages.def, by name */

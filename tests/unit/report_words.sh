@@ -70,6 +70,11 @@ make clean f/clean.sqt
 grep -qx 'No record was lost, and everything that is checked holds.' clean.txt &&
     grep -q '^swap-ins from aufs:0: the first delay does not depend on the size: ' clean.txt
 check "one that does not is no trouble"
+make stuck f/mixed.sqt
+grep -q '^[0-9]* of [0-9]* disk operations had begun and not ended .*; 5 of them never came back, see diskops-lost$' \
+    stuck.txt && ! grep -q 'everything that is checked holds' stuck.txt &&
+    grep -qx 'every disk operation that began has ended' clean.txt
+check "disk operations that never came back are told"
 make lossy t/lossy.sqt
 grep -q '^Lost: 7,002 records between .* s and .* s (ring full).$' lossy.txt &&
     grep -qx 'A larger ring= in sqtrace_log loses less.' lossy.txt && ! grep -q 'No record was lost' lossy.txt
