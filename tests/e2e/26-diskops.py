@@ -9,7 +9,7 @@ import time
 
 from lib import dump, load, native
 from lib.client import Client
-from lib.env import go_first, wait_for
+from lib.env import go_first, median, wait_for
 from lib.origin import Origin
 from lib.squid import Squid
 
@@ -27,6 +27,8 @@ def mean_ms(rows, column):
 def diskops(env, squid, *options):
     rows = dump.table(env, squid.directory, "diskops", *options)
     check_rows(env, rows)
+    if not options:
+        check_records(env, squid, rows)
     return rows
 
 
@@ -43,6 +45,89 @@ def check_rows(env, rows):
         if row["seq"] == "-":
             env.equal([name for name, stage in zip(STAGES, stages) if stage is not None], ["io_ns"],
                       what + ": stages of what the main thread does")
+        if len(env.failures) > 20:
+            return
+
+
+# What a store's record asks for.
+ASKS = {"SWAPIN_OPEN", "SWAPIN_READ", "SWAPIN_CLOSE", "SWAPOUT_OPEN", "SWAPOUT_WRITE", "SWAPOUT_CLOSE"}
+SECOND_QUEUE = "3"  # the stamp of an operation that left the queue behind a busy lock
+
+
+def units(env, squid):
+    """(time in ns, kid, event, id, arg, aux, [(event, id, arg, aux) of each PART_]) of each record but those."""
+    unit = None
+    for line in dump.Dump(env, squid.directory, "events").text.split("\n"):
+        if not line or line[0] in "#t":
+            continue
+        at, kid, event, *values = line.split("\t")
+        if event.startswith("PART_"):
+            unit[6].append((event, *values))
+            continue
+        if unit:
+            yield unit
+        unit = (dump.seconds_ns(at), kid, event, *values, [])
+    if unit:
+        yield unit
+
+
+def service(parts):
+    """When it was taken up, was done and left the second queue (None: it was not in it), in ns; the ticks until it was
+    put back.  None if the records do not say."""
+    stamps = [part for part in parts if part[0] == "PART_DISKOP_IO"]
+    if not stamps:
+        return None
+    _, begun, done, ticks = stamps[0]
+    second = [dump.seconds_ns(arg) for event, _, arg, aux in parts if event == "PART_STAMP" and aux == SECOND_QUEUE]
+    return dump.seconds_ns(begun), dump.seconds_ns(done), second[0] if second else None, int(ticks)
+
+
+def ticks_per_ns(rows, found):
+    """Of the trace's clock, by the longest times that are told in ticks and printed in ns."""
+    longest = sorted((row.ns("copy_ns"), found[which][2][3]) for which, row in rows.items()
+                     if which in found and found[which][2])[-9:]
+    return median([ticks / ns for ns, ticks in longest if ns]) if longest and longest[-1][0] else 1
+
+
+def check_records(env, squid, rows):
+    """The stamps in the records are in order: sqtrace-dump would bring them into order before it prints a row.  Only
+    who does an operation may be faster than the record that it was queued.  The stages are the times between them."""
+    asked, told, begun, found = {}, {}, {}, {}
+    for at, kid, event, first, second, _, parts in units(env, squid):
+        if event in ASKS or event == "UNLINK":
+            asked[kid] = at
+        elif event == "DISKOP_BEGIN":
+            begun[kid, first] = dump.seconds_ns(parts[0][1]), at, second
+        elif event == "DISKOP_QUEUED":
+            begun[kid, first] = asked.get(kid, at), at, second
+        elif event.startswith("SWAP") and service(parts):
+            told[kid] = first, service(parts)
+        elif event in ("DISKOP_END", "DISKOP_LATE") and (kid, first) in begun:
+            ask, queued, sio = begun.pop((kid, first))
+            stamps = service(parts)
+            if not stamps and kid in told and told[kid][0] == sio:
+                stamps = told.pop(kid)[1]
+            found[kid, first] = ask, queued, stamps, dump.seconds_ns(second), at
+    ended = {(row["kid"], row["seq"]): row for row in rows if row["seq"] != "-" and row["result"] != "unfinished"}
+    env.equal(sorted(ended.keys() ^ found.keys()), [], "rows without the records of an end, or these without a row")
+    rate = ticks_per_ns(ended, found)
+    for which in ended.keys() & found.keys():
+        ask, queued, stamps, noticed, end = found[which]
+        what = "operation %s of kid %s" % (which[1], which[0])
+        env.check(ask <= queued <= end and ask <= noticed <= end,
+                  "%s: asked for %d, queued %d, noticed %d, ended %d" % (what, ask, queued, noticed, end))
+        if not env.check(stamps, what + ": nobody says when it was done"):
+            continue
+        up, done, left, ticks = stamps
+        put = done + ticks / rate
+        # Each time is rounded by itself to a nanosecond.
+        env.check(ask <= up <= done <= noticed <= end and put <= noticed + 2,
+                  "%s: asked for %d, taken up %d, done %d, put back %d, noticed %d" % (what, ask, up, done, put, noticed))
+        env.check(left is None or queued <= left <= up, "%s: queued %d, left the second queue %s, taken up %d"
+                  % (what, queued, left, up))
+        at = [ask, left or min(queued, up), up, done, put, noticed, end]
+        off = [ended[which].ns(stage) - (then - before) for stage, before, then in zip(STAGES, at, at[1:])]
+        env.check(max(map(abs, off)) <= 2 + 0.01 * (put - done), "%s: stages off by %s ns" % (what, off))
         if len(env.failures) > 20:
             return
 
@@ -201,6 +286,11 @@ def complete(env, kind):
     env.equal((elsewhere, inline), (ELSEWHERE[kind], INLINE[kind]), "operations that run elsewhere, and in the main thread")
     env.equal({row["store"] for row in rows}, {kind}, "stores")
     sios = {row["sio"] for row in dump.table(env, squid.directory, "swaps")}
+    if kind == "aufs":
+        queues = collections.Counter(row["queue"] for row in rows if row["seq"] != "-")
+        env.note("operations by queue: %s" % dict(queues))
+        env.check(queues["1"] > queues["2"] > 0, "few or none went through the second queue: %s" % dict(queues))
+        env.check(mean_ms(rows, "copy_ns") > 0, "no time from when an operation was done until it was put back")
     strange = [row["sio"] for row in rows if row["sio"] != "-" and row["sio"] not in sios]
     env.check(not strange, "store I/Os without a row in swaps: %s" % strange[:5])
     nameless = [row for row in rows if row["sio"] == "-" and row["op"] != "unlink"]
@@ -262,6 +352,36 @@ def cut_short(env):
     env.equal(lost(env, squid), [], "lost operations")
 
 
+def left_behind(env):
+    """Clients leave while their reads wait behind slow ones.  Squid 7.7 cancels none of these, so none is `aborted`: it
+    closes a file only when nothing is under way on it (UFSStoreState::tryClosing, DiskThreadsDiskFile::close), and
+    aioCancel, which only a close calls, finds nothing to cancel.  They are done, for nobody."""
+    go_first(env)
+    origin = Origin(env)
+    squid = make_squid(env, origin, ["aufs"], "read", preload=["fewthreads"])
+    clients = [Client(squid.client_address()) for _ in range(AT_ONCE)]
+    for n, client in enumerate(clients):
+        client.request(origin.url("o%d" % n, size=1000), "fill")
+    time.sleep(0.5)
+    slow(env)
+    for n, client in enumerate(clients):
+        client.send(client.head("GET", origin.url("o%d" % n, size=1000), "hit"))
+    time.sleep(DELAY_MS * 5 / 1000)
+    left = time.monotonic_ns()
+    for client in clients:
+        client.close()
+    time.sleep(DELAY_MS * AT_ONCE / 1000 + 0.5)
+    squid.stop()
+    rows = diskops(env, squid)
+    reads = [row for row in rows if row["op"] == "read" and row.ns("io_ns") > DELAY_MS * MS / 2]
+    env.equal(len(reads), AT_ONCE, "slow reads")
+    env.equal({row["result"] for row in rows}, {"complete"}, "results")
+    waited = [row for row in reads if row.wall_ns - env.held.wall + row.ns("enqueued_ns") + row.ns("dequeued_ns") > left]
+    env.check(len(waited) >= AT_ONCE / 2, "only %d reads were still queued when their clients left" % len(waited))
+    gone = collections.Counter(row["outcome"] for row in dump.table(env, squid.directory, "requests"))
+    env.check(gone["aborted"] >= AT_ONCE / 2, "outcomes of requests: %s" % dict(gone))
+
+
 TESTS = [
     ("disk operations: 20 slow reads, one thread of aufs", lambda env: queued(env, ["aufs"], ["fewthreads"], 0.05), 40),
     ("disk operations: 20 slow reads, 32 threads of aufs",
@@ -271,6 +391,7 @@ TESTS = [
     ("disk operations: 20 slow reads, a rock disker",
      lambda env: queued(env, ["rock"], [], 0.15, alone=False, dir_mb=64, unprivileged=True), 60),
     ("disk operations: a slow handler", slow_handler, 40),
+    ("disk operations: clients that leave while their reads are queued", left_behind, 40),
     ("disk operations: an answer that is lost", answer_that_is_lost, 60),
     ("disk operations: a trace that is cut short", cut_short, 40),
 ] + [("disk operations as Squid counts them: " + kind, lambda env, kind=kind: complete(env, kind), 60)
