@@ -25,6 +25,14 @@ figure_caption(const struct sqt_table *t)
     return t->caption ? t->caption : t->doc;
 }
 
+/* Below the caption; without one the rule is the caption. */
+static void
+put_rule(struct page *page, const struct sqt_table *t)
+{
+    if (t->caption)
+        page_put(page, "rule", "text", t->doc, NULL);
+}
+
 /* ---- the command that makes it ---- */
 
 static void
@@ -131,6 +139,7 @@ put_large(const struct report *r, struct page *page, size_t figure, const struct
     snprintf(title, sizeof(title), "%s%s%s", figure_title(table), t && *t->label ? ", " : "", t ? t->label : "");
     page_put(page, "large-begin", "file", p->file, "title", title, "alt", alt, "width", width, "height", height,
              "caption", figure_caption(table), NULL);
+    put_rule(page, table);
     for (size_t i = 0; i < r->trace_count; ++i)
         if (!t || t == &r->traces[i])
             put_notes(page, &r->traces[i], &r->traces[i].series[figure]);
@@ -275,6 +284,8 @@ put_figure(const struct report *r, struct page *page, size_t figure, int as_tabl
         }
     }
     page_put(page, "figure-caption", "text", figure_caption(table), NULL);
+    put_rule(page, table);
+    page_put(page, "figure-caption-end", NULL);
     page_put(page, "figure-end", NULL);
     if (overlay && overlay->drawn)
         put_large(r, page, figure, NULL, overlay);

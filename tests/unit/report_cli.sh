@@ -140,6 +140,16 @@ run --figures=hit-stages,block-comb -o r t/few.sqt
 [ $status = 0 ] && [ "$(sed 's/[0-9][0-9]*/N/g' err)" = "sqtrace-report: read N records, N requests
 sqtrace-report: made r/index.html" ] && ! [ -s out ] && ! [ -e r.part ]
 check "it says what it did"
+ruled=true
+for name in hit-stages block-comb; do
+    rule=$("$SQT_TOOLS/sqtrace-dump" --list | sed -n "s/^figure $name - //p" | sed "s/'/\&#39;/g")
+    large=0
+    ! [ -e r/figures/$name.svg ] || large=1
+    said=$(grep -cFx "<p class=\"rule\">How it is computed: $rule.</p>" r/index.html)
+    [ -n "$rule" ] && [ "$said" = $((1 + large)) ] || ruled=false
+done
+$ruled && [ $large = 1 ]
+check "below each caption it says how the figure is computed, large too"
 run --quiet --figures=hit-stages -o r/ t/before.sqt
 [ $status = 0 ] && ! [ -s err ] && [ "$(echo r*)" = r ] && ! [ -e r/figures/block-comb.tsv ]
 check "an older report is replaced, and nothing of it stays"
