@@ -47,13 +47,7 @@ fails 2 "unknown figure 'stages'; did you mean miss-stages, hit-stages or tail-s
 fails 2 "unknown figure 'disk-utilisation'; did you mean disk-utilization?" --figure=disk-utilisation story
 fails 2 "unknown figure 'xyzzy'; --list shows them" --figure=xyzzy story
 fails 2 "--columns: requests has no column 'totl_ns'; did you mean total_ns?" --columns=xid,totl_ns story
-fails 2 "unknown figure 'stages'; did you mean miss-stages, hit-stages or tail-stages?" --figure=stages story
-fails 2 "unknown figure 'disk-utilisation'; did you mean disk-utilization?" --figure=disk-utilisation story
-fails 2 "unknown figure 'xyzzy'; --list shows them" --figure=xyzzy story
 fails 2 "--columns: requests has no column 'plethoric'; --list shows them" --columns=plethoric story
-fails 2 "unknown figure 'stages'; did you mean miss-stages, hit-stages or tail-stages?" --figure=stages story
-fails 2 "unknown figure 'disk-utilisation'; did you mean disk-utilization?" --figure=disk-utilisation story
-fails 2 "unknown figure 'xyzzy'; --list shows them" --figure=xyzzy story
 fails 2 "--columns: requests has no column ''; --list shows them" --columns=xid, story
 fails 2 "--where: at character 1: requests has no column 'totl_ns'; did you mean total_ns?" --where='totl_ns > 3' story
 fails 2 "--where: at character 12: '3KB': the unit is none of ns, us, ms, s, min, h" --where 'total_ns > 3KB' story
