@@ -15,6 +15,7 @@ from lib.squid import Squid
 from lib.tls import Certificates, FarEnds, secure
 
 MS = 1000000
+NAME = "secure.test"
 CONF = "cache_mem 0 MB\nmemory_cache_mode disk\n"
 
 
@@ -85,13 +86,16 @@ def check_first(env, squid, what):
 def stalled_by_tls(env, accept):
     """One slow step among many handshakes of clients, or with servers, is the first line of `stalls`."""
     origin, once = Origin(env), env.path("once")
-    certificates = Certificates(env, "secure.test", "127.0.0.1")
+    certificates = Certificates(env, NAME, "127.0.0.1")
     far = FarEnds(env, origin, certificates, "tls:0", tickets=2 if built_with(env.squid, "openssl") else 0)
     port = free_port()
-    squid = Squid(env, trace="", dns=origin.host, preload=native.preload(env, "slowtls"),
+    squid = Squid(env, trace="", dns=origin.host, alone=True, preload=native.preload(env, "slowtls"),
                   environment={"SLOWTLS_ONCE": once},
                   lines="https_port 127.0.0.1:%d tls-cert=%s\ntls_outgoing_options cafile=%s.crt\n"
-                        "server_persistent_connections off\n" % (port, certificates.server, certificates.ca)).start()
+                        "server_persistent_connections off\n" % (port, certificates.server, certificates.ca))
+    with open(os.path.join(squid.folder, "hosts"), "a") as hosts:
+        hosts.write("%s %s\n" % (origin.host, NAME))
+    squid.start()
     wait_for(lambda: port in listening(), 20, "Squid to listen for TLS")
     os.chmod(os.path.dirname(once), 0o777)
     for n in range(20):
@@ -102,7 +106,8 @@ def stalled_by_tls(env, accept):
                 secure(client, certificates.context(), "127.0.0.1")
                 response = client.request(origin.url("o%d" % n), "o")
             else:
-                response = client.request("https://127.0.0.1:%d/%d" % (far.ports["tls:0"], n), "o")
+                path = origin.url("o%d" % n).split("/", 3)[3]
+                response = client.request("https://%s:%d/%s" % (NAME, far.ports["tls:0"], path), "o")
             env.equal(response.status, 200, "status")
     env.check(not os.path.exists(once), "no handshake was slow")
     squid.stop()
