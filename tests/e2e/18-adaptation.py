@@ -9,7 +9,7 @@ import time
 from lib import access, dump, rows
 from lib.adaptation import Scene, check_known, check_many, check_pairs, check_services, took
 from lib.client import Broken, Client
-from lib.clocks import MS
+from lib.clocks import MS, Agreement
 from lib.env import first, free_port, listens, wait_for
 from lib.icapd import INSTEAD_SIZE, IcapServer
 from lib.origin import Origin
@@ -194,12 +194,41 @@ access_log stdio:{{folder}}/adapt.log logformat=adapt
     rows.check_one_at_a_time(env, pairs)
     check_pairs(env, squid)
     env.equal(len(pairs), count, "rows")
+    check_own_times(env, squid, pairs)
     stop()
     with open(os.path.join(folder, "access.log")) as log:
         served = collections.Counter(line.split()[0] for line in log)
     begun = collections.Counter(row["aux"] for row in dump.table(env, squid.directory, "events",
                                                                  "--where=event == ADAPT_BEGIN"))
     env.equal((begun["0"], begun["1"]), (served["REQMOD"], served["RESPMOD"]), "chains, and what c-icap logged")
+
+
+def check_own_times(env, squid, pairs):
+    """adapt_ns, and the chains themselves, against %adapt::sum_trs: a number of milliseconds for each service that was
+    asked, cut off, so it took half of one more in the mean.  Where the body is large, other stages go on at the same
+    time, and adapt_ns has only the rest; and a REQMOD chain ends with its header, when Squid's number still goes on."""
+    with open(os.path.join(squid.folder, "adapt.log")) as log:
+        times = {int(xid): [int(ms) * MS + MS // 2 for ms in text.split(",")]
+                 for xid, text in (line.split() for line in log) if text != "-"}
+    begun, chains = {}, collections.defaultdict(list)
+    for row in dump.table(env, squid.directory, "events", "--where=event == ADAPT_BEGIN or event == ADAPT_END"):
+        if row["event"] == "ADAPT_BEGIN":
+            begun[row["id"]] = row.begin_ns
+        else:
+            chains[int(row["id"])].append(row.begin_ns - begun[row["id"]])
+    off = Agreement(env)
+    for line, row in pairs:
+        own, ours = times.pop(line.xid, ()), chains[line.xid]
+        if not env.equal((len(own), len(ours)), (2, 2), "%s: services by adapt.log, and by the trace" % line.xtag):
+            continue
+        moments = env.held.ends(row)
+        off.add("a RESPMOD chain", line.xtag, ours[1], own[1], *moments)
+        if line.method == "GET" or row.ns("size_bytes") < 50000:
+            off.add("a REQMOD chain", line.xtag, ours[0], own[0], *moments)
+        if row.ns("size_bytes") < 50000:
+            off.add("adapt_ns", line.xtag, row.ns("adapt_ns"), sum(own), *moments, parts=2)
+    env.equal(times, {}, "lines of adapt.log without a row")
+    off.check(len(pairs) // 2)
 
 
 TESTS = [

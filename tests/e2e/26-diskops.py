@@ -122,7 +122,8 @@ def check_records(env, squid, rows):
         put = done + ticks / rate
         # Each time is rounded by itself to a nanosecond.
         env.check(ask <= up <= done <= noticed <= end and put <= noticed + 2,
-                  "%s: asked for %d, taken up %d, done %d, put back %d, noticed %d" % (what, ask, up, done, put, noticed))
+                  "%s: asked for %d, taken up %d, done %d, put back %d, noticed %d"
+                  % (what, ask, up, done, put, noticed))
         env.check(left is None or queued <= left <= up, "%s: queued %d, left the second queue %s, taken up %d"
                   % (what, queued, left, up))
         at = [ask, left or min(queued, up), up, done, put, noticed, end]
@@ -376,7 +377,8 @@ def left_behind(env):
     reads = [row for row in rows if row["op"] == "read" and row.ns("io_ns") > DELAY_MS * MS / 2]
     env.equal(len(reads), AT_ONCE, "slow reads")
     env.equal({row["result"] for row in rows}, {"complete"}, "results")
-    waited = [row for row in reads if row.wall_ns - env.held.wall + row.ns("enqueued_ns") + row.ns("dequeued_ns") > left]
+    waited = [row for row in reads
+              if env.held.ends(row)[0] + row.ns("enqueued_ns") + row.ns("dequeued_ns") > left]
     env.check(len(waited) >= AT_ONCE / 2, "only %d reads were still queued when their clients left" % len(waited))
     gone = collections.Counter(row["outcome"] for row in dump.table(env, squid.directory, "requests"))
     env.check(gone["aborted"] >= AT_ONCE / 2, "outcomes of requests: %s" % dict(gone))

@@ -24,8 +24,8 @@ SILENT = {
     "Delivery": "hands the stamps of an I/O over: 06; what it records at its end has the line of the end: 26",
     "ServiceBegins": "stamps an I/O where it runs: 06",
     "ServiceEnds": "stamps an I/O where it runs: 06",
-    "RequestComesBack": "hands the stamps of an I/O over: 06, 26; what it records where an operation was cancelled, no test"
-                        " fires: 26, clients that leave while their reads are queued, says why",
+    "RequestComesBack": "hands the stamps of an I/O over: 06, 26; what it records where an operation was cancelled, no"
+                        " test fires: 26, clients that leave while their reads are queued, says why",
     "ResultIsPutBack": "stamps an I/O where it runs: 26",
     "SecondQueueMoves": "stamps an I/O that waits twice: 26, as Squid counts them: aufs",
     "QuestionIsNumbered": "gives DISKOP_BEGIN its number: 26",
