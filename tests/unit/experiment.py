@@ -184,6 +184,47 @@ def test_bad_input():
          "--tools=" + os.environ.get("SQT_TOOLS", "."), "--squid=/none")
 
 
+def test_twin():
+    """Where there is no unpatched Squid, overhead has sqtrace-build make one with the arguments of the patched one."""
+    with tempfile.TemporaryDirectory() as folder:
+        def program(path, text):
+            path = os.path.join(folder, path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as file:
+                file.write(text)
+            os.chmod(path, 0o755)
+
+        def overhead(*options):
+            return subprocess.run([os.path.join(folder, "tools", "sqtrace-experiment"), "overhead", *options,
+                                   "--squid=" + os.path.join(folder, "patched")], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, universal_newlines=True, timeout=60, cwd=folder,
+                                  env=dict(os.environ, SQTRACE_CACHE=os.path.join(folder, "cache")))
+
+        for name in ("lib", "experiment"):
+            os.makedirs(os.path.join(folder, "tools"), exist_ok=True)
+            os.symlink(os.path.join(SOURCE, "tools", name), os.path.join(folder, "tools", name))
+        program("tools/sqtrace-experiment", open(PROGRAM).read())
+        for name in ("sqtrace-load", "sqtrace-dump", "sqtrace-report"):
+            program("cache/sqtrace/" + name, "#!/bin/sh\n")
+        for name, version in (("patched", "7.7"), ("other", "6.13")):
+            program(name + "/sbin/squid", "#!/bin/sh\necho 'Squid Cache: Version %s'\n" % version)
+        got = overhead()
+        check(got.returncode == 1 and "does not say how to build its twin" in got.stderr,
+              "overhead without a twin, and with a Squid of unknown origin", got)
+        program("patched/share/sqtrace/build-arguments", "--squid=7.7\n--small\n--\nCFLAGS=-O1 -g\n")
+        said = os.path.join(folder, "words")
+        program("tools/sqtrace-build", "#!/bin/sh\nprintf '%%s\\n' \"$@\" >'%s'\nexit 1\n" % said)
+        got = overhead()
+        with open(said) as file:
+            words = file.read().split("\n")[:-1]
+        check(got.returncode == 1 and "the unpatched Squid did not build" in got.stderr and
+              words[:1] + words[2:] == ["--unpatched", "--squid=7.7", "--small", "--", "CFLAGS=-O1 -g"] and
+              words[1].startswith("--prefix=/") and words[1].endswith("/unpatched"),
+              "overhead builds the twin", (got, words))
+        got = overhead("--unpatched=" + os.path.join(folder, "other"))
+        check(got.returncode == 1 and "Squid 6.13 is no twin of 7.7" in got.stderr, "a twin of another version", got)
+
+
 def test_help():
     text = subprocess.run([PROGRAM, "--help"], check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
     page = open(os.path.join(SOURCE, "doc", "sqtrace-experiment.1")).read().replace("\\", "")
@@ -201,6 +242,7 @@ test_paired()
 test_diskop()
 test_digests()
 test_bad_input()
+test_twin()
 test_help()
 print("1..%d" % len(results))
 sys.exit(not all(results))

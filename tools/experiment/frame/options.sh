@@ -121,6 +121,26 @@ installed_squid()
     done
 }
 
+# build_twin: builds the unpatched Squid as sqtrace-build built the patched one, and sets unpatched.
+build_twin()
+{
+    [ -f "$squid/share/sqtrace/build-arguments" ] ||
+        die "there is no unpatched Squid, and $squid does not say how to build its twin: build it with" \
+            "sqtrace-build --unpatched, and say where it is with --unpatched=PREFIX"
+    unpatched=$(squid_place "$build/installed")/unpatched
+    say "$squid has no unpatched twin: building it, once, in $unpatched"
+    set --
+    while IFS= read -r word; do
+        set -- "$@" "$word"
+    done <"$squid/share/sqtrace/build-arguments"
+    run_child "$here/sqtrace-build" --unpatched --prefix="$unpatched" "$@" || die "the unpatched Squid did not build"
+}
+
+squid_version()
+{
+    "$1/sbin/squid" -v | sed -n '1s/.*Version //p'
+}
+
 # find_programs: sets squid, unpatched and tools to absolute places.
 find_programs()
 {
@@ -132,10 +152,14 @@ find_programs()
     squid=$(absolute "${squid:-$(installed_squid patched)}")
     [ -x "$squid/sbin/squid" ] || die "$squid: no Squid here: run tools/demo, or say where it is with --squid=PREFIX"
     [ -z "$unpatched" ] || unpatched=$(absolute "$unpatched")
-    for option in $(echo "$takes" | tr ' ' '\n' | grep -x unpatched); do
+    if echo "$takes" | grep -qw unpatched; then
         : "${unpatched:=$(installed_squid unpatched)}"
-        [ -x "$unpatched/sbin/squid" ] || die "${unpatched:-unpatched Squid}: no Squid here: build it with" \
-            "sqtrace-build --unpatched, and say where it is with --$option=PREFIX"
-    done
+        [ -n "$unpatched" ] || build_twin
+        [ -x "$unpatched/sbin/squid" ] || die "$unpatched: no Squid here: --unpatched=PREFIX is where sqtrace-build" \
+            "--unpatched has installed one"
+        [ "$(squid_version "$unpatched")" = "$(squid_version "$squid")" ] ||
+            die "$unpatched: Squid $(squid_version "$unpatched") is no twin of $(squid_version "$squid"):" \
+                "say where that is with --unpatched=PREFIX"
+    fi
     : "${folder:=$build/experiment/$experiment}"
 }
