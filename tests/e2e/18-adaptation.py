@@ -226,6 +226,8 @@ def check_own_times(env, squid, pairs):
     off = Agreement(env)
     for line, row in pairs:
         own, ours = times.pop(line.xid, ()), chains[line.xid]
+        if row["outcome"] == "aborted":
+            continue
         if not env.equal((len(own), len(ours)), (2, 2), "%s: services by adapt.log, and by the trace" % line.xtag):
             continue
         moments = env.held.ends(row)
@@ -235,7 +237,7 @@ def check_own_times(env, squid, pairs):
         if row.ns("size_bytes") < 50000:
             off.add("adapt_ns", line.xtag, row.ns("adapt_ns"), sum(own), *moments, parts=2)
     env.equal(times, {}, "lines of adapt.log without a row")
-    off.check(len(pairs) // 2)
+    off.check(len(pairs) // 2, 2 * MS)  # Squid reads this clock once a pass
 
 
 TESTS = [
