@@ -15,7 +15,7 @@ follow, up to --most.
 
 With --calls there is a variant more, tracing with the account of system calls (group syscall), and an unpatched Squid
 under `strace -f` and under `perf trace`, which give the like.  Those two are driven one after another, and compared
-with an unpatched Squid that is driven alone, too.
+with an unpatched Squid that is driven alone, too; one that is not installed is left out, and a line says so.
 
 The traced Squid also tells the share of the flusher in Squid's processor time, and bytes per record on disk.
 
@@ -33,7 +33,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from pairs import apart, interval  # noqa: E402
 from squids import (CALLS, OBSERVERS, VARIANTS, WORKLOADS, Origin, arguments, environment, listening, make_dirs,  # noqa: E402
-                    observe, variant)
+                    observe, observers, variant)
 from lib.env import median, wait_for  # noqa: E402
 from lib.proc import children  # noqa: E402
 
@@ -213,7 +213,7 @@ def main():
     parser.add_argument("--calls", action="store_true", help="also with the account of system calls, and beside it an "
                         "unpatched Squid under strace and under perf trace")
     options = parser.parse_args()
-    options.observers = list(OBSERVERS) if options.calls else []
+    options.observers = observers() if options.calls else []
     if options.calls:
         VARIANTS.update(CALLS)
     options.most = max(options.most, options.rounds)

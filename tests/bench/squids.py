@@ -3,6 +3,7 @@
 calls; and unpatched under the programs that give the like account."""
 
 import os
+import shutil
 import ssl
 import subprocess
 import sys
@@ -113,12 +114,22 @@ OBSERVERS = {
 }
 
 
+def observers():
+    """Names of those that are installed; of another one a line says that it is left out."""
+    found = []
+    for name, words in OBSERVERS.items():
+        if shutil.which(words[0]):
+            found.append(name)
+        else:
+            print("# left out: %s: no program %s" % (name, words[0]), flush=True)
+    return found
+
+
 def observe(env, name, squid):
     """Starts what looks at that Squid, if something does."""
     if name not in OBSERVERS:
         return
     words = [word.format(out=env.path(squid.name + ".calls"), pid=squid.process.pid) for word in OBSERVERS[name]]
-    env.need_program(words[0])
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     env.on_close(lambda: (process.terminate(), process.wait(10)))
 
