@@ -135,6 +135,8 @@ def other_ways(env):
     data = [row["outcome"] for row in dump.table(env, squid.directory, "connections")
             if row["xid"] == found["deaf"]["xid"] and row["peer_kind"] == "FTP data"]
     env.equal(data, ["aborted"], "deaf: outcomes of the data connection")
+    env.check(found["deaf"].ns("request_send_ns") > 150 * MS, "deaf: " + rows.brief(found["deaf"]))
+    env.equal(found["deaf"]["outcome"], "aborted", "deaf: outcome")
 
 
 # ---- clients that speak FTP themselves ----

@@ -278,6 +278,8 @@ dead_peer_timeout 1 second
     asked = {tag: events(env, squid, "NEIGHBORS_ASKED")[row["xid"]] for tag, row in found.items()}
     env.equal([(row["arg"], row["aux"]) for row in asked["dead"]], [("1", "0")], "a dead neighbour: asked, expected")
     rows.check_stage(env, found["dead"], "peer_select_ns", 0, 20 * MS, "a dead neighbour")
+    rows.check_stage(env, found["left"], "peer_select_ns", 300 * MS, 50 * MS, "left")
+    env.equal(found["left"]["outcome"], "aborted", "left: outcome")
     rows.check_stage(env, found["first"], "peer_select_ns", 2045 * MS, 55 * MS, "first")
 
 

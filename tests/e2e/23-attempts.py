@@ -2,6 +2,7 @@
 """Ends before the end: clients that leave and servers that fail, at every stage."""
 
 import collections
+import os
 import socket
 import threading
 import time
@@ -79,6 +80,49 @@ quick_abort_max 0 KB
     squid.stop()
     rows.check_run(env, squid)
     check_left(env, squid)
+
+
+def clients_leave_slow_stages(env):
+    """The swap-in of a slow disk, and what a delay pool holds back: neither lasts long enough elsewhere to be left."""
+    go_first(env)
+    origin = Origin(env)
+    slow = env.path("slow")
+    os.chmod(env.folder, 0o755)
+    squid = Squid(env, trace="", dns=origin.host, dirs=["aufs"], alone=True, preload=native.preload(env, "slowdisk"),
+                  environment={"SLOWDISK_PATH": "/cache-", "SLOWDISK_MS": "1000", "SLOWDISK_IF": slow}, lines="""
+cache_mem 0 MB
+acl slowed urlpath_regex slowed
+delay_pools 1
+delay_class 1 1
+delay_parameters 1 20000/20000
+delay_access 1 allow slowed
+delay_access 1 deny all
+""").start()
+    # X-Tag: the URL and the stage in which its client leaves.
+    leaves = {"slow_disk": (origin.url("stored", size=50000), "swap_in_first_ns"),
+              "held_back": (origin.url("slowed", size=300000), "reply_wait_ns")}
+    with Client(squid.client_address()) as client:
+        client.request(leaves["slow_disk"][0], "warm")
+    time.sleep(0.3)
+    open(slow, "w").close()
+    for reset in (False, True):
+        for tag, (url, _) in leaves.items():
+            client = Client(squid.client_address())
+            client.send(client.head("GET", url, tag))
+            time.sleep(0.5)
+            client.close(reset)
+            time.sleep(1)  # until the disk has answered, and the pool is full
+    squid.stop()
+    rows.check_run(env, squid)
+    left = collections.Counter()
+    for line, row in rows.join(env, access.read(squid), dump.table(env, squid.directory, "requests")):
+        if line.xtag in leaves:
+            left[line.xtag] += 1
+            stage = leaves[line.xtag][1]
+            env.equal(row["outcome"], "aborted", "%s: outcome of %s" % (line.xtag, rows.brief(row)))
+            env.check(100 * MS < row.ns(stage) <= 600 * MS + env.held.during(row), "%s: %s is %.1f ms: %s"
+                      % (line.xtag, stage, row.ns(stage) / MS, rows.brief(row)))
+    env.equal(left, dict.fromkeys(leaves, 2), "clients that left, by stage")
 
 
 def check_left(env, squid):
@@ -265,6 +309,7 @@ def failed_accept(env):
 
 TESTS = [
     ("clients leave at every stage", clients_leave, 60),
+    ("clients leave in slow stages", clients_leave_slow_stages, 40),
     ("servers fail at every stage", servers_fail, 60),
     ("retries on kept connections", retries, 40),
     ("a parent that refuses, then another destination", next_peer, 40),
