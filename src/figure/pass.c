@@ -12,8 +12,8 @@
 
 #include "relay.h"
 
-/* Figures made of facts, fewer than this, are not worth a thread. */
-#define FIGURES_FOR_A_THREAD 4
+/* Figures made of facts, fewer than this, are not worth a relay. */
+#define FIGURES_FOR_A_RELAY 4
 
 struct pass_job {
     struct sqt_job *job;
@@ -59,10 +59,11 @@ struct sqt_pass {
         SQT_CONSUMER_FUNCTIONS(LISTENERS)
 #undef LISTENERS
     } hear;
-    struct listeners here[FACT_KINDS];  /* of facts, in this thread */
-    struct listeners there[FACT_KINDS]; /* in the relay's */
-    struct sqt_relay *relay;            /* NULL: all is done in this thread */
-    uint64_t facts[FACT_KINDS];         /* so far */
+    struct listeners here[FACT_KINDS]; /* of facts, at once */
+    struct listeners there;            /* behind the relay */
+    int relayed[FACT_KINDS];           /* somebody there wants them */
+    struct sqt_relay *relay;           /* NULL: all facts are told at once */
+    uint64_t facts[FACT_KINDS];        /* so far */
 };
 
 /* ---- what the model says ---- */
@@ -82,30 +83,68 @@ struct sqt_pass {
 SQT_CONSUMER_FUNCTIONS(TELL_ALL)
 #undef TELL_ALL
 
-/* Tells a fact. */
+/* Tells facts of one kind. */
 static void
-tell(const struct listeners *l, unsigned kind, const void *fact)
+tell(const struct pass_job *j, unsigned kind, const void *const *facts, size_t count)
 {
-    for (size_t i = 0; i < l->count; ++i) {
-        const struct pass_job *const j = &l->jobs[i];
-        if (j->job->done)
-            continue;
-        switch (kind) {
+    switch (kind) {
 #define TELL(name, type) \
-        case FACT_##name: \
-            j->family->name(j->job, fact); \
-            break;
-            FACTS(TELL)
+    case FACT_##name: \
+        for (size_t i = 0; i < count; ++i) \
+            j->family->name(j->job, facts[i]); \
+        break;
+        FACTS(TELL)
 #undef TELL
-        }
     }
 }
 
 static void
-tell_there(void *context, unsigned kind, const void *fact)
+tell_here(const struct sqt_pass *pass, unsigned kind, const void *fact)
+{
+    for (size_t i = 0; i < pass->here[kind].count; ++i)
+        if (!pass->here[kind].jobs[i].job->done)
+            tell(&pass->here[kind].jobs[i], kind, &fact, 1);
+}
+
+/* The kinds of facts that it wants, as bits. */
+static unsigned
+kinds_of(const struct pass_job *j)
+{
+    unsigned kinds = 0;
+#define KIND(name, type) \
+    kinds |= (unsigned)(j->family->name != NULL) << FACT_##name;
+    FACTS(KIND)
+#undef KIND
+    return kinds;
+}
+
+/* All facts to one figure, then all to the next: so its code and its numbers stay in the processor's caches. */
+static void
+tell_there(void *context, const struct sqt_relay_fact *facts, size_t count)
 {
     const struct sqt_pass *const pass = context;
-    tell(&pass->there[kind], kind, fact);
+    struct {
+        const void *facts[SQT_RELAY_FACTS];
+        size_t count;
+    } of[FACT_KINDS];
+    for (unsigned kind = 0; kind < FACT_KINDS; ++kind)
+        of[kind].count = 0;
+    for (size_t i = 0; i < count; ++i)
+        of[facts[i].kind].facts[of[facts[i].kind].count++] = facts[i].fact;
+    for (size_t l = 0; l < pass->there.count; ++l) {
+        const struct pass_job *const j = &pass->there.jobs[l];
+        const unsigned kinds = kinds_of(j);
+        if (j->job->done)
+            continue;
+        if (kinds & (kinds - 1)) {
+            for (size_t i = 0; i < count; ++i)
+                if (kinds >> facts[i].kind & 1)
+                    tell(j, facts[i].kind, &facts[i].fact, 1);
+        } else {
+            const unsigned kind = (unsigned)__builtin_ctz(kinds);
+            tell(j, kind, of[kind].facts, of[kind].count);
+        }
+    }
 }
 
 /* The thing itself, and then the fact.  A fact has pointers into itself, so it is made where it stays. */
@@ -118,19 +157,19 @@ tell_there(void *context, unsigned kind, const void *fact)
         if (pass->here[FACT_##name].count) { \
             struct sqt_##name##_fact fact; \
             sqt_##name##_fact(&fact, thing); \
-            tell(&pass->here[FACT_##name], FACT_##name, &fact); \
+            tell_here(pass, FACT_##name, &fact); \
         } \
-        if (pass->there[FACT_##name].count) \
+        if (pass->relayed[FACT_##name]) \
             sqt_##name##_fact(sqt_relay_next(pass->relay, FACT_##name, sizeof(struct sqt_##name##_fact)), thing); \
     }
 FACTS(TELL_FACT)
 #undef TELL_FACT
 
-/* Whether a figure can be made in another thread: its rows come at the end, and it needs facts only. */
+/* Whether facts can be told later, and in another thread: it needs facts only, and its rows come at the end. */
 static int
-wants_facts(const struct pass_job *j)
+can_wait(const struct pass_job *j)
 {
-    return j->job->table->figure && (j->family->request || j->family->swap || j->family->io || j->family->diskop);
+    return j->job->table->figure && kinds_of(j);
 }
 
 static void
@@ -139,15 +178,20 @@ share_out(struct sqt_pass *pass)
     unsigned figures = 0;
     cpu_set_t cpus;
     for (size_t i = 0; i < pass->count; ++i)
-        figures += (unsigned)wants_facts(&pass->jobs[i]);
-    if (figures >= FIGURES_FOR_A_THREAD && sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1)
-        pass->relay = sqt_relay_new(tell_there, pass);
+        figures += (unsigned)can_wait(&pass->jobs[i]);
+    if (figures >= FIGURES_FOR_A_RELAY)
+        pass->relay = sqt_relay_new(tell_there, pass,
+                                    sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1);
     for (size_t i = 0; i < pass->count; ++i) {
         const struct pass_job *const j = &pass->jobs[i];
-        struct listeners *const facts = pass->relay && wants_facts(j) ? pass->there : pass->here;
+        const int there = pass->relay && can_wait(j);
+        if (there)
+            listen_to(&pass->there, j);
 #define LISTEN(name, type) \
-        if (j->family->name) \
-            listen_to(&facts[FACT_##name], j);
+        if (j->family->name && there) \
+            pass->relayed[FACT_##name] = 1; \
+        else if (j->family->name) \
+            listen_to(&pass->here[FACT_##name], j);
         FACTS(LISTEN)
 #undef LISTEN
 #define LISTEN(name, type) \
@@ -169,7 +213,7 @@ wanted(struct sqt_pass *pass)
     SQT_CONSUMER_FUNCTIONS(WANTED)
 #undef WANTED
 #define WANTED(name, type) \
-    if (pass->here[FACT_##name].count || pass->there[FACT_##name].count) \
+    if (pass->here[FACT_##name].count || pass->relayed[FACT_##name]) \
         c.name = name##_and_fact;
     FACTS(WANTED)
 #undef WANTED
@@ -301,10 +345,9 @@ sqt_pass_free(struct sqt_pass *pass)
     if (pass->relay)
         sqt_relay_finish(pass->relay);
     sqt_model_free(pass->model);
-    for (unsigned i = 0; i < FACT_KINDS; ++i) {
+    for (unsigned i = 0; i < FACT_KINDS; ++i)
         free(pass->here[i].jobs);
-        free(pass->there[i].jobs);
-    }
+    free(pass->there.jobs);
 #define FORGET(name, type) free(pass->hear.name.jobs);
     SQT_CONSUMER_FUNCTIONS(FORGET)
 #undef FORGET

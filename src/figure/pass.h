@@ -11,9 +11,10 @@
  *     sqt_pass_free(pass);
  *     sqt_stream_close(stream);
  *
- * With more than one processor and several figures, those that facts are enough for are made in a second thread; what
- * is handed out is the same, and comes in the thread that calls.  Rows of tables come while the trace is read.  Those
- * of figures come from sqt_pass_finish, after their notes, one job after the other in the order of the array.
+ * Of several figures those that facts are enough for get theirs in batches, with more than one processor in a second
+ * thread; what is handed out is the same, and comes in the thread that calls.  Rows of tables come while the trace is
+ * read.  Those of figures come from sqt_pass_finish, after their notes, one job after the other in the order of the
+ * array.
  */
 #ifndef SQT_PASS_H
 #define SQT_PASS_H

@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * relay.h - hands facts to another thread, in batches and in order.
+ * relay.h - gathers facts, and hands them on in batches and in order: in another thread, or in this one.
  */
 #ifndef SQT_RELAY_H
 #define SQT_RELAY_H
 
 #include <stddef.h>
 
+/* Facts of a batch, at most: so few that they stay in a processor's cache while all figures look at them. */
+#define SQT_RELAY_FACTS 512
+
 struct sqt_relay;
 
-/* Called in the other thread for each fact; it may keep nothing of it. */
-typedef void sqt_relay_function(void *context, unsigned kind, const void *fact);
+struct sqt_relay_fact {
+    unsigned kind;
+    const void *fact;
+};
 
-/* NULL if no thread can be had. */
-struct sqt_relay *sqt_relay_new(sqt_relay_function *function, void *context);
+/* Called for each batch; it may keep nothing of it. */
+typedef void sqt_relay_function(void *context, const struct sqt_relay_fact *facts, size_t count);
 
-/* Room for the next fact of that kind.  It is handed over by the next call. */
+/* threaded: the function is called in another thread, if one can be had. */
+struct sqt_relay *sqt_relay_new(sqt_relay_function *function, void *context, int threaded);
+
+/* Room for the next fact of that kind.  It may be handed over by the next call. */
 void *sqt_relay_next(struct sqt_relay *relay, unsigned kind, size_t size);
 
-/* Hands over all facts, waits until the other thread is done with them, and ends it. */
+/* Hands over all facts, waits until the function is done with them, and ends the thread. */
 void sqt_relay_finish(struct sqt_relay *relay);
 
 #endif

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * dump_pass.c - all figures and tables in one pass, with a second thread, hand out what each hands out alone.
+ * dump_pass.c - all figures and tables in one pass, in one thread and in two, hand out what each hands out alone.
  */
+/* sched_setaffinity */
+#define _GNU_SOURCE
+
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -89,18 +93,43 @@ make_all(struct said *said, unsigned first, unsigned last)
     sqt_stream_close(stream);
 }
 
+/* On one processor there is no second thread. */
+static void
+make_all_on_one(struct said *said)
+{
+    cpu_set_t all, one;
+    unsigned first = 0;
+    CPU_ZERO(&one);
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    while (!CPU_ISSET(first, &all))
+        ++first;
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    make_all(said, 0, SQT_TABLES - 1);
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
+static void
+same(const struct said *a, const struct said *b)
+{
+    assert_int_equal(a->size, b->size);
+    assert_memory_equal(a->text ? a->text : "", b->text ? b->text : "", a->size);
+}
+
 static void
 together_as_alone(void **state)
 {
-    static struct said together[SQT_TABLES], alone[SQT_TABLES];
+    static struct said in_one[SQT_TABLES], in_two[SQT_TABLES], alone[SQT_TABLES];
     (void)state;
-    make_all(together, 0, SQT_TABLES - 1);
+    make_all_on_one(in_one);
+    make_all(in_two, 0, SQT_TABLES - 1);
     for (unsigned i = 0; i < SQT_TABLES; ++i) {
         make_all(alone, i, i);
-        assert_int_equal(alone[i].size, together[i].size);
-        assert_memory_equal(alone[i].text ? alone[i].text : "", together[i].text ? together[i].text : "", alone[i].size);
+        same(&alone[i], &in_one[i]);
+        same(&alone[i], &in_two[i]);
         free(alone[i].text);
-        free(together[i].text);
+        free(in_one[i].text);
+        free(in_two[i].text);
     }
     assert_true(alone[SQT_TABLE_requests].rows > 1000);
     assert_true(alone[SQT_TABLE_load].rows > 3);
@@ -108,27 +137,30 @@ together_as_alone(void **state)
 }
 
 static void
-take(void *context, unsigned kind, const void *fact)
+take(void *context, const struct sqt_relay_fact *facts, size_t count)
 {
     uint64_t *const next = context;
-    uint64_t number;
-    memcpy(&number, fact, sizeof(number));
-    if (number == *next && kind == number % 3)
-        ++*next;
+    for (size_t i = 0; i < count; ++i) {
+        uint64_t number;
+        memcpy(&number, facts[i].fact, sizeof(number));
+        if (number == *next && facts[i].kind == number % 3)
+            ++*next;
+    }
 }
 
 /* Facts of any size arrive once, and in order. */
 static void
 in_order(void **state)
 {
-    uint64_t next = 0;
     (void)state;
-    struct sqt_relay *const relay = sqt_relay_new(take, &next);
-    assert_non_null(relay);
-    for (uint64_t i = 0; i < 300000; ++i)
-        memcpy(sqt_relay_next(relay, i % 3, sizeof(i) + i % 701), &i, sizeof(i));
-    sqt_relay_finish(relay);
-    assert_int_equal(next, 300000);
+    for (int threaded = 0; threaded < 2; ++threaded) {
+        uint64_t next = 0;
+        struct sqt_relay *const relay = sqt_relay_new(take, &next, threaded);
+        for (uint64_t i = 0; i < 300000; ++i)
+            memcpy(sqt_relay_next(relay, i % 3, sizeof(i) + i % 701), &i, sizeof(i));
+        sqt_relay_finish(relay);
+        assert_int_equal(next, 300000);
+    }
 }
 
 int
