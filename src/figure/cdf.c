@@ -36,6 +36,16 @@ counts(struct cdf *c, const struct sqt_population *p, unsigned curve, uint64_t o
 }
 
 static void
+expect(struct sqt_job *job, const struct sqt_request_fact *r)
+{
+    unsigned count;
+    const struct sqt_curve *const curves = sqt_curves_of(job->table, &count);
+    struct cdf *const state = job->state;
+    if (curves[0].part.first)
+        sqt_objects_expect(&state->objects, (uint64_t)r->row[SQT_CELL(requests, object)].number);
+}
+
+static void
 request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct cdf *const state = job->state;
@@ -153,7 +163,7 @@ peak_finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_cdf = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .request = request, .swap = swap,
+    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .request = request, .expect = expect, .swap = swap,
     .finish = finish};
 const struct sqt_family sqt_family_cdf_peak = {
     .where = {SQT_TABLE_requests}, .where_count = 1, .start = peak_start, .request = peak_request,

@@ -35,6 +35,16 @@ count(struct sqt_time_group *group, const struct sqt_population *p, const union 
 }
 
 static void
+expect(struct sqt_job *job, const struct sqt_request_fact *r)
+{
+    unsigned count;
+    const struct sqt_curve *const curves = sqt_curves_of(job->table, &count);
+    struct counts *const state = job->state;
+    if (curves[0].part.never)
+        sqt_objects_expect(&state->objects, (uint64_t)r->row[SQT_CELL(requests, object)].number);
+}
+
+static void
 request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct counts *const state = job->state;
@@ -149,6 +159,7 @@ const struct sqt_family sqt_family_request_rates = {
 const struct sqt_family sqt_family_swap_rates = {
     .where = {SQT_TABLE_swaps}, .where_count = 1, .start = start, .swap = swap, .finish = finish_rates};
 const struct sqt_family sqt_family_request_shares = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .request = request, .finish = finish_shares};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .request = request, .expect = expect,
+    .finish = finish_shares};
 const struct sqt_family sqt_family_swap_shares = {
     .where = {SQT_TABLE_swaps}, .where_count = 1, .start = start, .swap = swap, .finish = finish_shares};

@@ -45,6 +45,7 @@ struct sqt_family {
     void (*run)(struct sqt_job *job, const struct sqt_run *run);
     struct sqt_consumer consumer;
     void (*request)(struct sqt_job *job, const struct sqt_request_fact *request);
+    void (*expect)(struct sqt_job *job, const struct sqt_request_fact *request); /* comes soon, perhaps: a hint */
     void (*swap)(struct sqt_job *job, const struct sqt_swap_fact *swap);
     void (*io)(struct sqt_job *job, const struct sqt_io_fact *io);
     void (*diskop)(struct sqt_job *job, const struct sqt_diskop_fact *op);

@@ -25,11 +25,17 @@ part_of(const struct sqt_objects *objects, uint64_t hash)
     return (struct sqt_objects_part *)&objects->parts[hash >> 56];
 }
 
+static size_t
+first_slot(const struct sqt_objects_part *part, uint64_t hash)
+{
+    return (size_t)(((unsigned __int128)(hash << 8) * part->room) >> 64);
+}
+
 static uint64_t *
 slot_of(const struct sqt_objects_part *part, uint64_t hash)
 {
     const uint64_t key = hash & ~MARKS;
-    size_t i = (size_t)(((unsigned __int128)(hash << 8) * part->room) >> 64);
+    size_t i = first_slot(part, hash);
     while (part->slots[i] && (part->slots[i] & ~MARKS) != key)
         i = i + 1 == part->room ? 0 : i + 1;
     return &part->slots[i];
@@ -70,6 +76,15 @@ sqt_objects_marks(const struct sqt_objects *objects, uint64_t hash)
     hash = mixed(hash);
     const struct sqt_objects_part *const part = part_of(objects, hash);
     return part->room ? *slot_of(part, hash) & MARKS : 0;
+}
+
+void
+sqt_objects_expect(const struct sqt_objects *objects, uint64_t hash)
+{
+    hash = mixed(hash);
+    const struct sqt_objects_part *const part = part_of(objects, hash);
+    if (part->room)
+        __builtin_prefetch(&part->slots[first_slot(part, hash)], 1);
 }
 
 void

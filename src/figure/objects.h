@@ -27,6 +27,9 @@ unsigned sqt_objects_mark(struct sqt_objects *objects, uint64_t hash, unsigned m
 /* The marks of the object, 0 if it has none. */
 unsigned sqt_objects_marks(const struct sqt_objects *objects, uint64_t hash);
 
+/* The object is about to be looked for: memory is slow, and its place can be on the way meanwhile. */
+void sqt_objects_expect(const struct sqt_objects *objects, uint64_t hash);
+
 void sqt_objects_free(struct sqt_objects *objects);
 
 #endif

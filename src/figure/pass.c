@@ -136,6 +136,8 @@ tell_there(void *context, const struct sqt_relay_fact *facts, size_t count)
         const unsigned kinds = kinds_of(j);
         if (j->job->done)
             continue;
+        for (size_t i = 0; j->family->expect && i < of[FACT_request].count; ++i)
+            j->family->expect(j->job, of[FACT_request].facts[i]);
         if (kinds & (kinds - 1)) {
             for (size_t i = 0; i < count; ++i)
                 if (kinds >> facts[i].kind & 1)
