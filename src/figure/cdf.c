@@ -99,9 +99,10 @@ print(struct sqt_job *job, struct sqt_distribution *values)
         uint64_t now = 0;
         row[0].number = upper(step);
         for (unsigned c = 0; c < count; ++c) {
-            const unsigned first = step * STEP, octave = first / SQT_OCTAVE_BUCKETS;
-            for (unsigned i = 0; values[c].octaves && values[c].octaves[octave] && i < STEP; ++i)
-                upto[c] += values[c].octaves[octave][first % SQT_OCTAVE_BUCKETS + i];
+            const unsigned first = step * STEP;
+            const uint32_t *const octave = sqt_distribution_octave(&values[c], first / SQT_OCTAVE_BUCKETS);
+            for (unsigned i = 0; octave && i < STEP; ++i)
+                upto[c] += octave[first % SQT_OCTAVE_BUCKETS + i];
             now += upto[c];
             row[1 + 2 * c].number = (int64_t)upto[c];
             row[2 + 2 * c].number = sqt_share(upto[c], values[c].count);

@@ -33,12 +33,21 @@ middle(unsigned octave, unsigned bucket)
     return (int64_t)((uint64_t)(bucket + SQT_OCTAVE_BUCKETS) << shift | (shift ? UINT64_C(1) << (shift - 1) : 0));
 }
 
-static void
-put(struct sqt_distribution *d, unsigned octave, unsigned bucket, uint32_t count)
+static uint32_t *
+bucket_of(struct sqt_distribution *d, unsigned octave, unsigned bucket)
 {
     if (!d->octaves[octave])
         d->octaves[octave] = sqt_zeroed(SQT_OCTAVE_BUCKETS, sizeof(uint32_t));
-    d->octaves[octave][bucket] += count;
+    return &d->octaves[octave][bucket];
+}
+
+/* Counts the value that waits. */
+static void
+settle(struct sqt_distribution *d)
+{
+    if (d->waiting)
+        ++*d->waiting;
+    d->waiting = NULL;
 }
 
 static void
@@ -46,7 +55,9 @@ put_value(struct sqt_distribution *d, int64_t value)
 {
     unsigned octave, bucket;
     locate(value, &octave, &bucket);
-    put(d, octave, bucket, 1);
+    settle(d);
+    d->waiting = bucket_of(d, octave, bucket);
+    __builtin_prefetch(d->waiting, 1);
 }
 
 static void
@@ -149,6 +160,7 @@ ranked(struct sqt_distribution *d, uint64_t rank)
         sort(d);
         return d->values[rank - 1];
     }
+    settle(d);
     uint64_t seen = 0;
     for (unsigned octave = 0; octave < SQT_OCTAVES; ++octave)
         for (unsigned bucket = 0; d->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS; ++bucket) {
@@ -197,6 +209,7 @@ uint64_t
 sqt_distribution_upto(struct sqt_distribution *d, int64_t value)
 {
     uint64_t low = 0, high = d->count;
+    settle(d);
     if (d->octaves) {
         unsigned last_octave, last_bucket;
         locate(value, &last_octave, &last_bucket);
@@ -218,12 +231,20 @@ sqt_distribution_upto(struct sqt_distribution *d, int64_t value)
     return low;
 }
 
+const uint32_t *
+sqt_distribution_octave(struct sqt_distribution *d, unsigned octave)
+{
+    settle(d);
+    return d->octaves ? d->octaves[octave] : NULL;
+}
+
 void
 sqt_distribution_add_all(struct sqt_distributions *set, struct sqt_distribution *into,
-                         const struct sqt_distribution *from)
+                         struct sqt_distribution *from)
 {
     if (!from->count)
         return;
+    settle(from);
     if (!into->values && !into->octaves)
         join(set, into);
     if (!set->coarse)
@@ -234,7 +255,7 @@ sqt_distribution_add_all(struct sqt_distributions *set, struct sqt_distribution 
         for (unsigned octave = 0; octave < SQT_OCTAVES; ++octave)
             for (unsigned bucket = 0; from->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS; ++bucket)
                 if (from->octaves[octave][bucket])
-                    put(into, octave, bucket, from->octaves[octave][bucket]);
+                    *bucket_of(into, octave, bucket) += from->octaves[octave][bucket];
     }
     into->count += from->count;
     into->sum += from->sum;

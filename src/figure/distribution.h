@@ -4,6 +4,9 @@
  *
  * Values are kept as long as those of all distributions of a set fit its budget; then all of them become histograms
  * of 512 buckets an octave, whose middles are at most 0.1 % off.
+ *
+ * Histograms of large traces are larger than a processor's caches, and nearly every value has another bucket: so it is
+ * fetched when the value comes, and counted when the next one does.
  */
 #ifndef SQT_DISTRIBUTION_H
 #define SQT_DISTRIBUTION_H
@@ -23,6 +26,7 @@ struct sqt_distribution {
     size_t room;
     int sorted;
     uint32_t **octaves;  /* NULL in exact mode; an octave is NULL until it is needed */
+    uint32_t *waiting;   /* bucket of the last value, not counted yet; NULL: there is none */
     struct sqt_distribution *next; /* of the set */
 };
 
@@ -52,9 +56,12 @@ struct sqt_spread sqt_distribution_spread(struct sqt_distribution *d);
 /* How many values are not above that one; exact for a histogram, too, where it is the upper end of a bucket. */
 uint64_t sqt_distribution_upto(struct sqt_distribution *d, int64_t value);
 
-/* Adds all values of `from` to `into`, both of the set, and leaves `from` as it is. */
+/* The buckets of an octave of a histogram; NULL if there is nothing in them. */
+const uint32_t *sqt_distribution_octave(struct sqt_distribution *d, unsigned octave);
+
+/* Adds all values of `from` to `into`, both of the set, and leaves those of `from` as they are. */
 void sqt_distribution_add_all(struct sqt_distributions *set, struct sqt_distribution *into,
-                              const struct sqt_distribution *from);
+                              struct sqt_distribution *from);
 
 /* Moves all values of `from` into `into`; both belong to the set. */
 void sqt_distribution_merge(struct sqt_distributions *set, struct sqt_distribution *into,
