@@ -7,6 +7,7 @@ import io
 import os
 import pwd
 import random
+import signal
 import socket
 import subprocess
 import threading
@@ -353,10 +354,26 @@ def whois(env):
     off.check(8, 2 * MS)
 
 
+def whois_at_the_end(env):
+    """A whois server that says nothing while Squid shuts down: its gateway gives up without an error of its own, so
+    FwdState makes one."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    env.on_close(listener.close)
+    squid = Squid(env, trace="", lines=CONF + "read_timeout 2 seconds\nshutdown_lifetime 6 seconds\n").start()
+    with Client(squid.client_address()) as client:
+        client.send(client.head("GET", "whois://127.0.0.1:%d/silent" % listener.getsockname()[1], "silent"))
+        time.sleep(0.3)
+        squid.signal(signal.SIGTERM)
+        env.equal(client.receive().status, 503, "silent")
+    row = {line.xtag: row for line, row in finish(env, squid)}["silent"]
+    env.check(row.ns("server_wait_ns") > 1000 * MS and row["reply_wait_ns"] != "-", "silent: " + rows.brief(row))
+
+
 TESTS = [
     ("an FTP server that waits a known time", first(known_waits), 90),
     ("listings, uploads and what goes wrong", first(other_ways), 40),
     ("clients that speak FTP themselves", first(native_clients), 60),
     ("a real vsftpd", first(real_server), 90),
     ("a whois server that waits a known time", first(whois), 40),
+    ("a whois server that is silent while Squid shuts down", whois_at_the_end, 40),
 ]

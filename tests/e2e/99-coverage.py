@@ -48,11 +48,37 @@ SILENT = {
 UNREACHABLE_HOOKS = {
     ("src/comm/ModPoll.cc", "", "Loop"): "an event loop that this Squid is not built with",
     ("src/comm/ModSelect.cc", "", "Loop"): "an event loop that this Squid is not built with",
-    ("src/FwdState.cc", "FwdState::retryOrBail", "ForwardingErrorIsReady"):
-        "a server connection that ends without an error while Squid shuts down; not tried",
     ("src/client_side.cc", "ConnStateData::handleSslBumpHandshakeError", "ClientHandshakeFails"):
         "OpenSSL refuses at once a hello that Squid has parsed; those that were tried are refused later",
 }
+
+# Tests that are skipped, or leave a part out, where something is not there for them, and what nobody else fires then:
+# {what a test's name begins with: (an event, or the end of a file's name and a hook, ...)}.
+FIRED_BY_ONE = {
+    "09 ": ("LOST",),
+    "17 ": ("client_side.cc:ClientHandshakeFails", "client_side.cc:ClientHandshakeEnds",
+            "tunnel.cc:ClientHandshakeEnds", "client_side_request.cc:ReplyIsWritten",
+            "client_side_request.cc:BumpIsAnswered"),
+    "22 both families": ("HappyConnOpener.cc:ConnectIsCancelled",),
+    "23 clients leave at every stage": ("HappyConnOpener.cc:ConnectIsCancelled",),
+    "25 ": ("CALLS", "PART_CALLS", "CALLS_TOLD"),
+}
+
+
+def excuses(env, what):
+    """Tests that would have fired that, but were skipped or have left a part out."""
+    return [test for test, fired in env.fired.items() if fired.skipped
+            and any(test.startswith(name) and any(what.endswith(item) for item in items)
+                    for name, items in FIRED_BY_ONE.items())]
+
+
+def not_fired(env, what, text, excused):
+    """That no test fires `what` is a failure, unless the test that would is excused."""
+    tests = excuses(env, what)
+    if tests:
+        excused.append("%s (%s)" % (text, short(tests)))
+    else:
+        env.check(False, text)
 
 
 def unreachable(path, function, text):
@@ -61,6 +87,11 @@ def unreachable(path, function, text):
         if file == path and inside in function and part in text:
             return reason
     return None
+
+
+def hook_name(text):
+    """Of the line that a hook stands on."""
+    return re.search(r"\bSqtrace::(\w+)", text).group(1)
 
 
 def short(names):
@@ -77,7 +108,7 @@ def events_of(fired):
     return found
 
 
-def check_events(env, lines):
+def check_events(env, lines, excused):
     found = events_of(env.fired)
     for name in native.declared_events():
         tests = found.pop(name, {})
@@ -85,12 +116,13 @@ def check_events(env, lines):
             env.check(not tests, "%s is listed as unreachable, but %s fires it" % (name, short(tests)))
             lines.append("event\t%s\t0\t%s" % (name, UNREACHABLE[name]))
             continue
-        env.check(tests, "no test fires %s" % name)
+        if not tests:
+            not_fired(env, name, "no test fires %s" % name, excused)
         lines.append("event\t%s\t%d\t%s" % (name, sum(tests.values()), short(tests)))
     env.check(not found, "events that the table does not declare: %s" % sorted(found))
 
 
-def check_hooks(env, lines):
+def check_hooks(env, lines, excused):
     sites = Sites(env.squid)
     env.check(len(sites.wanted) > 60, "the series has only %d hooks" % len(sites.wanted))
     for hook in sites.missing():
@@ -102,28 +134,28 @@ def check_hooks(env, lines):
             tests_of[places[stack]].add(test)
     for (path, number), text in sorted(sites.lines.items()):
         reason = unreachable(path, sites.functions[path, number], text)
-        silent = SILENT.get(re.search(r"\bSqtrace::(\w+)", text).group(1))
+        silent = SILENT.get(hook_name(text))
         tests = tests_of[path, number]
         if reason:
             env.check(not tests, "%s:%d is listed as unreachable, but %s fires it" % (path, number, short(tests)))
-        elif not silent:
-            env.check(tests, "no test fires %s:%d %s" % (path, number, text))
+        elif not silent and not tests:
+            not_fired(env, path + ":" + hook_name(text), "no test fires %s:%d %s" % (path, number, text), excused)
         lines.append("hook\t%s:%d %s\t%d\t%s" % (path, number, text, len(tests), reason or silent or short(tests)))
 
 
 def coverage(env):
     env.require(env.fired, "no test was run before this one")
     lines = ["# what\tname\tcount\ttests, or why none"]
-    check_events(env, lines)
-    check_hooks(env, lines)
+    excused = []
+    check_events(env, lines, excused)
+    check_hooks(env, lines, excused)
     for line in lines:
         env.note(line)
     if env.coverage:
         with open(env.coverage, "w") as out:
             out.write("\n".join(lines) + "\n")
-    skipped = [test for test, what in env.fired.items() if what.skipped]
-    if skipped and env.failures:
-        raise Skip("not all is fired without these, which were skipped: %s; %s" % (skipped, env.failures[:3]))
+    if excused and not env.failures:
+        raise Skip("skipped tests would have fired what is missing: " + "; ".join(excused[:3]))
 
 
 TESTS = [
