@@ -62,9 +62,11 @@ make_disk()
         die_with_log "$run/slow-disk.log" "no loop device"
     made loop "$loop"
     echo "$loop" >"$run/arm$1.loop"
-    # No journal, and nothing left to be initialized later: what is written is what Squid writes and its directories.
+    # No journal, and nothing left to be initialized or, since Linux 5.10, to be read seconds later: what is written and
+    # read is what Squid writes and reads, and its directories.
     { mkfs.ext4 -q -m 0 -O ^has_journal -E nodiscard,lazy_itable_init=0 "$loop" && sync "$loop" &&
-        mount -o noatime "$loop" "$run/disk$1"; } \
+        { mount -o noatime,no_prefetch_block_bitmaps "$loop" "$run/disk$1" ||
+            mount -o noatime "$loop" "$run/disk$1"; }; } \
         >>"$run/slow-disk.log" 2>&1 || die_with_log "$run/slow-disk.log" "no file system on $loop"
     made mount "$run/disk$1"
     limit_dirty "$loop"
@@ -125,14 +127,26 @@ words_for_disks()
     echo "$(words_for_arms) At most $dirty_mb MB wait to be written to one, and files leave the page cache."
 }
 
-# What iostat -x says of the disks, beside the samples of the trace: a report for all the time until iostat_end.
+# What iostat -x says of the disks, beside the samples of the trace, until iostat_end: reports of a second each, or of
+# more where the machine was held up, so the time is put before each.
 iostat_begin()
 {
     iostat_pid=
     devices=$(cat "$run"/arm*.loop 2>/dev/null | sed 's|/dev/||' | tr '\n' ' ')
     if [ -n "$devices" ] && command -v iostat >/dev/null; then
+        mkfifo "$run/iostat" || die "$run/iostat: cannot be made"
+        {
+            date "+# since %s.%N"
+            while IFS= read -r line; do
+                case $line in
+                Device*) date "+# until %s.%N" ;;
+                esac
+                printf '%s\n' "$line"
+            done
+        } <"$run/iostat" >"$here/iostat.txt" 2>&1 &
+        made process $!
         # shellcheck disable=SC2086 # names
-        { date "+# since %s.%N" && exec iostat -x -y -k $devices 1; } >"$here/iostat.txt" 2>&1 </dev/null &
+        iostat -x -y -k $devices 1 >"$run/iostat" 2>&1 </dev/null &
         iostat_pid=$!
         made process "$iostat_pid"
     fi
