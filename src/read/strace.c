@@ -139,6 +139,13 @@ take_duration(const char *line, struct sqt_traced_call *call)
     return end == line + n - 1;
 }
 
+/* Of a call without a duration: its thread ended in it, or strace left the process. */
+static enum sqt_strace_line
+without_duration(const char *line)
+{
+    return strstr(line, " = ?") || strstr(line, "<detached ...>") ? SQT_STRACE_NOTHING : SQT_STRACE_NO_TIME;
+}
+
 enum sqt_strace_line
 sqt_strace_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *call)
 {
@@ -172,7 +179,7 @@ sqt_strace_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *
         if (!open)
             return SQT_STRACE_NOTHING; /* its begin is not in the file */
         *call = g->call;
-        return take_duration(p, call) ? SQT_STRACE_CALL : strstr(p, " = ?") ? SQT_STRACE_NOTHING : SQT_STRACE_NO_TIME;
+        return take_duration(p, call) ? SQT_STRACE_CALL : without_duration(p);
     }
     p = take_name(p, call);
     if (!p || *p != '(')
@@ -187,7 +194,7 @@ sqt_strace_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *
     }
     if (take_duration(p, call))
         return SQT_STRACE_CALL;
-    return strstr(p, " = ?") ? SQT_STRACE_NOTHING : SQT_STRACE_NO_TIME;
+    return without_duration(p);
 }
 
 /* ---- perf trace ---- */
