@@ -90,19 +90,21 @@ class Agreement:
         self.off[what].append((abs(got_ns - wanted_ns) / parts, self.env.held.around(*moments) / parts, which))
 
     def check(self, at_least=1, limit_ns=MS, share=0.99):
-        """Of each, that share (of less than 100 all but one in fifteen, two at most) agree within the limit, and so does
-        the median of the calmest."""
+        """Of each, that share (of less than 100 all but one in fifteen, two at most) agree within the limit, and so
+        does the median of the calmest."""
         self.env.check(self.off, "nothing to compare")
         for what, rows in self.off.items():
             self.env.check(len(rows) >= at_least, "%s: only %d of %d to compare" % (what, len(rows), at_least))
             calmest = sorted(rows, key=lambda row: row[1])[:max(5, int(len(rows) * CALMEST))]
             middle, excuse = (median([row[member] for row in calmest]) for member in (0, 1))
-            unexplained = sorted(((off - held, off, which) for off, held, which in rows if off - held > limit_ns), reverse=True)
-            self.env.note("%s: %d compared, median %.3f ms off, of the calmest %.3f ms where the machine was held up for "
-                          "%.3f ms, %d off by more than %g ms, %d of these unexplained"
+            unexplained = sorted(((off - held, off, which) for off, held, which in rows if off - held > limit_ns),
+                                 reverse=True)
+            self.env.note("%s: %d compared, median %.3f ms off, of the calmest %.3f ms where the machine was held up "
+                          "for %.3f ms, %d off by more than %g ms, %d of these unexplained"
                           % (what, len(rows), median([row[0] for row in rows]) / MS, middle / MS, excuse / MS,
                              sum(off > limit_ns for off, _, _ in rows), limit_ns / MS, len(unexplained)))
-            self.env.check(middle <= limit_ns + excuse, "%s: the median of the calmest is off by %.3f ms" % (what, middle / MS))
+            self.env.check(middle <= limit_ns + excuse,
+                           "%s: the median of the calmest is off by %.3f ms" % (what, middle / MS))
             self.env.check(len(unexplained) <= max(min(2, len(rows) // 15), len(rows) * (1 - share)),
                            "%s: %d of %d are off by more than %g ms: %s"
                            % (what, len(unexplained), len(rows), limit_ns / MS,
