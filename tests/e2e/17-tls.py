@@ -243,7 +243,7 @@ def one_at_a_time(env):
     """tls_ns, tunnel_ns and connect_ns against the far ends' own clocks."""
     go_first(env)
     place = Place(env, tls="tls:50", proxy="proxy:20")
-    count = 200 if env.full else 30
+    count = 200 if env.full else 100
     opened = {}
     for mode in ways(env):
         for n in range(count):
@@ -464,7 +464,7 @@ def how_servers_end(env):
 
 TESTS = [
     ("TLS in every way, many at a time: rows and lines agree", mixed, 120),
-    ("TLS in every way, one at a time: handshakes and tunnels by the far ends' clocks", one_at_a_time, 120),
+    ("TLS in every way, one at a time: handshakes and tunnels by the far ends' clocks", one_at_a_time, 200),
     ("handshakes of servers that come to nothing", servers_that_fail, 120),
     ("handshakes of clients by their own clocks", clients_handshakes, 60),
     ("handshakes of clients that come to nothing", clients_that_fail, 60),
