@@ -464,9 +464,9 @@ def how_servers_end(env):
 
 TESTS = [
     ("TLS in every way, many at a time: rows and lines agree", mixed, 120),
-    ("TLS in every way, one at a time: handshakes and tunnels by the far ends' clocks", one_at_a_time, 200),
+    ("TLS in every way, one at a time: handshakes and tunnels by the far ends' clocks", one_at_a_time, 400),
     ("handshakes of servers that come to nothing", servers_that_fail, 120),
-    ("handshakes of clients by their own clocks", clients_handshakes, 60),
+    ("handshakes of clients by their own clocks", clients_handshakes, 200),
     ("handshakes of clients that come to nothing", clients_that_fail, 60),
     ("a 101, a broken chunk, a tunnel to nowhere", how_servers_end, 60),
 ]
