@@ -85,7 +85,7 @@ begin(struct dump *d, const struct dump_request *r)
     };
     if (r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
         d->job.run = whole_run;
-    d->pass = sqt_pass_new(&d->job, 1, &(struct sqt_consumer){.context = d, .loss = loss});
+    d->pass = sqt_pass_new(&d->job, 1, &(struct sqt_consumer){.context = d, .loss = loss}, d->crew);
 }
 
 static int
@@ -162,11 +162,14 @@ dump_run(const struct dump_request *r)
         return DUMP_FAILED;
     }
     d.sink.start_ns = sqt_stream_start_ns(stream);
+    d.crew = sqt_crew_new(sqt_processors() - 1);
+    sqt_stream_share(stream, d.crew);
     begin(&d, r);
     if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
         fputs("sqtrace-dump: no memory\n", stderr);
         sqt_pass_free(d.pass);
         sqt_stream_close(stream);
+        sqt_crew_free(d.crew);
         return DUMP_FAILED;
     }
     dump_head_comments(&d, stream);
@@ -188,6 +191,7 @@ dump_run(const struct dump_request *r)
     sqt_pass_free(d.pass);
     const unsigned problems = sqt_stream_problems(stream);
     sqt_stream_close(stream);
+    sqt_crew_free(d.crew);
     const int failed = close_output(&d) != 0;
     sqt_sink_free(&d.sink);
     if (failed)

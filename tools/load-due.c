@@ -7,12 +7,12 @@
 #include "load.h"
 
 int64_t
-phase_due_time(const struct phase *p, uint64_t i)
+phase_due_time(const struct phase *p, double i)
 {
     const double t = (double)p->duration / LOAD_SECOND, slope = t > 0 ? (p->end_rate - p->rate) / t : 0;
     if (fabs(slope) < 1e-9)
-        return (int64_t)((double)i / p->rate * LOAD_SECOND);
-    const double root = p->rate * p->rate + 2 * slope * (double)i;
+        return (int64_t)(i / p->rate * LOAD_SECOND);
+    const double root = p->rate * p->rate + 2 * slope * i;
     return root < 0 ? INT64_MAX / 2 : (int64_t)((sqrt(root) - p->rate) / slope * LOAD_SECOND);
 }
 

@@ -3,9 +3,9 @@
  * load-run.c - phases: who sends the next request, and when.
  *
  * In a closed loop a client sends its next request when its last one ended; a phase ends when all clients have.
- * With a rate, request number i of a phase is due at a time that follows from i alone.  It is sent then, or as soon
- * after that as a connection is free, and its latency counts from when it was due: what waits in front of a slow proxy
- * is seen.  A phase ends at its time, with what was not sent, and the next one begins at that time.
+ * With a rate, request number i of a phase is due at a time that follows from i and the seed.  It is sent then, or as
+ * soon after that as a connection is free, and its latency counts from when it was due: what waits in front of a slow
+ * proxy is seen.  A phase ends at its time, with what was not sent, and the next one begins at that time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -96,6 +96,14 @@ closed_next(struct run *r, unsigned client)
     send_as(r, client, &request);
 }
 
+/* The part of a request's interval that is over when it is due: loads at the same rate do not keep step, then. */
+static double
+spread_of(const struct load *load, uint64_t index)
+{
+    struct sqt_random random = sqt_random_of((uint64_t)load->number[LOAD_seed], index);
+    return load->given[LOAD_spread] ? sqt_random_unit(&random) : 0;
+}
+
 /* The next request of an open loop if it is due: its time, and 1; else 0, with the time that it will be due at; -1 if
  * none will. */
 static int
@@ -109,7 +117,7 @@ open_due(struct run *r, int64_t now, int64_t *due)
     } else {
         if (r->phase->requests && index >= r->phase->requests)
             return -1;
-        *due = r->begin + phase_due_time(r->phase, index);
+        *due = r->begin + phase_due_time(r->phase, (double)index + spread_of(r->load, index));
     }
     if (r->phase->duration && *due - r->begin >= r->phase->duration)
         return -1;

@@ -112,8 +112,9 @@ phase_is_open(const struct phase *phase)
     return phase->rate > 0 || phase->end_rate > 0 || phase->scheduled;
 }
 
-/* ns from the start of a phase with a rate until its request number `index`, from 0, is due. */
-int64_t phase_due_time(const struct phase *phase, uint64_t index);
+/* ns from the start of a phase with a rate until its request number `index`, from 0, is due; with a fraction, until that
+ * part of the time to the next one is over, too. */
+int64_t phase_due_time(const struct phase *phase, double index);
 /* How many are due within so many ns of the start. */
 uint64_t phase_due_count(const struct phase *phase, int64_t ns);
 

@@ -207,10 +207,10 @@ show(struct report_trace *t, const struct sqt_pass *pass, const struct sqt_exten
 }
 
 static int
-read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs, size_t count)
+read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs, size_t count, struct sqt_crew *crew)
 {
     const struct sqt_consumer also = {.context = t, .loss = take_loss};
-    struct sqt_pass *const pass = sqt_pass_new(jobs, count, &also);
+    struct sqt_pass *const pass = sqt_pass_new(jobs, count, &also, crew);
     struct sqt_extent extent;
     struct sqt_run run;
     unsigned runs = 0;
@@ -270,10 +270,13 @@ report_read(struct report *r, struct report_trace *t)
             jobs[i].context = t;
         }
     }
-    failed = failed || read_all(t, stream, jobs, r->figure_count + 1) != 0;
+    struct sqt_crew *const crew = sqt_crew_new(sqt_processors() - 1);
+    sqt_stream_share(stream, crew);
+    failed = failed || read_all(t, stream, jobs, r->figure_count + 1, crew) != 0;
     t->problems = sqt_stream_problems(stream);
     free(jobs);
     sqt_stream_close(stream);
+    sqt_crew_free(crew);
     if (!failed)
         report_say(r, "%s%sread %" PRIu64 " records, %" PRIu64 " requests", t->label, *t->label ? ": " : "", t->records,
                    t->requests);

@@ -2,12 +2,8 @@
  *
  * pass.c - see pass.h.
  */
-/* sched_getaffinity */
-#define _GNU_SOURCE
-
 #include "pass.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 #include "relay.h"
@@ -175,15 +171,13 @@ can_wait(const struct pass_job *j)
 }
 
 static void
-share_out(struct sqt_pass *pass)
+share_out(struct sqt_pass *pass, struct sqt_crew *crew)
 {
     unsigned figures = 0;
-    cpu_set_t cpus;
     for (size_t i = 0; i < pass->count; ++i)
         figures += (unsigned)can_wait(&pass->jobs[i]);
     if (figures >= FIGURES_FOR_A_RELAY)
-        pass->relay = sqt_relay_new(tell_there, pass,
-                                    sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1);
+        pass->relay = sqt_relay_new(tell_there, pass, crew);
     for (size_t i = 0; i < pass->count; ++i) {
         const struct pass_job *const j = &pass->jobs[i];
         const int there = pass->relay && can_wait(j);
@@ -225,7 +219,7 @@ wanted(struct sqt_pass *pass)
 /* ---- reading ---- */
 
 struct sqt_pass *
-sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also)
+sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also, struct sqt_crew *crew)
 {
     struct sqt_pass *const pass = sqt_zeroed(1, sizeof(*pass));
     int model = 0;
@@ -242,7 +236,7 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also
         if (family->start)
             family->start(&jobs[i]);
     }
-    share_out(pass);
+    share_out(pass, crew);
     if (model) {
         const struct sqt_consumer consumer = wanted(pass);
         pass->model = sqt_model_new(&consumer);

@@ -4,17 +4,16 @@
  *
  *     struct sqt_job jobs[] = {{.table = sqt_table_find("load", 1), .since = INT64_MIN, .until = INT64_MAX,
  *                               .group = ..., .peak = ..., .row = take_row, .note = take_note, .context = ...}, ...};
- *     struct sqt_pass *pass = sqt_pass_new(jobs, count, &also);
+ *     struct sqt_pass *pass = sqt_pass_new(jobs, count, &also, crew);
  *     while (!sqt_pass_done(pass) && sqt_stream_next(stream, &run))
  *         sqt_pass_run(pass, &run);
  *     sqt_pass_finish(pass);
  *     sqt_pass_free(pass);
  *     sqt_stream_close(stream);
  *
- * Of several figures those that facts are enough for get theirs in batches, with more than one processor in a second
- * thread; what is handed out is the same, and comes in the thread that calls.  Rows of tables come while the trace is
- * read.  Those of figures come from sqt_pass_finish, after their notes, one job after the other in the order of the
- * array.
+ * Of several figures those that facts are enough for get theirs in batches, with a crew in whichever of its threads;
+ * what is handed out is the same, and comes in the thread that calls.  Rows of tables come while the trace is read.
+ * Those of figures come from sqt_pass_finish, after their notes, one job after the other in the order of the array.
  */
 #ifndef SQT_PASS_H
 #define SQT_PASS_H
@@ -24,8 +23,10 @@
 struct sqt_pass;
 
 /* The jobs are the caller's, and live until the pass is freed.  also: told of what the model hands out besides; may be
- * NULL.  Its loss() is called even where no model is needed. */
-struct sqt_pass *sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also);
+ * NULL.  Its loss() is called even where no model is needed.  crew: takes work off the caller, and must live until the
+ * pass is freed; NULL if there is none. */
+struct sqt_pass *sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also,
+                              struct sqt_crew *crew);
 
 /* Takes the records of a run of the stream.  Empty runs are welcome. */
 void sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run);

@@ -2,23 +2,24 @@
  *
  * relay.c - see relay.h.
  *
- * Batches go round: the one side fills the next, the other empties the oldest that is full.
+ * Batches go round: the owner fills the next, the crew empties the oldest that is full.
  *
  *     [ emptied ][ emptying ][ full ][ filling ]
  *
- * Without a thread there is one, emptied when it is full.
+ * Without a crew there is one, emptied when it is full.
  */
 #include "relay.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "../model/pool.h"
 
-#define BATCHES 4
+#define BATCHES 16
 #define BATCH ((size_t)128 << 10)
 
 struct batch {
+    struct sqt_task task;
+    const struct sqt_relay *relay;
     size_t used, count;
     struct sqt_relay_fact facts[SQT_RELAY_FACTS];
     _Alignas(8) unsigned char bytes[BATCH];
@@ -27,52 +28,30 @@ struct batch {
 struct sqt_relay {
     sqt_relay_function *function;
     void *context;
-    int threaded;
-    pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    unsigned long filled, emptied; /* batches so far */
-    int ending;
+    struct sqt_crew *crew; /* NULL: all is done in this thread */
+    unsigned filling;
     struct batch batches[BATCHES];
 };
 
 static void
-empty(const struct sqt_relay *r, struct batch *batch)
+empty(void *context)
 {
-    r->function(r->context, batch->facts, batch->count);
+    struct batch *const batch = context;
+    batch->relay->function(batch->relay->context, batch->facts, batch->count);
     batch->used = batch->count = 0;
 }
 
-static void *
-empty_all(void *argument)
-{
-    struct sqt_relay *const r = argument;
-    pthread_mutex_lock(&r->mutex);
-    for (;;) {
-        while (r->emptied == r->filled && !r->ending)
-            pthread_cond_wait(&r->changed, &r->mutex);
-        if (r->emptied == r->filled)
-            break;
-        struct batch *const batch = &r->batches[r->emptied % BATCHES];
-        pthread_mutex_unlock(&r->mutex);
-        empty(r, batch);
-        pthread_mutex_lock(&r->mutex);
-        ++r->emptied;
-        pthread_cond_broadcast(&r->changed);
-    }
-    pthread_mutex_unlock(&r->mutex);
-    return NULL;
-}
-
 struct sqt_relay *
-sqt_relay_new(sqt_relay_function *function, void *context, int threaded)
+sqt_relay_new(sqt_relay_function *function, void *context, struct sqt_crew *crew)
 {
     struct sqt_relay *const r = sqt_zeroed(1, sizeof(*r));
     r->function = function;
     r->context = context;
-    pthread_mutex_init(&r->mutex, NULL);
-    pthread_cond_init(&r->changed, NULL);
-    r->threaded = threaded && pthread_create(&r->thread, NULL, empty_all, r) == 0;
+    r->crew = crew;
+    for (unsigned i = 0; i < BATCHES; ++i) {
+        r->batches[i].task = (struct sqt_task){.function = empty, .context = &r->batches[i]};
+        r->batches[i].relay = r;
+    }
     return r;
 }
 
@@ -80,26 +59,24 @@ sqt_relay_new(sqt_relay_function *function, void *context, int threaded)
 static void
 hand_over(struct sqt_relay *r)
 {
-    if (!r->threaded) {
-        empty(r, &r->batches[0]);
+    if (!r->crew) {
+        empty(&r->batches[r->filling]);
         return;
     }
-    pthread_mutex_lock(&r->mutex);
-    ++r->filled;
-    pthread_cond_broadcast(&r->changed);
-    while (r->filled - r->emptied == BATCHES)
-        pthread_cond_wait(&r->changed, &r->mutex);
-    pthread_mutex_unlock(&r->mutex);
+    sqt_crew_give(r->crew, SQT_LANE_FIGURES, &r->batches[r->filling].task);
+    r->filling = (r->filling + 1) % BATCHES;
+    sqt_crew_wait(r->crew, &r->batches[r->filling].task);
 }
 
 void *
 sqt_relay_next(struct sqt_relay *r, unsigned kind, size_t size)
 {
     size = (size + 7) / 8 * 8;
-    const struct batch *const now = &r->batches[r->filled % BATCHES];
-    if (now->used + size > BATCH || now->count == SQT_RELAY_FACTS)
+    struct batch *batch = &r->batches[r->filling];
+    if (batch->used + size > BATCH || batch->count == SQT_RELAY_FACTS) {
         hand_over(r);
-    struct batch *const batch = &r->batches[r->filled % BATCHES];
+        batch = &r->batches[r->filling];
+    }
     void *const fact = &batch->bytes[batch->used];
     batch->facts[batch->count++] = (struct sqt_relay_fact){kind, fact};
     batch->used += size;
@@ -110,14 +87,7 @@ void
 sqt_relay_finish(struct sqt_relay *r)
 {
     hand_over(r);
-    if (r->threaded) {
-        pthread_mutex_lock(&r->mutex);
-        r->ending = 1;
-        pthread_cond_broadcast(&r->changed);
-        pthread_mutex_unlock(&r->mutex);
-        pthread_join(r->thread, NULL);
-    }
-    pthread_mutex_destroy(&r->mutex);
-    pthread_cond_destroy(&r->changed);
+    for (unsigned i = 0; r->crew && i < BATCHES; ++i)
+        sqt_crew_wait(r->crew, &r->batches[i].task);
     free(r);
 }

@@ -93,8 +93,8 @@ sqt_records_check(struct sqt_dictionary *dictionary, struct sqt_record *r, size_
 }
 
 const char *
-sqt_block_records(struct sqt_unpacker *u, struct sqt_dictionary *dictionary, const struct sqt_frame *frame,
-                  const uint8_t *payload, const struct sqt_block *b, struct sqt_record *records)
+sqt_block_unpack(struct sqt_unpacker *u, const struct sqt_pack_table *table, const struct sqt_frame *frame,
+                 const uint8_t *payload, const struct sqt_block *b, struct sqt_record *records)
 {
     const uint8_t *packed = payload + sizeof(*b);
     if (frame->flags & SQT_FRAME_ZLIB) {
@@ -103,8 +103,14 @@ sqt_block_records(struct sqt_unpacker *u, struct sqt_dictionary *dictionary, con
             return wrong;
         packed = u->packed;
     }
-    if (sqt_unpack(&dictionary->pack, packed, b->packed_size, b->time_first, records, b->count) != 0)
+    if (sqt_unpack(table, packed, b->packed_size, b->time_first, records, b->count) != 0)
         return "the block cannot be unpacked";
+    return NULL;
+}
+
+const char *
+sqt_block_check(struct sqt_dictionary *dictionary, const struct sqt_block *b, struct sqt_record *records)
+{
     if (sqt_records_check(dictionary, records, b->count, b->time_first) != b->count)
         return "the block's records do not fit together";
     if (records[0].time != b->time_first || records[b->count - 1].time != b->time_last)

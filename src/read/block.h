@@ -7,7 +7,7 @@
 
 #include "dictionary.h"
 
-/* Buffers that decoding needs; one for a whole stream. */
+/* Buffers that decoding needs; one for each thread of a stream. */
 struct sqt_unpacker {
     void *inflater;   /* z_stream */
     uint8_t *packed;
@@ -21,10 +21,14 @@ void sqt_unpacker_free(struct sqt_unpacker *unpacker);
 const char *sqt_block_head(const struct sqt_frame *frame, const uint8_t *payload, const uint8_t *ring_id,
                            struct sqt_block *block);
 
-/* Unpacks block->count records, with this program's event numbers.  Returns NULL, or what is wrong. */
-const char *sqt_block_records(struct sqt_unpacker *unpacker, struct sqt_dictionary *dictionary,
-                              const struct sqt_frame *frame, const uint8_t *payload, const struct sqt_block *block,
-                              struct sqt_record *records);
+/* Unpacks block->count records, with the trace's event numbers.  Returns NULL, or what is wrong. */
+const char *sqt_block_unpack(struct sqt_unpacker *unpacker, const struct sqt_pack_table *table,
+                             const struct sqt_frame *frame, const uint8_t *payload, const struct sqt_block *block,
+                             struct sqt_record *records);
+
+/* Checks what was unpacked, and turns it into this program's event numbers.  Returns NULL, or what is wrong. */
+const char *sqt_block_check(struct sqt_dictionary *dictionary, const struct sqt_block *block,
+                            struct sqt_record *records);
 
 /* Checks that count records are whole units in the order of time, not before `time`, and turns the trace's event
  * numbers into this program's.  Returns the number of records that are good; less than count if one is not. */

@@ -14,17 +14,15 @@ sqt_header_mend(struct sqt_segment_header *header, int fd, uint64_t begin, uint6
     struct sqt_reporter nobody = {.muted = 1};
     struct sqt_segment segment;
     struct sqt_input input;
-    struct sqt_frame frame;
     struct sqt_block block;
-    const uint8_t *payload;
     int damaged = 0;
 
     sqt_input_init(&input, fd, 0, end);
     sqt_segment_begin(&segment, input, begin, "", header, &nobody);
-    while (sqt_segment_next(&segment, &frame, &payload, &damaged))
-        if (frame.type == SQT_FRAME_BLOCK && frame.size >= sizeof(block)) {
+    while (sqt_segment_next(&segment, &damaged))
+        if (segment.frame.type == SQT_FRAME_BLOCK && segment.frame.size >= sizeof(block)) {
             struct sqt_identity *const who = &header->identity;
-            memcpy(&block, payload, sizeof(block));
+            memcpy(&block, segment.payload, sizeof(block));
             memcpy(who->ring_id, block.ring_id, sizeof(who->ring_id));
             if (block.from.monotonic_ns < SQT_MONOTONIC_MAX && block.from.realtime_ns < SQT_REALTIME_MAX)
                 who->start = block.from;

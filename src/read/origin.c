@@ -134,8 +134,11 @@ look_for_what_is_between(struct sqt_joined *j, uint64_t first)
 }
 
 static int
-take_block(struct sqt_joined *j, const struct sqt_frame *frame, const uint8_t *payload)
+take_block(struct sqt_joined *j)
 {
+    const struct sqt_frame *const frame = &j->segment.frame;
+    const uint8_t *const payload = j->segment.payload;
+    const int unpacked = sqt_ahead_take(j);
     struct sqt_block block;
     struct sqt_line line;
     const struct sqt_identity *const who = &j->public.identity;
@@ -147,8 +150,11 @@ take_block(struct sqt_joined *j, const struct sqt_frame *frame, const uint8_t *p
         return 0;
     if (!wrong) {
         need_table(j);
-        wrong = sqt_block_records(j->unpacker, &j->dictionary, frame, payload, &block, j->buffer);
+        if (!unpacked)
+            wrong = sqt_block_unpack(j->unpacker, &j->dictionary.pack, frame, payload, &block, j->buffer);
     }
+    if (!wrong)
+        wrong = sqt_block_check(&j->dictionary, &block, j->buffer);
     if (!wrong && sqt_clock_line(who, &block.from, &block.to, block.time_first, block.time_last, j->offset_ns, &line))
         wrong = "the block's times are impossible";
     if (!wrong && j->started && block.first >= j->next && block.time_first < j->last_ticks)
@@ -164,7 +170,10 @@ take_block(struct sqt_joined *j, const struct sqt_frame *frame, const uint8_t *p
                    "off by more than 50 us", j->segment.name, j->segment.frame_at);
         j->told_suspect = 1;
     }
-    return take(j, block.first, block.count, &line);
+    if (!take(j, block.first, block.count, &line))
+        return 0;
+    sqt_ahead_begin(j, block.count);
+    return 1;
 }
 
 /* ---- segments ---- */
@@ -196,6 +205,7 @@ open_part(struct sqt_joined *j)
 static void
 close_part(struct sqt_joined *j)
 {
+    sqt_ahead_settle(j);
     sqt_segment_report_cut(&j->segment);
     if (j->segment.cut)
         j->damaged = 1;
@@ -207,19 +217,20 @@ close_part(struct sqt_joined *j)
 static int
 read_segment(struct sqt_joined *j, int *progress)
 {
-    struct sqt_frame frame;
-    const uint8_t *payload;
+    const struct sqt_frame *const frame = &j->segment.frame;
 
-    while (j->segment_open && !j->finished && sqt_segment_next(&j->segment, &frame, &payload, &j->damaged)) {
+    sqt_ahead_settle(j);
+    while (j->segment_open && !j->finished && sqt_segment_next(&j->segment, &j->damaged)) {
+        const char *const payload = (const char *)j->segment.payload;
         *progress = 1;
-        if (frame.type == SQT_FRAME_TEXT) {
-            if (sqt_dictionary_take(&j->dictionary, (const char *)payload, frame.size) != 0)
+        if (frame->type == SQT_FRAME_TEXT) {
+            if (sqt_dictionary_take(&j->dictionary, payload, frame->size) != 0)
                 sqt_report(j->reporter, SQT_WARNING, "%s: offset %" PRIu64 ": a line of the text is not understood",
                            j->segment.name, j->segment.frame_at);
-        } else if (frame.type == SQT_FRAME_BLOCK) {
-            if (take_block(j, &frame, payload))
+        } else if (frame->type == SQT_FRAME_BLOCK) {
+            if (take_block(j))
                 return 1;
-        } else if (frame.type == SQT_FRAME_END && frame.size >= sizeof(j->totals) &&
+        } else if (frame->type == SQT_FRAME_END && frame->size >= sizeof(j->totals) &&
                    memcmp(payload, j->public.identity.ring_id, sizeof(j->totals.ring_id)) == 0) {
             memcpy(&j->totals, payload, sizeof(j->totals));
             j->totals_valid = 1;

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include "ahead.h"
 #include "block.h"
 #include "ring.h"
 #include "segment.h"
@@ -37,6 +38,7 @@ struct sqt_joined {
     size_t part_next;         /* the first that was not opened yet */
     struct sqt_segment segment;
     int segment_open;
+    struct sqt_ahead_block ahead;
     struct sqt_ring ring;     /* map NULL: none */
     char *ring_name;
     const char *pointer;      /* the file that names its ring, which is gone; NULL if it is not */

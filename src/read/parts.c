@@ -58,6 +58,7 @@ sqt_joined_add(struct sqt_joined *j, struct sqt_part *part)
 void
 sqt_joined_rewind(struct sqt_joined *j)
 {
+    sqt_ahead_drop(j);
     if (j->segment_open)
         sqt_input_close(&j->segment.input);
     j->segment_open = 0;

@@ -182,19 +182,27 @@ skip_damage(struct sqt_segment *s, enum frame_state state)
 }
 
 int
-sqt_segment_next(struct sqt_segment *s, struct sqt_frame *frame, const uint8_t **payload, int *damaged)
+sqt_segment_peek(struct sqt_segment *s)
+{
+    s->peeked = frame_at(s, s->at, &s->frame, &s->payload) == FRAME_GOOD;
+    return s->peeked;
+}
+
+int
+sqt_segment_next(struct sqt_segment *s, int *damaged)
 {
     s->cut = 0;
     for (;;) {
-        enum frame_state state = frame_at(s, s->at, frame, payload);
+        enum frame_state state = s->peeked ? FRAME_GOOD : frame_at(s, s->at, &s->frame, &s->payload);
+        s->peeked = 0;
         if (state == FRAME_BAD || state == FRAME_WRONG_CRC) {
             /* It may have been cut back and written anew while it was read. */
             sqt_input_refresh(&s->input);
-            state = frame_at(s, s->at, frame, payload);
+            state = frame_at(s, s->at, &s->frame, &s->payload);
         }
         if (state == FRAME_GOOD) {
             s->frame_at = s->at;
-            s->at += sizeof(*frame) + frame->size;
+            s->at += sizeof(s->frame) + s->frame.size;
             return 1;
         }
         if (state == FRAME_NONE)

@@ -16,6 +16,9 @@ struct sqt_segment {
     uint64_t at;        /* offset of the next frame */
     uint64_t frame_at;  /* offset of the frame that was taken last */
     int cut;            /* the file ends in the middle of the frame at `at` */
+    struct sqt_frame frame; /* the frame that was taken last, or that was looked at */
+    const uint8_t *payload; /* its */
+    int peeked;         /* it was only looked at */
 };
 
 enum sqt_header_state {
@@ -32,9 +35,12 @@ enum sqt_header_state sqt_segment_header_check(const uint8_t *bytes, size_t got,
 void sqt_segment_begin(struct sqt_segment *segment, struct sqt_input input, uint64_t begin, const char *name,
                        const struct sqt_segment_header *header, struct sqt_reporter *reporter);
 
-/* The next whole frame: 1, or 0 when there is none (yet).  Damage is reported and skipped; *damaged is then set.
+/* Takes the next whole frame: 1, or 0 when there is none (yet).  Damage is reported and skipped; *damaged is then set.
  * The payload is valid until the next call. */
-int sqt_segment_next(struct sqt_segment *segment, struct sqt_frame *frame, const uint8_t **payload, int *damaged);
+int sqt_segment_next(struct sqt_segment *segment, int *damaged);
+
+/* Looks whether a whole frame is next.  Reports and skips nothing. */
+int sqt_segment_peek(struct sqt_segment *segment);
 
 /* Says so if the file ended in the middle of a frame: nothing else has what was in it. */
 void sqt_segment_report_cut(const struct sqt_segment *segment);

@@ -22,6 +22,7 @@ struct sqt_pointer {
 struct sqt_source_list {
     struct sqt_reporter *reporter;
     struct sqt_unpacker *unpacker;
+    struct sqt_ahead *ahead;
     struct sqt_joined **origins;
     size_t origin_count, origin_room;
     struct sqt_boot *boots;

@@ -12,6 +12,7 @@
 struct sqt_stream {
     struct sqt_reporter reporter;
     struct sqt_unpacker unpacker;
+    struct sqt_ahead ahead;
     struct sqt_source_list sources;
     struct sqt_joined **waiting; /* not opened yet, by the time of their first record */
     size_t waiting_count, waiting_next;
@@ -81,6 +82,7 @@ sqt_stream_open(const char *const *paths, size_t count, sqt_report_function *rep
     s->reporter.context = context;
     s->sources.reporter = &s->reporter;
     s->sources.unpacker = &s->unpacker;
+    s->sources.ahead = &s->ahead;
     for (size_t i = 0; i < count; ++i)
         sqt_sources_add(&s->sources, paths[i]);
     sqt_sources_complete(&s->sources);
@@ -94,6 +96,12 @@ sqt_stream_open(const char *const *paths, size_t count, sqt_report_function *rep
         return NULL;
     }
     return s;
+}
+
+void
+sqt_stream_share(struct sqt_stream *s, struct sqt_crew *crew)
+{
+    s->ahead.crew = crew;
 }
 
 int
@@ -227,6 +235,7 @@ sqt_stream_close(struct sqt_stream *s)
     if (!s)
         return;
     sqt_sources_free(&s->sources);
+    sqt_unpacker_free(&s->ahead.unpacker);
     sqt_unpacker_free(&s->unpacker);
     free(s->waiting);
     free(s->open);

@@ -17,11 +17,21 @@ enum sqt_call {
     SQT_CALLS
 };
 
+/* How the wrappers make a call now: bits, set with the groups.  0: through the C library, and nobody looks. */
+enum { SQT_CALLS_DIRECT = 1, SQT_CALLS_TIMED = 2 };
+extern uint32_t sqt_calls_way __attribute__((visibility("hidden")));
+
+static inline uint32_t
+sqt_calls_go(void)
+{
+    return __atomic_load_n(&sqt_calls_way, __ATOMIC_ACQUIRE);
+}
+
 /* Whether calls are accounted for.  Any thread. */
 static inline int
 sqt_calls_are_timed(void)
 {
-    return __builtin_expect((__atomic_load_n(&sqt_groups, __ATOMIC_ACQUIRE) & SQT_GROUP_SYSCALL) != 0, 0);
+    return __builtin_expect((sqt_calls_go() & SQT_CALLS_TIMED) != 0, 0);
 }
 
 static inline uint64_t

@@ -2,9 +2,10 @@
  *
  * calls-wrap.c - what Squid calls in place of the C library's functions, if it is linked with --wrap for them.
  *
- * While calls are not accounted for, a wrapper is one test and a jump.  sqtrace-dump(1) says what no wrapper sees.
+ * While calls are not accounted for, a wrapper is a test or two and a jump.  sqtrace-dump(1) says what no wrapper sees.
  */
 #define _GNU_SOURCE
+#include "calls-direct.h"
 #include "calls-internal.h"
 
 #include <errno.h>
@@ -85,17 +86,17 @@ is_opened(int fd, const char *path, int flags)
     return (flags & O_ACCMODE) == O_RDONLY ? SQT_CALL_OPEN_READ : SQT_CALL_OPEN_WRITE;
 }
 
-/* Apart from the wrapper, so that that saves no registers for it: what is off is one test and a jump. */
+/* Apart from the wrapper, so that that saves no registers for it. */
 #define COLD __attribute__((noinline, cold))
 
-/* What is done while calls are timed, by `callee`.  errno is what that left: what comes after it keeps it. */
-#define SQT_TIMED(type, name, parameters, arguments, callee, class) \
+/* What is done while calls are timed.  errno is what that left: what comes after it keeps it. */
+#define SQT_TIMED(type, name, parameters, call, class) \
     type __real_##name parameters; \
     type __wrap_##name parameters; \
     static COLD type timed_##name parameters \
     { \
         const uint64_t begin = sqt_call_clock(); \
-        const type result = callee arguments; \
+        const type result = call; \
         const uint64_t end = sqt_call_clock(); \
         if (begin) \
             sqt_call_took(class, begin, end); \
@@ -103,74 +104,28 @@ is_opened(int fd, const char *path, int flags)
     }
 
 #define SQT_WRAP(type, name, parameters, arguments, class) \
-    SQT_TIMED(type, name, parameters, arguments, __real_##name, class) \
+    SQT_TIMED(type, name, parameters, __real_##name arguments, class) \
     type __wrap_##name parameters \
     { \
         return sqt_calls_are_timed() ? timed_##name arguments : __real_##name arguments; \
     }
 
-/* With the flusher's thread there, the C library switches cancellation on and off around each of these, which takes
- * longer than all the rest of them; Squid cancels no thread.  So while anything is traced the kernel is asked without
- * the C library, but only for calls that nobody puts a library of their own in front of. */
-#if defined(__x86_64__)
-static COLD long
-kernel_refused(long result)
-{
-    errno = (int)-result;
-    return -1;
-}
-
-static inline long
-kernel(long call, long a, long b, long c, long d, long e)
-{
-    register const long fourth __asm__("r10") = d, fifth __asm__("r8") = e;
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(call), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth)
-                     : "rcx", "r11", "memory");
-    return __builtin_expect(result < 0, 0) ? kernel_refused(result) : result; /* which is else never below 0 */
-}
-
-static inline int
-kernel_epoll_wait(int epoll, struct epoll_event *events, int room, int ms)
-{
-    return (int)kernel(SYS_epoll_wait, epoll, (long)events, room, ms, 0);
-}
-
-static inline ssize_t
-kernel_msgrcv(int queue, void *message, size_t size, long type, int flags)
-{
-    return kernel(SYS_msgrcv, queue, (long)message, (long)size, type, flags);
-}
-
-static inline int
-kernel_msgsnd(int queue, const void *message, size_t size, int flags)
-{
-    return (int)kernel(SYS_msgsnd, queue, (long)message, (long)size, flags, 0);
-}
-
-static inline ssize_t
-kernel_recvmsg(int fd, struct msghdr *message, int flags)
-{
-    return kernel(SYS_recvmsg, fd, (long)message, flags, 0, 0);
-}
-
-static inline ssize_t
-kernel_sendmsg(int fd, const struct msghdr *message, int flags)
-{
-    return kernel(SYS_sendmsg, fd, (long)message, flags, 0, 0);
-}
-
+#ifdef SQT_CALLS_DIRECT_KNOWN
+#define SQT_WRAPPED(name, arguments) \
+    const uint32_t way = sqt_calls_go(); \
+    return !way ? __real_##name arguments : way == SQT_CALLS_DIRECT ? kernel_##name arguments : timed_##name arguments;
+/* What a timed one calls. */
+#define SQT_CALLEE(name, arguments) \
+    (sqt_calls_go() & SQT_CALLS_DIRECT ? kernel_##name arguments : __real_##name arguments)
 #define SQT_WRAP_DIRECT(type, name, parameters, arguments, class) \
-    SQT_TIMED(type, name, parameters, arguments, kernel_##name, class) \
+    SQT_TIMED(type, name, parameters, SQT_CALLEE(name, arguments), class) \
     type __wrap_##name parameters \
     { \
-        const uint32_t groups = __atomic_load_n(&sqt_groups, __ATOMIC_ACQUIRE); \
-        return !groups ? __real_##name arguments : \
-               groups & SQT_GROUP_SYSCALL ? timed_##name arguments : kernel_##name arguments; \
+        SQT_WRAPPED(name, arguments) \
     }
 #else
+#define SQT_WRAPPED(name, arguments) return sqt_calls_are_timed() ? timed_##name arguments : __real_##name arguments;
+#define SQT_CALLEE(name, arguments) __real_##name arguments
 #define SQT_WRAP_DIRECT SQT_WRAP
 #endif
 #define SQT_WRAP_SPECIAL(name)
@@ -201,7 +156,7 @@ timed_close(int fd)
     const uint64_t begin = sqt_call_begins();
     /* Before the call: afterwards the descriptor may be another thread's new one. */
     sqt_fd_set(fd, SQT_FD_UNKNOWN);
-    const int result = __real_close(fd);
+    const int result = SQT_CALLEE(close, (fd));
     if (begin)
         sqt_call_ends(SQT_CALL_CLOSE, begin);
     return result;
@@ -210,7 +165,7 @@ timed_close(int fd)
 int
 __wrap_close(int fd)
 {
-    return sqt_calls_are_timed() ? timed_close(fd) : __real_close(fd);
+    SQT_WRAPPED(close, (fd))
 }
 
 /* argument: as the kernel takes it, a number or a pointer */
@@ -234,7 +189,7 @@ static COLD int
 timed_open(const char *path, int flags, mode_t mode)
 {
     const uint64_t begin = sqt_call_begins();
-    const int result = __real_open(path, flags, mode);
+    const int result = SQT_CALLEE(open, (path, flags, mode));
     if (begin)
         sqt_call_ends(is_opened(result, path, flags), begin);
     return result;
@@ -243,7 +198,7 @@ timed_open(const char *path, int flags, mode_t mode)
 int
 __wrap_open(const char *path, int flags, mode_t mode)
 {
-    return sqt_calls_are_timed() ? timed_open(path, flags, mode) : __real_open(path, flags, mode);
+    SQT_WRAPPED(open, (path, flags, mode))
 }
 
 static COLD int

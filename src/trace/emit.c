@@ -12,6 +12,7 @@
  * as few instructions as it takes: one pointer says where the next record goes, and a second one up to where that is
  * all there is to know.
  */
+#include "calls-internal.h"
 #include "emit-internal.h"
 
 #include <string.h>
@@ -21,9 +22,9 @@
 #endif
 
 uint32_t sqt_groups;
+uint32_t sqt_calls_way; /* calls-internal.h; beside the groups, as both are looked at all the time */
 uint32_t sqt_clock;
 struct sqt_io_stamps sqt_io_pending;
-struct sqt_loop_watch sqt_loop;
 struct sqt_emitter sqt_emitter __attribute__((aligned(64)));
 
 /* Records ahead of the head whose cache line is asked for now: at 2 records a line, far enough to hide a miss. */

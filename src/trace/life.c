@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calls-direct.h"
 #include "calls-internal.h"
 #include "config-internal.h"
 #include "define-internal.h"
@@ -60,11 +61,13 @@ is_tracing(void)
     return tracer.state == STATE_TRACING && tracing_pid == getpid() && switched_off != tracing_pid;
 }
 
-/* Other threads look at both when they account for a call: at the clock after the groups. */
+/* Other threads look at the way of calls when they make one, and after it at the clock. */
 static void
 set_groups(uint32_t groups)
 {
-    __atomic_store_n(&sqt_groups, groups, __ATOMIC_RELEASE);
+    const uint32_t direct = groups && sqt_calls_can_be_direct() ? SQT_CALLS_DIRECT : 0;
+    sqt_groups = groups;
+    __atomic_store_n(&sqt_calls_way, direct | (groups & SQT_GROUP_SYSCALL ? SQT_CALLS_TIMED : 0), __ATOMIC_RELEASE);
 }
 
 static void

@@ -179,27 +179,11 @@ struct sqt_loop_watch {
 };
 extern struct sqt_loop_watch sqt_loop;
 
-/* The wait is over, and the first activity begins. */
-static inline void
-sqt_loop_begins(void)
-{
-    sqt_loop.last = sqt_read_clock(sqt_clock);
-    sqt_loop.longest.name = 0;
-    sqt_loop.longest.took = 0;
-}
+/* The wait is over, as the record just appended says, and the first activity begins. */
+void sqt_loop_begins(void);
 
 /* An activity is over, and another begins.  name lives as long as the process. */
-static inline void
-sqt_activity_ends(const char *name)
-{
-    const uint64_t now = sqt_read_clock(sqt_clock), took = now - sqt_loop.last;
-    if (took > sqt_loop.longest.took) {
-        sqt_loop.longest.name = name;
-        sqt_loop.longest.begin = sqt_loop.last;
-        sqt_loop.longest.took = took;
-    }
-    sqt_loop.last = now;
-}
+void sqt_activity_ends(const char *name);
 
 /* Tells the system calls that all threads made since it was called last.  Call once a pass of the event loop, when
  * sqt_on(SQT_GROUP_SYSCALL). */

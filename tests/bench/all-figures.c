@@ -4,13 +4,9 @@
  *
  * usage: all-figures TRACE [none | FIGURE...]
  */
-/* RUSAGE_THREAD */
-#define _GNU_SOURCE
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "../../src/figure/pass.h"
 
@@ -38,12 +34,6 @@ note(void *rows, const char *key, const char *text)
     (void)text;
 }
 
-static double
-seconds(const struct rusage *r)
-{
-    return (double)(r->ru_utime.tv_sec + r->ru_stime.tv_sec) + (double)(r->ru_utime.tv_usec + r->ru_stime.tv_usec) / 1e6;
-}
-
 static int
 wanted(const struct sqt_table *table, int argc, char **argv)
 {
@@ -68,7 +58,9 @@ main(int argc, char **argv)
             jobs[count++] = (struct sqt_job){.table = &sqt_tables[i], .since = INT64_MIN, .until = INT64_MAX,
                                              .group = INT64_C(1200000000000), .peak = INT64_C(3600000000000),
                                              .row = row, .note = note, .context = &rows};
-    struct sqt_pass *const pass = count ? sqt_pass_new(jobs, count, NULL) : NULL;
+    struct sqt_crew *const crew = sqt_crew_new(sqt_processors() - 1);
+    struct sqt_pass *const pass = count ? sqt_pass_new(jobs, count, NULL, crew) : NULL;
+    sqt_stream_share(stream, crew);
     struct sqt_run run;
     while (sqt_stream_next(stream, &run)) {
         records += run.count;
@@ -79,10 +71,7 @@ main(int argc, char **argv)
         sqt_pass_finish(pass);
     sqt_pass_free(pass);
     sqt_stream_close(stream);
-    struct rusage here, all;
-    getrusage(RUSAGE_THREAD, &here);
-    getrusage(RUSAGE_SELF, &all);
-    printf("%zu figures, %llu rows, %llu records, %.3f s of which %.3f s in a second thread\n", count,
-           (unsigned long long)rows, (unsigned long long)records, seconds(&all), seconds(&all) - seconds(&here));
+    sqt_crew_free(crew);
+    printf("%zu figures, %llu rows, %llu records\n", count, (unsigned long long)rows, (unsigned long long)records);
     return 0;
 }

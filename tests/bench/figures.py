@@ -5,28 +5,27 @@
 usage: figures.py BUILDDIR [RECORDS]
 
 On one processor what counts is the time that the process had of it; on two the time on the clock, which says little
-while other work is on the machine: so the time of the busier thread stands beside it, the least that it can be.
+while other work is on the machine.  Runs are interleaved, and the two are compared by the clock, round by round.
 """
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-RUNS = 3
+ROUNDS = 3
 
 
 def measured(args, cpus):
-    """(seconds of processor, on the clock, MiB, seconds of the busier thread) of one run."""
+    """(seconds of processor, on the clock, MiB) of one run."""
     begin = time.monotonic()
-    process = subprocess.Popen(args, stdout=subprocess.PIPE, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
-    said = process.stdout.read().decode().split()
+    process = subprocess.Popen(args, stdout=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit("%s: exit status %d" % (" ".join(args), status))
-    whole, second = float(said[6]), float(said[10])
-    return usage.ru_utime + usage.ru_stime, time.monotonic() - begin, usage.ru_maxrss / 1024, max(second, whole - second)
+    return usage.ru_utime + usage.ru_stime, time.monotonic() - begin, usage.ru_maxrss / 1024
 
 
 def main():
@@ -38,20 +37,20 @@ def main():
         made = int(subprocess.run([os.path.join(build, "many-records"), trace, count], check=True,
                                   stdout=subprocess.PIPE).stdout)
         print("%d records" % made)
-        print("%-24s %12s %12s %8s %16s" % ("figures", "processor s", "M records/s", "MiB", "busier thread s"))
-        one = None
-        for name, what, allowed in (("none, one processor", ["none"], cpus[:1]), ("all, one processor", [], cpus[:1]),
-                                    ("all, two processors", [], cpus[:2])):
-            runs = sorted(measured([os.path.join(build, "tests/bench/all-figures"), trace] + what, set(allowed))
-                          for _ in range(RUNS))
-            cpu, clock, mib, busier = runs[RUNS // 2]
-            print("%-24s %12.2f %12.1f %8.1f %16.2f" % (name, cpu, made / cpu / 1e6, mib, busier), flush=True)
-            if name.startswith("all, one"):
-                one = cpu
-            if name.startswith("all, two") and len(cpus) > 1:
-                best = min(run[1] for run in runs)
-                print("on two processors %.2f times as fast by the clock (best of %d), %.2f times by the busier thread"
-                      % (one / best, RUNS, one / busier))
+        program = os.path.join(build, "tests/bench/all-figures")
+        kinds = (("none, one processor", ["none"], cpus[:1]), ("all, one processor", [], cpus[:1]),
+                 ("all, two processors", [], cpus[:2]))
+        rounds = [[measured([program, trace] + what, set(allowed)) for _, what, allowed in kinds]
+                  for _ in range(ROUNDS)]
+        print("%-24s %12s %12s %12s %8s" % ("figures", "processor s", "clock s", "M records/s", "MiB"))
+        for (name, _, allowed), runs in zip(kinds, zip(*rounds)):
+            cpu, clock, mib = map(statistics.median, zip(*runs))
+            print("%-24s %12.2f %12.2f %12.1f %8.1f"
+                  % (name, cpu, clock, made / (cpu if len(allowed) == 1 else clock) / 1e6, mib))
+        if len(cpus) > 1:
+            ratios = sorted(one[1] / two[1] for _, one, two in rounds)
+            print("by the clock two processors were %.2f times as fast as one (%.2f to %.2f in %d rounds)"
+                  % (statistics.median(ratios), ratios[0], ratios[-1], ROUNDS))
 
 
 if __name__ == "__main__":

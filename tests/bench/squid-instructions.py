@@ -7,8 +7,12 @@ Requests come one after another on one connection.  Callgrind begins to count wh
 does, but for the passes of an event loop that waits for a disk.  The clock is the TSC, which valgrind reads so slowly
 that libsqtrace would not take it.  With two workers and with disker processes, the main
 threads of all processes are added up.
+
+With --caches callgrind simulates a processor's caches, too, and the main thread's misses for each request are told: of
+instructions and of data in the first level (32 KiB each), and in the second (512 KiB).
 """
 
+import collections
 import glob
 import os
 import re
@@ -26,6 +30,8 @@ WARM = 200
 OBJECTS = 7  # that are hit in turn
 PAUSE = 1.0  # s: the flusher writes what it has, at most 0.2 s later
 OPTIONS = ["--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes"]
+CACHES = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=524288,8,64"]
+MISSES = (("I1", ("I1mr",)), ("D1", ("D1mr", "D1mw")), ("L2, code", ("ILmr",)), ("L2, data", ("DLmr", "DLmw")))
 
 
 def as_squid(squid):
@@ -45,22 +51,24 @@ def ask(connection, url, fresh, first, count):
 
 
 def counts(folder, pids):
-    """{thread: instructions} of the dumps, the same threads of several processes together."""
+    """{thread: {event: count}} of the dumps, the same threads of several processes together."""
     found = {}
     for pid in pids:
         for path in glob.glob("%s/callgrind.%d.*" % (folder, pid)):
             with open(path) as file:
                 text = file.read()
             thread = re.search(r"^thread: (\d+)", text, re.M)
-            total = re.search(r"^(?:totals|summary): (\d+)", text, re.M)
+            events = re.search(r"^events: (.*)", text, re.M)
+            total = re.search(r"^(?:totals|summary): (.*)", text, re.M)
             if thread and total:
-                found[int(thread.group(1))] = found.get(int(thread.group(1)), 0) + int(total.group(1))
+                of = found.setdefault(int(thread.group(1)), collections.Counter())
+                of.update(dict(zip(events.group(1).split(), map(int, total.group(1).split()))))
     assert found.get(1), "no counts of the main thread in " + folder
     return found
 
 
 def instructions(env, name, workload, origin, requests):
-    """({thread: instructions}, records) of so many requests."""
+    """({thread: {event: count}}, records) of so many requests."""
     work = WORKLOADS[workload]
     squid = variant(env, name, workload, alone=work.workers == 1)
     make_dirs(squid)
@@ -113,7 +121,10 @@ def main():
     parser.add_argument("--variant", action="append", choices=list(VARIANTS) + ["with calls"],
                         help="default: all but the last, which has the account of system calls, too")
     parser.add_argument("--keep", action="store_true", help="keep the folder with callgrind's files")
+    parser.add_argument("--caches", action="store_true", help="misses of simulated caches, too")
     options = parser.parse_args()
+    if options.caches:
+        OPTIONS.extend(CACHES)
     chosen = options.variant or list(VARIANTS)
     VARIANTS.update(CALLS)
     env = environment(options)
@@ -121,18 +132,21 @@ def main():
     try:
         origin = Origin(env)
         print("%-16s %-16s %14s %9s %9s %8s %20s" % ("workload", "Squid", "instructions", "more", "change", "records",
-                                                     "flusher, per record"))
+                                                     "flusher, per record")
+              + "".join("%10s" % name for name, _ in MISSES if options.caches))
         for workload in options.workload or WORKLOADS:
             base = None
             for name in chosen:
                 found, made = instructions(env, name, workload, origin, options.requests)
-                each = found[1] / options.requests
+                each = found[1]["Ir"] / options.requests
                 base = base or each
                 line = "%-16s %-16s %14.0f %+9.0f %+8.2f%%" % (workload, name, each, each - base,
                                                                100 * (each / base - 1))
-                if made:
-                    others = sum(n for thread, n in found.items() if thread != 1)
-                    line += " %8.1f %20.0f" % (made / options.requests, others / made)
+                others = sum(of["Ir"] for thread, of in found.items() if thread != 1)
+                line += " %8.1f %20.0f" % (made / options.requests, others / made if made else 0)
+                if options.caches:
+                    line += "".join("%10.0f" % (sum(found[1][event] for event in events) / options.requests)
+                                    for _, events in MISSES)
                 print(line, flush=True)
     finally:
         env.close()

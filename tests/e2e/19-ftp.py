@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 
-from lib import access, dump, rows
+from lib import access, dump, rows, versions
 from lib.client import Broken, Client, at_once
 from lib.clocks import MS, Agreement
 from lib.env import first, free_port, listens, wait_for
@@ -308,9 +308,30 @@ def real_server(env):
     env.check(server.transfers() > 20, "vsftpd logged only %d transfers" % server.transfers())
 
 
-# ---- whois, which has a gateway, too ----
+def held_back(env):
+    """A delay pool: what it holds back is not the server's time."""
+    server = FtpServer(env)
+    squid = Squid(env, trace="", lines=CONF + """
+delay_pools 1
+delay_class 1 1
+delay_parameters 1 40000/20000
+delay_access 1 allow all
+""").start()
+    took = ask(squid, server.url("slowed", size=90000), "slowed").seconds * 1e9
+    env.check(took > 1000 * MS, "the pool held nothing back: %.0f ms" % (took / MS))
+    row = {line.xtag: row for line, row in finish(env, squid)}["slowed"]
+    served, = server.entries()[server.name("slowed", size=90000)]
+    late = env.held.during(row)
+    servers = served["done_ns"] - served["asked_ns"]
+    env.check(row.ns("server_wait_ns") + row.ns("server_reply_ns") < servers + 50 * MS + late,
+              "the server's stages are " + rows.brief(row))
+    env.check(row.ns("reply_wait_ns") + row.ns("proxy_reply_ns") > took - 200 * MS - late, "held back %.0f ms: %s"
+              % (took / MS, rows.brief(row)))
 
-def whois_server(env, times, wait, rest):
+
+# ---- whois and gopher, which have gateways, too ----
+
+def line_server(env, times, wait, rest):
     """Answers each query after wait seconds, and again after rest; notes its clock in times."""
     listener = socket.create_server(("127.0.0.1", 0))
     env.on_close(listener.close)
@@ -334,24 +355,33 @@ def whois_server(env, times, wait, rest):
     return listener.getsockname()[1]
 
 
-def whois(env):
-    """A whois server that waits a known time, and one that is not there."""
+def gateways(env):
+    """Servers that answer a line of text with text: one that waits a known time, and one that is not there."""
     times = {}
-    port = whois_server(env, times, 0.05, 0.06)
+    port = line_server(env, times, 0.05, 0.06)
     squid = Squid(env, trace="", lines=CONF).start()
+    schemes = versions.gateways(squid.version())
+    asked_for = ["%s%d" % (scheme, n) for scheme in schemes for n in range(8)]
     with Client(squid.client_address()) as client:
-        for n in range(8):
-            response = client.request("whois://127.0.0.1:%d/w%d" % (port, n), "w%d" % n)
-            env.equal((response.status, response.body_size), (200, 25), "w%d" % n)
-        env.equal(client.request("whois://127.0.0.1:1/x", "refused").status, 503, "no server")
+        for tag in asked_for:
+            scheme = tag[:-1]
+            response = client.request("%s://127.0.0.1:%d%s%s" % (scheme, port, schemes[scheme], tag), tag)
+            env.equal((response.status, response.body_size), (200, 25), tag)
+        for scheme, path in schemes.items():
+            refused = client.request("%s://127.0.0.1:1%sx" % (scheme, path), scheme)
+            env.equal(refused.status, 503, "no server: " + scheme)
+        if "gopher" in schemes:  # a page that asks for search words: Squid makes it once it is connected
+            env.equal(client.request("gopher://127.0.0.1:%d/7x" % port, "search").status, 200, "search")
     found = {line.xtag: row for line, row in finish(env, squid)}
     off = Agreement(env)
-    for n in range(8):
-        asked, first, last = times["w%d" % n]
-        check_row(off, "w%d" % n, found["w%d" % n], {"server_wait_ns": (asked, first),
-                                                     "server_reply_ns": (first, last)})
-        env.check(found["w%d" % n]["reply_wait_ns"] != "-", "w%d: no reply_wait" % n)
-    off.check(8, 2 * MS)
+    for tag in asked_for:
+        asked, first, last = times[tag]
+        check_row(off, tag, found[tag], {"server_wait_ns": (asked, first), "server_reply_ns": (first, last)})
+        env.check(found[tag]["reply_wait_ns"] != "-", tag + ": no reply_wait")
+    off.check(8 * len(schemes), 2 * MS)
+    if "gopher" in schemes:
+        env.check(found["search"]["reply_wait_ns"] != "-" and found["search"]["server_wait_ns"] == "-",
+                  "the server was asked for a search page: " + rows.brief(found["search"]))
 
 
 def whois_at_the_end(env):
@@ -374,6 +404,7 @@ TESTS = [
     ("listings, uploads and what goes wrong", first(other_ways), 40),
     ("clients that speak FTP themselves", first(native_clients), 60),
     ("a real vsftpd", first(real_server), 90),
-    ("a whois server that waits a known time", first(whois), 40),
+    ("a delay pool", first(held_back), 40),
+    ("whois and gopher servers that wait a known time", first(gateways), 40),
     ("a whois server that is silent while Squid shuts down", whois_at_the_end, 40),
 ]

@@ -149,6 +149,22 @@ def rate(env):
                   % (count, second + 1, seconds, held / MS))
 
 
+def spread(env):
+    """With --spread each request is due at a random moment of its interval, with another seed at another one."""
+    places = []
+    for seed in (1, 2):
+        load = sqload.Load(env, "--rate=500", "--duration=4", "--clients=100", "--size=1000", "--spread",
+                           "--seed=%d" % seed, rows=True)
+        places.append([float(row["time_s"]) * 500 - i
+                       for i, row in enumerate(sorted(load.rows(), key=lambda row: float(row["time_s"])))])
+        env.equal(len(places[-1]), 2000, "requests")
+        env.check(min(places[-1]) > -0.001 and max(places[-1]) < 1.001, "some are outside of their interval")
+        ks = unit_ks(places[-1])
+        env.check(ks < 1.63, "moments are not uniform: %.3f" % ks)
+    apart = sum(abs(a - b) for a, b in zip(*places)) / 2000
+    env.check(abs(apart - 1 / 3) < 0.03, "moments of two seeds are %.3f of an interval apart, not 1/3" % apart)
+
+
 def cannot_hide(env):
     """A server that stands still for a second is seen by all requests that were due then, not by one."""
     stop = threading.Event()
@@ -492,6 +508,7 @@ TESTS = [
     ("load: wpb: Pareto sizes and 1/t, computed anew", fits, 60),
     ("load: the first byte comes when it should, 1,000 requests open", first(latency), 60),
     ("load: 5,000 requests a second", first(rate), 60),
+    ("load: requests at random moments of their intervals", spread, 30),
     ("load: a server that stands still is seen by all that wait", first(cannot_hide), 30),
     ("load: the origin, asked by another client", origin, 30),
     ("load: wpb through Squid: hits as access.log and the trace count them", wpb, 60),

@@ -148,7 +148,7 @@ def as_iostat(env):
 def cache_fill(env):
     """Calls that read rise tenfold where the cache outgrows memory, and less than twofold where it fits."""
     need_disks(env)
-    text = tables(env, "cache-fill", "--rounds=1", "--scale=0.6")
+    text = tables(env, "cache-fill", "--rounds=2", "--scale=0.6")
     for name in ("open-read", "read-disk"):
         found = re.search(name + r", all in the cache against the first step: ([0-9.]+) times .*memory,\n([0-9.]+) times",
                           text)
@@ -194,21 +194,22 @@ def diskop(env):
 
 def digests(env):
     """As many look-ups as requests that miss, and hits that make responses faster than a slow origin."""
-    text = tables(env, "digests", "--rounds=1", "--scale=0.25", "--rate=100", "--wait=200",
-                  "--only=on,no-lookups,no-updates,on-idle,hits-off,hits-on")
+    text = tables(env, "digests", "--rounds=1", "--scale=0.5", "--rate=40", "--wait=200",
+                  "--only=on,no-lookups,no-updates,no-false-hits,on-idle,hits-off,hits-on")
     with open(env.path("results", "values.tsv")) as file:
         values = {tuple(line.split("\t")[:3]): float(line.split("\t")[3]) for line in list(file)[1:]}
-    for name in ("on", "no-lookups", "no-updates", "on-idle", "hits-on"):
+    for name in ("on", "no-lookups", "no-updates", "no-false-hits", "on-idle", "hits-on"):
         with open(env.path("results", "runs", "1-" + name, "load.tsv")) as file:
             lines = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
         load, = (dict(zip(lines[0], line)) for line in lines if line[:2] == ["urls", "all"])
-        count = values[name, "1", "lookup"]
-        # Between begin and end, which the two clocks place a little differently.
-        env.check(abs(count - int(load["responses"])) <= 2,
-                  "%s: %d look-ups, %s responses" % (name, count, load["responses"]))
+        count, responses = values[name, "1", "lookup"], int(load["responses"])
+        env.check(responses <= count <= responses + int(load["retries"]),
+                  "%s: %d look-ups, %d responses, %s retries" % (name, count, responses, load["retries"]))
     env.equal(values["no-lookups", "1", "lookup_none"], values["no-lookups", "1", "lookup"], "look-ups that are none")
     env.check(("no-updates", "1", "update_us") not in values and values["no-lookups", "1", "update_us"] > 0,
               "updates")
+    false = {name: values.get((name, "1", "hit_false"), 0) for name in ("on", "no-updates", "no-false-hits")}
+    env.check(false["on"] > 3 and false["no-updates"] == 0 and false["no-false-hits"] <= 1, "false hits: %s" % false)
     hits = values["hits-on", "1", "hit_hit"]
     env.check(hits > 100, "%d hits of 150" % hits)
     fast, slow = values["hits-on", "1", "p50_ms"], values["hits-off", "1", "p50_ms"]
@@ -218,17 +219,19 @@ def digests(env):
 
 
 def digests_a_a(env):
-    """No digests twice: the tables say that there is no difference."""
+    """No digests twice: the tables say that there is no difference, in at least 19 of 20 trials, at 99 %."""
     trials = 20 if env.full else 1
-    verdicts = {"response time p50, ms": [], "CPU of a request, us": []}
+    found = {}
     for _ in range(trials):
-        text = tables(env, "digests", "--fresh", "--only=off,off-again", "--rounds=3", "--scale=0.25")
-        for words, found in verdicts.items():
-            line = re.search("\n%s\n(?:.*\n)*?off-again .*" % re.escape(words), text).group(0).split("\n")[-1]
+        text = tables(env, "digests", "--fresh", "--only=off,off-again", "--rounds=4", "--scale=0.5", "--rate=200")
+        for words in ("response time p50, ms", "CPU of a request, us", "passes of the loop for a request"):
+            line = re.search("\n%s\n(?:.*\n)*?(off-again .*)" % re.escape(words), text).group(1)
             env.check(re.search(r"\d+\.\d+ \.\. \d+\.\d+  (no difference|more|less)$", line), line)
-            found.append(line.endswith("  no difference"))
-    for words, found in verdicts.items():
-        env.check(sum(found) >= trials - trials // 20, "%s: no difference in %d of %d trials" % (words, sum(found), trials))
+            found.setdefault(words, []).append(line)
+    for words, lines in found.items():
+        print("# %s:\n#     %s" % (words, "\n#     ".join(lines)))
+        same = sum(line.endswith("  no difference") for line in lines)
+        env.check(same >= trials - trials // 20, "%s: no difference in %d of %d trials" % (words, same, trials))
 
 
 STAGES = ("server wait", "proxy reply", "swap in first", "swap in rest", "swap in open", "reply wait", "request send",
@@ -325,7 +328,7 @@ TESTS = [
     ("disk-arms: samples and iostat, one arm and two", first(as_iostat), 250),
     ("disk-arms: a slow origin, under 5 % is disk", slow_origin, 300),
     ("disk-arms: a slow disk, over 50 % is disk", slow_disk, 300),
-    ("cache-fill: tenfold in little memory, not where all fits", first(cache_fill), 250),
+    ("cache-fill: tenfold in little memory, not where all fits", first(cache_fill), 320),
     ("diskop: where reads wait at full load", diskop, 200),
     ("digests: look-ups are counted, hits are faster than a slow origin", digests, 400),
     ("digests: none against none, no difference", digests_a_a, 1800),

@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "../../src/read/crew.h"
 #include "../../src/read/stream.h"
 #include "../unit/make_trace.h"
 
@@ -37,6 +38,8 @@ hear(void *context, enum sqt_severity severity, const char *text)
         broken("a message is one line");
 }
 
+static struct sqt_crew *crew;
+
 static void
 read_one(const char *path)
 {
@@ -47,6 +50,9 @@ read_one(const char *path)
     if (!stream)
         return;
     sqt_stream_extent(stream, &extent);
+    if (!crew)
+        crew = sqt_crew_new(1);
+    sqt_stream_share(stream, crew);
     while (sqt_stream_next(stream, &run)) {
         if (run.count == 0)
             broken("a run has records");
@@ -178,14 +184,15 @@ load(const char *path)
     return b;
 }
 
-#define MADE 6
+#define MADE 8
+#define RECORDS 6000 /* of the large ones, whose blocks are read ahead */
 
-/* Small traces of each kind. */
+/* Traces of each kind, most of them small. */
 static void
 make_seeds(struct make_bytes *seeds)
 {
     char path[] = "/tmp/sqtrace-fuzz-XXXXXX";
-    struct sqt_record records[300];
+    static struct sqt_record records[RECORDS];
     struct make_traffic traffic;
     struct sqt_identity who;
     const struct sqt_totals totals = {.head = 300, .lost = 5, .lost_open = 5, .lost_from = MAKE_START};
@@ -195,17 +202,19 @@ make_seeds(struct make_bytes *seeds)
         exit(2);
     }
     close(fd);
-    make_traffic_init(&traffic, 1);
-    const size_t n = make_traffic_records(&traffic, records, 300);
     make_identity(&who, 1, 1);
     for (unsigned i = 0; i < MADE; ++i) {
-        if (i < 4) {
+        const int large = i == 4 || i == 5;
+        make_traffic_init(&traffic, 1);
+        const size_t n = make_traffic_records(&traffic, records, large ? RECORDS : 300);
+        if (i < 6) {
             make_header(&seeds[i], &who, i % 2);
             make_text(&seeds[i], "def\t2\t1\tTCP_HIT\ndef\t1\t0\tufs /a\\tb\n");
-            make_blocks(&seeds[i], &who, i % 2 ? 7 : 0, records, n, 100, i < 2 ? MAKE_ZLIB : 0);
+            make_blocks(&seeds[i], &who, i % 2 ? 7 : 0, records, n, large ? RECORDS / 4 : 100,
+                        i < 2 || i == 4 ? MAKE_ZLIB : 0);
             make_end(&seeds[i], &who, &totals);
         } else {
-            make_ring_file(path, &who, 512, i == 4 ? 0 : 1000, i == 4 ? 0 : 1000, records, n,
+            make_ring_file(path, &who, 512, i == 6 ? 0 : 1000, i == 6 ? 0 : 1000, records, n,
                            "def\t2\t1\tTCP_HIT\n", NULL);
             seeds[i] = load(path);
         }

@@ -121,6 +121,48 @@ says '--source is patched already' 1 'has the patches already' $squid "$prefix" 
 [ "$before" = "$(sum_of_tree "$work/tree")" ]
 result $? 'and the tree is as it was, patched'
 
+# ---- the distribution's package ----
+
+says '--debian with what it does not take' 2 'only --squid, --source, --jobs and --work go with it' --debian "$prefix"
+says '--debian with options of configure' 2 'only --squid, --source' --debian -- --disable-ipv6
+says '--debian: a tree without debian/' 1 "$work/tree is not the unpacked source package" \
+    --debian "$into" --source="$work/tree"
+mkdir -p "$work/tree/debian/source" "$work/tree/debian/patches"
+printf 'squid (7.7-1) unstable; urgency=low\n\n  * Any.\n\n -- A <a@b.c>  Sun, 22 Nov 2026 05:00:00 +0000\n' \
+    >"$work/tree/debian/changelog"
+says '--debian: a package that is patched already' 1 'has the patches already' --debian "$into" --source="$work/tree"
+: >"$work/tree/src/cf.data.pre"
+says '--debian: a package without a list of patches' 1 'has no list of patches' --debian "$into" --source="$work/tree"
+echo '3.0 (quilt)' >"$work/tree/debian/source/format"
+says '--debian: another version than --squid' 1 'is Squid 7.7, and --squid says 6.13' \
+    --debian --squid=6.13 "$into" --source="$work/tree"
+sed -i "s/='7\.7'/='7.8'/" "$work/tree/configure"
+says '--debian: a version without patches' 1 'no patches for 7.7-1, Squid 7.8; there is: 5.7 6.13 7.7' \
+    --debian "$into" --source="$work/tree"
+sed -i "s/='7\.8'/='7.7'/" "$work/tree/configure"
+before=$(sum_of_tree "$work/tree")
+saved_path=$PATH
+PATH=$work/bin:$PATH
+fake dh </dev/null
+fake fakeroot </dev/null
+fake dpkg-checkbuilddeps <<'END'
+echo "dpkg-checkbuilddeps: error: Unmet build dependencies: libany-dev (>= 2)" >&2
+exit 1
+END
+says '--debian: what the package wants is missing' 1 \
+    "missing to build 7.7-1: libany-dev (>= 2); apt-get build-dep $work/tree installs them" \
+    --debian "$into" --source="$work/tree"
+fake apt-get <<'END'
+echo "E: no network" >&2
+exit 100
+END
+says '--debian: no network' 1 'the source package was not found; give its unpacked tree with --source=DIR' \
+    --debian "$into"
+rm -f "$work/bin"/*
+PATH=$saved_path
+[ "$before" = "$(sum_of_tree "$work/tree")" ]
+result $? 'and the tree is as it was, packaged'
+
 # ---- no network ----
 
 saved_path=$PATH

@@ -2,10 +2,6 @@
  *
  * dump_pass.c - all figures and tables in one pass, in one thread and in two, hand out what each hands out alone.
  */
-/* sched_setaffinity */
-#define _GNU_SOURCE
-
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -72,7 +68,7 @@ static char path[] = "/tmp/sqtrace-pass-XXXXXX";
 
 /* Makes the tables and figures numbered from first to last in one pass. */
 static void
-make_all(struct said *said, unsigned first, unsigned last)
+make_all(struct said *said, unsigned first, unsigned last, struct sqt_crew *crew)
 {
     static struct sqt_job jobs[SQT_TABLES];
     const char *const paths[] = {path};
@@ -84,29 +80,14 @@ make_all(struct said *said, unsigned first, unsigned last)
         jobs[i] = (struct sqt_job){.table = &sqt_tables[i], .since = INT64_MIN, .until = INT64_MAX,
                                    .group = 20000000, .peak = 60000000, .row = row, .note = note, .context = &said[i]};
     }
-    struct sqt_pass *const pass = sqt_pass_new(&jobs[first], last - first + 1, NULL);
+    struct sqt_pass *const pass = sqt_pass_new(&jobs[first], last - first + 1, NULL, crew);
+    sqt_stream_share(stream, crew);
     while (sqt_stream_next(stream, &run))
         sqt_pass_run(pass, &run);
     sqt_pass_finish(pass);
     assert_true(sqt_pass_records(pass) > 100000);
     sqt_pass_free(pass);
     sqt_stream_close(stream);
-}
-
-/* On one processor there is no second thread. */
-static void
-make_all_on_one(struct said *said)
-{
-    cpu_set_t all, one;
-    unsigned first = 0;
-    CPU_ZERO(&one);
-    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-    while (!CPU_ISSET(first, &all))
-        ++first;
-    CPU_SET(first, &one);
-    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-    make_all(said, 0, SQT_TABLES - 1);
-    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
 static void
@@ -120,17 +101,20 @@ static void
 together_as_alone(void **state)
 {
     static struct said in_one[SQT_TABLES], in_two[SQT_TABLES], alone[SQT_TABLES];
+    struct sqt_crew *const crew = sqt_crew_new(1);
     (void)state;
-    make_all_on_one(in_one);
-    make_all(in_two, 0, SQT_TABLES - 1);
+    assert_non_null(crew);
+    make_all(in_one, 0, SQT_TABLES - 1, NULL);
+    make_all(in_two, 0, SQT_TABLES - 1, crew);
     for (unsigned i = 0; i < SQT_TABLES; ++i) {
-        make_all(alone, i, i);
+        make_all(alone, i, i, NULL);
         same(&alone[i], &in_one[i]);
         same(&alone[i], &in_two[i]);
         free(alone[i].text);
         free(in_one[i].text);
         free(in_two[i].text);
     }
+    sqt_crew_free(crew);
     assert_true(alone[SQT_TABLE_requests].rows > 1000);
     assert_true(alone[SQT_TABLE_load].rows > 3);
     assert_true(alone[SQT_TABLE_disk_utilization].rows > 3);
@@ -153,13 +137,15 @@ static void
 in_order(void **state)
 {
     (void)state;
-    for (int threaded = 0; threaded < 2; ++threaded) {
+    for (unsigned threads = 0; threads < 3; ++threads) {
         uint64_t next = 0;
-        struct sqt_relay *const relay = sqt_relay_new(take, &next, threaded);
+        struct sqt_crew *const crew = sqt_crew_new(threads);
+        struct sqt_relay *const relay = sqt_relay_new(take, &next, crew);
         for (uint64_t i = 0; i < 300000; ++i)
             memcpy(sqt_relay_next(relay, i % 3, sizeof(i) + i % 701), &i, sizeof(i));
         sqt_relay_finish(relay);
         assert_int_equal(next, 300000);
+        sqt_crew_free(crew);
     }
 }
 

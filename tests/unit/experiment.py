@@ -5,6 +5,7 @@
 SQT_SOURCE: sqtrace's source tree.
 """
 
+import math
 import os
 import random
 import statistics
@@ -75,15 +76,14 @@ def test_paired():
             file.write("%s\t%d\tspeed\t%.9f\n" % (name, r, value))
         file.flush()
         text = subprocess.run(["awk", "-F", "\t", "-v", "metric=speed", "-v", "words=speed", "-v", "names=same twice",
-                               "-v", "base=base", "-v", "percent=95", "-f", STATISTICS, "-f",
+                               "-v", "base=base", "-v", "percent=99", "-f", STATISTICS, "-f",
                                os.path.join(os.path.dirname(STATISTICS), "paired.awk"), file.name], check=True,
                               stdout=subprocess.PIPE, universal_newlines=True).stdout
     for name, verdict in (("same", "no difference"), ("twice", "more")):
-        ratios = [runs[name, r] / runs["base", r] for r in range(8)]
-        half = 2.36462 * statistics.stdev(ratios) / 8 ** 0.5
+        logs = [math.log(runs[name, r] / runs["base", r]) for r in range(8)]
+        mean, half = statistics.mean(logs), 3.49948 * statistics.stdev(logs) / 8 ** 0.5
         line = [line for line in text.split("\n") if line.startswith(name)][0]
-        wanted = "%.4f  %.4f .. %.4f  %s" % (statistics.mean(ratios), statistics.mean(ratios) - half,
-                                            statistics.mean(ratios) + half, verdict)
+        wanted = "%.4f  %.4f .. %.4f  %s" % (math.exp(mean), math.exp(mean - half), math.exp(mean + half), verdict)
         check(line.endswith(wanted), "paired ratio of " + name, (line, wanted))
 
 
@@ -131,9 +131,11 @@ def test_digests():
         with tempfile.NamedTemporaryFile("w") as file:
             file.write("configuration\tround\tmetric\tvalue\n")
             for r in range(6):
-                off, look, update = draw.uniform(400, 500), draw.uniform(20, 30), draw.uniform(5, 9)
-                values = {"off": off, "no-updates": off + look, "no-lookups": off + update,
-                          "on": off + look + update + lost + draw.uniform(-3, 3)}
+                off, look, update, false = (draw.uniform(*between) for between in
+                                            ((400, 500), (20, 30), (5, 9), (40, 50)))
+                values = {"off": off, "no-updates": off + look, "no-lookups": off + update}
+                values["no-false-hits"] = off + look + update + lost + draw.uniform(-3, 3)
+                values["on"] = values["no-false-hits"] + false
                 rounds.append(values)
                 for name, value in values.items():
                     for metric in ("cpu_us", "p50_ms"):
@@ -142,16 +144,20 @@ def test_digests():
             text = subprocess.run(["awk", "-F", "\t", "-v", "percent=99", "-f", STATISTICS, "-f",
                                    os.path.join(SOURCE, "tools", "experiment", "digests.awk"), file.name], check=True,
                                   stdout=subprocess.PIPE, universal_newlines=True).stdout
-        less = [v["on"] + v["off"] - v["no-updates"] - v["no-lookups"] for v in rounds]
-        half = 4.03214 * statistics.stdev(less) / 6 ** 0.5
-        mean = statistics.mean(less)
-        wanted = "%.4g    %.4g .. %.4g" % (mean, mean - half, mean + half)
-        alone = "%.4g " % statistics.mean(v["no-updates"] - v["off"] for v in rounds)
         lines = text.split("\n")
-        check(sum(line.startswith("the whole less the sum") and line.endswith(wanted) for line in lines) == 2 and
-              any(line.startswith("look-ups alone") and alone in line for line in lines) and
-              lines.count("The sum of the separate costs %s with the whole." % words) == 2,
-              "digests: the sum of the separate costs %s with the whole" % words, (text, wanted))
+        for label, cost in (("look-ups alone", lambda v: v["no-updates"] - v["off"]),
+                            ("updates alone", lambda v: v["no-lookups"] - v["off"]),
+                            ("false hits alone", lambda v: v["on"] - v["no-false-hits"]),
+                            ("the whole ", lambda v: v["on"] - v["off"]),
+                            ("the whole less the sum",
+                             lambda v: v["no-false-hits"] + v["off"] - v["no-updates"] - v["no-lookups"])):
+            costs = [100 * cost(v) / v["off"] for v in rounds]
+            mean, half = statistics.mean(costs), 4.03214 * statistics.stdev(costs) / 6 ** 0.5
+            wanted = "%.4g    %.4g .. %.4g" % (mean, mean - half, mean + half)
+            shown = [line for line in lines if line.startswith(label) and line.endswith(" " + wanted)]
+            check(len(shown) == 2, "digests: " + label, (text, wanted))
+        check(lines.count("The sum of the separate costs %s with the whole." % words) == 2,
+              "digests: the sum of the separate costs %s with the whole" % words, text)
 
 
 def says(status, text, *arguments):

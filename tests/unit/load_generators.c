@@ -412,15 +412,15 @@ rates(void **state)
         const uint64_t all = phase_due_count(p, p->duration);
         assert_int_equal(all, (uint64_t)((p->rate + p->end_rate) * 4));
         for (uint64_t i = 0; i < all; ++i) {
-            const int64_t at = phase_due_time(p, i);
+            const int64_t at = phase_due_time(p, (double)i);
             const double t = (double)at / 1e9, rate = p->rate + (p->end_rate - p->rate) * t / 8;
             assert_true(at >= 0 && at < p->duration);
             assert_true(fabs(p->rate * t + (p->end_rate - p->rate) * t * t / 16 - (double)i) < 1e-4);
             assert_in_range(phase_due_count(p, at + 1000), i, i + 1);
             if (i > 10) /* neighbours are one over the rate apart */
-                assert_true(fabs((double)(at - phase_due_time(p, i - 1)) * rate / 1e9 - 1) < 0.15);
+                assert_true(fabs((double)(at - phase_due_time(p, (double)i - 1)) * rate / 1e9 - 1) < 0.15);
         }
-        assert_true(phase_due_time(p, all + 1) >= p->duration - 5);
+        assert_true(phase_due_time(p, (double)all + 1) >= p->duration - 5);
     }
 }
 

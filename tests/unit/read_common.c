@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+struct sqt_crew *read_crew;
 static char directory[64];
 
 const char *
@@ -89,6 +90,7 @@ read_paths(struct read_result *r, const char *const *paths, size_t count, const 
         return;
     if (kid)
         assert_int_equal(sqt_stream_keep_kids(r->stream, kid, 1), 0);
+    sqt_stream_share(r->stream, read_crew);
     r->start_ns = sqt_stream_start_ns(r->stream);
     while (sqt_stream_next(r->stream, &run))
         keep(r, &run);

@@ -32,6 +32,9 @@ void read_directory_remove(void);
 /* Name of a file in it; of the directory, if name is empty.  Valid until 16 more were asked for. */
 const char *read_path(const char *name);
 
+/* Lent to each stream that is read whole; NULL at first. */
+extern struct sqt_crew *read_crew;
+
 /* Reads the paths, a NULL ends them.  Frees what the result held before. */
 void read_all(struct read_result *result, const char *path, ...) __attribute__((sentinel));
 /* The same, only these kids. */

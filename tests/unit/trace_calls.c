@@ -8,8 +8,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/msg.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static const char *const with_calls[] = {"events=syscall", NULL};
@@ -207,6 +210,66 @@ nothing_is_told_without_the_group_or_from_before_it(void **state)
     close(fd);
 }
 
+/* They go another way then. */
+static void
+calls_do_what_they_do_while_something_is_traced(void **state)
+{
+    struct place *const place = *state;
+    char path[256], text[8] = "";
+    struct message { long type; char text[4]; } message = {1, "abc"};
+    struct epoll_event event = {.events = EPOLLIN};
+    snprintf(path, sizeof(path), "%s/file", place->ringdir);
+    assert_int_equal(place_start(place, NULL), 0);
+    umask(022);
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0640);
+    struct stat st;
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(write(fd, "hello", 5), 5);
+    assert_int_equal(pwrite(fd, "J", 1, 0), 1);
+    assert_int_equal(pread(fd, text, sizeof(text), 1), 4);
+    assert_string_equal(text, "ello");
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_int_equal(read(fd, text, 1), 1);
+    assert_int_equal(text[0], 'J');
+    assert_int_equal(close(fd), 0);
+    errno = 0;
+    assert_int_equal(close(fd), -1);
+    assert_int_equal(errno, EBADF);
+    assert_int_equal(open(path, O_RDWR | O_CREAT | O_EXCL, 0600), -1);
+    assert_int_equal(errno, EEXIST);
+
+    const int queue = msgget(IPC_PRIVATE, 0600);
+    assert_true(queue >= 0);
+    assert_int_equal(msgsnd(queue, &message, sizeof(message.text), 0), 0);
+    message.text[0] = 0;
+    assert_int_equal(msgrcv(queue, &message, sizeof(message.text), 0, IPC_NOWAIT), sizeof(message.text));
+    assert_string_equal(message.text, "abc");
+    assert_int_equal(msgrcv(queue, &message, sizeof(message.text), 0, IPC_NOWAIT), -1);
+    assert_int_equal(errno, ENOMSG);
+    assert_int_equal(msgctl(queue, IPC_RMID, NULL), 0);
+
+    int sockets[2];
+    struct iovec part = {.iov_base = text, .iov_len = 1};
+    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    const int epoll = epoll_create1(0);
+    assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, sockets[1], &event), 0);
+    assert_int_equal(epoll_wait(epoll, &event, 1, 0), 0);
+    assert_int_equal(sendmsg(sockets[0], &header, 0), 1);
+    assert_int_equal(epoll_wait(epoll, &event, 1, 1000), 1);
+    text[0] = 0;
+    assert_int_equal(recvmsg(sockets[1], &header, 0), 1);
+    assert_int_equal(text[0], 'J');
+    assert_int_equal(recvmsg(sockets[1], &header, MSG_DONTWAIT), -1);
+    assert_int_equal(errno, EAGAIN);
+    close(epoll);
+    close(sockets[0]);
+    close(sockets[1]);
+    sqt_stop();
+}
+
 int
 main(void)
 {
@@ -215,6 +278,7 @@ main(void)
         PLACE_TEST(checked_calls_are_calls),
         PLACE_TEST(calls_of_other_threads),
         PLACE_TEST(nothing_is_told_without_the_group_or_from_before_it),
+        PLACE_TEST(calls_do_what_they_do_while_something_is_traced),
     };
     return cmocka_run_group_tests_name("trace_calls", tests, NULL, NULL);
 }

@@ -1,62 +1,67 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# digests.awk - whether the costs of look-ups and of updates, each measured alone, add up to that of digests; with
-# statistics.awk.  Reads values.tsv.
+# digests.awk - whether the costs of look-ups, of updates and of false hits, each measured alone, add up to that of
+# digests; with statistics.awk.  Reads values.tsv.  Costs are in % of what there is without digests in the same round.
 #
 #   percent  of the intervals of confidence
 
+BEGIN { compared = split("off on no-lookups no-updates no-false-hits", name, " ") }
 FNR == 1 { next }
 {
     value[$1, $2, $3] = $4
+    if (!($2 in round))
+        ++rounds
     round[$2] = 1
 }
 
 # Whether all that is compared was run.
-function complete(    r) {
+function complete(    r, i) {
     for (r in round)
-        if (!(("off", r, "cpu_us") in value && ("on", r, "cpu_us") in value && ("no-lookups", r, "cpu_us") in value && \
-                ("no-updates", r, "cpu_us") in value))
-            return 0
+        for (i = 1; i <= compared; ++i)
+            if (!((name[i], r, "cpu_us") in value))
+                return 0
     return 1
 }
 
-# What a configuration takes more than `off`, in each round; with `minus`, less what that takes more.
-function list_of(name, metric, minus,    r) {
-    n = 0
-    split("", list)
+# What the one takes more than the other, by round.
+function take(cost, metric, more, less,    r) {
     for (r in round)
-        list[++n] = value[name, r, metric] - value["off", r, metric] - (minus ? extra[r] : 0)
+        cost[r] = 100 * (value[more, r, metric] - value[less, r, metric]) / value["off", r, metric]
 }
 
-function show(words,    mean, half) {
+# Says whether the interval holds 0.
+function show(words, cost,    r, n, list, mean, half) {
+    for (r in round)
+        list[++n] = cost[r]
     mean = mean_of(list, n)
     half = interval_of(list, n, percent)
     printf "%-44s %10.4g", words, mean
-    if (n > 1)
+    if (rounds > 1)
         printf "    %.4g .. %.4g", mean - half, mean + half
     print ""
-    return n > 1 && mean - half <= 0 && mean + half >= 0
+    return rounds > 1 && mean - half <= 0 && mean + half >= 0
 }
 
-function sum_up(metric, words,    r, agrees) {
-    printf "\n%s, more than without digests; with its %d %% interval\n", words, percent
-    list_of("no-updates", metric)
-    show("look-ups alone")
-    list_of("no-lookups", metric)
-    show("updates alone")
+function sum_up(metric, words,    r, lookups, updates, false_hits, whole, rest, agrees) {
+    take(lookups, metric, "no-updates", "off")
+    take(updates, metric, "no-lookups", "off")
+    take(false_hits, metric, "on", "no-false-hits")
+    take(whole, metric, "on", "off")
     for (r in round)
-        extra[r] = value["no-updates", r, metric] + value["no-lookups", r, metric] - 2 * value["off", r, metric]
-    list_of("on", metric)
-    show("the whole")
-    list_of("on", metric, 1)
-    agrees = show("the whole less the sum")
-    if (n > 1)
+        rest[r] = whole[r] - lookups[r] - updates[r] - false_hits[r]
+    printf "\n%s, %% more than without digests in the same round; with its %d %% interval\n", words, percent
+    show("look-ups alone", lookups)
+    show("updates alone", updates)
+    show("false hits alone", false_hits)
+    show("the whole", whole)
+    agrees = show("the whole less the sum", rest)
+    if (rounds > 1)
         print "The sum of the separate costs " (agrees ? "agrees" : "does not agree") " with the whole."
 }
 
 END {
     if (!complete())
         exit
-    sum_up("cpu_us", "CPU of a request, us")
-    sum_up("p50_ms", "response time p50, ms")
+    sum_up("cpu_us", "CPU of a request")
+    sum_up("p50_ms", "response time p50")
 }

@@ -4,14 +4,17 @@
 # Two siblings, proxy-only, with objects in memory only, at a constant rate.  All is measured at the first.  The second
 # has some objects from the start, which the first asks for only where digests can hit: few, and seldom, because Squid
 # spoils most of a short digest that it fetches (doc/experiments.md).
+#
+# All pairs run at the same time, their main threads on one processor, and each round has new Squids: two processes of
+# one program that run one after the other differ by more than digests cost.
 
 takes='clients wait rate'
-: "${clients:=400}" "${wait:=100}" "${rate:=200}"
+: "${clients:=400}" "${wait:=100}" "${rate:=60}"
 case " $given " in
 *" rounds "*) ;;
-*) rounds=4 ;;
+*) rounds=16 ;;
 esac
-drive_seconds=$(calc "8 * $scale")
+drive_seconds=$(calc "6 * $scale")
 requests=$(calc "int($rate * $drive_seconds)")
 [ "$requests" -gt 0 ] || die_usage "--rate: too small for a request in $drive_seconds s"
 period=1
@@ -20,32 +23,7 @@ percent=99
 
 configurations()
 {
-    cat <<END_OF_NAMES
-off
-on
-no-lookups
-no-updates
-off-again
-off-idle
-on-idle
-hits-off
-hits-on
-END_OF_NAMES
-}
-
-describe()
-{
-    case $1 in
-    off) echo "digests off, both busy" ;;
-    on) echo "digests on, both busy" ;;
-    no-lookups) echo "digests on, but no look-ups" ;;
-    no-updates) echo "digests on, but no updates" ;;
-    off-again) echo "digests off again (A/A)" ;;
-    off-idle) echo "digests off, the peer idle" ;;
-    on-idle) echo "digests on, the peer idle" ;;
-    hits-off) echo "digests off, the peer has what is asked for" ;;
-    hits-on) echo "digests on, the peer has what is asked for" ;;
-    esac
+    echo off+on+no-lookups+no-updates+no-false-hits+off-again+off-idle+on-idle+hits-off+hits-on
 }
 
 need()
@@ -53,27 +31,31 @@ need()
     :
 }
 
-# configure_sibling NAME PORT PEER-PORT CONFIGURATION LINE: no look-ups by no-digest, no updates by a period of a year.
-# A Squid without a cache_dir makes no digest; this one takes no object.
+# configure_sibling NAME PORT PEER-PORT CONFIGURATION LINE: no look-ups by no-digest, no updates by a period of a year,
+# no false hits by so many bits that hardly any is set.  A Squid without a cache_dir makes no digest; this one takes no
+# object.
 configure_sibling()
 {
-    own_folder "$run/$1" "$run/$1/trace"
+    own_folder "$pair/$1" "$pair/$1/trace"
     no_lookups=
     generation=on
     periods="$period second"
+    bits=5
     case $4 in
     *off*) no_lookups=no-digest generation=off ;;
     no-lookups) no_lookups=no-digest ;;
     no-updates) periods="1 year" ;;
+    no-false-hits) bits=64 ;;
     esac
-    squid_configure "$run/$1" "$squid" "$2" <<END_OF_LINES
+    squid_configure "$pair/$1" "$squid" "$2" <<END_OF_LINES
 visible_hostname $1.test
 hostname_aliases 127.0.0.1
 cache_peer 127.0.0.1 sibling $3 0 no-query no-netdb-exchange proxy-only $no_lookups
 digest_generation $generation
+digest_bits_per_entry $bits
 digest_rebuild_period $periods
 digest_rewrite_period $periods
-cache_dir ufs $run/$1/cache 10 4 16 max-size=1
+cache_dir ufs $pair/$1/cache 10 4 16 max-size=1
 cache_mem 64 MB
 $5
 END_OF_LINES
@@ -88,14 +70,74 @@ urls()
     }'
 }
 
-run_one()
+# of_pair NAME: its folder, and what start_pair wrote of it.
+of_pair()
 {
+    pair=$run/$1
+    [ ! -f "$pair/pids" ] || read -r port peer_port pid peer_pid <"$pair/pids"
+}
+
+start_pair()
+{
+    of_pair "$1"
     port=$(free_port)
     peer_port=$(free_port)
-    configure_sibling first "$port" "$peer_port" "$1" "sqtrace_log $run/first/trace"
+    configure_sibling first "$port" "$peer_port" "$1" "sqtrace_log $pair/first/trace"
     configure_sibling second "$peer_port" "$port" "$1" ""
-    start_squid "$run/second" "$squid"
-    start_squid "$run/first" "$squid"
+    begin_squid "$pair/second" "$squid"
+    peer_pid=$squid_pid
+    begin_squid "$pair/first" "$squid"
+    echo "$port $peer_port $squid_pid $peer_pid" >"$pair/pids"
+}
+
+# When both have started, begins to give the second what may be shared.
+prepare_pair()
+{
+    of_pair "$1"
+    squid_wait "$pair/first" "$pid"
+    squid_wait "$pair/second" "$peer_pid"
+    share_processor "$pid"
+    share_processor "$peer_pid"
+    begin_load --workload=urls --urls="$run/shared" --proxy="127.0.0.1:$peer_port" --clients=10 \
+        --requests=$((shared / 10))
+}
+
+# Begins the load of both, or of the first where the second is idle.
+drive_pair()
+{
+    of_pair "$1"
+    begin_cpu "$pid"
+    set -- --workload=urls --clients="$clients" --requests=0 --duration="${drive_seconds}s" --spread
+    case $name in
+    *-idle) ;;
+    *)
+        sqtrace-load --quiet --urls="$run/second.urls" --rate="$rate" --proxy="127.0.0.1:$peer_port" \
+            --seed="$peer_port" "$@" >"$pair/second.out" 2>&1 </dev/null &
+        made process $!
+        ;;
+    esac
+    case $name in
+    hits-*) set -- --urls="$run/shared" --rate="$(calc "$shared / $drive_seconds")" "$@" ;;
+    *) set -- --urls="$run/first.urls" --rate="$rate" "$@" ;;
+    esac
+    begin_load --proxy="127.0.0.1:$port" --seed="$port" "$@"
+}
+
+end_pair()
+{
+    of_pair "$1"
+    end_load
+    end_cpu "$pid"
+}
+
+keep_pair()
+{
+    keep_trace "$run/$1/first"
+}
+
+run_one()
+{
+    set_apart
     origin_port=$(free_port)
     origin=http://127.0.0.1:$origin_port/
     sqtrace-load --origin --quiet --listen="127.0.0.1:$origin_port" >"$run/origin.out" 2>&1 </dev/null &
@@ -103,46 +145,34 @@ run_one()
     urls shared $shared "$wait" >"$run/shared"
     urls first "$requests" 0 >"$run/first.urls"
     urls second "$requests" 0 >"$run/second.urls"
-    run_load --workload=urls --urls="$run/shared" --proxy="127.0.0.1:$peer_port" --clients=10 \
-        --requests=$((shared / 10))
-    # Until the second has a digest of that: the first fetches it once, with its first request.
+    each start_pair "$@"
+    each prepare_pair "$@"
+    each end_load "$@"
+    # Until the second has a digest of what is shared: the first fetches it once, with its first request.
     sleep $((4 * period))
-    kind=$1
-    set -- --workload=urls --clients="$clients" --requests=0 --duration="${drive_seconds}s"
-    case $kind in
-    *-idle) ;;
-    *)
-        sqtrace-load --quiet --urls="$run/second.urls" --rate="$rate" --proxy="127.0.0.1:$peer_port" "$@" \
-            >"$run/second.out" 2>&1 </dev/null &
-        made process $!
-        ;;
-    esac
-    case $kind in
-    hits-*) set -- --urls="$run/shared" --rate="$(calc "$shared / $drive_seconds")" "$@" ;;
-    *) set -- --urls="$run/first.urls" --rate="$rate" "$@" ;;
-    esac
-    before=$(cpu_ms)
-    run_load --proxy="127.0.0.1:$port" "$@"
-    echo "$(($(cpu_ms) - before))" >"$here/cpu_ms"
-    stop_squid
-    keep_trace "$run/first"
+    each drive_pair "$@"
+    each end_pair "$@"
+    # shellcheck disable=SC2046 # numbers
+    stop_squids $(cut -d ' ' -f 3,4 "$run"/*/pids)
+    each keep_pair "$@"
 }
 
 # ---- results ----
 
-# dump WHAT: that table or figure, of the time of the load.
+# dump WHAT: that table or figure, of the time of the load, until its last response came.
 dump()
 {
     start=$(sqtrace-dump --quiet --table=losses "$here/trace" | sed -n 's/^# start: .*(\(.*\))$/\1/p')
-    sqtrace-dump --quiet "$1" --since="$(calc "$(load_start) - $start")s" --until="$(calc "$(load_end) - $start")s" \
-        "$here/trace" >"$run_values"
+    longest=$(load_columns "$here/load.tsv" '$c["class"] == "all" { print $c["max_ms"] / 1000 }')
+    sqtrace-dump --quiet "$1" --since="$(calc "$(load_start) - $start")s" \
+        --until="$(calc "$(load_end) + $longest - $start")s" "$here/trace" >"$run_values"
 }
 
 values()
 {
     responses=$(load_columns "$here/load.tsv" '$c["class"] == "all" { print $c["responses"] }')
-    echo "cpu_us	$(calc "$(cat "$here/cpu_ms") * 1000 / $responses")"
-    echo "cpu_pct	$(calc "$(cat "$here/cpu_ms") / 10 / $drive_seconds")"
+    echo "cpu_us	$(calc "$(cat "$here/cpu_us") / $responses")"
+    echo "cpu_pct	$(calc "$(cat "$here/cpu_us") / 10000 / $drive_seconds")"
     dump --figure=digest-cost || return 1
     load_columns "$run_values" '{
         for (name in c)
@@ -162,7 +192,7 @@ run_values=${TMPDIR:-/tmp}/sqtrace-experiment-values.$$
 
 reports()
 {
-    echo report-cost off on no-lookups no-updates off-again
+    echo report-cost off on no-lookups no-updates no-false-hits off-again
     echo report-idle off-idle on-idle
     echo report-hits hits-off hits-on
 }
@@ -211,7 +241,7 @@ busy_table()
             for (i = 1; i <= count[$5]; ++i)
                 list[i] = value[$5, i]
             now = ($5 == "now") ? $5 : with_cv(list, count[$5])
-            printf "%-26s %17s %17s\n", $1 ", digests " $2 ", " $3 " busy", $4, now
+            printf "%-42s %10s %17s\n", $1 ", digests " $2 ", " $3 " busy", $4, now
         }' "$folder/values.tsv" - <<END_OF_RUNS
 run	on or off	both or one	2008	now
 1	on	both	95	on
@@ -244,25 +274,25 @@ make_tables()
     rows >"$folder/rows.tsv"
     cat <<END_OF_WORDS
 digests: two siblings, $rate requests a second for objects of 4 KB, each asked for once; $drive_seconds s in each of
-$rounds rounds.  Digests are rebuilt and rewritten each $period s.  Mean (coefficient of variation in %); ratios within
-a round, with their $percent % interval.  All is of the first sibling.  Where the peer has what is asked for, there are
-$shared requests, and the origin answers after $wait ms.
+$rounds rounds, all pairs at the same time, on one processor.  Digests are rebuilt and rewritten each $period s.  Mean
+(coefficient of variation in %); ratios within a round, with their $percent % interval.  All is of the first sibling.
+Where the peer has what is asked for, there are $shared requests, and the origin answers after $wait ms.
 
 Table 1: the processor of a busy sibling, %; in 2008 at 1,200 requests a second
 END_OF_WORDS
     busy_table
     echo
     echo "Table 2: what digests cost"
-    for names in "off on no-lookups no-updates off-again" "off-idle on-idle hits-off hits-on"; do
+    for names in "off on no-lookups no-updates no-false-hits off-again" "off-idle on-idle hits-off hits-on"; do
         echo
         compare_table "$folder/rows.tsv" cost "$names"
     done
     echo
     echo "Table 3: what the trace says of digests, busy us for each request"
-    compare_table "$folder/rows.tsv" activity "on no-lookups no-updates on-idle hits-on"
+    compare_table "$folder/rows.tsv" activity "on no-lookups no-updates no-false-hits on-idle hits-on"
     echo
     echo "Both busy, against no digests"
-    ratios off on no-lookups no-updates off-again
+    ratios off on no-lookups no-updates no-false-hits off-again
     awk -F '\t' -v percent=$percent -f "$statistics" -f "$data/experiment/digests.awk" "$folder/values.tsv"
     echo
     echo "The peer idle, against no digests"

@@ -15,11 +15,6 @@ configurations()
     echo "$stores" | tr , '\n'
 }
 
-describe()
-{
-    echo "$1"
-}
-
 need()
 {
     need_disks

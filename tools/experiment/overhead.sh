@@ -1,33 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # experiment overhead: what tracing costs: on, off, and an unpatched Squid twice
 #
-# Hits in memory, as fast as Squid can, which is where tracing weighs most.  Each round measures all; ratios to the
-# unpatched Squid are taken within the round.
+# Hits in memory, as fast as Squid can, which is where tracing weighs most.  All Squids run at the same time, their main
+# threads on one processor, of which each gets the same share; each round has new ones.  Ratios to the unpatched Squid are
+# taken within the round.
 
 takes='unpatched clients'
 : "${clients:=20}"
 case " $given " in
 *" rounds "*) ;;
-*) rounds=10 ;;
+*) rounds=16 ;;
 esac
-drive_seconds=$(calc "4 * $scale")
+drive_seconds=$(calc "8 * $scale")
 
 configurations()
 {
-    echo unpatched
-    echo patched-on
-    echo patched-off
-    echo unpatched-again
-}
-
-describe()
-{
-    case $1 in
-    unpatched) echo "unpatched" ;;
-    patched-on) echo "patched, tracing on" ;;
-    patched-off) echo "patched, tracing off" ;;
-    unpatched-again) echo "unpatched again (A/A)" ;;
-    esac
+    echo unpatched+patched-on+patched-off+unpatched-again
 }
 
 need()
@@ -35,34 +23,58 @@ need()
     :
 }
 
-run_one()
+start_one()
 {
+    place=$run/$1
+    own_folder "$place" "$place/trace"
     port=$(free_port)
-    own_folder "$run/squid" "$run/squid/trace"
     prefix=$squid
     line=
     case $1 in
     unpatched*) prefix=$unpatched ;;
-    patched-on) line="sqtrace_log $run/squid/trace" ;;
+    patched-on) line="sqtrace_log $place/trace" ;;
     esac
-    squid_configure "$run/squid" "$prefix" "$port" <<END_OF_LINES
+    squid_configure "$place" "$prefix" "$port" <<END_OF_LINES
 cache_mem 64 MB
 $line
 END_OF_LINES
-    start_squid "$run/squid" "$prefix"
+    start_squid "$place" "$prefix"
+    share_processor "$squid_pid"
+    echo "$squid_pid $port" >"$place/pid"
+    drive_one "$1" --requests=100
+    end_load
+}
+
+# drive_one NAME [ARGUMENT...]: begins its load.
+drive_one()
+{
+    read -r pid port <"$run/$1/pid"
+    shift
+    [ $# -gt 0 ] || set -- --requests=0 --duration="${drive_seconds}s"
+    begin_cpu "$pid"
+    begin_load --workload=urls --server="127.0.0.1:$origin_port" --objects=100 --size=4KB --proxy="127.0.0.1:$port" \
+        --clients="$clients" "$@"
+}
+
+end_one()
+{
+    read -r pid _ <"$run/$1/pid"
+    end_load
+    end_cpu "$pid"
+}
+
+run_one()
+{
+    set_apart
     origin_port=$(free_port)
     sqtrace-load --origin --quiet --listen="127.0.0.1:$origin_port" >"$run/origin.out" 2>&1 </dev/null &
     made process $!
-    set -- --workload=urls --server="127.0.0.1:$origin_port" --objects=100 --size=4KB --proxy="127.0.0.1:$port" \
-        --clients="$clients"
-    run_load "$@" --requests=100
-    before=$(cpu_ms)
-    run_load "$@" --requests=0 --duration="${drive_seconds}s"
-    echo "$(($(cpu_ms) - before))" >"$here/cpu_ms"
-    stop_squid
-    if [ -n "$line" ]; then
-        keep_trace "$run/squid"
-    fi
+    each start_one "$@"
+    each drive_one "$@"
+    each end_one "$@"
+    # shellcheck disable=SC2046 # numbers
+    stop_squids $(cut -d ' ' -f 1 "$run"/*/pid)
+    [ ! -d "$run/patched-on" ] || { enter patched-on && keep_trace "$run/patched-on"; }
 }
 
 # ---- results ----
@@ -72,9 +84,9 @@ values()
     load_columns "$here/load.tsv" '
         $c["class"] == "all" {
             print "requests_s\t" $c["responses"] / $c["duration_s"]
-            print "cpu_us\t" cpu * 1000 / $c["responses"]
+            print "cpu_us\t" cpu / $c["responses"]
             print "mean_ms\t" $c["mean_ms"]
-        }' -v cpu="$(cat "$here/cpu_ms")"
+        }' -v cpu="$(cat "$here/cpu_us")"
 }
 
 reports()
@@ -90,8 +102,9 @@ traces()
 make_tables()
 {
     cat <<END_OF_WORDS
-overhead: $clients clients ask for 100 objects of 4 KB in memory, ${drive_seconds} s in each of $rounds rounds.  Ratios are to the
-unpatched Squid of the same round, with their 95 % interval.
+overhead: $clients clients of each Squid ask for 100 objects of 4 KB in memory, $drive_seconds s in each of $rounds rounds,
+all Squids at the same time on one processor.  Mean (coefficient of variation in %); ratios are to the unpatched Squid
+of the same round, with their 95 % interval.
 END_OF_WORDS
     while read -r metric words; do
         echo

@@ -19,6 +19,15 @@ packages_missing()
     done
 }
 
+# as_root_or_die COMMAND: sets sudo, what goes before a command of root; COMMAND is what to do by hand.
+as_root_or_die()
+{
+    sudo=
+    [ "$(id -u)" -ne 0 ] || return 0
+    sudo="sudo -n"
+    $sudo true 2>/dev/null || die "missing packages, and no right to install them: $1"
+}
+
 # install_packages LOG PACKAGE...
 install_packages()
 {
@@ -31,14 +40,18 @@ install_packages()
     # shellcheck disable=SC2046 # names hold no spaces
     set -- $(packages_missing "$@")
     [ $# -gt 0 ] || return 0
-    sudo=
-    if [ "$(id -u)" -ne 0 ]; then
-        sudo="sudo -n"
-        $sudo true 2>/dev/null || die "missing packages, and no right to install them: sudo apt-get install $*"
-    fi
+    as_root_or_die "sudo apt-get install $*"
     say "installing $*"
     run_logged "$install_log" $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -q ||
         die_with_log "$install_log" "apt-get update failed"
     run_logged "$install_log" $sudo env DEBIAN_FRONTEND=noninteractive \
         apt-get install -q -y --no-install-recommends "$@" || die_with_log "$install_log" "apt-get install failed"
+}
+
+# install_build_deps LOG TREE: what the unpacked source package TREE is built with.
+install_build_deps()
+{
+    as_root_or_die "sudo apt-get build-dep $2"
+    run_logged "$1" $sudo env DEBIAN_FRONTEND=noninteractive apt-get build-dep -q -y --no-install-recommends "$2" ||
+        die_with_log "$1" "apt-get build-dep failed"
 }

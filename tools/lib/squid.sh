@@ -70,26 +70,37 @@ END
     } >"$1/squid.conf" || die "$1/squid.conf: cannot be written"
 }
 
-# squid_start FOLDER PREFIX: sets squid_pid.  Makes the cache_dirs if they are not there.  With squid_before, that command
+# squid_begin FOLDER PREFIX: sets squid_pid.  Makes the cache_dirs if they are not there.  With squid_before, that command
 # starts it.
-squid_start()
+squid_begin()
 {
     "$2/sbin/squid" -n "sq$$" -f "$1/squid.conf" -z --foreground >>"$1/squid.out" 2>&1 </dev/null ||
         die_with_log "$1/cache.log" "squid -z failed"
-    squid_mark=$(wc -l <"$1/cache.log")
+    wc -l <"$1/cache.log" >"$1/made"
     ${squid_before-} "$2/sbin/squid" -n "sq$$" -f "$1/squid.conf" --foreground >>"$1/squid.out" 2>&1 </dev/null &
     squid_pid=$!
     servers="$servers $squid_pid"
+}
+
+# squid_wait FOLDER PID: until the Squid that squid_begin started there serves.
+squid_wait()
+{
     for _ in $(seq 300); do
-        squid_said=$(tail -n +$((squid_mark + 1)) "$1/cache.log")
+        squid_said=$(tail -n +$(($(cat "$1/made") + 1)) "$1/cache.log")
         case $squid_said in
         *"Accepting HTTP Socket"*"Completed Validation"* | *"Completed Validation"*"Accepting HTTP Socket"*) return 0 ;;
         *"Accepting HTTP Socket"*) grep -q '^cache_dir' "$1/squid.conf" || return 0 ;;
         esac
-        kill -0 "$squid_pid" 2>/dev/null || break
+        kill -0 "$2" 2>/dev/null || break
         sleep 0.1
     done
     die_with_log "$1/cache.log" "Squid did not start"
+}
+
+squid_start()
+{
+    squid_begin "$1" "$2"
+    squid_wait "$1" "$squid_pid"
 }
 
 # nginx_start FOLDER PORT: serves FOLDER/files; sets nginx_pid.  Names under /slow/ come at 400 KB/s.

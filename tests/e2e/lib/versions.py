@@ -27,3 +27,8 @@ def survives_icp3(version):
 def makes_keys_without_peers(version):
     """Before 7, the key to look up in digests is made also where there is no peer that could have one."""
     return major(version) < 7
+
+
+def gateways(version):
+    """Protocols of a line of text: {scheme: what stands before the line in a URL}.  Gopher ended with 5."""
+    return {"whois": "/", "gopher": "/0"} if major(version) < 6 else {"whois": "/"}

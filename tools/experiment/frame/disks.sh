@@ -35,7 +35,7 @@ disk_of()
     fi
 }
 
-# make_disk NUMBER MEGABYTES: not slow yet.
+# make_disk NUMBER MEGABYTES [BYTES]: not slow yet; its inodes have so many bytes.
 make_disk()
 {
     place=$(disk_of "$1")
@@ -64,7 +64,7 @@ make_disk()
     echo "$loop" >"$run/arm$1.loop"
     # No journal, and nothing left to be initialized or, since Linux 5.10, to be read seconds later: what is written and
     # read is what Squid writes and reads, and its directories.
-    { mkfs.ext4 -q -m 0 -O ^has_journal -E nodiscard,lazy_itable_init=0 "$loop" && sync "$loop" &&
+    { mkfs.ext4 -q -m 0 -I "${3:-256}" -O ^has_journal -E nodiscard,lazy_itable_init=0 "$loop" && sync "$loop" &&
         { mount -o noatime,no_prefetch_block_bitmaps "$loop" "$run/disk$1" ||
             mount -o noatime "$loop" "$run/disk$1"; }; } \
         >>"$run/slow-disk.log" 2>&1 || die_with_log "$run/slow-disk.log" "no file system on $loop"
@@ -169,6 +169,15 @@ wait_idle()
         quiet=$((quiet + 1))
         before=$now
         sleep 0.5
+    done
+}
+
+# The blocks of inodes and directories that are in memory go.  Those that others than Squid have read, as the kernel's
+# threads that write, would not count in its control group.
+forget_blocks()
+{
+    for loop in $(cat "$run"/arm*.loop 2>/dev/null); do
+        blockdev --flushbufs "$loop" || die "$loop: its pages cannot be given back"
     done
 }
 

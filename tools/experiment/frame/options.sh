@@ -94,8 +94,8 @@ check_options()
         esac
     done
     for name in $(echo "$only" | tr , ' '); do
-        configurations | grep -qxF -e "$name" ||
-            die_usage "--only: '$name': $(configurations | awk '{ printf "%s%s", (NR > 1) ? ", " : "", $0 }') are possible"
+        configurations | tr + '\n' | grep -qxF -e "$name" ||
+            die_usage "--only: '$name': $(configurations | tr + '\n' | paste -s -d , | sed 's/,/, /g') are possible"
     done
 }
 

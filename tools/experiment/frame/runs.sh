@@ -3,9 +3,10 @@
 # runs.sh - the runs of an experiment, each in its folder, in interleaved order.
 #
 # An experiment defines
-#     configurations       prints their names
-#     describe NAME        in words
-#     run_one NAME         one run: uses $here for what is to be kept and $run for the rest, which is removed
+#     configurations       prints their names, a line each; of those that run at the same time a line, with + between
+#     describe NAME        in words; if it does not, the name is told
+#     run_one NAME...      one run: uses $here for what is to be kept and $run for the rest, which is removed.  Where
+#                          several run at the same time, "each" sets $here
 #     values NAME          prints lines "metric<TAB>value" from $here, of a run that is done
 #     make_tables          prints the tables from $folder/values.tsv
 #     traces NAME          prints LABEL=FOLDER of a run's traces, for the report
@@ -51,92 +52,161 @@ enter_folder()
     mv "$folder/parameters.new" "$folder/parameters"
 }
 
-# Those that are wanted.
-chosen()
+describe()
 {
-    configurations | awk -v only="$only" '
-        BEGIN { split(only, list, ","); for (i in list) wanted[list[i]] = 1 }
-        only == "" || $0 in wanted'
+    echo "$1"
 }
 
-# Configurations in the order of round $1: each round begins with another one.
+# Those that are wanted, as configurations prints them.
+wanted()
+{
+    configurations | awk -F '[+]' -v only="$only" '
+        BEGIN { split(only, list, ","); for (i in list) chosen[list[i]] = 1 }
+        {
+            line = ""
+            for (i = 1; i <= NF; ++i)
+                if (only == "" || $i in chosen)
+                    line = line (line == "" ? "" : "+") $i
+            if (line != "")
+                print line
+        }'
+}
+
+# A line for each.
+chosen()
+{
+    wanted | tr + '\n'
+}
+
+# in_turn BY SEPARATOR: the words of the input, that many of them moved from the begin to the end.
 in_turn()
 {
-    chosen | awk -v by=$(($1 - 1)) '
-        { name[NR] = $0 }
-        END { for (i = 0; i < NR; ++i) print name[(i + by) % NR + 1] }'
+    awk -v by="$1" -v RS="$2" '
+        { sub(/\n$/, ""); name[NR - 1] = $0 }
+        END { for (i = 0; i < NR; ++i) printf "%s%s", name[(i + by) % NR], i < NR - 1 ? RS : "\n" }'
+}
+
+# enter NAME: sets $here to the folder of that configuration in this round.
+enter()
+{
+    here=$folder/runs/$round-$1
+}
+
+# each FUNCTION NAME...: calls it for each configuration.
+each()
+{
+    function=$1
+    shift
+    for name; do
+        enter "$name"
+        $function "$name"
+    done
+}
+
+# all_done NAME...
+all_done()
+{
+    for name; do
+        enter "$name"
+        [ -f "$here/done" ] || return 1
+    done
 }
 
 # run_all: what is not done yet, the configurations in turn, so that what changes on the machine meets all of them.
 run_all()
 {
-    all=$(chosen | wc -l)
-    total=$((all * rounds))
+    total=$(($(wanted | wc -l) * rounds))
     run_number=0
     begin=$(date +%s)
     ran=0
     for round in $(seq "$rounds"); do
-        for configuration in $(in_turn "$round"); do
+        for together in $(wanted | in_turn $((round - 1)) '\n'); do
             run_number=$((run_number + 1))
-            here=$folder/runs/$round-$configuration
-            if [ -f "$here/done" ]; then
-                continue
-            fi
+            # shellcheck disable=SC2046 # names
+            set -- $(echo "$together" | in_turn $((round - 1)) + | tr + ' ')
+            all_done "$@" && continue
             left=
             if [ $ran -gt 0 ]; then
                 seconds=$((($(date +%s) - begin) * (total - run_number + 1) / ran))
                 left=", about $(((seconds + 59) / 60)) min to go"
             fi
-            say "run $run_number of $total: $(describe "$configuration"), round $round of $rounds$left"
-            run_in_folder "$configuration"
+            what="$# configurations at the same time"
+            [ $# -gt 1 ] || what=$(describe "$1")
+            say "run $run_number of $total: $what, round $round of $rounds$left"
+            run_in_folder "$@"
             ran=$((ran + 1))
         done
     done
 }
 
-run_in_folder()
+new_folder()
 {
     rm -rf "$here"
     mkdir -p "$here"
-    run=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-experiment.XXXXXX") || die "no folder for temporary files"
-    chmod 755 "$run"
-    made folder "$run"
-    run_one "$1"
-    # What the run made is undone; the owner stays.
-    undo_all
-    owner >"$made"
+}
+
+is_done()
+{
     : >"$here/done" || die "$here/done: cannot be written"
 }
 
-# start_squid FOLDER PREFIX: as squid_start, and it is stopped at the end whatever happens.
+run_in_folder()
+{
+    each new_folder "$@"
+    run=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-experiment.XXXXXX") || die "no folder for temporary files"
+    chmod 755 "$run"
+    made folder "$run"
+    run_one "$@"
+    # What the run made is undone; the owner stays.
+    undo_all
+    owner >"$made"
+    each is_done "$@"
+}
+
+# begin_squid FOLDER PREFIX: as squid_begin, and it is stopped at the end whatever happens.
+begin_squid()
+{
+    squid_begin "$1" "$2"
+    made process "$squid_pid"
+}
+
 start_squid()
 {
-    squid_start "$1" "$2"
-    made process "$squid_pid"
+    begin_squid "$1" "$2"
+    squid_wait "$1" "$squid_pid"
+}
+
+# stop_squids PID...: asks all, and waits until they ended.
+stop_squids()
+{
+    # shellcheck disable=SC2086 # numbers
+    kill $* 2>/dev/null
+    for squid_pid; do
+        end_process "$squid_pid" "$(process_start "$squid_pid")"
+        wait "$squid_pid" 2>/dev/null
+    done
+    servers=
 }
 
 stop_squid()
 {
-    end_process "$squid_pid" "$(process_start "$squid_pid")"
-    wait "$squid_pid" 2>/dev/null
-    servers=
+    stop_squids "$squid_pid"
 }
 
-# Processor time that the Squid of squid_pid and its helpers had, ms.
-cpu_ms()
-{
-    for process in $(family "$squid_pid"); do
-        sed 's/.*) //' "/proc/$process/stat"
-    done | awk -v ticks="$(getconf CLK_TCK)" '{ sum += $12 + $13 } END { printf "%.0f\n", sum * 1000 / ticks }'
-}
-
-# run_load ARGUMENT...: sqtrace-load, with its results in $here/load.tsv.  Fails if it could not, or if bodies were wrong;
-# a run that says little (status 3) is told.
-run_load()
+# begin_load ARGUMENT...: sqtrace-load, with its results in $here/load.tsv.
+begin_load()
 {
     sqtrace-load --quiet --output="$here/load.tsv" "$@" >"$here/load.txt" 2>"$here/load.err" </dev/null &
-    run_pid=$!
-    made process "$run_pid"
+    echo $! >"$here/load_pid"
+    made process $!
+}
+
+# end_load: waits for the load of $here.  Fails if it could not, or if bodies were wrong; a run that says little
+# (status 3) is told.
+end_load()
+{
+    read -r run_pid <"$here/load_pid"
+    rm -f "$here/load_pid"
     wait "$run_pid"
     load_status=$?
     run_pid=
@@ -145,6 +215,12 @@ run_load()
     3) say "  this run says little: $(grep -m 1 . "$here/load.err" || echo 'requests could not be sent on time')" ;;
     *) die_with_log "$here/load.err" "sqtrace-load failed" ;;
     esac
+}
+
+run_load()
+{
+    begin_load "$@"
+    end_load
 }
 
 # keep_trace FOLDER [NAME]: moves the trace that the Squid of FOLDER wrote to $here/NAME.

@@ -69,7 +69,7 @@ published_table()
 # Lines of a report's name and the configurations that it compares, at most 8.  An experiment may say it otherwise.
 reports()
 {
-    echo report "$(configurations | tr '\n' ' ')"
+    echo report "$(configurations | tr '+\n' '  ')"
 }
 
 # make_report: of the first round's traces, and the page.
@@ -82,16 +82,16 @@ make_report()
     done >"$folder/reports"
     while read -r name compared; do
         # shellcheck disable=SC2046 # labels and folders hold no spaces
-        (cd "$folder" && sqtrace-report --data="$pages" --quiet --title="$experiment" -o "$name" \
+        said=$(cd "$folder" && sqtrace-report --data="$pages" --quiet --title="$experiment" -o "$name" \
             $(for configuration in $compared; do
                 here=runs/1-$configuration
                 [ -f "$folder/$here/done" ] || continue
                 traces "$configuration"
-            done)) 2>"$folder/report.err" </dev/null
+            done) 2>&1 </dev/null)
         # 3: some figure could not be drawn, because nothing was there to be drawn.
         case $? in
         0 | 3) ;;
-        *) die_with_log "$folder/report.err" "there is no report" ;;
+        *) die "there is no report: $said" ;;
         esac
     done <"$folder/reports"
     cp "$pages/report/style.css" "$folder/"
@@ -102,5 +102,5 @@ make_report()
         *) printf '%s\n' "$line" | sed "s/{{name}}/$experiment/" ;;
         esac
     done <"$data/experiment/page.html" >"$folder/index.html" || die "$folder/index.html: cannot be written"
-    rm -f "$folder/reports" "$folder/report.err"
+    rm -f "$folder/reports"
 }

@@ -66,6 +66,14 @@ undo_one()
     esac
 }
 
+# ask_last LIST: the processes that nothing else was made after end together.
+ask_last()
+{
+    sed '/^process/!q' "$1" | while read -r kind process start; do
+        [ "$kind" != process ] || [ "$(process_start "$process")" != "$start" ] || kill "$process" 2>/dev/null
+    done
+}
+
 # Undoes what the list names, the last first.
 undo_all()
 {
@@ -74,6 +82,7 @@ undo_all()
         echo 0 >"$slow/service"
     done 2>/dev/null
     awk '{ line[NR] = $0 } END { for (i = NR; i > 0; --i) print line[i] }' "$made" >"$made.back"
+    ask_last "$made.back"
     while read -r kind what more; do
         undo_one "$kind" "$what" "$more" </dev/null
     done <"$made.back"
