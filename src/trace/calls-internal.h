@@ -72,6 +72,9 @@ void sqt_fd_apart(void);
 /* The calling thread's calls stand under that name, which lives as long as the process. */
 void sqt_calls_name_thread(const char *name);
 
+/* sqt_calls_tell(), and waits for threads that are adding a call up.  The main thread, before tracing ends. */
+void sqt_calls_tell_rest(void);
+
 /* A new account: calls made before are not told. */
 void sqt_calls_restart(void);
 

@@ -6,13 +6,17 @@
 #include "calls-internal.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Descriptors that are remembered. */
+/* Descriptors that are remembered; how often a thread that is adding a call up is asked again in a pass of the loop, and
+ * at the end, where it is waited for. */
 #define DESCRIPTORS 65536
+#define TRIES 20
+#define RESTS 1000
 
 static const char *const names[SQT_CALLS] = {
 #define SQT_CALL(NAME, name, kernel, doc) [SQT_CALL_##NAME] = #name,
@@ -32,7 +36,10 @@ struct thread {
     uint32_t number;
     uint32_t tid;
     const char *name; /* NULL: by tid */
-    uint64_t made, made_told; /* calls of all classes, so that a thread that made none is passed over */
+    /* Calls of all classes: those whose adding up was begun, and was done.  If they are equal, the accounts stand still; a
+     * thread that made none is passed over. */
+    uint64_t begun, made;
+    uint64_t made_told;
     struct account calls[SQT_CALLS];
     struct account told[SQT_CALLS]; /* the main thread's */
 };
@@ -82,7 +89,9 @@ sqt_call_took(enum sqt_call call, uint64_t begin, uint64_t end)
     if (!t)
         return;
     struct account *const a = &t->calls[call];
-    __atomic_store_n(&a->ticks, a->ticks + took, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->begun, t->made + 1, __ATOMIC_RELAXED);
+    /* Released, as the others: who sees one of them sees that it was begun. */
+    __atomic_store_n(&a->ticks, a->ticks + took, __ATOMIC_RELEASE);
     uint64_t longest = __atomic_load_n(&a->longest, __ATOMIC_RELAXED);
     while (took > longest &&
            !__atomic_compare_exchange_n(&a->longest, &longest, took, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -137,16 +146,26 @@ define_thread(const struct thread *t)
     sqt_define(SQT_DEF_THREAD, t->number, text);
 }
 
-static void
+/* Count, time and longest are of the same calls, or are left for the next time: 1 if the thread was always at it. */
+static int
 tell(struct thread *t, enum sqt_call call)
 {
     struct account *const now = &t->calls[call], *const told = &t->told[call];
-    const uint64_t count = __atomic_load_n(&now->count, __ATOMIC_ACQUIRE);
-    if (count == told->count)
-        return;
-    /* In this order, so that the longest call is one of those whose time is told. */
-    const uint64_t longest = __atomic_exchange_n(&now->longest, 0, __ATOMIC_ACQUIRE);
-    const uint64_t ticks = __atomic_load_n(&now->ticks, __ATOMIC_RELAXED);
+    uint64_t made, count, ticks;
+    unsigned tries = 0;
+    do {
+        if (tries++ == TRIES)
+            return 1;
+        made = __atomic_load_n(&t->made, __ATOMIC_ACQUIRE);
+        count = __atomic_load_n(&now->count, __ATOMIC_ACQUIRE);
+        if (count == told->count)
+            return 0;
+        const uint64_t longest = __atomic_exchange_n(&now->longest, 0, __ATOMIC_ACQUIRE);
+        if (longest > told->longest)
+            told->longest = longest;
+        ticks = __atomic_load_n(&now->ticks, __ATOMIC_ACQUIRE);
+    } while (__atomic_load_n(&t->begun, __ATOMIC_RELAXED) != made);
+
     if (!restart) {
         struct sqt_record unit[2] = {{0}};
         define_thread(t);
@@ -155,24 +174,47 @@ tell(struct thread *t, enum sqt_call call)
         unit[0].arg = ticks - told->ticks;
         unit[0].aux = sqt_define(SQT_DEF_CALL, call, names[call]);
         unit[1].event = SQT_EV_PART_CALLS;
-        unit[1].arg = longest;
+        unit[1].arg = told->longest;
         unit[1].aux = t->number;
         sqt_emit_unit(unit, 2);
     }
     told->count = count;
     told->ticks = ticks;
+    told->longest = 0;
+    return 0;
+}
+
+/* Tells what threads did since the last time.  Returns the accounts that were left for the next. */
+static unsigned
+tell_threads(void)
+{
+    unsigned all_left = 0;
+    for (struct thread *t = __atomic_load_n(&threads, __ATOMIC_ACQUIRE); t; t = t->next) {
+        const uint64_t made = __atomic_load_n(&t->made, __ATOMIC_ACQUIRE);
+        unsigned left = 0;
+        for (unsigned call = 0; made != t->made_told && call < SQT_CALLS; ++call)
+            left += (unsigned)tell(t, call);
+        if (!left)
+            t->made_told = made;
+        all_left += left;
+    }
+    return all_left;
 }
 
 void
 sqt_calls_tell(void)
 {
     const uint64_t until = sqt_read_clock(sqt_clock);
-    for (struct thread *t = __atomic_load_n(&threads, __ATOMIC_ACQUIRE); t; t = t->next) {
-        const uint64_t made = __atomic_load_n(&t->made, __ATOMIC_ACQUIRE);
-        for (unsigned call = 0; made != t->made_told && call < SQT_CALLS; ++call)
-            tell(t, call);
-        t->made_told = made;
-    }
+    const unsigned left = tell_threads();
     sqt_emit(SQT_EV_CALLS_TOLD, 0, until, (uint32_t)restart);
-    restart = 0;
+    if (!left)
+        restart = 0;
+}
+
+void
+sqt_calls_tell_rest(void)
+{
+    for (unsigned i = 0; i < RESTS && tell_threads(); ++i)
+        sched_yield();
+    sqt_calls_tell();
 }

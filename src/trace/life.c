@@ -246,7 +246,7 @@ sqt_stop(void)
     if (!is_tracing())
         return;
     if (sqt_on(SQT_GROUP_SYSCALL))
-        sqt_calls_tell();
+        sqt_calls_tell_rest();
     sqt_sampler_tell(&tracer.sampler);
     sqt_emit(SQT_EV_STOP, 0, (uint64_t)tracing_pid, 0);
     set_groups(0);

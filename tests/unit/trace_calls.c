@@ -40,7 +40,8 @@ calls_of(const struct decoded *d, const char *thread, const char *call)
         if (r->event != SQT_EV_CALLS || strcmp(definition(d, SQT_DEF_CALL, r->aux), call) != 0)
             continue;
         assert_int_equal(r[1].event, SQT_EV_PART_CALLS);
-        assert_true(r[1].arg <= r->arg); /* the longest is one of them */
+        assert_true(r[1].arg <= r->arg);            /* the longest is one of them */
+        assert_true(r[1].arg * r->id >= r->arg);    /* and none is longer */
         if (strncmp(definition(d, SQT_DEF_THREAD, r[1].aux), thread, strlen(thread)) == 0)
             count += r->id;
     }
