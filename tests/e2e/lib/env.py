@@ -2,6 +2,7 @@
 """The surroundings of one test: its folder, its options, its notes, and how it fails."""
 
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -108,18 +109,23 @@ class Env:
         return path
 
 
-def free_port():
-    """A TCP port of loopback that nothing listens on now."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+def free_port(kind=socket.SOCK_STREAM):
+    """A port that nothing uses now, below those that connections are given, so that none of another process takes it
+    while Squid has closed it for a moment."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+        given = int(file.read().split()[0])
+    while True:
+        port = random.SystemRandom().randrange(given // 3, given)
+        with socket.socket(socket.AF_INET, kind) as s:
+            try:
+                s.bind(("", port))
+                return port
+            except OSError:
+                continue
 
 
 def free_udp_port():
-    """A UDP port of loopback that nothing uses now."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    return free_port(socket.SOCK_DGRAM)
 
 
 def listens(port):

@@ -175,9 +175,10 @@ def numbers(directory, rings=()):
     """{ring id: Numbers} of the segments of a directory and of rings (paths)."""
     found = {}
     for name in sorted(os.listdir(directory)):
-        if not name.endswith(".sqt"):
+        path = os.path.join(directory, name)
+        if not name.endswith(".sqt") or os.path.getsize(path) == 0:  # killed before it wrote the header
             continue
-        segment = Segment(os.path.join(directory, name))
+        segment = Segment(path)
         entry = found.setdefault(segment.identity.ring_id, Numbers(segment.identity))
         entry.paths.append(segment.path)
         entry.ranges.extend((first, first + count) for first, count in segment.blocks)
