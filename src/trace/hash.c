@@ -2,6 +2,7 @@
  *
  * hash.c - SipHash-1-3, and the key that each trace directory has of its own.
  */
+#define _GNU_SOURCE /* renameat2 */
 #include "hash-internal.h"
 
 #include <errno.h>
@@ -124,6 +125,16 @@ sqt_hash_key(const unsigned char key[16])
     return latest.hash = not_zero(finish(v, (uint64_t)sizeof(words) << 56));
 }
 
+/* Gives a file its name if none has it, in one step.  A profile of AppArmor that lets Squid write may forbid links; not
+ * every file system can rename so. */
+static int
+name_it(int directory, const char *draft, const char *name)
+{
+    if (renameat2(directory, draft, directory, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    return errno == EINVAL || errno == ENOSYS ? linkat(directory, draft, directory, name, 0) : -1;
+}
+
 /* Makes the key file whole or not at all: another process may look for it at the same moment. */
 static int
 make_key(int directory, uid_t owner, struct sqt_error *error)
@@ -139,7 +150,7 @@ make_key(int directory, uid_t owner, struct sqt_error *error)
     if (fd < 0)
         return sqt_fail(error, "cannot create a file in it: %s", strerror(errno));
     int failed = sqt_write_all(fd, &key, sizeof(key));
-    if (!failed && linkat(directory, name, directory, SQT_KEY_FILE, 0) != 0 && errno != EEXIST)
+    if (!failed && name_it(directory, name, SQT_KEY_FILE) != 0 && errno != EEXIST)
         failed = -1;
     const int cause = errno;
     close(fd);

@@ -7,10 +7,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -188,6 +193,56 @@ a_key_of_the_wrong_size(void **state)
     check_refused(&config, "sqtrace.key is not a file of 16 bytes");
 }
 
+/* From here on that system call fails with that error. */
+static int
+forbid(uint32_t call, uint32_t error)
+{
+    struct sock_filter lines[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {sizeof(lines) / sizeof(*lines), lines};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return -1;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+/* The key is made where a profile forbids links, and where the file system cannot rename without replacing. */
+static void
+a_key_without_a_link_or_a_rename(void **state)
+{
+    struct place *const place = *state;
+    static const uint32_t calls[2][2] = {{SYS_linkat, EACCES}, {SYS_renameat2, EINVAL}};
+    char path[300];
+    snprintf(path, sizeof(path), "%s/sqtrace.key", place->directory);
+    for (unsigned i = 0; i < 2; ++i) {
+        int result;
+        const pid_t child = fork();
+        if (child == 0) {
+            struct sqt_config config;
+            place_config(place, NULL, &config);
+            if (forbid(calls[i][0], calls[i][1]) != 0)
+                _exit(77);
+            if (sqt_start(&config, &place_process, place_log) != 0)
+                _exit(1);
+            sqt_stop();
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &result, 0), child);
+        if (WIFEXITED(result) && WEXITSTATUS(result) == 77)
+            SKIP_BECAUSE("needs seccomp");
+        assert_int_equal(result, 0);
+        struct stat st;
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_size, 16);
+        /* And no draft. */
+        assert_int_equal(place_count(place->directory, ""), place_count(place->directory, ".sqt") + 1);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 /* Links wait where the segments are going to be made. */
 static void
 a_link_in_the_place_of_a_segment(void **state)
@@ -328,6 +383,7 @@ main(void)
         PLACE_TEST(a_ring_directory_that_is_too_full),
         PLACE_TEST(a_link_in_the_place_of_the_key),
         PLACE_TEST(a_key_of_the_wrong_size),
+        PLACE_TEST(a_key_without_a_link_or_a_rename),
         PLACE_TEST(a_link_in_the_place_of_a_segment),
         PLACE_TEST(a_file_of_the_wrong_owner_is_made_again),
         cmocka_unit_test(siphash_is_siphash),
