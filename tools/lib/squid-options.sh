@@ -15,7 +15,7 @@ squid_small_options='
     --enable-storeio=ufs,aufs,diskd,rock
     --enable-removal-policies=lru,heap
     --enable-auth
-    --enable-auth-basic
+    --enable-auth-basic=none
     --disable-auth-digest
     --disable-auth-negotiate
     --disable-auth-ntlm
