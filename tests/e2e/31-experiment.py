@@ -323,6 +323,9 @@ def interrupted(env):
         env.equal(os.path.getmtime(env.path("results", "runs", name, "done")), end, name + " was kept")
 
 
+# They look at what the experiments do, of which one Squid can tell: the one that has its twin beside it.
+NEEDS = "--unpatched"
+
 TESTS = [
     ("disk-arms: tables of one round", disk_arms, 200),
     ("disk-arms: samples and iostat, one arm and two", first(as_iostat), 250),
