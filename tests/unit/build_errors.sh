@@ -125,6 +125,13 @@ result $? 'and the tree is as it was, patched'
 
 says '--debian with what it does not take' 2 'only --squid, --source, --jobs and --work go with it' --debian "$prefix"
 says '--debian with options of configure' 2 'only --squid, --source' --debian -- --disable-ipv6
+says '--debian: no directory' 1 "--source: $work/file is not a directory" --debian "$into" --source="$work/file"
+says '--debian: a tree that is not Squid' 1 "--source: $work/empty is not the unpacked source package" \
+    --debian "$into" --source="$work/empty"
+mkdir -p "$work/other/debian"
+printf 'other (1-1) unstable; urgency=low\n' >"$work/other/debian/changelog"
+says '--debian: the source package of something else' 1 "--source: $work/other is not a Squid source tree" \
+    --debian "$into" --source="$work/other"
 says '--debian: a tree without debian/' 1 "$work/tree is not the unpacked source package" \
     --debian "$into" --source="$work/tree"
 mkdir -p "$work/tree/debian/source" "$work/tree/debian/patches"
@@ -132,6 +139,10 @@ printf 'squid (7.7-1) unstable; urgency=low\n\n  * Any.\n\n -- A <a@b.c>  Sun, 2
     >"$work/tree/debian/changelog"
 says '--debian: a package that is patched already' 1 'has the patches already' --debian "$into" --source="$work/tree"
 : >"$work/tree/src/cf.data.pre"
+mkdir "$work/tree/debian/patches/sqtrace"
+says '--debian: a package with the patches, though not applied' 1 'has the patches already' \
+    --debian "$into" --source="$work/tree"
+rmdir "$work/tree/debian/patches/sqtrace"
 says '--debian: a package without a list of patches' 1 'has no list of patches' --debian "$into" --source="$work/tree"
 echo '3.0 (quilt)' >"$work/tree/debian/source/format"
 says '--debian: another version than --squid' 1 'is Squid 7.7, and --squid says 6.13' \
@@ -152,12 +163,38 @@ END
 says '--debian: what the package wants is missing' 1 \
     "missing to build 7.7-1: libany-dev (>= 2); apt-get build-dep $work/tree installs them" \
     --debian "$into" --source="$work/tree"
+# A mirror that is not to be had, and one that gives something else than its list says.
+mkdir -p "$work/apt/sources.list.d" "$work/apt/place"
+echo "Dir::Etc \"$work/apt\"; Acquire::Retries 0;" >"$work/apt/conf"
+APT_CONFIG=$work/apt/conf
+export APT_CONFIG
+echo 'deb [trusted=yes] http://127.0.0.1:1/ ./' >"$work/apt/sources.list"
+says '--debian: no network' 1 'apt did not get the source package; give its unpacked tree with --source=DIR' \
+    --debian "$into"
+grep -q '127.0.0.1:1' "$work/out"
+result $? 'and where it looked'
+echo "deb [trusted=yes] copy:$work/apt/place ./" >"$work/apt/sources.list"
+printf 'Package: squid\nVersion: 7.7-1\nArchitecture: all\nFilename: x\nSize: 1\nSHA256: %064d\n' 1 >"$work/apt/place/Packages"
+echo wrong >"$work/apt/place/squid_7.7-1.dsc"
+{
+    printf 'Package: squid\nBinary: squid\nVersion: 7.7-1\nFormat: 3.0 (quilt)\nDirectory: .\n'
+    printf 'Files:\n %032d 6 squid_7.7-1.dsc\nChecksums-Sha256:\n %064d 6 squid_7.7-1.dsc\n' 1 1
+} >"$work/apt/place/Sources"
+says '--debian: a mirror that gives something else' 1 'apt did not get the source package' --debian "$into"
+grep -qi 'hash sum mismatch' "$work/out" && [ ! -e "$work/work/debian/build" ]
+result $? 'and what is wrong, and nothing is made of it'
+{
+    printf 'Package: squid\nBinary: squid\nVersion: 7.7-1\nFormat: 3.0 (quilt)\nDirectory: .\nFiles:\n %s 6 squid_7.7-1.dsc\n' \
+        "$(md5sum <"$work/apt/place/squid_7.7-1.dsc" | cut -c 1-32)"
+    printf 'Checksums-Sha256:\n %s 6 squid_7.7-1.dsc\n' "$(sha256sum <"$work/apt/place/squid_7.7-1.dsc" | cut -c 1-64)"
+} >"$work/apt/place/Sources"
+says '--debian: a source package that is none' 1 'the source package cannot be unpacked' --debian "$into"
+unset APT_CONFIG
 fake apt-get <<'END'
 echo "E: no network" >&2
 exit 100
 END
-says '--debian: no network' 1 'the source package was not found; give its unpacked tree with --source=DIR' \
-    --debian "$into"
+says '--debian: an apt that fails' 1 'apt did not get the source package' --debian "$into"
 rm -f "$work/bin"/*
 PATH=$saved_path
 [ "$before" = "$(sum_of_tree "$work/tree")" ]

@@ -22,7 +22,9 @@ out=$work/out err=
 tree=$work/tree
 mkdir -p "$tree/src" "$tree/debian/source" "$tree/debian/patches" "$work/series"
 seq 9 >"$tree/src/a.cc"
-printf 'Source: squid\n\nPackage: squid\nArchitecture: any\n' >"$tree/debian/control"
+printf 'Source: squid\n\nPackage: squid\nArchitecture: any\n\nPackage: squid-openssl\nArchitecture: any\n' \
+    >"$tree/debian/control"
+printf '%%:\n\tdh $@\n' >"$tree/debian/rules"
 echo '3.0 (quilt)' >"$tree/debian/source/format"
 printf 'squid (5.7-2+deb12u6) %s; urgency=high\n\n  * Any.\n\n -- A <a@b.c>  %s\n' \
     bookworm-security 'Sun, 22 Nov 2026 05:00:00 +0000' >"$tree/debian/changelog"
@@ -42,22 +44,51 @@ check 'and named last among the patches'
 ours=$(dpkg-parsechangelog -l "$tree/debian/changelog" -S Version)
 dpkg --compare-versions "$package" lt "$ours" && dpkg --compare-versions "$ours" lt 5.7-2+deb12u7
 check "its version, $ours, is above the package's and below the next security update's"
+first=5.7-2$debian_suffix
+dpkg --compare-versions 5.7-2 lt "$first" && dpkg --compare-versions 5.7-2+b1 lt "$first" &&
+    dpkg --compare-versions "$first" lt 5.7-2+deb12u1 && dpkg --compare-versions "$first" lt 5.7-2.1
+check "so is that of the first one of a release, $first"
 [ "$(dpkg-parsechangelog -l "$tree/debian/changelog" -S Distribution)" = bookworm-security ]
 check 'it is for the same distribution'
 
-# Such a directive in a file of its own, and what an upgrade to version $1 leaves of it.
-upgraded_to()
+# What the script of package $1 leaves of such a directive in a file of its own, called with the other arguments.
+prerm()
 {
+    script=$tree/debian/$1.prerm
+    shift
     mkdir -p "$work/root/etc/squid/conf.d"
     rm -f "$work/root/etc/squid/conf.d"/*
     : >"$work/root/etc/squid/conf.d/sqtrace.conf"
-    DPKG_ROOT=$work/root sh "$tree/debian/squid.prerm" upgrade "$1" >"$out" && ls "$work/root/etc/squid/conf.d"
+    DPKG_ROOT=$work/root sh "$script" "$@" >"$out" && ls "$work/root/etc/squid/conf.d"
 }
 
-[ "$(upgraded_to 5.7-2+deb12u7)" = sqtrace.conf.off ]
-check 'an update that cannot trace finds no directive that it does not know'
-[ "$(upgraded_to 5.7-2+deb12u7+sqtrace1)" = sqtrace.conf ]
-check 'one that can finds it'
+for name in squid squid-openssl; do
+    [ "$(prerm $name upgrade 5.7-2+deb12u7)" = sqtrace.conf.off ]
+    check "$name: an update that cannot trace finds no directive that it does not know"
+    [ "$(prerm $name upgrade "5.7-2+deb12u7$debian_suffix")" = sqtrace.conf ]
+    check "$name: one that can finds it"
+    [ "$(prerm $name remove)" = sqtrace.conf.off ]
+    check "$name: nor does what is installed after a removal"
+    [ "$(prerm $name remove in-favour squid-other 5.7-2+deb12u7)" = sqtrace.conf.off ]
+    check "$name: nor what is installed in its place"
+    [ "$(prerm $name remove in-favour squid-other "5.7-2+deb12u7$debian_suffix")" = sqtrace.conf ]
+    check "$name: but its sister finds it"
+    [ "$(prerm $name failed-upgrade 5.7-1)" = sqtrace.conf ]
+    check "$name: nothing is done when an upgrade failed"
+done
+
+# What debian/rules do with squid.conf in the packages.
+for name in squid squid-openssl; do
+    mkdir -p "$tree/debian/$name/etc/squid"
+    printf '#  TAG: one\n#\tText.\n#Default:\n# none\n\n' >"$work/stock"
+    { cat "$work/stock"; printf '#  TAG: sqtrace_log\n#\tText.\n#\n#Default:\n# Nothing.\n\n'; cat "$work/stock"; } \
+        >"$tree/debian/$name/etc/squid/squid.conf"
+done
+cat "$work/stock" "$work/stock" >"$work/both"
+make -s -C "$tree" -f debian/rules execute_before_dh_md5sums >"$out" 2>&1
+cmp "$work/both" "$tree/debian/squid/etc/squid/squid.conf" &&
+    cmp "$work/both" "$tree/debian/squid-openssl/etc/squid/squid.conf"
+check 'squid.conf, which dpkg compares, is the distribution'\''s'
 sed -i 's/^ 3/ three/' "$work/series/0010-hook.patch"
 rm -rf "$tree/debian/patches/sqtrace" "$tree/.pc"
 seq 9 >"$tree/src/a.cc"
@@ -82,9 +113,31 @@ Dir::Etc "$etc";
 END
 before=$(cd "$etc" && find . -type f -exec sha256sum {} + | sort)
 APT_CONFIG=$work/apt.conf source_places "$work/apt"
-[ "$(cat "$work/apt/sources"/*.list)" = 'deb-src [arch=amd64] http://one.invalid/debian stable main' ] &&
-    grep -qx 'Types: deb-src' "$work/apt/sources/two.sources" && grep -q two.invalid "$work/apt/sources/two.sources"
+one='[arch=amd64] http://one.invalid/debian stable main'
+[ "$(cat "$work/apt/sources"/*.list)" = "$(printf 'deb %s\ndeb-src %s' "$one" "$one")" ] &&
+    grep -qx 'Types: deb deb-src' "$work/apt/sources/two.sources" && grep -q two.invalid "$work/apt/sources/two.sources"
 check 'each place is asked for sources, once, whichever way it is written'
 [ "$before" = "$(cd "$etc" && find . -type f -exec sha256sum {} + | sort)" ]
 check 'the configuration of apt stays as it is'
+
+# ---- which source package ----
+
+# Two versions, of which apt is told to prefer the lower one, which was built again from the same source.
+own=$work/own
+mkdir -p "$own/sources" "$own/lists/partial" "$own/cache/archives/partial" "$own/place"
+for version in '5.7-2+b1 (5.7-2)' 6.13-2; do
+    printf 'Package: squid\nSource: squid%s\nVersion: %s\nArchitecture: all\nFilename: x\nSize: 1\nSHA256: %064d\n\n' \
+        "${version#"${version%% *}"}" "${version%% *}" 1
+done >"$own/place/Packages"
+echo "deb [trusted=yes] copy:$own/place ./" >"$own/sources/one.list"
+printf 'Package: squid\nPin: version 6.13-2\nPin-Priority: 100\n' >"$own/preferences"
+echo "Dir::Etc::preferences \"$own/preferences\";" >"$work/apt.conf"
+export APT_CONFIG="$work/apt.conf"
+own_apt "$own" apt-get update >"$out" 2>&1
+[ "$(source_version "$own" 2>>"$out")" = 5.7-2 ]
+check 'the source is taken of what apt would install, not the highest there is'
+sed -i 's/100$/900/' "$own/preferences"
+[ "$(source_version "$own" 2>>"$out")" = 6.13-2 ]
+check 'also where it has the same version'
+unset APT_CONFIG
 plan

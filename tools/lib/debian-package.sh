@@ -3,17 +3,19 @@
 # debian-package.sh - the distribution's own package of Squid, with a series as its last patches.  Needs say.sh,
 # squid-source.sh, build-deps.sh.
 
-# The next security update sorts above this: 5.7-2+deb12u6 < 5.7-2+deb12u6+sqtrace1 < 5.7-2+deb12u7.
-debian_suffix=+sqtrace1
+# What is built again sorts below this, and the next security update above: 5.7-2 < 5.7-2+b1 < 5.7-2+b.sqtrace1 <
+# 5.7-2+deb12u1, and 5.7-2+deb12u6 < 5.7-2+deb12u6+b.sqtrace1 < 5.7-2+deb12u7.
+debian_suffix=+b.sqtrace1
 
-# own_apt FOLDER ARGUMENT...: apt-get with the system's places of packages as places of sources, whether it lists these
-# or not.  Nothing of the system's own is changed.
+# own_apt FOLDER PROGRAM ARGUMENT...: apt-get or apt-cache with the system's places of packages, as places of sources,
+# too, whether it lists these or not, and as if nothing was installed.  Nothing of the system's own is changed.
 own_apt()
 {
     own=$1
     shift
-    apt-get "$@" -q -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$own/sources" \
-        -o "Dir::State::lists=$own/lists" -o "Dir::Cache=$own/cache"
+    env LC_ALL=C "$@" -q -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$own/sources" \
+        -o "Dir::State::lists=$own/lists" -o "Dir::Cache=$own/cache" -o Dir::State::status=/dev/null \
+        -o Acquire::Languages=none
 }
 
 # source_places FOLDER: writes them there.
@@ -24,25 +26,39 @@ source_places()
     eval "$(apt-config shell etc Dir::Etc/d)"
     for list in "$etc/sources.list" "$etc/sources.list.d"/*.list; do
         [ -f "$list" ] || continue
-        sed -n 's/^deb\(-src\)\{0,1\}[[:space:]]/deb-src /p' "$list" | sort -u >"$1/sources/${list##*/}.list"
+        sed -n 's/^deb\(-src\)\{0,1\}[[:space:]]\(.*\)/deb \2\ndeb-src \2/p' "$list" | sort -u \
+            >"$1/sources/${list##*/}.list"
     done
     for list in "$etc/sources.list.d"/*.sources; do
-        [ ! -f "$list" ] || sed 's/^Types:.*/Types: deb-src/' "$list" >"$1/sources/${list##*/}"
+        [ ! -f "$list" ] || sed 's/^Types:.*/Types: deb deb-src/' "$list" >"$1/sources/${list##*/}"
     done
+}
+
+# source_version FOLDER: the version of the source package of the Squid that apt would install.  By itself apt takes the
+# highest, also from a place that is there for other packages and has a low priority.
+source_version()
+{
+    candidate=$(own_apt "$1" apt-cache policy squid | sed -n 's/^  Candidate: //p')
+    own_apt "$1" apt-cache show "squid=$candidate" | awk -v source="$candidate" '
+        /^Source: .*\(/ { source = $3; gsub(/[()]/, "", source) }
+        END { print source }'
 }
 
 # fetch_package FOLDER LOG: the source package that apt would take, whose sums apt has checked; sets origin, its tree.
 fetch_package()
 {
+    command -v apt-get >/dev/null || die "--debian: there is no apt-get to ask for Squid's source package"
     say "asking apt for Squid's source package"
     rm -rf "$1/fetched"
     mkdir -p "$1/fetched" || die "$1: cannot make this directory"
     source_places "$1/apt"
     origin=$1/fetched/squid
     (
-        cd "$1/fetched" && own_apt "$1/apt" update && own_apt "$1/apt" source --download-only squid &&
-            dpkg-source --extract squid_*.dsc squid
-    ) >>"$2" 2>&1 || die_with_log "$2" "the source package was not found; give its unpacked tree with --source=DIR"
+        cd "$1/fetched" && own_apt "$1/apt" apt-get update &&
+            own_apt "$1/apt" apt-get source --download-only "squid=$(source_version "$1/apt")"
+    ) >>"$2" 2>&1 || die_with_log "$2" "apt did not get the source package; give its unpacked tree with --source=DIR"
+    (cd "$1/fetched" && dpkg-source --extract squid_*.dsc squid) >>"$2" 2>&1 ||
+        die_with_log "$2" "the source package cannot be unpacked"
 }
 
 # Programs that are missing to build packages, by their Debian packages.
@@ -63,6 +79,8 @@ check_package()
     [ -f "$1/debian/changelog" ] || [ ! -d "$1" ] ||
         die "--source: $1 is not the unpacked source package of a distribution"
     check_squid_tree "$1" ${2:+"$2"}
+    [ ! -d "$1/debian/patches/sqtrace" ] ||
+        die "--source: $1 has the patches already; give an untouched tree (it will be copied)"
     grep -qx '3.0 (quilt)' "$1/debian/source/format" || die "$1: this source package has no list of patches"
     package=$(dpkg-parsechangelog -l "$1/debian/changelog" -S Version)
     series=$data/patches/$found
@@ -76,13 +94,27 @@ check_package_deps()
         die "missing to build $package: ${wanted##*: }; apt-get build-dep $1 installs them"
 }
 
-# Of a squid.prerm, which dpkg runs when another version replaces ours: no other Squid starts with our directive.
+# Of a squid.prerm, which dpkg runs when ours goes, with the version that comes as the last word: no other Squid starts
+# with our directive.
 # shellcheck disable=SC2016 # dpkg expands it
 prerm_lines='conf=$DPKG_ROOT/etc/squid/conf.d/sqtrace.conf
-if [ "$1" = upgrade ] && [ "${2%+sqtrace*}" = "$2" ] && [ -f "$conf" ]; then
-    mv "$conf" "$conf.off"
-    echo "squid $2 cannot trace: $conf is now $conf.off"
-fi
+for next; do :; done
+case "$1 $next" in
+upgrade*.sqtrace* | remove*.sqtrace*) ;;
+upgrade* | remove*)
+    if [ -f "$conf" ]; then
+        mv "$conf" "$conf.off"
+        echo "another squid does not start with it: $conf is now $conf.off"
+    fi
+    ;;
+esac
+'
+
+# Of debian/rules.  squid.conf has the text of each directive.  One that differs from the distribution's would have dpkg
+# ask at each update, in either direction, what to do with the squid.conf that the administrator changed.
+rules_lines='
+execute_before_dh_md5sums:
+	sed -i "/^#  TAG: sqtrace_log$$/,/^$$/d" debian/squid*/etc/squid/squid.conf
 '
 
 # patch_package TREE SERIES LOG: the series as its last patches, what keeps the next version starting, and its version.
@@ -93,11 +125,15 @@ patch_package()
             { [ -z "$(tail -c 1 debian/patches/series)" ] || echo >>debian/patches/series; } &&
             series_patches "$2" | sed 's|^|sqtrace/|' >>debian/patches/series && dpkg-source --before-build .
     ) >>"$3" 2>&1 || die_with_log "$3" "the patches of Squid $found do not apply to $package"
-    for script in "$1"/debian/squid*.prerm; do
-        [ -f "$script" ] || continue
-        awk -v text="$prerm_lines" '/^#DEBHELPER#/ { print text } { print }' "$script" >"$1/.prerm" &&
+    # Debian has one package with each TLS library.
+    for name in $(sed -n 's/^Package: \(squid\|squid-openssl\)$/\1/p' "$1/debian/control"); do
+        script=$1/debian/$name.prerm
+        [ -f "$script" ] || printf '#!/bin/sh\nset -e\n#DEBHELPER#\n' >"$script"
+        grep -qx '#DEBHELPER#' "$script" || die "$script: there is no #DEBHELPER# in it"
+        awk -v text="$prerm_lines" '/^#DEBHELPER#$/ { print text } { print }' "$script" >"$1/.prerm" &&
             cat "$1/.prerm" >"$script" && rm "$1/.prerm"
     done
+    printf '%s' "$rules_lines" >>"$1/debian/rules"
     {
         printf '%s (%s) %s; urgency=medium\n\n' "$(dpkg-parsechangelog -l "$1/debian/changelog" -S Source)" \
             "$package$debian_suffix" "$(dpkg-parsechangelog -l "$1/debian/changelog" -S Distribution)"
@@ -108,7 +144,7 @@ patch_package()
 }
 
 # build_package TREE JOBS LOG: leaves the packages beside TREE.  Needs lib_cppflags and lib_libs, which go to Squid's
-# configure through the environment, as debian/rules stay as they are.
+# configure through the environment.
 build_package()
 {
     [ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH

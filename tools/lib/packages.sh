@@ -52,6 +52,9 @@ install_packages()
 install_build_deps()
 {
     as_root_or_die "sudo apt-get build-dep $2"
+    say "installing what $2 is built with"
+    run_logged "$1" $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -q ||
+        die_with_log "$1" "apt-get update failed"
     run_logged "$1" $sudo env DEBIAN_FRONTEND=noninteractive apt-get build-dep -q -y --no-install-recommends "$2" ||
         die_with_log "$1" "apt-get build-dep failed"
 }
