@@ -16,14 +16,20 @@ if [ -z "${SQTRACE_OWN_PLACE:-}" ]; then
 fi
 
 port=23129
+origin_port=23130
 folder=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-packages.XXXXXX") || exit 1
 trap 'umount -l "$folder"; rmdir "$folder"' EXIT
 root=$folder/root
+trace=$root/var/spool/squid/trace
+directive=$root/etc/squid/conf.d/sqtrace.conf
 out=$folder/out err=
-mount -t tmpfs none "$folder" && mkdir "$folder/upper" "$folder/work" "$root" &&
+mount -t tmpfs none "$folder" && mkdir "$folder/upper" "$folder/work" "$root" "$folder/www" &&
     mount -t overlay -o "lowerdir=/,upperdir=$folder/upper,workdir=$folder/work" overlay "$root" &&
     mount -t proc none "$root/proc" && mount --bind /dev "$root/dev" && mount -t tmpfs none "$root/dev/shm" &&
-    chmod 1777 "$root/dev/shm" && mkdir "$root/packages" && cp "$packages"/*.deb "$root/packages" || exit 1
+    mount --bind /sys "$root/sys" && mount -t tmpfs none "$root/run" && chmod 1777 "$root/dev/shm" &&
+    mkdir -m 1777 "$root/run/lock" && mkdir "$root/packages" "$root/updates" && cp "$packages"/*.deb "$root/packages" &&
+    cat /etc/resolv.conf >"$folder/resolv.conf" && rm -f "$root/etc/resolv.conf" &&
+    cp "$folder/resolv.conf" "$root/etc" || exit 1
 # Nothing is started by an installation.
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" && chmod +x "$root/usr/sbin/policy-rc.d"
 
@@ -33,9 +39,16 @@ in_root()
     chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" >"$out" 2>&1 </dev/null
 }
 
-version()
+# What dpkg says of the package squid for the format $1.
+told()
 {
-    chroot "$root" dpkg-query -W -f '${Version}' squid
+    chroot "$root" dpkg-query -W -f "$1" squid
+}
+
+# The shared libraries that Squid asks for.
+libraries()
+{
+    objdump -p "$root/usr/sbin/squid" | sed -n 's/^ *NEEDED *//p' | sort
 }
 
 # What systemd would run of squid.service, for the key $1.
@@ -44,24 +57,47 @@ service()
     sed -n "s/^$1=//p" "$root/lib/systemd/system/squid.service"
 }
 
-# Starts Squid as the service would, and waits until it answers.
+# as_service COMMAND...: as systemd runs it, with the service's group.  Becomes that.
+as_service()
+{
+    exec chroot --userspec="root:$(service Group)" "$root" env -i LANG=C PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+        NOTIFY_SOCKET=/run/notify "$@" </dev/null
+}
+
+# Starts Squid as the service would, and waits until it tells systemd that it is ready, and answers.
 start()
 {
-    in_root $(service ExecStartPre) || return 1
-    chroot "$root" $(service ExecStart) >"$folder/service" 2>&1 </dev/null &
-    service_pid=$!
-    for second in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-        sleep 1
-        ! get /squid-internal-mgr/info || return 0
+    run=$root/run/$(service RuntimeDirectory)
+    rm -rf "$run" "$root/run/notify" "$folder/notified"
+    install -d -m "$(service RuntimeDirectoryMode)" -g "$(service Group)" "$run"
+    python3 -c 'import os, socket, sys
+told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+told.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o777)
+while True:
+    print(told.recv(4096).decode(), flush=True)' "$root/run/notify" >"$folder/notified" 2>&1 </dev/null &
+    notified_pid=$!
+    until [ -S "$root/run/notify" ] || ! kill -0 "$notified_pid"; do
+        sleep 0.1
     done
-    cp "$folder/service" "$out"
+    # shellcheck disable=SC2046 # a command and its words
+    (as_service $(service ExecStartPre)) >"$out" 2>&1 || return 1
+    # shellcheck disable=SC2046
+    as_service $(service ExecStart) >"$folder/service" 2>&1 &
+    service_pid=$!
+    for second in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        sleep 1
+        ! grep -q '^READY=1' "$folder/notified" || ! get /squid-internal-mgr/info || return 0
+    done
+    cat "$folder/service" "$folder/notified" >"$out"
     return 1
 }
 
+# Ends it, and waits for that.
 stop()
 {
-    kill "$service_pid" 2>/dev/null
-    wait "$service_pid"
+    kill "$service_pid" "$notified_pid" 2>/dev/null
+    wait "$service_pid" "$notified_pid" 2>/dev/null
 }
 
 # get PATH: asks the proxy itself.
@@ -70,73 +106,137 @@ get()
     curl --silent --fail --max-time 10 --output "$folder/got" "http://127.0.0.1:$port$1"
 }
 
+# get_through NAME: a file of the origin, through the proxy.
+get_through()
+{
+    curl --silent --fail --max-time 10 --output "$folder/got" --proxy "http://127.0.0.1:$port" \
+        "http://127.0.0.1:$origin_port/$1" && cmp "$folder/www/$1" "$folder/got"
+}
+
 # Lines of the access log, also of one that was rotated away.
 logged()
 {
     cat "$root/var/log/squid/access.log" "$root/var/log/squid/access.log.1" 2>/dev/null | wc -l
 }
 
-# Rows of the trace.
+# Rows of the trace, that fit the condition $1 if there is one.
 traced()
 {
-    "$tools/sqtrace-dump" --quiet --table=requests "$root/var/spool/squid/trace" | grep -c '^[0-9]'
+    "$tools/sqtrace-dump" --quiet --table=requests ${1:+"--where=$1"} "$trace" | grep -c '^[0-9]'
 }
 
 segments()
 {
-    find "$root/var/spool/squid/trace" -name '*.sqt' | wc -l
+    find "$trace" -name '*.sqt' | wc -l
 }
+
+# The next version: $1 with its last number one higher.
+next_version()
+{
+    echo "$1" | awk '{ match($0, /[0-9]+$/); print substr($0, 1, RSTART - 1) substr($0, RSTART) + 1 }'
+}
+
+# ---- the distribution's own ----
 
 in_root apt-get update && in_root apt-get install -y --no-install-recommends squid
 check 'the distribution'\''s own is installed'
-stock=$(version)
-in_root sh -c 'cd / && apt-get download squid && mv squid_*.deb stock.deb'
-check 'and its package is kept for the update below'
+stock=$(told '${Version}')
+told '${Conffiles}\n' | sort >"$folder/conffiles"
+libraries >"$folder/libraries"
+in_root sh -c 'cd /updates && apt-get download squid squid-common'
+check 'and its packages are kept for the update below'
+# As an administrator would.
+sed -i "s/^http_port .*/http_port 127.0.0.1:$port/; s/^# *shutdown_lifetime .*/shutdown_lifetime 1 second/
+    1i http_access allow localhost" "$root/etc/squid/squid.conf"
+echo 'sqtrace_log /var/spool/squid/trace' >"$directive"
+! in_root squid -k parse && grep -q "unrecognized: 'sqtrace_log'" "$out"
+check 'it does not know the directive'
+rm "$directive"
+
+# ---- the rebuilt one ----
 
 in_root sh -c 'apt-get install -y /packages/squid_*.deb /packages/squid-common_*.deb'
-check 'apt installs the rebuilt one over it'
-rebuilt=$(version)
-dpkg --compare-versions "$rebuilt" gt "$stock"
-check "its version, $rebuilt, is above $stock"
+check 'apt installs the rebuilt one over it, and asks nothing about the changed squid.conf'
+rebuilt=$(told '${Version}')
+next=$(next_version "$stock")
+dpkg --compare-versions "$stock" lt "$rebuilt" && dpkg --compare-versions "$rebuilt" lt "$next"
+check "its version, $rebuilt, is between $stock and $next"
+told '${Conffiles}\n' | sort | diff "$folder/conffiles" - >"$out"
+check 'its configuration files are the distribution'\''s'
+libraries | comm -23 "$folder/libraries" - >"$out" && [ -s "$folder/libraries" ] && [ ! -s "$out" ]
+check 'it is linked with all that the distribution'\''s is linked with'
 
-sed -i "s/^http_port .*/http_port 127.0.0.1:$port/" "$root/etc/squid/squid.conf"
-install -d -o proxy -g proxy "$root/var/spool/squid/trace"
+head -c 100000 /dev/urandom >"$folder/www/one"
+head -c 300000 /dev/urandom >"$folder/www/two"
+python3 -m http.server --bind 127.0.0.1 --directory "$folder/www" $origin_port >"$folder/origin" 2>&1 </dev/null &
+install -d -o proxy -g proxy "$trace"
 start
 check 'the service starts without tracing'
+get_through one
+check 'and serves'
 stop
 [ "$(segments)" -eq 0 ]
 check 'and traces nothing'
 untraced=$(logged)
-echo 'sqtrace_log /var/spool/squid/trace' >"$root/etc/squid/conf.d/sqtrace.conf"
+
+echo 'sqtrace_log /var/spool/squid/trace' >"$directive"
 start
 check 'the service starts with one line more'
+get_through one && get_through two
+check 'and serves, traced'
 before=$(segments)
 in_root logrotate --force /etc/logrotate.d/squid
 check 'logrotate rotates its logs'
 sleep 2 # the signal is looked at within a second
-[ "$(segments)" -gt "$before" ]
+[ "$(segments)" -gt "$before" ] && [ -s "$root/var/log/squid/access.log.1" ]
 check "and its trace: $(segments) segments instead of $before"
-get /squid-internal-mgr/menu
-check 'it still answers'
+get_through two
+check 'it still serves'
 stop
 wanted=$(($(logged) - untraced))
-[ "$untraced" -ge 1 ] && [ "$wanted" -ge 2 ] && [ "$(traced)" -eq "$wanted" ]
+[ "$untraced" -ge 2 ] && [ "$wanted" -ge 4 ] && [ "$(traced)" -eq "$wanted" ]
 check "the trace has a row for each line of access.log since then: $(traced), $wanted"
+[ "$(traced 'status == 200 and size_bytes >= 100000')" -eq 3 ]
+check 'of which three are what was got through it'
+[ -z "$(find "$root/dev/shm" -name '*sqtrace*')" ]
+check 'stopped, it leaves nothing in memory'
 
-# An update of the distribution: its own Squid with a higher version.
-next=${stock%[0-9]}9
-in_root sh -c "dpkg-deb -R /stock.deb /next &&
-    sed -i 's/^Version: .*/Version: $next/; s/squid-common (>= [^)]*)/squid-common/' /next/DEBIAN/control &&
-    dpkg-deb -b /next /next.deb && dpkg -i /next.deb"
-check "the distribution's next version, $next, is installed over it"
-[ "$(version)" = "$next" ]
-check 'dpkg sees an upgrade'
-start
-check 'and starts, with the configuration that is left'
+# ---- removed, and installed again ----
+
+in_root apt-get remove -y squid && [ ! -e "$root/usr/sbin/squid" ]
+check 'it is removed'
+[ ! -e "$directive" ] && [ -f "$directive.off" ]
+check 'and no other Squid finds its directive'
+traced >"$out" && [ "$(traced)" -eq "$wanted" ]
+check 'and the trace is still there'
+in_root sh -c 'apt-get install -y /packages/squid_*.deb' && mv "$directive.off" "$directive" && start && get_through one
+check 'installed again, with the directive back, it serves'
+
+# ---- an update of the distribution: its own Squid with a higher version, from a place of packages ----
+
+in_root sh -c "cd /updates && for deb in *.deb; do
+        dpkg-deb -R \$deb next && sed -i 's/^Version: .*/Version: $next/; s/(>= $stock)/(>= $next)/' next/DEBIAN/control &&
+            dpkg-deb -b next && mv next.deb next_\$deb && rm -r next \$deb || exit 1
+    done
+    dpkg-scanpackages . >Packages && rm -r /etc/apt/sources.list* &&
+        echo 'deb [trusted=yes] copy:/updates ./' >/etc/apt/sources.list && apt-get update && apt-get upgrade -y"
+check "apt updates to the distribution's next version, $next, and asks nothing"
+[ "$(told '${Version}')" = "$next" ]
+check 'which replaces the rebuilt one'
+get_through two
+check 'one that runs is not disturbed'
 stop
+[ ! -e "$directive" ] && [ -f "$directive.off" ]
+check 'the directive is put aside'
+before=$(segments)
+start && get_through one
+check 'the next version starts with the configuration that is left, and serves'
+stop
+[ "$(segments)" -eq "$before" ]
+check 'and does not trace'
 in_root apt-get purge -y squid squid-common
 check 'it is purged'
 left=$(find "$root/etc/squid" "$root/usr/sbin/squid" "$root/usr/share/squid" "$root/usr/lib/squid" -type f 2>/dev/null)
-[ "$left" = "$root/etc/squid/conf.d/sqtrace.conf.off" ] || ! echo "# left: $left"
+[ "$left" = "$directive.off" ] || ! echo "# left: $left"
 check 'and leaves no file but the one that was written by hand'
 plan
