@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 
-from lib import access, dump, native, rows
+from lib import access, dump, native, rows, versions
 from lib.client import Client
 from lib.clocks import MS
 from lib.env import go_first, wait_for
@@ -142,21 +142,26 @@ def check_left(env, squid):
     env.equal(left, dict.fromkeys(LEAVES, 2), "clients that left, by stage")
 
 
-def server_cases(origin, deaf):
+def server_cases(version, origin, deaf):
     """(X-Tag, URL, status or None for a cut reply, class, outcome, fate of the last connection)"""
-    return [
+    nameless = versions.status_without_address(version)
+    cut_status, cut_outcome = versions.header_cut_short(version)
+    cases = [
         ("refuses", "http://%s:1/" % origin.host, 503, "miss", "error", "error"),
         ("hangs", "http://%s:%d/" % (origin.host, deaf.port), 503, "miss", "timeout", "timeout"),
         ("says-nothing", origin.url("n", raw=""), 502, "miss", "error", "complete"),
-        ("half-a-header", origin.url("h", raw="HTTP/1.1+200+OK\r\nContent-"), 502, "miss", "error", "complete"),
+        ("half-a-header", origin.url("h", raw="HTTP/1.1+200+OK\r\nContent-"), cut_status, "miss", cut_outcome,
+         "complete"),
         ("garbage", origin.url("g", raw="cows"), 200, "miss", "complete", "complete"),  # HTTP/0.9
         ("too-late", origin.url("l", hdr=4000), 504, "miss", "timeout", "complete"),
         ("cut", origin.url("c", size=50000, abort=20000), None, "miss", "aborted", "complete"),
         ("cut-by-reset", origin.url("r", size=50000, abort=20000, reset=1), None, "miss", "aborted", "complete"),
         ("cut-chunk", origin.url("k", size=50000, abort=20000, chunked=1), None, "miss", "aborted", "complete"),
         ("stops", origin.url("s", size=1000000, parts=2, gap=4000), None, "miss", "timeout", "complete"),
-        ("old-and-no-name", origin.url("o", host="nowhere.test"), 503, "miss", "error", None),
+        ("old-and-no-name", origin.url("o", host="nowhere.test"), nameless, "miss", "error", None),
     ]
+    return [(tag, url, status, class_name, versions.fetch_failed(version, outcome, status), fate)
+            for tag, url, status, class_name, outcome, fate in cases]
 
 
 def servers_fail(env):
@@ -164,7 +169,7 @@ def servers_fail(env):
     deaf = Deaf(env, origin.host)
     squid = Squid(env, trace="", dns=origin.host,
                   lines="connect_timeout 2 seconds\nread_timeout 2 seconds\nforward_timeout 5 seconds").start()
-    cases = server_cases(origin, deaf)
+    cases = server_cases(squid.version(), origin, deaf)
     for tag, url, status, _, _, _ in cases:
         with Client(squid.client_address()) as client:
             client.send(client.head("GET", url.replace("\r\n", "%0D%0A"), tag))
@@ -212,7 +217,8 @@ def retries(env):
     connections = dump.table(env, squid.directory, "connections")
     for n in range(10):
         line, row = found["again%d" % n]
-        env.equal((row["tries"], row["outcome"], line.tries), ("2", "complete", 2), "tries and outcome of a retry")
+        env.equal((row["tries"], row["outcome"]), ("2", "complete"), "tries and outcome of a retry")
+        env.check(line.tries in (2, None), "a retry: %s" % line)
         mine = [r["reused"] for r in connections if r["xid"] == row["xid"]]
         env.equal(mine, ["1", "0"], "connections of a retry")
         entry = entries["again%d" % n]
