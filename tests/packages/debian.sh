@@ -27,6 +27,11 @@ out=$folder/lintian.log
 lintian --no-cfg --allow-root --fail-on error,warning "$folder"/sqtrace_*.changes >"$out" 2>&1
 check 'lintian finds nothing'
 
+out=$folder/apt.log
+LC_ALL=C apt-get install --simulate --no-install-recommends "$folder"/sqtrace_*.deb "$folder"/libsqtrace-dev_*.deb \
+    "$folder"/sqtrace-doc_*.deb >"$out" 2>&1 && [ "$(grep -c '^Conf sqtrace\|^Conf libsqtrace-dev' "$out")" -eq 3 ]
+check 'apt has what they depend on'
+
 out=$folder/dpkg.log
 : >"$root/var/lib/dpkg/status"
 in_root -i "$folder"/sqtrace_*.deb "$folder"/libsqtrace-dev_*.deb "$folder"/sqtrace-doc_*.deb
@@ -34,6 +39,13 @@ check 'they are installed'
 said=$("$root/usr/bin/sqtrace-dump" --quiet --table=losses "$root/usr/share/doc/sqtrace/sample" | grep -vc '^#')
 [ "$said" -ge 1 ]
 check 'sqtrace-dump reads the sample trace of sqtrace-doc'
+# has_page PAGE: one that man shows without a warning.
+has_page()
+{
+    man --warnings -l "$root/usr/share/man/man${1##*.}/$1.gz" >/dev/null 2>"$folder/man.err" && [ ! -s "$folder/man.err" ]
+    check "${1%.*} has a manual page"
+}
+
 for tool in build dump experiment load report; do
     # A script has its data where it is installed, and that is not here.
     data=$(sed -n '1{/^#!/!q}; s/^installed_data=//p' "$root/usr/bin/sqtrace-$tool")
@@ -43,9 +55,10 @@ for tool in build dump experiment load report; do
         "$root/usr/bin/sqtrace-$tool" --version >/dev/null
     fi
     check "sqtrace-$tool finds what it needs"
-    man --warnings -l "$root/usr/share/man/man1/sqtrace-$tool.1.gz" >/dev/null 2>"$folder/man.err" && [ ! -s "$folder/man.err" ]
-    check "sqtrace-$tool has a manual page"
+    has_page "sqtrace-$tool.1"
 done
+has_page sqtrace.5
+has_page sqtrace-events.7
 PKG_CONFIG_PATH=$(dirname "$root"/usr/lib/*/pkgconfig/libsqtrace.pc) pkg-config --exists libsqtrace
 check 'libsqtrace-dev tells pkg-config where the library is'
 in_root --purge sqtrace libsqtrace-dev sqtrace-doc
