@@ -325,6 +325,7 @@ def interrupted(env):
 
 # They look at what the experiments do, of which one Squid can tell: the one that has its twin beside it.
 NEEDS = "--unpatched"
+ALONE = True  # and at what an experiment leaves behind on the machine
 
 TESTS = [
     ("disk-arms: tables of one round", disk_arms, 200),
