@@ -84,9 +84,11 @@ sqt_diskop_begin(struct sqt_life *life, int64_t now, const struct sqt_record *re
 }
 
 void
-sqt_diskop_asked(struct sqt_life *life, uint64_t sio, enum sqt_disk_op op, uint32_t dir, int64_t now)
+sqt_diskop_asked(struct sqt_life *life, struct sqt_swap *swap, enum sqt_disk_op op, int64_t now)
 {
-    life->question = (struct sqt_question){.sio = sio, .op = op, .dir = dir, .at = now, .epoch = life->epoch};
+    life->question =
+        (struct sqt_question){.sio = swap->sio, .op = op, .dir = swap->dir, .at = now, .epoch = life->epoch};
+    swap->question = life->question;
 }
 
 void
@@ -94,6 +96,10 @@ sqt_diskop_queued(struct sqt_life *life, int64_t now, const struct sqt_record *r
 {
     (void)more;
     struct sqt_question question = life->question;
+    /* A queue to a disker takes answers before it takes a question, and Squid 5 goes on with other swaps then. */
+    const struct sqt_swap *const swap = question.sio == record->arg ? NULL : sqt_idmap_get(&life->swaps, record->arg);
+    if (swap)
+        question = swap->question;
     /* After a loss the question may be another one. */
     if (!question.at || question.sio != record->arg || question.epoch != life->epoch)
         question = (struct sqt_question){.sio = record->arg, .op = SQT_DISK_OTHER, .dir = UINT32_MAX, .at = now};
@@ -231,7 +237,8 @@ void
 sqt_unlink(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    sqt_diskop_asked(life, 0, SQT_DISK_UNLINK, (uint32_t)record->id, now);
+    life->question = (struct sqt_question){
+        .op = SQT_DISK_UNLINK, .dir = (uint32_t)record->id, .at = now, .epoch = life->epoch};
     life->unlink.dir = record->id;
     life->unlink.begin = now;
 }

@@ -18,14 +18,6 @@ struct sqt_loop_state {
     struct sqt_loop_row row;
 };
 
-/* What a record of the store asked for last. */
-struct sqt_question {
-    uint64_t sio; /* 0: none */
-    enum sqt_disk_op op;
-    uint32_t dir, epoch;
-    int64_t at;
-};
-
 /* One origin: the name space of its ids. */
 struct sqt_life {
     const struct sqt_consumer *consumer;
@@ -128,7 +120,7 @@ void sqt_loop_io(struct sqt_life *life, enum sqt_disk_op op, uint32_t dir, int64
 sqt_handler sqt_diskop_begin, sqt_diskop_queued, sqt_diskop_end, sqt_diskop_late, sqt_diskop_reconfigured, sqt_unlink, sqt_unlinked;
 /* The main thread did that to the swap's file from begin to end, unless it is known to run elsewhere. */
 /* A record of the store asks for an operation; one that is queued next is that. */
-void sqt_diskop_asked(struct sqt_life *life, uint64_t sio, enum sqt_disk_op op, uint32_t dir, int64_t now);
+void sqt_diskop_asked(struct sqt_life *life, struct sqt_swap *swap, enum sqt_disk_op op, int64_t now);
 /* A record of a swap, and those behind it; the end of an operation that follows may leave the stamps to it. */
 void sqt_diskop_told(struct sqt_life *life, const struct sqt_record *record, unsigned more);
 void sqt_diskop_inline(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_op op, int64_t begin,

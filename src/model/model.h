@@ -67,6 +67,14 @@ struct sqt_xact {
 /* What a swap's time goes to, in the order of precedence. */
 enum sqt_swap_phase { SQT_SWAP_OPEN, SQT_SWAP_FIRST, SQT_SWAP_REST, SQT_SWAP_CLOSE, SQT_SWAP_IDLE = SQT_UNACCOUNTED };
 
+/* What a record of the store asked for last. */
+struct sqt_question {
+    uint64_t sio; /* 0: none */
+    enum sqt_disk_op op;
+    uint32_t dir, epoch;
+    int64_t at;
+};
+
 struct sqt_swap {
     struct sqt_pooled pooled;
     const struct sqt_origin *origin;
@@ -88,6 +96,7 @@ struct sqt_swap {
     /* for the model */
     uint32_t epoch;
     uint32_t asked;          /* I/Os asked for so far */
+    struct sqt_question question; /* the last one of this swap */
     uint32_t elsewhere;      /* bits of operations (enum sqt_disk_op) that another thread or process does */
     int opening;
     int64_t close_asked;     /* 0: not yet */

@@ -75,7 +75,7 @@ sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         swap->update = record[1].aux & 1;
     }
     sqt_idmap_put(&life->swaps, swap->sio, swap);
-    sqt_diskop_asked(life, swap->sio, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, swap->dir, now);
+    sqt_diskop_asked(life, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, now);
     struct sqt_xact *const reader = swap->out || swap->update || !swap->xact ? NULL : sqt_idmap_get(&life->xacts, swap->xact);
     if (reader) {
         swap->reader = reader;
@@ -110,7 +110,7 @@ sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record
     struct sqt_swap *const swap = find(life, record->id);
     if (!swap)
         return;
-    sqt_diskop_asked(life, swap->sio, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, swap->dir, now);
+    sqt_diskop_asked(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, now);
     struct sqt_io *const io = sqt_pool_get(&life->io_pool);
     io->swap = swap;
     io->index = swap->asked++;
@@ -244,7 +244,7 @@ sqt_swap_close(struct sqt_life *life, int64_t now, const struct sqt_record *reco
     struct sqt_swap *const swap = find(life, record->id);
     if (!swap)
         return;
-    sqt_diskop_asked(life, swap->sio, SQT_DISK_CLOSE, swap->dir, now);
+    sqt_diskop_asked(life, swap, SQT_DISK_CLOSE, now);
     sqt_spans_charge(&swap->phases, now);
     sqt_spans_open(&swap->phases, PHASE(CLOSE));
     swap->close_asked = now;

@@ -79,13 +79,14 @@ def known_waits(env):
     rows.check_unaccounted(env, [row for _, row in pairs], alone=True)
     found = {line.xtag: row for line, row in pairs}
     off = Agreement(env)
+    end = "done_ns" if versions.waits_for_goodbye(squid.version()) else "last_ns"
     for n in range(rounds):
         for name, want, _ in KNOWN:
             tag = "%s.%d" % (name, n)
             served, = entries[server.name(tag, **want)]
             check_row(off, tag, found[tag], {"request_send_ns": (served["greeted_ns"], served["asked_ns"]),
                                              "server_wait_ns": (served["asked_ns"], served["first_ns"]),
-                                             "server_reply_ns": (served["first_ns"], served["done_ns"])})
+                                             "server_reply_ns": (served["first_ns"], served[end])})
             env.check(found[tag]["reply_wait_ns"] != "-", tag + ": no reply_wait")
     off.check(rounds * len(KNOWN))
     connections = dump.table(env, squid.directory, "connections")

@@ -95,11 +95,11 @@ def check_records(env, squid, rows):
     asked, told, begun, found = {}, {}, {}, {}
     for at, kid, event, first, second, _, parts in units(env, squid):
         if event in ASKS or event == "UNLINK":
-            asked[kid] = at
+            asked[kid, first if event in ASKS else "0"] = at
         elif event == "DISKOP_BEGIN":
             begun[kid, first] = dump.seconds_ns(parts[0][1]), at, second
         elif event == "DISKOP_QUEUED":
-            begun[kid, first] = asked.get(kid, at), at, second
+            begun[kid, first] = asked.get((kid, second.replace("-", "0")), at), at, second
         elif event.startswith("SWAP") and service(parts):
             told[kid] = first, service(parts)
         elif event in ("DISKOP_END", "DISKOP_LATE") and (kid, first) in begun:

@@ -92,6 +92,33 @@ what_the_swap_has_told(void **state)
     assert_int_equal(op->outcome, SQT_OUTCOME_COMPLETE);
 }
 
+/* Before its question is queued, a queue takes an answer, and Squid goes on with another swap. */
+static void
+a_question_within_a_question(void **state)
+{
+    (void)state;
+    PUT(90, SWAPIN_OPEN, 3, 0, 2);
+    PART(PART_SWAP_FILE, 1, 1, 0);
+    PUT(95, SWAPOUT_OPEN, 4, 0, 1);
+    PART(PART_SWAP_FILE, 2, 2, 0);
+    PUT(100, SWAPIN_READ, 3, 8192, 4096);
+    PUT(110, SWAPOUT_WRITE, 4, 0, 4096);
+    PUT(120, DISKOP_QUEUED, 7, 4, 5);
+    PUT(130, DISKOP_QUEUED, 8, 3, 6);
+    PUT(200, DISKOP_END, 8, 170, 4096);
+    PART(PART_DISKOP_IO, 140, 150, 4);
+    PUT(300, DISKOP_END, 7, 270, 4096);
+    PART(PART_DISKOP_IO, 240, 250, 4);
+    play_diskops();
+    assert_int_equal(told_count, 2);
+    stages_are(&told[0], 30, 10, 10, 4, 16, 30);
+    assert_int_equal(told[0].op, SQT_DISK_READ);
+    assert_int_equal(told[0].dir, 2);
+    stages_are(&told[1], 10, 120, 10, 4, 16, 30);
+    assert_int_equal(told[1].op, SQT_DISK_WRITE);
+    assert_int_equal(told[1].dir, 1);
+}
+
 /* Where records were lost, a question or a service may be another one's. */
 static void
 what_was_told_before_a_loss(void **state)
@@ -215,6 +242,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(the_way_of_an_operation),
         SCRIPT_TEST(what_the_swap_has_told),
+        SCRIPT_TEST(a_question_within_a_question),
         SCRIPT_TEST(what_was_told_before_a_loss),
         SCRIPT_TEST(behind_a_busy_lock),
         SCRIPT_TEST(faster_than_its_own_record),

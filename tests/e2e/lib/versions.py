@@ -85,3 +85,14 @@ def said_of_digests(version):
     if major(version) < 6:
         return "peerDigestLookup: peer \\S+\n", "peerDigestLookup: OK to lookup", "peerDigestLookup: peer \\S+ says HIT"
     return "peerDigestLookup: cache_peer ", "peerDigestLookup: OK to lookup", "peerDigestLookup: HIT for"
+
+
+def waits_for_goodbye(version):
+    """5 ends an FTP request whose length it knows once the client has all of it, and reads the server's last words
+    alone."""
+    return major(version) >= 6
+
+
+def keeps_after_own_answer(version):
+    """5 takes what a REQMOD service answers itself for cut short, and closes the client's connection after it."""
+    return major(version) >= 6
