@@ -163,6 +163,20 @@ EntryIsBroughtElsewhere(Memory &memory, const Slice &slice)
     memory.sqtrace.kid = next & ((1u << KidBits) - 1);
 }
 
+/// The code context of the first who waits for an entry, nil if nobody does: for what begins when another worker says
+/// that it has come.
+template <class Client, class Context, class Memory>
+inline Context
+ContextOfFirst(const Memory &memory)
+{
+    for (auto node = Tracing() ? memory.clients.head : nullptr; node; node = node->next) {
+        const auto &context = static_cast<const Client *>(node->data)->_callback.codeContext;
+        if (XactOfContext(context))
+            return context;
+    }
+    return nullptr;
+}
+
 } // namespace Sqtrace
 
 #endif
