@@ -163,7 +163,7 @@ class Mixed:
         self.want(client.request(url, self.tag()), (200,), 7000)
 
     def changed(self, client, random_):
-        url = self.origin.url("changed", cc="max-age=0+must-revalidate", lm="new", size=7000)
+        url = self.origin.url("changed%d" % random_.randrange(3), cc="max-age=0+must-revalidate", lm="new", size=7000)
         self.want(client.request(url, self.tag()), (200, 304))
 
     def post(self, client, random_):
