@@ -7,6 +7,7 @@ import time
 
 from lib import access, dump, ring, rows
 from lib.client import Background, Client
+from lib.env import wait_for
 from lib.origin import Origin
 from lib.squid import Squid
 
@@ -67,7 +68,15 @@ def reconfigure(env):
 
 
 def both(env):
-    every_200_ms(env, lambda squid, n: squid.rotate() if n % 2 else squid.reconfigure(), 2)
+    """A worker that is reconfigured while the coordinator still opens its port ends (OpenedHttpSocket), so that waits."""
+    def act(squid, n):
+        if n % 2:
+            squid.rotate()
+            return
+        wanted = 2 * (n // 2 + 1)  # workers open their ports at the start and each time
+        wait_for(lambda: squid.log_text().count("Accepting HTTP Socket connections") >= wanted, 20, "open ports")
+        squid.reconfigure()
+    every_200_ms(env, act, 2)
 
 
 TESTS = [
