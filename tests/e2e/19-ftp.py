@@ -360,7 +360,9 @@ def gateways(env):
     """Servers that answer a line of text with text: one that waits a known time, and one that is not there."""
     times = {}
     port = line_server(env, times, 0.05, 0.06)
-    squid = Squid(env, trace="", lines=CONF).start()
+    silent = socket.create_server(("127.0.0.1", 0))
+    env.on_close(silent.close)
+    squid = Squid(env, trace="", lines=CONF + "read_timeout 2 seconds\n").start()
     schemes = versions.gateways(squid.version())
     asked_for = ["%s%d" % (scheme, n) for scheme in schemes for n in range(8)]
     with Client(squid.client_address()) as client:
@@ -373,6 +375,12 @@ def gateways(env):
             env.equal(refused.status, 503, "no server: " + scheme)
         if "gopher" in schemes:  # a page that asks for search words: Squid makes it once it is connected
             env.equal(client.request("gopher://127.0.0.1:%d/7x" % port, "search").status, 200, "search")
+            url = "gopher://127.0.0.1:%d/0x" % silent.getsockname()[1]
+            try:
+                client.request(url, "silent")  # its time is up when Squid has already begun the reply
+                env.check(False, "a server that says nothing has a whole reply")
+            except Broken:
+                pass
     found = {line.xtag: row for line, row in finish(env, squid)}
     off = Agreement(env)
     for tag in asked_for:
@@ -383,6 +391,7 @@ def gateways(env):
     if "gopher" in schemes:
         env.check(found["search"]["reply_wait_ns"] != "-" and found["search"]["server_wait_ns"] == "-",
                   "the server was asked for a search page: " + rows.brief(found["search"]))
+        env.check(found["silent"].ns("server_wait_ns") > 500 * MS, "silent: " + rows.brief(found["silent"]))
 
 
 def whois_at_the_end(env):
