@@ -17,6 +17,7 @@ fi
 
 port=23129
 origin_port=23130
+service_pid= notified_pid=
 folder=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-packages.XXXXXX") || exit 1
 trap 'umount -l "$folder"; rmdir "$folder"' EXIT
 root=$folder/root
