@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the Cache-Status of the nearest cache says. */
+/* What the Cache-Status of the nearest cache says, or its X-Cache where none has the former (before Squid 6). */
 enum sqt_cache_status { SQT_CACHE_UNTOLD, SQT_CACHE_MISS, SQT_CACHE_HIT };
 
 struct sqt_head {
@@ -24,6 +24,7 @@ struct sqt_head {
     int chunked;
     int close, keep_alive;   /* what Connection says */
     enum sqt_cache_status cache;
+    int has_status;          /* it is from Cache-Status */
 };
 
 /* text: a head with the empty line at its end, length bytes.  Each returns 0, or -1 if it is none. */

@@ -40,6 +40,9 @@ cache_status(void **state)
     assert_int_equal(cache_of("Cache-Status: far;hit, near;fwd=miss\r\n"), SQT_CACHE_MISS);
     assert_int_equal(cache_of("Cache-Status: far;fwd=miss, near;hit\r\n"), SQT_CACHE_HIT);
     assert_int_equal(cache_of("Cache-Status: far;hit\r\nCache-Status: near;fwd=miss\r\n"), SQT_CACHE_MISS);
+    assert_int_equal(cache_of("X-Cache: HIT from proxy.test\r\n"), SQT_CACHE_HIT);
+    assert_int_equal(cache_of("X-Cache: HIT from far\r\nX-Cache: MISS from near\r\n"), SQT_CACHE_MISS);
+    assert_int_equal(cache_of("Cache-Status: near;fwd=miss\r\nX-Cache: HIT from far\r\n"), SQT_CACHE_MISS);
 }
 
 static void
