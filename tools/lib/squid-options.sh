@@ -48,6 +48,7 @@ squid_small_options='
     --without-xml2
     --without-expat
     --without-tdb
+    --without-netfilter-conntrack
     --without-systemd
     --without-cap
     --without-nettle'
