@@ -118,11 +118,11 @@ void sqt_loop_io(struct sqt_life *life, enum sqt_disk_op op, uint32_t dir, int64
 
 /* diskops.c */
 sqt_handler sqt_diskop_begin, sqt_diskop_queued, sqt_diskop_end, sqt_diskop_late, sqt_diskop_reconfigured, sqt_unlink, sqt_unlinked;
-/* The main thread did that to the swap's file from begin to end, unless it is known to run elsewhere. */
 /* A record of the store asks for an operation; one that is queued next is that. */
 void sqt_diskop_asked(struct sqt_life *life, struct sqt_swap *swap, enum sqt_disk_op op, int64_t now);
 /* A record of a swap, and those behind it; the end of an operation that follows may leave the stamps to it. */
 void sqt_diskop_told(struct sqt_life *life, const struct sqt_record *record, unsigned more);
+/* The main thread did that to the swap's file from begin to end, unless it is known to run elsewhere. */
 void sqt_diskop_inline(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_op op, int64_t begin,
                        int64_t end, int64_t size, enum sqt_outcome outcome);
 /* The trace has ended before the operation has. */
