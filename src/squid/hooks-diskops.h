@@ -95,6 +95,15 @@ OperationIsQueued(const Question &question, const uint32_t serial, const Count d
     StayOnStack();
 }
 
+/// the same, of the question that was asked last, which it takes
+template <class Count>
+inline void
+OperationIsQueued(const uint32_t serial, const Count depth)
+{
+    if (serial)
+        OperationIsQueued(TakeQuestion(), serial, depth);
+}
+
 /* ---- a thread or another process does it ---- */
 
 inline void
@@ -223,7 +232,7 @@ inline void
 RequestIsQueued(Request &request, const Count depth)
 {
     OperationIsNumbered(request.sqtrace);
-    OperationIsQueued(TakeQuestion(), request.sqtrace.serial, depth);
+    OperationIsQueued(request.sqtrace.serial, depth);
 }
 
 /// requests that waited in a second queue, because the first was locked, come into the first

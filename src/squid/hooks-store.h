@@ -109,6 +109,7 @@ SwapInIsOpen(Sio &sio, const Entry &entry, const ContextPointer &context)
         return;
     SwapInOpens(sio, entry.disk(), entry, context);
     sqt_emit(SQT_EV_SWAPIN_OPENED, sio.sqtrace.serial, 0, 0);
+    StayOnStack();
 }
 
 template <class Sio, class Entry, class ContextPointer>
@@ -119,6 +120,7 @@ SwapOutIsOpen(Sio &sio, const Entry &entry, const ContextPointer &context)
         return;
     SwapOutOpens(sio, entry.disk(), entry, context);
     sqt_emit(SQT_EV_SWAPOUT_OPENED, sio.sqtrace.serial, 0, 0);
+    StayOnStack();
 }
 
 /// whether records of this swap are wanted: its open was traced, too
@@ -143,8 +145,10 @@ SwapFileIsOpen(const Sio &sio, const File &file)
 inline void
 SwapIsRefused(const uint64_t xact, const int dir, const bool out)
 {
-    if (sqt_on(SQT_GROUP_STORE))
-        sqt_emit(SQT_EV_SWAP_REFUSED, xact, static_cast<uint32_t>(dir), out);
+    if (!sqt_on(SQT_GROUP_STORE))
+        return;
+    sqt_emit(SQT_EV_SWAP_REFUSED, xact, static_cast<uint32_t>(dir), out);
+    StayOnStack();
 }
 
 template <class ContextPointer>

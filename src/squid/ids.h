@@ -13,7 +13,6 @@
 #include "../trace/sqtrace.h"
 #include "state.h"
 
-#include <new>
 #include <string.h>
 
 namespace Sqtrace
@@ -26,57 +25,24 @@ Tracing()
     return sqt_on(~UINT32_C(0));
 }
 
-/// While it lives and anything is traced, the current code context is the given one, unless that is nil; afterwards it
-/// is again what it was: the caller may have been interrupted by another transaction's completion.
-template <class Context>
-class RightContext
+/// Runs again what has only just begun, in the context that is right (a pointer of any kind to one), if anything is
+/// traced and the current one is another; not if right is nil.  Returns whether it did; its caller then returns.
+/// Afterwards the context is what it was: the caller may have been interrupted by another transaction's completion.
+template <class Context, class Pointer, class Function>
+inline bool
+HasRunIn(const Pointer &right, const Function again)
 {
-public:
-    /// right is a pointer of any kind to a context
-    template <class Pointer>
-    explicit RightContext(const Pointer &right) : set_(Tracing() && set(right)) {}
-    ~RightContext()
-    {
-        if (set_)
-            restore();
-    }
-    RightContext(const RightContext &) = delete;
-    RightContext &operator=(const RightContext &) = delete;
-
-private:
-    typedef typename Context::Pointer Saved;
-
-    template <class Pointer>
-    bool
-    set(const Pointer &right)
-    {
-        if (!(right != nullptr) || right.getRaw() == Context::Current().getRaw())
-            return false;
-        replace(right);
-        return true;
-    }
-
-    /// out of line, so that no register is saved for it where it is not needed
-    template <class Pointer>
-    __attribute__((noinline)) void
-    replace(const Pointer &right)
-    {
-        new (&saved_) Saved(Context::Current());
-        Context::Reset(right);
-    }
-
-    __attribute__((noinline)) void
-    restore()
-    {
-        Context::Reset(saved_);
-        saved_.~Saved();
-    }
-
-    union {
-        Saved saved_; ///< if set_
-    };
-    const bool set_;
-};
+    if (!Tracing() || !(right != nullptr) || right.getRaw() == Context::Current().getRaw())
+        return false;
+    const struct Restoring {
+        typename Context::Pointer was = Context::Current();
+        ~Restoring() { Context::Reset(was); } // after an exception, too
+    } restoring;
+    const typename Context::Pointer stays(right.getRaw()); // whatever happens to right
+    Context::Reset(stays);
+    again();
+    return true;
+}
 
 /// what the serial numbers below count
 enum SerialKind { Transactions, StoreIos, Lookups, DiskOperations };

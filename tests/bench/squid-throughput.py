@@ -8,10 +8,14 @@ its share is its throughput.  Clients, origin, and Squid's other threads and pro
 
 A round lasts some seconds; ratios are taken within the round, to the mean of two unpatched Squids.  Each round has new
 Squids, because one process of a program may be faster than another one, and does not become the same one by being asked
-again.  Printed for each variant: requests a second, the median ratio with its 95 % interval (order statistics of the
-median), and the same for the processor time of Squid's main thread for each request.  "unpatched again" is the ratio of
-one of the unpatched Squids to the other: the noise.  While that interval of throughput is wider than 1 %, more rounds
-follow, up to --most.
+again.  A program may also be faster than another one because of where the linker happened to put its functions, and
+nothing that is added to a program leaves them in their places.  So each Squid of a round is one of --orders programs
+that lld makes of the same objects, their functions in other orders; which one is drawn.
+
+Printed for each variant: requests a second, the median ratio with its 95 % interval (order statistics of the median),
+and the same for the processor time of Squid's main thread for each request.  "unpatched again" is the ratio of one of
+the unpatched Squids to the other: the noise.  While that interval of throughput is wider than 1 %, more rounds follow,
+up to --most.
 
 With --calls there is a variant more, tracing with the account of system calls (group syscall), and an unpatched Squid
 under `strace -f` and under `perf trace`, which give the like.  Those two are driven one after another, and compared
@@ -25,6 +29,7 @@ With --state every measurement is kept in that file, and a run that was broken o
 import glob
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -33,7 +38,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from pairs import apart, interval  # noqa: E402
 from squids import (CALLS, OBSERVERS, VARIANTS, WORKLOADS, Origin, arguments, environment, listening, make_dirs,  # noqa: E402
-                    observe, observers, variant)
+                    observe, observers, prefix_of, programs, variant)
 from lib.env import median, wait_for  # noqa: E402
 from lib.proc import children  # noqa: E402
 
@@ -56,9 +61,9 @@ end
 class Driven:
     """A Squid and what it used."""
 
-    def __init__(self, env, name, workload, processor):
+    def __init__(self, env, name, workload, processor, program):
         self.env, self.workload = env, workload
-        self.squid = variant(env, name, workload, alone=WORKLOADS[workload].workers == 1)
+        self.squid = variant(env, name, workload, alone=WORKLOADS[workload].workers == 1, program=program)
         make_dirs(self.squid)
         self.squid.start()
         wait_for(lambda: listening(self.squid.tls_port or self.squid.port), 60, "Squid to listen")
@@ -101,9 +106,9 @@ class Driven:
         text = self.load.communicate()[0]
         time.sleep(settle)
         after = self.cpu()
-        if "Non-2xx" in text or "Socket errors" in text:
-            raise SystemExit("%s: %s" % (self.squid.name, text))
         requests = int(re.search(r"(\d+) requests in", text).group(1))
+        if not requests or "Non-2xx" in text or "Socket errors" in text:
+            raise SystemExit("%s: %s" % (self.squid.name, text))
         rate = float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1))
         self.used = [now - then for now, then in zip(after, self.before)]
         return rate, self.used[0] / requests
@@ -170,7 +175,8 @@ def measure(env, origin, workload, state, options):
 def new_squids(env, origin, workload, state, options, turn):
     """One round."""
     names = [*VARIANTS, *options.observers]
-    driven = {name: Driven(env, name, workload, options.processor) for name in names}
+    driven = {name: Driven(env, name, workload, options.processor,
+                           random.choice(options.programs[prefix_of(env, name)])) for name in names}
     driven[ALONE] = driven["unpatched"]
     found = {}
 
@@ -205,7 +211,7 @@ def report(workload, state, names):
 
 
 def main():
-    parser = arguments(__doc__)
+    parser = arguments(__doc__, orders=8)
     parser.add_argument("--rounds", type=int, default=12, help="at least (default 12)")
     parser.add_argument("--most", type=int, default=40, help="rounds at most (default 40)")
     parser.add_argument("--seconds", type=int, default=3, help="that each Squid is driven in a round (default 3)")
@@ -221,6 +227,7 @@ def main():
     state = State(options.state)
     env = environment(options)
     try:
+        options.programs = programs(env, options.orders)
         origin = Origin(env)
         print("%-16s %-16s %10s   %8s  %-16s   %8s  %-16s   %11s %10s %10s" % (
             "workload", "Squid", "requests/s", "ratio", "95 % interval", "CPU", "95 % interval", "flusher", "B/record",

@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True
 
 from lib.client import Client  # noqa: E402
 from lib.env import Env, free_port, wait_for  # noqa: E402
+from lib.linking import can_shuffle, link_in_order  # noqa: E402
 from lib.squid import Squid  # noqa: E402
 
 BODY = 1000
@@ -134,11 +135,29 @@ def observe(env, name, squid):
     env.on_close(lambda: (process.terminate(), process.wait(10)))
 
 
+def prefix_of(env, name):
+    """Where the Squid of that variant is installed."""
+    return env.squid if VARIANTS.get(name, ["unpatched"])[0] == "squid" else env.unpatched
+
+
+def programs(env, orders):
+    """{prefix: programs of that Squid}, so many, linked in other orders; None among them is the installed one."""
+    found = {env.squid: [None], env.unpatched: [None]}
+    if orders and not can_shuffle():
+        print("# the installed programs alone: there is no ld.lld to link others", flush=True)
+    elif orders:
+        for turn, prefix in enumerate(found):
+            found[prefix] = [env.path("squid-%d-%d" % (turn, number)) for number in range(orders)]
+            for number, program in enumerate(found[prefix]):
+                print("# linking %s, order %d of %d" % (prefix, number + 1, orders), file=sys.stderr, flush=True)
+                link_in_order(prefix, program, number + 1)
+    return found
+
+
 def variant(env, name, workload, **more):
     """A Squid of that variant for that workload, not started; its tls_port is 0 without TLS."""
-    which, trace = VARIANTS.get(name, ("unpatched", None))
+    trace = VARIANTS.get(name, (None, None))[1]
     work = WORKLOADS[workload]
-    prefix = env.squid if which == "squid" else env.unpatched
     lines, tls_port = work.lines, 0
     if work.tls:
         tls_port = free_port()
@@ -148,7 +167,8 @@ def variant(env, name, workload, **more):
         lines += "cache_dir rock {folder}/cache-rock 64\n"
     letter = "abcdefg"[[*VARIANTS, *OBSERVERS].index(name)]  # a service's name is short
     number = "%d%s" % (list(WORKLOADS).index(workload), letter)
-    squid = Squid(env, number, prefix=prefix, trace=trace, dirs=dirs, lines=lines, workers=work.workers, **more)
+    squid = Squid(env, number, prefix=prefix_of(env, name), trace=trace, dirs=dirs, lines=lines, workers=work.workers,
+                  **more)
     squid.tls_port = tls_port
     squid.rock = os.path.join(squid.folder, "cache-rock") if "rock" in work.dirs else None
     return squid
@@ -188,11 +208,13 @@ def environment(options):
     return Env(folder, options.squid, options.unpatched, options.tools, False, None)
 
 
-def arguments(description):
+def arguments(description, orders):
     import argparse
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--squid", required=True, metavar="PREFIX", help="a patched Squid")
     parser.add_argument("--unpatched", required=True, metavar="PREFIX", help="its unpatched twin")
     parser.add_argument("--tools", required=True, metavar="BUILDDIR", help="where sqtrace-dump was built")
     parser.add_argument("--workload", action="append", choices=list(WORKLOADS), help="default: all")
+    parser.add_argument("--orders", type=int, default=orders, help="programs of each Squid, their functions in other "
+                        "orders; 0: the installed ones (default %d)" % orders)
     return parser

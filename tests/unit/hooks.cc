@@ -7,6 +7,7 @@
 #include "squid/hooks-rock.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <type_traits>
 
@@ -124,6 +125,20 @@ struct Message {
 struct Pending {
     const Request *readRequest, *writeRequest;
 };
+
+/* A code context, and what points to one. */
+struct Place {
+    struct Pointer {
+        const Place *raw;
+        explicit Pointer(const Place *a) : raw(a) {}
+        const Place *getRaw() const { return raw; }
+        bool operator!=(std::nullptr_t) const { return raw; }
+    };
+    static Pointer current;
+    static const Pointer &Current() { return current; }
+    static void Reset(const Pointer &to) { current = to; }
+};
+Place::Pointer Place::current(nullptr);
 
 /* What a thread of aufs is given. */
 struct Thread {
@@ -464,6 +479,47 @@ digests()
     sqt_groups = 0;
 }
 
+/// what Squid's functions begin with that are run again in the right context
+static void
+in_its_context(const Place::Pointer right, const bool fails)
+{
+    if (Sqtrace::HasRunIn<Place>(right, [=] { in_its_context(right, fails); }))
+        return;
+    emitted += Place::current.raw == right.raw ? "right " : "as it was ";
+    if (fails)
+        throw 1;
+}
+
+static void
+contexts()
+{
+    const Place places[2] = {};
+    const Place::Pointer nil(nullptr), here(places), there(places + 1);
+    Place::Reset(here);
+    sqt_groups = 0;
+    in_its_context(there, false);
+    expect("while nothing is traced a context stays as it was", "as it was ");
+    sqt_groups = SQT_GROUP_STORE;
+    in_its_context(nil, false);
+    expect("and where none is known", "as it was ");
+    in_its_context(here, false);
+    in_its_context(there, false);
+    expect("else what begins is run once, in the right one", "right right ");
+    Place::Reset(nil);
+    in_its_context(there, false);
+    emitted += Place::current.raw ? "" : "nil";
+    expect("also where there was none", "right nil");
+    Place::Reset(here);
+    try {
+        in_its_context(there, true);
+    } catch (const int) {
+        emitted += "thrown ";
+    }
+    emitted += Place::current.raw == here.raw ? "back" : "";
+    expect("which is over when an exception leaves it", "right thrown back");
+    sqt_groups = 0;
+}
+
 int
 main()
 {
@@ -476,5 +532,6 @@ main()
     diskd();
     operations();
     digests();
+    contexts();
     printf("1..%d\n", tests);
 }

@@ -19,7 +19,7 @@ cat >"$work/told" <<'END'
 5.7 0040-server.patch ServerIsDone 1 no function of its own notices that a reply breaks off: two places do
 5.7 0040-server.patch ServerIsHeldBack 1 HTTP and the other protocols are held back in two places
 5.7 0130-context.patch ContextOfFirst 1 later versions let only the worker that brought an entry swap it out
-5.7 0130-context.patch RightContext 2 later versions let only the worker that brought an entry swap it out
+5.7 0130-context.patch HasRunIn 2 later versions let only the worker that brought an entry swap it out
 5.7 0115-gopher.patch ForwardingErrorIsReady 1 later versions have no gopher
 5.7 0115-gopher.patch ReplyHeaderIsParsed 1 later versions have no gopher
 5.7 0115-gopher.patch RequestIsSent 1 later versions have no gopher

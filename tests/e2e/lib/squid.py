@@ -51,14 +51,16 @@ class Squid:
              run with another effective user than real one, and the loader then ignores LD_PRELOAD.
     unprivileged  the master, too, runs as Squid's effective user.  Its kids then take a preloaded library.
     plain    the installed program; else, of the patched Squid, the one that is linked with the witness
+    program  this one, made of the same objects
     """
 
     def __init__(self, env, name="squid", prefix=None, lines="", trace=None, dirs=(), workers=1, dns="127.0.0.1",
                  dir_mb=512, preload=None, user=None, directory=None, environment=None, alone=False, unprivileged=False,
-                 plain=False):
+                 plain=False, program=None):
         self.env = env
         self.prefix = prefix or env.squid
-        self.plain = plain or not env.witness or self.prefix != env.squid
+        self.program = program
+        self.plain = plain or program or not env.witness or self.prefix != env.squid
         self.folder = env.path(name)
         self.name = name
         self.lines = lines
@@ -95,7 +97,9 @@ class Squid:
 
     @property
     def binary(self):
-        return os.path.join(self.prefix, "sbin", "squid") if self.plain else self.env.witness
+        if not self.plain:
+            return self.env.witness
+        return self.program or os.path.join(self.prefix, "sbin", "squid")
 
     def version(self):
         """What squid -v says."""

@@ -7,7 +7,7 @@ import os
 import re
 import struct
 
-from . import native, ring
+from . import linking, native, ring
 from .env import Failure, run
 
 EVENTS, SLOTS, STACKS, DEPTH = 256, 1024, 8192, 5
@@ -17,25 +17,12 @@ LOST = 1  # its number in events.def
 MAGIC = struct.unpack("<Q", b"QWITNESS")[0]
 
 
-def build_directory(prefix):
-    """Where sqtrace-build made the Squid that is installed in prefix."""
-    with open(os.path.join(prefix, "share", "sqtrace", "build-directory")) as note:
-        return note.read().strip()
-
-
 def link(prefix, folder):
     """Links the installed Squid's objects once more, with the witness; returns the program's path."""
-    build = os.path.join(build_directory(prefix), "src")
-    program, extra, makefile = (os.path.join(folder, name) for name in ("squid", "witness.o", "witness.mk"))
+    program, extra = (os.path.join(folder, name) for name in ("squid", "witness.o"))
     native.compile_(["-I", os.path.join(native.TOP, "src"), "-c", "-o", extra,
                      os.path.join(native.SOURCE, "witness.c")])
-    with open(makefile, "w") as out:
-        out.write("include Makefile\n%s:\n\t$(squid_LINK) $(squid_OBJECTS) $(squid_LDADD) $(LIBS) %s "
-                  "-Wl,--wrap=sqt_emit,--wrap=sqt_emit_unit,--wrap=sqt_emit_pair\n" % (program, extra))
-    done = run(["make", "-s", "-C", build, "-f", makefile, program], 300)
-    if done.returncode or not os.path.exists(program):
-        raise Failure("cannot link Squid with the witness: " + (done.stdout + done.stderr)[-1500:])
-    os.chmod(program, 0o755)
+    linking.link(prefix, program, [extra, "-Wl,--wrap=sqt_emit,--wrap=sqt_emit_unit,--wrap=sqt_emit_pair"])
     return program
 
 
@@ -129,7 +116,7 @@ class Sites:
     """
 
     def __init__(self, prefix):
-        place = os.path.dirname(build_directory(prefix))
+        place = os.path.dirname(linking.build_directory(prefix))
         version = re.match(r"squid-([0-9.]+)-", os.path.basename(place)).group(1)
         self.tree = os.path.join(place, "src")
         self.wanted = collections.Counter()
