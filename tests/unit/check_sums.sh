@@ -11,6 +11,7 @@ set -u
 results=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-check-test.XXXXXX") || exit 1
 trap 'rm -rf "$results"' EXIT
 . "$SQT_SOURCE/tools/lib/tap.sh"
+. "$SQT_SOURCE/tools/lib/within.sh"
 number=0
 
 # sum NAME LINE STATUS: whether the results so far add up to that last line and status; then begins anew.
@@ -54,6 +55,27 @@ sum 'a program that hangs' '0 passed, 1 failed' 1
 one_tap phase 'it builds' 0 >/dev/null
 one_tap phase 'it installs' 1 >/dev/null
 sum 'phases of one test' '1 passed, 1 failed' 1
+one_tap phase 'it builds' 0 >/dev/null
+skip_tap phase 'it starts' 'no time' >/dev/null
+sum 'a phase that is left out' '1 passed, 0 failed, 1 skipped' 0
+
+# A limit of two minutes, of which one is over.
+elapsed()
+{
+    echo 60
+}
+within=2
+fits phase 'what takes a minute' 60 >/dev/null && one_tap phase 'what takes a minute' 0 >/dev/null
+fits phase 'what takes more' 61 >/dev/null && one_tap phase 'what takes more' 0 >/dev/null
+sum 'what there is no time for is skipped' '1 passed, 0 failed, 1 skipped' 0
+within=
+fits phase 'what takes an hour' 3600 >/dev/null && one_tap phase 'what takes an hour' 0 >/dev/null
+sum 'without a limit there is time for all' '1 passed, 0 failed' 0
+took build >/dev/null || has_taken build 5
+has_taken build 7
+[ "$(took build)" = 5 ]
+one_tap phase 'the first time counts' $? >/dev/null
+sum 'what the first took is kept' '1 passed, 0 failed' 0
 
 # What automake leaves of `make check`: a crashed program is an ERROR of the driver.
 mkdir -p "$results/build/tests/unit"

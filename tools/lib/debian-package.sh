@@ -82,7 +82,7 @@ check_package()
     [ ! -d "$1/debian/patches/sqtrace" ] ||
         die "--source: $1 has the patches already; give an untouched tree (it will be copied)"
     grep -qx '3.0 (quilt)' "$1/debian/source/format" || die "$1: this source package has no list of patches"
-    package=$(dpkg-parsechangelog -l "$1/debian/changelog" -S Version)
+    package=$(sed -n '1s/^[^(]*(\([^)]*\)).*/\1/p' "$1/debian/changelog")
     series=$data/patches/$found
     [ -f "$series/series" ] || die "there are no patches for $package, Squid $found; there is: $(known_versions)"
 }
@@ -160,10 +160,13 @@ make_packages()
     mkdir -p "$1" || die "$1: cannot make this directory"
     log=$1/log
     : >"$log"
-    check_package_tools
     origin=$2
-    [ -n "$origin" ] || fetch_package "$1" "$log"
+    if [ -z "$origin" ]; then
+        check_package_tools
+        fetch_package "$1" "$log"
+    fi
     check_package "$origin" "$3"
+    check_package_tools
     check_package_deps "$origin"
     [ "$libsqtrace" = installed ] || libsqtrace_from_tree "$tree" "$work" "$4"
     say "patching Squid's package $package"
