@@ -55,6 +55,8 @@ OperationIsAskedFor(const uint16_t what, const uint64_t sio, const int dir, cons
 inline Question
 TakeQuestion()
 {
+    if (!sqt_on(SQT_GROUP_DISKOP))
+        return Question();
     const Question question = CurrentQuestion();
     CurrentQuestion().asked = 0;
     return question;
@@ -106,23 +108,31 @@ OperationIsQueued(const uint32_t serial, const Count depth)
 
 /* ---- a thread or another process does it ---- */
 
+/// the time in a stamp of an operation, if that is traced
+inline void
+Stamp(uint64_t &stamp, const Operation &operation)
+{
+    if (__builtin_expect(operation.clock != 0, 0))
+        stamp = sqt_read_clock(operation.clock);
+}
+
 inline void
 ServiceBegins(Operation &operation)
 {
-    operation.begin = sqt_read_clock(operation.clock);
+    Stamp(operation.begin, operation);
 }
 
 inline void
 ServiceEnds(Operation &operation)
 {
-    operation.end = sqt_read_clock(operation.clock);
+    Stamp(operation.end, operation);
 }
 
 /// its result is about to be where the main thread finds it
 inline void
 ResultIsPutBack(Operation &operation)
 {
-    operation.back = sqt_read_clock(operation.clock);
+    Stamp(operation.back, operation);
 }
 
 /* ---- the main thread gets the answer ---- */
@@ -184,8 +194,9 @@ OperationIsCancelled(const Operation &operation)
 class Delivery
 {
 public:
-    Delivery(const Operation &operation, const uint32_t bytes) :
-        begun_(Tracing() && (operation.begin || operation.serial))
+    /// \param ours whether it is for this process; an answer for its predecessor is not ours to tell
+    Delivery(const Operation &operation, const uint32_t bytes, const bool ours = true) :
+        begun_(Tracing() && ours && (operation.begin || operation.serial))
     {
         if (begun_)
             begins(operation, bytes);
@@ -241,7 +252,7 @@ inline void
 SecondQueueMoves(Request *const first)
 {
     for (Request *request = first; request; request = request->next)
-        request->sqtrace.moved = sqt_read_clock(request->sqtrace.clock);
+        Stamp(request->sqtrace.moved, request->sqtrace);
 }
 
 /// the main thread takes a request from the queue of results; without a result nobody wants it any more
@@ -315,14 +326,6 @@ BlockTravels(Message &message, Request &request)
     OperationIsNumbered(message.sqtOperation);
     request.sqtrace.operation = message.sqtOperation.serial;
     message.sqtrace = request.sqtrace;
-}
-
-/// an answer for another process, this one's predecessor, is not ours to tell
-template <class Message>
-inline Operation
-DiskerOperation(const Message &message, const pid_t self)
-{
-    return message.workerPid == self ? message.sqtOperation : Operation();
 }
 
 /// While it lives, the completion that is being delivered is a time-out.

@@ -23,6 +23,8 @@ namespace Sqtrace
 inline void
 LoopWaits(const int msec)
 {
+    if (!sqt_on(SQT_GROUP_SYSCALL | SQT_GROUP_LOOP))
+        return;
     if (sqt_on(SQT_GROUP_SYSCALL))
         sqt_calls_tell();
     if (!sqt_on(SQT_GROUP_LOOP))

@@ -25,14 +25,12 @@ Tracing()
     return sqt_on(~UINT32_C(0));
 }
 
-/// Runs again what has only just begun, in the context that is right (a pointer of any kind to one), if anything is
-/// traced and the current one is another; not if right is nil.  Returns whether it did; its caller then returns.
-/// Afterwards the context is what it was: the caller may have been interrupted by another transaction's completion.
+/// what HasRunIn() does while something is traced
 template <class Context, class Pointer, class Function>
-inline bool
-HasRunIn(const Pointer &right, const Function again)
+__attribute__((noinline)) bool
+RunsIn(const Pointer &right, const Function again)
 {
-    if (!Tracing() || !(right != nullptr) || right.getRaw() == Context::Current().getRaw())
+    if (!(right != nullptr) || right.getRaw() == Context::Current().getRaw())
         return false;
     const struct Restoring {
         typename Context::Pointer was = Context::Current();
@@ -42,6 +40,16 @@ HasRunIn(const Pointer &right, const Function again)
     Context::Reset(stays);
     again();
     return true;
+}
+
+/// Runs again what has only just begun, in the context that is right (a pointer of any kind to one), if anything is
+/// traced and the current one is another; not if right is nil.  Returns whether it did; its caller then returns.
+/// Afterwards the context is what it was: the caller may have been interrupted by another transaction's completion.
+template <class Context, class Pointer, class Function>
+inline bool
+HasRunIn(const Pointer &right, const Function again)
+{
+    return Tracing() && RunsIn<Context>(right, again);
 }
 
 /// what the serial numbers below count

@@ -103,7 +103,7 @@ class Mixed:
     def miss(self, client, random_):
         size = random_.choice((0, 100, 3000, 15000, 80000))
         want = {"size": size}
-        if random_.random() < 0.2:
+        if random_.random() < 0.5:  # an origin is seldom as near as this one
             want["hdr"] = random_.randrange(30)
         if random_.random() < 0.2:
             want["close"] = 1
