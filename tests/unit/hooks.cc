@@ -365,6 +365,10 @@ operations()
     emitted = without_times(emitted, since);
     expect("what the swap has told is not told again", "SWAPIN_READ 1 8192 4096; DISKOP_QUEUED 2 1 2; "
            "SWAPIN_READ_DONE 1 8192 4096; PART_DISKOP_IO 100 200 0; DISKOP_END 9 t 4096; ");
+    {
+        const Sqtrace::Delivery delivery(stamped(100, 200, 9), 4096, false);
+    }
+    expect("nor is an answer for the process that was here before", "");
     sqt_groups = SQT_GROUP_DISKOP;
 
     Thread second = {nullptr, 1, Sqtrace::Operation()}, first = {&second, 0, Sqtrace::Operation()};
