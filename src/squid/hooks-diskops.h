@@ -55,9 +55,9 @@ OperationIsAskedFor(const uint16_t what, const uint64_t sio, const int dir, cons
 inline Question
 TakeQuestion()
 {
-    if (!sqt_on(SQT_GROUP_DISKOP))
-        return Question();
-    const Question question = CurrentQuestion();
+    Question question = Question();
+    if (sqt_on(SQT_GROUP_DISKOP))
+        question = CurrentQuestion();
     CurrentQuestion().asked = 0;
     return question;
 }
@@ -108,7 +108,7 @@ OperationIsQueued(const uint32_t serial, const Count depth)
 
 /* ---- a thread or another process does it ---- */
 
-/// the time in a stamp of an operation, if that is traced
+/// the time in a stamp of an operation, if it has a clock
 inline void
 Stamp(uint64_t &stamp, const Operation &operation)
 {

@@ -230,7 +230,7 @@ HandshakeIsCancelled(uint64_t &shaking, const RequestPointer &request)
 /// not a part of its caller, which stays small enough to be a part of Comm::Connection::close()
 template <class Connection>
 __attribute__((noinline)) void
-EmitClose(const Connection &conn)
+EmitServerClose(const Connection &conn)
 {
     if (conn.sqtraceToServer)
         sqt_emit(SQT_EV_SERVER_CLOSE, static_cast<uint64_t>(conn.id.value), 0, 0);
@@ -243,7 +243,7 @@ inline void
 ConnectionCloses(const Connection &conn)
 {
     if (sqt_on(SQT_GROUP_SERVER))
-        EmitClose(conn);
+        EmitServerClose(conn);
 }
 
 /* ---- one try: the request out, the reply in ---- */

@@ -105,11 +105,14 @@ def instructions(env, name, workload, origin, requests, program):
             control(squid, pid, "-i", "off")
         made = records(env, squid) - before
     found = counts(squid.folder, pids)
-    if env.keep:
-        print("# " + squid.folder)
     squid.stop(120)
-    if not env.keep:
-        shutil.rmtree(squid.folder)  # the next program begins with an empty cache
+    # The next program begins with an empty cache.
+    if env.keep:
+        kept = "%s-kept-%d" % (squid.folder, len(glob.glob(squid.folder + "-kept-*")) + 1)
+        os.rename(squid.folder, kept)
+        print("# " + kept)
+    else:
+        shutil.rmtree(squid.folder)
     return found, made
 
 

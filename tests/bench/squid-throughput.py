@@ -141,14 +141,16 @@ def enough(rounds, least, most):
 
 
 class State:
-    """Rounds that were measured, in a file of one JSON array a line: workload, then a round or [variant, trace...]."""
+    """Rounds that were measured, in a file of one JSON array a line: in how many orders each Squid was linked, workload,
+    then a round or [variant, trace...].  Those of other orders are left alone."""
 
-    def __init__(self, path):
-        self.path, self.rounds, self.traces = path, {}, {}
+    def __init__(self, path, orders):
+        self.path, self.orders, self.rounds, self.traces = path, orders, {}, {}
         if path and os.path.exists(path):
             with open(path) as file:
-                for line in file:
-                    self.take(*json.loads(line))
+                for orders, *line in map(json.loads, file):
+                    if orders == self.orders:
+                        self.take(*line)
 
     def take(self, workload, what):
         if isinstance(what, list):
@@ -161,7 +163,7 @@ class State:
         self.take(workload, what)
         if self.path:
             with open(self.path, "a") as file:
-                file.write(json.dumps([workload, what]) + "\n")
+                file.write(json.dumps([self.orders, workload, what]) + "\n")
 
 
 def measure(env, origin, workload, state, options):
@@ -224,10 +226,10 @@ def main():
         VARIANTS.update(CALLS)
     options.most = max(options.most, options.rounds)
     options.processor = apart()
-    state = State(options.state)
     env = environment(options)
     try:
         options.programs = programs(env, options.orders)
+        state = State(options.state, 0 if options.programs[env.squid] == [None] else options.orders)
         origin = Origin(env)
         print("%-16s %-16s %10s   %8s  %-16s   %8s  %-16s   %11s %10s %10s" % (
             "workload", "Squid", "requests/s", "ratio", "95 % interval", "CPU", "95 % interval", "flusher", "B/record",

@@ -20,7 +20,7 @@ UNREACHABLE = {}
 SILENT = {
     "LookupAnswered": "gives LOOKUP_END its object: 15",
     "ServerIsUsed": "gives SERVER_DONE its connection: 15",
-    "HasRunIn": "gives DNS_BEGIN and SWAPIN_OPEN their transactions: 05",
+    "HasRunIn": "gives DNS_BEGIN, SWAPIN_OPEN and, with Squid 5, SWAPOUT_OPEN their transactions: 05",
     "ContextOfFirst": "gives SWAPOUT_OPEN and SWAP_REFUSED their transactions: 16, two workers",
     "Delivery": "hands the stamps of an I/O over: 06; what it records at its end has the line of the end: 26",
     "ServiceBegins": "stamps an I/O where it runs: 06",

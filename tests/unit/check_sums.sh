@@ -71,6 +71,32 @@ sum 'what there is no time for is skipped' '1 passed, 0 failed, 1 skipped' 0
 within=
 fits phase 'what takes an hour' 3600 >/dev/null && one_tap phase 'what takes an hour' 0 >/dev/null
 sum 'without a limit there is time for all' '1 passed, 0 failed' 0
+# The second of three versions: built while the first is tested, then tested; then the first is done.
+wanted()
+{
+    [ "$1" != e2e ] || [ -n "$with_e2e" ]
+}
+versions='a b c' with_e2e=yes
+has_taken build 700
+[ "$(version_seconds b) $(version_seconds c)" = '1400 2100' ]
+one_tap phase 'by the build alone' $? >/dev/null
+has_taken e2e 500
+[ "$(version_seconds b) $(version_seconds c)" = '1200 1500' ]
+one_tap phase 'by the first tests' $? >/dev/null
+: >"$results/tested-a"
+[ "$(version_seconds b) $(version_seconds c)" = '1200 1200' ]
+one_tap phase 'the first is tested' $? >/dev/null
+with_e2e=
+[ "$(version_seconds c)" = 700 ]
+one_tap phase 'no end-to-end tests' $? >/dev/null
+sum 'how long a version takes' '4 passed, 0 failed' 0
+within=2
+one_tap phase "limits: $(limited 50) $(limited 500)" "$([ "$(limited 50) $(limited 500)" = '50 60' ]; echo $?)" >/dev/null
+within=1
+one_tap phase 'no time left' "$([ "$(limited 500)" = 1 ]; echo $?)" >/dev/null
+within=
+one_tap phase 'no limit' "$([ "$(limited 500)" = 500 ]; echo $?)" >/dev/null
+sum 'what a limit of the whole does to the limit of a part' '3 passed, 0 failed' 0
 took build >/dev/null || has_taken build 5
 has_taken build 7
 [ "$(took build)" = 5 ]
