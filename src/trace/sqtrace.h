@@ -34,11 +34,13 @@ extern "C" {
  * first line of Squid's death().  Private to the process.  Read by hooks, written only by libsqtrace. */
 extern uint32_t sqt_groups;
 
-/* Whether any of these groups is traced: the one test that a hook costs when it is off. */
+/* Whether any of these groups is traced: the one test that a hook costs when it is off.  The compiler is told that
+ * either may be, so that a hook stands in line with the code around it, where one that is on costs the least: a part
+ * of the function that stands apart is a line of the instruction cache more. */
 static inline int
 sqt_on(uint32_t groups)
 {
-    return __builtin_expect((sqt_groups & groups) != 0, 0);
+    return __builtin_expect_with_probability((sqt_groups & groups) != 0, 0, 0.5);
 }
 
 /* Appends one record.  event: enum sqt_event; the other arguments as events.def says for it.
