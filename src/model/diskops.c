@@ -183,13 +183,9 @@ sqt_diskop_late(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     forget(life, op);
 }
 
-/* Where the group is switched off, ends are not told any more. */
 void
-sqt_diskop_reconfigured(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_diskop_switched_off(struct sqt_life *life)
 {
-    (void)now, (void)more;
-    if (record->id & SQT_GROUP_DISKOP)
-        return;
     for (struct sqt_diskop *op = life->diskop_pool.first; op; op = op->pooled.next)
         op->epoch = UINT32_MAX;
 }

@@ -47,6 +47,12 @@ sqt_loop_work(struct sqt_life *life, int64_t now, const struct sqt_record *recor
 }
 
 void
+sqt_loop_switched_off(struct sqt_life *life)
+{
+    life->loop.waits = life->loop.works = 0;
+}
+
+void
 sqt_loop_io(struct sqt_life *life, enum sqt_disk_op op, uint32_t dir, int64_t begin, int64_t end)
 {
     struct sqt_loop_row *const row = &life->loop.row;

@@ -113,11 +113,15 @@ void sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t
 
 /* loops.c */
 sqt_handler sqt_loop_wait, sqt_loop_work;
+/* The group is off: the pass that is known last does not end with the next wait. */
+void sqt_loop_switched_off(struct sqt_life *life);
 /* The main thread did that to a file from begin to end. */
 void sqt_loop_io(struct sqt_life *life, enum sqt_disk_op op, uint32_t dir, int64_t begin, int64_t end);
 
 /* diskops.c */
-sqt_handler sqt_diskop_begin, sqt_diskop_queued, sqt_diskop_end, sqt_diskop_late, sqt_diskop_reconfigured, sqt_unlink, sqt_unlinked;
+sqt_handler sqt_diskop_begin, sqt_diskop_queued, sqt_diskop_end, sqt_diskop_late, sqt_unlink, sqt_unlinked;
+/* The group is off: ends are not told any more. */
+void sqt_diskop_switched_off(struct sqt_life *life);
 /* A record of the store asks for an operation; one that is queued next is that. */
 void sqt_diskop_asked(struct sqt_life *life, struct sqt_swap *swap, enum sqt_disk_op op, int64_t now);
 /* A record of a swap, and those behind it; the end of an operation that follows may leave the stamps to it. */

@@ -23,6 +23,16 @@ struct sqt_model {
     size_t count;
 };
 
+static void
+reconfigured(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now, (void)more;
+    if (!(record->id & SQT_GROUP_DISKOP))
+        sqt_diskop_switched_off(life);
+    if (!(record->id & SQT_GROUP_LOOP))
+        sqt_loop_switched_off(life);
+}
+
 /* What an event means beyond the stages that events.def says. */
 static sqt_handler *const special[SQT_EVENTS] = {
     [SQT_EV_LOST] = sqt_lost,
@@ -73,7 +83,7 @@ static sqt_handler *const special[SQT_EVENTS] = {
     [SQT_EV_SWAPOUT_CLOSED] = sqt_swap_closed,
     [SQT_EV_UNLINK] = sqt_unlink,
     [SQT_EV_UNLINKED] = sqt_unlinked,
-    [SQT_EV_RECONFIGURE] = sqt_diskop_reconfigured,
+    [SQT_EV_RECONFIGURE] = reconfigured,
     [SQT_EV_DISKOP_BEGIN] = sqt_diskop_begin,
     [SQT_EV_DISKOP_QUEUED] = sqt_diskop_queued,
     [SQT_EV_DISKOP_END] = sqt_diskop_end,

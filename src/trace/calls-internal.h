@@ -72,6 +72,10 @@ void sqt_fd_apart(void);
 /* The calling thread's calls stand under that name, which lives as long as the process. */
 void sqt_calls_name_thread(const char *name);
 
+/* Tells the system calls that all threads made since it was called last.  The main thread, when
+ * sqt_on(SQT_GROUP_SYSCALL). */
+void sqt_calls_tell(void);
+
 /* sqt_calls_tell(), and waits for threads that are adding a call up.  The main thread, before tracing ends. */
 void sqt_calls_tell_rest(void);
 

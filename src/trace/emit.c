@@ -46,9 +46,8 @@ prefetch_after(const struct sqt_record *record)
 
 /* Time of a record that is made now.  The clock of another core may be a little behind. */
 static inline uint64_t
-stamp(struct sqt_emitter *e)
+not_before_last(const struct sqt_emitter *e, uint64_t now)
 {
-    const uint64_t now = sqt_read_clock(sqt_clock);
     return now > e->last ? now : e->last;
 }
 
@@ -168,7 +167,7 @@ append(struct sqt_emitter *e, const struct sqt_record *records, unsigned n)
 {
     if (!e->ring)
         return;
-    const uint64_t time = stamp(e);
+    const uint64_t time = not_before_last(e, sqt_read_clock(sqt_clock));
     uint64_t head = head_of(e);
 
     if (UNLIKELY(head + n > e->limit)) {
@@ -213,13 +212,6 @@ emit_pair_with_care(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, ui
 }
 
 #if defined(__x86_64__)
-static inline uint64_t
-stamp_quickly(const struct sqt_emitter *e)
-{
-    const uint64_t now = __rdtsc();
-    return now > e->last ? now : e->last;
-}
-
 /* The n records before next are filled in. */
 static inline void
 publish_quickly(struct sqt_emitter *e, struct sqt_record *next, unsigned n, uint64_t time)
@@ -240,7 +232,7 @@ sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
         emit_with_care(event, id, arg, aux);
         return;
     }
-    const uint64_t time = stamp_quickly(e);
+    const uint64_t time = not_before_last(e, __rdtsc());
     fill(r, time, id, arg, aux, event, 0);
     publish_quickly(e, r + 1, 1, time);
     prefetch_after(r);
@@ -262,7 +254,7 @@ sqt_emit_unit(struct sqt_record *records, unsigned n)
         emit_unit_with_care(records, n);
         return;
     }
-    const uint64_t time = stamp_quickly(e);
+    const uint64_t time = not_before_last(e, __rdtsc());
     unsigned flags = n - 1;
     do {
         fill(r, time, records->id, records->arg, records->aux, records->event, flags);
@@ -276,9 +268,10 @@ sqt_emit_unit(struct sqt_record *records, unsigned n)
 #endif
 }
 
-void
-sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
-              uint32_t part_aux)
+/* A pair of records made at `now`, by the TSC. */
+static inline __attribute__((always_inline)) void
+emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
+             uint64_t part_arg, uint32_t part_aux)
 {
     check_thread(&sqt_emitter);
 #if defined(__x86_64__)
@@ -288,14 +281,33 @@ sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t
         emit_pair_with_care(events, id, arg, aux, part_id, part_arg, part_aux);
         return;
     }
-    const uint64_t time = stamp_quickly(e);
+    const uint64_t time = not_before_last(e, now);
     fill(r, time, id, arg, aux, events & UINT16_MAX, 1);
     fill(r + 1, time, part_id, part_arg, part_aux, events >> 16, SQT_FLAG_PART);
     publish_quickly(e, next, 2, time);
     prefetch_after(r); /* a record of each line does that */
 #else
+    (void)now;
     emit_pair_with_care(events, id, arg, aux, part_id, part_arg, part_aux);
 #endif
+}
+
+void
+sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
+              uint32_t part_aux)
+{
+#if defined(__x86_64__)
+    const uint64_t now = __rdtsc();
+#else
+    const uint64_t now = 0;
+#endif
+    emit_pair_at(now, events, id, arg, aux, part_id, part_arg, part_aux);
+}
+
+void
+sqt_emit_wait(uint64_t now, uint64_t most, uint64_t part_id, uint64_t part_arg, uint32_t part_aux)
+{
+    emit_pair_at(now, SQT_PAIR(SQT_EV_WAIT_BEGIN, SQT_EV_PART_ACTIVITY), 0, most, 0, part_id, part_arg, part_aux);
 }
 
 void

@@ -20,6 +20,7 @@
 #include "flusher-internal.h"
 #include "hash-internal.h"
 #include "identity-internal.h"
+#include "loop-internal.h"
 #include "sampler-internal.h"
 
 #define LOSSES_AGAIN_NS UINT64_C(60000000000) /* between warnings about lost records */
@@ -66,6 +67,8 @@ static void
 set_groups(uint32_t groups)
 {
     const uint32_t direct = groups && sqt_calls_can_be_direct() ? SQT_CALLS_DIRECT : 0;
+    if (!(sqt_groups & SQT_GROUP_LOOP))
+        sqt_loop_restart();
     sqt_groups = groups;
     __atomic_store_n(&sqt_calls_way, direct | (groups & SQT_GROUP_SYSCALL ? SQT_CALLS_TIMED : 0), __ATOMIC_RELEASE);
 }

@@ -169,27 +169,19 @@ sqt_io_is_over(void)
 /* ---- what the event loop does ----
  *
  * Each activity of a pass (a handler, a call, a poll of the stores) begins where the one before it ended, so that one
- * reading of the clock is enough for each.  The hook of the next wait tells the longest. */
+ * reading of the clock is enough for each; the last one, "event loop", ends where the wait begins. */
 
-struct sqt_activity {
-    const char *name;     /* NULL: there was none */
-    uint64_t begin, took; /* ticks */
-};
-struct sqt_loop_watch {
-    uint64_t last; /* ticks: end of the wait, or of the latest activity */
-    struct sqt_activity longest;
-};
-extern struct sqt_loop_watch sqt_loop;
+/* The event loop is about to wait for msec at most, or for ever if that is negative: tells the longest activity since
+ * sqt_loop_works(), and the system calls that all threads made since this was called last.
+ * Call when sqt_on(SQT_GROUP_LOOP | SQT_GROUP_SYSCALL). */
+void sqt_loop_waits(int msec);
 
-/* The wait is over, as the record just appended says, and the first activity begins. */
-void sqt_loop_begins(void);
+/* The wait is over, with that many descriptors ready, or with an error if that is negative; the first activity begins.
+ * Call when sqt_on(SQT_GROUP_LOOP). */
+void sqt_loop_works(int ready);
 
-/* An activity is over, and another begins.  name lives as long as the process. */
+/* An activity is over, and another begins.  name lives as long as the process.  Call when sqt_on(SQT_GROUP_LOOP). */
 void sqt_activity_ends(const char *name);
-
-/* Tells the system calls that all threads made since it was called last.  Call once a pass of the event loop, when
- * sqt_on(SQT_GROUP_SYSCALL). */
-void sqt_calls_tell(void);
 
 /* ---- resource samples ----
  *

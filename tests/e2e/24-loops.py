@@ -83,6 +83,24 @@ def check_first(env, squid, what):
     env.check(len(rows) < 2 or float(rows[1]["work_ms"]) < 150, "the second line is %r" % rows[1]["stall"])
 
 
+def stalled_by_rotation(env):
+    """One log that is slow to open again is the first line of `stalls`, which names what opened it."""
+    origin, once = Origin(env), env.path("once")
+    squid = Squid(env, trace="", dns=origin.host, lines=CONF, alone=True, preload=native.preload(env, "slowdisk"),
+                  environment={"SLOWDISK_PATH": "access-", "SLOWDISK_MS": "200", "SLOWDISK_CALL": "open",
+                               "SLOWDISK_ONCE": once}).start()
+    os.chmod(os.path.dirname(once), 0o777)
+    with Client(squid.client_address()) as client:
+        for n in range(40):
+            if n == 20:
+                open(once, "w").close()
+                squid.rotate()
+                wait_for(lambda: not os.path.exists(once), 20, "Squid to open its log again")
+            client.request(origin.url("o%d" % n, size=11000), "o")
+    squid.stop()
+    check_first(env, squid, "mainRotate")
+
+
 def stalled_by_tls(env, accept):
     """One slow step among many handshakes of clients, or with servers, is the first line of `stalls`."""
     origin, once = Origin(env), env.path("once")
@@ -118,6 +136,7 @@ TESTS = [
     ("the loop: passes as mgr:info counts them", counted, 60),
     ("the loop: a slow write on aufs", lambda env: stalled(env, "aufs", "write"), 40),
     ("the loop: a slow open on ufs", lambda env: stalled(env, "ufs", "open"), 40),
+    ("the loop: a slow rotation of the logs", stalled_by_rotation, 40),
     ("the loop: a slow step of a client's handshake", lambda env: stalled_by_tls(env, True), 40),
     ("the loop: a slow step of a handshake with a server", lambda env: stalled_by_tls(env, False), 40),
 ]

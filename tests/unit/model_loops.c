@@ -55,6 +55,26 @@ a_pass_that_lost_records_is_no_pass(void **state)
 }
 
 static void
+a_pass_that_the_group_was_switched_off_in_is_no_pass(void **state)
+{
+    (void)state;
+    wait_begins(100, 0, 0);
+    PUT(110, RECONFIGURE, SQT_GROUP_LOOP, 0, 0);
+    PUT(150, WAIT_END, 0, 3, 0);
+    wait_begins(180, 0, 0);
+    PUT(200, WAIT_END, 0, 1, 0);
+    PUT(210, RECONFIGURE, SQT_GROUP_STORE, 0, 0);
+    PUT(90210, RECONFIGURE, SQT_GROUP_LOOP, 0, 0);
+    wait_begins(90230, 0, 0);
+    PUT(90300, WAIT_END, 0, 1, 0);
+    wait_begins(90310, 0, 0);
+    play();
+    assert_int_equal(script.pass_count, 2);
+    assert_int_equal(script.passes[0].end, 180);
+    assert_int_equal(script.passes[1].begin, 90230);
+}
+
+static void
 a_disk_call_in_the_main_thread(void **state)
 {
     (void)state;
@@ -146,6 +166,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(a_pass_is_a_wait_and_the_work_after_it),
         SCRIPT_TEST(a_pass_that_lost_records_is_no_pass),
+        SCRIPT_TEST(a_pass_that_the_group_was_switched_off_in_is_no_pass),
         SCRIPT_TEST(a_disk_call_in_the_main_thread),
         SCRIPT_TEST(an_io_elsewhere_does_not_stop_the_loop),
         SCRIPT_TEST(stalls_in_words),

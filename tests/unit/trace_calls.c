@@ -15,20 +15,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static const char *const with_calls[] = {"events=syscall", NULL};
+#include "trace/calls-internal.h"
 
-/* The text of a definition in the trace. */
-static const char *
-definition(const struct decoded *d, unsigned kind, uint32_t number)
-{
-    static char found[64];
-    char wanted[48];
-    snprintf(wanted, sizeof(wanted), "\ndef\t%u\t%u\t", kind, (unsigned)number);
-    const char *const at = strstr(d->text, wanted);
-    assert_non_null(at);
-    snprintf(found, sizeof(found), "%.*s", (int)strcspn(at + strlen(wanted), "\n"), at + strlen(wanted));
-    return found;
-}
+static const char *const with_calls[] = {"events=syscall", NULL};
 
 /* Calls of a class that were told of a thread ("main", or "thread" for any that has no other name). */
 static uint64_t
@@ -37,12 +26,12 @@ calls_of(const struct decoded *d, const char *thread, const char *call)
     uint64_t count = 0;
     for (uint64_t i = 0; i + 1 < d->count; ++i) {
         const struct sqt_record *const r = &d->records[i];
-        if (r->event != SQT_EV_CALLS || strcmp(definition(d, SQT_DEF_CALL, r->aux), call) != 0)
+        if (r->event != SQT_EV_CALLS || strcmp(definition(d->text, SQT_DEF_CALL, r->aux), call) != 0)
             continue;
         assert_int_equal(r[1].event, SQT_EV_PART_CALLS);
         assert_true(r[1].arg <= r->arg);            /* the longest is one of them */
         assert_true(r[1].arg * r->id >= r->arg);    /* and none is longer */
-        if (strncmp(definition(d, SQT_DEF_THREAD, r[1].aux), thread, strlen(thread)) == 0)
+        if (strncmp(definition(d->text, SQT_DEF_THREAD, r[1].aux), thread, strlen(thread)) == 0)
             count += r->id;
     }
     return count;

@@ -25,13 +25,7 @@ static int
 setup(void **state, uint32_t clock)
 {
     struct fixture *const f = calloc(1, sizeof(*f));
-    f->ring = calloc(1, SQT_RING_HEADER + 4096 + CAPACITY * sizeof(struct sqt_record));
-    f->ring->capacity = CAPACITY;
-    f->ring->text_offset = SQT_RING_HEADER;
-    f->ring->text_size = 4096;
-    f->ring->records_offset = SQT_RING_HEADER + 4096;
-    sqt_clock = clock;
-    sqt_emitter_attach(&sqt_emitter, f->ring);
+    f->ring = ring_in_memory(CAPACITY, 4096, clock);
     *state = f;
     return 0;
 }
@@ -57,9 +51,7 @@ static int
 teardown(void **state)
 {
     struct fixture *const f = *state;
-    sqt_emitter_detach(&sqt_emitter);
-    sqt_clock = 0;
-    free(f->ring);
+    ring_in_memory_end(f->ring);
     free(f);
     return 0;
 }
@@ -372,9 +364,6 @@ a_debug_build_watches_the_thread(void **state)
     assert_true(WIFSIGNALED(result) && WTERMSIG(result) == SIGABRT);
 }
 #endif
-
-#define WITH_EACH_CLOCK(test) \
-    {#test " (tsc)", test, setup_tsc, teardown, NULL}, {#test " (monotonic)", test, setup_monotonic, teardown, NULL}
 
 int
 main(void)

@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "format/pack.h"
+#include "trace/emit-internal.h"
 
 const struct sqt_process place_process = {3, SQT_KID_WORKER, "test", "7.7"};
 char place_said[8192];
@@ -150,7 +151,41 @@ wait_flushed(void)
     fail_msg("the flusher did not empty the ring within 10 s");
 }
 
+struct sqt_ring_header *
+ring_in_memory(unsigned capacity, unsigned text_size, uint32_t clock)
+{
+    struct sqt_ring_header *const ring = calloc(1, SQT_RING_HEADER + text_size + capacity * sizeof(struct sqt_record));
+    assert_non_null(ring);
+    ring->capacity = capacity;
+    ring->text_offset = SQT_RING_HEADER;
+    ring->text_size = text_size;
+    ring->records_offset = SQT_RING_HEADER + text_size;
+    sqt_clock = clock;
+    sqt_emitter_attach(&sqt_emitter, ring);
+    return ring;
+}
+
+void
+ring_in_memory_end(struct sqt_ring_header *ring)
+{
+    sqt_emitter_detach(&sqt_emitter);
+    sqt_clock = 0;
+    free(ring);
+}
+
 /* ---- decoding ---- */
+
+const char *
+definition(const char *text, unsigned kind, uint32_t number)
+{
+    static char found[64];
+    char wanted[48];
+    snprintf(wanted, sizeof(wanted), "\ndef\t%u\t%u\t", kind, (unsigned)number);
+    const char *const at = strstr(text, wanted);
+    assert_non_null(at);
+    snprintf(found, sizeof(found), "%.*s", (int)strcspn(at + strlen(wanted), "\n"), at + strlen(wanted));
+    return found;
+}
 
 static uint8_t *
 read_file(const char *path, size_t *size)

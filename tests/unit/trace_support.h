@@ -44,6 +44,13 @@ extern const struct sqt_process place_process;
 extern char place_said[8192];
 void place_log(int level, const char *text);
 
+/* A ring in memory, without a flusher, that the emitter writes to with that clock, and its end. */
+struct sqt_ring_header *ring_in_memory(unsigned capacity, unsigned text_size, uint32_t clock);
+void ring_in_memory_end(struct sqt_ring_header *ring);
+/* A test by either clock, for a program that has these three functions. */
+#define WITH_EACH_CLOCK(test) \
+    {#test " (tsc)", test, setup_tsc, teardown, NULL}, {#test " (monotonic)", test, setup_monotonic, teardown, NULL}
+
 /* All records of one ring id, read back. */
 struct decoded {
     struct sqt_record *records;
@@ -64,6 +71,8 @@ void decode(struct decoded *decoded, const char *directory, const char *base);
 /* Adds nothing from segments: what a ring file holds from its tail on. */
 void decode_ring(struct decoded *decoded, const char *path);
 void decode_free(struct decoded *decoded);
+/* The text of a definition (enum sqt_def) in a trace's text, until the next call; fails the test if it is not there. */
+const char *definition(const char *text, unsigned kind, uint32_t number);
 
 /* Emits n events with consecutive ids from `id`, every fifth as a unit of three.  Returns how many records they are. */
 uint64_t emit_mixed(uint64_t id, unsigned n);

@@ -22,7 +22,7 @@ def link(prefix, folder):
     program, extra = (os.path.join(folder, name) for name in ("squid", "witness.o"))
     native.compile_(["-I", os.path.join(native.TOP, "src"), "-c", "-o", extra,
                      os.path.join(native.SOURCE, "witness.c")])
-    linking.link(prefix, program, [extra, "-Wl,--wrap=sqt_emit,--wrap=sqt_emit_unit,--wrap=sqt_emit_pair"])
+    linking.link(prefix, program, [extra, "-Wl,--wrap=sqt_emit,--wrap=sqt_emit_unit,--wrap=sqt_emit_pair,--wrap=sqt_emit_wait"])
     return program
 
 

@@ -2,7 +2,7 @@
  *
  * witness.c - counts what a Squid emits, outside of libsqtrace and its ring.
  *
- * Squid is linked once more with this file and --wrap for each of the three functions below, from the objects that
+ * Squid is linked once more with this file and --wrap for each of the four functions below, from the objects that
  * sqtrace-build made.  The file that SQT_WITNESS names is mapped shared, so that its counts outlive SIGKILL:
  *
  *   u64 magic    u64 overflow    u64 events[256], records by event number
@@ -45,6 +45,7 @@ void __real_sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
 void __real_sqt_emit_unit(struct sqt_record *records, unsigned n);
 void __real_sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
                           uint32_t part_aux);
+void __real_sqt_emit_wait(uint64_t now, uint64_t most, uint64_t part_id, uint64_t part_arg, uint32_t part_aux);
 
 static int
 take_base(struct dl_phdr_info *info, size_t size, void *context)
@@ -155,6 +156,16 @@ __wrap_sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, u
     const struct sqt_record pair[2] = {{.event = (uint16_t)events}, {.event = (uint16_t)(events >> 16)}};
     const int counted = begin(pair, 2);
     __real_sqt_emit_pair(events, id, arg, aux, part_id, part_arg, part_aux);
+    if (counted)
+        end(2);
+}
+
+void
+__wrap_sqt_emit_wait(uint64_t now, uint64_t most, uint64_t part_id, uint64_t part_arg, uint32_t part_aux)
+{
+    const struct sqt_record pair[2] = {{.event = SQT_EV_WAIT_BEGIN}, {.event = SQT_EV_PART_ACTIVITY}};
+    const int counted = begin(pair, 2);
+    __real_sqt_emit_wait(now, most, part_id, part_arg, part_aux);
     if (counted)
         end(2);
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * loop-internal.h - what the event loop does, inside libsqtrace.
+ */
+#ifndef SQT_LOOP_INTERNAL_H
+#define SQT_LOOP_INTERNAL_H
+
+/* Nothing is known of the pass that the loop is in.  Before the group loop is switched on. */
+void sqt_loop_restart(void);
+
+#endif
