@@ -275,7 +275,7 @@ EmitReady(Http &http, const uint32_t source)
 /// a hit: its verdict is known
 template <class Http, class Entry>
 inline void
-HitIsReady(Http &http, const Entry &entry)
+HitIsReady(Http &http, const Entry &entry, const int line = __builtin_LINE())
 {
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
@@ -283,6 +283,7 @@ HitIsReady(Http &http, const Entry &entry)
         sqt_emit(SQT_EV_MEM_HIT, XactOfClient(http),
                  entry.objectLen() >= 0 ? static_cast<uint64_t>(entry.objectLen()) : UINT64_MAX, 0);
     EmitReady(http, SQT_REPLY_STORE);
+    StayOnStack(line);
 }
 
 /// a stale entry turns out to be good enough
@@ -290,8 +291,10 @@ template <class Http>
 inline void
 StoredReplyIsReady(Http &http)
 {
-    if (sqt_on(SQT_GROUP_CLIENT))
-        EmitReady(http, SQT_REPLY_STORE);
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    EmitReady(http, SQT_REPLY_STORE);
+    StayOnStack();
 }
 
 /// the transaction waits for the reply that another one, perhaps of another kid, brings into entry
@@ -307,6 +310,7 @@ FollowsAnother(Http &http, const Entry &entry, const int kid)
     else
         sqt_emit(SQT_EV_COLLAPSED, XactOfClient(http), XactOf(entry.mem_obj->request), static_cast<uint32_t>(kid));
     EmitReady(http, SQT_REPLY_STORE);
+    StayOnStack();
 }
 
 /// Squid itself made an error page
@@ -318,6 +322,7 @@ ErrorPageIsReady(Http &http)
         return;
     http.sqtrace.flags |= SQT_XACT_ERROR_PAGE;
     EmitReady(http, SQT_REPLY_MADE);
+    StayOnStack();
 }
 
 /// Squid itself says yes to a CONNECT that it will bump
@@ -365,6 +370,7 @@ ReplyIsAllowed(Http &http, const Entry &entry, const SaysError saysError)
         return; // FwdState tried, and ForwardingErrorIsReady said so
     http.sqtrace.flags |= SQT_XACT_INTERNAL;
     EmitReady(http, SQT_REPLY_MADE);
+    StayOnStack();
 }
 
 template <class Http>

@@ -190,17 +190,33 @@ OperationIsCancelled(const Operation &operation)
         EmitOperationEnd(SQT_EV_DISKOP_END, operation, sqt_read_clock(sqt_clock), SQT_IO_CANCELLED);
 }
 
+/// what an answer says of its operation: it has one,
+inline const Operation &
+OperationOf(const Operation &operation)
+{
+    return operation;
+}
+
+/// or is a message of diskd, which has the stamps as DiskdService left them
+template <class Message>
+inline Operation
+OperationOf(const Message &answer)
+{
+    Operation operation;
+    operation.serial = answer.sqtSerial;
+    operation.begin = static_cast<uint64_t>(answer.offset);
+    operation.end = operation.begin + answer.size;
+    return operation;
+}
+
 /// While it lives, an answer is being delivered, and the store's hooks may take its stamps; then the operation is over.
 class Delivery
 {
 public:
     /// \param ours whether it is for this process; an answer for its predecessor is not ours to tell
-    Delivery(const Operation &operation, const uint32_t bytes, const bool ours = true) :
-        begun_(Tracing() && ours && (operation.begin || operation.serial))
-    {
-        if (begun_)
-            begins(operation, bytes);
-    }
+    template <class Answer>
+    Delivery(const Answer &answer, const uint32_t bytes, const bool ours = true) :
+        begun_(Tracing() && ours && begins(OperationOf(answer), bytes)) {}
     ~Delivery()
     {
         if (begun_)
@@ -210,13 +226,17 @@ public:
     Delivery &operator=(const Delivery &) = delete;
 
 private:
-    void
+    /// whether it is an operation of the trace
+    bool
     begins(const Operation &operation, const uint32_t bytes)
     {
+        if (!operation.begin && !operation.serial)
+            return false;
         operation_ = operation;
         bytes_ = bytes;
         noticed_ = sqt_read_clock(sqt_clock);
         sqt_io_done(operation.begin, operation.end, CopyOf(operation));
+        return true;
     }
     void
     ends()
@@ -226,12 +246,12 @@ private:
         EmitOperationEnd(SQT_EV_DISKOP_END, operation_, noticed_, bytes_, told);
     }
 
-    const bool begun_; ///< else nothing of the following is set
     union {
         Operation operation_;
     };
     uint64_t noticed_;
     uint32_t bytes_;
+    const bool begun_; ///< else nothing above is set
 };
 
 /* ---- aufs ----
@@ -300,17 +320,6 @@ private:
     const uint32_t clock_, serial_;
     const uint64_t begin_;
 };
-
-template <class Message>
-inline Operation
-DiskdOperation(const Message &answer)
-{
-    Operation operation;
-    operation.serial = answer.sqtSerial;
-    operation.begin = static_cast<uint64_t>(answer.offset);
-    operation.end = operation.begin + answer.size;
-    return operation;
-}
 
 /* ---- rock diskers ----
  *

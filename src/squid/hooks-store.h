@@ -100,6 +100,22 @@ SwapOutOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPointer 
     OperationIsAskedFor(SQT_DISK_CREATE, sio.sqtrace.serial, dir.index, sqt_on(SQT_GROUP_STORE));
 }
 
+template <class Sio, class Entry, class ContextPointer>
+void
+EmitSwapInIsOpen(Sio &sio, const Entry &entry, const ContextPointer &context)
+{
+    SwapInOpens(sio, entry.disk(), entry, context);
+    sqt_emit(SQT_EV_SWAPIN_OPENED, sio.sqtrace.serial, 0, 0);
+}
+
+template <class Sio, class Entry, class ContextPointer>
+void
+EmitSwapOutIsOpen(Sio &sio, const Entry &entry, const ContextPointer &context)
+{
+    SwapOutOpens(sio, entry.disk(), entry, context);
+    sqt_emit(SQT_EV_SWAPOUT_OPENED, sio.sqtrace.serial, 0, 0);
+}
+
 /// a swap of a store that opens nothing (rock), and so has not said that it opens
 template <class Sio, class Entry, class ContextPointer>
 inline void
@@ -107,8 +123,7 @@ SwapInIsOpen(Sio &sio, const Entry &entry, const ContextPointer &context)
 {
     if (!sqt_on(SQT_GROUP_STORE) || sio.sqtrace.serial)
         return;
-    SwapInOpens(sio, entry.disk(), entry, context);
-    sqt_emit(SQT_EV_SWAPIN_OPENED, sio.sqtrace.serial, 0, 0);
+    EmitSwapInIsOpen(sio, entry, context);
     StayOnStack();
 }
 
@@ -118,8 +133,7 @@ SwapOutIsOpen(Sio &sio, const Entry &entry, const ContextPointer &context)
 {
     if (!sqt_on(SQT_GROUP_STORE) || sio.sqtrace.serial)
         return;
-    SwapOutOpens(sio, entry.disk(), entry, context);
-    sqt_emit(SQT_EV_SWAPOUT_OPENED, sio.sqtrace.serial, 0, 0);
+    EmitSwapOutIsOpen(sio, entry, context);
     StayOnStack();
 }
 

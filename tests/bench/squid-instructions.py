@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Instructions of Squid's main thread for each request, by callgrind: unpatched, patched off, patched on.
 
-Requests come one after another on one connection.  Callgrind begins to count when Squid is warm and stops after
---requests of them, each thread apart; the flusher's are told per record.  Counts do not depend on what else the machine
-does, but for the passes of an event loop that waits for a disk.  The clock is the TSC, which valgrind reads so slowly
-that libsqtrace would not take it.  With two workers and with disker processes, the main
-threads of all processes are added up.
+Requests come one after another on one connection, 10 ms apart, so that Squid's loop has come to rest before the next
+one.  Callgrind begins to count when Squid is warm and stops after --requests of them, each thread apart; the flusher's
+are told per record.  Counts do not depend on what else the machine does, but for the passes of an event loop that waits
+for a disk.  The clock is the TSC, which valgrind reads so slowly that libsqtrace would not take it.  With two workers
+and with disker processes, the main threads of all processes are added up.
 
 Where the linker put Squid's texts and functions counts a little: strncmp, for one, takes more instructions where a text
 ends with a page.  So each Squid is counted as --orders programs that lld makes of the same objects in other orders, and
@@ -33,6 +33,7 @@ from lib.proc import children  # noqa: E402
 
 WARM = 200
 OBJECTS = 7  # that are hit in turn
+SETTLE = 0.01  # s between two requests
 PAUSE = 1.0  # s: the flusher writes what it has, at most 0.2 s later
 OPTIONS = ["--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes"]
 CACHES = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=524288,8,64"]
@@ -51,6 +52,7 @@ def control(squid, pid, *words):
 
 def ask(connection, url, fresh, first, count):
     for n in range(first, first + count):
+        time.sleep(SETTLE)
         answer = connection.request(url + ("n%d" % n if fresh else "o%d" % (n % OBJECTS)))
         assert answer.status == 200, answer.status
 
