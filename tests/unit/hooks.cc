@@ -297,14 +297,14 @@ diskd()
     const Sqtrace::DiskdService none(DiskdMessage{0, 0, 0, 0});
     none.endsWith(answer);
     {
-        const Sqtrace::Delivery delivery(Sqtrace::DiskdOperation(answer), 10);
+        const Sqtrace::Delivery delivery(answer, 10);
         Sqtrace::EmitCompletion(SQT_EV_SWAPIN_READ_DONE, 1, 0, 10);
     }
     expect("diskd stamps nothing without a clock", "SWAPIN_READ_DONE 1 0 10; ");
     const uint64_t before = sqt_read_clock(sqt_clock);
     const Sqtrace::DiskdService service(DiskdMessage{0, 0, static_cast<uint8_t>(sqt_clock), 9});
     service.endsWith(answer);
-    const Sqtrace::Delivery delivery(Sqtrace::DiskdOperation(answer), 10);
+    const Sqtrace::Delivery delivery(answer, 10);
     const sqt_io_stamps stamps = sqt_io_take();
     const bool ordered = before <= stamps.service_begin && stamps.service_begin < stamps.service_end &&
                          stamps.service_end <= sqt_read_clock(sqt_clock) && answer.sqtSerial == 9;
