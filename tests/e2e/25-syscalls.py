@@ -111,10 +111,13 @@ def straced(lines, since, until):
 IDLE = {"misc", "epoll_wait", "msgrcv"}  # calls of a pass that did nothing; an idle one looks for answers of diskd
 
 
-def idle_pass(passes, busy):
-    """When the first pass began that did nothing, nor did the one before it, for 5 ms each."""
-    return next(at for (before, width_before), (at, width) in zip(passes, passes[1:])
-                if min(width, width_before) > 0.005 and at not in busy and before not in busy)
+def idle_passes(windows, busy):
+    """When those passes begin that do nothing, nor did the one before them, for 1 ms each.
+
+    Not longer: a Squid at rest may do its two things of each second a few milliseconds apart.
+    """
+    return [at for (before, width_before), (at, width) in zip(windows, windows[1:])
+            if min(width, width_before) > 0.001 and at not in busy and before not in busy]
 
 
 class Straced:
@@ -174,11 +177,11 @@ class Straced:
         waits = [float(match.group(2)) for match in self.lines[pid] if " epoll_wait(" in match.group(0)]
         busy = {start + float(row["time_s"]) for row in rows if row["thread"] != "flusher" and row["name"] not in IDLE}
         # Each pass begins with its wait: that is where both accounts are cut.
-        since, until = (idle_pass(passes, busy) for passes in (
-            [w for w in windows if w[0] > waits[0] + 1],
-            [w for w in reversed(windows) if w[0] < waits[-1] - 0.1]))
-        begin, end = (min(waits, key=lambda at: abs(at - moment)) for moment in (since, until))
-        self.env.check(max(abs(begin - since), abs(end - until)) < 0.004, "strace saw no wait begin then")
+        idle = [at for at in idle_passes(windows, busy) if waits[0] + 1 < at < waits[-1] - 0.1]
+        since, until = idle[0], idle[-1]
+        # Strace looks at its clock a little after a call's wrapper did, and before it lets the call go on.
+        begin, end = (next(at for at in waits if at > moment - 0.0005) for moment in (since, until))
+        self.env.check(max(begin - since, end - until) < 0.02, "strace saw no wait begin then")
         # Threads by the kernel's number.  The flusher works when it likes, across the ends of passes.
         ours = collections.defaultdict(collections.Counter)
         for row in rows:
