@@ -175,24 +175,31 @@ TransactionIsNamed(Http &http)
 /// opens a pair of events of a transaction
 template <class Http>
 inline void
-Open(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg, const uint32_t aux)
+Open(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg, const uint32_t aux,
+     Moment moment = Moment())
 {
     http.sqtrace.open |= pair;
-    sqt_emit(event, XactOfClient(http), arg, aux);
-    StayOnStack();
+    moment.emit(event, XactOfClient(http), arg, aux);
 }
 
 /// Closes it if it is open: also when the group has been turned off since, or a later end would be one too many.
 template <class Http>
 inline void
-Close(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg, const uint32_t aux)
+Close(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg, const uint32_t aux, Moment &moment)
 {
     if (!(http.sqtrace.open & pair))
         return;
     http.sqtrace.open &= ~static_cast<uint32_t>(pair);
     if (sqt_on(SQT_GROUP_CLIENT))
-        sqt_emit(event, XactOfClient(http), arg, aux);
-    StayOnStack();
+        moment.emit(event, XactOfClient(http), arg, aux);
+}
+
+template <class Http>
+inline void
+Close(Http &http, const OpenPair pair, const unsigned event, const uint64_t arg, const uint32_t aux)
+{
+    Moment moment;
+    Close(http, pair, event, arg, aux, moment);
 }
 
 template <class Http>
@@ -261,15 +268,22 @@ LookupEnds(Http &http, const bool found)
 /// said once for each source: a follower's reply is ready when it follows, not again when it is a hit
 template <class Http>
 inline void
-EmitReady(Http &http, const uint32_t source)
+EmitReady(Http &http, const uint32_t source, Moment &moment)
 {
-    CalloutsEnd(http);
-    LookupEnds(http, source == SQT_REPLY_STORE);
+    Close(http, AccessIsOpen, SQT_EV_ACCESS_END, 0, 0, moment);
+    Close(http, LookupIsOpen, SQT_EV_LOOKUP_END, http.sqtrace.object, source == SQT_REPLY_STORE, moment);
     if (http.sqtrace.ready == static_cast<int>(source))
         return;
     http.sqtrace.ready = static_cast<int>(source);
-    sqt_emit(SQT_EV_REPLY_READY, XactOfClient(http), 0, source);
-    StayOnStack();
+    moment.emit(SQT_EV_REPLY_READY, XactOfClient(http), 0, source);
+}
+
+template <class Http>
+inline void
+EmitReady(Http &http, const uint32_t source)
+{
+    Moment moment;
+    EmitReady(http, source, moment);
 }
 
 /// a hit: its verdict is known
@@ -279,10 +293,11 @@ HitIsReady(Http &http, const Entry &entry, const int line = __builtin_LINE())
 {
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
+    Moment moment;
     if (entry.mem_status) // IN_MEMORY
-        sqt_emit(SQT_EV_MEM_HIT, XactOfClient(http),
-                 entry.objectLen() >= 0 ? static_cast<uint64_t>(entry.objectLen()) : UINT64_MAX, 0);
-    EmitReady(http, SQT_REPLY_STORE);
+        moment.emit(SQT_EV_MEM_HIT, XactOfClient(http),
+                    entry.objectLen() >= 0 ? static_cast<uint64_t>(entry.objectLen()) : UINT64_MAX, 0);
+    EmitReady(http, SQT_REPLY_STORE, moment);
     StayOnStack(line);
 }
 
@@ -305,11 +320,12 @@ FollowsAnother(Http &http, const Entry &entry, const int kid)
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
     const Bringer &elsewhere = entry.mem_obj->sqtrace;
+    Moment moment;
     if (elsewhere.xact)
-        sqt_emit(SQT_EV_COLLAPSED, XactOfClient(http), elsewhere.xact, elsewhere.kid);
+        moment.emit(SQT_EV_COLLAPSED, XactOfClient(http), elsewhere.xact, elsewhere.kid);
     else
-        sqt_emit(SQT_EV_COLLAPSED, XactOfClient(http), XactOf(entry.mem_obj->request), static_cast<uint32_t>(kid));
-    EmitReady(http, SQT_REPLY_STORE);
+        moment.emit(SQT_EV_COLLAPSED, XactOfClient(http), XactOf(entry.mem_obj->request), static_cast<uint32_t>(kid));
+    EmitReady(http, SQT_REPLY_STORE, moment);
     StayOnStack();
 }
 
@@ -333,8 +349,9 @@ BumpIsAnswered(Http &http, const size_t size)
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
     http.sqtrace.flags |= SQT_XACT_INTERNAL;
-    EmitReady(http, SQT_REPLY_MADE);
-    Open(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITE, size, 1);
+    Moment moment;
+    EmitReady(http, SQT_REPLY_MADE, moment);
+    Open(http, ReplyWriteIsOpen, SQT_EV_REPLY_WRITE, size, 1, moment);
 }
 
 /// the result code so far, which Squid 5 keeps in the ClientHttpRequest until it is logged
@@ -396,7 +413,7 @@ BareReplyBegins(const RequestPointer &request, const size_t size)
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
     sqt_emit(SQT_EV_REPLY_READY, XactOf(request), 0, SQT_REPLY_MADE);
-    sqt_emit(SQT_EV_REPLY_WRITE, XactOf(request), size, 1);
+    sqt_emit_too(SQT_EV_REPLY_WRITE, XactOf(request), size, 1);
 }
 
 /// that reply will be an error page; http may be gone (a CbcPointer)

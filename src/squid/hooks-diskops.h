@@ -62,20 +62,21 @@ TakeQuestion()
     return question;
 }
 
-/// the number of an operation that begins, 0 if it is not traced
+/// the number of an operation that begins, 0 if nothing is traced
 inline uint32_t
 NextOperation()
 {
-    return sqt_on(SQT_GROUP_DISKOP) ? static_cast<uint32_t>(NextSerial<DiskOperations>()) : 0;
+    return Tracing() ? static_cast<uint32_t>(NextSerial<DiskOperations>()) : 0;
 }
 
 /// an operation gets its number and its clock, before anybody else can have it
 inline void
 OperationIsNumbered(Operation &operation)
 {
-    operation = Operation();
     operation.clock = sqt_clock;
     operation.serial = NextOperation();
+    if (operation.clock)
+        operation.moved = operation.begin = operation.end = operation.back = 0;
 }
 
 /// the operation of that number is in its queue, behind `depth` others
@@ -83,7 +84,7 @@ template <class Count>
 inline void
 OperationIsQueued(const Question &question, const uint32_t serial, const Count depth)
 {
-    if (!serial)
+    if (!serial || !sqt_on(SQT_GROUP_DISKOP))
         return;
     if (question.asked == AskedAndTold) {
         sqt_emit(SQT_EV_DISKOP_QUEUED, serial, question.sio, static_cast<uint32_t>(depth));
@@ -204,6 +205,8 @@ OperationOf(const Message &answer)
 {
     Operation operation;
     operation.serial = answer.sqtSerial;
+    operation.clock = answer.sqtClock;
+    operation.moved = operation.back = 0;
     operation.begin = static_cast<uint64_t>(answer.offset);
     operation.end = operation.begin + answer.size;
     return operation;
@@ -230,12 +233,12 @@ private:
     bool
     begins(const Operation &operation, const uint32_t bytes)
     {
-        if (!operation.begin && !operation.serial)
+        if (!operation.clock)
             return false;
         operation_ = operation;
         bytes_ = bytes;
         noticed_ = sqt_read_clock(sqt_clock);
-        sqt_io_done(operation.begin, operation.end, CopyOf(operation));
+        sqt_io_done(operation.begin, operation.end, CopyOf(operation), noticed_);
         return true;
     }
     void
@@ -311,6 +314,7 @@ public:
     endsWith(Message &answer) const
     {
         const uint64_t took = sqt_read_clock(clock_) - begin_;
+        answer.sqtClock = static_cast<uint8_t>(clock_);
         answer.sqtSerial = serial_;
         answer.offset = static_cast<decltype(answer.offset)>(begin_);
         answer.size = took < SIZE_MAX ? static_cast<size_t>(took) : SIZE_MAX;
@@ -323,9 +327,9 @@ private:
 
 /* ---- rock diskers ----
  *
- * message is an IpcIoMsg; its member sqtrace says which block it is about. */
+ * message is an IpcIoMsg. */
 
-/// the message tells the disker which block it is about, and which clock to stamp with
+/// a block goes to a disker: the message has a number and says which clock to stamp with
 template <class Message, class Request>
 inline void
 BlockTravels(Message &message, Request &request)
@@ -334,7 +338,15 @@ BlockTravels(Message &message, Request &request)
         return;
     OperationIsNumbered(message.sqtOperation);
     request.sqtrace.operation = message.sqtOperation.serial;
-    message.sqtrace = request.sqtrace;
+}
+
+/// Where the block of a timed-out operation is remembered until its answer comes after all.  A disker's queue holds
+/// 1,024 messages, so only those of several diskers that all stand still can be in each other's place.
+inline Block &
+TimedOutBlock(const uint32_t operation)
+{
+    static Block blocks[4096];
+    return blocks[operation % (sizeof blocks / sizeof *blocks)];
 }
 
 /// While it lives, the completion that is being delivered is a time-out.
@@ -342,10 +354,12 @@ class TimeOut
 {
 public:
     template <class Pending>
-    explicit TimeOut(const Pending &pending) : noticed_(sqt_read_clock(sqt_clock))
+    explicit TimeOut(const Pending &pending) : noticed_(sqt_read_clock(sqt_clock)), operation_()
     {
-        operation_.serial = pending.readRequest ? pending.readRequest->sqtrace.operation :
-                            pending.writeRequest ? pending.writeRequest->sqtrace.operation : 0;
+        if (pending.readRequest)
+            remember(pending.readRequest->sqtrace);
+        else if (pending.writeRequest)
+            remember(pending.writeRequest->sqtrace);
         sqt_io_timed_out();
     }
     ~TimeOut()
@@ -357,6 +371,14 @@ public:
     TimeOut &operator=(const TimeOut &) = delete;
 
 private:
+    void
+    remember(const Block &block)
+    {
+        operation_.serial = block.operation;
+        if (block.operation)
+            TimedOutBlock(block.operation) = block;
+    }
+
     const uint64_t noticed_;
     Operation operation_;
 };

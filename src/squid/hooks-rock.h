@@ -26,7 +26,7 @@ HeaderUpdateOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPoi
     if (!sqt_on(SQT_GROUP_STORE))
         return;
     EmitOpen(sio, dir, entry, XactOfContext(context), out, true);
-    sqt_emit(out ? SQT_EV_SWAPOUT_OPENED : SQT_EV_SWAPIN_OPENED, sio.sqtrace.serial, 0, 0);
+    sqt_emit_too(out ? SQT_EV_SWAPOUT_OPENED : SQT_EV_SWAPIN_OPENED, sio.sqtrace.serial, 0, 0);
 }
 
 template <class Sio, class Request>
@@ -128,12 +128,17 @@ AnswerIsLate(const Message &message, const pid_t self)
     if (message.workerPid != self)
         return;
     const Operation &operation = message.sqtOperation;
-    const uint32_t bytes = IoBytes(message.sqtrace.size, message.xerrno != 0);
-    EmitOperationEnd(SQT_EV_DISKOP_LATE, operation, operation.serial ? sqt_read_clock(sqt_clock) : 0, bytes);
-    if (!sqt_on(SQT_GROUP_STORE) || !message.sqtrace.sio)
+    Block &block = TimedOutBlock(operation.serial);
+    if (!operation.serial || block.operation != operation.serial)
         return;
-    sqt_io_done(operation.begin, operation.end, CopyOf(operation));
-    EmitCompletion(SQT_EV_IO_LATE, message.sqtrace.sio, message.sqtrace.offset, bytes);
+    const uint64_t noticed = sqt_read_clock(sqt_clock);
+    const bool failed = message.xerrno != 0;
+    EmitOperationEnd(SQT_EV_DISKOP_LATE, operation, noticed, IoBytes(message.len, failed));
+    if (sqt_on(SQT_GROUP_STORE) && block.sio) {
+        sqt_io_done(operation.begin, operation.end, CopyOf(operation), noticed);
+        EmitCompletion(SQT_EV_IO_LATE, block.sio, block.offset, IoBytes(block.size, failed));
+    }
+    block = Block();
 }
 
 /* ---- entries that several kids share while they are brought ----

@@ -325,11 +325,12 @@ template <class RequestPointer, class Reply>
 inline void
 ReplyHeaderIsParsed(const RequestPointer &request, const Reply &reply)
 {
+    Moment moment;
     if (sqt_on(SQT_GROUP_SERVER))
-        EmitServer(SQT_EV_SERVER_HEADER, request, reply.hdr_sz > 0 ? static_cast<uint64_t>(reply.hdr_sz) : 0,
-                   static_cast<uint32_t>(reply.sline.status()));
+        moment.emit(SQT_EV_SERVER_HEADER, XactOf(request), reply.hdr_sz > 0 ? static_cast<uint64_t>(reply.hdr_sz) : 0,
+                    static_cast<uint32_t>(reply.sline.status()));
     if (sqt_on(SQT_GROUP_CLIENT))
-        EmitServer(SQT_EV_REPLY_READY, request, 0, SQT_REPLY_SERVER);
+        moment.emit(SQT_EV_REPLY_READY, XactOf(request), 0, SQT_REPLY_SERVER);
 }
 
 /// the reply will come, without a header of its own

@@ -45,8 +45,8 @@ EmitCompletion(const unsigned event, const uint64_t sio, const uint64_t arg, con
         sqt_emit(event, sio, arg, stamps.timed_out ? aux | SQT_IO_TIMED_OUT : aux);
         return;
     }
-    sqt_emit_pair(SQT_PAIR(event, SQT_EV_PART_DISKOP_IO), sio, arg, aux, stamps.service_begin, stamps.service_end,
-                  stamps.copy);
+    sqt_emit_pair_at(stamps.noticed, SQT_PAIR(event, SQT_EV_PART_DISKOP_IO), sio, arg, aux, stamps.service_begin,
+                     stamps.service_end, stamps.copy);
     StayOnStack();
 }
 
@@ -105,7 +105,7 @@ void
 EmitSwapInIsOpen(Sio &sio, const Entry &entry, const ContextPointer &context)
 {
     SwapInOpens(sio, entry.disk(), entry, context);
-    sqt_emit(SQT_EV_SWAPIN_OPENED, sio.sqtrace.serial, 0, 0);
+    sqt_emit_too(SQT_EV_SWAPIN_OPENED, sio.sqtrace.serial, 0, 0);
 }
 
 template <class Sio, class Entry, class ContextPointer>
@@ -113,7 +113,7 @@ void
 EmitSwapOutIsOpen(Sio &sio, const Entry &entry, const ContextPointer &context)
 {
     SwapOutOpens(sio, entry.disk(), entry, context);
-    sqt_emit(SQT_EV_SWAPOUT_OPENED, sio.sqtrace.serial, 0, 0);
+    sqt_emit_too(SQT_EV_SWAPOUT_OPENED, sio.sqtrace.serial, 0, 0);
 }
 
 /// a swap of a store that opens nothing (rock), and so has not said that it opens

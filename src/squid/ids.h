@@ -81,6 +81,25 @@ StayOnStack(const int line = 0)
     __asm__ volatile("" : : "g"(line));
 }
 
+/// What a hook emits in one moment: the first record reads the clock, the others are of the same time.
+class Moment
+{
+public:
+    void
+    emit(const unsigned event, const uint64_t id, const uint64_t arg, const uint32_t aux)
+    {
+        if (begun_)
+            sqt_emit_too(event, id, arg, aux);
+        else
+            sqt_emit(event, id, arg, aux);
+        begun_ = true;
+        StayOnStack();
+    }
+
+private:
+    bool begun_ = false;
+};
+
 /// id of a Comm::Connection, 0 if there is none
 template <class ConnectionPointer>
 inline uint64_t

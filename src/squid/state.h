@@ -55,11 +55,12 @@ struct Block {
 /// what travels with a disk operation that a thread or another process does, and comes back with its result
 struct Operation {
     uint32_t serial = 0; ///< 0: not traced
-    uint32_t clock = 0;  ///< which clock to stamp with, 0 for none
-    uint64_t moved = 0;  ///< stamps; 0: none.  From the second queue into the first (aufs)
-    uint64_t begin = 0;  ///< taken up
-    uint64_t end = 0;    ///< done
-    uint64_t back = 0;   ///< put into the queue of results (aufs, a rock disker)
+    uint32_t clock = 0;  ///< which clock to stamp with, 0 for none: then nothing below is set
+    // stamps; 0: none
+    uint64_t moved; ///< from the second queue into the first (aufs)
+    uint64_t begin; ///< taken up
+    uint64_t end;   ///< done
+    uint64_t back;  ///< put into the queue of results (aufs, a rock disker)
 };
 
 /// the transaction that brings a store entry, if that is one of another kid

@@ -17,46 +17,21 @@ enum sqt_call {
     SQT_CALLS
 };
 
-/* How the wrappers make a call now: bits, set with the groups.  0: through the C library, and nobody looks. */
+/* From now on the wrappers make their calls that way, a sum of these.  0: through the C library, and nobody looks.
+ * Async-signal-safe, any thread.  NULL in a program that is not linked with the wrappers. */
 enum { SQT_CALLS_DIRECT = 1, SQT_CALLS_TIMED = 2 };
-extern uint32_t sqt_calls_way __attribute__((visibility("hidden")));
+void sqt_calls_go(uint32_t way) __attribute__((weak));
 
-static inline uint32_t
-sqt_calls_go(void)
-{
-    return __atomic_load_n(&sqt_calls_way, __ATOMIC_ACQUIRE);
-}
-
-/* Whether calls are accounted for.  Any thread. */
-static inline int
-sqt_calls_are_timed(void)
-{
-    return __builtin_expect((sqt_calls_go() & SQT_CALLS_TIMED) != 0, 0);
-}
-
+/* The clock, 0 while nothing is traced.  Any thread. */
 static inline uint64_t
 sqt_call_clock(void)
 {
     return sqt_read_clock(__atomic_load_n(&sqt_clock, __ATOMIC_RELAXED));
 }
 
-/* Before a call: the clock, or 0 if calls are not accounted for.  Any thread. */
-static inline uint64_t
-sqt_call_begins(void)
-{
-    return sqt_calls_are_timed() ? sqt_call_clock() : 0;
-}
-
 /* Adds a call that lasted from begin to end (ticks, begin not 0) to the calling thread's account.  Keeps errno.  Any
  * thread. */
 void sqt_call_took(enum sqt_call call, uint64_t begin, uint64_t end);
-
-/* The same for a call that ends now. */
-static inline void
-sqt_call_ends(enum sqt_call call, uint64_t begin)
-{
-    sqt_call_took(call, begin, sqt_call_clock());
-}
 
 /* What a descriptor is. */
 enum sqt_fd { SQT_FD_UNKNOWN, SQT_FD_FILE, SQT_FD_PIPE, SQT_FD_OTHER };

@@ -2,7 +2,8 @@
  *
  * calls-wrap.c - what Squid calls in place of the C library's functions, if it is linked with --wrap for them.
  *
- * While calls are not accounted for, a wrapper is a test or two and a jump.  sqtrace-dump(1) says what no wrapper sees.
+ * A wrapper jumps to where its calls go now: to the C library's function, straight to the kernel, or to what times one
+ * of these.  sqtrace-dump(1) says what no wrapper sees.
  */
 #define _GNU_SOURCE
 #include "calls-direct.h"
@@ -77,6 +78,17 @@ is_other(int fd, enum sqt_call call)
     return call;
 }
 
+/* Two new descriptors of a kind, unless there are none. */
+static inline enum sqt_call
+are_two(int failed, const int fds[2], enum sqt_fd what, enum sqt_call call)
+{
+    if (!failed) {
+        sqt_fd_set(fds[0], what);
+        sqt_fd_set(fds[1], what);
+    }
+    return call;
+}
+
 /* A new descriptor of a path.  Devices and the like are looked at when they are first read or written. */
 static inline enum sqt_call
 is_opened(int fd, const char *path, int flags)
@@ -86,14 +98,34 @@ is_opened(int fd, const char *path, int flags)
     return (flags & O_ACCMODE) == O_RDONLY ? SQT_CALL_OPEN_READ : SQT_CALL_OPEN_WRITE;
 }
 
-/* Apart from the wrapper, so that that saves no registers for it. */
-#define COLD __attribute__((noinline, cold))
+/* ---- the ways of a call ---- */
 
-/* What is done while calls are timed.  errno is what that left: what comes after it keeps it. */
-#define SQT_TIMED(type, name, parameters, call, class) \
+/* What a wrapper calls: one pointer for each, so that a wrapper takes no more than the entry of the procedure linkage
+ * table that it stands for, an indirect jump, whichever way it leads. */
+#define SQT_WRAPPER(type, name, parameters, arguments) \
     type __real_##name parameters; \
     type __wrap_##name parameters; \
-    static COLD type timed_##name parameters \
+    static type (*way_##name) parameters = __real_##name; \
+    type __wrap_##name parameters \
+    { \
+        return __atomic_load_n(&way_##name, __ATOMIC_ACQUIRE) arguments; \
+    }
+
+/* Whether what is timed goes to the kernel without the C library. */
+static int direct;
+
+#ifdef SQT_CALLS_DIRECT_KNOWN
+#define SQT_DIRECT(name) kernel_##name
+#define SQT_CALLEE(name, arguments) \
+    (__atomic_load_n(&direct, __ATOMIC_RELAXED) ? kernel_##name arguments : __real_##name arguments)
+#else
+#define SQT_DIRECT(name) __real_##name
+#define SQT_CALLEE(name, arguments) __real_##name arguments
+#endif
+
+/* A call that is timed.  errno is what the call left: what comes after it keeps it. */
+#define SQT_TIMED(type, name, parameters, call, class) \
+    static type timed_##name parameters \
     { \
         const uint64_t begin = sqt_call_clock(); \
         const type result = call; \
@@ -104,145 +136,63 @@ is_opened(int fd, const char *path, int flags)
     }
 
 #define SQT_WRAP(type, name, parameters, arguments, class) \
-    SQT_TIMED(type, name, parameters, __real_##name arguments, class) \
-    type __wrap_##name parameters \
-    { \
-        return sqt_calls_are_timed() ? timed_##name arguments : __real_##name arguments; \
-    }
-
-#ifdef SQT_CALLS_DIRECT_KNOWN
-#define SQT_WRAPPED(name, arguments) \
-    const uint32_t way = sqt_calls_go(); \
-    return !way ? __real_##name arguments : way == SQT_CALLS_DIRECT ? kernel_##name arguments : timed_##name arguments;
-/* What a timed one calls. */
-#define SQT_CALLEE(name, arguments) \
-    (sqt_calls_go() & SQT_CALLS_DIRECT ? kernel_##name arguments : __real_##name arguments)
+    SQT_WRAPPER(type, name, parameters, arguments) \
+    SQT_TIMED(type, name, parameters, __real_##name arguments, class)
 #define SQT_WRAP_DIRECT(type, name, parameters, arguments, class) \
-    SQT_TIMED(type, name, parameters, SQT_CALLEE(name, arguments), class) \
-    type __wrap_##name parameters \
-    { \
-        SQT_WRAPPED(name, arguments) \
-    }
-#else
-#define SQT_WRAPPED(name, arguments) return sqt_calls_are_timed() ? timed_##name arguments : __real_##name arguments;
-#define SQT_CALLEE(name, arguments) __real_##name arguments
-#define SQT_WRAP_DIRECT SQT_WRAP
-#endif
+    SQT_WRAPPER(type, name, parameters, arguments) \
+    SQT_TIMED(type, name, parameters, SQT_CALLEE(name, arguments), class)
 #define SQT_WRAP_SPECIAL(name)
 #include "calls-wrap.def"
 #undef SQT_WRAP
 #undef SQT_WRAP_DIRECT
 #undef SQT_WRAP_SPECIAL
 
-int __real_close(int fd);
-int __real_fcntl(int fd, int what, ...);
-int __real_open(const char *path, int flags, ...);
-int __real_openat(int fd, const char *path, int flags, ...);
-int __real_pipe(int fds[2]);
-int __real_socketpair(int domain, int type, int protocol, int fds[2]);
-
 /* An argument that may be left out stands where it would stand if it might not: one that is not there is passed on as
- * the nothing that it is, without the 30 instructions that looking for it takes. */
-int __wrap_close(int fd);
-int __wrap_fcntl(int fd, int what, void *argument);
-int __wrap_open(const char *path, int flags, mode_t mode);
-int __wrap_openat(int fd, const char *path, int flags, mode_t mode);
-int __wrap_pipe(int fds[2]);
-int __wrap_socketpair(int domain, int type, int protocol, int fds[2]);
+ * the nothing that it is, without the 30 instructions that looking for it takes.  fcntl's is a number or a pointer, as
+ * the kernel takes it. */
+SQT_WRAPPER(int, close, (int fd), (fd))
+SQT_WRAPPER(int, fcntl, (int fd, int what, void *argument), (fd, what, argument))
+SQT_WRAPPER(int, open, (const char *path, int flags, mode_t mode), (path, flags, mode))
+SQT_WRAPPER(int, openat, (int fd, const char *path, int flags, mode_t mode), (fd, path, flags, mode))
+SQT_WRAPPER(int, pipe, (int fds[2]), (fds))
+SQT_WRAPPER(int, socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
 
-static COLD int
+SQT_TIMED(int, fcntl, (int fd, int what, void *argument), __real_fcntl(fd, what, argument), SQT_CALL_FCNTL)
+SQT_TIMED(int, open, (const char *path, int flags, mode_t mode), SQT_CALLEE(open, (path, flags, mode)),
+          is_opened(result, path, flags))
+SQT_TIMED(int, openat, (int fd, const char *path, int flags, mode_t mode), __real_openat(fd, path, flags, mode),
+          is_opened(result, path, flags))
+SQT_TIMED(int, pipe, (int fds[2]), __real_pipe(fds), are_two(result, fds, SQT_FD_PIPE, SQT_CALL_PIPE))
+SQT_TIMED(int, socketpair, (int domain, int type, int protocol, int fds[2]), __real_socketpair(domain, type, protocol, fds),
+          are_two(result, fds, SQT_FD_OTHER, SQT_CALL_SOCKET))
+
+static int
 timed_close(int fd)
 {
-    const uint64_t begin = sqt_call_begins();
+    const uint64_t begin = sqt_call_clock();
     /* Before the call: afterwards the descriptor may be another thread's new one. */
     sqt_fd_set(fd, SQT_FD_UNKNOWN);
     const int result = SQT_CALLEE(close, (fd));
+    const uint64_t end = sqt_call_clock();
     if (begin)
-        sqt_call_ends(SQT_CALL_CLOSE, begin);
+        sqt_call_took(SQT_CALL_CLOSE, begin, end);
     return result;
 }
 
-int
-__wrap_close(int fd)
+void
+sqt_calls_go(uint32_t way)
 {
-    SQT_WRAPPED(close, (fd))
-}
-
-/* argument: as the kernel takes it, a number or a pointer */
-static COLD int
-timed_fcntl(int fd, int what, void *argument)
-{
-    const uint64_t begin = sqt_call_begins();
-    const int result = __real_fcntl(fd, what, argument);
-    if (begin)
-        sqt_call_ends(SQT_CALL_FCNTL, begin);
-    return result;
-}
-
-int
-__wrap_fcntl(int fd, int what, void *argument)
-{
-    return sqt_calls_are_timed() ? timed_fcntl(fd, what, argument) : __real_fcntl(fd, what, argument);
-}
-
-static COLD int
-timed_open(const char *path, int flags, mode_t mode)
-{
-    const uint64_t begin = sqt_call_begins();
-    const int result = SQT_CALLEE(open, (path, flags, mode));
-    if (begin)
-        sqt_call_ends(is_opened(result, path, flags), begin);
-    return result;
-}
-
-int
-__wrap_open(const char *path, int flags, mode_t mode)
-{
-    SQT_WRAPPED(open, (path, flags, mode))
-}
-
-static COLD int
-timed_openat(int fd, const char *path, int flags, mode_t mode)
-{
-    const uint64_t begin = sqt_call_begins();
-    const int result = __real_openat(fd, path, flags, mode);
-    if (begin)
-        sqt_call_ends(is_opened(result, path, flags), begin);
-    return result;
-}
-
-int
-__wrap_openat(int fd, const char *path, int flags, mode_t mode)
-{
-    return sqt_calls_are_timed() ? timed_openat(fd, path, flags, mode) : __real_openat(fd, path, flags, mode);
-}
-
-int
-__wrap_pipe(int fds[2])
-{
-    const uint64_t begin = sqt_call_begins();
-    const int result = __real_pipe(fds);
-    if (begin) {
-        sqt_call_ends(SQT_CALL_PIPE, begin);
-        if (result == 0) {
-            sqt_fd_set(fds[0], SQT_FD_PIPE);
-            sqt_fd_set(fds[1], SQT_FD_PIPE);
-        }
-    }
-    return result;
-}
-
-int
-__wrap_socketpair(int domain, int type, int protocol, int fds[2])
-{
-    const uint64_t begin = sqt_call_begins();
-    const int result = __real_socketpair(domain, type, protocol, fds);
-    if (begin) {
-        sqt_call_ends(SQT_CALL_SOCKET, begin);
-        if (result == 0) {
-            sqt_fd_set(fds[0], SQT_FD_OTHER);
-            sqt_fd_set(fds[1], SQT_FD_OTHER);
-        }
-    }
-    return result;
+    const int timed = (way & SQT_CALLS_TIMED) != 0, straight = (way & SQT_CALLS_DIRECT) != 0;
+    __atomic_store_n(&direct, straight, __ATOMIC_RELAXED);
+#define SQT_GO(name, untimed) __atomic_store_n(&way_##name, timed ? timed_##name : (untimed), __ATOMIC_RELEASE);
+#define SQT_WRAP(type, name, parameters, arguments, class) SQT_GO(name, __real_##name)
+#define SQT_WRAP_DIRECT(type, name, parameters, arguments, class) SQT_GO(name, straight ? SQT_DIRECT(name) : __real_##name)
+#define SQT_WRAP_SPECIAL(name)
+#include "calls-wrap.def"
+    SQT_GO(close, straight ? SQT_DIRECT(close) : __real_close)
+    SQT_GO(fcntl, __real_fcntl)
+    SQT_GO(open, straight ? SQT_DIRECT(open) : __real_open)
+    SQT_GO(openat, __real_openat)
+    SQT_GO(pipe, __real_pipe)
+    SQT_GO(socketpair, __real_socketpair)
 }

@@ -35,9 +35,6 @@ void sqt_emitter_attach(struct sqt_emitter *emitter, struct sqt_ring_header *hea
 /* Every later record is ignored. */
 void sqt_emitter_detach(struct sqt_emitter *emitter);
 
-/* Appends WAIT_BEGIN and its part as sqt_emit_pair() does, with a reading of the clock that the caller has at hand. */
-void sqt_emit_wait(uint64_t now, uint64_t most, uint64_t part_id, uint64_t part_arg, uint32_t part_aux);
-
 /* The records of a mapped ring, and the text area. */
 static inline struct sqt_record *
 sqt_ring_records(const struct sqt_ring_header *header)

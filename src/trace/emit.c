@@ -12,7 +12,6 @@
  * as few instructions as it takes: one pointer says where the next record goes, and a second one up to where that is
  * all there is to know.
  */
-#include "calls-internal.h"
 #include "emit-internal.h"
 
 #include <string.h>
@@ -22,7 +21,6 @@
 #endif
 
 uint32_t sqt_groups;
-uint32_t sqt_calls_way; /* calls-internal.h; beside the groups, as both are looked at all the time */
 uint32_t sqt_clock;
 struct sqt_io_stamps sqt_io_pending;
 struct sqt_emitter sqt_emitter __attribute__((aligned(64)));
@@ -161,13 +159,13 @@ loss_is_told(struct sqt_emitter *e)
     __atomic_store_n(&w->lost_from, 0, __ATOMIC_RELAXED);
 }
 
-/* Appends a unit, whatever the clock and the state of the ring. */
+/* Appends a unit made at `now`, whatever the clock and the state of the ring. */
 static void
-append(struct sqt_emitter *e, const struct sqt_record *records, unsigned n)
+append(struct sqt_emitter *e, uint64_t now, const struct sqt_record *records, unsigned n)
 {
     if (!e->ring)
         return;
-    const uint64_t time = not_before_last(e, sqt_read_clock(sqt_clock));
+    const uint64_t time = not_before_last(e, now);
     uint64_t head = head_of(e);
 
     if (UNLIKELY(head + n > e->limit)) {
@@ -187,28 +185,28 @@ append(struct sqt_emitter *e, const struct sqt_record *records, unsigned n)
         prefetch_after(&e->records[(head + i) & e->mask]);
 }
 
-/* What meets anything but a TSC and room in the ring. */
+/* What meets anything but a TSC and room in the ring.  too: at the time of the record before it. */
 static __attribute__((noinline)) void
-emit_with_care(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+emit_with_care(int too, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
     const struct sqt_record record = {.id = id, .arg = arg, .aux = aux, .event = (uint16_t)event};
-    append(&sqt_emitter, &record, 1);
+    append(&sqt_emitter, too ? 0 : sqt_read_clock(sqt_clock), &record, 1);
 }
 
 static __attribute__((noinline)) void
 emit_unit_with_care(const struct sqt_record *records, unsigned n)
 {
-    append(&sqt_emitter, records, n);
+    append(&sqt_emitter, sqt_read_clock(sqt_clock), records, n);
 }
 
 static __attribute__((noinline)) void
-emit_pair_with_care(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
-                    uint32_t part_aux)
+emit_pair_with_care(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
+                    uint64_t part_arg, uint32_t part_aux)
 {
     const struct sqt_record pair[2] = {
         {.id = id, .arg = arg, .aux = aux, .event = (uint16_t)events},
         {.id = part_id, .arg = part_arg, .aux = part_aux, .event = (uint16_t)(events >> 16)}};
-    append(&sqt_emitter, pair, 2);
+    append(&sqt_emitter, now, pair, 2);
 }
 
 #if defined(__x86_64__)
@@ -221,24 +219,37 @@ publish_quickly(struct sqt_emitter *e, struct sqt_record *next, unsigned n, uint
 }
 #endif
 
-void
-sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+/* One record, stamped by the TSC or at the time of the one before it. */
+static inline __attribute__((always_inline)) void
+emit_one(int too, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
     check_thread(&sqt_emitter);
 #if defined(__x86_64__)
     struct sqt_emitter *const e = &sqt_emitter;
     struct sqt_record *const r = e->next;
     if (UNLIKELY(r >= e->quick)) {
-        emit_with_care(event, id, arg, aux);
+        emit_with_care(too, event, id, arg, aux);
         return;
     }
-    const uint64_t time = not_before_last(e, __rdtsc());
+    const uint64_t time = too ? e->last : not_before_last(e, __rdtsc());
     fill(r, time, id, arg, aux, event, 0);
     publish_quickly(e, r + 1, 1, time);
     prefetch_after(r);
 #else
-    emit_with_care(event, id, arg, aux);
+    emit_with_care(too, event, id, arg, aux);
 #endif
+}
+
+void
+sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    emit_one(0, event, id, arg, aux);
+}
+
+void
+sqt_emit_too(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    emit_one(1, event, id, arg, aux);
 }
 
 void
@@ -268,17 +279,16 @@ sqt_emit_unit(struct sqt_record *records, unsigned n)
 #endif
 }
 
-/* A pair of records made at `now`, by the TSC. */
 static inline __attribute__((always_inline)) void
-emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
-             uint64_t part_arg, uint32_t part_aux)
+emit_pair(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
+          uint32_t part_aux)
 {
     check_thread(&sqt_emitter);
 #if defined(__x86_64__)
     struct sqt_emitter *const e = &sqt_emitter;
     struct sqt_record *const r = e->next, *const next = r + 2;
     if (UNLIKELY(next > e->quick)) {
-        emit_pair_with_care(events, id, arg, aux, part_id, part_arg, part_aux);
+        emit_pair_with_care(now, events, id, arg, aux, part_id, part_arg, part_aux);
         return;
     }
     const uint64_t time = not_before_last(e, now);
@@ -287,8 +297,7 @@ emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t 
     publish_quickly(e, next, 2, time);
     prefetch_after(r); /* a record of each line does that */
 #else
-    (void)now;
-    emit_pair_with_care(events, id, arg, aux, part_id, part_arg, part_aux);
+    emit_pair_with_care(now, events, id, arg, aux, part_id, part_arg, part_aux);
 #endif
 }
 
@@ -297,17 +306,18 @@ sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t
               uint32_t part_aux)
 {
 #if defined(__x86_64__)
-    const uint64_t now = __rdtsc();
+    const int quick = sqt_emitter.next + 2 <= sqt_emitter.quick; /* then it is the TSC */
+    emit_pair(quick ? __rdtsc() : sqt_read_clock(sqt_clock), events, id, arg, aux, part_id, part_arg, part_aux);
 #else
-    const uint64_t now = 0;
+    emit_pair(sqt_read_clock(sqt_clock), events, id, arg, aux, part_id, part_arg, part_aux);
 #endif
-    emit_pair_at(now, events, id, arg, aux, part_id, part_arg, part_aux);
 }
 
 void
-sqt_emit_wait(uint64_t now, uint64_t most, uint64_t part_id, uint64_t part_arg, uint32_t part_aux)
+sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
+                 uint64_t part_arg, uint32_t part_aux)
 {
-    emit_pair_at(now, SQT_PAIR(SQT_EV_WAIT_BEGIN, SQT_EV_PART_ACTIVITY), 0, most, 0, part_id, part_arg, part_aux);
+    emit_pair(now, events, id, arg, aux, part_id, part_arg, part_aux);
 }
 
 void

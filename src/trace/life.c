@@ -66,11 +66,12 @@ is_tracing(void)
 static void
 set_groups(uint32_t groups)
 {
-    const uint32_t direct = groups && sqt_calls_can_be_direct() ? SQT_CALLS_DIRECT : 0;
     if (!(sqt_groups & SQT_GROUP_LOOP))
         sqt_loop_restart();
     sqt_groups = groups;
-    __atomic_store_n(&sqt_calls_way, direct | (groups & SQT_GROUP_SYSCALL ? SQT_CALLS_TIMED : 0), __ATOMIC_RELEASE);
+    if (sqt_calls_go)
+        sqt_calls_go((groups && sqt_calls_can_be_direct() ? SQT_CALLS_DIRECT : 0) |
+                     (groups & SQT_GROUP_SYSCALL ? SQT_CALLS_TIMED : 0));
 }
 
 static void

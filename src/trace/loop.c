@@ -68,7 +68,8 @@ waits(uint64_t most)
         const uint64_t now = sqt_read_clock(sqt_clock);
         ends_at(REST, now);
         const uint64_t begin = pass.longest.begin, end = begin + (uint64_t)pass.longest.took;
-        sqt_emit_wait(now, most, begin, end, sqt_name(SQT_DEF_ACTIVITY, pass.longest.name));
+        sqt_emit_pair_at(now, SQT_PAIR(SQT_EV_WAIT_BEGIN, SQT_EV_PART_ACTIVITY), 0, most, 0, begin, end,
+                         sqt_name(SQT_DEF_ACTIVITY, pass.longest.name));
     } else {
         sqt_emit(SQT_EV_WAIT_BEGIN, 0, most, 0);
     }

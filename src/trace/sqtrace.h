@@ -48,6 +48,10 @@ sqt_on(uint32_t groups)
  * Call only when sqt_on(the event's group). */
 void sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
 
+/* The same at the time of the record before it, which the same hook has just emitted: for several of one moment.  Half
+ * of what an event costs is the reading of the clock. */
+void sqt_emit_too(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
+
 /* Appends a unit of n records, 1 <= n <= SQT_UNIT_MAX, whole or not at all.  The caller fills id, arg, aux and event
  * of each; time and flags are set here. */
 void sqt_emit_unit(struct sqt_record *records, unsigned n);
@@ -56,6 +60,10 @@ void sqt_emit_unit(struct sqt_record *records, unsigned n);
  * events: that of the first in the lower 16 bits, that of the second in the upper ones. */
 void sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
                    uint32_t part_aux);
+
+/* The same, made at a time (ticks of sqt_clock) that the caller has read; not before the record before it. */
+void sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
+                      uint64_t part_arg, uint32_t part_aux);
 #define SQT_PAIR(event, part) ((uint32_t)(event) | (uint32_t)(part) << 16)
 
 /* The clock that this process stamps with (enum sqt_clock); 0 while nothing is traced.  May be handed to another
@@ -119,11 +127,13 @@ uint64_t sqt_hash_key(const unsigned char key[16]);
 /* ---- an I/O that runs in a helper thread or process ----
  *
  * Its stamps travel with the operation.  Just before the completion is delivered, the main thread says so with
- * sqt_io_done(); the hook of the completion takes them with sqt_io_take().  The chain in between is synchronous. */
+ * sqt_io_done(); the hook of the completion takes them with sqt_io_take() and is of the same moment.  The chain in
+ * between is synchronous. */
 
 struct sqt_io_stamps {
     uint64_t service_begin; /* ticks; 0: did not run elsewhere */
     uint64_t service_end;   /* ticks */
+    uint64_t noticed;       /* ticks: the main thread has the answer */
     uint32_t copy;          /* ticks from then until its answer was put where the main thread finds it */
     uint16_t timed_out;     /* no answer came in time */
     uint16_t taken;         /* a hook has the stamps */
@@ -131,10 +141,11 @@ struct sqt_io_stamps {
 extern struct sqt_io_stamps sqt_io_pending;
 
 static inline void
-sqt_io_done(uint64_t service_begin, uint64_t service_end, uint32_t copy)
+sqt_io_done(uint64_t service_begin, uint64_t service_end, uint32_t copy, uint64_t noticed)
 {
     sqt_io_pending.service_begin = service_begin;
     sqt_io_pending.service_end = service_end;
+    sqt_io_pending.noticed = noticed;
     sqt_io_pending.copy = copy;
     sqt_io_pending.timed_out = sqt_io_pending.taken = 0;
 }

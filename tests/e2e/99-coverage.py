@@ -39,7 +39,7 @@ SILENT = {
     "LoopDid": "tells what a pass of the event loop did longest: 24",
     "DigestWorkBegins": "gives the events of digests their durations: 28",
     "DigestIsUpdated": "gives PART_DIGEST_UPDATES its entries: 28",
-    "BlockTravels": "gives IO_LATE its block: 16",
+    "BlockTravels": "gives a disker's operation its number and clock, and so IO_LATE its block: 16",
     "EntryIsBrought": "gives a follower in another worker its leader: 16",
     "EntryIsBroughtElsewhere": "gives a follower in another worker its leader: 16",
     "BareErrorPageIsReady": "gives XACT_END the flag of an error page: 17, 22",

@@ -16,6 +16,7 @@ uint32_t sqt_clock = SQT_CLOCK_MONOTONIC;
 sqt_io_stamps sqt_io_pending;
 
 static std::string emitted; // "EVENT id arg aux; ..."
+static uint64_t emitted_at; // what sqt_emit_pair_at() was given
 
 void
 sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
@@ -28,6 +29,14 @@ sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
     };
     emitted += std::string(names[event]) + " " + std::to_string(id) + " " + std::to_string(arg) + " " +
                std::to_string(aux) + "; ";
+}
+
+/* What is emitted too shows as such. */
+void
+sqt_emit_too(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    emitted += "& ";
+    sqt_emit(event, id, arg, aux);
 }
 
 void
@@ -43,6 +52,14 @@ sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t
 {
     sqt_emit(events & 0xffff, id, arg, aux);
     sqt_emit(events >> 16, part_id, part_arg, part_aux);
+}
+
+void
+sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
+                 uint64_t part_arg, uint32_t part_aux)
+{
+    emitted_at = now;
+    sqt_emit_pair(events, id, arg, aux, part_id, part_arg, part_aux);
 }
 
 uint64_t sqt_known[SQT_KNOWN_KINDS];
@@ -92,6 +109,8 @@ struct Http {
 
 struct Entry {
     const unsigned char *key;
+    int mem_status;
+    int64_t objectLen() const { return 1000; }
 };
 
 struct Dir {
@@ -118,7 +137,7 @@ struct Request {
 struct Message {
     pid_t workerPid;
     int xerrno;
-    Sqtrace::Block sqtrace;
+    size_t len;
     Sqtrace::Operation sqtOperation;
 };
 
@@ -150,8 +169,9 @@ struct Thread {
 static Sqtrace::Operation
 stamped(uint64_t begin, uint64_t end, uint32_t serial = 0)
 {
-    Sqtrace::Operation operation;
+    Sqtrace::Operation operation = Sqtrace::Operation();
     operation.serial = serial;
+    operation.clock = sqt_clock;
     operation.begin = begin;
     operation.end = end;
     return operation;
@@ -172,6 +192,22 @@ a_pair_that_ends_while_its_group_is_off()
     emitted.clear();
     Sqtrace::LookupEnds(http, true);
     expect("a pair that ended while its group was off does not end again", "");
+}
+
+static void
+records_of_one_moment()
+{
+    LogEntry al = {nullptr};
+    Http http = {&al, Sqtrace::ClientState()};
+    http.sqtrace.xact = 6;
+    sqt_groups = SQT_GROUP_CLIENT;
+    Sqtrace::LookupBegins(http);
+    emitted.clear();
+    Sqtrace::HitIsReady(http, Entry{nullptr, 1});
+    expect("a hit reads the clock once", "MEM_HIT 6 1000 0; & LOOKUP_END 6 0 1; & REPLY_READY 6 0 0; ");
+    http.sqtrace.ready = -1;
+    Sqtrace::StoredReplyIsReady(http);
+    expect("and whatever comes first does", "REPLY_READY 6 0 0; ");
 }
 
 static void
@@ -199,7 +235,7 @@ an_open_swap(bool out)
 {
     static const Dir dir = {0, "/cache"};
     static const unsigned char key[16] = "";
-    const Entry entry = {key};
+    const Entry entry = {key, 0};
     Sio sio = {7, 3, Sqtrace::SwapState()};
     sqt_groups = SQT_GROUP_STORE;
     Sqtrace::HeaderUpdateOpens(sio, dir, entry, context, out);
@@ -223,6 +259,8 @@ a_reader_that_leaves()
         const Sqtrace::Delivery delivery(stamped(100, 200), 4096);
         Sqtrace::SlotIsRead(sio, request, 4096);
     }
+    if (emitted_at < 200)
+        emitted += "not at the time at which it was noticed";
     expect("but with it", "SWAPIN_READ_DONE 1 8192 4096; PART_DISKOP_IO 100 200 0; "
                           "SWAPIN_CLOSED 1 0 0; ");
     Sqtrace::SwapEnds(sio, 0);
@@ -266,17 +304,27 @@ late_answers()
     Sio sio = an_open_swap(false);
     Request request = {4096, Sqtrace::Block()};
     Sqtrace::SlotIsAskedFor(sio, file, request, 4096);
-    Message message = {10, 0, Sqtrace::Block(), Sqtrace::Operation()};
+    Message message = {10, 0, 4000, Sqtrace::Operation()};
     Sqtrace::BlockTravels(message, request);
     Sqtrace::ServiceBegins(message.sqtOperation);
     Sqtrace::ServiceEnds(message.sqtOperation);
     emitted.clear();
+    Sqtrace::AnswerIsLate(message, 10);
+    expect("an answer of which nothing is known is not told", "");
+    {
+        const Sqtrace::TimeOut time_out(Pending{&request, nullptr});
+    }
     Sqtrace::AnswerIsLate(message, 11);
     expect("a late answer for another process is not told", "");
     const std::string begin = std::to_string(message.sqtOperation.begin);
     const std::string end = std::to_string(message.sqtOperation.end);
     Sqtrace::AnswerIsLate(message, 10);
     expect("a late answer names its block", "IO_LATE 1 4096 4096; PART_DISKOP_IO " + begin + " " + end + " 0; ");
+    Sqtrace::AnswerIsLate(message, 10);
+    expect("once", "");
+    {
+        const Sqtrace::TimeOut time_out(Pending{&request, nullptr});
+    }
     message.xerrno = 5;
     message.sqtOperation.begin = 0;
     Sqtrace::AnswerIsLate(message, 10);
@@ -336,23 +384,22 @@ operations()
     Request request = {4096, Sqtrace::Block()};
     Sqtrace::SlotIsHandedOver(sio, file, request, 4000);
     const Sqtrace::Question question = Sqtrace::TakeQuestion();
-    Message message = {10, 0, Sqtrace::Block(), Sqtrace::Operation()};
+    Message message = {10, 0, 4000, Sqtrace::Operation()};
     Sqtrace::BlockTravels(message, request);
     Sqtrace::OperationIsQueued(question, message.sqtOperation.serial, 7);
     emitted = without_times(emitted, since);
     expect("an operation is told when it is queued: what, whose, where, behind how many",
-           "DISKOP_BEGIN 1 1 3; PART_DISKOP t 7 4; ");
+           "DISKOP_BEGIN 2 1 3; PART_DISKOP t 7 4; ");
     {
         const Sqtrace::TimeOut time_out(Pending{nullptr, &request});
     }
     emitted = without_times(emitted, since);
-    expect("that its time was up is told", "DISKOP_END 1 t 3221225472; ");
+    expect("that its time was up is told", "DISKOP_END 2 t 3221225472; ");
     Sqtrace::ServiceBegins(message.sqtOperation);
     Sqtrace::ServiceEnds(message.sqtOperation);
-    message.sqtrace.size = 4000;
     Sqtrace::AnswerIsLate(message, 10);
     emitted = without_times(emitted, since);
-    expect("and its late answer", "DISKOP_LATE 1 t 4000; PART_DISKOP_IO t t 0; ");
+    expect("and its late answer", "DISKOP_LATE 2 t 4000; PART_DISKOP_IO t t 0; ");
 
     sqt_groups = SQT_GROUP_DISKOP | SQT_GROUP_STORE;
     Sqtrace::SlotIsAskedFor(sio, file, request, 8192);
@@ -363,7 +410,7 @@ operations()
         Sqtrace::SlotIsRead(sio, request, 4096);
     }
     emitted = without_times(emitted, since);
-    expect("what the swap has told is not told again", "SWAPIN_READ 1 8192 4096; DISKOP_QUEUED 2 1 2; "
+    expect("what the swap has told is not told again", "SWAPIN_READ 1 8192 4096; DISKOP_QUEUED 3 1 2; "
            "SWAPIN_READ_DONE 1 8192 4096; PART_DISKOP_IO 100 200 0; DISKOP_END 9 t 4096; ");
     {
         const Sqtrace::Delivery delivery(stamped(100, 200, 9), 4096, false);
@@ -376,8 +423,8 @@ operations()
     Sqtrace::OperationIsAskedFor(SQT_DISK_READ, 5, 2, false);
     Sqtrace::RequestIsQueued(second, 1);
     emitted = without_times(emitted, since);
-    expect("an operation that nobody asked for is another one", "DISKOP_BEGIN 3 0 4294967295; PART_DISKOP t 0 0; "
-                                                                "DISKOP_BEGIN 4 5 2; PART_DISKOP t 1 3; ");
+    expect("an operation that nobody asked for is another one", "DISKOP_BEGIN 4 0 4294967295; PART_DISKOP t 0 0; "
+                                                                "DISKOP_BEGIN 5 5 2; PART_DISKOP t 1 3; ");
     Sqtrace::SecondQueueMoves(&first);
     for (Thread *thread = &first; thread; thread = thread->next) {
         Sqtrace::ServiceBegins(thread->sqtrace);
@@ -388,8 +435,8 @@ operations()
     }
     emitted = without_times(emitted, since);
     expect("a busy lock, a failure and a cancelled operation",
-           "DISKOP_END 3 t 2147483648; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; "
-           "DISKOP_END 4 t 536870912; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; ");
+           "DISKOP_END 4 t 2147483648; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; "
+           "DISKOP_END 5 t 536870912; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; ");
     sqt_groups = 0;
     Sqtrace::RequestIsQueued(first, 0);
     const Sqtrace::Delivery delivery(first.sqtrace, 0);
@@ -528,6 +575,7 @@ int
 main()
 {
     a_pair_that_ends_while_its_group_is_off();
+    records_of_one_moment();
     ids_of_a_transaction();
     a_reader_that_leaves();
     a_file_with_an_error();

@@ -233,7 +233,7 @@ def emission(serial, n, definition):
         steps += [Step("define", [(DEFINE, "append", "memcpy(to, prefix")], define),
                   Step("text used", [(DEFINE, "append", "&ring->writer.text_used, ")], setting(text_used=1))]
     steps += [
-        Step("begin", [(EMIT, "append", "head + n > e->limit"), (EMIT, "sqt_emit", "r >= e->quick")], begin,
+        Step("begin", [(EMIT, "append", "head + n > e->limit"), (EMIT, "emit_one", "r >= e->quick")], begin,
              private=True),
         Step("look for room", [(EMIT, "look_for_room", "&e->ring->flusher.tail, __ATOMIC_ACQUIRE")], look_for_room,
              full),
@@ -247,13 +247,13 @@ def emission(serial, n, definition):
     ]
     for i in range(n):
         steps += [
-            Step("word 0 of %d" % i, [(EMIT, "append", "fill("), (EMIT, "sqt_emit", "fill(")],
+            Step("word 0 of %d" % i, [(EMIT, "append", "fill("), (EMIT, "emit_one", "fill(")],
                  put_record(i, 0), fits),
-            Step("word 1 of %d" % i, [(EMIT, "append", "fill("), (EMIT, "sqt_emit", "fill(")],
+            Step("word 1 of %d" % i, [(EMIT, "append", "fill("), (EMIT, "emit_one", "fill(")],
                  put_record(i, 1), fits),
         ]
     return steps + [
-        Step("publish", [(EMIT, "append", "publish("), (EMIT, "sqt_emit", "publish_quickly("),
+        Step("publish", [(EMIT, "append", "publish("), (EMIT, "emit_one", "publish_quickly("),
                          (EMIT, "publish", "&e->ring->writer.head, head, __ATOMIC_RELEASE")], publish, fits),
         Step("finish", [(EMIT, "append", "loss_is_told(")], finish, private=True),
     ]

@@ -145,6 +145,42 @@ time_never_goes_back(void **state)
 }
 
 static void
+records_of_one_moment(void **state)
+{
+    struct fixture *const f = *state;
+    emit(f, 0);
+    const uint64_t first = record(f, 0)->time;
+    uint64_t now;
+    while ((now = sqt_read_clock(sqt_clock)) <= first)
+        ;
+    sqt_emit_too(SQT_EV_CLIENT_READ, 1, 2, 3);
+    assert_int_equal(record(f, 1)->time, first);
+    assert_int_equal(record(f, 1)->id, 1);
+    assert_int_equal(record(f, 1)->arg, 2);
+    assert_int_equal(record(f, 1)->aux, 3);
+    assert_int_equal(record(f, 1)->flags, 0);
+    const uint64_t times[2] = {now, first}; /* the later one also stands for the earlier */
+    for (unsigned i = 0; i < 2; ++i) {
+        sqt_emit_pair_at(times[i], SQT_PAIR(SQT_EV_XACT_END, SQT_EV_PART_STAMP), 4, 5, 6, 7, 8, 9);
+        for (unsigned part = 0; part < 2; ++part) {
+            const struct sqt_record *const r = record(f, 2 + 2 * i + part);
+            assert_int_equal(r->time, now);
+            assert_int_equal(r->id, part ? 7 : 4);
+            assert_int_equal(r->event, part ? SQT_EV_PART_STAMP : SQT_EV_XACT_END);
+            assert_int_equal(r->flags, part ? SQT_FLAG_PART : 1);
+        }
+    }
+    f->offered += 5;
+    while (f->offered < CAPACITY)
+        emit(f, f->offered);
+    sqt_emit_too(SQT_EV_CLIENT_READ, 1, 2, 3);
+    sqt_emit_pair_at(now, SQT_PAIR(SQT_EV_XACT_END, SQT_EV_PART_STAMP), 4, 5, 6, 7, 8, 9);
+    f->offered += 3;
+    assert_int_equal(f->ring->writer.lost, 3);
+    check_account(f, 0, 0);
+}
+
+static void
 a_unit_wraps_and_stays_whole(void **state)
 {
     struct fixture *const f = *state;
@@ -371,6 +407,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         WITH_EACH_CLOCK(fields_arrive_in_order),
         WITH_EACH_CLOCK(time_never_goes_back),
+        WITH_EACH_CLOCK(records_of_one_moment),
         WITH_EACH_CLOCK(a_unit_wraps_and_stays_whole),
         WITH_EACH_CLOCK(a_unit_that_does_not_fit_is_lost_whole),
         WITH_EACH_CLOCK(senseless_units_are_ignored),

@@ -22,7 +22,8 @@ def link(prefix, folder):
     program, extra = (os.path.join(folder, name) for name in ("squid", "witness.o"))
     native.compile_(["-I", os.path.join(native.TOP, "src"), "-c", "-o", extra,
                      os.path.join(native.SOURCE, "witness.c")])
-    linking.link(prefix, program, [extra, "-Wl,--wrap=sqt_emit,--wrap=sqt_emit_unit,--wrap=sqt_emit_pair,--wrap=sqt_emit_wait"])
+    linking.link(prefix, program, [extra] + ["-Wl,--wrap=sqt_emit" + which for which in
+                                             ("", "_too", "_unit", "_pair", "_pair_at")])
     return program
 
 

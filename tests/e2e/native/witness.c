@@ -2,7 +2,7 @@
  *
  * witness.c - counts what a Squid emits, outside of libsqtrace and its ring.
  *
- * Squid is linked once more with this file and --wrap for each of the four functions below, from the objects that
+ * Squid is linked once more with this file and --wrap for each of the functions below, from the objects that
  * sqtrace-build made.  The file that SQT_WITNESS names is mapped shared, so that its counts outlive SIGKILL:
  *
  *   u64 magic    u64 overflow    u64 events[256], records by event number
@@ -42,10 +42,12 @@ static struct slot *mine;
 static uint64_t base; /* where the program was loaded */
 
 void __real_sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
+void __real_sqt_emit_too(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
 void __real_sqt_emit_unit(struct sqt_record *records, unsigned n);
 void __real_sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
                           uint32_t part_aux);
-void __real_sqt_emit_wait(uint64_t now, uint64_t most, uint64_t part_id, uint64_t part_arg, uint32_t part_aux);
+void __real_sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
+                             uint64_t part_arg, uint32_t part_aux);
 
 static int
 take_base(struct dl_phdr_info *info, size_t size, void *context)
@@ -141,6 +143,16 @@ __wrap_sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 }
 
 void
+__wrap_sqt_emit_too(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    const struct sqt_record record = {.event = (uint16_t)event};
+    const int counted = begin(&record, 1);
+    __real_sqt_emit_too(event, id, arg, aux);
+    if (counted)
+        end(1);
+}
+
+void
 __wrap_sqt_emit_unit(struct sqt_record *records, unsigned n)
 {
     const int counted = begin(records, n);
@@ -161,11 +173,12 @@ __wrap_sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, u
 }
 
 void
-__wrap_sqt_emit_wait(uint64_t now, uint64_t most, uint64_t part_id, uint64_t part_arg, uint32_t part_aux)
+__wrap_sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
+                        uint64_t part_arg, uint32_t part_aux)
 {
-    const struct sqt_record pair[2] = {{.event = SQT_EV_WAIT_BEGIN}, {.event = SQT_EV_PART_ACTIVITY}};
+    const struct sqt_record pair[2] = {{.event = (uint16_t)events}, {.event = (uint16_t)(events >> 16)}};
     const int counted = begin(pair, 2);
-    __real_sqt_emit_wait(now, most, part_id, part_arg, part_aux);
+    __real_sqt_emit_pair_at(now, events, id, arg, aux, part_id, part_arg, part_aux);
     if (counted)
         end(2);
 }
