@@ -120,13 +120,10 @@ SwapEnds(Sio &sio, const int error)
 
 /* ---- I/O that a disker does: message is an IpcIoMsg ---- */
 
-/// an answer for which nobody waits any more; one for another process (this one's predecessor) is not ours to tell
 template <class Message>
-inline void
-AnswerIsLate(const Message &message, const pid_t self)
+void
+EmitLateAnswer(const Message &message)
 {
-    if (message.workerPid != self)
-        return;
     const Operation &operation = message.sqtOperation;
     Block &block = TimedOutBlock(operation.serial);
     if (!operation.serial || block.operation != operation.serial)
@@ -139,6 +136,16 @@ AnswerIsLate(const Message &message, const pid_t self)
         EmitCompletion(SQT_EV_IO_LATE, block.sio, block.offset, IoBytes(block.size, failed));
     }
     block = Block();
+}
+
+/// an answer for which nobody waits any more; one for another process (this one's predecessor) is not ours to tell
+template <class Message>
+inline void
+AnswerIsLate(const Message &message, const pid_t self)
+{
+    if (message.workerPid == self)
+        EmitLateAnswer(message);
+    StayOnStack();
 }
 
 /* ---- entries that several kids share while they are brought ----
