@@ -14,6 +14,8 @@
 
 #include "ids.h"
 
+#include <map>
+
 namespace Sqtrace
 {
 
@@ -62,11 +64,21 @@ TakeQuestion()
     return question;
 }
 
-/// the number of an operation that begins, 0 if nothing is traced
+/// The number of an operation that begins, 0 if nothing is traced.  One that is not to be told has the top bit.
 inline uint32_t
 NextOperation()
 {
-    return Tracing() ? static_cast<uint32_t>(NextSerial<DiskOperations>()) : 0;
+    if (!Tracing())
+        return 0;
+    const auto serial = static_cast<uint32_t>(NextSerial<DiskOperations>());
+    return sqt_on(SQT_GROUP_DISKOP) ? serial & INT32_MAX : serial | ~static_cast<uint32_t>(INT32_MAX);
+}
+
+/// whether an operation was traced and told when it began
+inline bool
+IsToldOf(const uint32_t serial)
+{
+    return static_cast<int32_t>(serial) > 0;
 }
 
 /// an operation gets its number and its clock, before anybody else can have it
@@ -84,7 +96,7 @@ template <class Count>
 inline void
 OperationIsQueued(const Question &question, const uint32_t serial, const Count depth)
 {
-    if (!serial || !sqt_on(SQT_GROUP_DISKOP))
+    if (!IsToldOf(serial))
         return;
     if (question.asked == AskedAndTold) {
         sqt_emit(SQT_EV_DISKOP_QUEUED, serial, question.sio, static_cast<uint32_t>(depth));
@@ -103,7 +115,7 @@ template <class Count>
 inline void
 OperationIsQueued(const uint32_t serial, const Count depth)
 {
-    if (serial)
+    if (IsToldOf(serial))
         OperationIsQueued(TakeQuestion(), serial, depth);
 }
 
@@ -150,7 +162,7 @@ inline void
 EmitOperationEnd(const unsigned event, const Operation &operation, const uint64_t noticed, const uint32_t bytes,
                  const bool told = false)
 {
-    if (!operation.serial || !sqt_on(SQT_GROUP_DISKOP))
+    if (!IsToldOf(operation.serial) || !sqt_on(SQT_GROUP_DISKOP))
         return;
     if ((told && !operation.moved) || !operation.begin) {
         sqt_emit(event, operation.serial, noticed, bytes);
@@ -340,14 +352,17 @@ BlockTravels(Message &message, Request &request)
     request.sqtrace.operation = message.sqtOperation.serial;
 }
 
-/// Where the block of a timed-out operation is remembered until its answer comes after all.  A disker's queue holds
-/// 1,024 messages, so only those of several diskers that all stand still can be in each other's place.
-inline Block &
-TimedOutBlock(const uint32_t operation)
+/// The blocks of timed-out operations, by their numbers, until their answers come after all.
+typedef std::map<uint32_t, Block> Blocks;
+inline Blocks &
+TimedOutBlocks()
 {
-    static Block blocks[4096];
-    return blocks[operation % (sizeof blocks / sizeof *blocks)];
+    static Blocks blocks;
+    return blocks;
 }
+
+/// Of them so many are remembered: a disker has up to 2,048 operations at a time, and one that died answers none.
+static const size_t TimedOutMost = 16384;
 
 /// While it lives, the completion that is being delivered is a time-out.
 class TimeOut
@@ -375,8 +390,12 @@ private:
     remember(const Block &block)
     {
         operation_.serial = block.operation;
-        if (block.operation)
-            TimedOutBlock(block.operation) = block;
+        if (!block.operation)
+            return;
+        Blocks &blocks = TimedOutBlocks();
+        blocks[block.operation] = block;
+        if (blocks.size() > TimedOutMost)
+            blocks.erase(blocks.begin());
     }
 
     const uint64_t noticed_;

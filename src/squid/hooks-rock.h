@@ -125,9 +125,11 @@ void
 EmitLateAnswer(const Message &message)
 {
     const Operation &operation = message.sqtOperation;
-    Block &block = TimedOutBlock(operation.serial);
-    if (!operation.serial || block.operation != operation.serial)
+    const auto known = TimedOutBlocks().find(operation.serial);
+    if (known == TimedOutBlocks().end())
         return;
+    const Block block = known->second;
+    TimedOutBlocks().erase(known);
     const uint64_t noticed = sqt_read_clock(sqt_clock);
     const bool failed = message.xerrno != 0;
     EmitOperationEnd(SQT_EV_DISKOP_LATE, operation, noticed, IoBytes(message.len, failed));
@@ -135,7 +137,6 @@ EmitLateAnswer(const Message &message)
         sqt_io_done(operation.begin, operation.end, CopyOf(operation), noticed);
         EmitCompletion(SQT_EV_IO_LATE, block.sio, block.offset, IoBytes(block.size, failed));
     }
-    block = Block();
 }
 
 /// an answer for which nobody waits any more; one for another process (this one's predecessor) is not ours to tell

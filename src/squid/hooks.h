@@ -9,6 +9,7 @@
 
 #include "hooks-adaptation.h"
 #include "hooks-client.h"
+#include "hooks-connections.h"
 #include "hooks-digests.h"
 #include "hooks-neighbors.h"
 #include "hooks-server.h"

@@ -18,9 +18,9 @@ enum sqt_call {
 };
 
 /* From now on the wrappers make their calls that way, a sum of these.  0: through the C library, and nobody looks.
- * Async-signal-safe, any thread.  NULL in a program that is not linked with the wrappers. */
+ * Async-signal-safe, any thread.  A program that is not linked with the wrappers does not have it. */
 enum { SQT_CALLS_DIRECT = 1, SQT_CALLS_TIMED = 2 };
-void sqt_calls_go(uint32_t way) __attribute__((weak));
+void sqt_calls_go(uint32_t way);
 
 /* The clock, 0 while nothing is traced.  Any thread. */
 static inline uint64_t

@@ -163,8 +163,8 @@ SQT_TIMED(int, open, (const char *path, int flags, mode_t mode), SQT_CALLEE(open
 SQT_TIMED(int, openat, (int fd, const char *path, int flags, mode_t mode), __real_openat(fd, path, flags, mode),
           is_opened(result, path, flags))
 SQT_TIMED(int, pipe, (int fds[2]), __real_pipe(fds), are_two(result, fds, SQT_FD_PIPE, SQT_CALL_PIPE))
-SQT_TIMED(int, socketpair, (int domain, int type, int protocol, int fds[2]), __real_socketpair(domain, type, protocol, fds),
-          are_two(result, fds, SQT_FD_OTHER, SQT_CALL_SOCKET))
+SQT_TIMED(int, socketpair, (int domain, int type, int protocol, int fds[2]),
+          __real_socketpair(domain, type, protocol, fds), are_two(result, fds, SQT_FD_OTHER, SQT_CALL_SOCKET))
 
 static int
 timed_close(int fd)
@@ -185,11 +185,13 @@ sqt_calls_go(uint32_t way)
     const int timed = (way & SQT_CALLS_TIMED) != 0, straight = (way & SQT_CALLS_DIRECT) != 0;
     __atomic_store_n(&direct, straight, __ATOMIC_RELAXED);
 #define SQT_GO(name, untimed) __atomic_store_n(&way_##name, timed ? timed_##name : (untimed), __ATOMIC_RELEASE);
+    /* First: what a timed call notes of a descriptor, no other close may leave standing. */
+    SQT_GO(close, straight ? SQT_DIRECT(close) : __real_close)
 #define SQT_WRAP(type, name, parameters, arguments, class) SQT_GO(name, __real_##name)
-#define SQT_WRAP_DIRECT(type, name, parameters, arguments, class) SQT_GO(name, straight ? SQT_DIRECT(name) : __real_##name)
+#define SQT_WRAP_DIRECT(type, name, parameters, arguments, class) \
+    SQT_GO(name, straight ? SQT_DIRECT(name) : __real_##name)
 #define SQT_WRAP_SPECIAL(name)
 #include "calls-wrap.def"
-    SQT_GO(close, straight ? SQT_DIRECT(close) : __real_close)
     SQT_GO(fcntl, __real_fcntl)
     SQT_GO(open, straight ? SQT_DIRECT(open) : __real_open)
     SQT_GO(openat, __real_openat)

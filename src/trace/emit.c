@@ -199,14 +199,15 @@ emit_unit_with_care(const struct sqt_record *records, unsigned n)
     append(&sqt_emitter, sqt_read_clock(sqt_clock), records, n);
 }
 
+/* given: made at `now`. */
 static __attribute__((noinline)) void
-emit_pair_with_care(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
+emit_pair_with_care(int given, uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
                     uint64_t part_arg, uint32_t part_aux)
 {
     const struct sqt_record pair[2] = {
         {.id = id, .arg = arg, .aux = aux, .event = (uint16_t)events},
         {.id = part_id, .arg = part_arg, .aux = part_aux, .event = (uint16_t)(events >> 16)}};
-    append(&sqt_emitter, now, pair, 2);
+    append(&sqt_emitter, given ? now : sqt_read_clock(sqt_clock), pair, 2);
 }
 
 #if defined(__x86_64__)
@@ -279,25 +280,26 @@ sqt_emit_unit(struct sqt_record *records, unsigned n)
 #endif
 }
 
+/* A pair of records, stamped by the TSC or made at a given time. */
 static inline __attribute__((always_inline)) void
-emit_pair(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
-          uint32_t part_aux)
+emit_pair(int given, uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
+          uint64_t part_arg, uint32_t part_aux)
 {
     check_thread(&sqt_emitter);
 #if defined(__x86_64__)
     struct sqt_emitter *const e = &sqt_emitter;
     struct sqt_record *const r = e->next, *const next = r + 2;
     if (UNLIKELY(next > e->quick)) {
-        emit_pair_with_care(now, events, id, arg, aux, part_id, part_arg, part_aux);
+        emit_pair_with_care(given, now, events, id, arg, aux, part_id, part_arg, part_aux);
         return;
     }
-    const uint64_t time = not_before_last(e, now);
+    const uint64_t time = not_before_last(e, given ? now : __rdtsc());
     fill(r, time, id, arg, aux, events & UINT16_MAX, 1);
     fill(r + 1, time, part_id, part_arg, part_aux, events >> 16, SQT_FLAG_PART);
     publish_quickly(e, next, 2, time);
     prefetch_after(r); /* a record of each line does that */
 #else
-    emit_pair_with_care(now, events, id, arg, aux, part_id, part_arg, part_aux);
+    emit_pair_with_care(given, now, events, id, arg, aux, part_id, part_arg, part_aux);
 #endif
 }
 
@@ -305,19 +307,14 @@ void
 sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
               uint32_t part_aux)
 {
-#if defined(__x86_64__)
-    const int quick = sqt_emitter.next + 2 <= sqt_emitter.quick; /* then it is the TSC */
-    emit_pair(quick ? __rdtsc() : sqt_read_clock(sqt_clock), events, id, arg, aux, part_id, part_arg, part_aux);
-#else
-    emit_pair(sqt_read_clock(sqt_clock), events, id, arg, aux, part_id, part_arg, part_aux);
-#endif
+    emit_pair(0, 0, events, id, arg, aux, part_id, part_arg, part_aux);
 }
 
 void
 sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
                  uint64_t part_arg, uint32_t part_aux)
 {
-    emit_pair(now, events, id, arg, aux, part_id, part_arg, part_aux);
+    emit_pair(1, now, events, id, arg, aux, part_id, part_arg, part_aux);
 }
 
 void

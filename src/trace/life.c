@@ -62,6 +62,8 @@ is_tracing(void)
     return tracer.state == STATE_TRACING && tracing_pid == getpid() && switched_off != tracing_pid;
 }
 
+#pragma weak sqt_calls_go /* is there if the wrappers are */
+
 /* Other threads look at the way of calls when they make one, and after it at the clock. */
 static void
 set_groups(uint32_t groups)

@@ -48,7 +48,7 @@ sqt_on(uint32_t groups)
  * Call only when sqt_on(the event's group). */
 void sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
 
-/* The same at the time of the record before it, which the same hook has just emitted: for several of one moment.  Half
+/* The same at the time of the record before it, which the same hook has just emitted: for several of one moment.  Most
  * of what an event costs is the reading of the clock. */
 void sqt_emit_too(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
 
@@ -61,7 +61,8 @@ void sqt_emit_unit(struct sqt_record *records, unsigned n);
 void sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
                    uint32_t part_aux);
 
-/* The same, made at a time (ticks of sqt_clock) that the caller has read; not before the record before it. */
+/* The same, made at a time (ticks of sqt_clock) that the caller has read; if that is before the time of the record
+ * before it, it is made at that one's. */
 void sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
                       uint64_t part_arg, uint32_t part_aux);
 #define SQT_PAIR(event, part) ((uint32_t)(event) | (uint32_t)(part) << 16)

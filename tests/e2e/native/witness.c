@@ -41,14 +41,6 @@ static struct witness {
 static struct slot *mine;
 static uint64_t base; /* where the program was loaded */
 
-void __real_sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
-void __real_sqt_emit_too(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
-void __real_sqt_emit_unit(struct sqt_record *records, unsigned n);
-void __real_sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
-                          uint32_t part_aux);
-void __real_sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
-                             uint64_t part_arg, uint32_t part_aux);
-
 static int
 take_base(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -132,53 +124,37 @@ end(unsigned n)
     __atomic_store_n(&mine->done, mine->done + n, __ATOMIC_RELEASE);
 }
 
-void
-__wrap_sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
-{
-    const struct sqt_record record = {.event = (uint16_t)event};
-    const int counted = begin(&record, 1);
-    __real_sqt_emit(event, id, arg, aux);
-    if (counted)
-        end(1);
-}
+/* A function that emits; the last arguments are its records, as far as they are looked at. */
+#define WITNESSED(name, parameters, arguments, ...) \
+    void __real_##name parameters; \
+    void __wrap_##name parameters \
+    { \
+        const struct sqt_record records[] = {__VA_ARGS__}; \
+        const unsigned n = sizeof(records) / sizeof(records[0]); \
+        const int counted = begin(records, n); \
+        __real_##name arguments; \
+        if (counted) \
+            end(n); \
+    }
+#define ONE {.event = (uint16_t)event}
+#define TWO {.event = (uint16_t)events}, {.event = (uint16_t)(events >> 16)}
 
-void
-__wrap_sqt_emit_too(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
-{
-    const struct sqt_record record = {.event = (uint16_t)event};
-    const int counted = begin(&record, 1);
-    __real_sqt_emit_too(event, id, arg, aux);
-    if (counted)
-        end(1);
-}
+WITNESSED(sqt_emit, (unsigned event, uint64_t id, uint64_t arg, uint32_t aux), (event, id, arg, aux), ONE)
+WITNESSED(sqt_emit_too, (unsigned event, uint64_t id, uint64_t arg, uint32_t aux), (event, id, arg, aux), ONE)
+WITNESSED(sqt_emit_pair,
+          (uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
+           uint32_t part_aux),
+          (events, id, arg, aux, part_id, part_arg, part_aux), TWO)
+WITNESSED(sqt_emit_pair_at,
+          (uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
+           uint32_t part_aux),
+          (now, events, id, arg, aux, part_id, part_arg, part_aux), TWO)
 
-void
-__wrap_sqt_emit_unit(struct sqt_record *records, unsigned n)
+void __real_sqt_emit_unit(struct sqt_record *records, unsigned n);
+void __wrap_sqt_emit_unit(struct sqt_record *records, unsigned n)
 {
     const int counted = begin(records, n);
     __real_sqt_emit_unit(records, n);
     if (counted)
         end(n);
-}
-
-void
-__wrap_sqt_emit_pair(uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id, uint64_t part_arg,
-                     uint32_t part_aux)
-{
-    const struct sqt_record pair[2] = {{.event = (uint16_t)events}, {.event = (uint16_t)(events >> 16)}};
-    const int counted = begin(pair, 2);
-    __real_sqt_emit_pair(events, id, arg, aux, part_id, part_arg, part_aux);
-    if (counted)
-        end(2);
-}
-
-void
-__wrap_sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint32_t aux, uint64_t part_id,
-                        uint64_t part_arg, uint32_t part_aux)
-{
-    const struct sqt_record pair[2] = {{.event = (uint16_t)events}, {.event = (uint16_t)(events >> 16)}};
-    const int counted = begin(pair, 2);
-    __real_sqt_emit_pair_at(now, events, id, arg, aux, part_id, part_arg, part_aux);
-    if (counted)
-        end(2);
 }
