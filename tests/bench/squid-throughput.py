@@ -21,7 +21,8 @@ With --calls there is a variant more, tracing with the account of system calls (
 under `strace -f` and under `perf trace`, which give the like.  Those two are driven one after another, and compared
 with an unpatched Squid that is driven alone, too; one that is not installed is left out, and a line says so.
 
-The traced Squid also tells the share of the flusher in Squid's processor time, and bytes per record on disk.
+The traced Squid also tells the flusher's processor time as a share of that of all the rest of Squid (helper threads and
+processes, too), and bytes per record on disk.
 
 With --state every measurement is kept in that file, and a run that was broken off goes on where it was.
 """
@@ -75,19 +76,21 @@ class Driven:
         return [self.squid.process.pid] if self.squid.alone else children(self.squid.process.pid)
 
     def cpu(self):
-        """(ns of main threads, ns of flushers) so far."""
-        main = flusher = 0
-        for pid in self.mains():
-            for path in glob.glob("/proc/%d/task/*/schedstat" % pid):
-                with open(path) as file:
-                    ns = int(file.read().split()[0])
-                with open(os.path.dirname(path) + "/comm") as file:
-                    name = file.read().strip()
-                if path.split("/")[4] == str(pid):
-                    main += ns
-                elif name == "sqtrace":
-                    flusher += ns
-        return main, flusher
+        """(ns of main threads, ns of flushers, ns of all but flushers: helper threads and processes, too) so far."""
+        main = flusher = squid = 0
+        mains = self.mains()
+        helpers = [child for pid in mains for child in children(pid)]
+        for path in [path for pid in mains + helpers for path in glob.glob("/proc/%d/task/*/schedstat" % pid)]:
+            with open(path) as file:
+                ns = int(file.read().split()[0])
+            with open(os.path.dirname(path) + "/comm") as file:
+                name = file.read().strip()
+            if name == "sqtrace":
+                flusher += ns
+            else:
+                squid += ns
+                main += ns if int(path.split("/")[4]) in mains else 0
+        return main, flusher, squid
 
     def drive(self, origin, seconds, salt):
         """Begins to."""
@@ -114,7 +117,7 @@ class Driven:
         return rate, self.used[0] / requests
 
     def trace(self, origin, seconds):
-        """[ns of main threads and of flushers while it is driven alone; records, lost and bytes of the whole trace]"""
+        """[what cpu() has, while it is driven alone; records, lost and bytes of the whole trace]"""
         self.drive(origin, seconds, "last")
         self.driven(0.3)  # the flusher comes after
         self.squid.stop()
@@ -155,7 +158,7 @@ class State:
     def take(self, workload, what):
         if isinstance(what, list):
             key = workload, what[0]
-            self.traces[key] = [a + b for a, b in zip(self.traces.get(key, [0] * 5), what[1:])]
+            self.traces[key] = [a + b for a, b in zip(self.traces.get(key, [0] * 6), what[1:])]
         else:
             self.rounds.setdefault(workload, []).append(what)
 
@@ -207,8 +210,8 @@ def report(workload, state, names):
             values = ratios(rounds, name, index)
             cells.append("%8.4f  %.4f .. %.4f" % ((median(values),) + interval(values)))
         if (workload, name) in state.traces:
-            main, flusher, records, lost, size = state.traces[workload, name]
-            cells.append("%9.1f %% %10.2f %10d" % (100 * flusher / main, size / records, lost))
+            _, flusher, squid, records, lost, size = state.traces[workload, name]
+            cells.append("%9.1f %% %10.2f %10d" % (100 * flusher / squid, size / records, lost))
         print("   ".join(cells), flush=True)
 
 
