@@ -13,15 +13,22 @@
 namespace Sqtrace
 {
 
-/// The transaction's id: %master_xaction once access.log knows it.  A request that could not be parsed has an
-/// HttpRequest of its own in the end, for the error page, which access.log does not see.
+/// The id of a transaction that has no name yet.  A request that could not be parsed has an HttpRequest of its own in the
+/// end, for the error page, which access.log does not see.  Apart, since each hook of a transaction would have it.
+template <class Http>
+__attribute__((noinline, cold)) uint64_t
+XactOfUnnamed(const Http &http)
+{
+    return http.al->request ? XactOf(http.al->request) : SQT_UNNAMED | http.sqtrace.xact;
+}
+
+/// the transaction's id: %master_xaction once access.log knows it
 template <class Http>
 inline uint64_t
 XactOfClient(const Http &http)
 {
     const uint64_t known = http.sqtrace.xact;
-    return static_cast<int64_t>(known) > 0 ? known : // not SQT_UNNAMED
-           http.al->request ? XactOf(http.al->request) : SQT_UNNAMED | known;
+    return __builtin_expect(static_cast<int64_t>(known) > 0, 1) ? known : XactOfUnnamed(http); // not SQT_UNNAMED
 }
 
 /* ---- transactions: from the beginning to the verdict ---- */
@@ -36,25 +43,32 @@ TransactionBegins(Http &http, const Manager *manager)
     sqt_emit(SQT_EV_XACT_BEGIN, http.sqtrace.xact, manager ? ConnOf(manager->clientConnection) : 0, 0);
 }
 
-/// A request method as a number: its definition's text is that of %rm.  A method that Squid has no number for gets a
-/// hash of its name, and the first 64 of them a definition: clients can invent more than a trace should hold.
+/// A method that Squid has no number for gets a hash of its name, and the first 64 of them a definition: clients can
+/// invent more than a trace should hold.
 template <class Method>
-inline uint32_t
-MethodOf(const Method &method)
+__attribute__((noinline, cold)) uint32_t
+DefineMethod(const Method &method)
 {
-    const auto id = method.id();
     const auto other = decltype(method.id())::METHOD_OTHER;
-    auto number = static_cast<uint32_t>(id);
-    if (id != other && sqt_defined(SQT_DEF_METHOD, number))
-        return number;
+    auto number = static_cast<uint32_t>(method.id());
     auto text = method.image();
-    if (id == other) {
+    if (method.id() == other) {
         static unsigned invented = 0;
         number = static_cast<uint32_t>(sqt_hash(text.rawContent(), text.length())) | UINT32_C(1) << 31;
         if (!sqt_defined(SQT_DEF_METHOD, number) && ++invented > 64)
             return sqt_define(SQT_DEF_METHOD, static_cast<uint32_t>(other), "OTHER");
     }
     return sqt_define(SQT_DEF_METHOD, number, text.c_str());
+}
+
+/// a request method as a number: its definition's text is that of %rm
+template <class Method>
+inline uint32_t
+MethodOf(const Method &method)
+{
+    const auto number = static_cast<uint32_t>(method.id());
+    const bool known = method.id() != decltype(method.id())::METHOD_OTHER && sqt_defined(SQT_DEF_METHOD, number);
+    return known ? number : DefineMethod(method);
 }
 
 template <class RequestPointer>

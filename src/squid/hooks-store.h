@@ -14,17 +14,24 @@
 namespace Sqtrace
 {
 
+template <class Dir>
+__attribute__((noinline, cold)) void
+DefineDir(const Dir &dir)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "%s %s", dir.type(), dir.path ? dir.path : "-");
+    sqt_define(SQT_DEF_DIR, static_cast<uint32_t>(dir.index), text);
+}
+
 /// the number of a cache_dir, whose type and path are defined when it is first met
 template <class Dir>
 inline uint32_t
 DirOf(const Dir &dir)
 {
     const uint32_t number = static_cast<uint32_t>(dir.index);
-    if (sqt_defined(SQT_DEF_DIR, number))
-        return number;
-    char text[1024];
-    snprintf(text, sizeof text, "%s %s", dir.type(), dir.path ? dir.path : "-");
-    return sqt_define(SQT_DEF_DIR, number, text);
+    if (!sqt_defined(SQT_DEF_DIR, number))
+        DefineDir(dir);
+    return number;
 }
 
 /// where no record of the store defines a cache_dir, those of disk operations need it all the same
@@ -36,17 +43,26 @@ DirIsMet(const Dir &dir)
         DirOf(dir);
 }
 
-/// emits a record with the stamps of an I/O that ran in another thread or process, if it did
+/// emits a record of an I/O that another thread or process did, with its stamps, or left undone in time
+__attribute__((noinline)) inline void
+EmitStamps(const unsigned event, const uint64_t sio, const uint64_t arg, const uint32_t aux)
+{
+    const sqt_io_stamps stamps = sqt_io_take();
+    if (stamps.timed_out)
+        sqt_emit(event, sio, arg, aux | SQT_IO_TIMED_OUT);
+    else
+        sqt_emit_pair_at(stamps.noticed, SQT_PAIR(event, SQT_EV_PART_DISKOP_IO), sio, arg, aux, stamps.service_begin,
+                         stamps.service_end, stamps.copy);
+}
+
+/// emits a record of an I/O that is done, wherever it ran
 inline void
 EmitCompletion(const unsigned event, const uint64_t sio, const uint64_t arg, const uint32_t aux)
 {
-    const sqt_io_stamps stamps = sqt_io_take();
-    if (!stamps.service_begin) {
-        sqt_emit(event, sio, arg, stamps.timed_out ? aux | SQT_IO_TIMED_OUT : aux);
-        return;
-    }
-    sqt_emit_pair_at(stamps.noticed, SQT_PAIR(event, SQT_EV_PART_DISKOP_IO), sio, arg, aux, stamps.service_begin,
-                     stamps.service_end, stamps.copy);
+    if (sqt_io_is_pending())
+        EmitStamps(event, sio, arg, aux);
+    else
+        sqt_emit(event, sio, arg, aux);
     StayOnStack();
 }
 

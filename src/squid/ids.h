@@ -25,13 +25,11 @@ Tracing()
     return sqt_on(~UINT32_C(0));
 }
 
-/// what HasRunIn() does while something is traced
+/// what HasRunIn() does where the context is another one
 template <class Context, class Pointer, class Function>
-__attribute__((noinline)) bool
-RunsIn(const Pointer &right, const Function again)
+__attribute__((noinline)) void
+RunIn(const Pointer &right, const Function again)
 {
-    if (!(right != nullptr) || right.getRaw() == Context::Current().getRaw())
-        return false;
     const struct Restoring {
         typename Context::Pointer was = Context::Current();
         ~Restoring() { Context::Reset(was); } // after an exception, too
@@ -39,7 +37,6 @@ RunsIn(const Pointer &right, const Function again)
     const typename Context::Pointer stays(right.getRaw()); // whatever happens to right
     Context::Reset(stays);
     again();
-    return true;
 }
 
 /// Runs again what has only just begun, in the context that is right (a pointer of any kind to one), if anything is
@@ -49,7 +46,10 @@ template <class Context, class Pointer, class Function>
 inline bool
 HasRunIn(const Pointer &right, const Function again)
 {
-    return Tracing() && RunsIn<Context>(right, again);
+    if (!Tracing() || !(right != nullptr) || right.getRaw() == Context::Current().getRaw())
+        return false;
+    RunIn<Context>(right, again);
+    return true;
 }
 
 /// what the serial numbers below count

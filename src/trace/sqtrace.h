@@ -159,6 +159,13 @@ sqt_io_timed_out(void)
     sqt_io_pending.taken = 0;
 }
 
+/* Whether there is something to take. */
+static inline int
+sqt_io_is_pending(void)
+{
+    return (sqt_io_pending.service_begin | sqt_io_pending.timed_out) != 0;
+}
+
 static inline struct sqt_io_stamps
 sqt_io_take(void)
 {

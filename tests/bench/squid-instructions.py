@@ -128,7 +128,8 @@ def records(env, squid):
 
 
 def main():
-    parser = arguments(__doc__, orders=3)
+    parser = arguments(__doc__, default=3, help="programs of each Squid, their functions in other orders; 0: the "
+                       "installed ones (default 3)")
     parser.add_argument("--requests", type=int, default=1000, help="to count (default 1000)")
     parser.add_argument("--variant", action="append", choices=list(VARIANTS) + ["with calls"],
                         help="default: all but the last, which has the account of system calls, too")

@@ -9,8 +9,8 @@ its share is its throughput.  Clients, origin, and Squid's other threads and pro
 A round lasts some seconds; ratios are taken within the round, to the mean of two unpatched Squids.  Each round has new
 Squids, because one process of a program may be faster than another one, and does not become the same one by being asked
 again.  A program may also be faster than another one because of where the linker happened to put its functions, and
-nothing that is added to a program leaves them in their places.  So each Squid of a round is one of --orders programs
-that lld makes of the same objects, their functions in other orders; which one is drawn.
+nothing that is added to a program leaves them in their places.  So for each round lld makes --orders programs of the
+same objects, their functions in orders that no round of the workload had before, and shares them out among the Squids.
 
 Printed for each variant: requests a second, the median ratio with its 95 % interval (order statistics of the median),
 and the same for the processor time of Squid's main thread for each request.  "unpatched again" is the ratio of one of
@@ -28,6 +28,7 @@ With --state every measurement is kept in that file, and a run that was broken o
 """
 
 import glob
+import itertools
 import json
 import os
 import random
@@ -38,8 +39,8 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from pairs import apart, interval  # noqa: E402
-from squids import (CALLS, OBSERVERS, VARIANTS, WORKLOADS, Origin, arguments, environment, listening, make_dirs,  # noqa: E402
-                    observe, observers, prefix_of, programs, variant)
+from squids import (CALLS, OBSERVERS, VARIANTS, WORKLOADS, Origin, answered, arguments, environment, listening,  # noqa: E402
+                    make_dirs, observe, observers, prefix_of, programs, variant, wrk)
 from lib.env import median, wait_for  # noqa: E402
 from lib.proc import children  # noqa: E402
 
@@ -47,16 +48,6 @@ WIDE = 0.01
 TRACES = 4  # rounds after which the traced Squid is driven alone, for its flusher and what it writes
 UNPATCHED = "unpatched", "unpatched again"
 ALONE = "unpatched, alone"
-SCRIPT = """
-local n = 0
-local id = "%s"
-local fresh = %s
-local url = "%s"
-request = function()
-  n = n + 1
-  return wrk.format("GET", url .. (fresh and (id .. '-' .. n) or ('o' .. (n %% 50))))
-end
-"""
 
 
 class Driven:
@@ -94,25 +85,14 @@ class Driven:
 
     def drive(self, origin, seconds, salt):
         """Begins to."""
-        work = WORKLOADS[self.workload]
-        path = self.env.path("wrk-%s.lua" % self.squid.name)
-        with open(path, "w") as out:
-            out.write(SCRIPT % (salt, "true" if work.fresh else "false", origin.url(self.workload)))
-        target = "https://127.0.0.1:%d/" % self.squid.tls_port if work.tls else "http://127.0.0.1:%d/" % self.squid.port
-        connections = 16 * work.workers ** 2  # enough for each worker, however they are shared out
         self.before = self.cpu()
-        self.load = subprocess.Popen([self.env.need_program("wrk"), "-t1", "-c%d" % connections, "-d%ds" % seconds, "-s",
-                                      path, target], stdout=subprocess.PIPE, universal_newlines=True)
+        self.load = wrk(self.env, self.squid, origin, self.workload, seconds, salt)
 
     def driven(self, settle=0):
         """(requests a second, ns of the main thread for each), when that is done"""
-        text = self.load.communicate()[0]
+        requests, rate = answered(self.load, self.squid)
         time.sleep(settle)
         after = self.cpu()
-        requests = int(re.search(r"(\d+) requests in", text).group(1))
-        if not requests or "Non-2xx" in text or "Socket errors" in text:
-            raise SystemExit("%s: %s" % (self.squid.name, text))
-        rate = float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1))
         self.used = [now - then for now, then in zip(after, self.before)]
         return rate, self.used[0] / requests
 
@@ -144,8 +124,8 @@ def enough(rounds, least, most):
 
 
 class State:
-    """Rounds that were measured, in a file of one JSON array a line: in how many orders each Squid was linked, workload,
-    then a round or [variant, trace...].  Those of other orders are left alone."""
+    """Rounds that were measured, in a file of one JSON array a line: how many orders of each Squid a round had, as "2 a
+    round", workload, then a round or [variant, trace...].  Those of other orders are left alone."""
 
     def __init__(self, path, orders):
         self.path, self.orders, self.rounds, self.traces = path, orders, {}, {}
@@ -177,11 +157,21 @@ def measure(env, origin, workload, state, options):
         new_squids(env, origin, workload, state, options, len(rounds))
 
 
+def share_out(env, names, ordered):
+    """{name: program}: the variants of one prefix get different ones, as far as there are."""
+    found = {}
+    for prefix, choice in ordered.items():
+        random.shuffle(choice)
+        found.update(zip([name for name in names if prefix_of(env, name) == prefix], itertools.cycle(choice)))
+    return found
+
+
 def new_squids(env, origin, workload, state, options, turn):
     """One round."""
     names = [*VARIANTS, *options.observers]
-    driven = {name: Driven(env, name, workload, options.processor,
-                           random.choice(options.programs[prefix_of(env, name)])) for name in names}
+    ordered = programs(env, options.orders, 1 + turn * options.orders)
+    driven = {name: Driven(env, name, workload, options.processor, program)
+              for name, program in share_out(env, names, ordered).items()}
     driven[ALONE] = driven["unpatched"]
     found = {}
 
@@ -216,7 +206,8 @@ def report(workload, state, names):
 
 
 def main():
-    parser = arguments(__doc__, orders=8)
+    parser = arguments(__doc__, default=2, help="programs of each Squid for each round, their functions in other "
+                       "orders; 0: the installed ones (default 2)")
     parser.add_argument("--rounds", type=int, default=12, help="at least (default 12)")
     parser.add_argument("--most", type=int, default=40, help="rounds at most (default 40)")
     parser.add_argument("--seconds", type=int, default=3, help="that each Squid is driven in a round (default 3)")
@@ -231,8 +222,7 @@ def main():
     options.processor = apart()
     env = environment(options)
     try:
-        options.programs = programs(env, options.orders)
-        state = State(options.state, 0 if options.programs[env.squid] == [None] else options.orders)
+        state = State(options.state, "%d a round" % options.orders)
         origin = Origin(env)
         print("%-16s %-16s %10s   %8s  %-16s   %8s  %-16s   %11s %10s %10s" % (
             "workload", "Squid", "requests/s", "ratio", "95 % interval", "CPU", "95 % interval", "flusher", "B/record",

@@ -3,10 +3,12 @@
 calls; and unpatched under the programs that give the like account."""
 
 import os
+import re
 import shutil
 import ssl
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
@@ -140,17 +142,22 @@ def prefix_of(env, name):
     return env.squid if VARIANTS.get(name, ["unpatched"])[0] == "squid" else env.unpatched
 
 
-def programs(env, orders):
-    """{prefix: programs of that Squid}, so many, linked in other orders; None among them is the installed one."""
-    found = {env.squid: [None], env.unpatched: [None]}
-    if orders and not can_shuffle():
-        print("# the installed programs alone: there is no ld.lld to link others", flush=True)
-    elif orders:
-        for turn, prefix in enumerate(found):
-            found[prefix] = [env.path("squid-%d-%d" % (turn, number)) for number in range(orders)]
-            for number, program in enumerate(found[prefix]):
-                print("# linking %s, order %d of %d" % (prefix, number + 1, orders), file=sys.stderr, flush=True)
-                link_in_order(prefix, program, number + 1)
+def programs(env, orders, first=1):
+    """{prefix: programs of that Squid}, so many, linked in other orders, of which first is the number of the first one.
+    None among them is the installed one.  Those of an earlier call are gone."""
+    if not orders:
+        return {env.squid: [None], env.unpatched: [None]}
+    numbers = range(first, first + orders)
+    print("# linking, orders %d to %d" % (numbers[0], numbers[-1]), file=sys.stderr, flush=True)
+    found, links = {}, []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for letter, prefix in zip("pu", (env.squid, env.unpatched)):
+            found[prefix] = [env.path("squid-%s%d" % (letter, slot)) for slot in range(orders)]
+            for program in filter(os.path.exists, found[prefix]):
+                os.unlink(program)
+            links += [pool.submit(link_in_order, prefix, *which) for which in zip(found[prefix], numbers)]
+    for link in links:
+        link.result()
     return found
 
 
@@ -184,6 +191,41 @@ def make_dirs(squid):
                        stderr=subprocess.DEVNULL)
 
 
+SCRIPT = """
+local n = 0
+local id = "%s"
+local fresh = %s
+local url = "%s"
+request = function()
+  n = n + 1
+  return wrk.format("GET", url .. (fresh and (id .. '-' .. n) or ('o' .. (n %% 50))))
+end
+"""
+
+
+def wrk(env, squid, origin, workload, seconds, salt):
+    """Starts to drive a Squid, as hard as it goes, for answered().  salt: of fresh URLs."""
+    work = WORKLOADS[workload]
+    path = env.path("wrk-%s.lua" % squid.name)
+    with open(path, "w") as out:
+        out.write(SCRIPT % (salt, "true" if work.fresh else "false", origin.url(workload)))
+    target = "https://127.0.0.1:%d/" % squid.tls_port if work.tls else "http://127.0.0.1:%d/" % squid.port
+    connections = 16 * work.workers ** 2  # enough for each worker, however they are shared out
+    load = subprocess.Popen([env.need_program("wrk"), "-t1", "-c%d" % connections, "-d%ds" % seconds, "-s", path, target],
+                            stdout=subprocess.PIPE, universal_newlines=True)
+    env.on_close(load.kill)
+    return load
+
+
+def answered(load, squid):
+    """(requests, requests a second) of what wrk() started, when that is done; ends the program if one failed."""
+    text = load.communicate()[0]
+    requests = int(re.search(r"(\d+) requests in", text).group(1))
+    if not requests or "Non-2xx" in text or "Socket errors" in text:
+        raise SystemExit("%s: %s" % (squid.name, text))
+    return requests, float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1))
+
+
 class TlsClient(Client):
     def open(self):
         if self.socket is None:
@@ -202,19 +244,28 @@ def client(squid):
 
 
 def environment(options):
+    """Where the Squids live; options.orders becomes 0, and a line says so, where no other order can be linked."""
     import tempfile
+    if options.orders and not can_shuffle():
+        print("# the installed programs alone: there is no ld.lld to link others", flush=True)
+        options.orders = 0
     folder = tempfile.mkdtemp(prefix="sqtrace-bench-")
     os.chmod(folder, 0o755)
     return Env(folder, options.squid, options.unpatched, options.tools, False, None)
 
 
-def arguments(description, orders):
+def arguments(description, **orders):
+    """orders: default and help of --orders, if it takes them"""
     import argparse
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--squid", required=True, metavar="PREFIX", help="a patched Squid")
-    parser.add_argument("--unpatched", required=True, metavar="PREFIX", help="its unpatched twin")
-    parser.add_argument("--tools", required=True, metavar="BUILDDIR", help="where sqtrace-dump was built")
+    parser.add_argument("--squid", required=True, type=os.path.abspath, metavar="PREFIX", help="a patched Squid")
+    parser.add_argument("--unpatched", required=True, type=os.path.abspath, metavar="PREFIX",
+                        help="its unpatched twin")
+    parser.add_argument("--tools", required=True, type=os.path.abspath, metavar="BUILDDIR",
+                        help="where sqtrace-dump was built")
     parser.add_argument("--workload", action="append", choices=list(WORKLOADS), help="default: all")
-    parser.add_argument("--orders", type=int, default=orders, help="programs of each Squid, their functions in other "
-                        "orders; 0: the installed ones (default %d)" % orders)
+    if orders:
+        parser.add_argument("--orders", type=int, **orders)
+    else:
+        parser.set_defaults(orders=0)
     return parser
