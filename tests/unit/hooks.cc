@@ -229,6 +229,34 @@ ids_of_a_transaction()
     expect("and the one that it was named, once it was", "LOOKUP_BEGIN 6 0 0; ");
 }
 
+/// an SBuf
+struct Text {
+    const char *rawContent() const { return "BREW"; }
+    size_t length() const { return 4; }
+    const char *c_str() const { return rawContent(); }
+};
+
+/// an HttpRequestMethod
+struct Method {
+    enum Number { METHOD_GET = 1, METHOD_OTHER = 2 };
+    Number id() const { return number; }
+    Text image() const { return Text(); }
+    Number number;
+};
+
+static void
+methods()
+{
+    emitted = std::to_string(Sqtrace::MethodOf(Method{Method::METHOD_GET}));
+    expect("a method is Squid's number", "1");
+    sqt_known[SQT_DEF_METHOD] = 1 << Method::METHOD_GET | 1 << Method::METHOD_OTHER;
+    emitted = std::to_string(Sqtrace::MethodOf(Method{Method::METHOD_GET}));
+    expect("also when it is known", "1");
+    emitted = std::to_string(Sqtrace::MethodOf(Method{Method::METHOD_OTHER}));
+    expect("one that a client invented has its own, even where there were too many", "2147483649");
+    sqt_known[SQT_DEF_METHOD] = 0;
+}
+
 /* Swap-in 1 of file 7: opened as a header update, because that needs the least of an entry. */
 static Sio
 an_open_swap(bool out)
@@ -601,6 +629,7 @@ main()
     a_pair_that_ends_while_its_group_is_off();
     records_of_one_moment();
     ids_of_a_transaction();
+    methods();
     a_reader_that_leaves();
     a_file_with_an_error();
     writes_that_fail();
