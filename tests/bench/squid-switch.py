@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the events of a request cost, in one and the same Squid.
 
-The groups that a traced Squid tells are switched in its memory while it is driven: none, all, or one alone, in another
-order each time, for 20 ms each.  So nothing differs but the events: neither the program, nor where its functions lie, nor
+The groups that a traced Squid tells are switched in its memory while it is driven: none or all, with --each also one alone,
+in another order each time, for 20 ms each.  So nothing differs but the events: neither the program, nor where its functions lie, nor
 the flusher's thread, nor what the machine does meanwhile.  How long the main thread takes for a request is compared
 within each turn; printed are the median ratios to "none" with their 95 % intervals (order statistics of the median).
 
@@ -108,7 +108,8 @@ def switch(env, origin, workload, options):
                 assert connection.request(origin.url(workload) + "p%d" % number).status == 200
     memory = Memory(squid, ask)
     states = {"none": 0, "all": memory.groups}
-    states.update((name, bit) for name, bit in groups().items() if memory.groups & bit and name not in SELDOM)
+    if options.each:
+        states.update((name, bit) for name, bit in groups().items() if memory.groups & bit and name not in SELDOM)
     os.sched_setaffinity(squid.process.pid, {options.processor})
     load = wrk(env, squid, origin, workload, WARM + options.seconds, "s")
     time.sleep(WARM)
@@ -124,6 +125,7 @@ def switch(env, origin, workload, options):
 def main():
     parser = arguments(__doc__)
     parser.add_argument("--seconds", type=int, default=120, help="of each workload (default 120)")
+    parser.add_argument("--each", action="store_true", help="each group alone, too; more states make wider intervals")
     options = parser.parse_args()
     options.processor = apart()
     env = environment(options)
