@@ -23,7 +23,8 @@ def agrees(env, found, helpers, stage, tags, what):
             continue
         spans = sum(asked, [])
         row = found[tag][1]
-        off.add(what, tag, row.ns(stage), sum(answered - received for received, answered in spans), *sum(spans, ()))
+        off.add(what, tag, row.ns(stage), sum(answered - received for received, answered in spans), *sum(spans, ()),
+                parts=len(spans))
         rows.check_no_other(env, row, (stage,), tag)
     off.check(len(tags))
 
