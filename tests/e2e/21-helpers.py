@@ -15,7 +15,8 @@ COUNT = 200  # so that p99 leaves out one
 
 
 def agrees(env, found, helpers, stage, tags, what):
-    """The stage took as long as the helpers say that they took for the request, and no other stage took long."""
+    """The stage took as long as the helpers say that they took for the request, one after the other, and no other stage
+    took long."""
     off = Agreement(env)
     for tag in tags:
         asked = [helper.questions(tag) for helper in helpers]
@@ -60,10 +61,26 @@ store_id_access deny plain
     env.equal(found["elsewhere"][1]["class"], "internal", "class of a redirect")
     env.equal(found["elsewhere"][1]["status"], "302", "status of a redirect")
     env.check(found["elsewhere"][1].ns("redirect_ns") >= 4 * MS, "redirect_ns of a redirect")
-    begins = dump.table(env, squid.directory, "events", "--where=event == REDIRECT_BEGIN")
-    asked = {"0": len(rewrite.questions()), "1": len(store_id.questions())}
-    for flag, wanted in asked.items():
-        env.equal(len([row for row in begins if row["aux"] == flag]), wanted, "REDIRECT_BEGIN with aux %s" % flag)
+    each_alone(env, squid, found, {"0": rewrite, "1": store_id}, tags)
+
+
+def each_alone(env, squid, found, helpers, tags):
+    """The events tell of each question to each helper (by the event's flag), and of each how long it took."""
+    begun, ended = {}, {}
+    for row in dump.table(env, squid.directory, "events", "--where=event == REDIRECT_BEGIN or event == REDIRECT_END"):
+        moments = begun if row["event"] == "REDIRECT_BEGIN" else ended
+        env.check((row["aux"], row["id"]) not in moments, "%s of %s again" % (row["event"], row["id"]))
+        moments[row["aux"], row["id"]] = row.begin_ns
+    off = Agreement(env)
+    for flag, helper in helpers.items():
+        env.equal(sum(asked == flag for asked, _ in begun), len(helper.questions()), "REDIRECT_BEGIN with aux " + flag)
+        for tag in tags:
+            key = flag, found[tag][1]["xid"]
+            spans = helper.questions(tag)
+            if env.check(key in begun and key in ended and len(spans) == 1, "%s: helper %s" % (tag, flag)):
+                (received, answered), = spans
+                off.add("helper " + flag, tag, ended[key] - begun[key], answered - received, received, answered)
+    off.check(len(tags))
 
 
 def credentials(user):
