@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the events of a request cost, in one and the same Squid.
 
-The groups that a traced Squid tells are switched in its memory while it is driven: none or all, with --each also one alone,
-in another order each time, for 20 ms each.  So nothing differs but the events: neither the program, nor where its functions lie, nor
-the flusher's thread, nor what the machine does meanwhile.  How long the main thread takes for a request is compared
-within each turn; printed are the median ratios to "none" with their 95 % intervals (order statistics of the median).
+The groups that a traced Squid tells are switched in its memory while it is driven: none or all, with --each also one
+alone, in another order each time, for 20 ms each.  So nothing differs but the events: neither the program, nor where
+its functions lie, nor the flusher's thread, nor what the machine does meanwhile.  How long the main thread takes for a
+request is compared within each turn; printed are the median ratios to "none" with their 95 % intervals (order
+statistics of the median).
 
 What a patched Squid with tracing off costs, its flusher, and the stamps of disk operations, which "none" has, too, is not
 in it: squid-throughput.py has that.  Nor is what happens less often than once in 20 ms, such as samples: a median does

@@ -74,7 +74,7 @@ def each_alone(env, squid, found, helpers, tags):
     off = Agreement(env)
     for flag, helper in helpers.items():
         env.equal(sum(asked == flag for asked, _ in begun), len(helper.questions()), "REDIRECT_BEGIN with aux " + flag)
-        for tag in tags:
+        for tag in found.keys() & tags:
             key = flag, found[tag][1]["xid"]
             spans = helper.questions(tag)
             if env.check(key in begun and key in ended and len(spans) == 1, "%s: helper %s" % (tag, flag)):
@@ -88,7 +88,7 @@ def credentials(user):
 
 
 def access_lists(env):
-    """An external ACL and basic authentication; each asked anew for each request."""
+    """An external ACL, basic authentication, and one after the other; each asked anew for each request."""
     go_first(env)
     origin = Origin(env)
     acl, auth = Helper(env, "acl"), Helper(env, "auth")
@@ -100,17 +100,22 @@ acl asked external waits
 acl known proxy_auth REQUIRED
 acl open urlpath_regex open
 acl external_only urlpath_regex external
+acl known_only urlpath_regex known
 http_access allow open
+http_access deny known_only !known
+http_access allow known_only
 http_access deny !asked
 http_access allow external_only
 http_access deny !known
 """ % (auth.command, acl.command)).start()
-    externals, both = ["e%dx" % n for n in range(COUNT)], ["a%dx" % n for n in range(COUNT)]
+    externals, users, both = (["%s%dx" % (letter, n) for n in range(COUNT)] for letter in "eua")
     with Client(squid.client_address()) as client:
         client.request(origin.url("warm-external"), "warm")
         client.request(origin.url("warm"), "warm-auth", headers=[credentials("warm")])
         for n, tag in enumerate(externals):
             client.request(origin.url("external-wait%d-%s" % (3 + n % 5, tag)), tag)
+        for n, tag in enumerate(users):
+            client.request(origin.url("known-%s" % tag), tag, headers=[credentials("wait%d-%s" % (3 + n % 5, tag))])
         for n, tag in enumerate(both):
             client.request(origin.url("both-%s" % tag), tag, headers=[credentials("wait%d-%s" % (3 + n % 5, tag))])
         env.equal(client.request(origin.url("nobody"), "nobody").status, 407, "a request without credentials")
@@ -121,6 +126,7 @@ http_access deny !known
     squid.stop()
     found = rows.check_run(env, squid)
     agrees(env, found, [acl], "access_ns", externals, "external ACL")
+    agrees(env, found, [auth], "access_ns", users, "authentication")
     agrees(env, found, [acl, auth], "access_ns", both, "external ACL and authentication")
     for tag in ("nobody", "wrong", "refused"):
         env.equal((found[tag][1]["class"], found[tag][1]["outcome"]), ("denied", "complete"), tag)
