@@ -124,7 +124,7 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
     memcpy(comb->swap, s->row, sizeof(s->row));
     if (comb->swap[SQT_CELL(swaps, store)].text == s->text.store)
         comb->swap[SQT_CELL(swaps, store)].text = comb->text.store;
-    if (s->begin < job->since || s->begin >= job->until || s->outcome == SQT_OUTCOME_LOST || (!job->where && s->out)) {
+    if (s->begin < job->since || s->begin >= job->until || sqt_durations_unknown(s->outcome) || (!job->where && s->out)) {
         comb_free(comb);
         return;
     }

@@ -71,7 +71,7 @@ static void
 request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct checks *const c = job->state;
-    if (r->outcome == SQT_OUTCOME_LOST) {
+    if (sqt_durations_unknown(r->outcome)) {
         ++c->lost;
         return;
     }
@@ -99,7 +99,7 @@ static void
 swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     struct checks *const c = job->state;
-    if (s->outcome == SQT_OUTCOME_LOST)
+    if (sqt_durations_unknown(s->outcome))
         return;
     ++c->swaps;
     const int64_t parts[] = {SWAP(open_ns), SWAP(first_io_ns), SWAP(rest_io_ns), SWAP(idle_ns), SWAP(close_ns)};

@@ -17,10 +17,10 @@ connection(void *context, const struct sqt_attempt *a)
     CELL(xid).number = a->xact && !(a->xact & SQT_UNNAMED) ? (int64_t)a->xact : SQT_CELL_MISSING;
     CELL(peer_kind).text = sqt_origin_text(a->origin, SQT_DEF_PEER_KIND, a->peer_kind);
     CELL(reused).number = a->reused;
-    const int lost = a->outcome == SQT_OUTCOME_LOST;
+    const int unknown = sqt_durations_unknown(a->outcome);
     CELL(connect_ns).number =
-        a->reused || lost ? SQT_CELL_MISSING : (a->connected == SQT_MISSING ? a->end : a->connected) - a->begin;
-    CELL(tls_ns).number = a->tls == SQT_MISSING || lost ? SQT_CELL_MISSING : a->end - a->tls;
+        a->reused || unknown ? SQT_CELL_MISSING : (a->connected == SQT_MISSING ? a->end : a->connected) - a->begin;
+    CELL(tls_ns).number = a->tls == SQT_MISSING || unknown ? SQT_CELL_MISSING : a->end - a->tls;
     CELL(outcome).text = sqt_outcome_names[a->outcome];
     CELL(spare).number = a->spare;
     if (sqt_job_wants(job, a->begin, row))

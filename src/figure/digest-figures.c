@@ -97,7 +97,7 @@ add_request(void *context, const struct sqt_xact *x)
     struct sqt_job *const job = context;
     struct cost *const c = job->state;
     union sqt_cell row[SQT_CELLS(requests)];
-    if (x->outcome == SQT_OUTCOME_LOST || x->outcome == SQT_OUTCOME_UNFINISHED)
+    if (sqt_durations_unknown(x->outcome) || x->outcome == SQT_OUTCOME_UNFINISHED)
         return;
     if (job->where)
         sqt_request_cells(row, x);

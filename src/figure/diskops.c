@@ -30,14 +30,16 @@ store_of(const struct sqt_diskop *op, struct sqt_row_text *text)
 void
 sqt_diskop_cells(union sqt_cell *row, const struct sqt_diskop *op, struct sqt_row_text *text)
 {
+    const int unknown = sqt_durations_unknown(op->outcome);
     CELL(time_s).number = op->begin;
     CELL(kid).number = op->origin->identity.kid;
     CELL(seq).number = known(op->serial);
     CELL(sio).number = known(op->sio);
     CELL(op).text = sqt_disk_op_names[op->op];
     CELL(dir).number = op->dir == UINT32_MAX ? SQT_CELL_MISSING : op->dir;
-    memcpy(&CELL(enqueued_ns), op->stages, sizeof(op->stages));
-    CELL(total_ns).number = op->end - op->begin;
+    for (unsigned i = 0; i < SQT_DISKOP_STAGES; ++i)
+        row[SQT_CELL(diskops, enqueued_ns) + i].number = unknown ? SQT_CELL_MISSING : op->stages[i];
+    CELL(total_ns).number = unknown ? SQT_CELL_MISSING : op->end - op->begin;
     CELL(result).text = sqt_outcome_names[op->outcome];
     CELL(store).text = store_of(op, text);
     CELL(queue).number = known(op->queue);

@@ -90,7 +90,7 @@ sqt_job_row(struct sqt_job *job, const union sqt_cell *row)
 static inline int
 sqt_job_counts_request(const struct sqt_job *job, const struct sqt_request_fact *r)
 {
-    return r->outcome != SQT_OUTCOME_LOST && r->outcome != SQT_OUTCOME_UNFINISHED && r->begin >= job->since &&
+    return !sqt_durations_unknown(r->outcome) && r->outcome != SQT_OUTCOME_UNFINISHED && r->begin >= job->since &&
            r->begin < job->until;
 }
 
@@ -98,14 +98,14 @@ sqt_job_counts_request(const struct sqt_job *job, const struct sqt_request_fact 
 static inline int
 sqt_job_wants_request(const struct sqt_job *job, const struct sqt_request_fact *r)
 {
-    return r->outcome != SQT_OUTCOME_LOST && r->outcome != SQT_OUTCOME_UNFINISHED &&
+    return !sqt_durations_unknown(r->outcome) && r->outcome != SQT_OUTCOME_UNFINISHED &&
            sqt_job_wants(job, r->begin, r->row);
 }
 
 static inline int
 sqt_job_wants_swap(const struct sqt_job *job, const struct sqt_swap_fact *s)
 {
-    return s->outcome != SQT_OUTCOME_LOST && s->outcome != SQT_OUTCOME_UNFINISHED &&
+    return !sqt_durations_unknown(s->outcome) && s->outcome != SQT_OUTCOME_UNFINISHED &&
            sqt_job_wants(job, s->begin, s->row);
 }
 

@@ -81,7 +81,7 @@ part_of(const struct sqt_request_fact *r)
 static void
 request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
-    if (r->outcome != SQT_OUTCOME_LOST && sqt_job_wants(job, r->begin, r->row))
+    if (!sqt_durations_unknown(r->outcome) && sqt_job_wants(job, r->begin, r->row))
         sqt_sweep_add(job->state, job, part_of(r), r->begin, r->end);
 }
 
@@ -90,7 +90,7 @@ connection(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     const int64_t from = r->row[SQT_CELL(requests, server_from_ns)].number;
     const int64_t until = r->row[SQT_CELL(requests, server_until_ns)].number;
-    if (r->outcome != SQT_OUTCOME_LOST && from != SQT_CELL_MISSING && sqt_job_wants(job, r->begin, r->row))
+    if (!sqt_durations_unknown(r->outcome) && from != SQT_CELL_MISSING && sqt_job_wants(job, r->begin, r->row))
         sqt_sweep_add(job->state, job, part_of(r), r->begin + from, r->begin + until);
 }
 
@@ -105,7 +105,7 @@ swap_start(struct sqt_job *job)
 static void
 swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
-    if (s->outcome != SQT_OUTCOME_LOST && sqt_job_wants(job, s->begin, s->row))
+    if (!sqt_durations_unknown(s->outcome) && sqt_job_wants(job, s->begin, s->row))
         sqt_sweep_add(job->state, job, s->out ? OUT : IN, s->begin, s->end);
 }
 
@@ -146,7 +146,7 @@ busy_start(struct sqt_job *job)
 static void
 busy_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
-    if (s->outcome == SQT_OUTCOME_LOST || !sqt_job_wants(job, s->begin, s->row))
+    if (sqt_durations_unknown(s->outcome) || !sqt_job_wants(job, s->begin, s->row))
         return;
     sqt_sweep_add(&busy_place(job, "all")->sweep, job, s->out ? OUT : IN, s->begin, s->end);
     sqt_sweep_add(&busy_place(job, s->place)->sweep, job, s->out ? OUT : IN, s->begin, s->end);
@@ -225,7 +225,7 @@ flight_start(struct sqt_job *job)
 static void
 flight_diskop(struct sqt_job *job, const struct sqt_diskop_fact *d)
 {
-    if (d->outcome == SQT_OUTCOME_LOST || d->late || !sqt_job_wants(job, d->begin, d->row))
+    if (sqt_durations_unknown(d->outcome) || d->late || !sqt_job_wants(job, d->begin, d->row))
         return;
     sqt_sweep_add(&flight_place(job, "all")->sweep, job, 0, d->begin, d->end);
     sqt_sweep_add(&flight_place(job, d->place)->sweep, job, 0, d->begin, d->end);

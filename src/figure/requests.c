@@ -18,20 +18,21 @@ is_error(const struct sqt_xact *x, enum sqt_class class)
 }
 
 static void
-stage_cells(union sqt_cell *row, const struct sqt_xact *x, int lost)
+stage_cells(union sqt_cell *row, const struct sqt_xact *x, int unknown)
 {
     for (unsigned i = 0; i < SQT_STAGES; ++i) {
         const unsigned stage = sqt_stage_columns[i];
         row[SQT_CELL(requests, stages) + i].number =
-            lost || !(x->stages.seen >> stage & 1) ? SQT_CELL_MISSING : x->stages.ns[stage];
+            unknown || !(x->stages.seen >> stage & 1) ? SQT_CELL_MISSING : x->stages.ns[stage];
     }
-    CELL(unaccounted_ns).number = lost ? SQT_CELL_MISSING : x->stages.ns[SQT_UNACCOUNTED];
+    CELL(unaccounted_ns).number = unknown ? SQT_CELL_MISSING : x->stages.ns[SQT_UNACCOUNTED];
 }
 
 enum sqt_class
 sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
 {
     const int lost = x->outcome == SQT_OUTCOME_LOST;
+    const int unknown = sqt_durations_unknown(x->outcome);
     const int ended = x->tag != UINT32_MAX;
     const char *const tag = ended ? sqt_origin_text(x->origin, SQT_DEF_TAG, x->tag) : NULL;
     const enum sqt_class class = sqt_class_of(tag, x->disk_reads, x->flags);
@@ -47,14 +48,14 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
     CELL(sent_bytes).number = x->sent;
     CELL(object).number = x->object ? (int64_t)x->object : SQT_CELL_MISSING;
     CELL(client_connect_ns).number = x->client_connect;
-    stage_cells(row, x, lost);
-    CELL(total_ns).number = x->begin == SQT_MISSING ? SQT_CELL_MISSING : x->end - x->begin;
-    CELL(first_byte_ns).number = lost || x->first_byte == SQT_MISSING ? SQT_CELL_MISSING : x->first_byte - x->begin;
+    stage_cells(row, x, unknown);
+    CELL(total_ns).number = unknown ? SQT_CELL_MISSING : x->end - x->begin;
+    CELL(first_byte_ns).number = unknown || x->first_byte == SQT_MISSING ? SQT_CELL_MISSING : x->first_byte - x->begin;
     CELL(tries).number = ended ? (int64_t)x->tries : SQT_CELL_MISSING;
     CELL(reused_conn).number = lost || x->reused < 0 ? SQT_CELL_MISSING : x->reused;
     CELL(collapsed).number = (x->flags & SQT_XACT_COLLAPSED) != 0;
     CELL(swap_ins).number = lost ? SQT_CELL_MISSING : (int64_t)x->swap_ins;
-    const int served = !lost && x->server_from != SQT_MISSING;
+    const int served = !unknown && x->server_from != SQT_MISSING;
     CELL(server_from_ns).number = served ? x->server_from - x->begin : SQT_CELL_MISSING;
     CELL(server_until_ns).number =
         !served ? SQT_CELL_MISSING : (x->server_until == SQT_MISSING ? x->end : x->server_until) - x->begin;

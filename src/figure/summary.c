@@ -109,7 +109,7 @@ wanted(const struct sqt_job *job, int64_t begin)
 static void
 swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
-    if (wanted(job, s->begin) && s->outcome != SQT_OUTCOME_LOST && s->outcome != SQT_OUTCOME_UNFINISHED)
+    if (wanted(job, s->begin) && !sqt_durations_unknown(s->outcome) && s->outcome != SQT_OUTCOME_UNFINISHED)
         measure(job, place_of(job->state, s->row[SQT_CELL(swaps, store)].text, s->dir), s->out, s->row, 0);
 }
 

@@ -29,10 +29,11 @@ void
 sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *s, struct sqt_row_text *text)
 {
     const int lost = s->outcome == SQT_OUTCOME_LOST;
+    const int unknown = sqt_durations_unknown(s->outcome);
     const struct sqt_spans *const p = &s->phases;
     int64_t phase[SQT_SWAP_CLOSE + 1];
     for (unsigned i = 0; i <= SQT_SWAP_CLOSE; ++i)
-        phase[i] = lost || !(p->seen >> i & 1) ? SQT_CELL_MISSING : p->ns[i];
+        phase[i] = unknown || !(p->seen >> i & 1) ? SQT_CELL_MISSING : p->ns[i];
     CELL(time_s).number = s->begin;
     CELL(kid).number = s->origin->identity.kid;
     CELL(sio).number = (int64_t)s->sio;
@@ -48,9 +49,9 @@ sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *s, struct sqt_row_tex
     CELL(first_delay_ns).number =
         phase[SQT_SWAP_FIRST] == SQT_CELL_MISSING ? SQT_CELL_MISSING : phase[SQT_SWAP_OPEN] + phase[SQT_SWAP_FIRST];
     CELL(rest_io_ns).number = phase[SQT_SWAP_REST];
-    CELL(idle_ns).number = lost ? SQT_CELL_MISSING : p->ns[SQT_SWAP_IDLE];
+    CELL(idle_ns).number = unknown ? SQT_CELL_MISSING : p->ns[SQT_SWAP_IDLE];
     CELL(close_ns).number = phase[SQT_SWAP_CLOSE];
-    CELL(total_ns).number = s->end - s->begin;
+    CELL(total_ns).number = unknown ? SQT_CELL_MISSING : s->end - s->begin;
     CELL(atomic).number = lost ? SQT_CELL_MISSING : s->ios == 1;
     CELL(outcome).text = sqt_outcome_names[s->outcome];
     CELL(image_bytes).number = s->image;

@@ -142,7 +142,7 @@ static void
 slowest_request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct slowest *const s = job->state;
-    if (r->outcome == SQT_OUTCOME_LOST || (s->count == SLOWEST && total(r) <= total(&s->requests[SLOWEST - 1])) ||
+    if (sqt_durations_unknown(r->outcome) || (s->count == SLOWEST && total(r) <= total(&s->requests[SLOWEST - 1])) ||
         (!job->where && r->class == SQT_CLASS_TUNNEL) || !sqt_job_wants_request(job, r))
         return;
     unsigned at = s->count < SLOWEST ? s->count++ : SLOWEST - 1;

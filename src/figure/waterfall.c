@@ -224,7 +224,7 @@ request(void *context, const struct sqt_xact *x)
     struct sqt_job *const job = context;
     struct figure *const f = job->state;
     struct line *const line = sqt_idmap_take(&f->lines, (uint64_t)(uintptr_t)x);
-    if (line && x->outcome != SQT_OUTCOME_LOST && (!f->best || x->end - x->begin > f->fact.end - f->fact.begin)) {
+    if (line && !sqt_durations_unknown(x->outcome) && (!f->best || x->end - x->begin > f->fact.end - f->fact.begin)) {
         struct sqt_request_fact fact;
         sqt_request_fact(&fact, x);
         if (sqt_job_wants_request(job, &fact) && (job->where || fact.class != SQT_CLASS_TUNNEL)) {

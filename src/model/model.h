@@ -27,6 +27,13 @@ enum sqt_outcome {
 };
 extern const char *const sqt_outcome_names[SQT_OUTCOMES];
 
+/* Whether nobody knows how long something with that outcome took.  Tables print - for each of its durations. */
+static inline int
+sqt_durations_unknown(enum sqt_outcome outcome)
+{
+    return outcome == SQT_OUTCOME_LOST;
+}
+
 /* A client transaction. */
 struct sqt_xact {
     struct sqt_pooled pooled;

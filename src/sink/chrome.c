@@ -291,10 +291,11 @@ print_request(struct chrome *c, const struct sqt_xact *xact, const union sqt_cel
 {
     const struct sqt_kept *const kept = xact->user;
     const char *const name = CELL(class).text ? CELL(class).text : CELL(outcome).text;
-    const int known = xact->begin != SQT_MISSING; /* else only its end is in the trace */
+    const int known = !sqt_durations_unknown(xact->outcome); /* else it is an instant */
+    const int64_t at = xact->begin == SQT_MISSING ? xact->end : xact->begin;
     process_of(c, xact->origin);
     ++c->serial;
-    inside(c, known ? 'b' : 'n', name, xact->origin, known ? xact->begin : xact->end);
+    inside(c, known ? 'b' : 'n', name, xact->origin, at);
     sqt_json_print(c->out, ",\"args\":{");
     const int some = sqt_json_cells(c->out, &sqt_tables[SQT_TABLE_requests], row, SQT_CELL(requests, xid),
                                     SQT_CELL(requests, stages), 0);
@@ -302,12 +303,11 @@ print_request(struct chrome *c, const struct sqt_xact *xact, const union sqt_cel
                    SQT_CELLS(requests), some);
     sqt_json_print(c->out, "}");
     end(c);
-    if (!known)
-        return;
-    if (xact->outcome != SQT_OUTCOME_LOST)
+    if (known) {
         print_stages(c, xact);
-    inside(c, 'e', name, xact->origin, xact->end);
-    end(c);
+        inside(c, 'e', name, xact->origin, xact->end);
+        end(c);
+    }
     for (size_t i = 0; kept && picked && i < kept->block_count; ++i)
         print_block(c, xact->origin, kept->blocks[i].row, kept->blocks[i].thread);
 }

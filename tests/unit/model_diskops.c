@@ -234,6 +234,14 @@ ends_that_are_not_there(void **state)
     assert_int_equal(told[0].outcome, SQT_OUTCOME_LOST);
     assert_int_equal(told[1].outcome, SQT_OUTCOME_LOST);
     assert_int_equal(told[2].outcome, SQT_OUTCOME_UNFINISHED);
+    for (unsigned i = 0; i < 3; ++i) {
+        union sqt_cell row[SQT_CELLS(diskops)];
+        struct sqt_row_text text;
+        sqt_diskop_cells(row, &told[i], &text);
+        const int known = i == 2;
+        assert_int_equal(row[SQT_CELL(diskops, total_ns)].number != SQT_CELL_MISSING, known);
+        assert_int_equal(row[SQT_CELL(diskops, enqueued_ns)].number != SQT_CELL_MISSING, known);
+    }
 }
 
 int

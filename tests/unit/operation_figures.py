@@ -15,7 +15,7 @@ def diskops(trace):
     _, rows, _ = dump(trace.path, "--table=diskops")
     for r in rows:
         r["begin"] = whole(r["time_s"])
-        r["end"] = r["begin"] + whole(r["total_ns"])
+        r["end"] = None if r["result"] == "lost" else r["begin"] + whole(r["total_ns"])
         r["place"] = "-" if r["dir"] == "-" else "%s:%s" % (r["store"] if r["store"] != "-" else "dir", r["dir"])
         yield r
 
