@@ -13,6 +13,9 @@ uint64_t sqt_config_ring(const struct sqt_config *config, uint32_t kid_kind);
 /* Bytes after which a new segment begins. */
 uint64_t sqt_config_segment(const struct sqt_config *config);
 
+/* Where rings are made without ringdir=. */
+#define SQT_RINGDIR "/dev/shm"
+
 /* Where rings are made. */
 const char *sqt_config_ringdir(const struct sqt_config *config);
 

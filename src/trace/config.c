@@ -95,7 +95,7 @@ sqt_config_segment(const struct sqt_config *config)
 const char *
 sqt_config_ringdir(const struct sqt_config *config)
 {
-    return config->ringdir[0] ? config->ringdir : "/dev/shm";
+    return config->ringdir[0] ? config->ringdir : SQT_RINGDIR;
 }
 
 /* Reads "<number><unit>".  Returns NULL, or what is wrong with it. */

@@ -21,6 +21,12 @@ int sqt_write_all(int fd, const void *data, size_t size);
  * errno: EAGAIN if another holds it, anything else if there are no locks here. */
 int sqt_lock(int fd);
 
+/* Whether another descriptor holds such a lock: 1 or 0, or -1 if there are no locks here.  Takes none itself. */
+int sqt_is_locked(int fd);
+
+/* Whether the name in directory leads to the file that is open as fd, and not through a link. */
+int sqt_same_file(int directory, const char *name, int fd);
+
 /* ---- names in a trace directory: <service>.<kid>.<yyyymmddThhmmssZ>.<8 hex>.<sequence>.sqt ---- */
 
 #define SQT_BASE_MAX 96  /* all before the sequence */

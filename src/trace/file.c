@@ -79,3 +79,20 @@ sqt_lock(int fd)
         errno = EPERM; /* a profile's veto, not another owner */
     return -1;
 }
+
+int
+sqt_is_locked(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_OFD_GETLK, &lock) != 0)
+        return -1;
+    return lock.l_type != F_UNLCK;
+}
+
+int
+sqt_same_file(int directory, const char *name, int fd)
+{
+    struct stat named, opened;
+    return fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &opened) == 0 &&
+           named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}

@@ -12,10 +12,14 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "file-internal.h"
 #include "sqtrace.h"
+#include "trust-internal.h"
+
+#define NAME_TRIES 200 /* of 1 ms */
 
 static struct sqt_hash_key key_in_use;
 
@@ -158,21 +162,50 @@ make_key(int directory, uid_t owner, struct sqt_error *error)
     return failed ? sqt_fail(error, "cannot make " SQT_KEY_FILE ": %s", strerror(cause)) : 0;
 }
 
+static int
+open_key(int directory)
+{
+    return openat(directory, SQT_KEY_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* Where the draft becomes the key by a link, another process may see both names for a moment: waits that out. */
+static void
+wait_for_one_name(int fd)
+{
+    const struct timespec pause = {0, 1000000};
+    struct stat st;
+    for (unsigned i = 0; i < NAME_TRIES && fstat(fd, &st) == 0 && st.st_nlink > 1; ++i)
+        nanosleep(&pause, NULL);
+}
+
+/* Reads a key that nobody but its owner and root can have read or written. */
+static int
+read_key(struct sqt_hash_key *key, int fd, uid_t owner, struct sqt_error *error)
+{
+    struct sqt_error cause;
+    struct stat st;
+    wait_for_one_name(fd);
+    if (sqt_trust_file(fd, owner, S_IRWXG | S_IRWXO, &cause) != 0)
+        return sqt_fail(error, SQT_KEY_FILE " is refused: %.500s; chown and chmod mend that, or remove the file if "
+                        "somebody else may know it, and a new one is made", cause.text);
+    if (fstat(fd, &st) != 0 || st.st_size != sizeof(*key) || read(fd, key, sizeof(*key)) != sizeof(*key))
+        return sqt_fail(error, SQT_KEY_FILE " is not a file of %zu bytes", sizeof(*key));
+    return 0;
+}
+
 int
 sqt_hash_key_load(struct sqt_hash_key *key, int directory, uid_t owner, struct sqt_error *error)
 {
-    int fd = openat(directory, SQT_KEY_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    int fd = open_key(directory);
     if (fd < 0 && errno == ENOENT) {
         if (make_key(directory, owner, error) != 0)
             return -1;
-        fd = openat(directory, SQT_KEY_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+        fd = open_key(directory);
     }
     if (fd < 0)
         return sqt_fail(error, "cannot open " SQT_KEY_FILE ": %s",
                         errno == ELOOP ? "it is a symbolic link" : strerror(errno));
-    struct stat st;
-    const int good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == sizeof(*key) &&
-                     read(fd, key, sizeof(*key)) == sizeof(*key);
+    const int result = read_key(key, fd, owner, error);
     close(fd);
-    return good ? 0 : sqt_fail(error, SQT_KEY_FILE " is not a file of %zu bytes", sizeof(*key));
+    return result;
 }

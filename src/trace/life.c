@@ -22,6 +22,7 @@
 #include "identity-internal.h"
 #include "loop-internal.h"
 #include "sampler-internal.h"
+#include "trust-internal.h"
 
 #define LOSSES_AGAIN_NS UINT64_C(60000000000) /* between warnings about lost records */
 
@@ -116,9 +117,10 @@ open_directory(const char *path, struct sqt_error *error)
     char resolved[PATH_MAX];
     if (!realpath(path, resolved))
         return sqt_fail(error, "%s: %s", path, strerror(errno));
-    tracer.directory = open(resolved, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct sqt_error cause;
+    tracer.directory = sqt_open_directory(resolved, geteuid(), 0, &cause);
     if (tracer.directory < 0)
-        return sqt_fail(error, "%s: %s", path, strerror(errno));
+        return sqt_fail(error, "%s: %.500s", path, cause.text);
     snprintf(tracer.path, sizeof(tracer.path), "%.255s", resolved);
     return 0;
 }
@@ -129,6 +131,23 @@ settings_of(const struct sqt_config *config)
     const struct sqt_flusher_settings settings = {
         sqt_config_segment(config), config->keep, config->compress, (config->groups & SQT_GROUP_SAMPLE) != 0};
     return settings;
+}
+
+/* What to look for that earlier processes left. */
+static struct sqt_leftovers
+leftovers_of(const struct sqt_identity *who, uid_t owner)
+{
+    struct sqt_leftovers leftovers = {
+        .directory = tracer.directory,
+        .directory_path = tracer.path,
+        .ringdir = sqt_config_ringdir(&tracer.config),
+        .service = tracer.service,
+        .base = tracer.base,
+        .owner = owner,
+        .mailbox = &tracer.mailbox,
+    };
+    memcpy(leftovers.boot_id, who->boot_id, sizeof(leftovers.boot_id));
+    return leftovers;
 }
 
 static int
@@ -144,13 +163,7 @@ start_flusher(uid_t owner, struct sqt_error *error)
     f->mailbox = &tracer.mailbox;
     f->sampler = &tracer.sampler;
     f->settings = settings_of(&tracer.config);
-    f->leftovers.directory = tracer.directory;
-    f->leftovers.directory_path = tracer.path;
-    f->leftovers.service = tracer.service;
-    f->leftovers.base = tracer.base;
-    f->leftovers.owner = owner;
-    memcpy(f->leftovers.boot_id, who->boot_id, sizeof(who->boot_id));
-    f->leftovers.mailbox = &tracer.mailbox;
+    f->leftovers = leftovers_of(who, owner);
     if (sqt_flusher_start(f, tracer.directory, owner) != 0)
         return sqt_fail(error, "cannot start the flusher: %s", strerror(errno));
     return 0;
@@ -172,6 +185,9 @@ make_trace(const struct sqt_process *process, struct sqt_error *error)
         return -1;
     sqt_base_name(tracer.base, tracer.service, who.kid, who.start.realtime_ns, who.ring_id);
 
+    const struct sqt_leftovers leftovers = leftovers_of(&who, owner);
+    if (sqt_leftovers_check(&leftovers, who.kid, error) != 0)
+        return -1;
     const struct sqt_place place = {tracer.directory, tracer.path, tracer.base, sqt_config_ringdir(&tracer.config), owner};
     if (sqt_ring_create(&tracer.ring, &place, &who, sqt_config_ring(&tracer.config, process->kid_kind), error) != 0)
         return -1;

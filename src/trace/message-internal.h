@@ -25,7 +25,7 @@ struct sqt_mailbox {
 
 void sqt_mailbox_init(struct sqt_mailbox *mailbox);
 
-/* Any thread.  A line that finds no room is dropped. */
+/* Any thread.  A line that finds no room is dropped, and so is one for a mailbox that is NULL. */
 void sqt_say(struct sqt_mailbox *mailbox, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Hands everything to log.  Never waits for the disk. */

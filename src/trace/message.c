@@ -17,6 +17,8 @@ sqt_mailbox_init(struct sqt_mailbox *mailbox)
 void
 sqt_say(struct sqt_mailbox *mailbox, int level, const char *format, ...)
 {
+    if (!mailbox)
+        return;
     pthread_mutex_lock(&mailbox->mutex);
     if (mailbox->count < SQT_MESSAGES) {
         struct sqt_message *const message = &mailbox->messages[mailbox->count++];

@@ -17,6 +17,7 @@ struct sqt_ring {
     size_t size;                    /* bytes of the file */
     int fd;                         /* holds the lock */
     int pointer_fd;                 /* holds a lock too: nobody else may judge the ring */
+    int ringdir;                    /* descriptor of the directory that it is in */
     char path[SQT_RING_PATH_MAX];
     char pointer[SQT_NAME_MAX];     /* within the trace directory */
 };
@@ -26,7 +27,7 @@ struct sqt_place {
     int directory;             /* the trace directory */
     const char *directory_path;
     const char *base;          /* of the names */
-    const char *ringdir;
+    const char *ringdir;       /* path; nobody but owner and root may remove or rename what is theirs in it */
     uid_t owner;
 };
 
@@ -34,6 +35,10 @@ struct sqt_place {
  * locked.  Returns 0, or -1 after filling in error and removing what was made. */
 int sqt_ring_create(struct sqt_ring *ring, const struct sqt_place *place, const struct sqt_identity *identity,
                     uint64_t bytes, struct sqt_error *error);
+
+/* The name of a ring's file within its directory.  id: hexadecimal. */
+#define SQT_RING_NAME_MAX 64
+void sqt_ring_name(char name[SQT_RING_NAME_MAX], const char *id);
 
 /* Writes the magic: everything else in the header is there, and readers may believe it. */
 void sqt_ring_finish(struct sqt_ring_header *header);
@@ -53,7 +58,21 @@ struct sqt_pointer {
 /* Reads it from the start of fd.  Returns 0, or -1 if it is not a pointer file. */
 int sqt_pointer_read(struct sqt_pointer *pointer, int fd);
 
-/* Maps an existing ring's file, read and write, and checks that its header makes sense.  Returns 0 or -1. */
-int sqt_ring_map(struct sqt_ring *ring, int fd);
+/* A ring whose process is dead.  Header and text are copied once; records are read from the file when they are needed.
+ * Nothing is mapped, so that a file that gets shorter makes a read fail and does no more harm. */
+struct sqt_dead_ring {
+    struct sqt_ring_header *header; /* the copy, with the text behind it: sqt_ring_text_area() is of use, and
+                                     * sqt_ring_records() is not */
+    int fd;                         /* the caller's to close */
+};
+
+/* Copies the header and the text, and checks that they make sense.  Returns 0; 1 if the ring was never finished, which
+ * means that it holds no record; -1 after filling in error. */
+int sqt_dead_ring_read(struct sqt_dead_ring *ring, int fd, struct sqt_error *error);
+
+/* Reads the records from number `first`.  Returns 0, or -1 with errno: ENODATA if the file has become too short. */
+int sqt_dead_ring_records(const struct sqt_dead_ring *ring, uint64_t first, size_t count, struct sqt_record *to);
+
+void sqt_dead_ring_free(struct sqt_dead_ring *ring);
 
 #endif

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -20,23 +19,27 @@
 #include <unistd.h>
 
 #include "clock-internal.h"
+#include "trust-internal.h"
 
 #define TMPFS 0x01021994 /* statfs(2) */
 #define FREE_TIMES 3     /* the ring's size that must be free */
 
 /* Bytes that sparse files of owner in a directory may still take: Squid's own shared memory grows as it is used. */
 static uint64_t
-promised(const char *path, uid_t owner)
+promised(int directory, uid_t owner)
 {
     uint64_t bytes = 0;
-    DIR *const dir = opendir(path);
-    if (!dir)
+    const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *const dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
         return 0;
+    }
     const struct dirent *entry;
     while ((entry = readdir(dir))) {
         struct stat st;
-        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) ||
-            st.st_uid != owner)
+        if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) || st.st_uid != owner)
             continue;
         const uint64_t taken = (uint64_t)st.st_blocks * 512;
         if ((uint64_t)st.st_size > taken)
@@ -47,21 +50,38 @@ promised(const char *path, uid_t owner)
 }
 
 static int
-check_room(const struct sqt_place *place, uint64_t size, struct sqt_error *error)
+check_room(const struct sqt_place *place, int ringdir, uint64_t size, struct sqt_error *error)
 {
     struct statfs fs;
-    if (statfs(place->ringdir, &fs) != 0)
+    if (fstatfs(ringdir, &fs) != 0)
         return sqt_fail(error, "ringdir=%s: %s", place->ringdir, strerror(errno));
     if (fs.f_type != TMPFS)
         return sqt_fail(error, "ringdir=%s: not on a tmpfs file system", place->ringdir);
     const uint64_t available = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
-    const uint64_t others = promised(place->ringdir, place->owner);
+    const uint64_t others = promised(ringdir, place->owner);
     /* A tmpfs without a size limit says 0 blocks. */
     if (fs.f_blocks && available < FREE_TIMES * size + others)
         return sqt_fail(error, "ringdir=%s: %" PRIu64 " KB are free, and a ring of %" PRIu64 " KB wants %u times its "
                         "size%s", place->ringdir, available >> 10, size >> 10, FREE_TIMES,
                         others ? " after what other shared memory may still take" : "");
     return 0;
+}
+
+/* Opens the directory of rings and looks whether it will do. */
+static int
+open_ringdir(struct sqt_ring *ring, const struct sqt_place *place, struct sqt_error *error)
+{
+    struct sqt_error cause;
+    ring->ringdir = sqt_open_directory(place->ringdir, place->owner, 1, &cause);
+    if (ring->ringdir < 0)
+        return sqt_fail(error, "ringdir=%s: %.500s", place->ringdir, cause.text);
+    return check_room(place, ring->ringdir, ring->size, error);
+}
+
+void
+sqt_ring_name(char name[SQT_RING_NAME_MAX], const char *id)
+{
+    snprintf(name, SQT_RING_NAME_MAX, "sqtrace-%.32s" SQT_POINTER_SUFFIX, id);
 }
 
 static int
@@ -112,7 +132,7 @@ static int
 create_file(struct sqt_ring *ring, const struct sqt_place *place, const struct sqt_identity *identity, uint64_t bytes,
             struct sqt_error *error)
 {
-    ring->fd = sqt_create_owned(AT_FDCWD, ring->path, O_RDWR, 0640, place->owner);
+    ring->fd = sqt_create_owned(ring->ringdir, strrchr(ring->path, '/') + 1, O_RDWR, 0640, place->owner);
     if (ring->fd < 0)
         return sqt_fail(error, "cannot create the ring %s: %s", ring->path, strerror(errno));
     const int locked = sqt_lock(ring->fd) == 0;
@@ -134,17 +154,20 @@ int
 sqt_ring_create(struct sqt_ring *ring, const struct sqt_place *place, const struct sqt_identity *identity,
                 uint64_t bytes, struct sqt_error *error)
 {
-    char id[33];
+    char id[33], name[SQT_RING_NAME_MAX];
     memset(ring, 0, sizeof(*ring));
-    ring->fd = ring->pointer_fd = -1;
+    ring->fd = ring->pointer_fd = ring->ringdir = -1;
     ring->size = SQT_RING_HEADER + SQT_RING_TEXT + bytes;
     sqt_hex(id, identity->ring_id, sizeof(identity->ring_id));
-    const int n = snprintf(ring->path, sizeof(ring->path), "%s/sqtrace-%s" SQT_POINTER_SUFFIX, place->ringdir, id);
+    sqt_ring_name(name, id);
+    const int n = snprintf(ring->path, sizeof(ring->path), "%s/%s", place->ringdir, name);
     if (n < 0 || (size_t)n >= sizeof(ring->path))
         return sqt_fail(error, "ringdir=%s: too long", place->ringdir);
 
-    if (check_room(place, ring->size, error) != 0 || create_pointer(ring, place, identity, error) != 0)
+    if (open_ringdir(ring, place, error) != 0 || create_pointer(ring, place, identity, error) != 0) {
+        sqt_ring_release(ring);
         return -1;
+    }
     if (create_file(ring, place, identity, bytes, error) != 0) {
         sqt_ring_remove(ring, place->directory);
         return -1;
@@ -171,83 +194,17 @@ sqt_ring_release(struct sqt_ring *ring)
         close(ring->fd);
     if (ring->pointer_fd >= 0)
         close(ring->pointer_fd);
-    ring->fd = ring->pointer_fd = -1;
+    if (ring->ringdir >= 0)
+        close(ring->ringdir);
+    ring->fd = ring->pointer_fd = ring->ringdir = -1;
 }
 
 void
 sqt_ring_remove(struct sqt_ring *ring, int directory)
 {
-    if (ring->fd >= 0)
-        unlink(ring->path);
+    const char *const name = strrchr(ring->path, '/') + 1;
+    if (ring->fd >= 0 && sqt_same_file(ring->ringdir, name, ring->fd))
+        unlinkat(ring->ringdir, name, 0);
     unlinkat(directory, ring->pointer, 0);
     sqt_ring_release(ring);
-}
-
-/* Copies the value of "name=" at the start of a line. */
-static int
-value_of(const char *text, const char *name, char *value, size_t size)
-{
-    const size_t name_size = strlen(name);
-    for (const char *line = text; line && *line;) {
-        const char *const end = strchr(line, '\n');
-        if (!end)
-            return -1;
-        if ((size_t)(end - line) > name_size && memcmp(line, name, name_size) == 0) {
-            const size_t n = (size_t)(end - line) - name_size;
-            if (n >= size)
-                return -1;
-            memcpy(value, line + name_size, n);
-            value[n] = '\0';
-            return 0;
-        }
-        line = end + 1;
-    }
-    return -1;
-}
-
-int
-sqt_pointer_read(struct sqt_pointer *pointer, int fd)
-{
-    char text[SQT_RING_PATH_MAX + 128];
-    const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-    if (n <= 0)
-        return -1;
-    text[n] = '\0';
-    return value_of(text, "ring=", pointer->ring, sizeof(pointer->ring)) == 0 &&
-                   value_of(text, "id=", pointer->id, sizeof(pointer->id)) == 0 &&
-                   value_of(text, "boot=", pointer->boot, sizeof(pointer->boot)) == 0
-               ? 0
-               : -1;
-}
-
-static int
-makes_sense(const struct sqt_ring_header *h, uint64_t size)
-{
-    return memcmp(h->magic, SQT_RING_MAGIC, sizeof(h->magic)) == 0 && h->version == SQT_VERSION &&
-           h->header_size == SQT_RING_HEADER && !h->incompatible && h->capacity && !(h->capacity & (h->capacity - 1)) &&
-           h->capacity <= size / sizeof(struct sqt_record) && h->text_offset >= SQT_RING_HEADER &&
-           h->text_offset <= size && h->text_size <= size - h->text_offset && h->records_offset >= SQT_RING_HEADER &&
-           h->records_offset % sizeof(uint64_t) == 0 && h->records_offset <= size &&
-           h->capacity * sizeof(struct sqt_record) <= size - h->records_offset &&
-           h->writer.text_used <= h->text_size && h->flusher.tail <= h->writer.head &&
-           h->writer.head - h->flusher.tail <= h->capacity;
-}
-
-int
-sqt_ring_map(struct sqt_ring *ring, int fd)
-{
-    struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < SQT_RING_HEADER)
-        return -1;
-    void *const map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
-        return -1;
-    if (!makes_sense(map, (uint64_t)st.st_size)) {
-        munmap(map, (size_t)st.st_size);
-        return -1;
-    }
-    ring->header = map;
-    ring->size = (size_t)st.st_size;
-    ring->fd = fd;
-    return 0;
 }

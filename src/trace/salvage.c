@@ -14,6 +14,7 @@
 #include "clock-internal.h"
 #include "emit-internal.h"
 #include "segment-internal.h"
+#include "trust-internal.h"
 
 /* How the dead process's last segment ends. */
 struct last_segment {
@@ -72,25 +73,60 @@ walk(int fd, const struct sqt_ring_header *ring, struct last_segment *last)
     }
 }
 
+/* Opens a segment that Squid's user made.  Returns a descriptor, or -1 with errno: ENOENT if there is nothing. */
+static int
+open_own(int directory, const char *name, uid_t owner)
+{
+    struct sqt_error ignored;
+    const int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || sqt_trust_file(fd, owner, S_IWGRP | S_IWOTH, &ignored) == 0)
+        return fd;
+    close(fd);
+    errno = EPERM;
+    return -1;
+}
+
 /* Looks at the segment that was being written.  Returns whether there is something at its name. */
 static int
-read_last_segment(const struct sqt_ring_header *ring, int directory, const char *base, struct last_segment *last)
+read_last_segment(const struct sqt_ring_header *ring, const struct sqt_trace_place *to, struct last_segment *last)
 {
     char name[SQT_NAME_MAX];
     memset(last, 0, sizeof(*last));
-    sqt_segment_name(name, base, ring->flusher.sequence);
-    const int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    sqt_segment_name(name, to->base, ring->flusher.sequence);
+    const int fd = open_own(to->directory, name, to->owner);
     if (fd < 0)
         return errno != ENOENT;
     walk(fd, ring, last);
     /* Killed while it began the segment: there is nothing in it. */
     const int empty = last->whole ? !last->frames : last->size < sizeof(struct sqt_segment_header);
     if (empty)
-        unlinkat(directory, name, 0);
+        unlinkat(to->directory, name, 0);
     else if (last->whole && last->whole < last->size && ftruncate(fd, (off_t)last->whole) != 0)
         last->whole = last->size; /* readers skip a torn end */
     close(fd);
     return !empty;
+}
+
+/* Finds the first sequence from *sequence on whose name is free, or has the segment of this ring that another process
+ * made before it was killed.  Returns 0 or -1. */
+static int
+find_sequence(const struct sqt_ring_header *ring, const struct sqt_trace_place *to, uint64_t *sequence)
+{
+    for (;; ++*sequence) {
+        char name[SQT_NAME_MAX];
+        struct last_segment found = {.whole = 0};
+        struct stat st;
+        sqt_segment_name(name, to->base, *sequence);
+        if (fstatat(to->directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            return errno == ENOENT ? 0 : -1;
+        const int fd = open_own(to->directory, name, to->owner);
+        if (fd >= 0) {
+            walk(fd, ring, &found);
+            close(fd);
+        }
+        if (found.whole)
+            return 0;
+    }
 }
 
 /* Where the block's first anchor is best taken from: the kill may have torn the one in the ring. */
@@ -106,51 +142,82 @@ first_anchor(const struct sqt_ring_header *ring, const struct last_segment *last
     return last->to.ticks ? last->to : who->start;
 }
 
+/* Nanoseconds as an integer, whatever a damaged ring makes of them. */
+static int64_t
+whole_ns(double ns)
+{
+    return ns > 9e18 ? INT64_MAX : ns > -9e18 ? (int64_t)ns : INT64_MIN;
+}
+
 /* An anchor at `ticks`, from the rate between the start and `from`; nobody read the clocks then. */
 static struct sqt_anchor
 last_anchor(const struct sqt_ring_header *ring, const struct sqt_anchor *from, uint64_t ticks)
 {
     const struct sqt_anchor *const start = &ring->identity.start;
     double ns_per_tick = 1e9 / (double)ring->identity.ticks_per_second;
-    if (from->monotonic_ns - start->monotonic_ns > UINT64_C(1000000000))
+    if (from->monotonic_ns - start->monotonic_ns > UINT64_C(1000000000) && from->ticks > start->ticks)
         ns_per_tick = (double)(from->monotonic_ns - start->monotonic_ns) / (double)(from->ticks - start->ticks);
-    const int64_t ns = (int64_t)((double)(int64_t)(ticks - from->ticks) * ns_per_tick);
+    const int64_t ns = whole_ns((double)(int64_t)(ticks - from->ticks) * ns_per_tick);
     return (struct sqt_anchor){ticks, from->monotonic_ns + (uint64_t)ns, from->realtime_ns + (uint64_t)ns};
 }
 
+/* Reads a block's records from number `first` into w->straight: as many as make one that splits no unit.  Returns how
+ * many those are, or 0 with errno. */
+static size_t
+read_block(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uint64_t first)
+{
+    const uint64_t left = ring->header->writer.head - first;
+    size_t count = left < w->block_records ? (size_t)left : w->block_records;
+    const size_t wanted = left > count ? count + 1 : count; /* with the next one, which says whether it goes on */
+    if (sqt_dead_ring_records(ring, first, wanted, w->straight) != 0)
+        return 0;
+    while (wanted > count && count > 1 && (w->straight[count].flags & SQT_FLAG_PART))
+        --count;
+    return count;
+}
+
+/* The anchor at which the ring ends. */
 static int
-write_rest(struct sqt_segment_writer *w, const struct sqt_ring_header *ring, const char *draft, uint64_t sequence,
+end_anchor(const struct sqt_dead_ring *ring, const struct sqt_anchor *from, struct sqt_anchor *to)
+{
+    struct sqt_record last;
+    if (sqt_dead_ring_records(ring, ring->header->writer.head - 1, 1, &last) != 0)
+        return -1;
+    const uint64_t ticks =
+        last.time > from->ticks ? last.time : from->ticks + ring->header->identity.ticks_per_second / 1000;
+    *to = last_anchor(ring->header, from, ticks);
+    return 0;
+}
+
+static int
+write_rest(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, const char *draft, uint64_t sequence,
            uint64_t first, const struct sqt_anchor *from)
 {
-    const uint64_t head = ring->writer.head;
-    if (sqt_segment_open(w, ring, draft, sequence, ring->writer.text_used) != 0)
+    const struct sqt_ring_header *const header = ring->header;
+    struct sqt_anchor to;
+    if (sqt_segment_open(w, header, draft, sequence, header->writer.text_used) != 0 ||
+        (first < header->writer.head && end_anchor(ring, from, &to) != 0))
         return -1;
-    if (first < head) {
-        const struct sqt_record *const records = sqt_ring_records(ring);
-        uint64_t ticks = records[(head - 1) & (ring->capacity - 1)].time;
-        if (ticks <= from->ticks)
-            ticks = from->ticks + ring->identity.ticks_per_second / 1000;
-        const struct sqt_anchor to = last_anchor(ring, from, ticks);
-        while (first < head) {
-            const size_t count = sqt_block_count(ring, first, head, w->block_records);
-            if (sqt_segment_block(w, ring, first, count, from, &to, 0, 1) != 0)
-                return -1;
-            first += count;
-        }
+    while (first < header->writer.head) {
+        const size_t count = read_block(w, ring, first);
+        if (!count || sqt_segment_records(w, header, w->straight, first, count, from, &to, 0, 1) != 0)
+            return -1;
+        first += count;
     }
-    return sqt_segment_end(w, ring, ring->writer.closed == 1);
+    return sqt_segment_end(w, header, header->writer.closed == 1);
 }
 
 int
-sqt_salvage(struct sqt_ring_header *ring, int directory, uid_t owner, const char *base, uint64_t *records)
+sqt_salvage(const struct sqt_dead_ring *dead, const struct sqt_trace_place *to, uint64_t *records)
 {
+    struct sqt_ring_header *const ring = dead->header;
     struct last_segment last;
     struct sqt_segment_writer writer;
     char name[SQT_NAME_MAX], draft[SQT_NAME_MAX];
     uint64_t sequence = ring->flusher.sequence;
     const uint64_t head = ring->writer.head;
 
-    if (read_last_segment(ring, directory, base, &last))
+    if (read_last_segment(ring, to, &last))
         ++sequence;
     uint64_t first = ring->flusher.tail > last.end ? ring->flusher.tail : last.end;
     if (first > head)
@@ -160,22 +227,24 @@ sqt_salvage(struct sqt_ring_header *ring, int directory, uid_t owner, const char
         return 0;
 
     /* If a process before us was killed between rename and unlink, the same comes out again and takes its place. */
-    sqt_segment_name(name, base, sequence);
+    if (find_sequence(ring, to, &sequence) != 0)
+        return -1;
+    sqt_segment_name(name, to->base, sequence);
     strcpy(draft, name); /* names are well under SQT_NAME_MAX */
     strcat(draft, SQT_DRAFT_SUFFIX);
-    unlinkat(directory, draft, 0);
-    if (sqt_segment_writer_init(&writer, directory, owner,
+    unlinkat(to->directory, draft, 0);
+    if (sqt_segment_writer_init(&writer, to->directory, to->owner,
                                 ring->capacity < SQT_BLOCK_RECORDS ? ring->capacity : SQT_BLOCK_RECORDS) != 0) {
         errno = ENOMEM;
         return -1;
     }
     const struct sqt_anchor from = first_anchor(ring, &last);
-    int result = write_rest(&writer, ring, draft, sequence, first, &from);
+    int result = write_rest(&writer, dead, draft, sequence, first, &from);
     if (result == 0)
-        result = renameat(directory, draft, directory, name);
+        result = renameat(to->directory, draft, to->directory, name);
     const int cause = errno;
     if (result != 0)
-        unlinkat(directory, draft, 0);
+        unlinkat(to->directory, draft, 0);
     sqt_segment_writer_free(&writer);
     errno = cause;
     return result;

@@ -26,7 +26,7 @@ struct sqt_segment_writer {
     uid_t owner;
     struct sqt_pack_table table;
     size_t block_records; /* most in a block */
-    struct sqt_record *straight; /* a block that wraps around the ring's end */
+    struct sqt_record *straight; /* room for a block that wraps around the ring's end, and one record more */
     uint8_t *packed, *frame;
     size_t frame_room;
     z_stream deflater;
@@ -50,6 +50,11 @@ int sqt_segment_text(struct sqt_segment_writer *writer, const struct sqt_ring_he
 int sqt_segment_block(struct sqt_segment_writer *writer, const struct sqt_ring_header *ring, uint64_t first,
                       size_t count, const struct sqt_anchor *from, const struct sqt_anchor *to, unsigned flags,
                       int compress);
+
+/* The same for records that the caller has as one piece, whatever the ring's file holds. */
+int sqt_segment_records(struct sqt_segment_writer *writer, const struct sqt_ring_header *ring,
+                        const struct sqt_record *records, uint64_t first, size_t count, const struct sqt_anchor *from,
+                        const struct sqt_anchor *to, unsigned flags, int compress);
 
 /* Ends the segment with the ring's totals, and closes it, whatever comes of the write. */
 int sqt_segment_end(struct sqt_segment_writer *writer, const struct sqt_ring_header *ring, int clean);

@@ -27,7 +27,7 @@ sqt_segment_writer_init(struct sqt_segment_writer *w, int directory, uid_t owner
         return -1;
     const size_t bound = sqt_pack_bound(block_records);
     w->frame_room = sizeof(struct sqt_frame) + sizeof(struct sqt_block) + deflateBound(&w->deflater, bound);
-    w->straight = malloc(block_records * sizeof(*w->straight));
+    w->straight = malloc((block_records + 1) * sizeof(*w->straight));
     w->packed = malloc(bound);
     w->frame = malloc(w->frame_room);
     if (w->straight && w->packed && w->frame)
@@ -188,7 +188,14 @@ int
 sqt_segment_block(struct sqt_segment_writer *w, const struct sqt_ring_header *ring, uint64_t first, size_t count,
                   const struct sqt_anchor *from, const struct sqt_anchor *to, unsigned flags, int compress)
 {
-    const struct sqt_record *const records = straighten(w, ring, first, count);
+    return sqt_segment_records(w, ring, straighten(w, ring, first, count), first, count, from, to, flags, compress);
+}
+
+int
+sqt_segment_records(struct sqt_segment_writer *w, const struct sqt_ring_header *ring, const struct sqt_record *records,
+                    uint64_t first, size_t count, const struct sqt_anchor *from, const struct sqt_anchor *to,
+                    unsigned flags, int compress)
+{
     const size_t packed = sqt_pack(&w->table, records, count, w->packed);
     struct sqt_block block;
     memset(&block, 0, sizeof(block));

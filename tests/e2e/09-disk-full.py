@@ -15,7 +15,7 @@ from lib.squid import Squid
 def mount_small(env, path, megabytes):
     env.need_root("mounts a small tmpfs")
     os.makedirs(path)
-    done = run(["mount", "-t", "tmpfs", "-o", "size=%dM" % megabytes, "none", path])
+    done = run(["mount", "-t", "tmpfs", "-o", "mode=0755,size=%dM" % megabytes, "none", path])
     if done.returncode:
         env.need_program("mount")
         raise Skip("cannot mount a tmpfs: " + done.stderr.strip())

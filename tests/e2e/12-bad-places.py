@@ -11,10 +11,10 @@ from lib.origin import Origin
 from lib.squid import Squid, ring_notes
 
 
-def small_tmpfs(env, path, size):
+def small_tmpfs(env, path, size, mode="0755"):
     env.need_root("mounts a small tmpfs")
     os.mkdir(path)
-    done = run(["mount", "-t", "tmpfs", "-o", "mode=1777,size=" + size, "none", path])
+    done = run(["mount", "-t", "tmpfs", "-o", "mode=%s,size=%s" % (mode, size), "none", path])
     if done.returncode:
         raise Skip("cannot mount a tmpfs: " + done.stderr.strip())
     env.on_close(lambda: run(["umount", "-l", path]))
@@ -122,7 +122,7 @@ def bad_ringdir(env):
     cases = {"not tmpfs": disk, "missing": env.path("nowhere"), "not a directory": "/dev/null"}
     if os.geteuid() == 0:
         small = env.path("smallshm")
-        small_tmpfs(env, small, "20M")
+        small_tmpfs(env, small, "20M", "1777")
         cases["too small for three rings"] = small
         kind = run(["stat", "-f", "-c", "%T", disk]).stdout.strip()
         if kind == "tmpfs":

@@ -162,7 +162,7 @@ def leave(s):
 ENDING = [
     Step("closed", [(LIFE, "sqt_stop", "->writer.closed, 1")], setting(closed=True)),
     Step("wait", [(LIFE, "sqt_stop", "sqt_flusher_stop(")], flusher_ended),
-    Step("remove ring", [(RING, "sqt_ring_remove", "unlink(ring->path)")], setting(ring=False)),
+    Step("remove ring", [(RING, "sqt_ring_remove", "unlinkat(ring->ringdir")], setting(ring=False)),
     Step("remove pointer", [(RING, "sqt_ring_remove", "unlinkat(directory")], setting(pointer=False)),
     Step("leave", [(LIFE, "sqt_stop", "close(tracer.directory)")], leave),
 ]
@@ -382,8 +382,8 @@ FLUSHING = [
     Step("create", [(FLUSHER, "open_segment", "sqt_segment_open(")], create, opening),
     Step("count", [(FLUSHER, "write_block", "sqt_block_count(")], count_block, waiting, private=True),
     Step("text", [(FLUSHER, "write_block", "sqt_segment_text(")], write_text),
-    Step("pack", [(SEGMENT, "sqt_segment_block", "sqt_pack(")], pack, waiting),
-    Step("half", [(SEGMENT, "sqt_segment_block", "append_frame(")], lambda s: set_torn(s, s.f_file, True), waiting),
+    Step("pack", [(SEGMENT, "sqt_segment_records", "sqt_pack(")], pack, waiting),
+    Step("half", [(SEGMENT, "sqt_segment_records", "append_frame(")], lambda s: set_torn(s, s.f_file, True), waiting),
     Step("rest", [(SEGMENT, "append", "sqt_write_all(")], write_rest, waiting),
     Step("tail", [(FLUSHER, "write_block", "&ring->flusher.tail, tail + count, __ATOMIC_RELEASE")], store_tail,
          waiting),
@@ -448,14 +448,14 @@ def any_head(s):
 
 
 TAKING_OVER = [
-    Step("judge", [(LEFTOVER, "judge_pointer", "open(pointer.ring")], judge),
+    Step("judge", [(LEFTOVER, "judge_pointer", "judge_ring("), (LEFTOVER, "judge_ring", "sqt_dead_ring_read(")], judge),
     Step("last segment", [(SALVAGE, "sqt_salvage", "read_last_segment(")], last_segment),
     Step("draft", [(SALVAGE, "write_rest", "sqt_segment_open(")], draft, any_head),
-    Step("rest of ring", [(SALVAGE, "write_rest", "sqt_segment_block(")], rest_of_ring, any_head),
+    Step("rest of ring", [(SALVAGE, "write_rest", "sqt_segment_records(")], rest_of_ring, any_head),
     Step("last frame", [(SALVAGE, "write_rest", "sqt_segment_end(")], lambda s: add_frame(
         s, s.t_draft, ("END", account(s.episodes, s.loss, s.head, s.lost))), any_head),
-    Step("rename", [(SALVAGE, "sqt_salvage", "renameat("), (LEFTOVER, "judge_ring", "sqt_salvage(")], rename, any_head),
-    Step("unlink ring", [(LEFTOVER, "judge_ring", "unlink(pointer->ring)")], setting(ring=False)),
+    Step("rename", [(SALVAGE, "sqt_salvage", "renameat("), (LEFTOVER, "adopt", "sqt_salvage("), (LEFTOVER, "judge_ring", "adopt(")], rename, any_head),
+    Step("unlink ring", [(LEFTOVER, "judge_ring", "remove_ring(")], setting(ring=False)),
     Step("unlink pointer", [(LEFTOVER, "judge_pointer", "unlinkat(")], setting(pointer=False)),
     Step("check", [], check_directory),
     Step("done", [], lambda s: False),

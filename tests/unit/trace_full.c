@@ -35,7 +35,7 @@ on_small_disk(struct place *place, const char *size, void (*body)(struct place *
     const pid_t child = fork();
     if (child == 0) {
         char options[64];
-        snprintf(options, sizeof(options), "size=%s", size);
+        snprintf(options, sizeof(options), "mode=0755,size=%s", size);
         if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
             mount("tmpfs", place->directory, "tmpfs", 0, options) != 0)
             _exit(CANNOT);
