@@ -60,6 +60,16 @@ account_loss(struct account *a, const struct sqt_loss_row *loss)
     return text;
 }
 
+const char *
+account_bound(struct account *a, const struct sqt_bound_row *bound)
+{
+    char number[32];
+    char *const text = a->bound[a->bounds < TOLD_BOUNDS - 1 ? a->bounds++ : TOLD_BOUNDS - 1];
+    snprintf(text, sizeof(a->bound[0]), "%s %s of kid %u are open at %.6f s: from there on the oldest are closed as lost",
+             account_grouped(bound->open, number), bound->what, bound->origin->identity.kid, (double)bound->at / 1e9);
+    return text;
+}
+
 void
 account_finish(struct account *a)
 {
@@ -126,6 +136,8 @@ account_tail(struct sqt_sink *sink, const struct account *a, int64_t length, uin
         sqt_sink_comment(sink, "lost", a->told[i]);
     if (*a->more)
         sqt_sink_comment(sink, "lost", a->more);
+    for (unsigned i = 0; i < a->bounds; ++i)
+        sqt_sink_comment(sink, "bound", a->bound[i]);
     if (!a->losses)
         sqt_sink_comment(sink, "lost", "0");
 }

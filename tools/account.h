@@ -10,17 +10,23 @@
 
 /* Most losses that are told one by one; the others are summed up. */
 #define TOLD_LOSSES 10
+/* Kinds of things that can be too many: more than the model has. */
+#define TOLD_BOUNDS 8
 
 struct account {
     uint64_t lost, losses;
     int ring_full;         /* some were lost to a full ring */
     char told[TOLD_LOSSES][128];
     char more[128];        /* all of them together, if they were not all told; else "" */
+    unsigned bounds;
+    char bound[TOLD_BOUNDS][160];
 };
 
 /* Counts it.  Returns what is to be said of it, "7,002 records between 0.07 s and 0.08 s (ring full)", or NULL when
  * enough was said. */
 const char *account_loss(struct account *account, const struct sqt_loss_row *loss);
+/* Notes that the model had no room for more of something, and returns the words for it. */
+const char *account_bound(struct account *account, const struct sqt_bound_row *bound);
 /* No more will come: fills in `more`. */
 void account_finish(struct account *account);
 

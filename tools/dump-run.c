@@ -19,6 +19,12 @@ note(void *context, const char *key, const char *text)
 }
 
 static void
+bound(void *context, const struct sqt_bound_row *row)
+{
+    dump_take_bound(context, row);
+}
+
+static void
 loss(void *context, const struct sqt_loss_row *row)
 {
     dump_take_loss(context, row);
@@ -85,7 +91,7 @@ begin(struct dump *d, const struct dump_request *r)
     };
     if (r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
         d->job.run = whole_run;
-    d->pass = sqt_pass_new(&d->job, 1, &(struct sqt_consumer){.context = d, .loss = loss}, d->crew);
+    d->pass = sqt_pass_new(&d->job, 1, &(struct sqt_consumer){.context = d, .loss = loss, .bound = bound}, d->crew);
 }
 
 static int
@@ -196,5 +202,5 @@ dump_run(const struct dump_request *r)
     sqt_sink_free(&d.sink);
     if (failed)
         return DUMP_FAILED;
-    return r->given[DUMP_strict] && (problems || d.account.lost) ? DUMP_DAMAGED : DUMP_DONE;
+    return r->given[DUMP_strict] && (problems || d.account.lost || d.account.bounds) ? DUMP_DAMAGED : DUMP_DONE;
 }

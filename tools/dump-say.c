@@ -78,6 +78,12 @@ dump_take_loss(struct dump *d, const struct sqt_loss_row *loss)
     }
 }
 
+void
+dump_take_bound(struct dump *d, const struct sqt_bound_row *bound)
+{
+    dump_report(d, SQT_WARNING, account_bound(&d->account, bound));
+}
+
 /* ---- comments ---- */
 
 void

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../src/model/pool.h"
+#include "../src/read/visible.h"
 
 #define MARK "<!-- fragment: "
 #define MARK_END " -->\n"
@@ -70,15 +71,18 @@ find(const struct page *page, const char *name, const char **end)
 static void
 put_text(FILE *out, const char *text)
 {
-    for (; *text; ++text)
+    while (*text) {
+        char character[4 * SQT_VISIBLE_MOST];
         switch (*text) {
-        case '&': fputs("&amp;", out); break;
-        case '<': fputs("&lt;", out); break;
-        case '>': fputs("&gt;", out); break;
-        case '"': fputs("&quot;", out); break;
-        case '\'': fputs("&#39;", out); break;
-        default: putc(*text, out);
+        case '&': fputs("&amp;", out); ++text; break;
+        case '<': fputs("&lt;", out); ++text; break;
+        case '>': fputs("&gt;", out); ++text; break;
+        case '"': fputs("&quot;", out); ++text; break;
+        case '\'': fputs("&#39;", out); ++text; break;
+        case '\n': putc(*text++, out); break;
+        default: fwrite(character, 1, (size_t)(sqt_visible_next(character, &text) - character), out);
         }
+    }
 }
 
 void

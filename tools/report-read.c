@@ -40,6 +40,13 @@ take_loss(void *context, const struct sqt_loss_row *loss)
         report_say(t->report, "lost %s", text);
 }
 
+static void
+take_bound(void *context, const struct sqt_bound_row *bound)
+{
+    struct report_trace *const t = context;
+    reader_says(t, SQT_WARNING, account_bound(&t->account, bound));
+}
+
 /* ---- what was configured ---- */
 
 static void
@@ -209,7 +216,7 @@ show(struct report_trace *t, const struct sqt_pass *pass, const struct sqt_exten
 static int
 read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs, size_t count, struct sqt_crew *crew)
 {
-    const struct sqt_consumer also = {.context = t, .loss = take_loss};
+    const struct sqt_consumer also = {.context = t, .loss = take_loss, .bound = take_bound};
     struct sqt_pass *const pass = sqt_pass_new(jobs, count, &also, crew);
     struct sqt_extent extent;
     struct sqt_run run;

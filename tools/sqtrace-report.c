@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../src/read/visible.h"
 #include "report.h"
 
 volatile sig_atomic_t report_stop;
@@ -21,16 +22,23 @@ clear_progress(struct report *r)
     r->progress = 0;
 }
 
+/* One line; what is harmful in it, a file's name perhaps, is escaped. */
+static void
+say_line(struct report *r, const char *format, va_list arguments)
+{
+    char text[2048], line[4096];
+    clear_progress(r);
+    vsnprintf(text, sizeof(text), format, arguments);
+    fprintf(stderr, "sqtrace-report: %s\n", sqt_visible_text(line, sizeof(line), text));
+}
+
 int
 report_fail(struct report *r, const char *format, ...)
 {
     va_list arguments;
-    clear_progress(r);
-    fputs("sqtrace-report: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    say_line(r, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
     return -1;
 }
 
@@ -40,12 +48,9 @@ report_say(struct report *r, const char *format, ...)
     va_list arguments;
     if (r->given[REPORT_quiet])
         return;
-    clear_progress(r);
-    fputs("sqtrace-report: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    say_line(r, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
 }
 
 void

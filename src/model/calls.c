@@ -4,6 +4,9 @@
  */
 #include "model-internal.h"
 
+/* More calls than this are as many as that: sums of them stay numbers. */
+#define CALLS_MAX (UINT64_C(1) << 40)
+
 static int64_t
 duration(const struct sqt_life *life, uint64_t ticks)
 {
@@ -20,7 +23,7 @@ sqt_calls_some(struct sqt_life *life, int64_t now, const struct sqt_record *reco
         .at = now,
         .call = record->aux,
         .thread = record[1].aux,
-        .count = record->id,
+        .count = record->id < CALLS_MAX ? record->id : CALLS_MAX,
         .ns = duration(life, record->arg),
         .longest_ns = duration(life, record[1].arg),
     };

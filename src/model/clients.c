@@ -11,12 +11,25 @@
  */
 #include "model-internal.h"
 
+void
+sqt_client_drop(struct sqt_life *life, struct sqt_client *client)
+{
+    while (client->xacts)
+        sqt_client_remove(client->xacts);
+    sqt_idmap_take(&life->clients, client->id);
+    sqt_pool_put(&life->client_pool, client);
+}
+
 static struct sqt_client *
 add(struct sqt_life *life, uint64_t id)
 {
+    while (sqt_pool_full(&life->client_pool) || sqt_idmap_full(&life->clients)) {
+        sqt_bound_met(life, SQT_OPEN_CLIENT, life->client_pool.used);
+        sqt_client_drop(life, life->client_pool.first);
+    }
     struct sqt_client *const client = sqt_pool_get(&life->client_pool);
     client->id = id;
-    client->epoch = life->epoch;
+    client->epoch = client->swept = life->epoch;
     client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
     sqt_idmap_put(&life->clients, id, client);
     return client;
@@ -31,6 +44,7 @@ find(struct sqt_life *life, uint64_t id)
         client = add(life, id);
     if (client->epoch != life->epoch) {
         client->epoch = life->epoch;
+        sqt_pool_renew(&life->client_pool, client);
         client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
         client->read_count = 0;
         client->bytes = 0;
@@ -38,19 +52,13 @@ find(struct sqt_life *life, uint64_t id)
     return client;
 }
 
-void
-sqt_client_drop(struct sqt_life *life, struct sqt_client *client)
-{
-    while (client->xacts)
-        sqt_client_remove(client->xacts);
-    sqt_idmap_take(&life->clients, client->id);
-    sqt_pool_put(&life->client_pool, client);
-}
-
 /* A loss hid the end of a transaction: the next request of its connection, or the connection's end, is past it. */
 static void
 give_up_lost(struct sqt_life *life, struct sqt_client *client, int64_t now)
 {
+    if (client->swept == life->epoch)
+        return;
+    client->swept = life->epoch;
     for (struct sqt_xact *x = client->xacts, *next; x; x = next) {
         next = x->client_next;
         if (x->epoch != life->epoch)
@@ -121,7 +129,7 @@ sqt_client_read(struct sqt_life *life, int64_t now, const struct sqt_record *rec
         client->reads[client->read_count].offset = client->bytes;
         client->reads[client->read_count++].time = now;
     } /* else: taken for a part of the read before it */
-    client->bytes += record->arg;
+    client->bytes += record->arg; /* may wrap around, as offsets then do */
 }
 
 /* When the byte at that offset came; SQT_MISSING if that was before the trace. */

@@ -12,9 +12,6 @@
 
 #include "digest.h"
 
-/* More than that are not under way at once: the oldest has lost its end. */
-#define MOST_OPEN 65536
-
 /* What a sibling answers that does not have an object, which it is asked for only-if-cached. */
 #define GATEWAY_TIMEOUT 504
 
@@ -98,7 +95,7 @@ sqt_digest_rewritten(struct sqt_life *life, int64_t now, const struct sqt_record
     (void)more;
     struct sqt_digest rewrite = work(life, now, SQT_DIGEST_REWRITE, record->arg);
     rewrite.result = step(record->aux);
-    rewrite.bytes = (int64_t)record->id;
+    rewrite.bytes = sqt_bytes(record->id);
     tell(life, &rewrite);
 }
 
@@ -123,8 +120,10 @@ sqt_digest_ask(struct sqt_life *life, int64_t now, const struct sqt_record *reco
     struct sqt_digest *const before = sqt_idmap_get(&life->digests, record->id);
     if (before)
         sqt_digest_end(life, before, now, SQT_DIGEST_RESULT_ERROR);
-    if (life->digest_pool.used >= MOST_OPEN)
+    while (sqt_pool_full(&life->digest_pool) || sqt_idmap_full(&life->digests)) {
+        sqt_bound_met(life, SQT_OPEN_DIGEST, life->digest_pool.used);
         sqt_digest_end(life, life->digest_pool.first, now, SQT_DIGEST_RESULT_LOST);
+    }
     struct sqt_digest *const digest = sqt_pool_get(&life->digest_pool);
     digest->origin = life->origin;
     digest->activity = record->event == SQT_EV_DIGEST_HIT ? SQT_DIGEST_HIT : SQT_DIGEST_FETCH;
@@ -151,7 +150,7 @@ sqt_digest_fetched(struct sqt_life *life, int64_t now, const struct sqt_record *
     struct sqt_digest *const fetch = open_one(life, SQT_DIGEST_FETCH, record->id);
     if (!fetch)
         return;
-    fetch->bytes = (int64_t)record->arg;
+    fetch->bytes = sqt_bytes(record->arg);
     sqt_digest_end(life, fetch, now,
                    record->aux == SQT_DIGEST_NEW ? SQT_DIGEST_RESULT_NEW :
                    record->aux == SQT_DIGEST_SAME ? SQT_DIGEST_RESULT_SAME : SQT_DIGEST_RESULT_ERROR);
@@ -163,7 +162,7 @@ sqt_digest_server_read(struct sqt_life *life, int64_t now, const struct sqt_reco
     sqt_xact_server_read(life, now, record, more);
     struct sqt_digest *const hit = open_one(life, SQT_DIGEST_HIT, record->id);
     if (hit)
-        hit->bytes += (int64_t)record->arg;
+        hit->bytes = sqt_sum(hit->bytes, sqt_bytes(record->arg));
 }
 
 void

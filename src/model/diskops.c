@@ -13,9 +13,6 @@
 
 #include <string.h>
 
-/* More operations than Squid has descriptors are not under way at once: the oldest has ended without a record. */
-#define MOST_OPEN 65536
-
 static inline struct sqt_diskop *
 find(const struct sqt_life *life, uint64_t serial)
 {
@@ -37,6 +34,26 @@ tell(const struct sqt_life *life, const struct sqt_diskop *op)
         life->consumer->diskop(life->consumer->context, op);
 }
 
+/* Whether a record that says more of it may be missing. */
+static int
+is_lost(const struct sqt_life *life, const struct sqt_diskop *op)
+{
+    return op->epoch != life->epoch || op->pooled.serial <= life->unheard;
+}
+
+/* Ends one whose end is not in the trace, and forgets it. */
+static void
+end_without_record(struct sqt_life *life, struct sqt_diskop *op, enum sqt_outcome outcome)
+{
+    if (!op->timed_out) {
+        op->stages[SQT_DISKOP_ENQUEUED] = op->queued - op->begin;
+        op->end = life->now;
+        op->outcome = is_lost(life, op) ? SQT_OUTCOME_LOST : outcome;
+        tell(life, op);
+    }
+    forget(life, op);
+}
+
 static void
 clear_stages(struct sqt_diskop *op)
 {
@@ -51,8 +68,10 @@ begin(struct sqt_life *life, int64_t now, uint64_t serial, const struct sqt_ques
     struct sqt_diskop *const old = find(life, serial);
     if (old)
         forget(life, old);
-    if (life->diskop_pool.used >= MOST_OPEN)
-        forget(life, life->diskop_pool.first);
+    while (sqt_pool_full(&life->diskop_pool) || sqt_idmap_full(&life->diskops)) {
+        sqt_bound_met(life, SQT_OPEN_DISKOP, life->diskop_pool.used);
+        end_without_record(life, life->diskop_pool.first, SQT_OUTCOME_LOST);
+    }
     struct sqt_diskop *const op = sqt_pool_get(&life->diskop_pool);
     op->origin = life->origin;
     op->serial = serial;
@@ -152,7 +171,7 @@ read_end(const struct sqt_life *life, struct sqt_diskop *op, int64_t now, const 
     if (!service) /* nobody knows where it was until its time was up */
         op->stages[SQT_DISKOP_DEQUEUED] = op->stages[SQT_DISKOP_IO] = op->stages[SQT_DISKOP_COPY] = SQT_MISSING;
     op->end = now;
-    op->outcome = op->epoch != life->epoch ? SQT_OUTCOME_LOST : sqt_io_outcome(record->aux);
+    op->outcome = is_lost(life, op) ? SQT_OUTCOME_LOST : sqt_io_outcome(record->aux);
     if (op->op == SQT_DISK_READ || op->op == SQT_DISK_WRITE)
         op->size = op->outcome == SQT_OUTCOME_COMPLETE ? (int64_t)(record->aux & SQT_IO_BYTES) : 0;
 }
@@ -186,20 +205,13 @@ sqt_diskop_late(struct sqt_life *life, int64_t now, const struct sqt_record *rec
 void
 sqt_diskop_switched_off(struct sqt_life *life)
 {
-    for (struct sqt_diskop *op = life->diskop_pool.first; op; op = op->pooled.next)
-        op->epoch = UINT32_MAX;
+    life->unheard = life->diskop_pool.serial;
 }
 
 void
 sqt_diskop_leave(struct sqt_life *life, struct sqt_diskop *op)
 {
-    if (!op->timed_out) {
-        op->stages[SQT_DISKOP_ENQUEUED] = op->queued - op->begin;
-        op->end = life->now;
-        op->outcome = op->epoch != life->epoch ? SQT_OUTCOME_LOST : SQT_OUTCOME_UNFINISHED;
-        tell(life, op);
-    }
-    forget(life, op);
+    end_without_record(life, op, SQT_OUTCOME_UNFINISHED);
 }
 
 /* ---- the main thread itself ---- */

@@ -6,14 +6,15 @@
 
 #include <stdlib.h>
 
+#include "../read/scatter.h"
 #include "pool.h"
 
-#define FIRST_ROOM 256
+#define FIRST_ROOM 16
 
 static inline size_t
 home(const struct sqt_idmap *map, uint64_t id)
 {
-    return (size_t)((id * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (map->room - 1);
+    return (size_t)((id * map->scatter) >> map->shift);
 }
 
 /* The slot of id, or the free one where it belongs. */
@@ -37,6 +38,12 @@ grow(struct sqt_idmap *map)
 {
     const struct sqt_idmap old = *map;
     map->room = old.room ? old.room * 2 : FIRST_ROOM;
+    map->scatter = sqt_scatter();
+    map->shift = 64 - (unsigned)__builtin_ctzll(map->room);
+    if (map->left && old.room) {
+        const size_t more = old.room * sizeof(*map->slots);
+        *map->left -= *map->left < more ? *map->left : more;
+    }
     map->slots = sqt_zeroed(map->room, sizeof(*map->slots));
     for (size_t i = 0; i < old.room; ++i)
         if (old.slots[i].value)

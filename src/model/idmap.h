@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
  * idmap.h - from an id of a trace to the object that stands for it: open addressing with linear probing.
+ *
+ * Where an id belongs depends on a random number of this process, so no trace can make them collide.
  */
 #ifndef SQT_IDMAP_H
 #define SQT_IDMAP_H
@@ -17,7 +19,18 @@ struct sqt_idmap {
     struct sqt_idmap_slot *slots;
     size_t room; /* a power of two, 0 before the first entry */
     size_t used;
+    uint64_t scatter;
+    unsigned shift; /* of an id times scatter: its home */
+    size_t *left;   /* bytes of a budget that its slots are taken from (pool.h); NULL: no bound */
 };
+
+/* Whether the budget leaves no room for an id more until one is taken out. */
+static inline int
+sqt_idmap_full(const struct sqt_idmap *map)
+{
+    return __builtin_expect(map->used * 2 >= map->room && map->used && map->left &&
+                            *map->left < map->room * sizeof(*map->slots), 0);
+}
 
 void *sqt_idmap_get(const struct sqt_idmap *map, uint64_t id);
 

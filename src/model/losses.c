@@ -6,6 +6,8 @@
 
 /* Most things that losses may leave behind, waiting for an end that may be among the lost: some 10 MB. */
 #define LEFT_BEHIND 8192
+/* Most connections with transactions that a loss looks at. */
+#define PASSED_MOST 16
 
 const char *
 sqt_loss_reason(uint32_t reason)
@@ -15,35 +17,31 @@ sqt_loss_reason(uint32_t reason)
     return reason < sizeof(names) / sizeof(*names) && names[reason] ? names[reason] : "unknown";
 }
 
-/* What began before the last loss and has not ended by this one is most likely over. */
+/* What began before the last loss and has not ended by this one is most likely over.  Pools have the oldest first, so
+ * what stays is looked at once. */
 static void
 sweep(struct sqt_life *life, int64_t now)
 {
     if (life->xact_pool.used > LEFT_BEHIND)
-        for (struct sqt_xact *x = life->xact_pool.first, *next; x; x = next) {
-            next = x->pooled.next;
-            if (x->epoch + 1 < life->epoch)
-                sqt_xact_give_up(life, x, now);
-        }
+        for (struct sqt_xact *x; (x = life->xact_pool.first) && x->epoch + 1 < life->epoch;)
+            sqt_xact_give_up(life, x, now);
     if (life->swap_pool.used > LEFT_BEHIND)
-        for (struct sqt_swap *s = life->swap_pool.first, *next; s; s = next) {
-            next = s->pooled.next;
-            if (s->epoch + 1 < life->epoch)
-                sqt_swap_end(life, s, now, SQT_OUTCOME_LOST);
-        }
+        for (struct sqt_swap *s; (s = life->swap_pool.first) && s->epoch + 1 < life->epoch;)
+            sqt_swap_end(life, s, now, SQT_OUTCOME_LOST);
     if (life->attempt_pool.used > LEFT_BEHIND)
-        for (struct sqt_attempt *a = life->attempt_pool.first, *next; a; a = next) {
-            next = a->pooled.next;
-            if (a->epoch + 1 < life->epoch)
-                sqt_attempt_end(life, a, now, SQT_OUTCOME_LOST);
-        }
+        for (struct sqt_attempt *a; (a = life->attempt_pool.first) && a->epoch + 1 < life->epoch;)
+            sqt_attempt_end(life, a, now, SQT_OUTCOME_LOST);
     /* A connection that lives after all is met again at its next read. */
-    if (life->client_pool.used > LEFT_BEHIND)
-        for (struct sqt_client *c = life->client_pool.first, *next; c; c = next) {
-            next = c->pooled.next;
-            if (!c->xacts && c->epoch + 1 < life->epoch)
+    if (life->client_pool.used > LEFT_BEHIND) {
+        unsigned passed = 0; /* looked at again when the others have been */
+        for (struct sqt_client *c; (c = life->client_pool.first) && c->epoch + 1 < life->epoch && passed < PASSED_MOST;)
+            if (!c->xacts) {
                 sqt_client_drop(life, c);
-        }
+            } else {
+                sqt_pool_renew(&life->client_pool, c);
+                ++passed;
+            }
+    }
 }
 
 void

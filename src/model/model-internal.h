@@ -18,14 +18,39 @@ struct sqt_loop_state {
     struct sqt_loop_row row;
 };
 
+/* Kinds of things that can be open, and what they are called. */
+#define SQT_OPEN_KINDS(X) \
+    X(XACT, "transactions") \
+    X(CLIENT, "client connections") \
+    X(SWAP, "swaps") \
+    X(IO, "blocks of swaps") \
+    X(ATTEMPT, "connection attempts") \
+    X(DISKOP, "disk operations") \
+    X(DIGEST, "requests for digests")
+
+enum sqt_open_kind {
+#define SQT_OPEN(NAME, words) SQT_OPEN_##NAME,
+    SQT_OPEN_KINDS(SQT_OPEN)
+#undef SQT_OPEN
+    SQT_OPEN_COUNT
+};
+
+/* What all origins share. */
+struct sqt_model_room {
+    size_t left;                /* bytes */
+    int told[SQT_OPEN_COUNT];   /* that there was no room for another one */
+};
+
 /* One origin: the name space of its ids. */
 struct sqt_life {
     const struct sqt_consumer *consumer;
     const struct sqt_origin *origin;
+    struct sqt_model_room *room;
     struct sqt_line line;  /* of the run being read */
     int64_t now;           /* ns; never goes back */
     uint32_t epoch;        /* LOST records so far */
     struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests;
+    struct sqt_idmap ios;  /* by swap and offset, of swaps with many blocks under way */
     struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool;
     struct sqt_loop_state loop;
     struct {
@@ -38,9 +63,13 @@ struct sqt_life {
         uint32_t epoch;
         struct sqt_record service; /* PART_DISKOP_IO */
     } told;                        /* the service that a record of a swap told last */
+    uint64_t unheard;      /* ends of disk operations up to this one of the pool are not told: the group was off */
     uint64_t given_up[SQT_GIVEN_UP];
     unsigned given_up_next;
 };
+
+/* 64 PB. */
+#define SQT_BYTES_MAX (INT64_C(1) << 56)
 
 /* A client connection. */
 #define SQT_CLIENT_READS 8
@@ -60,6 +89,7 @@ struct sqt_client {
         int64_t time;
     } reads[SQT_CLIENT_READS]; /* those that may have brought bytes still in the buffer, the oldest first */
     unsigned read_count;
+    uint32_t swept;         /* losses up to which its transactions were given up */
     struct sqt_xact *xacts; /* open */
 };
 
@@ -77,6 +107,24 @@ sqt_xact_charge(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
                                                     .until = now});
     sqt_spans_charge(s, now);
 }
+
+/* A sum of what a trace says, which may be anything: it stops at the largest and the smallest number. */
+static inline int64_t
+sqt_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? b < 0 ? -INT64_MAX : INT64_MAX : sum;
+}
+
+/* Bytes that a record speaks of; more than any object has are as many as that. */
+static inline int64_t
+sqt_bytes(uint64_t bytes)
+{
+    return bytes < SQT_BYTES_MAX ? (int64_t)bytes : SQT_BYTES_MAX;
+}
+
+/* Says, the first time, that there is no room for another thing of that kind. */
+void sqt_bound_met(struct sqt_life *life, enum sqt_open_kind kind, uint64_t open);
 
 /* How an I/O ended, from a field of kind IO_BYTES. */
 static inline enum sqt_outcome
@@ -104,6 +152,13 @@ void sqt_client_drop(struct sqt_life *life, struct sqt_client *client);
 /* swaps.c */
 sqt_handler sqt_swap_open, sqt_swap_opened, sqt_swap_ask, sqt_swap_done, sqt_swap_close, sqt_swap_closed;
 void sqt_swap_end(struct sqt_life *life, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome);
+
+/* blocks.c: the I/Os of a swap that are asked for and not completed, in the order of asking */
+struct sqt_io *sqt_block_ask(struct sqt_life *life, struct sqt_swap *swap, uint64_t offset);
+/* Unlinks the first one at that offset and returns it; NULL if none was asked for there. */
+struct sqt_io *sqt_block_take(struct sqt_life *life, struct sqt_swap *swap, uint64_t offset);
+/* Unlinks that one. */
+void sqt_block_unlink(struct sqt_life *life, struct sqt_io *io);
 
 /* servers.c */
 sqt_handler sqt_connect_begin, sqt_connect_end, sqt_connect_reused, sqt_tls_begin, sqt_tls_end, sqt_server_used,

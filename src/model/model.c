@@ -21,6 +21,7 @@ struct sqt_model {
     sqt_handler *handlers[SQT_EVENTS]; /* NULL: the event means nothing here */
     struct sqt_life **lives;           /* by the origin's index */
     size_t count;
+    struct sqt_model_room room;
 };
 
 static void
@@ -103,6 +104,7 @@ sqt_model_new(const struct sqt_consumer *consumer)
 {
     struct sqt_model *const model = sqt_zeroed(1, sizeof(*model));
     model->consumer = *consumer;
+    model->room.left = SQT_MODEL_BYTES;
     for (unsigned i = 1; i < SQT_EVENTS; ++i) {
         const struct sqt_event_info *const event = &sqt_events[i];
         model->handlers[i] = special[i];
@@ -110,6 +112,35 @@ sqt_model_new(const struct sqt_consumer *consumer)
             model->handlers[i] = sqt_xact_stages;
     }
     return model;
+}
+
+void
+sqt_bound_met(struct sqt_life *life, enum sqt_open_kind kind, uint64_t open)
+{
+    static const char *const words[] = {
+#define SQT_OPEN(NAME, words) [SQT_OPEN_##NAME] = words,
+        SQT_OPEN_KINDS(SQT_OPEN)
+#undef SQT_OPEN
+    };
+    if (life->room->told[kind]++ || !life->consumer->bound)
+        return;
+    const struct sqt_bound_row row = {.origin = life->origin, .at = life->now, .what = words[kind], .open = open};
+    life->consumer->bound(life->consumer->context, &row);
+}
+
+static void
+init_pools(struct sqt_life *life)
+{
+    size_t *const left = &life->room->left;
+    sqt_pool_init(&life->xact_pool, sizeof(struct sqt_xact), left);
+    sqt_pool_init(&life->client_pool, sizeof(struct sqt_client), left);
+    sqt_pool_init(&life->swap_pool, sizeof(struct sqt_swap), left);
+    sqt_pool_init(&life->io_pool, sizeof(struct sqt_io), left);
+    sqt_pool_init(&life->attempt_pool, sizeof(struct sqt_attempt), left);
+    sqt_pool_init(&life->diskop_pool, sizeof(struct sqt_diskop), left);
+    sqt_pool_init(&life->digest_pool, sizeof(struct sqt_digest), left);
+    life->xacts.left = life->clients.left = life->swaps.left = life->attempts.left = left;
+    life->diskops.left = life->digests.left = life->ios.left = left;
 }
 
 static struct sqt_life *
@@ -128,13 +159,8 @@ life_of(struct sqt_model *model, const struct sqt_origin *origin)
     life->consumer = &model->consumer;
     life->origin = origin;
     life->now = SQT_MISSING;
-    sqt_pool_init(&life->xact_pool, sizeof(struct sqt_xact));
-    sqt_pool_init(&life->client_pool, sizeof(struct sqt_client));
-    sqt_pool_init(&life->swap_pool, sizeof(struct sqt_swap));
-    sqt_pool_init(&life->io_pool, sizeof(struct sqt_io));
-    sqt_pool_init(&life->attempt_pool, sizeof(struct sqt_attempt));
-    sqt_pool_init(&life->diskop_pool, sizeof(struct sqt_diskop));
-    sqt_pool_init(&life->digest_pool, sizeof(struct sqt_digest));
+    life->room = &model->room;
+    init_pools(life);
     return life;
 }
 
@@ -163,10 +189,10 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 enum thing_kind { XACT, SWAP, ATTEMPT, DISKOP, DIGEST };
 struct thing {
     int64_t begin;
-    unsigned order; /* among those of one begin */
-    enum thing_kind kind;
-    struct sqt_life *life;
     void *object;
+    uint32_t order; /* among those of one begin */
+    unsigned kind : 3;
+    unsigned life : 29; /* the origin's index */
 };
 
 static int
@@ -179,18 +205,19 @@ by_begin(const void *one, const void *two)
 }
 
 static size_t
-collect(struct sqt_life *life, struct thing *things, size_t count)
+collect(const struct sqt_life *life, struct thing *things, size_t count)
 {
+    const unsigned index = life->origin->index & ((1u << 29) - 1);
     for (struct sqt_xact *x = life->xact_pool.first; x; x = x->pooled.next, ++count)
-        things[count] = (struct thing){x->begin, (unsigned)count, XACT, life, x};
+        things[count] = (struct thing){x->begin, x, (uint32_t)count, XACT, index};
     for (struct sqt_swap *s = life->swap_pool.first; s; s = s->pooled.next, ++count)
-        things[count] = (struct thing){s->begin, (unsigned)count, SWAP, life, s};
+        things[count] = (struct thing){s->begin, s, (uint32_t)count, SWAP, index};
     for (struct sqt_attempt *a = life->attempt_pool.first; a; a = a->pooled.next, ++count)
-        things[count] = (struct thing){a->begin, (unsigned)count, ATTEMPT, life, a};
+        things[count] = (struct thing){a->begin, a, (uint32_t)count, ATTEMPT, index};
     for (struct sqt_diskop *o = life->diskop_pool.first; o; o = o->pooled.next, ++count)
-        things[count] = (struct thing){o->begin, (unsigned)count, DISKOP, life, o};
+        things[count] = (struct thing){o->begin, o, (uint32_t)count, DISKOP, index};
     for (struct sqt_digest *d = life->digest_pool.first; d; d = d->pooled.next, ++count)
-        things[count] = (struct thing){d->begin, (unsigned)count, DIGEST, life, d};
+        things[count] = (struct thing){d->begin, d, (uint32_t)count, DIGEST, index};
     return count;
 }
 
@@ -212,8 +239,8 @@ sqt_model_finish(struct sqt_model *model)
             count = collect(model->lives[i], things, count);
     qsort(things, count, sizeof(*things), by_begin);
     for (size_t i = 0; i < count; ++i) {
-        struct sqt_life *const life = things[i].life;
-        switch (things[i].kind) {
+        struct sqt_life *const life = model->lives[things[i].life];
+        switch ((enum thing_kind)things[i].kind) {
         case XACT:
             sqt_xact_close(life, things[i].object, life->now, SQT_OUTCOME_UNFINISHED);
             break;
@@ -248,6 +275,7 @@ sqt_model_free(struct sqt_model *model)
         sqt_idmap_free(&life->attempts);
         sqt_idmap_free(&life->diskops);
         sqt_idmap_free(&life->digests);
+        sqt_idmap_free(&life->ios);
         sqt_pool_free(&life->xact_pool);
         sqt_pool_free(&life->client_pool);
         sqt_pool_free(&life->swap_pool);

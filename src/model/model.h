@@ -3,7 +3,8 @@
  * model.h - records of a trace put together again: transactions, swaps, blocks, connections, losses.
  *
  * One pass: each thing is handed out when it ends, in the order of the ends, and forgotten.  Memory is bounded by
- * what is in flight.  Times are nanoseconds since the start of the stream.
+ * what is in flight, and by SQT_MODEL_BYTES: when that is spent, the oldest thing of a kind is closed as lost before
+ * another one begins.  Time is linear in the number of records.  Times are nanoseconds since the start of the stream.
  */
 #ifndef SQT_MODEL_H
 #define SQT_MODEL_H
@@ -12,6 +13,9 @@
 #include "digest.h"
 #include "pool.h"
 #include "spans.h"
+
+/* Bytes of all that is open at a time, of all origins together: more than 100,000 transactions with their clients. */
+#define SQT_MODEL_BYTES ((size_t)112 << 20)
 
 /* A time, duration or count that is not known. */
 #define SQT_MISSING INT64_MIN
@@ -66,7 +70,7 @@ struct sqt_xact {
     uint32_t reply_closed;    /* stage that the first bytes of a response closed */
     int64_t reply_opened;     /* when server_reply opened last */
     int64_t reply_charged;    /* ns of server_reply before that; SQT_MISSING: not open */
-    struct sqt_xact *older;   /* another open transaction of the same id */
+    struct sqt_xact *older, *newer; /* other open transactions of the same id */
     struct sqt_client *client;
     struct sqt_xact *client_next, *client_previous;
 };
@@ -103,6 +107,8 @@ struct sqt_swap {
     /* for the model */
     uint32_t epoch;
     uint32_t asked;          /* I/Os asked for so far */
+    uint32_t waiting;        /* of which are not completed */
+    int indexed;             /* its I/Os are found through the life's index of offsets */
     struct sqt_question question; /* the last one of this swap */
     uint32_t elsewhere;      /* bits of operations (enum sqt_disk_op) that another thread or process does */
     int opening;
@@ -127,7 +133,8 @@ struct sqt_io {
     /* for the model */
     uint64_t wanted;         /* bytes */
     uint32_t stage;          /* of the reader: SQT_STAGE_SWAP_IN_FIRST or SQT_STAGE_SWAP_IN_REST */
-    struct sqt_io *next;
+    struct sqt_io *next, *previous;
+    struct sqt_io *same, *same_last; /* the next at the same offset; of the first there: the last */
 };
 
 /* An attempt to get a server connection. */
@@ -247,6 +254,14 @@ struct sqt_loss_row {
 /* "ring full", and so on. */
 const char *sqt_loss_reason(uint32_t reason);
 
+/* The first time that there was no room for another thing of a kind. */
+struct sqt_bound_row {
+    const struct sqt_origin *origin;
+    int64_t at;
+    const char *what; /* "transactions", and so on */
+    uint64_t open;    /* how many of them are open in this origin */
+};
+
 /* Time of a transaction that goes to a stage. */
 struct sqt_charge {
     struct sqt_xact *xact;
@@ -270,7 +285,8 @@ struct sqt_charge {
     X(loop, const struct sqt_loop_row) \
     X(calls, const struct sqt_calls_row) \
     X(sample, const struct sqt_sample_row) \
-    X(digest, const struct sqt_digest)
+    X(digest, const struct sqt_digest) \
+    X(bound, const struct sqt_bound_row)
 
 /* Who is told.  A NULL function is not called.  What is handed over is valid during the call only, but a swap lives
  * until swap() has been called with it, and a transaction until request() has. */

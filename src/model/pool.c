@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIRST_OBJECTS 4
 #define CHUNK_OBJECTS 64
 
 static void
@@ -36,10 +37,12 @@ sqt_resized(void *memory, size_t size)
 }
 
 void
-sqt_pool_init(struct sqt_pool *pool, size_t size)
+sqt_pool_init(struct sqt_pool *pool, size_t size, size_t *left)
 {
     memset(pool, 0, sizeof(*pool));
     pool->size = (size + 7) & ~(size_t)7;
+    pool->chunk_objects = FIRST_OBJECTS;
+    pool->left = left;
 }
 
 void
@@ -49,21 +52,51 @@ sqt_pool_free(struct sqt_pool *pool)
         next = *(void **)chunk;
         free(chunk);
     }
-    sqt_pool_init(pool, pool->size);
+    sqt_pool_init(pool, pool->size, pool->left);
 }
 
 /* A chunk is a pointer to the next chunk, then its objects. */
 static void
 add_chunk(struct sqt_pool *pool)
 {
-    char *const chunk = sqt_zeroed(1, sizeof(void *) + CHUNK_OBJECTS * pool->size);
+    const unsigned count = pool->chunk_objects;
+    char *const chunk = sqt_zeroed(1, sizeof(void *) + count * pool->size);
     *(void **)(void *)chunk = pool->chunks;
     pool->chunks = chunk;
-    for (unsigned i = 0; i < CHUNK_OBJECTS; ++i) {
+    for (unsigned i = 0; i < count; ++i) {
         struct sqt_pooled *const object = (void *)(chunk + sizeof(void *) + i * pool->size);
         object->next = pool->unused;
         pool->unused = object;
     }
+    if (pool->left)
+        *pool->left -= *pool->left < count * pool->size ? *pool->left : count * pool->size;
+    if (count < CHUNK_OBJECTS)
+        pool->chunk_objects = 2 * count;
+}
+
+static void
+append(struct sqt_pool *pool, struct sqt_pooled *object)
+{
+    object->previous = pool->last;
+    object->next = NULL;
+    if (pool->last)
+        ((struct sqt_pooled *)pool->last)->next = object;
+    else
+        pool->first = object;
+    pool->last = object;
+}
+
+static void
+take_out(struct sqt_pool *pool, const struct sqt_pooled *object)
+{
+    if (object->previous)
+        ((struct sqt_pooled *)object->previous)->next = object->next;
+    else
+        pool->first = object->next;
+    if (object->next)
+        ((struct sqt_pooled *)object->next)->previous = object->previous;
+    else
+        pool->last = object->previous;
 }
 
 void *
@@ -75,12 +108,7 @@ sqt_pool_get(struct sqt_pool *pool)
     pool->unused = object->next;
     memset(object, 0, pool->size);
     object->serial = ++pool->serial;
-    object->previous = pool->last;
-    if (pool->last)
-        ((struct sqt_pooled *)pool->last)->next = object;
-    else
-        pool->first = object;
-    pool->last = object;
+    append(pool, object);
     ++pool->used;
     return object;
 }
@@ -89,16 +117,16 @@ void
 sqt_pool_put(struct sqt_pool *pool, void *put)
 {
     struct sqt_pooled *const object = put;
-    if (object->previous)
-        ((struct sqt_pooled *)object->previous)->next = object->next;
-    else
-        pool->first = object->next;
-    if (object->next)
-        ((struct sqt_pooled *)object->next)->previous = object->previous;
-    else
-        pool->last = object->previous;
+    take_out(pool, object);
     object->serial = 0;
     object->next = pool->unused;
     pool->unused = object;
     --pool->used;
+}
+
+void
+sqt_pool_renew(struct sqt_pool *pool, void *object)
+{
+    take_out(pool, object);
+    append(pool, object);
 }

@@ -4,6 +4,9 @@
  *
  * The first member of such an object is a struct sqt_pooled.  A serial, new for each use, tells whether a pointer
  * kept elsewhere still means the same object.
+ *
+ * Pools and maps (idmap.h) may share a budget of bytes.  When it is spent, a pool is full: its user then puts back the
+ * oldest object before it gets another.  A few objects of each pool are always there, whatever the others took.
  */
 #ifndef SQT_POOL_H
 #define SQT_POOL_H
@@ -24,14 +27,28 @@ struct sqt_pool {
     void *first;     /* those in use, the oldest first */
     void *last;
     void *chunks;
+    unsigned chunk_objects; /* of the next chunk */
+    size_t *left;    /* bytes of the budget; NULL: no bound */
 };
 
-void sqt_pool_init(struct sqt_pool *pool, size_t size);
+/* left: the budget, which must live as long as the pool; NULL: no bound. */
+void sqt_pool_init(struct sqt_pool *pool, size_t size, size_t *left);
 void sqt_pool_free(struct sqt_pool *pool);
+
+/* Whether there is no room for another object until one is put back. */
+static inline int
+sqt_pool_full(const struct sqt_pool *pool)
+{
+    return __builtin_expect(!pool->unused && pool->used && pool->left &&
+                            *pool->left < pool->chunk_objects * pool->size, 0);
+}
 
 /* A zeroed object. */
 void *sqt_pool_get(struct sqt_pool *pool);
 void sqt_pool_put(struct sqt_pool *pool, void *object);
+
+/* Makes an object in use the newest. */
+void sqt_pool_renew(struct sqt_pool *pool, void *object);
 
 /* calloc that ends the program with a line when there is no memory: a decoder cannot go on without. */
 void *sqt_zeroed(size_t count, size_t size);

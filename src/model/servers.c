@@ -25,21 +25,6 @@ sqt_connect_outcome(uint32_t aux)
     return aux < sizeof(outcomes) / sizeof(*outcomes) ? outcomes[aux] : SQT_OUTCOME_ERROR;
 }
 
-static struct sqt_attempt *
-add(struct sqt_life *life, int64_t now, const struct sqt_record *record)
-{
-    struct sqt_attempt *const attempt = sqt_pool_get(&life->attempt_pool);
-    attempt->origin = life->origin;
-    attempt->conn = record->arg;
-    attempt->xact = record->id;
-    attempt->peer_kind = record->aux & ~PEER_KIND_SPARE;
-    attempt->spare = (record->aux & PEER_KIND_SPARE) != 0;
-    attempt->begin = now;
-    attempt->connected = attempt->tls = SQT_MISSING;
-    attempt->epoch = life->epoch;
-    return attempt;
-}
-
 void
 sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome)
 {
@@ -50,6 +35,25 @@ sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now,
     if (sqt_idmap_get(&life->attempts, attempt->conn) == attempt)
         sqt_idmap_take(&life->attempts, attempt->conn);
     sqt_pool_put(&life->attempt_pool, attempt);
+}
+
+static struct sqt_attempt *
+add(struct sqt_life *life, int64_t now, const struct sqt_record *record)
+{
+    while (sqt_pool_full(&life->attempt_pool) || sqt_idmap_full(&life->attempts)) {
+        sqt_bound_met(life, SQT_OPEN_ATTEMPT, life->attempt_pool.used);
+        sqt_attempt_end(life, life->attempt_pool.first, now, SQT_OUTCOME_LOST);
+    }
+    struct sqt_attempt *const attempt = sqt_pool_get(&life->attempt_pool);
+    attempt->origin = life->origin;
+    attempt->conn = record->arg;
+    attempt->xact = record->id;
+    attempt->peer_kind = record->aux & ~PEER_KIND_SPARE;
+    attempt->spare = (record->aux & PEER_KIND_SPARE) != 0;
+    attempt->begin = now;
+    attempt->connected = attempt->tls = SQT_MISSING;
+    attempt->epoch = life->epoch;
+    return attempt;
 }
 
 /* No more will come of it. */

@@ -13,9 +13,6 @@
 #define PHASE(name) (1u << SQT_SWAP_##name)
 #define STAGE(name) (1u << SQT_STAGE_##name)
 
-/* More swaps than Squid has descriptors are not open at once: the oldest has ended without a record. */
-#define MOST_OPEN 32768
-
 static inline struct sqt_swap *
 find(const struct sqt_life *life, uint64_t sio)
 {
@@ -54,8 +51,10 @@ sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     struct sqt_swap *const old = find(life, record->id);
     if (old)
         sqt_swap_end(life, old, now, SQT_OUTCOME_ABORTED);
-    if (life->swap_pool.used >= MOST_OPEN)
+    while (sqt_pool_full(&life->swap_pool) || sqt_idmap_full(&life->swaps)) {
+        sqt_bound_met(life, SQT_OPEN_SWAP, life->swap_pool.used);
         sqt_swap_end(life, life->swap_pool.first, now, SQT_OUTCOME_LOST);
+    }
     struct sqt_swap *const swap = sqt_pool_get(&life->swap_pool);
     swap->origin = life->origin;
     swap->sio = record->id;
@@ -103,52 +102,6 @@ sqt_swap_opened(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     reader_closes(life, swap, now, sqt_events[record->event].closes);
 }
 
-void
-sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
-{
-    (void)more;
-    struct sqt_swap *const swap = find(life, record->id);
-    if (!swap)
-        return;
-    sqt_diskop_asked(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, now);
-    struct sqt_io *const io = sqt_pool_get(&life->io_pool);
-    io->swap = swap;
-    io->index = swap->asked++;
-    io->offset = record->arg;
-    io->wanted = record->aux;
-    io->asked = now;
-    io->stage = io->index ? SQT_STAGE_SWAP_IN_REST : SQT_STAGE_SWAP_IN_FIRST;
-    if (swap->last_io)
-        swap->last_io->next = io;
-    else
-        swap->first_io = io;
-    swap->last_io = io;
-    sqt_spans_charge(&swap->phases, now);
-    sqt_spans_open(&swap->phases, io->index ? PHASE(REST) : PHASE(FIRST));
-    if (sqt_events[record->event].opens)
-        reader_opens(life, swap, now, 1u << io->stage);
-}
-
-/* Unlinks the first I/O at that offset and returns it; NULL if none was asked for there. */
-static struct sqt_io *
-take_io(struct sqt_swap *swap, uint64_t offset)
-{
-    struct sqt_io *previous = NULL, *io = swap->first_io;
-    while (io && io->offset != offset) {
-        previous = io;
-        io = io->next;
-    }
-    if (!io)
-        return NULL;
-    if (previous)
-        previous->next = io->next;
-    else
-        swap->first_io = io->next;
-    if (!io->next)
-        swap->last_io = previous;
-    return io;
-}
-
 static void
 end_io(struct sqt_life *life, struct sqt_io *io, int64_t now)
 {
@@ -158,6 +111,37 @@ end_io(struct sqt_life *life, struct sqt_io *io, int64_t now)
     if (!swap->out)
         reader_closes(life, swap, now, 1u << io->stage);
     sqt_pool_put(&life->io_pool, io);
+}
+
+/* The oldest I/O of all has lost its end, and so has its swap. */
+static void
+lose_oldest(struct sqt_life *life, int64_t now)
+{
+    struct sqt_io *const io = life->io_pool.first;
+    sqt_bound_met(life, SQT_OPEN_IO, life->io_pool.used);
+    io->swap->failure = SQT_OUTCOME_LOST;
+    sqt_block_unlink(life, io);
+    end_io(life, io, now);
+}
+
+void
+sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_swap *const swap = find(life, record->id);
+    if (!swap)
+        return;
+    sqt_diskop_asked(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, now);
+    while (sqt_pool_full(&life->io_pool))
+        lose_oldest(life, now);
+    struct sqt_io *const io = sqt_block_ask(life, swap, record->arg);
+    io->wanted = record->aux;
+    io->asked = now;
+    io->stage = io->index ? SQT_STAGE_SWAP_IN_REST : SQT_STAGE_SWAP_IN_FIRST;
+    sqt_spans_charge(&swap->phases, now);
+    sqt_spans_open(&swap->phases, io->index ? PHASE(REST) : PHASE(FIRST));
+    if (sqt_events[record->event].opens)
+        reader_opens(life, swap, now, 1u << io->stage);
 }
 
 static int64_t
@@ -201,7 +185,7 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
 {
     sqt_diskop_told(life, record, more);
     struct sqt_swap *const swap = find(life, record->id);
-    struct sqt_io *const io = swap ? take_io(swap, record->arg) : NULL;
+    struct sqt_io *const io = swap ? sqt_block_take(life, swap, record->arg) : NULL;
     if (!io)
         return;
     io->done = now;
@@ -216,7 +200,7 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now, io->size,
                           io->outcome);
     ++swap->ios;
-    swap->size += io->size;
+    swap->size = sqt_sum(swap->size, io->size);
     if (swap->failure == SQT_OUTCOME_COMPLETE)
         swap->failure = io->outcome;
     struct sqt_xact *const reader = swap->out ? NULL : sqt_swap_reader(swap);
@@ -229,7 +213,7 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     end_io(life, io, now);
     /* The store may write several blocks at once: those that this completion covers are done too. */
     for (uint64_t at = wanted; swap->out && at < until;) {
-        struct sqt_io *const covered = take_io(swap, at);
+        struct sqt_io *const covered = sqt_block_take(life, swap, at);
         if (!covered)
             break;
         at = covered->wanted ? at + covered->wanted : until;
@@ -260,7 +244,7 @@ sqt_swap_closed(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     if (!swap)
         return;
     if (swap->out)
-        swap->image = (int64_t)record->arg;
+        swap->image = sqt_bytes(record->arg);
     if (!more && swap->close_asked)
         sqt_diskop_inline(life, swap, SQT_DISK_CLOSE, swap->close_asked, now, SQT_MISSING,
                           record->aux ? SQT_OUTCOME_ERROR : SQT_OUTCOME_COMPLETE);
@@ -279,7 +263,8 @@ sqt_swap_end(struct sqt_life *life, struct sqt_swap *swap, int64_t now, enum sqt
     if (swap->opening)
         reader_closes(life, swap, now, STAGE(SWAP_IN_OPEN));
     while (swap->first_io) {
-        struct sqt_io *const io = take_io(swap, swap->first_io->offset);
+        struct sqt_io *const io = swap->first_io;
+        sqt_block_unlink(life, io);
         end_io(life, io, now);
     }
     if (find(life, swap->sio) == swap)

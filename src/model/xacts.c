@@ -32,25 +32,23 @@ enter(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
         other = find(life, xact->id);
     }
     xact->older = other;
+    if (other)
+        other->newer = xact;
     sqt_idmap_put(&life->xacts, xact->id, xact);
 }
 
 static void
 leave(struct sqt_life *life, struct sqt_xact *xact)
 {
-    struct sqt_xact *top = find(life, xact->id);
-    if (top == xact) {
-        if (xact->older)
-            sqt_idmap_put(&life->xacts, xact->id, xact->older);
-        else
-            sqt_idmap_take(&life->xacts, xact->id);
-    } else {
-        while (top && top->older != xact)
-            top = top->older;
-        if (top)
-            top->older = xact->older;
-    }
-    xact->older = NULL;
+    if (xact->newer)
+        xact->newer->older = xact->older;
+    else if (xact->older)
+        sqt_idmap_put(&life->xacts, xact->id, xact->older);
+    else
+        sqt_idmap_take(&life->xacts, xact->id);
+    if (xact->older)
+        xact->older->newer = xact->newer;
+    xact->older = xact->newer = NULL;
 }
 
 static struct sqt_xact *
@@ -77,6 +75,10 @@ void
 sqt_xact_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
+    while (sqt_pool_full(&life->xact_pool) || sqt_idmap_full(&life->xacts)) {
+        sqt_bound_met(life, SQT_OPEN_XACT, life->xact_pool.used);
+        sqt_xact_give_up(life, life->xact_pool.first, now);
+    }
     struct sqt_xact *const xact = make(life, record->id, now);
     xact->conn = record->arg;
     enter(life, xact, now);
@@ -273,8 +275,8 @@ take_end(struct sqt_xact *xact, const struct sqt_record *record, unsigned more)
     for (unsigned i = 1; i <= more; ++i) {
         const struct sqt_record *const part = &record[i];
         if (part->event == SQT_EV_PART_XACT_SIZES) {
-            xact->size = part->id == UINT64_MAX ? SQT_MISSING : (int64_t)part->id;
-            xact->sent = (int64_t)part->arg;
+            xact->size = part->id == UINT64_MAX ? SQT_MISSING : sqt_bytes(part->id);
+            xact->sent = sqt_bytes(part->arg);
             xact->tries = part->aux;
         } else if (part->event == SQT_EV_PART_XACT_FLAGS) {
             if (part->id)

@@ -6,10 +6,12 @@
 
 #include <stdarg.h>
 
+#include "visible.h"
+
 void
 sqt_report(struct sqt_reporter *reporter, enum sqt_severity severity, const char *format, ...)
 {
-    char text[1024];
+    char text[1024], line[2048];
     va_list arguments;
 
     if (reporter->muted)
@@ -22,8 +24,5 @@ sqt_report(struct sqt_reporter *reporter, enum sqt_severity severity, const char
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     /* A file's name may hold anything, and a line must stay one line. */
-    for (unsigned char *c = (unsigned char *)text; *c; ++c)
-        if (*c < ' ' || *c == 0x7f)
-            *c = '?';
-    reporter->function(reporter->context, severity, text);
+    reporter->function(reporter->context, severity, sqt_visible_text(line, sizeof(line), text));
 }

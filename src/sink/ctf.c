@@ -19,10 +19,11 @@
 #include <unistd.h>
 
 #include "../model/pool.h"
+#include "../read/visible.h"
 
 #define PACKET_BYTES 32768
 #define TEXT_MAX 256 /* bytes of a definition; more is cut off */
-#define EVENT_MAX (14 + 3 * (TEXT_MAX + 1))
+#define EVENT_MAX (14 + 3 * (SQT_VISIBLE_MOST * (TEXT_MAX + 4) + 1))
 #define EVENTS_MAX 65536
 
 struct ctf_stream {
@@ -142,8 +143,11 @@ static unsigned char *
 put_text(unsigned char *p, const struct sqt_origin *origin, unsigned definition, uint64_t value)
 {
     const char *const text = sqt_origin_text(origin, definition, (uint32_t)value & ~(UINT32_C(1) << 31));
-    if (text)
-        return p + snprintf((char *)p, TEXT_MAX + 1, "%.*s", TEXT_MAX, text) + 1;
+    if (text) {
+        p = (unsigned char *)sqt_visible((char *)p, text, TEXT_MAX);
+        *p++ = '\0';
+        return p;
+    }
     return p + snprintf((char *)p, TEXT_MAX + 1, "%llu", (unsigned long long)value) + 1;
 }
 

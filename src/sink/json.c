@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "../read/visible.h"
 #include "digits.h"
 
 /* Longest text; more is cut off. */
@@ -22,44 +23,19 @@ sqt_json_print(struct sqt_out *out, const char *format, ...)
     out->used += n < 0 ? 0 : n < SQT_JSON_PRINT_MAX ? (size_t)n : SQT_JSON_PRINT_MAX - 1;
 }
 
-/* How many bytes of well-formed UTF-8 the character at s has, 0 if it is none. */
-static unsigned
-utf8_length(const unsigned char *s)
-{
-    const unsigned length = *s < 0x80                ? 1
-                            : *s >= 0xc2 && *s < 0xe0 ? 2
-                            : *s >= 0xe0 && *s < 0xf0 ? 3
-                            : *s >= 0xf0 && *s < 0xf5 ? 4
-                                                      : 0;
-    for (unsigned i = 1; i < length; ++i)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    /* Too long a form, half of a surrogate pair, or beyond the last character. */
-    if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] >= 0xa0) || (*s == 0xf0 && s[1] < 0x90) ||
-        (*s == 0xf4 && s[1] >= 0x90))
-        return 0;
-    return length;
-}
-
 void
 sqt_json_string(struct sqt_out *out, const char *text)
 {
-    char *const start = sqt_out_room(out, 6 * TEXT_MAX + 8);
+    char *const start = sqt_out_room(out, 5 * TEXT_MAX + 64);
     char *p = start;
-    const unsigned char *s = (const unsigned char *)text;
+    const char *const end = text + TEXT_MAX;
     *p++ = '"';
-    while (*s && p - start < 6 * TEXT_MAX) {
-        const unsigned length = utf8_length(s);
-        if (*s < ' ' || *s == 0x7f) {
-            p += snprintf(p, 8, "\\u%04x", *s++);
-        } else if (!length) {
-            *p++ = '?';
-            ++s;
-        } else {
-            if (*s == '"' || *s == '\\')
+    while (text < end && *text) {
+        char character[4 * SQT_VISIBLE_MOST], *const behind = sqt_visible_next(character, &text);
+        for (const char *c = character; c < behind; ++c) {
+            if (*c == '"' || *c == '\\')
                 *p++ = '\\';
-            for (unsigned i = 0; i < length; ++i)
-                *p++ = (char)*s++;
+            *p++ = *c;
         }
     }
     *p++ = '"';

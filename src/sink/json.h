@@ -12,7 +12,7 @@
 #define SQT_JSON_PRINT_MAX 1024
 void sqt_json_print(struct sqt_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A string in quotes; what is no UTF-8 in it becomes "?". */
+/* A string in quotes; what visible.h calls harmful is escaped in it. */
 void sqt_json_string(struct sqt_out *out, const char *text);
 
 /* Nanoseconds as microseconds with three decimals. */

@@ -7,12 +7,14 @@
 
 #include "../figure/raw.h"
 #include "../model/pool.h"
+#include "../read/visible.h"
 #include "digits.h"
 #include "sink.h"
 
 /* Longest line but for texts of definitions. */
 #define LINE_MAX_BYTES 160
 #define DEFINITION_MAX 256
+#define DEFINITION_ROOM (SQT_VISIBLE_MOST * (DEFINITION_MAX + 4))
 #define EVENT_NUMBERS 512
 
 /* What is the same in all records of an event: "\t<kid>\t<EVENT>\t", and how its fields are printed. */
@@ -31,8 +33,9 @@ struct sqt_tsv_origin {
 static void
 learn(struct pattern *pattern, const struct sqt_origin *origin, unsigned number)
 {
-    const int n = snprintf(pattern->text, sizeof(pattern->text), "\t%u\t%.36s\t", origin->identity.kid,
-                           sqt_origin_event_name(origin, number));
+    char name[37];
+    sqt_visible_text(name, sizeof(name), sqt_origin_event_name(origin, number));
+    const int n = snprintf(pattern->text, sizeof(pattern->text), "\t%u\t%s\t", origin->identity.kid, name);
     pattern->length = (unsigned char)n;
     const struct sqt_event_info *const event = number < SQT_EVENTS ? &sqt_events[number] : NULL;
     for (unsigned i = 0; i < 3; ++i) {
@@ -51,9 +54,7 @@ put_definition(char *p, const struct sqt_origin *origin, unsigned definition, ui
     const char *text = sqt_origin_text(origin, definition, (uint32_t)value & ~(UINT32_C(1) << 31));
     if (!text)
         return sqt_put_unsigned(p, value);
-    for (unsigned i = 0; i < DEFINITION_MAX && text[i]; ++i)
-        *p++ = (unsigned char)text[i] < ' ' ? '?' : text[i];
-    return p;
+    return sqt_visible(p, text, DEFINITION_MAX);
 }
 
 static char *
@@ -120,7 +121,7 @@ sqt_tsv_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, 
             learn(pattern, run->origin, r->event);
             state->known[number] = number != EVENT_NUMBERS - 1;
         }
-        char *const start = sqt_out_room(&sink->out, LINE_MAX_BYTES + 3 * DEFINITION_MAX);
+        char *const start = sqt_out_room(&sink->out, LINE_MAX_BYTES + 3 * DEFINITION_ROOM);
         char *p = start;
         if (__builtin_expect(at >= second_from && at - second_from < 1000000000, 1)) {
             memcpy(p, seconds, 16);

@@ -2,25 +2,26 @@
  *
  * tsv.c - rows as tab-separated text; "-" for a missing value.
  */
+#include "../read/visible.h"
 #include "digits.h"
 #include "sink.h"
 
 /* Longest text of a cell; more is cut off. */
 #define TEXT_MAX 4000
+/* Room that it may take, and a separator. */
+#define TEXT_ROOM (SQT_VISIBLE_MOST * (TEXT_MAX + 4) + 8)
 
-/* A tab or newline in a text would break the table. */
-static char *
+/* A tab or newline in a text would break the table, and an escape sequence could drive a terminal. */
+static inline char *
 put_text(char *p, const char *text)
 {
-    for (unsigned i = 0; i < TEXT_MAX && text[i]; ++i)
-        *p++ = (unsigned char)text[i] < ' ' ? '?' : text[i];
-    return p;
+    return sqt_visible(p, text, TEXT_MAX);
 }
 
 void
 sqt_tsv_comment(struct sqt_sink *sink, const char *key, const char *text)
 {
-    char *p = sqt_out_room(&sink->out, 2 * TEXT_MAX + 8);
+    char *p = sqt_out_room(&sink->out, 2 * TEXT_ROOM);
     char *const start = p;
     *p++ = '#';
     *p++ = ' ';
@@ -36,7 +37,7 @@ void
 sqt_tsv_header(struct sqt_sink *sink)
 {
     for (unsigned i = 0; i < sink->column_count; ++i) {
-        char *const start = sqt_out_room(&sink->out, TEXT_MAX + 1);
+        char *const start = sqt_out_room(&sink->out, TEXT_ROOM);
         char *p = put_text(start, sink->table->columns[sink->columns[i]].name);
         *p++ = i + 1 < sink->column_count ? '\t' : '\n';
         sink->out.used += (size_t)(p - start);
@@ -95,7 +96,7 @@ sqt_tsv_row(struct sqt_sink *sink, const union sqt_cell *row)
 {
     const struct sqt_column *const columns = sink->table->columns;
     for (unsigned i = 0; i < sink->column_count; ++i) {
-        char *const start = sqt_out_room(&sink->out, TEXT_MAX + 8);
+        char *const start = sqt_out_room(&sink->out, TEXT_ROOM);
         char *p = put_cell(start, columns[sink->columns[i]].type, &row[sink->columns[i]]);
         *p++ = i + 1 < sink->column_count ? '\t' : '\n';
         sink->out.used += (size_t)(p - start);
