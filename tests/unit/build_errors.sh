@@ -78,7 +78,21 @@ says '--version' 0 'sqtrace-build (sqtrace)' --version
 : >"$work/file"
 says 'a prefix below a file' 1 "--prefix: $work/file/x cannot be written" $squid --prefix="$work/file/x" "$into"
 says 'a work folder below a file' 1 "--work: $work/file/x cannot be written" $squid "$prefix" --work="$work/file/x"
-says 'a prefix with a space' 1 'where names hold spaces' $squid --prefix="$work/a b" "$into"
+says 'a prefix with a space' 1 "--prefix: '$work/a b': autoconf, make and Squid's own build fail where names hold spaces" \
+    $squid --prefix="$work/a b" "$into"
+says 'a work folder with a line break: told in one line' 1 "--work: '$work/a\\nb'" $squid "$prefix" --work="$work/a
+b"
+[ "$(wc -l <"$work/out")" -eq 1 ]
+result $? 'and nothing else'
+# A clone with a space in its name.
+mkdir "$work/a clone"
+ln -s "$SQT_SOURCE/patches" "$work/a clone/patches"
+cp -R "$SQT_SOURCE/tools" "$work/a clone/"
+saved_build=$build
+build="$work/a clone/tools/sqtrace-build"
+says 'a source tree with a space' 1 "sqtrace's source tree: '$work/a clone'" $squid "$prefix" "$into"
+says 'which does all that needs no build: --list' 0 '5.7 6.13 7.7' --list
+build=$saved_build
 
 # ---- archives ----
 
@@ -120,6 +134,14 @@ before=$(sum_of_tree "$work/tree")
 says '--source is patched already' 1 'has the patches already' $squid "$prefix" "$into" --source="$work/tree"
 [ "$before" = "$(sum_of_tree "$work/tree")" ]
 result $? 'and the tree is as it was, patched'
+mkdir "$work/a tree"
+cp -R "$work/tree/." "$work/a tree"
+: >"$work/a tree/src/cf.data.pre"
+saved_build=$build
+build="$work/a clone/tools/sqtrace-build"
+says '--check-patches where the clone and the tree have spaces in their names' 1 ' lost' \
+    $squid --check-patches --source="$work/a tree"
+build=$saved_build
 
 # ---- the distribution's package ----
 

@@ -76,7 +76,6 @@ run_one()
     # usual 256 bytes those of all steps would fit into memory.
     make_disk 1 $((cache_mb * 2)) 1024
     port=$(free_port)
-    own_folder "$run/squid" "$run/squid/trace"
     squid_configure "$run/squid" "$squid" "$port" <<END_OF_LINES
 cache_dir $stores $(disk_of 1) $cache_mb 16 16
 cache_mem 0
@@ -119,6 +118,7 @@ END_OF_LINES
 
 values()
 {
+    run_values=$here/dumped.tsv
     sqtrace-dump --quiet --table=syscalls --group=1s "$here/trace" >"$run_values" || return 1
     sqtrace-dump --quiet --table=loops "$here/trace" >"$run_values.loops" || return 1
     for step in $(seq $steps); do
@@ -130,7 +130,6 @@ values()
     done
     rm -f "$here/load.tsv" "$run_values" "$run_values.loops"
 }
-run_values=${TMPDIR:-/tmp}/sqtrace-experiment-values.$$
 
 traces()
 {

@@ -36,7 +36,6 @@ need()
 # object.
 configure_sibling()
 {
-    own_folder "$pair/$1" "$pair/$1/trace"
     no_lookups=
     generation=on
     periods="$period second"
@@ -170,6 +169,7 @@ dump()
 
 values()
 {
+    run_values=$here/dumped.tsv
     responses=$(load_columns "$here/load.tsv" '$c["class"] == "all" { print $c["responses"] }')
     echo "cpu_us	$(calc "$(cat "$here/cpu_us") / $responses")"
     echo "cpu_pct	$(calc "$(cat "$here/cpu_us") / 10000 / $drive_seconds")"
@@ -188,7 +188,6 @@ values()
         END { for (key in count) print key "\t" count[key] }'
     rm -f "$run_values"
 }
-run_values=${TMPDIR:-/tmp}/sqtrace-experiment-values.$$
 
 reports()
 {

@@ -62,7 +62,6 @@ run_one()
         make_disk "$disk" $((cache_mb * 2))
     done
     port=$(free_port)
-    own_folder "$run/squid" "$run/squid/trace"
     { cache_lines "$1" && cat; } <<END_OF_LINES | squid_configure "$run/squid" "$squid" "$port"
 cache_mem 0
 memory_cache_mode disk

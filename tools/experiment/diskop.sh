@@ -26,7 +26,6 @@ run_one()
         make_disk "$disk" $((cache_mb * 2))
     done
     port=$(free_port)
-    own_folder "$run/squid" "$run/squid/trace"
     {
         for disk in 1 2; do
             echo "cache_dir $1 $(disk_of "$disk") $cache_mb $([ "$1" = rock ] || echo 4 16)"
@@ -53,6 +52,7 @@ END_OF_LINES
 
 values()
 {
+    run_values=$here/dumped.tsv
     sqtrace-dump --quiet --table=diskops "$here/trace" >"$run_values" || return 1
     awk -F '\t' -v load_start="$(load_start)" -v settle="$(calc "$wait / 500")" \
         -f "$columns" -f "$data/experiment/diskop.awk" "$here/load.tsv" "$run_values"
@@ -67,7 +67,6 @@ values()
         END { for (key in worst) { split(key, part, SUBSEP); print "worst_" part[1] "_" part[2] "_ms\t" worst[key] } }'
     rm -f "$run_values"
 }
-run_values=${TMPDIR:-/tmp}/sqtrace-experiment-values.$$
 
 traces()
 {

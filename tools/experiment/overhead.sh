@@ -26,7 +26,6 @@ need()
 start_one()
 {
     place=$run/$1
-    own_folder "$place" "$place/trace"
     port=$(free_port)
     prefix=$squid
     line=

@@ -84,9 +84,7 @@ END
 # keep_trace FOLDER NAME: moves what the Squid in FOLDER wrote into the report.
 keep_trace()
 {
-    mkdir -p "$report/traces/$2"
-    mv "$1/trace"/*.sqt "$report/traces/$2/" || die_with_log "$1/cache.log" "there is no trace"
-    chown "$(id -u)" "$report/traces/$2"/*
+    take_trace "$1" "$report/traces/$2"
 }
 
 # flagship_case STORE: one Squid with one cache_dir; a hit with tracing off, then traced: idle, and beside busy clients.
@@ -95,7 +93,6 @@ flagship_case()
     folder=$run/$1
     trace=$folder/trace
     port=$(free_port)
-    own_folder "$folder" "$trace"
 
     flagship_conf "$folder" "$1" "$port"
     squid_start "$folder" "$prefix"
@@ -159,7 +156,6 @@ mixed_case()
     folder=$run/mixed
     trace=$folder/trace
     port=$(free_port)
-    own_folder "$folder" "$trace"
     squid_configure "$folder" "$prefix" "$port" <<END
 cache_mem 64 MB
 maximum_object_size_in_memory 16 KB

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# places.sh - where builds of the tests and the demo are kept.
+# places.sh - where builds of the tests and the demo are kept.  Needs say.sh, trust.sh.
 
 # Whether every user can reach what is in directory $1.
 reachable()
@@ -8,21 +8,47 @@ reachable()
     reach=$1
     while [ "$reach" != / ]; do
         if [ -d "$reach" ]; then
-            case $(stat -c %A "$reach") in
+            case $(stat -c %A -- "$reach") in
             *x | *t) ;;
             *) return 1 ;;
             esac
         fi
-        reach=$(dirname "$reach")
+        # What follows the last slash goes, and the slash.
+        reach=${reach%/*}
+        reach=${reach:-/}
     done
 }
 
-# squid_place BUILD: a folder for installed Squids.  Started by root, Squid becomes another user, who must reach it.
+# squid_place BUILD: sets place to a folder for installed Squids.  Started by root, Squid becomes another user, who must
+# reach it.  Every user can make a folder of that name in /var/tmp: dies if another one did.
 squid_place()
 {
-    if [ "$(id -u)" -ne 0 ] || reachable "$1"; then
-        echo "$1"
-    else
-        echo "/var/tmp/sqtrace-$(echo "$1" | sha256sum | cut -c 1-8)"
+    place=$1
+    if [ "$(id -u)" -eq 0 ] && ! reachable "$1"; then
+        place=/var/tmp/sqtrace-$(printf '%s\n' "$1" | sha256sum | cut -c 1-8)
+        [ ! -e "$place" ] && [ ! -L "$place" ] || trust_folder "$place"
     fi
+}
+
+# make_squid_place BUILD: the same, and makes it.
+make_squid_place()
+{
+    squid_place "$1"
+    if [ "$place" = "$1" ]; then
+        mkdir -p -- "$place" || die_in_one_line "$place: cannot be made"
+    else
+        make_folder "$place"
+    fi
+}
+
+# can_build WHAT FOLDER: dies if sqtrace and Squid cannot be built in FOLDER because of its name.
+can_build()
+{
+    case $2 in
+    *[\\\"\#\$\&\'\`[:space:]]*)
+        in_one_line "$2"
+        die "$1: '$line': autoconf, make and Squid's own build fail where names hold spaces, line breaks or one of" \
+            "\\\"#\$&'\`: choose another folder, or move the tree"
+        ;;
+    esac
 }

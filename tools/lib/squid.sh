@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# squid.sh - a Squid and an nginx of one's own, each in its folder and on loopback.  Needs say.sh.
+# squid.sh - a Squid and an nginx of one's own, each in its folder and on loopback.  Needs say.sh, trust.sh.
 #
 # A server is started in the background and is stopped by its pid; servers_stop ends all that still run.
 
@@ -41,17 +41,45 @@ squid_user()
     if id proxy >/dev/null 2>&1; then echo proxy; else echo nobody; fi
 }
 
-# own_folder DIR...: makes folders that Squid can write to.
+# own_folder DIR...: makes folders that Squid can write to.  What starts Squid must not write there: Squid's user could
+# have it write elsewhere.
 own_folder()
 {
-    mkdir -p "$@" || die "$*: cannot be made"
-    [ "$(id -u)" -ne 0 ] || chown "$(squid_user)" "$@" || die "$*: cannot be given to $(squid_user)"
+    mkdir -p -- "$@" || die_in_one_line "$*: cannot be made"
+    give_squid "$@"
 }
 
-# squid_configure FOLDER PREFIX PORT: writes FOLDER/squid.conf; more lines come from the standard input.
+# own_file FILE...: makes files that Squid can write to, in folders that it cannot.
+own_file()
+{
+    for owned; do
+        [ -e "$owned" ] || : >"$owned" || die_in_one_line "$owned: cannot be made"
+        give_squid "$owned"
+    done
+}
+
+give_squid()
+{
+    [ "$(id -u)" -ne 0 ] || chown -h "$(squid_user)" -- "$@" || die_in_one_line "$*: cannot be given to $(squid_user)"
+}
+
+# squid_can_name WHAT FOLDER: dies if squid.conf cannot hold the name of FOLDER.
+squid_can_name()
+{
+    case $2 in
+    *[\\\"\#\'[:space:]]*)
+        in_one_line "$2"
+        die "$1: '$line' holds white space or one of \\\"#', so squid.conf cannot name it: choose another folder"
+        ;;
+    esac
+}
+
+# squid_configure FOLDER PREFIX PORT: writes FOLDER/squid.conf; more lines come from the standard input.  Squid can write
+# to its logs, FOLDER/cache and FOLDER/trace, but not to FOLDER.
 squid_configure()
 {
-    own_folder "$1" "$2/var/run/squid"
+    own_folder "$1/cache" "$1/trace" "$2/var/run/squid"
+    own_file "$1/cache.log" "$1/access.log"
     {
         cat <<END
 http_port 127.0.0.1:$3
@@ -97,6 +125,15 @@ squid_wait()
     die_with_log "$1/cache.log" "Squid did not start"
 }
 
+# take_trace FOLDER INTO: moves what the Squid of FOLDER has traced.  Its user may have put other things there.
+take_trace()
+{
+    mkdir -p -- "$2"
+    find "$1/trace" -maxdepth 1 -name '*.sqt' -type f -exec mv -t "$2" -- {} +
+    [ "$(id -u)" -ne 0 ] || find "$2" -mindepth 1 -exec chown -h 0 {} +
+    [ -n "$(find "$2" -name '*.sqt' -type f | head -n 1)" ] || die_with_log "$1/cache.log" "there is no trace"
+}
+
 squid_start()
 {
     squid_begin "$1" "$2"
@@ -106,7 +143,7 @@ squid_start()
 # nginx_start FOLDER PORT: serves FOLDER/files; sets nginx_pid.  Names under /slow/ come at 400 KB/s.
 nginx_start()
 {
-    mkdir -p "$1/files" "$1/temp"
+    mkdir -p -- "$1/files" "$1/temp"
     nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || die "nginx is missing: apt-get install nginx-light"
     [ "$(id -u)" -ne 0 ] || nginx_user="user root;"
     cat >"$1/nginx.conf" <<END

@@ -28,24 +28,39 @@ need_disks()
 # disk_of NUMBER: the folder of that disk for a cache_dir.
 disk_of()
 {
-    if [ -n "$disks" ]; then
-        echo "$(echo "$disks" | cut -d , -f "$1")/sqtrace-experiment"
-    else
-        echo "$run/disk$1/cache"
-    fi
+    echo "$run/disk$1/cache"
+}
+
+# named_disk NUMBER: sets path to that folder of --disks.  If only one is named, it stands for each disk.
+named_disk()
+{
+    path=$disks
+    for _ in $(seq 2 "$1"); do
+        path=${path#*,}
+    done
+    path=${path%%,*}
+    [ -n "$path" ] || die_usage "--disks: there is no disk $1"
+    absolute "$path"
+}
+
+# use_disk NUMBER: makes a folder in that folder of --disks.  $run/diskNUMBER leads there, because squid.conf cannot name
+# a folder with a space.
+use_disk()
+{
+    named_disk "$1"
+    used=$(mktemp -d "$path/sqtrace-experiment.XXXXXX" 2>/dev/null) ||
+        die_in_one_line "--disks: $path: no folder can be made here"
+    made folder "$used"
+    chmod 755 "$used"
+    ln -s -- "$used" "$run/disk$1"
+    own_folder "$used/cache"
 }
 
 # make_disk NUMBER MEGABYTES [BYTES]: not slow yet; its inodes have so many bytes.
 make_disk()
 {
-    place=$(disk_of "$1")
     if [ -n "$disks" ]; then
-        case $place in
-        /*/*) ;;
-        *) die "--disks: there is no disk $1" ;;
-        esac
-        own_folder "$place"
-        made folder "$place"
+        use_disk "$1"
         return
     fi
     mkdir -p "$run/disk$1" "$run/arm$1"
@@ -71,7 +86,7 @@ make_disk()
     made mount "$run/disk$1"
     limit_dirty "$loop"
     made slow "$run/arm$1"
-    own_folder "$place"
+    own_folder "$(disk_of "$1")"
 }
 
 # As much as may wait in memory to be written to a disk, MB: who writes more waits, as where memory is small.
@@ -97,7 +112,11 @@ set_service()
 drop_pages()
 {
     [ $# -gt 0 ] || return 0
-    "$file_pages" drop $(for disk in "$@"; do disk_of "$disk"; done) >/dev/null 2>&1 </dev/null &
+    for disk; do
+        set -- "$@" "$(disk_of "$disk")"
+        shift
+    done
+    "$file_pages" drop "$@" >/dev/null 2>&1 </dev/null &
     made process $!
 }
 

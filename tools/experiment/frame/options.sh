@@ -105,19 +105,20 @@ calc()
     awk "BEGIN { printf \"%.9g\", ($1) }"
 }
 
-absolute()
+# trust_build: dies if others can change what is in the folder of builds, unless the caller named it or it is the tree's.
+trust_build()
 {
-    case $1 in
-    /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
+    [ -z "$chosen_build" ] || [ ! -e "$chosen_build" ] || trust_folder "$chosen_build"
 }
 
-# installed_squid NAME: where tools/demo, tools/check or sqtrace-build put one.
+# installed_squid NAME: sets installed to where tools/demo, tools/check or sqtrace-build put one, or to nothing.
 installed_squid()
 {
-    for place in "$(squid_place "$build/installed")/$1" "$build/installed/$1"; do
-        [ ! -x "$place/sbin/squid" ] || { echo "$place" && return; }
+    installed=
+    trust_build
+    squid_place "$build/installed"
+    for place in "$place/$1" "$build/installed/$1"; do
+        [ -n "$installed" ] || [ ! -x "$place/sbin/squid" ] || installed=$place
     done
 }
 
@@ -127,7 +128,9 @@ build_twin()
     [ -f "$squid/share/sqtrace/build-arguments" ] ||
         die "there is no unpatched Squid, and $squid does not say how to build its twin: build it with" \
             "sqtrace-build --unpatched, and say where it is with --unpatched=PREFIX"
-    unpatched=$(squid_place "$build/installed")/unpatched
+    trust_build
+    make_squid_place "$build/installed"
+    unpatched=$place/unpatched
     say "$squid has no unpatched twin: building it, once, in $unpatched"
     set --
     while IFS= read -r word; do
@@ -144,16 +147,24 @@ squid_version()
 # find_programs: sets squid, unpatched and tools to absolute places.
 find_programs()
 {
-    tools=$(absolute "$tools")
+    absolute "$tools"
+    tools=$path
     for name in sqtrace-load sqtrace-dump sqtrace-report; do
         [ -x "$tools/$name" ] || die "$tools/$name is missing: run tools/demo, or say where it is with --tools=DIR"
     done
     PATH=$tools:$PATH:/usr/sbin:/sbin
-    squid=$(absolute "${squid:-$(installed_squid patched)}")
-    [ -x "$squid/sbin/squid" ] || die "$squid: no Squid here: run tools/demo, or say where it is with --squid=PREFIX"
-    [ -z "$unpatched" ] || unpatched=$(absolute "$unpatched")
+    if [ -z "$squid" ]; then
+        installed_squid patched
+        squid=$installed
+    fi
+    [ -z "$squid" ] || { absolute "$squid" && squid=$path; }
+    [ -x "$squid/sbin/squid" ] || die "${squid:-$build/installed/patched}: no Squid here: run tools/demo, or say where it is with --squid=PREFIX"
+    [ -z "$unpatched" ] || { absolute "$unpatched" && unpatched=$path; }
     if echo "$takes" | grep -qw unpatched; then
-        : "${unpatched:=$(installed_squid unpatched)}"
+        if [ -z "$unpatched" ]; then
+            installed_squid unpatched
+            unpatched=$installed
+        fi
         [ -n "$unpatched" ] || build_twin
         [ -x "$unpatched/sbin/squid" ] || die "$unpatched: no Squid here: --unpatched=PREFIX is where sqtrace-build" \
             "--unpatched has installed one"
@@ -161,5 +172,8 @@ find_programs()
             die "$unpatched: Squid $(squid_version "$unpatched") is no twin of $(squid_version "$squid"):" \
                 "say where that is with --unpatched=PREFIX"
     fi
-    : "${folder:=$build/experiment/$experiment}"
+    if [ -z "$folder" ]; then
+        folder=$build/experiment/$experiment
+        [ -z "$chosen_build" ] || make_folder "$chosen_build"
+    fi
 }

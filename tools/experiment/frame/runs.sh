@@ -20,26 +20,36 @@ parameters()
     done
 }
 
-# The first line of the list of what was made: who works here.
-owner()
+# own_list ENTRIES: the list of what was made begins with who works here; then come ENTRIES.
+own_list()
 {
-    echo "owner $$ $(process_start $$)"
+    printf '%s\n' "owner $$ $(process_start $$)" ${1:+"$1"} >"$made" || die_in_one_line "$made: cannot be written"
+    owns_list=yes
+}
+
+# take_list: begins the list, and undoes before what a killed run left.  Dies if another process works in the folder.
+take_list()
+{
+    made=$folder/made
+    if read_list "$made" && [ -n "$list" ]; then
+        read -r _ other start _ <<END_OF_LIST
+$list
+END_OF_LIST
+        [ "$(process_start "$other")" != "$start" ] || die_in_one_line "$folder: process $other works here already"
+        say "undoing what an earlier run left"
+        own_list "$(printf '%s\n' "$list" | tail -n +2)"
+        undo_all
+    fi
+    own_list ''
 }
 
 # enter_folder: makes $folder or goes on with what is in it; undoes what a killed run left.
 enter_folder()
 {
-    mkdir -p "$folder/runs" 2>/dev/null || die "$folder: cannot be made"
-    folder=$(cd "$folder" && pwd -P)
-    read -r _ other start 2>/dev/null <"$folder/made" && [ "$(process_start "$other")" = "$start" ] &&
-        die "$folder: process $other works here already"
-    made=$folder/made
-    if [ -s "$made" ]; then
-        say "undoing what an earlier run left"
-        sed -i "1s/.*/$(owner)/" "$made"
-        undo_all
-    fi
-    owner >"$made" || die "$made: cannot be written"
+    mkdir -p -- "$folder/runs" 2>/dev/null || die_in_one_line "$folder: cannot be made"
+    enter_path "$folder"
+    folder=$path
+    take_list
     parameters >"$folder/parameters.new"
     if [ -n "$fresh" ]; then
         rm -rf "$folder/runs"
@@ -47,7 +57,7 @@ enter_folder()
     elif [ -f "$folder/parameters" ] && ! cmp -s "$folder/parameters" "$folder/parameters.new"; then
         difference=$(diff "$folder/parameters" "$folder/parameters.new" | sed -n 's/^< //p' | tr '\n' ' ')
         rm -f "$folder/parameters.new"
-        die "$folder: has runs with other options (${difference% }): give those, another --folder, or --fresh"
+        die_in_one_line "$folder: has runs with other options (${difference% }): give those, another --folder, or --fresh"
     fi
     mv "$folder/parameters.new" "$folder/parameters"
 }
@@ -153,13 +163,13 @@ is_done()
 run_in_folder()
 {
     each new_folder "$@"
-    run=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-experiment.XXXXXX") || die "no folder for temporary files"
-    chmod 755 "$run"
-    made folder "$run"
+    make_temporary sqtrace-experiment
+    made folder "$temporary"
+    run=$temporary
     run_one "$@"
     # What the run made is undone; the owner stays.
     undo_all
-    owner >"$made"
+    own_list ''
     each is_done "$@"
 }
 
@@ -226,8 +236,6 @@ run_load()
 # keep_trace FOLDER [NAME]: moves the trace that the Squid of FOLDER wrote to $here/NAME.
 keep_trace()
 {
-    mkdir -p "$here/${2:-trace}"
-    mv "$1/trace"/*.sqt "$here/${2:-trace}/" || die_with_log "$1/cache.log" "there is no trace"
+    take_trace "$1" "$here/${2:-trace}"
     cp "$1/squid.conf" "$1/cache.log" "$here/"
-    [ "$(id -u)" -ne 0 ] || chown -R 0 "$here/${2:-trace}"
 }

@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# undo.sh - what was made and must not be left behind.  Needs say.sh; $made is the file that lists it, a line each, so
-# that a later run can undo what one that was killed could not.
+# undo.sh - what was made and must not be left behind.  Needs say.sh, trust.sh; $made is the file that lists it, so that
+# a later run can undo what one that was killed could not.
+#
+# An entry is a line: a kind, a space, and what was made, with line breaks written as in_one_line does.
+#     owner PID START        the first entry: which process works here
+#     process PID START
+#     mount FOLDER
+#     loop DEVICE
+#     group FOLDER           a control group
+#     folder IDENTITY FOLDER
+#     dirty FOLDER           the settings of a device that writes are limited to
+#     slow FOLDER            a disk with a service time, which would make all the rest slow
 
 # When process $1 began, in ticks since the machine started: with its number it names a process.
 process_start()
@@ -9,14 +19,15 @@ process_start()
     sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20
 }
 
-# made KIND WHAT: process PID, mount FOLDER, loop DEVICE, group FOLDER, folder FOLDER; dirty FOLDER, the settings of a
-# device that writes are limited to; slow FOLDER, a disk with a service time, which would make all the rest slow.
+# made KIND WHAT: adds an entry.
 made()
 {
-    if [ "$1" = process ]; then
-        set -- "$@" "$(process_start "$2")"
-    fi
-    echo "$*" >>"$made" || die "$made: cannot be written"
+    in_one_line "$2"
+    case $1 in
+    process) line="$line $(process_start "$2")" ;;
+    folder) line="$(identity "$2") $line" ;;
+    esac
+    printf '%s %s\n' "$1" "$line" >>"$made" || die_in_one_line "$made: cannot be written"
 }
 
 # The process and its descendants.
@@ -54,37 +65,60 @@ insist()
     return 1
 }
 
+# mounted FOLDER: whether a file system is mounted there.  The kernel writes some characters as octal numbers.
+mounted()
+{
+    mounted_as=$(printf '%s' "$1" | sed 's/\\/\\134/g; s/ /\\040/g; s/	/\\011/g' |
+        awk 'NR > 1 { printf "\\012" } { printf "%s", $0 }')
+    cut -d ' ' -f 2 /proc/mounts | grep -qxF -e "$mounted_as"
+}
+
+# undo_one KIND WHAT
 undo_one()
 {
     case $1 in
-    process) end_process "$2" "${3-}" ;;
-    mount) ! grep -q " $2 " /proc/mounts || insist umount "$2" || umount -l "$2" ;;
+    process) end_process "${2% *}" "${2#* }" ;;
+    mount) ! mounted "$2" || insist umount -- "$2" || umount -l -- "$2" ;;
     loop) ! losetup "$2" >/dev/null 2>&1 || insist losetup -d "$2" ;;
     dirty) { echo 100 >"$2/max_ratio" && echo 0 >"$2/strict_limit"; } 2>/dev/null ;;
-    group) [ ! -d "$2" ] || insist rmdir "$2" ;;
-    folder) rm -rf --one-file-system "$2" ;;
+    group) [ ! -d "$2" ] || insist rmdir -- "$2" ;;
+    folder) remove_made "${2#* }" "${2%% *}" ;;
     esac
 }
 
-# ask_last LIST: the processes that nothing else was made after end together.
+# each_entry FUNCTION: calls it with kind and what of each entry of $entries.
+each_entry()
+{
+    while IFS= read -r entry; do
+        from_one_line "${entry#* }"
+        "$1" "${entry%% *}" "$text" </dev/null || return
+    done <<END_OF_ENTRIES
+$entries
+END_OF_ENTRIES
+}
+
+# A disk that is slow makes all the rest slow.
+hurry()
+{
+    [ "$1" != slow ] || echo 0 >"$2/service"
+} 2>/dev/null
+
+# The processes that nothing else was made after end together.
 ask_last()
 {
-    sed '/^process/!q' "$1" | while read -r kind process start; do
-        [ "$kind" != process ] || [ "$(process_start "$process")" != "$start" ] || kill "$process" 2>/dev/null
-    done
+    [ "$1" = process ] || return
+    [ "$(process_start "${2% *}")" != "${2#* }" ] || kill "${2% *}" 2>/dev/null
+    return 0
 }
 
 # Undoes what the list names, the last first.
 undo_all()
 {
-    [ -s "${made-}" ] || return 0
-    for slow in $(sed -n 's/^slow //p' "$made"); do
-        echo 0 >"$slow/service"
-    done 2>/dev/null
-    awk '{ line[NR] = $0 } END { for (i = NR; i > 0; --i) print line[i] }' "$made" >"$made.back"
-    ask_last "$made.back"
-    while read -r kind what more; do
-        undo_one "$kind" "$what" "$more" </dev/null
-    done <"$made.back"
-    rm -f "$made" "$made.back"
+    [ -n "${made-}" ] && read_list "$made" || return 0
+    entries=$(printf '%s\n' "$list" | awk '{ line[NR] = $0 } END { for (i = NR; i > 0; --i) print line[i] }')
+    each_entry hurry
+    each_entry ask_last
+    each_entry undo_one
+    rm -f -- "$made"
+    owns_list=
 }
