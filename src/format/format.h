@@ -211,7 +211,7 @@ struct sqt_identity {
     uint32_t pid;
     uint64_t ticks_per_second; /* nominal; the anchors are more exact */
     uint32_t sampling_rate;   /* reserved: 1 */
-    uint32_t reserved;
+    uint32_t run;             /* numbers the runs of a service and kid in a directory, from 1; 0: not known */
     struct sqt_anchor start;  /* when the ring was made */
     char squid_version[32];   /* NUL-terminated */
     char service[32];         /* Squid's service name, NUL-terminated */

@@ -126,6 +126,7 @@ sqt_dead_ring_read(struct sqt_dead_ring *ring, int fd, struct sqt_error *error)
     }
     header.text_offset = SQT_RING_HEADER;
     header.text_size = header.writer.text_used;
+    header.identity.service[sizeof(header.identity.service) - 1] = '\0';
     memcpy(ring->header, &header, sizeof(header));
     return 0;
 }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "keep-internal.h"
+#include "run-internal.h"
 
 #define MS UINT64_C(1000000) /* ns */
 #define LONGEST_WAIT_NS (200 * MS)
@@ -72,10 +73,8 @@ static void
 apply_keep(struct sqt_flusher *f)
 {
     const struct sqt_keep keep = {
-        .directory = f->writer.directory,
-        .service = f->service,
+        .leftovers = &f->leftovers,
         .kid = f->kid,
-        .base = f->base,
         .open = f->writer.segment.fd >= 0 ? f->writer.segment.sequence : UINT64_MAX,
         .bytes = f->now.keep,
     };
@@ -87,6 +86,9 @@ static int
 open_segment(struct sqt_flusher *f)
 {
     char name[SQT_NAME_MAX];
+    if (!f->ring->identity.run) /* the segments of earlier runs are all there by now */
+        __atomic_store_n(&f->ring->identity.run,
+                         sqt_run_next(f->writer.directory, f->writer.owner, f->service, f->kid), __ATOMIC_RELAXED);
     /* The number is in the ring before the file exists, so that whoever takes over knows the last one. */
     __atomic_store_n(&f->ring->flusher.sequence, f->next_sequence, __ATOMIC_RELEASE);
     sqt_segment_name(name, f->base, f->next_sequence);

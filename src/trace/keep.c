@@ -5,19 +5,22 @@
 #include "keep-internal.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file-internal.h"
+#include "run-internal.h"
+#include "trust-internal.h"
 
 struct closed_segment {
     char base[SQT_BASE_MAX];
     char name[SQT_NAME_MAX];
     uint64_t sequence;
     uint64_t bytes;
+    uint32_t run; /* 0: not known */
 };
 
 struct closed_list {
@@ -25,24 +28,41 @@ struct closed_list {
     size_t count, room;
 };
 
-/* Bases of one service and kid differ by their start time first, so their order is that of time. */
 static int
-older_first(const void *a, const void *b)
+by_name(const void *a, const void *b)
 {
     const struct closed_segment *const x = a, *const y = b;
-    const int by_run = strcmp(x->base, y->base);
-    if (by_run)
-        return by_run;
+    const int by_base = strcmp(x->base, y->base);
+    if (by_base)
+        return by_base;
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
 static int
-has_ring(int directory, const char *base)
+older_first(const void *a, const void *b)
 {
-    char name[SQT_NAME_MAX];
-    struct stat st;
-    sqt_pointer_name(name, base);
-    return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    const struct closed_segment *const x = a, *const y = b;
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    return by_name(a, b);
+}
+
+/* Fills in the run numbers: one header is read for each run, unless it is damaged. */
+static void
+number_runs(const struct sqt_keep *keep, struct closed_list *list)
+{
+    const struct sqt_leftovers *const l = keep->leftovers;
+    qsort(list->segments, list->count, sizeof(*list->segments), by_name);
+    for (size_t i = 0; i < list->count;) {
+        const char *const base = list->segments[i].base;
+        uint32_t run = strcmp(base, l->base) == 0 ? UINT32_MAX : 0;
+        size_t end = i;
+        for (; end < list->count && strcmp(list->segments[end].base, base) == 0; ++end)
+            if (!run)
+                run = sqt_run_of(l->directory, list->segments[end].name, l->owner);
+        for (; i < end; ++i)
+            list->segments[i].run = run;
+    }
 }
 
 static int
@@ -64,11 +84,29 @@ add(struct closed_list *list, const struct sqt_name *parsed, const char *name, u
     return 0;
 }
 
+/* The run that was looked at last: its segments often follow one another. */
+struct looked {
+    char base[SQT_BASE_MAX];
+    int lives;
+};
+
+static int
+is_living(const struct sqt_leftovers *l, const char *base, struct looked *latest)
+{
+    if (strcmp(base, latest->base) != 0) {
+        strcpy(latest->base, base);
+        latest->lives = sqt_leftover_lives(l, base);
+    }
+    return latest->lives;
+}
+
 /* Fills in the closed segments that may be deleted.  Returns 0 or -1. */
 static int
 list_closed(const struct sqt_keep *keep, struct closed_list *list)
 {
-    const int fd = openat(keep->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const struct sqt_leftovers *const l = keep->leftovers;
+    struct looked latest = {"", 0};
+    const int fd = openat(l->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *const dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
         if (fd >= 0)
@@ -81,15 +119,29 @@ list_closed(const struct sqt_keep *keep, struct closed_list *list)
         struct sqt_name name;
         struct stat st;
         sqt_name_parse(&name, entry->d_name);
-        if (name.kind != SQT_NAME_SEGMENT || name.kid != keep->kid || strcmp(name.service, keep->service) != 0)
+        if (name.kind != SQT_NAME_SEGMENT || name.kid != keep->kid || strcmp(name.service, l->service) != 0)
             continue;
-        if (strcmp(name.base, keep->base) == 0 ? name.sequence == keep->open : has_ring(keep->directory, name.base))
+        if (strcmp(name.base, l->base) == 0 ? name.sequence == keep->open : is_living(l, name.base, &latest))
             continue;
-        if (fstatat(keep->directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+        if (fstatat(l->directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+            sqt_trusted(st.st_uid, l->owner))
             result = add(list, &name, entry->d_name, (uint64_t)st.st_size);
     }
     closedir(dir);
     return result;
+}
+
+/* Deletes a segment.  Returns whether it is gone. */
+static int
+delete_segment(struct sqt_leftovers *l, const char *name)
+{
+    if (unlinkat(l->directory, name, 0) == 0 || errno == ENOENT)
+        return 1;
+    if (!l->keep_said)
+        sqt_say(l->mailbox, 0, "WARNING: sqtrace: keep= cannot delete %.255s/%s: %s", l->directory_path, name,
+                strerror(errno));
+    l->keep_said = 1;
+    return 0;
 }
 
 unsigned
@@ -99,16 +151,18 @@ sqt_keep_apply(const struct sqt_keep *keep)
     unsigned deleted = 0;
     if (!keep->bytes)
         return 0;
-    if (list_closed(keep, &list) == 0 && list.count) {
-        uint64_t total = 0;
-        for (size_t i = 0; i < list.count; ++i)
-            total += list.segments[i].bytes;
+    const int listed = list_closed(keep, &list);
+    uint64_t total = 0;
+    for (size_t i = 0; i < list.count; ++i)
+        total += list.segments[i].bytes;
+    if (listed == 0 && total > keep->bytes) {
+        number_runs(keep, &list);
         qsort(list.segments, list.count, sizeof(*list.segments), older_first);
-        for (size_t i = 0; i < list.count && total > keep->bytes; ++i) {
-            if (unlinkat(keep->directory, list.segments[i].name, 0) == 0)
+        for (size_t i = 0; i < list.count && total > keep->bytes; ++i)
+            if (delete_segment(keep->leftovers, list.segments[i].name)) {
                 ++deleted;
-            total -= list.segments[i].bytes;
-        }
+                total -= list.segments[i].bytes;
+            }
     }
     free(list.segments);
     return deleted;

@@ -13,6 +13,7 @@
 
 #include "clock-internal.h"
 #include "emit-internal.h"
+#include "run-internal.h"
 #include "segment-internal.h"
 #include "trust-internal.h"
 
@@ -225,6 +226,8 @@ sqt_salvage(const struct sqt_dead_ring *dead, const struct sqt_trace_place *to, 
     *records = head - first;
     if (!head)
         return 0;
+    if (!ring->identity.run) /* its process died before it began a segment, and after all others of its kid began one */
+        ring->identity.run = sqt_run_next(to->directory, to->owner, ring->identity.service, ring->identity.kid);
 
     /* If a process before us was killed between rename and unlink, the same comes out again and takes its place. */
     if (find_sequence(ring, to, &sequence) != 0)

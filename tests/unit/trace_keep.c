@@ -2,11 +2,15 @@
  *
  * trace_keep.c - what keep= deletes, and what it leaves alone.
  */
+#define _GNU_SOURCE /* unshare */
 #include "trace_support.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "trace/keep-internal.h"
@@ -29,6 +33,50 @@ is_there(const struct place *place, const char *name)
     return access(path, F_OK) == 0;
 }
 
+/* A segment of a run with that number. */
+static void
+make_numbered(const struct place *place, const char *name, uint32_t run, size_t size)
+{
+    char path[400];
+    struct sqt_segment_header header = {.magic = SQT_SEGMENT_MAGIC, .identity.run = run};
+    make_segment(place, name, size);
+    snprintf(path, sizeof(path), "%s/%s", place->directory, name);
+    const int fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+    close(fd);
+}
+
+static struct sqt_mailbox mailbox;
+
+/* Whose segments the tests keep: those of Squid's kid 3, whose run has that base. */
+static struct sqt_leftovers
+leftovers_in(const struct place *place, const char *base)
+{
+    sqt_mailbox_init(&mailbox);
+    place_said[0] = '\0';
+    return (struct sqt_leftovers){
+        .directory = open(place->directory, O_RDONLY | O_DIRECTORY),
+        .directory_path = place->directory,
+        .ringdir = place->ringdir,
+        .service = "test",
+        .base = base,
+        .owner = geteuid(),
+        .mailbox = &mailbox,
+    };
+}
+
+/* A pointer file as a process has it; it holds the lock until the descriptor is closed. */
+static int
+make_pointer(const struct place *place, const char *base, const char *id)
+{
+    char path[400];
+    snprintf(path, sizeof(path), "%s/%s.ring", place->directory, base);
+    const int fd = open(path, O_CREAT | O_EXCL | O_RDWR, 0640);
+    dprintf(fd, "ring=%s/sqtrace-%s.ring\nid=%s\nboot=%032d\n", place->ringdir, id, id, 0);
+    assert_int_equal(sqt_lock(fd), 0);
+    return fd;
+}
+
 static void
 keep_deletes_the_oldest_of_its_own(void **state)
 {
@@ -36,7 +84,7 @@ keep_deletes_the_oldest_of_its_own(void **state)
     static const char *const names[] = {
         "test.3.20250101T000000Z.ffffffff.000000.sqt", /* oldest run */
         "test.3.20250101T000000Z.ffffffff.000001.sqt",
-        "test.3.20250202T000000Z.11111111.000009.sqt", /* has a ring: not ours to judge */
+        "test.3.20250202T000000Z.11111111.000009.sqt", /* its process lives: not ours to judge */
         "test.3.20250303T000000Z.00000000.000002.sqt", /* this run */
         "test.3.20250303T000000Z.00000000.000010.sqt", /* being written */
         "test.4.20240101T000000Z.ffffffff.000000.sqt", /* another kid */
@@ -45,16 +93,9 @@ keep_deletes_the_oldest_of_its_own(void **state)
     };
     for (unsigned i = 0; i < 8; ++i)
         make_segment(place, names[i], 1000);
-    make_segment(place, "test.3.20250202T000000Z.11111111.ring", 1);
-    make_segment(place, "test.3.20250303T000000Z.00000000.ring", 1);
-    struct sqt_keep keep = {
-        .directory = open(place->directory, O_RDONLY | O_DIRECTORY),
-        .service = "test",
-        .kid = 3,
-        .base = "test.3.20250303T000000Z.00000000",
-        .open = 10,
-        .bytes = 3000,
-    };
+    const int pointer = make_pointer(place, "test.3.20250202T000000Z.11111111", "11111111000000000000000000000000");
+    struct sqt_leftovers leftovers = leftovers_in(place, "test.3.20250303T000000Z.00000000");
+    struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = 10, .bytes = 3000};
     assert_int_equal(sqt_keep_apply(&keep), 0);
     keep.bytes = 2999;
     assert_int_equal(sqt_keep_apply(&keep), 1);
@@ -69,7 +110,120 @@ keep_deletes_the_oldest_of_its_own(void **state)
             assert_true(is_there(place, names[i]));
     keep.bytes = 0;
     assert_int_equal(sqt_keep_apply(&keep), 0);
-    close(keep.directory);
+
+    /* A pointer that nobody holds exempts its run no longer. */
+    keep.bytes = 1;
+    close(pointer);
+    assert_int_equal(sqt_keep_apply(&keep), 1);
+    assert_false(is_there(place, names[2]));
+    assert_int_equal(place_said[0], 0);
+    close(leftovers.directory);
+}
+
+/* A machine whose clock begins in 1970 at each boot: names say nothing, numbers do. */
+static void
+the_oldest_is_not_what_the_clock_says(void **state)
+{
+    struct place *const place = *state;
+    static const struct {
+        const char *name;
+        uint32_t run;
+    } oldest_first[] = {
+        {"test.3.20110101T000000Z.99999999.000000.sqt", 0}, /* of a version that does not number */
+        {"test.3.20250101T000000Z.ffffffff.000000.sqt", 1},
+        {"test.3.20240101T000000Z.aaaaaaaa.000007.sqt", 2},
+        {"test.3.20240101T000000Z.aaaaaaaa.000010.sqt", 2},
+        {"test.3.19700101T000001Z.22222222.000000.sqt", 3},
+        {"test.3.19700101T000005Z.11111111.000000.sqt", 10},
+        {"test.3.19700101T000000Z.33333333.000000.sqt", 11}, /* this run */
+    };
+    const unsigned count = sizeof(oldest_first) / sizeof(oldest_first[0]);
+    for (unsigned i = count; i-- > 0;)
+        make_numbered(place, oldest_first[i].name, oldest_first[i].run, 1000);
+    struct sqt_leftovers leftovers = leftovers_in(place, "test.3.19700101T000000Z.33333333");
+    struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = UINT64_MAX};
+    for (unsigned i = 0; i < count; ++i) {
+        keep.bytes = 1000 * (count - i) - 1;
+        assert_int_equal(sqt_keep_apply(&keep), 1);
+        for (unsigned k = 0; k < count; ++k)
+            if (is_there(place, oldest_first[k].name) != (k > i))
+                fail_msg("after %u deletions: %s", i + 1, oldest_first[k].name);
+    }
+    close(leftovers.directory);
+}
+
+/* Each run counts on from what it finds, whatever the times in the names. */
+static void
+runs_are_numbered(void **state)
+{
+    struct place *const place = *state;
+    for (uint32_t run = 1; run <= 3; ++run) {
+        char from[300], to[300];
+        struct sqt_segment_header header;
+        assert_int_equal(place_start(place, NULL), 0);
+        sqt_stop();
+        place_only(from, sizeof(from), place->directory, ".000000.sqt");
+        const int fd = open(from, O_RDONLY);
+        assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+        close(fd);
+        assert_int_equal(header.identity.run, run);
+        snprintf(to, sizeof(to), "%s/test.3.%uT000000Z.%08x.%06u.sqt", place->directory, 20400101 - run, run, run);
+        assert_int_equal(rename(from, to), 0);
+    }
+}
+
+/* What cannot be deleted still takes room, and is told once. */
+static void
+what_cannot_be_deleted_is_told(void **state)
+{
+    struct place *const place = *state;
+    if (geteuid() != 0)
+        SKIP_BECAUSE("needs root, to mount a file that cannot be deleted");
+    int result;
+    const pid_t child = fork();
+    if (child == 0) {
+        char path[400];
+        make_segment(place, "test.3.20250101T000000Z.ffffffff.000000.sqt", 1000);
+        make_segment(place, "test.3.20250101T000000Z.ffffffff.000001.sqt", 1000);
+        make_segment(place, "test.3.20250101T000000Z.ffffffff.000002.sqt", 1000);
+        snprintf(path, sizeof(path), "%s/test.3.20250101T000000Z.ffffffff.000000.sqt", place->directory);
+        if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+            mount(path, path, NULL, MS_BIND, NULL) != 0) /* EBUSY */
+            _exit(77);
+        struct sqt_leftovers leftovers = leftovers_in(place, "test.3.20250303T000000Z.00000000");
+        struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = UINT64_MAX, .bytes = 2000};
+        const int first = sqt_keep_apply(&keep) == 1 && !is_there(place, "test.3.20250101T000000Z.ffffffff.000001.sqt") &&
+                          is_there(place, "test.3.20250101T000000Z.ffffffff.000002.sqt");
+        const int then = sqt_keep_apply(&keep) == 0;
+        keep.bytes = 1999;
+        const int last = sqt_keep_apply(&keep) == 1;
+        sqt_mailbox_empty(&mailbox, place_log);
+        const char *const said = strstr(place_said, "keep= cannot delete ");
+        const int once = said && strstr(said, "ffffffff.000000.sqt: Device or resource busy\n") &&
+                         !strstr(said + 1, "keep= cannot delete ");
+        _exit(first && then && last && once ? 0 : 1 + !first + 2 * !then + 4 * !last + 8 * !once);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    if (WIFEXITED(result) && WEXITSTATUS(result) == 77)
+        SKIP_BECAUSE("needs the right to mount");
+    assert_int_equal(result, 0);
+}
+
+static void
+a_segment_of_another_owner_is_left_alone(void **state)
+{
+    struct place *const place = *state;
+    char path[400];
+    if (geteuid() != 0)
+        SKIP_BECAUSE("needs root, to make files of another user");
+    make_segment(place, "test.3.20250101T000000Z.ffffffff.000000.sqt", 1000);
+    snprintf(path, sizeof(path), "%s/test.3.20250101T000000Z.ffffffff.000000.sqt", place->directory);
+    assert_int_equal(chown(path, 65534, (gid_t)-1), 0);
+    struct sqt_leftovers leftovers = leftovers_in(place, "test.3.20250303T000000Z.00000000");
+    struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = UINT64_MAX, .bytes = 1};
+    assert_int_equal(sqt_keep_apply(&keep), 0);
+    assert_true(is_there(place, "test.3.20250101T000000Z.ffffffff.000000.sqt"));
+    close(leftovers.directory);
 }
 
 static void
@@ -97,6 +251,10 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         PLACE_TEST(keep_deletes_the_oldest_of_its_own),
+        PLACE_TEST(the_oldest_is_not_what_the_clock_says),
+        PLACE_TEST(runs_are_numbered),
+        PLACE_TEST(what_cannot_be_deleted_is_told),
+        PLACE_TEST(a_segment_of_another_owner_is_left_alone),
         PLACE_TEST(keep_bounds_a_running_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
