@@ -35,5 +35,5 @@ sqt_header_mend(struct sqt_segment_header *header, int fd, uint64_t begin, uint6
                 who->ticks_per_second = (uint64_t)measured;
             break;
         }
-    sqt_input_close(&segment.input);
+    sqt_segment_leave(&segment);
 }

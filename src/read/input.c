@@ -7,10 +7,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Bytes that are read at once, so that small frames do not cost a system call each. */
 #define READ_AHEAD (256u << 10)
+
+/* A file that was written to less than so many seconds ago may have been between two looks at its times. */
+#define STILL_S 2
 
 void
 sqt_input_init(struct sqt_input *input, int fd, int own_fd, uint64_t end)
@@ -19,6 +24,31 @@ sqt_input_init(struct sqt_input *input, int fd, int own_fd, uint64_t end)
     input->fd = fd;
     input->own_fd = own_fd;
     input->end = end;
+    input->size = UINT64_MAX;
+}
+
+/* Notes what the file is like before it is read. */
+static void
+look(struct sqt_input *input)
+{
+    struct stat st;
+    if (fstat(input->fd, &st) != 0)
+        return;
+    input->seen.size = st.st_size;
+    input->seen.seconds = st.st_mtim.tv_sec;
+    input->seen.ns = st.st_mtim.tv_nsec;
+}
+
+int
+sqt_input_changed(const struct sqt_input *input)
+{
+    struct stat st;
+    struct timespec now;
+    if (fstat(input->fd, &st) != 0)
+        return 1;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return st.st_size != input->seen.size || st.st_mtim.tv_sec != input->seen.seconds ||
+           st.st_mtim.tv_nsec != input->seen.ns || llabs((long long)(now.tv_sec - st.st_mtim.tv_sec)) < STILL_S;
 }
 
 void
@@ -35,6 +65,7 @@ sqt_input_refresh(struct sqt_input *input)
 {
     input->used = 0;
     input->error = 0;
+    input->size = UINT64_MAX;
 }
 
 /* Makes room for size bytes, keeping those that are there. */
@@ -61,6 +92,11 @@ sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got)
         return NULL;
     if (want > input->end - offset)
         want = (size_t)(input->end - offset);
+    /* Behind the end nothing is asked for again and again. */
+    if (offset >= input->size)
+        return NULL;
+    if (want > input->size - offset)
+        want = (size_t)(input->size - offset);
 
     if (offset < input->offset || offset > input->offset + input->used) {
         input->offset = offset;
@@ -76,6 +112,8 @@ sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got)
         }
         if (grow(input, want + READ_AHEAD) != 0)
             return NULL;
+        if (!input->used)
+            look(input);
         while (input->used < want) {
             size_t ask = want + READ_AHEAD - input->used;
             if (ask > input->end - input->offset - input->used)
@@ -86,8 +124,10 @@ sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got)
                 continue;
             if (n < 0)
                 input->error = errno;
-            if (n <= 0)
+            if (n <= 0) {
+                input->size = input->offset + input->used;
                 break;
+            }
             input->used += (size_t)n;
         }
     }

@@ -19,6 +19,10 @@ struct sqt_input {
     uint64_t offset;
     uint64_t end;    /* nothing is read from here on */
     int error;       /* errno of a failed read; it counts as the end of the file */
+    uint64_t size;   /* where the file ended when that was found out; UINT64_MAX: not yet */
+    struct {
+        int64_t size, seconds, ns;
+    } seen;          /* the file's, when it was read first after all was forgotten */
 };
 
 void sqt_input_init(struct sqt_input *input, int fd, int own_fd, uint64_t end);
@@ -27,6 +31,9 @@ void sqt_input_close(struct sqt_input *input);
 /* Bytes at offset: at least `want` of them unless the file ends before; *got says how many there are.  NULL if there
  * are none.  Valid until the next call. */
 const uint8_t *sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got);
+
+/* Whether the file may be another one than what was read of it: it was written to since, or a moment ago. */
+int sqt_input_changed(const struct sqt_input *input);
 
 /* Forgets what was read, so that a file that grew or changed is seen as it is now. */
 void sqt_input_refresh(struct sqt_input *input);

@@ -126,7 +126,7 @@ look_for_what_is_between(struct sqt_joined *j, uint64_t first)
     if (!live || first <= j->next || j->damaged || j->gap_seen == j->next)
         return 0;
     j->gap_seen = j->next;
-    sqt_input_close(&j->segment.input);
+    sqt_segment_leave(&j->segment);
     j->segment_open = 0;
     j->parts[--j->part_next]->resume = j->segment.frame_at;
     sqt_sources_rescan(j->sources);
@@ -209,7 +209,7 @@ close_part(struct sqt_joined *j)
     sqt_segment_report_cut(&j->segment);
     if (j->segment.cut)
         j->damaged = 1;
-    sqt_input_close(&j->segment.input);
+    sqt_segment_leave(&j->segment);
     j->segment_open = 0;
 }
 

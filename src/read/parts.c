@@ -60,7 +60,7 @@ sqt_joined_rewind(struct sqt_joined *j)
 {
     sqt_ahead_drop(j);
     if (j->segment_open)
-        sqt_input_close(&j->segment.input);
+        sqt_segment_leave(&j->segment);
     j->segment_open = 0;
     for (size_t i = 0; i < j->part_next; ++i)
         j->parts[i]->resume = 0;

@@ -14,6 +14,9 @@
 /* Larger headers are not expected even of later versions. */
 #define HEADER_MAX 4096u
 
+/* Once frames of so many bytes were wrong, sums are kept.  Before that a frame's bytes are just read. */
+#define WASTE_MAX SQT_FRAME_MAX
+
 static uint32_t
 header_crc(const uint8_t *bytes, const struct sqt_segment_header *h)
 {
@@ -86,12 +89,21 @@ sqt_segment_begin(struct sqt_segment *s, struct sqt_input input, uint64_t begin,
     s->at = begin + header->header_size;
 }
 
+void
+sqt_segment_leave(struct sqt_segment *s)
+{
+    sqt_input_close(&s->input);
+    sqt_sums_free(&s->sums);
+}
+
 static uint32_t
-frame_crc(const struct sqt_frame *frame, const uint8_t *payload)
+frame_crc(struct sqt_segment *s, const struct sqt_frame *frame, uint64_t offset, const uint8_t *payload)
 {
     struct sqt_frame copy = *frame;
     copy.crc = 0;
-    return (uint32_t)crc32(crc32(0, (const Bytef *)&copy, sizeof(copy)), payload, frame->size);
+    const uint32_t crc = (uint32_t)crc32(0, (const Bytef *)&copy, sizeof(copy));
+    return s->wasted < WASTE_MAX ? (uint32_t)crc32(crc, payload, frame->size)
+                                 : sqt_sums_crc(&s->sums, crc, offset + sizeof(copy), payload, frame->size);
 }
 
 enum frame_state { FRAME_GOOD, FRAME_BAD, FRAME_WRONG_CRC, FRAME_SHORT, FRAME_NONE };
@@ -116,7 +128,22 @@ frame_at(struct sqt_segment *s, uint64_t offset, struct sqt_frame *frame, const 
     if (!bytes || got < whole)
         return FRAME_SHORT;
     *payload = bytes + sizeof(*frame);
-    return frame_crc(frame, *payload) == frame->crc ? FRAME_GOOD : FRAME_WRONG_CRC;
+    if (frame_crc(s, frame, offset, *payload) == frame->crc)
+        return FRAME_GOOD;
+    s->wasted += frame->size;
+    return FRAME_WRONG_CRC;
+}
+
+/* The file may have been cut back and written anew while it was read: if so, forgets what was read of it.  Returns
+ * whether to look again. */
+static int
+look_again(struct sqt_segment *s)
+{
+    if (!sqt_input_changed(&s->input))
+        return 0;
+    sqt_input_refresh(&s->input);
+    sqt_sums_forget(&s->sums);
+    return 1;
 }
 
 /* Finds the next good frame after `from`.  Returns its offset, or the offset of the end of the file. */
@@ -170,8 +197,7 @@ skip_damage(struct sqt_segment *s, enum frame_state state)
     /* The file may have grown while the next frame was looked for. */
     struct sqt_frame frame;
     const uint8_t *payload;
-    sqt_input_refresh(&s->input);
-    if (frame_at(s, s->at, &frame, &payload) == FRAME_GOOD)
+    if (look_again(s) && frame_at(s, s->at, &frame, &payload) == FRAME_GOOD)
         return 1;
     sqt_report(s->reporter, SQT_WARNING, "%s: offset %" PRIu64 ": %s, %" PRIu64 " bytes skipped%s", s->name, s->at,
                state == FRAME_WRONG_CRC ? "damaged block (wrong checksum)" :
@@ -195,11 +221,8 @@ sqt_segment_next(struct sqt_segment *s, int *damaged)
     for (;;) {
         enum frame_state state = s->peeked ? FRAME_GOOD : frame_at(s, s->at, &s->frame, &s->payload);
         s->peeked = 0;
-        if (state == FRAME_BAD || state == FRAME_WRONG_CRC) {
-            /* It may have been cut back and written anew while it was read. */
-            sqt_input_refresh(&s->input);
+        if ((state == FRAME_BAD || state == FRAME_WRONG_CRC) && look_again(s))
             state = frame_at(s, s->at, &s->frame, &s->payload);
-        }
         if (state == FRAME_GOOD) {
             s->frame_at = s->at;
             s->at += sizeof(s->frame) + s->frame.size;

@@ -7,6 +7,7 @@
 
 #include "input.h"
 #include "report.h"
+#include "sums.h"
 
 struct sqt_segment {
     struct sqt_input input;
@@ -19,6 +20,8 @@ struct sqt_segment {
     struct sqt_frame frame; /* the frame that was taken last, or that was looked at */
     const uint8_t *payload; /* its */
     int peeked;         /* it was only looked at */
+    uint64_t wasted;    /* bytes of frames whose checksums were wrong */
+    struct sqt_sums sums; /* for frames, once many are wrong */
 };
 
 enum sqt_header_state {
@@ -34,6 +37,9 @@ enum sqt_header_state sqt_segment_header_check(const uint8_t *bytes, size_t got,
 /* Takes over the input, which stands at a header that was checked. */
 void sqt_segment_begin(struct sqt_segment *segment, struct sqt_input input, uint64_t begin, const char *name,
                        const struct sqt_segment_header *header, struct sqt_reporter *reporter);
+
+/* Closes the input and gives up what was kept. */
+void sqt_segment_leave(struct sqt_segment *segment);
 
 /* Takes the next whole frame: 1, or 0 when there is none (yet).  Damage is reported and skipped; *damaged is then set.
  * The payload is valid until the next call. */

@@ -156,7 +156,7 @@ make_block_with(struct make_bytes *bytes, const struct sqt_identity *identity, u
     if (flags & MAKE_ZLIB) {
         uLongf deflated_size = compressBound(size);
         uint8_t *deflated = malloc(deflated_size);
-        if (!deflated || compress2(deflated, &deflated_size, packed, size, 1) != Z_OK)
+        if (!deflated || compress2(deflated, &deflated_size, packed, size, flags & MAKE_SMALL ? 9 : 1) != Z_OK)
             die("make_trace");
         make_append(&payload, deflated, deflated_size);
         free(deflated);

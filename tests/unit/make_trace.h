@@ -42,7 +42,7 @@ struct sqt_anchor make_anchor(const struct sqt_identity *identity, uint64_t tick
 /* Sets the unit flags of n consecutive records: the first is followed by n - 1 parts. */
 void make_unit(struct sqt_record *records, unsigned n);
 
-enum make_flags { MAKE_ZLIB = 1 };
+enum make_flags { MAKE_ZLIB = 1, MAKE_SMALL = 2 /* as far as zlib can */ };
 
 /* Pieces of a segment, in the order in which they stand in a file. */
 void make_header(struct make_bytes *bytes, const struct sqt_identity *identity, uint64_t sequence);

@@ -76,7 +76,7 @@ what_is_no_trace_gets_one_line(void **state)
     read_all(&result, "/dev/null", NULL);
     read_expect_messages(&result, "E /dev/null: neither a file nor a directory nor a pipe\n");
     /* A name must not break the line. */
-    expect_refused("two\nlines", "text", 4, "E two?lines: not a trace: it looks like a text file\n");
+    expect_refused("two\nlines", "text", 4, "E two\\x0alines: not a trace: it looks like a text file\n");
 }
 
 static void
