@@ -204,6 +204,6 @@ forget_blocks()
 sync_disks()
 {
     for disk in "$run"/disk*; do
-        [ ! -d "$disk" ] || sync -f "$disk"
+        [ ! -d "$disk" ] || run_child sync -f "$disk"
     done
 }

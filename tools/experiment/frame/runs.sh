@@ -215,11 +215,10 @@ begin_load()
 # (status 3) is told.
 end_load()
 {
-    read -r run_pid <"$here/load_pid"
+    read -r load_pid <"$here/load_pid"
     rm -f "$here/load_pid"
-    wait "$run_pid"
+    wait "$load_pid"
     load_status=$?
-    run_pid=
     case $load_status in
     0) ;;
     3) say "  this run says little: $(grep -m 1 . "$here/load.err" || echo 'requests could not be sent on time')" ;;
