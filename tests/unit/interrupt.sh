@@ -113,9 +113,12 @@ for signal in TERM:143 INT:130 HUP:129; do
     ends "check, while it builds" ${signal%:*} ${signal#*:} 3 "$top/tools/check" --only=build
 done
 ends "demo, while it builds" TERM 143 3 "$top/tools/demo"
-[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'sqtrace-demo.*' -newer "$work/squid-source/configure" 2>/dev/null)" ]
-check "and demo leaves no temporary folder"
 program "$work/bin/make" </dev/null
+hangs "$work/bin/nginx"
+mkdir "$work/tmp"
+TMPDIR=$work/tmp ends "demo, with an origin" TERM 143 3 "$top/tools/demo" --squid="$work/squid"
+[ -z "$(ls "$work/tmp")" ]
+check "and leaves no files"
 
 # A Squid is built in the background while a test runs whose results are shown.
 hangs "$top/tools/sqtrace-build"
@@ -131,7 +134,7 @@ for signal in TERM:143 INT:130; do
 done
 
 # An experiment, in a run.
-mkdir "$work/tools" "$work/tmp"
+mkdir "$work/tools"
 for name in sqtrace-dump sqtrace-report; do
     program "$work/tools/$name" </dev/null
 done
@@ -191,7 +194,7 @@ done
 end_started
 END
 # It looks like a child to who takes a process's name for more than that.
-sleep $wait_s &
+sleep "$wait_s" &
 bystander=$!
 SQT_SOURCE=$SQT_SOURCE sh "$work/end" >"$out" 2>&1
 are_waiting 1 && kill -0 $bystander

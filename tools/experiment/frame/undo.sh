@@ -29,6 +29,7 @@ made()
 family()
 {
     echo "$1"
+    # shellcheck disable=SC2013 # numbers
     for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
         family "$child"
     done
