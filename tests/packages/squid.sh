@@ -17,7 +17,8 @@ fi
 
 port=23129
 origin_port=23130
-service_pid= notified_pid=
+service_pid=
+notified_pid=
 folder=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-packages.XXXXXX") || exit 1
 trap 'umount -l "$folder"; rmdir "$folder"' EXIT
 root=$folder/root
@@ -83,7 +84,7 @@ while True:
     done
     # shellcheck disable=SC2046 # a command and its words
     (as_service $(service ExecStartPre)) >"$out" 2>&1 || return 1
-    # shellcheck disable=SC2046
+    # shellcheck disable=SC2046 # words
     as_service $(service ExecStart) >"$folder/service" 2>&1 &
     service_pid=$!
     for second in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do

@@ -33,6 +33,7 @@ printf '#!/bin/sh\nset -e\n#DEBHELPER#\nexit 0\n' >"$tree/debian/squid.prerm"
 printf -- '--- a/src/a.cc\n+++ b/src/a.cc\n@@ -1,3 +1,4 @@\n+0\n 1\n 2\n 3\n' >"$tree/debian/patches/security.patch"
 printf security.patch >"$tree/debian/patches/series"
 head='--- a/src/a.cc\n+++ b/src/a.cc\n'
+# shellcheck disable=SC2059 # $head has line breaks for printf
 printf -- "$head"'@@ -3,6 +3,7 @@\n 3\n 4\n 5\n+hook\n 6\n 7\n 8\n' >"$work/series/0010-hook.patch"
 echo '0010-hook.patch # the only one' >"$work/series/series"
 package=5.7-2+deb12u6 found=5.7

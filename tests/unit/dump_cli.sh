@@ -131,6 +131,7 @@ run "$dump" --version
 check "--version"
 run "$dump" --list
 missing=0
+# shellcheck disable=SC2013 # names without spaces
 for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_COLUMN([a-z_]*, \([a-z_]*\),.*/\1/p' \
     "$SQT_SOURCE/src/figure/tables.def"); do
     grep -qw -e "$name" "$out" || missing=1

@@ -54,7 +54,7 @@ time_s	thread	name	total_s	count	max_s
 10.000000000	thread 77	lseek	0.000002000	1	0.000002000
 10.000000000	thread 78	misc	2.000002000	1	-
 END
-grep -v '^#' out | diff - expected >diff 2>&1
+grep -v '^#' out | diff - expected >'diff' 2>&1
 result $? "classes, windows, unfinished calls and those in which strace left, threads"
 
 sed 's/^77 /[pid    77] /; s/^78 /[pid 78] /' text | "$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=strace - >piped 2>err
@@ -93,7 +93,7 @@ cat >text <<'END'
  13000.000 (         ): my squid/77 exit_group()                                                             = ?
 END
 "$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=perf --columns=time_s,thread,name,total_s,count,max_s text >out 2>err
-grep -v '^#' out | diff - expected >diff 2>&1
+grep -v '^#' out | diff - expected >'diff' 2>&1
 result $? "the same calls as perf trace prints them"
 
 "$SQT_TOOLS/sqtrace-dump" --table=syscalls --from=perf essay >out 2>err

@@ -14,7 +14,7 @@ for program in dump report load; do
     options=$(sed -n 's/^[A-Z]*_OPTION([a-z_]*, *"\([^"]*\)".*/--\1/p' "$SQT_SOURCE/tools/$program-options.def")
     [ -n "$options" ]
     check "sqtrace-$program has options"
-    listed=$(sed -n 's/^\(\\fB\\-.\\fR, \)\{0,1\}\\fB\\-\\-\([a-z\\-]*\)\\fR.*/--\2/p' "$page" | tr -d '\\')
+    listed=$(sed -n 's/^\(\\fB\\-.\\fR, \)\{0,1\}\\fB\\-\\-\([a-z\\-]*\)\\fR.*/--\2/p' "$page" | tr -d "\\\\")
     [ "$listed" = "$options" ]
     check "the manual page of sqtrace-$program names every option"
     help=$("$SQT_TOOLS/sqtrace-$program" --help | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p')
@@ -24,6 +24,7 @@ for program in dump report load; do
     check "nothing in the manual page of sqtrace-$program is left to be replaced"
 done
 missing=
+# shellcheck disable=SC2013 # names without spaces
 for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_COLUMN([a-z_]*, \([a-z_]*\),.*/\1/p' \
     "$SQT_SOURCE/src/figure/tables.def"); do
     grep -qF -e "$(printf '%s' "$name" | sed 's/-/\\-/g')" "$SQT_TOOLS/sqtrace-dump.1" || missing="$missing $name"
@@ -47,7 +48,7 @@ fi
 offers() { # offers WANTED PROGRAM WORD...: what completing the last word gives
     wanted=$1 program=$2
     shift 2
-    # shellcheck disable=SC2016
+    # shellcheck disable=SC2016 # that bash expands it
     got=$(cd "$SQT_SOURCE" && bash -c \
         'source "$1"; function=_$2; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "${function/-/_}"
          echo "${COMPREPLY[*]}"' \

@@ -31,7 +31,7 @@ done
 # What hooks include is C++ too.
 for header in format/format.h trace/sqtrace.h; do
     printf '#include "%s"\nint main() { return 0; }\n' "$header" >"$work/test.cc"
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # CC may hold options
     compiles "$header is C++11" ${CXX:-c++} -std=c++11 "$work/test.cc"
 done
 echo "1..$number"

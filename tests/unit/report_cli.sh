@@ -94,6 +94,7 @@ rm -r r
 printf '#!/bin/sh\necho "line 0: warning: no such font" >&2\nexec "%s" "$@"\n' "$(command -v gnuplot)" >bin/gnuplot
 for quiet in "" --quiet; do
     PATH=$work/bin:$PATH "$report" --data="$data" $quiet --figures=hit-stages -o r t/before.sqt >out 2>err
+    # shellcheck disable=SC2181 # its line is long enough
     [ $? = 0 ] &&
         [ "$(grep -c '^sqtrace-report: warning: gnuplot on hit-stages: line 0: ' err)" = $((${#quiet} ? 0 : 2)) ] &&
         [ "$(grep -c '>gnuplot drew it with a warning: line 0: warning: no such font<' r/index.html)" = 1 ] &&
@@ -148,7 +149,7 @@ for name in hit-stages block-comb; do
     said=$(grep -cFx "<p class=\"rule\">How it is computed: $rule.</p>" r/index.html)
     [ -n "$rule" ] && [ "$said" = $((1 + large)) ] || ruled=false
 done
-$ruled && [ $large = 1 ]
+"$ruled" && [ "$large" = 1 ]
 check "below each caption it says how the figure is computed, large too"
 run --quiet --figures=hit-stages -o r/ t/before.sqt
 [ $status = 0 ] && ! [ -s err ] && [ "$(echo r*)" = r ] && ! [ -e r/figures/block-comb.tsv ]

@@ -224,7 +224,7 @@ check "TMPDIR with a space is refused, because squid.conf cannot name it, and no
 # The functions themselves, in a process that is killed and in the one after that.
 cat >"$work/lists.sh" <<'END'
 program=lists
-for part in lib/say lib/trust lib/squid experiment/frame/undo experiment/frame/runs; do
+for part in lib/say lib/trust lib/started lib/squid experiment/frame/undo experiment/frame/runs; do
     . "$SQT_SOURCE/tools/$part.sh"
 done
 folder=$1

@@ -93,7 +93,7 @@ END_OF_LINES
         # What is measured is reading.
         set_service 0
         objects=$(objects_at "$step")
-        urls $filled "$objects" 0 >"$run/fill"
+        urls "$filled" "$objects" 0 >"$run/fill"
         run_load --workload=urls --urls="$run/fill" --proxy="127.0.0.1:$port" --clients=10 \
             --requests=$(((objects - filled + 9) / 10))
         filled=$objects

@@ -69,6 +69,7 @@ check_package_tools()
         command -v dh >/dev/null || echo debhelper
         [ "$(id -u)" -eq 0 ] || command -v fakeroot >/dev/null || echo fakeroot
     )
+    # shellcheck disable=SC2086 # names in lines
     [ -z "$tools" ] || die "missing to build packages: apt-get install" $tools
 }
 
@@ -126,6 +127,7 @@ patch_package()
             series_patches "$2" | sed 's|^|sqtrace/|' >>debian/patches/series && dpkg-source --before-build .
     ) >>"$3" 2>&1 || die_with_log "$3" "the patches of Squid $found do not apply to $package"
     # Debian has one package with each TLS library.
+    # shellcheck disable=SC2013 # names without spaces
     for name in $(sed -n 's/^Package: \(squid\|squid-openssl\)$/\1/p' "$1/debian/control"); do
         script=$1/debian/$name.prerm
         [ -f "$script" ] || printf '#!/bin/sh\nset -e\n#DEBHELPER#\n' >"$script"

@@ -5,7 +5,7 @@
 # For building sqtrace and Squid, and running the demo.
 demo_packages='build-essential autoconf automake zlib1g-dev libevent-dev libssl-dev perl patch xz-utils ccache curl nginx-light wrk gnuplot-nox libfuse3-dev e2fsprogs sysstat'
 # For the tests, beside those.
-check_packages='libcmocka-dev libcppunit-dev openssl python3 babeltrace2 chromium golang-src c-icap vsftpd strace'
+check_packages='libcmocka-dev libcppunit-dev openssl python3 babeltrace2 chromium golang-src c-icap vsftpd strace shellcheck'
 # For the Squid of the phase gnutls, beside those.
 gnutls_packages='libgnutls28-dev libecap3-dev pkg-config'
 # For the test of the Debian packages, beside those.
@@ -42,8 +42,10 @@ install_packages()
     [ $# -gt 0 ] || return 0
     as_root_or_die "sudo apt-get install $*"
     say "installing $*"
+    # shellcheck disable=SC2086 # two words or none
     run_logged "$install_log" $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -q ||
         die_with_log "$install_log" "apt-get update failed"
+    # shellcheck disable=SC2086 # two words or none
     run_logged "$install_log" $sudo env DEBIAN_FRONTEND=noninteractive \
         apt-get install -q -y --no-install-recommends "$@" || die_with_log "$install_log" "apt-get install failed"
 }
@@ -53,8 +55,10 @@ install_build_deps()
 {
     as_root_or_die "sudo apt-get build-dep $2"
     say "installing what $2 is built with"
+    # shellcheck disable=SC2086 # two words or none
     run_logged "$1" $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -q ||
         die_with_log "$1" "apt-get update failed"
+    # shellcheck disable=SC2086 # two words or none
     run_logged "$1" $sudo env DEBIAN_FRONTEND=noninteractive apt-get build-dep -q -y --no-install-recommends "$2" ||
         die_with_log "$1" "apt-get build-dep failed"
 }

@@ -31,20 +31,11 @@ die_usage()
     exit 2
 }
 
-# What runs in the background ends with this program.
-run_pid=
-background=
-trap 'kill $run_pid $background 2>/dev/null; exit 130' INT TERM
-
 # run_child COMMAND...: waits for it, and can be interrupted meanwhile.
 run_child()
 {
     "$@" &
-    run_pid=$!
-    wait "$run_pid"
-    run_status=$?
-    run_pid=
-    return "$run_status"
+    wait $!
 }
 
 # run_logged LOG COMMAND...: its output goes to the end of LOG; one line of progress every half a minute.
@@ -64,9 +55,6 @@ run_logged()
         fi
     done
     wait "$run_pid"
-    run_status=$?
-    run_pid=
-    return "$run_status"
 }
 
 # die_with_log LOG WORD...: an error, with the end of the log that tells why.

@@ -22,7 +22,7 @@ in_one_line()
         line=$line$plain
         rest=${rest#"$plain"}
         case $rest in
-        \\*) line=$line'\\' ;;
+        \\*) line="$line\\\\" ;;
         "$newline"*) line=$line'\n' ;;
         esac
         rest=${rest#?}

@@ -176,13 +176,26 @@ iostat_end()
     [ -z "$iostat_pid" ] || kill "$iostat_pid" 2>/dev/null
 }
 
+# each_loop FUNCTION: calls it for each loop device of a disk.
+each_loop()
+{
+    for file in "$run"/arm*.loop; do
+        [ ! -f "$file" ] || "$1" "$(cat "$file")"
+    done
+}
+
+disk_counters()
+{
+    cat "/sys/class/block/${1#/dev/}/stat"
+}
+
 # Until nothing is read or written for 2 s; not longer than 20 s.
 wait_idle()
 {
     before=
     quiet=0
     for _ in $(seq 40); do
-        now=$(for loop in $(cat "$run"/arm*.loop 2>/dev/null); do cat "/sys/class/block/${loop#/dev/}/stat"; done)
+        now=$(each_loop disk_counters)
         [ "$now" = "$before" ] || quiet=0
         [ $quiet -lt 4 ] || return 0
         quiet=$((quiet + 1))
@@ -195,15 +208,18 @@ wait_idle()
 # threads that write, would not count in its control group.
 forget_blocks()
 {
-    for loop in $(cat "$run"/arm*.loop 2>/dev/null); do
-        blockdev --flushbufs "$loop" || die "$loop: its pages cannot be given back"
-    done
+    each_loop flush_disk
+}
+
+flush_disk()
+{
+    blockdev --flushbufs "$1" || die "$1: its pages cannot be given back"
 }
 
 # Until all is on the disks that was written.
 sync_disks()
 {
     for disk in "$run"/disk*; do
-        [ ! -d "$disk" ] || sync -f "$disk"
+        [ ! -d "$disk" ] || run_child sync -f "$disk"
     done
 }

@@ -11,8 +11,11 @@ read_options()
     wants_help=
     fresh=
     given=
-    rounds=3 scale=1
-    squid= unpatched= folder= only= clients= stores= wait= service= memory= disks= rate=
+    for option in $every_option; do
+        [ "$option" = tools ] || eval "$option="
+    done
+    rounds=3
+    scale=1
     while [ $# -gt 0 ]; do
         case $1 in
         --list) experiments && exit 0 ;;

@@ -35,7 +35,7 @@ take_list()
         read -r _ other start _ <<END_OF_LIST
 $list
 END_OF_LIST
-        [ "$(process_start "$other")" != "$start" ] || die_in_one_line "$folder: process $other works here already"
+        [ "$(process_start "$other")" != "${start:-unknown}" ] || die_in_one_line "$folder: process $other works here already"
         say "undoing what an earlier run left"
         own_list "$(printf '%s\n' "$list" | tail -n +2)"
         undo_all
@@ -189,8 +189,7 @@ start_squid()
 # stop_squids PID...: asks all, and waits until they ended.
 stop_squids()
 {
-    # shellcheck disable=SC2086 # numbers
-    kill $* 2>/dev/null
+    kill "$@" 2>/dev/null
     for squid_pid; do
         end_process "$squid_pid" "$(process_start "$squid_pid")"
         wait "$squid_pid" 2>/dev/null
@@ -215,11 +214,10 @@ begin_load()
 # (status 3) is told.
 end_load()
 {
-    read -r run_pid <"$here/load_pid"
+    read -r load_pid <"$here/load_pid"
     rm -f "$here/load_pid"
-    wait "$run_pid"
+    wait "$load_pid"
     load_status=$?
-    run_pid=
     case $load_status in
     0) ;;
     3) say "  this run says little: $(grep -m 1 . "$here/load.err" || echo 'requests could not be sent on time')" ;;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# undo.sh - what was made and must not be left behind.  Needs say.sh, trust.sh; $made is the file that lists it, so that
+# undo.sh - what was made and must not be left behind.  Needs say.sh, trust.sh, started.sh;
+# $made is the file that lists it, so that
 # a later run can undo what one that was killed could not.
 #
 # An entry is a line: a kind, a space, and what was made, with line breaks written as in_one_line does.
@@ -12,12 +13,6 @@
 #     folder IDENTITY FOLDER
 #     dirty FOLDER           the settings of a device that writes are limited to
 #     slow FOLDER            a disk with a service time, which would make all the rest slow
-
-# When process $1 began, in ticks since the machine started: with its number it names a process.
-process_start()
-{
-    sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20
-}
 
 # made KIND WHAT: adds an entry.
 made()
@@ -34,6 +29,7 @@ made()
 family()
 {
     echo "$1"
+    # shellcheck disable=SC2013 # numbers
     for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
         family "$child"
     done
