@@ -103,6 +103,7 @@ struct sqt_swap {
     /* for the model */
     uint32_t epoch;
     uint32_t asked;          /* I/Os asked for so far */
+    int64_t slot_header;     /* bytes that each write has besides those of the stored image (rock) */
     struct sqt_question question; /* the last one of this swap */
     uint32_t elsewhere;      /* bits of operations (enum sqt_disk_op) that another thread or process does */
     int opening;

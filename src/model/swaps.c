@@ -106,13 +106,14 @@ sqt_swap_opened(struct sqt_life *life, int64_t now, const struct sqt_record *rec
 void
 sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    (void)more;
     struct sqt_swap *const swap = find(life, record->id);
     if (!swap)
         return;
     sqt_diskop_asked(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, now);
     struct sqt_io *const io = sqt_pool_get(&life->io_pool);
     io->swap = swap;
+    if (more && record[1].event == SQT_EV_PART_SLOT)
+        swap->slot_header = (int64_t)(record[1].arg & SQT_IO_BYTES);
     io->index = swap->asked++;
     io->offset = record->arg;
     io->wanted = record->aux;
@@ -213,8 +214,8 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     else
         split(life, io, record, more);
     if (!more)
-        sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now, io->size,
-                          io->outcome);
+        sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now,
+                          complete ? io->size + swap->slot_header : 0, io->outcome);
     ++swap->ios;
     swap->size += io->size;
     if (swap->failure == SQT_OUTCOME_COMPLETE)
