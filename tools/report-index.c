@@ -327,6 +327,16 @@ put_wrong(struct page *page, const struct report_trace *t)
 }
 
 static void
+put_unusual(struct page *page, const struct report_trace *t)
+{
+    for (size_t k = 0; k < t->unusual.count; ++k) {
+        char text[500];
+        snprintf(text, sizeof(text), "Worth a look: %.450s.", t->unusual.text[k]);
+        page_put(page, "list-item-of", "label", t->label, "text", text, NULL);
+    }
+}
+
+static void
 put_checks(const struct report *r, struct page *page)
 {
     page_put(page, "section", "id", "checks", "title", "Can it be trusted?", NULL);
@@ -334,7 +344,9 @@ put_checks(const struct report *r, struct page *page)
     for (size_t i = 0; i < r->trace_count; ++i)
         if (!put_wrong(page, &r->traces[i]))
             page_put(page, "list-item-of", "label", r->traces[i].label, "text",
-                     "No record was lost, and everything that is checked holds.", NULL);
+                     "No record was lost, and everything that must hold does.", NULL);
+    for (size_t i = 0; i < r->trace_count; ++i)
+        put_unusual(page, &r->traces[i]);
     page_put(page, "list-end", NULL);
     page_put(page, "checked-begin", NULL);
     for (size_t i = 0; i < r->trace_count; ++i)

@@ -136,6 +136,15 @@ take_note(void *context, const char *key, const char *text)
     lines_add(&s->notes, "%s: %s", key, text);
 }
 
+static void
+note_check(struct report_trace *t, const union sqt_cell *row)
+{
+    struct lines *const lines = row[SQT_CELL(checks, holds)].number == 0     ? &t->broken
+                                : row[SQT_CELL(checks, unusual)].number == 1 ? &t->unusual
+                                                                             : &t->held;
+    lines_add(lines, "%s", row[SQT_CELL(checks, sentence)].text);
+}
+
 /* Notes which columns say something, and what `summary` and `checks` say. */
 static int
 take_row(void *context, const union sqt_cell *row)
@@ -148,8 +157,7 @@ take_row(void *context, const union sqt_cell *row)
     if (s->table == &sqt_tables[SQT_TABLE_summary])
         words_of_disk(s->trace, row);
     if (s->table == &sqt_tables[SQT_TABLE_checks])
-        lines_add(row[SQT_CELL(checks, holds)].number ? &s->trace->held : &s->trace->broken, "%s",
-                  row[SQT_CELL(checks, sentence)].text);
+        note_check(s->trace, row);
     return sqt_sink_row(&s->sink, row);
 }
 

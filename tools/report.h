@@ -94,7 +94,7 @@ struct report_trace {
     struct sqt_sections classes[SQT_CLASSES];
     struct lines disks;     /* sentences on cache_dirs */
     int64_t disk_shares[3]; /* queue, service, notice of the cache_dir that `summary` is at */
-    struct lines broken, held; /* sentences on what does not hold, and on what does */
+    struct lines broken, unusual, held; /* sentences on what does not hold, on what is worth a look, and on the rest */
     struct series *series;  /* one for each figure, in the report's order */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * checks.c - what must hold in every trace, and whether it does, as sentences.
+ * checks.c - what must hold in every trace, and whether it does; and evidence, which may be unusual.  As sentences.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define BUDGET ((size_t)1 << 18)
 /* Fewer swaps than this in either half say nothing. */
 #define LEAST 30
-/* A swap that is open longer than this when the trace ends has lost its end. */
+/* A swap that is open longer than this when the trace of its process ends waits for a slow client, or lost its end. */
 #define OPEN_LONG INT64_C(10000000000) /* 10 s */
 
 /* The first delays of the swaps of one way at one cache_dir, by the number of bits of their sizes. */
@@ -32,7 +32,7 @@ struct checks {
     uint64_t bad_requests, bad_swaps, bad_ios;
     struct open {
         uint64_t count;
-        int64_t oldest; /* ns, begin of the oldest that is open */
+        int64_t longest; /* ns, for which one was open */
     } open_swaps, open_diskops;
     uint64_t diskops, lost_diskops;
 };
@@ -42,14 +42,14 @@ start(struct sqt_job *job)
 {
     struct checks *const c = job->state = sqt_zeroed(1, sizeof(*c));
     c->set.budget = BUDGET;
-    c->open_swaps.oldest = c->open_diskops.oldest = INT64_MAX;
 }
 
+/* What was open from begin to the end of the trace of its process. */
 static void
-count_open(struct open *open, int64_t begin)
+count_open(struct open *open, int64_t begin, int64_t end)
 {
     ++open->count;
-    open->oldest = begin < open->oldest ? begin : open->oldest;
+    open->longest = end - begin > open->longest ? end - begin : open->longest;
 }
 
 /* Whether the parts are not negative and add up to the whole. */
@@ -111,7 +111,7 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
         }
     c->bad_swaps += sum != s->end - s->begin || least < 0;
     if (s->outcome == SQT_OUTCOME_UNFINISHED) {
-        count_open(&c->open_swaps, s->begin);
+        count_open(&c->open_swaps, s->begin, s->end);
         return;
     }
     if (s->outcome != SQT_OUTCOME_COMPLETE || SWAP(first_delay_ns) == SQT_CELL_MISSING || SWAP(size_bytes) <= 0)
@@ -135,7 +135,7 @@ diskop(struct sqt_job *job, const struct sqt_diskop_fact *d)
     struct checks *const c = job->state;
     ++c->diskops;
     if (d->outcome == SQT_OUTCOME_UNFINISHED)
-        count_open(&c->open_diskops, d->begin);
+        count_open(&c->open_diskops, d->begin, d->end);
     c->lost_diskops += sqt_diskop_lost(d);
 }
 
@@ -144,14 +144,29 @@ diskop(struct sqt_job *job, const struct sqt_diskop_fact *d)
 #define CELL(name) row[SQT_CELL(checks, name)]
 
 static void
-say(struct sqt_job *job, const char *check, int holds, uint64_t count, const char *sentence)
+say(struct sqt_job *job, const char *check, int64_t holds, int64_t unusual, uint64_t count, const char *sentence)
 {
     union sqt_cell row[SQT_CELLS(checks)];
     CELL(check).text = check;
     CELL(holds).number = holds;
     CELL(count).number = (int64_t)count;
     CELL(sentence).text = sentence;
+    CELL(kind).text = holds == SQT_CELL_MISSING ? "evidence" : "invariant";
+    CELL(unusual).number = unusual;
     sqt_job_row(job, row);
+}
+
+/* Says what must hold, and that it does if the count of what does not is 0. */
+static void
+say_invariant(struct sqt_job *job, const char *check, uint64_t bad, const char *sentence)
+{
+    say(job, check, !bad, SQT_CELL_MISSING, bad, sentence);
+}
+
+static void
+say_evidence(struct sqt_job *job, const char *check, int unusual, uint64_t count, const char *sentence)
+{
+    say(job, check, SQT_CELL_MISSING, unusual, count, sentence);
 }
 
 /* Compares the larger half of the swaps with the smaller one.  If the first delay does not know the size, half of the
@@ -185,7 +200,7 @@ first_delay(struct sqt_job *job, struct checks *c, struct place *p)
                  "the median of the smaller ones; medians %.3f ms against %.3f ms",
                  p->out ? "swap-outs to" : "swap-ins from", p->name, depends ? "depends" : "does not depend",
                  (unsigned long long)large.count, 1ULL << (split - 1), 100 * above, (double)m_large / 1e6, (double)m_small / 1e6);
-        say(job, "first-delay", !depends, all, text);
+        say_evidence(job, "first-delay", depends, all, text);
     }
     if (small.count)
         sqt_distribution_drop(&c->set, &small);
@@ -197,13 +212,14 @@ static void
 swap_ends(struct sqt_job *job, const struct open *open)
 {
     char text[200];
-    const int64_t age = open->count ? job->length - open->oldest : 0;
     if (open->count)
-        snprintf(text, sizeof(text), "%llu swaps had begun and not ended when the trace ended, the oldest %.3f s before",
-                 (unsigned long long)open->count, (double)age / 1e9);
+        snprintf(text, sizeof(text),
+                 "%llu %s had begun and not ended when the trace of %s process did, the longest after %.3f s",
+                 (unsigned long long)open->count, open->count == 1 ? "swap" : "swaps", open->count == 1 ? "its" : "their",
+                 (double)open->longest / 1e9);
     else
         snprintf(text, sizeof(text), "every swap that began has ended");
-    say(job, "disk-ends", age <= OPEN_LONG, open->count, text);
+    say_evidence(job, "disk-ends", open->longest > OPEN_LONG, open->count, text);
 }
 
 static void
@@ -216,12 +232,12 @@ diskop_ends(struct sqt_job *job, const struct checks *c)
                  (unsigned long long)c->lost_diskops);
     if (open->count)
         snprintf(text, sizeof(text),
-                 "%llu of %llu disk operations had begun and not ended when the trace ended, the oldest %.3f s before%s",
-                 (unsigned long long)open->count, (unsigned long long)c->diskops,
-                 (double)(job->length - open->oldest) / 1e9, lost);
+                 "%llu of %llu disk operations had begun and not ended when the trace of their process did, the longest "
+                 "after %.3f s%s", (unsigned long long)open->count, (unsigned long long)c->diskops,
+                 (double)open->longest / 1e9, lost);
     else
         snprintf(text, sizeof(text), "every disk operation that began has ended");
-    say(job, "diskop-ends", !c->lost_diskops, open->count, text);
+    say_evidence(job, "diskop-ends", c->lost_diskops != 0, open->count, text);
 }
 
 static void
@@ -231,14 +247,14 @@ finish(struct sqt_job *job)
     char text[400];
     snprintf(text, sizeof(text), "%llu requests have ended, %llu were open when the trace ended, %llu are lost",
              (unsigned long long)c->requests, (unsigned long long)c->unfinished, (unsigned long long)c->lost);
-    say(job, "requests", 1, c->requests, text);
+    say_evidence(job, "requests", 0, c->requests, text);
     snprintf(text, sizeof(text), "%llu of %llu requests have stages that do not add up to their totals",
              (unsigned long long)c->bad_requests, (unsigned long long)(c->requests + c->unfinished));
-    say(job, "stages", !c->bad_requests, c->bad_requests, text);
+    say_invariant(job, "stages", c->bad_requests, text);
     snprintf(text, sizeof(text), "%llu of %llu swaps, and %llu of %llu blocks, have parts that do not add up to their totals",
              (unsigned long long)c->bad_swaps, (unsigned long long)c->swaps, (unsigned long long)c->bad_ios,
              (unsigned long long)c->ios);
-    say(job, "disk-parts", !c->bad_swaps && !c->bad_ios, c->bad_swaps + c->bad_ios, text);
+    say_invariant(job, "disk-parts", c->bad_swaps + c->bad_ios, text);
     swap_ends(job, &c->open_swaps);
     diskop_ends(job, c);
     for (struct place *p = c->places, *next; p; p = next) {

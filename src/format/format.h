@@ -108,6 +108,11 @@ enum sqt_disk_op {
 #define SQT_IO_CANCELLED (UINT32_C(1) << 29)
 #define SQT_IO_BYTES (SQT_IO_CANCELLED - 1)
 
+/* The flusher's heartbeat: how late it must be to be told, and the bit of a field of HEARTBEAT_LATE, whose other bits are
+ * microseconds. */
+#define SQT_HEARTBEAT_LATE_NS 25000000
+#define SQT_HEARTBEAT_AT_WORK (UINT32_C(1) << 31)
+
 /* aux of DIGEST_REBUILD and DIGEST_REWRITE. */
 enum sqt_digest_step { SQT_DIGEST_BEGUN = 0, SQT_DIGEST_MORE = 1, SQT_DIGEST_DONE = 2 };
 

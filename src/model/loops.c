@@ -15,7 +15,7 @@ void
 sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_loop_state *const p = &life->loop;
-    if (p->works && p->epoch == life->epoch && life->consumer->loop) {
+    if (p->works && p->epoch == life->epoch && (life->consumer->loop || life->consumer->stop)) {
         struct sqt_loop_row row = p->row;
         row.origin = life->origin;
         row.end = now;
@@ -25,12 +25,16 @@ sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *recor
             if (row.activity_ns < 0)
                 row.activity_ns = 0;
         }
-        life->consumer->loop(life->consumer->context, &row);
+        if (life->consumer->loop)
+            life->consumer->loop(life->consumer->context, &row);
+        sqt_stops_pass(life, &row);
     }
     p->works = 0;
     p->waits = 1;
     p->epoch = life->epoch;
-    p->row = (struct sqt_loop_row){.begin = now, .activity = UINT32_MAX};
+    const uint64_t most_ms = INT64_MAX / 1000000;
+    p->row = (struct sqt_loop_row){.begin = now, .activity = UINT32_MAX,
+                                   .timeout = record->arg > most_ms ? INT64_MAX : (int64_t)record->arg * 1000000};
 }
 
 void
@@ -44,6 +48,7 @@ sqt_loop_work(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     p->works = 1;
     p->row.work = now;
     p->row.ready = record->arg;
+    p->row.interrupted = record->aux != 0;
 }
 
 void

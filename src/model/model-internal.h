@@ -16,6 +16,7 @@ struct sqt_loop_state {
     int waits, works;
     uint32_t epoch;
     struct sqt_loop_row row;
+    struct sqt_stops *stops; /* NULL until there is something to remember */
 };
 
 /* Kinds of things that can be open, and what they are called. */
@@ -186,6 +187,13 @@ void sqt_diskop_inline(struct sqt_life *life, const struct sqt_swap *swap, enum 
                        int64_t end, int64_t size, enum sqt_outcome outcome);
 /* The trace has ended before the operation has. */
 void sqt_diskop_leave(struct sqt_life *life, struct sqt_diskop *op);
+
+/* stops.c */
+sqt_handler sqt_heartbeat_late;
+/* That pass is over, and was told. */
+void sqt_stops_pass(struct sqt_life *life, const struct sqt_loop_row *pass);
+/* The trace has ended. */
+void sqt_stops_finish(struct sqt_life *life);
 
 /* calls.c */
 sqt_handler sqt_calls_some, sqt_calls_told;

@@ -67,6 +67,7 @@ static sqt_handler *const special[SQT_EVENTS] = {
     [SQT_EV_SERVER_CLOSE] = sqt_server_close,
     [SQT_EV_WAIT_BEGIN] = sqt_loop_wait,
     [SQT_EV_WAIT_END] = sqt_loop_work,
+    [SQT_EV_HEARTBEAT_LATE] = sqt_heartbeat_late,
     [SQT_EV_CALLS] = sqt_calls_some,
     [SQT_EV_CALLS_TOLD] = sqt_calls_told,
     [SQT_EV_SAMPLE] = sqt_sampled,
@@ -227,6 +228,9 @@ sqt_model_finish(struct sqt_model *model)
     size_t count = 0;
     for (size_t i = 0; i < model->count; ++i)
         if (model->lives[i])
+            sqt_stops_finish(model->lives[i]);
+    for (size_t i = 0; i < model->count; ++i)
+        if (model->lives[i])
             count += model->lives[i]->xact_pool.used + model->lives[i]->swap_pool.used +
                      model->lives[i]->attempt_pool.used + model->lives[i]->diskop_pool.used +
                      model->lives[i]->digest_pool.used;
@@ -283,6 +287,7 @@ sqt_model_free(struct sqt_model *model)
         sqt_pool_free(&life->attempt_pool);
         sqt_pool_free(&life->diskop_pool);
         sqt_pool_free(&life->digest_pool);
+        free(life->loop.stops);
         free(life);
     }
     free(model->lives);

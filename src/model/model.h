@@ -109,6 +109,7 @@ struct sqt_swap {
     uint32_t asked;          /* I/Os asked for so far */
     uint32_t waiting;        /* of which are not completed */
     int indexed;             /* its I/Os are found through the life's index of offsets */
+    int64_t slot_header;     /* bytes that each write has besides those of the stored image (rock) */
     struct sqt_question question; /* the last one of this swap */
     uint32_t elsewhere;      /* bits of operations (enum sqt_disk_op) that another thread or process does */
     int opening;
@@ -205,6 +206,18 @@ struct sqt_loop_row {
     int64_t disk_ns;            /* the longest disk call in the main thread, 0: none */
     enum sqt_disk_op disk_call;
     uint32_t dir;               /* its cache_dir */
+
+    /* for the model */
+    int64_t timeout;            /* ns, of the wait; INT64_MAX: none */
+    int interrupted;            /* what ended the wait was a signal */
+};
+
+/* A stretch of a pass of the event loop in which the process did not run, though it should have. */
+struct sqt_stop_row {
+    int64_t begin, end;
+    int64_t ns;                  /* for which it did not run in that stretch */
+    const struct sqt_loop_row *pass;
+    int waited;                  /* the stretch is of the pass's wait; else of its work */
 };
 
 /* System calls of one class that one thread made, or that all until then have been told. */
@@ -272,7 +285,8 @@ struct sqt_charge {
 
 /* What a consumer is told of.
  * charge:   the transaction's time from..until was charged; from its begin to its end without a gap
- * recharge: what went to the stage `was` from..until goes to another one after all */
+ * recharge: what went to the stage `was` from..until goes to another one after all
+ * stop:     after the loop() of its pass, up to seconds later, and perhaps several times for one wait */
 #define SQT_CONSUMER_FUNCTIONS(X) \
     X(charge, const struct sqt_charge) \
     X(recharge, const struct sqt_charge) \
@@ -283,6 +297,7 @@ struct sqt_charge {
     X(connection, const struct sqt_attempt) \
     X(loss, const struct sqt_loss_row) \
     X(loop, const struct sqt_loop_row) \
+    X(stop, const struct sqt_stop_row) \
     X(calls, const struct sqt_calls_row) \
     X(sample, const struct sqt_sample_row) \
     X(digest, const struct sqt_digest) \

@@ -127,7 +127,6 @@ lose_oldest(struct sqt_life *life, int64_t now)
 void
 sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    (void)more;
     struct sqt_swap *const swap = find(life, record->id);
     if (!swap)
         return;
@@ -135,6 +134,8 @@ sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record
     while (sqt_pool_full(&life->io_pool))
         lose_oldest(life, now);
     struct sqt_io *const io = sqt_block_ask(life, swap, record->arg);
+    if (more && record[1].event == SQT_EV_PART_SLOT)
+        swap->slot_header = (int64_t)(record[1].arg & SQT_IO_BYTES);
     io->wanted = record->aux;
     io->asked = now;
     io->stage = io->index ? SQT_STAGE_SWAP_IN_REST : SQT_STAGE_SWAP_IN_FIRST;
@@ -197,8 +198,8 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     else
         split(life, io, record, more);
     if (!more)
-        sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now, io->size,
-                          io->outcome);
+        sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now,
+                          complete ? sqt_sum(io->size, swap->slot_header) : 0, io->outcome);
     ++swap->ios;
     swap->size = sqt_sum(swap->size, io->size);
     if (swap->failure == SQT_OUTCOME_COMPLETE)

@@ -31,13 +31,12 @@ HeaderUpdateOpens(Sio &sio, const Dir &dir, const Entry &entry, const ContextPoi
 
 template <class Sio, class Request>
 inline void
-EmitAsked(const unsigned event, Sio &sio, Request &request, const uint64_t offset, const size_t size)
+NoteAsked(Sio &sio, Request &request, const uint64_t offset, const size_t size)
 {
     request.sqtrace.sio = sio.sqtrace.serial;
     request.sqtrace.offset = offset;
     request.sqtrace.size = static_cast<uint32_t>(size);
     ++sio.sqtrace.outstanding;
-    sqt_emit(event, sio.sqtrace.serial, offset, static_cast<uint32_t>(size));
 }
 
 /// A slot is to be read; the request starts at offset of the stored image.  A file with an error refuses it.
@@ -48,9 +47,21 @@ SlotIsAskedFor(Sio &sio, const File &file, Request &request, const int64_t offse
     if (!Tracing())
         return;
     const bool told = IsTraced(sio) && !file.error();
-    if (told)
-        EmitAsked(SQT_EV_SWAPIN_READ, sio, request, static_cast<uint64_t>(offset), request.len);
+    if (told) {
+        NoteAsked(sio, request, static_cast<uint64_t>(offset), request.len);
+        sqt_emit(SQT_EV_SWAPIN_READ, sio.sqtrace.serial, request.sqtrace.offset, request.sqtrace.size);
+    }
     OperationIsAskedFor(SQT_DISK_READ, sio.sqtrace.serial, sio.swap_dirn, told);
+}
+
+/// emits what is handed over; with the first slot of a swap, how many bytes each has before those of the stored image
+inline void
+EmitHandedOver(const Block &block, const size_t before)
+{
+    if (block.offset)
+        sqt_emit(SQT_EV_SWAPOUT_WRITE, block.sio, block.offset, block.size);
+    else
+        sqt_emit_pair(SQT_PAIR(SQT_EV_SWAPOUT_WRITE, SQT_EV_PART_SLOT), block.sio, block.offset, block.size, 0, before, 0);
 }
 
 /// A slot is to be written, size bytes of it the stored image's.
@@ -59,8 +70,10 @@ inline void
 SlotIsHandedOver(Sio &sio, const File &file, Request &request, const size_t size)
 {
     const bool told = IsTraced(sio) && !file.error();
-    if (told)
-        EmitAsked(SQT_EV_SWAPOUT_WRITE, sio, request, sio.sqtrace.handedOver, size);
+    if (told) {
+        NoteAsked(sio, request, sio.sqtrace.handedOver, size);
+        EmitHandedOver(request.sqtrace, request.len - size);
+    }
     OperationIsAskedFor(SQT_DISK_WRITE, sio.sqtrace.serial, sio.swap_dirn, told);
     sio.sqtrace.handedOver += size;
 }

@@ -6,6 +6,7 @@
 #define SQT_FLUSHER_INTERNAL_H
 
 #include "clock-internal.h"
+#include "heartbeat-internal.h"
 #include "leftover-internal.h"
 #include "message-internal.h"
 #include "ring-internal.h"
@@ -39,6 +40,8 @@ struct sqt_flusher {
     int complete;            /* everything was written and the last segment closed */
     char file[SQT_NAME_MAX]; /* being written; empty: none */
     char stalled[128];       /* why nothing can be written; empty: it can */
+
+    struct sqt_heartbeat heartbeat;
 
     /* the thread's own */
     pthread_t thread;

@@ -208,7 +208,7 @@ take_leftovers(struct sqt_flusher *f)
 static int
 wait_for_work(struct sqt_flusher *f, int *rotate)
 {
-    const uint64_t until = sqt_monotonic_ns() + (f->stalled[0] ? STALLED_LOOK_NS : f->period_ns);
+    const uint64_t until = sqt_heartbeat_rests(&f->heartbeat, f->stalled[0] ? STALLED_LOOK_NS : f->period_ns);
     const struct timespec ts = {(time_t)(until / (1000 * MS)), (long)(until % (1000 * MS))};
     pthread_mutex_lock(&f->mutex);
     while (!f->stop && !(f->rotate && !f->stalled[0]) && pthread_cond_timedwait(&f->wake, &f->mutex, &ts) == 0)
@@ -217,6 +217,7 @@ wait_for_work(struct sqt_flusher *f, int *rotate)
     *rotate = f->rotate;
     f->now = f->settings;
     pthread_mutex_unlock(&f->mutex);
+    sqt_heartbeat_beats(&f->heartbeat);
     return stop;
 }
 
@@ -331,6 +332,7 @@ sqt_flusher_start(struct sqt_flusher *f, int directory, uid_t owner)
     f->flushed_ns = f->from.monotonic_ns;
     sqt_clock_rate_init(&f->rate, &f->from, f->ring->identity.ticks_per_second);
     set_pace(f);
+    sqt_heartbeat_init(&f->heartbeat, f->ring->identity.clock);
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -270,6 +270,7 @@ sqt_stop(void)
     if (sqt_on(SQT_GROUP_SYSCALL))
         sqt_calls_tell_rest();
     sqt_sampler_tell(&tracer.sampler);
+    sqt_heartbeat_tell(&tracer.flusher.heartbeat);
     sqt_emit(SQT_EV_STOP, 0, (uint64_t)tracing_pid, 0);
     set_groups(0);
     set_clock(0);
@@ -364,6 +365,7 @@ sqt_poll(void)
     sqt_mailbox_empty(&tracer.mailbox, tracer.log);
     tell_losses();
     sqt_sampler_tell(&tracer.sampler);
+    sqt_heartbeat_tell(&tracer.flusher.heartbeat);
 }
 
 void

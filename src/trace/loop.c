@@ -88,7 +88,7 @@ sqt_loop_waits(int msec)
 void
 sqt_loop_works(int ready)
 {
-    sqt_emit(SQT_EV_WAIT_END, 0, ready < 0 ? 0 : (uint64_t)ready, 0);
+    sqt_emit(SQT_EV_WAIT_END, 0, ready < 0 ? 0 : (uint64_t)ready, ready < 0);
     pass.last = pass.longest.begin = sqt_emitter.last;
     pass.longest.name = REST;
     pass.longest.took = 0;

@@ -66,6 +66,18 @@ def two_workers(env):
     env.check({row["kid"] for row in requests} >= {"1", "2"}, "one worker served everything")
 
 
+def check_whole_slots(env, squid, blocks):
+    """A write to the disk has the slot's header, too, whoever does it; a read does not."""
+    operations = {}
+    for row in dump.table(env, squid.directory, "diskops"):
+        operations.setdefault((row["kid"], row["sio"]), []).append(row)
+    env.equal(sorted(operations), sorted(blocks), "swaps with disk operations")
+    for swap, of_swap in blocks.items():
+        header = rock.SLOT_HEADER.size if of_swap[0]["direction"] == "out" else 0
+        env.equal(sorted(row.ns("size_bytes") for row in operations.get(swap, [])),
+                  sorted(row.ns("size_bytes") + header for row in of_swap), "bytes of the disk operations of a swap")
+
+
 def swaps_and_images(env, alone):
     """One reader at a time: the reads cover the image that is in the file, the writes add up to it."""
     origin = Origin(env)
@@ -102,6 +114,7 @@ def swaps_and_images(env, alone):
         env.equal((into["outcome"], into["filen"]), ("complete", out["filen"]), "swap-in of object %d" % n)
         env.equal(covered(read), len(image), "bytes that the swap-in of object %d read" % n)
         env.equal(into.ns("size_bytes"), len(image), "size_bytes of the swap-in of object %d" % n)
+    check_whole_slots(env, squid, blocks)
     for row in sum(blocks.values(), []):
         elsewhere = row.ns("queue_ns") > 0 and row.ns("notice_ns") > 0
         env.check(row.ns("service_ns") > 0 and elsewhere != alone,

@@ -7,6 +7,8 @@
  *   cut.sqt         half of the like, ended while requests and swaps are open
  *   lossy.sqt       half of the like, with two stretches of lost records
  *   kids/           two kids, of which one starts 15 s late
+ *   killed/         a process that died within a swap, and the next one, which goes on for a minute
+ *   open.sqt        a swap that does not end, and the trace goes on for 20 s
  *   step.sqt        a clock that was set back in between
  *   hits.sqt, misses.sqt, one.sqt, group.sqt (one time group), none.sqt (no request at all)
  *   overhead.sqt, overhead-peak.sqt
@@ -339,12 +341,26 @@ disk_operation(int64_t at, uint64_t serial)
         PART(finished, PART_STAMP, 0, ticks(taken - (taken - queued) / 2), SQT_STAMP_SECOND_QUEUE);
 }
 
+/* A heartbeat of the flusher that was late in the wait or in the work of a pass, or in both. */
+static void
+heartbeat_late(int64_t at, int64_t work, int64_t end)
+{
+    const int64_t from = any(2) ? at : work, until = any(4) ? (from == at ? work : end) : end;
+    const int64_t last = from - (int64_t)any(30 * MS) + (int64_t)any(10 * MS), again = until + (int64_t)any(5 * MS);
+    const int64_t us = (again - last) / 1000;
+    PUT(work + (end - work) / 2, HEARTBEAT_LATE, ticks(last), ticks(again),
+        any(4) ? (uint32_t)any((uint64_t)(us > 0 ? us : 0) + 1) : SQT_HEARTBEAT_AT_WORK);
+}
+
 /* A pass of the event loop and its system calls, and some of a thread.  Returns its end. */
 static int64_t
 loop_pass(int64_t at)
 {
-    const int64_t work = at + (int64_t)any(30 * MS), end = work + (int64_t)any(any(50) ? 2 * MS : 200 * MS);
-    PUT(work, WAIT_END, 0, any(5), 0);
+    const int64_t work = at + (int64_t)any(any(30) ? 30 * MS : 400 * MS);
+    const int64_t end = work + (int64_t)any(any(50) ? 2 * MS : 200 * MS);
+    PUT(work, WAIT_END, 0, any(5), any(3) == 0);
+    if (work - at > 40 * MS || end - work > 40 * MS)
+        heartbeat_late(at, work, end);
     for (uint32_t call = 1; call <= 4; ++call) {
         const uint64_t calls = call == 1 ? 1 : any(4), each = 1 + any((uint64_t)(end - work) / 20 + 1);
         const uint64_t time = call == 1 ? (uint64_t)(work - at) : calls * each;
@@ -354,7 +370,7 @@ loop_pass(int64_t at)
         PART(end, PART_CALLS, 0, (call == 1 ? time : each) * 3, call == 4 ? 2 : 1);
     }
     PUT(end, CALLS_TOLD, 0, ticks(end), 0);
-    PUT(end, WAIT_BEGIN, 0, 1000, 0);
+    PUT(end, WAIT_BEGIN, 0, any(3) ? 1000 : 10, 0);
     if (any(4))
         PART(end, PART_ACTIVITY, ticks(work), ticks(end - (end - work) / 3), 1 + (uint32_t)any(2));
     return end;
@@ -604,6 +620,16 @@ large(void)
     end_xact(at, xact, 1, HIT, 200, object, size, MS);
 }
 
+/* A swap-in that has no end, and records until then. */
+static void
+open_swap(int64_t until)
+{
+    int64_t at = SECOND;
+    PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    swap_open(&at, 0, 0, 0, 77, MS);
+    PUT(until, WAIT_BEGIN, 0, 0, 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -611,6 +637,7 @@ main(int argc, char **argv)
     if (argc != 2 || (mkdir(argv[1], 0777), chdir(argv[1])) != 0)
         return 1;
     mkdir("kids", 0777);
+    mkdir("killed", 0777);
     traffic(1, 0, 60 * SECOND, MIXTURE);
     write_trace("mixed.sqt", 1, 0, INT64_MAX);
     traffic(2, 0, 30 * SECOND, MIXTURE);
@@ -644,5 +671,12 @@ main(int argc, char **argv)
     write_trace("overlap.sqt", 17, 0, INT64_MAX);
     large();
     write_trace("large.sqt", 19, 0, INT64_MAX);
+    open_swap(2 * SECOND);
+    write_trace("killed/1.sqt", 20, 0, INT64_MAX);
+    PUT(3 * SECOND, START, SQT_GROUP_DEFAULT, 4243, 0);
+    PUT(60 * SECOND, WAIT_BEGIN, 0, 0, 0);
+    write_trace("killed/2.sqt", 21, 0, INT64_MAX);
+    open_swap(21 * SECOND);
+    write_trace("open.sqt", 22, 0, INT64_MAX);
     return 0;
 }

@@ -324,7 +324,7 @@ writes_that_fail()
     Sqtrace::SlotIsWritten(sio, second, false);
     Sqtrace::SwapEnds(sio, -1);
     expect("each slot has its own offset, whatever became of those before it",
-           "SWAPOUT_WRITE 1 0 1000; SWAPOUT_WRITE 1 1000 500; SWAPOUT_WRITTEN 1 0 3221225472; "
+           "SWAPOUT_WRITE 1 0 1000; PART_SLOT 0 40 0; SWAPOUT_WRITE 1 1000 500; SWAPOUT_WRITTEN 1 0 3221225472; "
            "SWAPOUT_WRITTEN 1 1000 500; SWAPOUT_CLOSED 1 500 1; ");
 }
 

@@ -219,6 +219,32 @@ what_the_main_thread_does(void **state)
     assert_int_equal(told[4].outcome, SQT_OUTCOME_UNFINISHED);
 }
 
+/* What the kernel saw is more than what the stored image grew by. */
+static void
+slots_have_headers(void **state)
+{
+    (void)state;
+    PUT(20, SWAPOUT_OPEN, 9, 5, 0);
+    PART(PART_SWAP_FILE, 0xabc, 77, 0);
+    PUT(21, SWAPOUT_OPENED, 9, 0, 0);
+    PUT(30, SWAPOUT_WRITE, 9, 0, 16344);
+    PART(PART_SLOT, 0, 40, 0);
+    PUT(40, SWAPOUT_WRITTEN, 9, 0, 16344);
+    PUT(50, SWAPOUT_WRITE, 9, 16344, 100);
+    PUT(60, SWAPOUT_WRITTEN, 9, 16344, 100);
+    PUT(70, SWAPOUT_WRITE, 9, 16444, 100);
+    PUT(80, SWAPOUT_WRITTEN, 9, 16444, SQT_IO_FAILED);
+    play_diskops();
+    play();
+    assert_int_equal(told_count, 4); /* the create, too */
+    assert_int_equal(told[1].size, 16384);
+    assert_int_equal(told[2].size, 140);
+    assert_int_equal(told[3].size, 0);
+    assert_int_equal(script.ios.count, 3);
+    assert_number(IO(0, size_bytes), 16344);
+    assert_number(IO(1, size_bytes), 100);
+}
+
 static void
 ends_that_are_not_there(void **state)
 {
@@ -256,6 +282,7 @@ main(void)
         SCRIPT_TEST(faster_than_its_own_record),
         SCRIPT_TEST(its_time_was_up_and_its_answer_late),
         SCRIPT_TEST(what_the_main_thread_does),
+        SCRIPT_TEST(slots_have_headers),
         SCRIPT_TEST(ends_that_are_not_there),
     };
     return cmocka_run_group_tests_name("model_diskops", tests, NULL, NULL);

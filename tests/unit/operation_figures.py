@@ -4,9 +4,10 @@
 import collections
 from fractions import Fraction
 
-from oracle import SECOND, dump, fixed, median, milli, ms, quantile, share, whole
+from oracle import MS, SECOND, dump, fixed, median, milli, ms, quantile, share, whole
 from resource_figures import rounded, sampled
 
+LATE = 25 * MS  # a heartbeat, or the end of a wait
 DISKOP_STAGES = ["enqueued", "dequeued", "io", "copy", "complete", "finished"]
 
 
@@ -89,13 +90,67 @@ def loop_rows(trace):
                "waiting_pct": share(waits, waits + sum(works))}
 
 
+def loop_records(trace, event):
+    """The records of an event, in order, by kid."""
+    records = collections.defaultdict(list)
+    for r in dump(trace.path, "--table=events", "--where=event == " + event)[1]:
+        records[r["kid"]].append(r)
+    return records
+
+
+def passes(trace):
+    """{kid: [(wait's begin, its end, work's end, time-out, whether it was interrupted, longest activity)]}"""
+    timeouts = {(kid, r["time_s"]): int(r["arg"]) * MS for kid, rs in loop_records(trace, "WAIT_BEGIN").items() for r in rs}
+    signals = {(kid, whole(r["time_s"])): r["aux"] == "1" for kid, rs in loop_records(trace, "WAIT_END").items() for r in rs}
+    found = collections.defaultdict(list)
+    for r in dump(trace.path, "--table=loops")[1]:
+        begin, work = whole(r["time_s"]), whole(r["time_s"]) + whole(r["wait_ns"])
+        found[r["kid"]].append((begin, work, work + whole(r["work_ns"]), timeouts[r["kid"], r["time_s"]],
+                                signals.get((r["kid"], work), False), whole(r["longest_ns"])))
+    return found
+
+
+def covered(begin, end, last, again):
+    """The part of a late heartbeat that a stretch of the main thread has, or None if it does not cover it."""
+    both, gap = min(end, again) - max(begin, last), again - last
+    return (max(begin, last), both) if both >= LATE and gap - both <= LATE + min(gap // 8, LATE) else None
+
+
+def stops_of(passes, late):
+    """({pass: ns for which it did not run}, [(begin, ns) in waits])"""
+    worked, waited = collections.Counter(), []
+    for p in passes:
+        begin, work, end, timeout, interrupted, _ = p
+        if work - begin - timeout >= LATE:
+            waited.append((begin + timeout, work - begin - timeout))
+        for last, again, main_thread in late:
+            at_work = main_thread >= 1 << 31
+            wait, working = covered(begin, work, last, again), covered(work, end, last, again)
+            if wait and (interrupted or not at_work):
+                waited.append(wait)
+            elif working and not at_work and working[1] - main_thread * 1000 >= LATE:
+                worked[p] += working[1] - main_thread * 1000
+    return worked, waited
+
+
 def stall_rows(trace):
-    """The worst of `loops`, in the words of the table of the same name, which has its own test."""
-    worst = sorted(dump(trace.path, "--table=loops")[1], key=lambda r: -whole(r["work_ns"]))[:20]
+    """The worst of `loops`, and waits in which Squid did not run, in the words of the table of the same name, which
+    has its own test."""
+    worst = []
+    late = loop_records(trace, "HEARTBEAT_LATE")
+    for kid, of_kid in passes(trace).items():
+        worked, waited = stops_of(of_kid, [(whole(r["id"]), whole(r["arg"]), int(r["aux"])) for r in late[kid]])
+        for p in of_kid:
+            mostly = worked[p] and worked[p] >= (p[2] - p[1]) // 2
+            worst.append((p[2] - p[1], p[1], kid, worked[p] if mostly else p[5]))
+        # Of those that tell of the same stretch the longest.
+        for begin, ns in waited:
+            if not any((ns, begin) < (more, other) and other < begin + ns and begin < other + more
+                       for other, more in waited):
+                worst.append((ns, begin, kid, ns))
     words = [r["stall"] for r in dump(trace.path, "--table=stalls")[1]]
-    for r, stall in zip(worst, words):
-        yield {"time_s": fixed(whole(r["time_s"]) + whole(r["wait_ns"]), 9), "kid": r["kid"],
-               "work_ms": ms(whole(r["work_ns"])), "longest_ms": ms(whole(r["longest_ns"])), "stall": stall}
+    for (ns, begin, kid, longest), stall in zip(sorted(worst, key=lambda s: -s[0])[:20], words):
+        yield {"time_s": fixed(begin, 9), "kid": kid, "work_ms": ms(ns), "longest_ms": ms(longest), "stall": stall}
 
 
 def syscall_rows(trace):

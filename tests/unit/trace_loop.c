@@ -106,6 +106,7 @@ the_longest_activity_of_a_pass_is_told(void **state)
     sqt_loop_works(3);
     assert_int_equal(newest(0)->event, SQT_EV_WAIT_END);
     assert_int_equal(newest(0)->arg, 3);
+    assert_int_equal(newest(0)->aux, 0);
     sqt_activity_ends("short");
     const uint64_t before = now();
     work("one");
@@ -143,6 +144,7 @@ what_comes_last_is_the_loop_itself(void **state)
     assert_true(newest(0)->arg >= after);
     sqt_loop_works(-1);
     assert_int_equal(newest(0)->arg, 0); /* an error is nothing that is ready */
+    assert_int_equal(newest(0)->aux, 1);
     sqt_loop_waits(0);
     check_longest("event loop", 0); /* there was nothing else */
 }

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * stops.c - when the process did not run: it was stopped, or had no processor.
+ *
+ * Two things tell.  A wait that outlasts its time-out by far.  And a late heartbeat of the flusher, if the main thread
+ * recorded nothing meanwhile either, that is, if one wait or the work of one pass covers it.  A heartbeat says only
+ * between which two moments the process stopped running:
+ *
+ *     flusher      ran last      due                           ran again
+ *                  |-------------|-----------------------------|
+ *     main thread      wait begins or work begins               wait ends or work ends
+ *                      |----------------------------------------|
+ *     did not run      |_______________________________________|   at most a heartbeat too long
+ *
+ * A heartbeat is told up to a second after it, and a pass is known when it is over: so both are remembered.
+ */
+#include "model-internal.h"
+
+#include <string.h>
+
+#define LATE ((int64_t)SQT_HEARTBEAT_LATE_NS)
+#define REMEMBERED 64 /* passes that long; so many fit in the seconds that matter */
+#define PENDING 64    /* as many as the flusher keeps */
+
+struct late {
+    int64_t last, again;
+    uint32_t main_thread;
+};
+
+struct sqt_stops {
+    struct sqt_loop_row passes[REMEMBERED]; /* a ring: the oldest is overwritten */
+    uint64_t pass_count;
+    struct late pending[PENDING];
+    unsigned pending_count;
+};
+
+static struct sqt_stops *
+stops_of(struct sqt_life *life)
+{
+    if (!life->loop.stops)
+        life->loop.stops = sqt_zeroed(1, sizeof(*life->loop.stops));
+    return life->loop.stops;
+}
+
+static void
+tell(const struct sqt_life *life, const struct sqt_loop_row *pass, int waited, int64_t begin, int64_t end, int64_t ns)
+{
+    const struct sqt_stop_row row = {.begin = begin, .end = end, .ns = ns, .pass = pass, .waited = waited};
+    if (life->consumer->stop)
+        life->consumer->stop(life->consumer->context, &row);
+}
+
+/* Whether one stretch of the main thread, from begin to end, covers a heartbeat that was late: all but the time until it
+ * was due, and some for the threads to wake one after the other. */
+static int
+covers(int64_t begin, int64_t end, const struct late *late)
+{
+    const int64_t gap = late->again - late->last, apart = gap / 8 < LATE ? gap / 8 : LATE;
+    const int64_t from = begin > late->last ? begin : late->last, until = end < late->again ? end : late->again;
+    return until - from >= LATE && gap - (until - from) <= LATE + apart;
+}
+
+/* In a wait the main thread does nothing of itself, so that nothing tells a flusher that is held up by its disk from a
+ * process that is: unless something ended the wait that was not what it waited for. */
+static int
+wait_stopped(const struct sqt_loop_row *p, const struct late *late)
+{
+    if (!covers(p->begin, p->work, late))
+        return 0;
+    return !(late->main_thread & SQT_HEARTBEAT_AT_WORK) || p->interrupted;
+}
+
+static void
+judge(const struct sqt_life *life, const struct sqt_loop_row *p, const struct late *late)
+{
+    const int64_t begin = p->begin > late->last ? p->begin : late->last;
+    const int64_t work = p->work > late->last ? p->work : late->last;
+    if (wait_stopped(p, late)) {
+        const int64_t end = p->work < late->again ? p->work : late->again;
+        tell(life, p, 1, begin, end, end - begin);
+    } else if (covers(p->work, p->end, late) && !(late->main_thread & SQT_HEARTBEAT_AT_WORK)) {
+        const int64_t end = p->end < late->again ? p->end : late->again;
+        const int64_t computed = (int64_t)late->main_thread * 1000;
+        if (end - work - computed >= LATE)
+            tell(life, p, 0, work, end, end - work - computed);
+    }
+}
+
+static void
+judge_all(const struct sqt_life *life, struct sqt_stops *stops)
+{
+    const uint64_t first = stops->pass_count > REMEMBERED ? stops->pass_count - REMEMBERED : 0;
+    for (unsigned i = 0; i < stops->pending_count; ++i)
+        for (uint64_t k = first; k < stops->pass_count; ++k)
+            judge(life, &stops->passes[k % REMEMBERED], &stops->pending[i]);
+    stops->pending_count = 0;
+}
+
+void
+sqt_stops_pass(struct sqt_life *life, const struct sqt_loop_row *pass)
+{
+    const int64_t wait = pass->work - pass->begin, work = pass->end - pass->work;
+    if (!life->consumer->stop)
+        return;
+    if (wait >= LATE || work >= LATE) {
+        struct sqt_stops *const stops = stops_of(life);
+        stops->passes[stops->pass_count++ % REMEMBERED] = *pass;
+    }
+    if (wait >= LATE && wait - LATE >= pass->timeout)
+        tell(life, pass, 1, pass->begin + pass->timeout, pass->work, wait - pass->timeout);
+    if (life->loop.stops && life->loop.stops->pending_count)
+        judge_all(life, life->loop.stops);
+}
+
+void
+sqt_heartbeat_late(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now, (void)more;
+    if (!life->consumer->stop)
+        return;
+    struct sqt_stops *const stops = stops_of(life);
+    if (stops->pending_count == PENDING)
+        judge_all(life, stops); /* no pass has ended since: a trace of ours does not come here */
+    stops->pending[stops->pending_count++] = (struct late){
+        sqt_line_ns(&life->line, record->id), sqt_line_ns(&life->line, record->arg), record->aux};
+}
+
+void
+sqt_stops_finish(struct sqt_life *life)
+{
+    if (life->loop.stops)
+        judge_all(life, life->loop.stops);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * heartbeat-internal.h - whether the process runs: the flusher's thread wakes when it is due, or the process was stopped
+ * or had no processor.
+ *
+ *     flusher:      rests        due     wakes late
+ *                   |------------|.......|            ->  waiting[]
+ *     main thread:  sqt_poll()                            waiting[]  ->  ring
+ *
+ * The flusher's wake-ups are those that it needs anyway.
+ */
+#ifndef SQT_HEARTBEAT_INTERNAL_H
+#define SQT_HEARTBEAT_INTERNAL_H
+
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+
+#define SQT_HEARTBEAT_WAITING 64 /* more than can be late between two polls */
+
+/* A moment of the flusher's thread. */
+struct sqt_beat {
+    uint64_t ns;    /* CLOCK_MONOTONIC */
+    uint64_t ticks; /* of the trace's clock */
+};
+
+struct sqt_heartbeat {
+    /* unchanged while the thread runs */
+    uint32_t clock;
+    clockid_t main_thread;     /* its processor time */
+    int main_thread_known;
+
+    /* shared, under the mutex */
+    pthread_mutex_t mutex;
+    struct sqt_late {
+        uint64_t last, again;  /* ticks: ran last, ran again */
+        uint32_t main_thread;  /* as in the record */
+    } waiting[SQT_HEARTBEAT_WAITING];
+    unsigned count;
+
+    /* the thread's own */
+    struct sqt_beat rested, woke; /* ns: 0 before the first */
+    uint64_t due_ns;              /* CLOCK_MONOTONIC */
+    uint64_t main_thread_ns;      /* processor time of the main thread when the flusher rested */
+};
+
+/* Called by the main thread, before the flusher starts.  clock: enum sqt_clock. */
+void sqt_heartbeat_init(struct sqt_heartbeat *heartbeat, uint32_t clock);
+
+/* ---- the flusher's thread ---- */
+
+/* It will wait for that long now.  Returns until when, by CLOCK_MONOTONIC. */
+uint64_t sqt_heartbeat_rests(struct sqt_heartbeat *heartbeat, uint64_t ns);
+
+/* It has woken, perhaps before its time. */
+void sqt_heartbeat_beats(struct sqt_heartbeat *heartbeat);
+
+/* ---- the main thread ---- */
+
+/* Tells what waits, if group loop is on. */
+void sqt_heartbeat_tell(struct sqt_heartbeat *heartbeat);
+
+#endif

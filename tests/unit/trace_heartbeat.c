@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * trace_heartbeat.c - when the flusher's thread came late: what is told of it, and when nothing is.
+ */
+#include "trace_support.h"
+
+#include <time.h>
+
+#include "trace/clock-internal.h"
+#include "trace/emit-internal.h"
+#include "trace/heartbeat-internal.h"
+
+#define CAPACITY 256u
+#define TEXT_SIZE 65536u
+#define MS UINT64_C(1000000)
+
+static struct sqt_ring_header *ring;
+static struct sqt_heartbeat heartbeat;
+
+/* The thread that runs the tests is the main thread and the flusher's. */
+static int
+setup(void **state)
+{
+    (void)state;
+    ring = ring_in_memory(CAPACITY, TEXT_SIZE, SQT_CLOCK_MONOTONIC);
+    sqt_groups = SQT_GROUP_LOOP;
+    sqt_heartbeat_init(&heartbeat, SQT_CLOCK_MONOTONIC);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    sqt_groups = 0;
+    ring_in_memory_end(ring);
+    return 0;
+}
+
+static void
+sleep_ms(long ms)
+{
+    const struct timespec pause = {0, ms * (long)MS};
+    nanosleep(&pause, NULL);
+}
+
+static void
+compute_ms(uint64_t ms)
+{
+    struct timespec used;
+    uint64_t now, until = 0;
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+        now = (uint64_t)used.tv_sec * 1000 * MS + (uint64_t)used.tv_nsec;
+        until = until ? until : now + ms * MS;
+    } while (now < until);
+}
+
+/* Tells what waits, and returns how many records that were. */
+static uint64_t
+tell(void)
+{
+    const uint64_t before = ring->writer.head;
+    sqt_heartbeat_tell(&heartbeat);
+    return ring->writer.head - before;
+}
+
+static const struct sqt_record *
+newest(void)
+{
+    return &sqt_ring_records(ring)[(ring->writer.head - 1) & (CAPACITY - 1)];
+}
+
+static void
+a_beat_in_time_is_not_told(void **state)
+{
+    (void)state;
+    const uint64_t before = sqt_monotonic_ns();
+    const uint64_t until = sqt_heartbeat_rests(&heartbeat, 20 * MS);
+    assert_in_range(until, before + 20 * MS, sqt_monotonic_ns() + 20 * MS);
+    sqt_heartbeat_beats(&heartbeat); /* before its time */
+    sqt_heartbeat_rests(&heartbeat, 500 * MS);
+    sleep_ms(60);
+    sqt_heartbeat_beats(&heartbeat);
+    assert_int_equal(tell(), 0);
+}
+
+static void
+a_late_beat_is_told_once(void **state)
+{
+    (void)state;
+    const uint64_t before = sqt_monotonic_ns();
+    sqt_heartbeat_rests(&heartbeat, 5 * MS);
+    const uint64_t rested = sqt_monotonic_ns();
+    sleep_ms(40);
+    const uint64_t woke = sqt_monotonic_ns();
+    sqt_heartbeat_beats(&heartbeat);
+    const uint64_t after = sqt_monotonic_ns();
+    assert_int_equal(tell(), 1);
+    assert_int_equal(newest()->event, SQT_EV_HEARTBEAT_LATE);
+    assert_in_range(newest()->id, before, rested);
+    assert_in_range(newest()->arg, woke, after);
+    assert_in_range(newest()->aux, 0, 10000); /* it slept */
+    assert_int_equal(tell(), 0);
+}
+
+static void
+what_the_main_thread_computed_meanwhile(void **state)
+{
+    (void)state;
+    sqt_heartbeat_rests(&heartbeat, 5 * MS);
+    compute_ms(40);
+    sqt_heartbeat_beats(&heartbeat);
+    assert_int_equal(tell(), 1);
+    assert_in_range(newest()->aux, 40000, 60000);
+}
+
+static void
+long_work_of_the_flusher_is_marked(void **state)
+{
+    (void)state;
+    sqt_heartbeat_rests(&heartbeat, 0);
+    sqt_heartbeat_beats(&heartbeat);
+    sleep_ms(40);
+    sqt_heartbeat_rests(&heartbeat, 500 * MS);
+    assert_int_equal(tell(), 1);
+    assert_int_equal(newest()->aux, SQT_HEARTBEAT_AT_WORK);
+    assert_true(newest()->arg - newest()->id >= 40 * MS);
+}
+
+static void
+with_the_group_off_nothing_is_told(void **state)
+{
+    (void)state;
+    sqt_heartbeat_rests(&heartbeat, 0);
+    sleep_ms(40);
+    sqt_heartbeat_beats(&heartbeat);
+    sqt_groups = SQT_GROUP_CLIENT;
+    assert_int_equal(tell(), 0);
+    sqt_groups = SQT_GROUP_LOOP;
+    assert_int_equal(tell(), 0); /* nor later */
+}
+
+static void
+more_than_fit(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SQT_HEARTBEAT_WAITING + 10; ++i) {
+        sqt_heartbeat_rests(&heartbeat, 0);
+        heartbeat.due_ns -= 30 * MS;
+        sqt_heartbeat_beats(&heartbeat);
+    }
+    assert_int_equal(tell(), SQT_HEARTBEAT_WAITING);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_beat_in_time_is_not_told),
+        TEST(a_late_beat_is_told_once),
+        TEST(what_the_main_thread_computed_meanwhile),
+        TEST(long_work_of_the_flusher_is_marked),
+        TEST(with_the_group_off_nothing_is_told),
+        TEST(more_than_fit),
+    };
+    return cmocka_run_group_tests_name("trace_heartbeat", tests, NULL, NULL);
+}
