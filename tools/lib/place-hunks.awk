@@ -2,7 +2,7 @@
 #
 # place-hunks.awk - puts the hunks of one patch of patches/ into a source tree of Squid.
 #
-# awk -v root=TREE -v release=7.7 -v fuzz=0 -v verdicts=FILE -f place-hunks.awk PATCH
+# root=TREE verdicts=FILE awk -v release=7.7 -v fuzz=0 -f place-hunks.awk PATCH
 #
 # A hunk has no line numbers.  Its place is the function that its "@@" line names and the lines around it, which must be
 # there exactly once.  Each file that a hunk changes is written beside itself, with the suffix .hooked, and its name is
@@ -124,7 +124,11 @@ skipped || target == "" { next }
 }
 { broken("expected a line that begins with a space, + or -") }
 
-BEGIN { next_is_for = file_is_for = skipped = 1 }
+BEGIN {
+    root = ENVIRON["root"]
+    verdicts = ENVIRON["verdicts"]
+    next_is_for = file_is_for = skipped = 1
+}
 
 # ---- looking for a place ----
 

@@ -28,8 +28,8 @@ compose_series()
     : >"$4/.verdicts"
     for patch in "$1"/*.patch; do
         name=${patch##*/}
-        LC_ALL=C awk -v root="$3" -v release="$2" -v fuzz="${5:-0}" -v verdicts="$4/.part" -f "$lib/place-hunks.awk" \
-            "$patch" >"$4/.files" || die "$patch: cannot place its hunks"
+        LC_ALL=C root=$3 verdicts=$4/.part awk -v release="$2" -v fuzz="${5:-0}" -f "$lib/place-hunks.awk" "$patch" \
+            >"$4/.files" || die "$patch: cannot place its hunks"
         sed "s/^\([a-z][a-z ]*	\)/\1$name: /" "$4/.part" >>"$4/.verdicts"
         [ -s "$4/.files" ] || continue
         {
