@@ -57,19 +57,26 @@ into=--work=$work/work
 
 # ---- the command line ----
 
-says 'no --squid: names the versions there are' 2 '--squid=VERSION is missing; there is: 5.7 6.13 7.7' "$prefix"
+says 'no --squid: names the versions there are' 2 '--squid=VERSION is missing; there is: 5.5 to 5.9, 6.9 to 6.14, 7.1 to 7.7' "$prefix"
 says 'no --prefix' 2 '--prefix=DIR is missing' $squid
-says 'an unknown version: names those there are' 1 'no patches for Squid 9.9; there is: 5.7 6.13 7.7' --squid=9.9 "$prefix"
-says 'an unknown version, unpatched' 1 'no sum of Squid 9.9' --squid=9.9 "$prefix" --unpatched
+says 'a version that is too old: names those there are' 1 \
+    'no hooks for Squid 4.17; there is: 5.5 to 5.9, 6.9 to 6.14, 7.1 to 7.7' --squid=4.17 "$prefix"
+for version in 9.9 5.9; do
+    says "no known sum of the archive of $version" 1 "no SHA-256 of Squid $version" --squid=$version "$prefix"
+done
+says 'an unknown version, unpatched' 1 'no SHA-256 of Squid 9.9' --squid=9.9 "$prefix" --unpatched
+says 'a sum that is none' 2 "--sha256: 'abc' is not a SHA-256" --squid=5.9 --sha256=abc "$prefix"
 says 'a version that is none' 2 "'../7.7' is not a version" --squid=../7.7 "$prefix"
 says 'an unknown option' 2 'unknown argument: --frobnicate' $squid "$prefix" --frobnicate
 says 'an option without its value' 2 '--prefix needs a value' $squid --prefix "$work/prefix"
 for jobs in 0 -1 many ''; do
     says "--jobs=$jobs" 2 "--jobs: '$jobs' is not a number above 0" $squid "$prefix" --jobs="$jobs"
 done
-says '--list names versions' 0 '5.7 6.13 7.7' --list
-says '--check-patches of an unknown version' 1 'no patches for Squid 9.9' --squid=9.9 --check-patches
+says '--list names versions' 0 '5.9 6.9 6.10 6.11 6.12 6.13 6.14 7.1' --list
+says '--check-patches of a version that is too old' 1 'no hooks for Squid 4.17' --squid=4.17 --check-patches
 says '--check-patches without patches' 2 'there is nothing to check' $squid --check-patches --unpatched
+says '--series without --output' 2 '--output=DIR is missing' $squid --series
+says '--series into a folder with files' 1 "--output: $work is not empty" $squid --series --output="$work"
 says '--help' 0 'usage: sqtrace-build' --help
 says '--version' 0 'sqtrace-build (sqtrace)' --version
 
@@ -91,7 +98,7 @@ cp -R "$SQT_SOURCE/tools" "$work/a clone/"
 saved_build=$build
 build="$work/a clone/tools/sqtrace-build"
 says 'a source tree with a space' 1 "sqtrace's source tree: '$work/a clone'" $squid "$prefix" "$into"
-says 'which does all that needs no build: --list' 0 '5.7 6.13 7.7' --list
+says 'which does all that needs no build: --list' 0 '5.9 6.9 6.10' --list
 build=$saved_build
 
 # ---- archives ----
@@ -102,6 +109,9 @@ says '--tarballs has no archive' 1 "neither squid_7.7.orig.tar.xz nor squid-7.7.
     $squid "$prefix" "$into" --tarballs="$work/empty"
 mkdir "$work/wrong"
 echo wrong >"$work/wrong/squid_7.7.orig.tar.xz"
+cp "$work/wrong/squid_7.7.orig.tar.xz" "$work/wrong/squid-5.9.tar.xz"
+says '--tarballs has an archive of another sum than --sha256 says' 1 "$work/wrong/squid-5.9.tar.xz: SHA-256 is not the aaaa" \
+    --squid=5.9 --sha256="$(printf %064d 0 | tr 0 a)" "$prefix" "$into" --tarballs="$work/wrong"
 says '--tarballs has an archive of another sum' 1 "$work/wrong/squid_7.7.orig.tar.xz: SHA-256 is not the e3bd613b" \
     $squid "$prefix" "$into" --tarballs="$work/wrong"
 
@@ -113,19 +123,25 @@ says '--source is no Squid tree' 1 "--source: $work/empty is not a Squid source 
 mkdir -p "$work/tree/src"
 : >"$work/tree/src/cf.data.pre"
 : >"$work/tree/bootstrap.sh"
-says '--source is a Squid tree without configure' 1 'has no configure yet: run ./bootstrap.sh there' \
+echo 'AC_INIT([Squid Web Proxy],[6.14-VCS],[https://bugs.squid-cache.org/],[squid])' >"$work/tree/configure.ac"
+says '--check-patches: which version a tree without configure is, and what serves it' 1 \
+    'the hooks of 6.9-6.14 on Squid 6.14' --check-patches --source="$work/tree"
+says 'that tree is another version' 1 'is Squid 6.14, and --squid says 7.7' \
     $squid "$prefix" "$into" --source="$work/tree"
+sed -i 's/6\.14/8.0.0/' "$work/tree/configure.ac"
+says 'a version that is newer than all' 1 'is none of the versions that the hooks are known to fit: trying those of 7.1-7.7' \
+    --check-patches --source="$work/tree"
 printf "PACKAGE_NAME='Squid Web Proxy'\nPACKAGE_VERSION='6.13'\n" >"$work/tree/configure"
 says '--source is another version' 1 'is Squid 6.13, and --squid says 7.7' \
     $squid "$prefix" "$into" --source="$work/tree"
 before=$(sum_of_tree "$work/tree")
 says '--check-patches: on a tree of another version, where no hook finds its place' 1 ' lost' \
     $squid --check-patches --source="$work/tree"
-grep -q 'the patches of Squid 7.7 on the tree of Squid 6.13' "$work/out" && [ "$before" = "$(sum_of_tree "$work/tree")" ]
+grep -q 'the hooks of 7.1-7.7 on Squid 6.13' "$work/out" && [ "$before" = "$(sum_of_tree "$work/tree")" ]
 result $? 'and the tree is as it was, checked'
 sed -i 's/6\.13/7.7/' "$work/tree/configure"
 before=$(sum_of_tree "$work/tree")
-says '--source is a tree to which the patches do not apply' 1 '.patch does not apply' \
+says '--source is a tree in which hooks find no place' 1 'the hooks of Squid 7.7 do not all find their place' \
     $squid "$prefix" "$into" --source="$work/tree"
 [ "$before" = "$(sum_of_tree "$work/tree")" ] && [ -z "$(find "$work/work" -name 'src*' -type d)" ]
 result $? 'and the tree is as it was'
@@ -169,10 +185,10 @@ says '--debian: a package without a list of patches' 1 'has no list of patches' 
 echo '3.0 (quilt)' >"$work/tree/debian/source/format"
 says '--debian: another version than --squid' 1 'is Squid 7.7, and --squid says 6.13' \
     --debian --squid=6.13 "$into" --source="$work/tree"
-sed -i "s/='7\.7'/='7.8'/" "$work/tree/configure"
-says '--debian: a version without patches' 1 'no patches for 7.7-1, Squid 7.8; there is: 5.7 6.13 7.7' \
+sed -i "s/='7\.7'/='4.6'/" "$work/tree/configure"
+says '--debian: a version without hooks' 1 'no hooks for 7.7-1, Squid 4.6; there is: 5.5 to 5.9, 6.9 to 6.14, 7.1 to 7.7' \
     --debian "$into" --source="$work/tree"
-sed -i "s/='7\.8'/='7.7'/" "$work/tree/configure"
+sed -i "s/='4\.6'/='7.7'/" "$work/tree/configure"
 before=$(sum_of_tree "$work/tree")
 saved_path=$PATH
 PATH=$work/bin:$PATH
@@ -251,14 +267,22 @@ result $? 'and nothing of it is kept'
 # ---- missing packages ----
 
 rm -f "$work/bin"/*
-for name in sh cat dirname basename sort tr sed cut nproc date grep mkdir sha256sum flock; do
+for name in sh cat dirname basename sort tr sed cut nproc date grep mkdir sha256sum flock awk uniq; do
     ln -s "$(PATH=$saved_path command -v $name)" "$work/bin/$name"
 done
 PATH=$work/bin
 says 'missing packages: Debian names, in one line' 1 \
-    'apt-get install autoconf automake build-essential libevent-dev libssl-dev patch perl tar xz-utils zlib1g-dev' $squid "$prefix" "$into"
-says 'the unpatched one does not need libsqtrace' 1 'apt-get install build-essential patch perl tar xz-utils' \
+    'apt-get install autoconf automake build-essential diffutils libevent-dev libssl-dev perl tar xz-utils zlib1g-dev' $squid "$prefix" "$into"
+says 'the unpatched one does not need libsqtrace' 1 'apt-get install build-essential diffutils perl tar xz-utils' \
     $squid "$prefix" "$into" --unpatched
+(
+    program=sqtrace-build
+    . "$SQT_SOURCE/tools/lib/say.sh"
+    . "$SQT_SOURCE/tools/lib/build-deps.sh"
+    check_bootstrap_deps
+) >"$work/out" 2>&1
+[ $? -eq 1 ] && grep -q 'missing to bootstrap Squid: apt-get install autoconf automake libtool libltdl-dev' "$work/out"
+result $? 'what a tree without configure needs besides, by the names of packages'
 PATH=$saved_path
 
 echo "1..$number"

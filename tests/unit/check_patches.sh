@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# check_patches.sh - what sqtrace-build --check-patches says of hooks that moved, changed or are lost, on a tree of a
-# few lines.
+# check_patches.sh - where hooks are put in a tree of a few lines, and what sqtrace-build --check-patches says of those
+# that moved, changed or are lost.
 #
 # SQT_SOURCE: sqtrace's source tree.
 set -u
@@ -11,8 +11,9 @@ set -u
 work=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-patches-test.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 program=check_patches
-for part in say squid-source check-patches; do
-    . "$SQT_SOURCE/tools/lib/$part.sh"
+lib=$SQT_SOURCE/tools/lib
+for part in say series; do
+    . "$lib/$part.sh"
 done
 number=0
 
@@ -25,22 +26,27 @@ source_file()
     done
 }
 
-# says NAME STATUS TEXT: checks the series on the tree; whether a line of what it says holds the text.
-says()
+result()
 {
     number=$((number + 1))
-    check_patches "$work/series" "$work/tree" >"$work/out"
-    status=$?
-    if [ "$status" -eq "$2" ] && grep -qF -- "$3" "$work/out"; then
-        echo "ok $number - $1"
+    if [ "$1" -eq 0 ]; then
+        echo "ok $number - $2"
     else
-        echo "not ok $number - $1"
-        echo "# status $status, not $2 with: $3"
+        echo "not ok $number - $2"
         sed 's/^/# /' "$work/out"
     fi
 }
 
-# A new tree, as it was when the series was made.
+# says NAME STATUS TEXT: checks the hooks on the tree; whether a line of what it says holds the text.
+says()
+{
+    check_patches "$work/patches" 7.7 "$work/tree" >"$work/out" 2>&1
+    status=$?
+    [ "$status" -eq "$2" ] && grep -qF -- "$3" "$work/out"
+    result $? "$1"
+}
+
+# A new tree, as it was when the hooks were made.
 fresh()
 {
     rm -rf "$work/tree"
@@ -49,33 +55,90 @@ fresh()
     source_file >"$work/tree/src/b.cc"
 }
 
-mkdir -p "$work/series" "$work/old/src" "$work/new/src"
-for file in a b; do
-    source_file >"$work/old/src/$file.cc"
-    sed '16i\    Sqtrace::WorkBegins(value);' "$work/old/src/$file.cc" >"$work/new/src/$file.cc"
-done
-echo '0010-work.patch # the only one' >"$work/series/series"
-(cd "$work" && diff -up old/src/a.cc new/src/a.cc; cd "$work" && diff -up old/src/b.cc new/src/b.cc) \
-    >"$work/series/0010-work.patch"
+# hook FILE FUNCTION: a hunk of each file.
+hook()
+{
+    printf -- '--- a/src/%s\n+++ b/src/%s\n@@ %s\n     begin();\n     work(value);\n' "$1" "$1" "$2"
+    printf '+    Sqtrace::WorkBegins(value);\n     end();\n     done(value);\n'
+}
+
+mkdir -p "$work/patches"
+printf 'Description: Two hooks\n---\n' >"$work/head"
+{ cat "$work/head"; hook a.cc second; hook b.cc second; } >"$work/patches/0010-work.patch"
 
 fresh
-says 'the tree that it was made for' 0 '2 hunks: 2 in place, 0 moved, 0 changed, 0 lost'
+says 'the tree that they were made for' 0 '2 hunks: 2 in place, 0 moved, 0 changed, 0 lost'
+[ "$(grep -n Sqtrace "$work/tree/src/a.cc")" = '17:    Sqtrace::WorkBegins(value);' ]
+result $? 'of two places that look alike, it is in the one whose function is named'
 fresh
 sed -i '1i// a line more' "$work/tree/src/a.cc"
-says 'a line more before: how far it moved, and which hook' 0 '0010-work.patch: moved: src/a.cc:14: +1 lines, in second'
-grep -q '^    Sqtrace::WorkBegins(value);$' "$work/out" || echo "not ok $number - the hook is not shown"
+says 'a line more before it: it is in its place' 0 '2 hunks: 2 in place'
 fresh
-sed -i 's/    end();/    finish();/' "$work/tree/src/b.cc"
-says 'a line after it is another one' 1 '0010-work.patch: changed: src/b.cc:13: the lines around it changed'
+sed -i 's/    begin();/    begin(NULL);/' "$work/tree/src/a.cc"
+sed 's/begin();/begin(nullptr);/' "$work/patches/0010-work.patch" >"$work/null"
+sed -n '1,/^--- .*b.cc/{/b.cc/!p}' "$work/null" >"$work/only-a"
+mkdir "$work/spelled" && cp "$work/only-a" "$work/spelled/0010-work.patch"
+compose_series "$work/spelled" 7.7 "$work/tree" "$work/composed" >"$work/out" 2>&1
+all_in_place "$work/composed" && grep -q '^ .*begin(NULL);' "$work/composed/0010-work.patch"
+result $? 'NULL is as good as nullptr, and stays what it is'
+fresh
+sed -i 's/    done(value);/    finish(value);/' "$work/tree/src/b.cc"
+says 'a line after it is another one' 1 '0010-work.patch: changed: src/b.cc:17: the lines around it changed, in second'
+grep -q '^    Sqtrace::WorkBegins(value);$' "$work/out"
+result $? 'and the hook is shown'
 fresh
 sed -i '11,$d' "$work/tree/src/a.cc"
-sed -i 's/first/only/; s/  \/\/ only/  \/\/ second/' "$work/tree/src/a.cc"
-says 'only another function has these lines' 1 'is in another function: '
+says 'only another function has these lines' 1 \
+    '0010-work.patch: moved: src/a.cc:7: is in another function: first, and not second'
+fresh
+cat "$work/tree/src/a.cc" "$work/tree/src/a.cc" >"$work/twice" && cp "$work/twice" "$work/tree/src/a.cc"
+says 'two such functions' 1 'changed: src/a.cc:17: 2 places look like this, in second'
 fresh
 sed -i '/(/d' "$work/tree/src/a.cc"
-says 'the lines are gone' 1 '0010-work.patch: lost: src/a.cc:13: nothing like the lines around it'
-grep -qx '2 hunks: 1 in place, 0 moved, 0 changed, 1 lost' "$work/out" || echo "not ok $number - the other file"
+says 'the lines are gone' 1 '0010-work.patch: lost: src/a.cc: nothing like the lines around it is there, in second'
+grep -qx '2 hunks: 1 in place, 0 moved, 0 changed, 1 lost' "$work/out"
+result $? 'and the other file has its hook'
 fresh
 rm "$work/tree/src/a.cc"
-says 'the file is gone' 1 '0010-work.patch: lost: src/a.cc:13: this file is not there'
+says 'the file is gone' 1 '0010-work.patch: lost: src/a.cc: this file is not there'
+
+# ---- a series for quilt ----
+
+fresh
+cp -r "$work/tree" "$work/before"
+sed -i '1i// a line more' "$work/tree/src/a.cc" "$work/before/src/a.cc"
+# The second patch stands on the first one's hook.
+{
+    cat "$work/head"
+    printf -- '--- a/src/a.cc\n+++ b/src/a.cc\n@@ second\n     Sqtrace::WorkBegins(value);\n'
+    printf '+    Sqtrace::MoreBegins(value);\n     end();\n'
+} >"$work/patches/0020-more.patch"
+rm -rf "$work/composed"
+compose_series "$work/patches" 7.7 "$work/tree" "$work/composed" >"$work/out" 2>&1
+for name in $(series_patches "$work/composed"); do
+    patch -d "$work/before" -p1 --fuzz=0 --batch <"$work/composed/$name" >>"$work/out" 2>&1
+done
+diff -r "$work/before" "$work/tree" >>"$work/out" && ! grep -q 'offset\|fuzz\|FAILED' "$work/out"
+result $? 'the series makes the same tree with patch, without offset or fuzz'
+[ "$(tr '\n' ' ' <"$work/composed/series")" = '0010-work.patch 0020-more.patch ' ] &&
+    [ "$(head -n 2 "$work/composed/0010-work.patch")" = "$(cat "$work/head")" ]
+result $? 'it is listed, and each patch has its description'
+
+# ---- what is wrong in a patch ----
+
+# refuses NAME TEXT PATCH: says what is wrong in a patch of these lines.
+refuses()
+{
+    mkdir -p "$work/wrong"
+    printf -- "$3" >"$work/wrong/0010-wrong.patch"
+    (compose_series "$work/wrong" 7.7 "$work/tree" "$work/composed") >"$work/out" 2>&1
+    [ $? -eq 1 ] && grep -qF -- "$2" "$work/out"
+    result $? "$1"
+}
+head='---\n--- a/src/a.cc\n+++ b/src/a.cc\n'
+refuses 'a line that is none of a hunk' '0010-wrong.patch:5: expected a line that begins with a space, + or -' \
+    "$head@@ first\nbegin();\n"
+refuses 'no reason why a hunk is for some only' "0010-wrong.patch:4: expected \`# only RELEASES: why'" "$head# only 5\n"
+refuses 'two hunks at one place' 'two hunks change line 6 of src/a.cc' \
+    "$head@@ first\n     // first\n+a\n     begin();\n@@ first\n     // first\n+b\n     begin();\n"
 echo "1..$number"

@@ -11,7 +11,8 @@ set -u
 . "$SQT_SOURCE/tests/unit/tap.sh"
 work=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-package-test.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
-for part in say squid-source debian-package; do
+lib=$SQT_SOURCE/tools/lib
+for part in say series squid-source debian-package; do
     . "$SQT_SOURCE/tools/lib/$part.sh"
 done
 program=debian_package
@@ -20,7 +21,7 @@ out=$work/out err=
 # ---- the series becomes the last patches ----
 
 tree=$work/tree
-mkdir -p "$tree/src" "$tree/debian/source" "$tree/debian/patches" "$work/series"
+mkdir -p "$tree/src" "$tree/debian/source" "$tree/debian/patches" "$work/patches"
 seq 9 >"$tree/src/a.cc"
 printf 'Source: squid\n\nPackage: squid\nArchitecture: any\n\nPackage: squid-openssl\nArchitecture: any\n' \
     >"$tree/debian/control"
@@ -34,10 +35,9 @@ printf -- '--- a/src/a.cc\n+++ b/src/a.cc\n@@ -1,3 +1,4 @@\n+0\n 1\n 2\n 3\n' >"
 printf security.patch >"$tree/debian/patches/series"
 head='--- a/src/a.cc\n+++ b/src/a.cc\n'
 # shellcheck disable=SC2059 # $head has line breaks for printf
-printf -- "$head"'@@ -3,6 +3,7 @@\n 3\n 4\n 5\n+hook\n 6\n 7\n 8\n' >"$work/series/0010-hook.patch"
-echo '0010-hook.patch # the only one' >"$work/series/series"
+printf -- "Description: A hook\n---\n$head"'@@\n 3\n 4\n 5\n+hook\n 6\n 7\n 8\n' >"$work/patches/0010-hook.patch"
 package=5.7-2+deb12u6 found=5.7
-patch_package "$tree" "$work/series" "$out"
+patch_package "$tree" "$work/patches" 5.7 "$out"
 [ "$(tr '\n' ' ' <"$tree/src/a.cc")" = '0 1 2 3 4 5 hook 6 7 8 9 ' ]
 check 'the series is applied after the distribution'\''s patches, moved as they moved it'
 [ "$(tr '\n' ' ' <"$tree/debian/patches/series")" = 'security.patch sqtrace/0010-hook.patch ' ]
@@ -90,13 +90,14 @@ make -s -C "$tree" -f debian/rules execute_before_dh_md5sums >"$out" 2>&1
 cmp "$work/both" "$tree/debian/squid/etc/squid/squid.conf" &&
     cmp "$work/both" "$tree/debian/squid-openssl/etc/squid/squid.conf"
 check 'squid.conf, which dpkg compares, is the distribution'\''s'
-sed -i 's/^ 3/ three/' "$work/series/0010-hook.patch"
+sed -i 's/^ 3/ three/' "$work/patches/0010-hook.patch"
 rm -rf "$tree/debian/patches/sqtrace" "$tree/.pc"
 seq 9 >"$tree/src/a.cc"
 printf security.patch >"$tree/debian/patches/series"
-(patch_package "$tree" "$work/series" "$out") 2>"$work/said"
-[ $? -eq 1 ] && grep -q 'the patches of Squid 5.7 do not apply to 5.7-2+deb12u6' "$work/said"
-check 'a series that does not apply without fuzz is refused'
+(patch_package "$tree" "$work/patches" 5.7 "$out") 2>"$work/said"
+[ $? -eq 1 ] && grep -q 'the hooks of Squid 5.7 do not all find their place in 5.7-2+deb12u6' "$work/said" &&
+    grep -q '0010-hook.patch: lost: src/a.cc' "$work/said"
+check 'a hook around which a line differs is refused, by name'
 
 # ---- apt's places, as places of sources ----
 

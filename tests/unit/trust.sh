@@ -87,8 +87,7 @@ mkdir -m 700 "$private"
 cp -R "$SQT_SOURCE/tools" "$private/"
 mkdir "$private/patches"
 echo "echo built >>'$work/ran'; exit 1" | program "$private/tools/sqtrace-build"
-mkdir -p "$private/patches/7.7"
-: >"$private/patches/7.7/series"
+cp "$SQT_SOURCE/patches/releases" "$private/patches/"
 for name in autoreconf make; do
     program "$private/bin/$name" </dev/null
 done

@@ -20,7 +20,7 @@ ${CC:-cc} build-essential
 ${CXX:-c++} build-essential
 make build-essential
 perl perl
-patch patch
+diff diffutils
 tar tar
 xz xz-utils
 sha256sum coreutils
@@ -45,4 +45,17 @@ check_build_deps()
 {
     packages=$(missing_packages "$1" "$2" | sort -u | tr '\n' ' ')
     [ -z "$packages" ] || die "missing to build Squid: apt-get install ${packages% }"
+}
+
+# What bootstrap.sh needs to make configure in a tree as version control has it.
+check_bootstrap_deps()
+{
+    packages=$(
+        command -v autoconf >/dev/null || echo autoconf
+        command -v automake >/dev/null || echo automake
+        command -v libtoolize >/dev/null || echo libtool
+        printf '#include <ltdl.h>\n' | ${CC:-cc} -E - >/dev/null 2>&1 || echo libltdl-dev
+    )
+    # shellcheck disable=SC2086 # words of one line
+    [ -z "$packages" ] || die "missing to bootstrap Squid: apt-get install" $packages
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# debian-package.sh - the distribution's own package of Squid, with a series as its last patches.  Needs say.sh,
-# squid-source.sh, build-deps.sh.
+# debian-package.sh - the distribution's own package of Squid, with the hooks as its last patches.  Needs say.sh,
+# releases.sh, series.sh, squid-source.sh, build-deps.sh.
 
 # What is built again sorts below this, and the next security update above: 5.7-2 < 5.7-2+b1 < 5.7-2+b.sqtrace1 <
 # 5.7-2+deb12u1, and 5.7-2+deb12u6 < 5.7-2+deb12u6+b.sqtrace1 < 5.7-2+deb12u7.
@@ -73,8 +73,8 @@ check_package_tools()
     [ -z "$tools" ] || die "missing to build packages: apt-get install" $tools
 }
 
-# check_package TREE VERSION: whether TREE is an untouched source package of a Squid that has a series, and of VERSION
-# if that is not empty; sets package (its version) and series.
+# check_package TREE VERSION: whether TREE is an untouched source package of a Squid that has hooks, and of VERSION if that
+# is not empty; sets package (its version), and what find_range sets.
 check_package()
 {
     [ -f "$1/debian/changelog" ] || [ ! -d "$1" ] ||
@@ -84,8 +84,7 @@ check_package()
         die "--source: $1 has the patches already; give an untouched tree (it will be copied)"
     grep -qx '3.0 (quilt)' "$1/debian/source/format" || die "$1: this source package has no list of patches"
     package=$(sed -n '1s/^[^(]*(\([^)]*\)).*/\1/p' "$1/debian/changelog")
-    series=$data/patches/$found
-    [ -f "$series/series" ] || die "there are no patches for $package, Squid $found; there is: $(known_versions)"
+    need_range "$found" "$package, Squid $found"
 }
 
 # check_package_deps TREE: what the package itself wants.
@@ -118,14 +117,23 @@ execute_before_dh_md5sums:
 	sed -i "/^#  TAG: sqtrace_log$$/,/^$$/d" debian/squid*/etc/squid/squid.conf
 '
 
-# patch_package TREE SERIES LOG: the series as its last patches, what keeps the next version starting, and its version.
+# patch_package TREE PATCHES RELEASE LOG: the hooks of that release as its last patches, what keeps the next version
+# starting, and its version.
 patch_package()
 {
+    (cd "$1" && dpkg-source --before-build .) >>"$4" 2>&1 || die_with_log "$4" "the package's own patches do not apply"
+    copy_hooked_files "$2" "$1" "$1.hooked"
+    compose_series "$2" "$3" "$1.hooked" "$1.series"
+    if ! all_in_place "$1.series"; then
+        tell_misplaced "$1.series" >>"$4"
+        die_with_log "$4" "the hooks of Squid $3 do not all find their place in $package"
+    fi
     (
-        cd "$1" && cp -r "$2" debian/patches/sqtrace && rm debian/patches/sqtrace/series &&
+        cd "$1" && mkdir debian/patches/sqtrace && cp "$1.series"/*.patch debian/patches/sqtrace &&
             { [ -z "$(tail -c 1 debian/patches/series)" ] || echo >>debian/patches/series; } &&
-            series_patches "$2" | sed 's|^|sqtrace/|' >>debian/patches/series && dpkg-source --before-build .
-    ) >>"$3" 2>&1 || die_with_log "$3" "the patches of Squid $found do not apply to $package"
+            series_patches "$1.series" | sed 's|^|sqtrace/|' >>debian/patches/series && dpkg-source --before-build . &&
+            rm -rf "$1.series" "$1.hooked"
+    ) >>"$4" 2>&1 || die_with_log "$4" "the hooks of Squid $3 do not apply to $package"
     # Debian has one package with each TLS library.
     # shellcheck disable=SC2013 # names without spaces
     for name in $(sed -n 's/^Package: \(squid\|squid-openssl\)$/\1/p' "$1/debian/control"); do
@@ -173,7 +181,7 @@ make_packages()
     [ "$libsqtrace" = installed ] || libsqtrace_from_tree "$tree" "$work" "$4"
     say "patching Squid's package $package"
     rm -rf "$1/build" && copy_source "$1/build/squid" "$origin"
-    patch_package "$1/build/squid" "$series" "$log"
+    patch_package "$1/build/squid" "$data/patches" "$hooks_of" "$log"
     say "building $package$debian_suffix with $4 compilers at a time, log in $log"
     build_package "$1/build/squid" "$4" "$log"
     rm -f "$1"/*.deb && mv "$1/build"/*.deb "$1" || die "$1: cannot keep the packages there"

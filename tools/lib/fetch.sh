@@ -49,7 +49,7 @@ find_archive()
         [ -d "$3" ] || die "--tarballs: $3 is not a directory"
         for archive in "$3/squid_$1.orig.tar.xz" "$3/squid-$1.tar.xz"; do
             [ -f "$archive" ] || continue
-            sum_is "$archive" "$2" || die "$archive: SHA-256 is not the $2 that patches/SHA256SUMS says"
+            sum_is "$archive" "$2" || die "$archive: SHA-256 is not the $2 that patches/releases or --sha256 says"
             return 0
         done
         die "--tarballs: neither squid_$1.orig.tar.xz nor squid-$1.tar.xz is in $3"
@@ -67,7 +67,7 @@ find_archive()
     $url: not to be had"
         elif ! sum_is "$archive.part" "$2"; then
             tried="$tried
-    $url: SHA-256 is not the $2 that patches/SHA256SUMS says"
+    $url: SHA-256 is not the $2 that patches/releases or --sha256 says"
         else
             mv "$archive.part" "$archive" && return 0
         fi

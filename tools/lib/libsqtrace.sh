@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# libsqtrace.sh - the library that a patched Squid is linked with.  Needs say.sh.
+# libsqtrace.sh - the library that a patched Squid is linked with.  Needs say.sh, places.sh.
 
 # libsqtrace_from_tree TREE WORK JOBS: builds it from sqtrace's own source tree into WORK/libsqtrace.
 # Sets lib_libs and lib_file.
@@ -10,9 +10,11 @@ libsqtrace_from_tree()
     : >"$lib_log" || die "$lib_log: cannot write"
     lib_build=$2/libsqtrace-build
     lib_prefix=$2/libsqtrace
+    plain_tree "$1" "$2" >>"$lib_log" 2>&1 || die_with_log "$lib_log" "sqtrace's source tree cannot be copied"
     # WORK may be shared by several source trees.
-    [ "$(cat "$lib_build/tree" 2>/dev/null)" = "$1" ] || rm -rf "$lib_build"
-    mkdir -p "$lib_build" && echo "$1" >"$lib_build/tree" || die "$lib_build: cannot make this directory"
+    [ "$(cat "$lib_build/tree" 2>/dev/null)" = "$1 $plain" ] || rm -rf "$lib_build"
+    mkdir -p "$lib_build" && echo "$1 $plain" >"$lib_build/tree" || die "$lib_build: cannot make this directory"
+    set -- "$plain" "$2" "$3"
     # shellcheck disable=SC3013 # every sh of a Linux has -nt
     if [ ! -x "$1/configure" ] || [ "$1/configure.ac" -nt "$1/configure" ] || [ "$1/Makefile.am" -nt "$1/Makefile.in" ]; then
         (cd "$1" && autoreconf -i) >>"$lib_log" 2>&1 || die_with_log "$lib_log" "autoreconf failed"

@@ -52,3 +52,13 @@ can_build()
         ;;
     esac
 }
+
+# plain_tree TREE WORK: sets plain to a source tree of sqtrace that other folders can be configured from.  That is TREE or,
+# after ./configure in TREE itself, a copy of what a release of it holds, in WORK.
+plain_tree()
+{
+    plain=$1
+    [ -f "$1/config.status" ] || return 0
+    plain=$2/plain-source
+    make -s -C "$1" distdir distdir="$plain"
+}

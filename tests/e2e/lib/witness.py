@@ -111,18 +111,17 @@ class Fired:
 class Sites:
     """The lines of Squid's source on which a hook stands.
 
-    wanted     what the series adds: {(file, text): how often}
+    wanted     what the series adds, which sqtrace-build composed: {(file, text): how often}
     lines      where that is in the tree that was built: {(file, line number): text}
     functions  the line before it that begins a function: {(file, line number): text}
     """
 
     def __init__(self, prefix):
         place = os.path.dirname(linking.build_directory(prefix))
-        version = re.match(r"squid-([0-9.]+)-", os.path.basename(place)).group(1)
         self.tree = os.path.join(place, "src")
         self.wanted = collections.Counter()
         self.lines, self.functions = {}, {}
-        series = os.path.join(native.TOP, "patches", version)
+        series = os.path.join(place, "series")
         with open(os.path.join(series, "series")) as names:
             for name in names.read().split():
                 self.take_patch(os.path.join(series, name))
