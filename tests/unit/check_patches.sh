@@ -130,6 +130,7 @@ result $? 'it is listed, and each patch has its description'
 refuses()
 {
     mkdir -p "$work/wrong"
+    # shellcheck disable=SC2059 # $3 has line breaks for printf
     printf -- "$3" >"$work/wrong/0010-wrong.patch"
     (compose_series "$work/wrong" 7.7 "$work/tree" "$work/composed") >"$work/out" 2>&1
     [ $? -eq 1 ] && grep -qF -- "$2" "$work/out"
