@@ -221,6 +221,7 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
     run->count = n;
     run->first = first->number;
     run->line = first->out_line;
+    run->unsure = first->unsure;
     first->records += n;
     first->left -= n;
     if (first->number != UINT64_MAX)
