@@ -112,7 +112,9 @@ sqt_stepped_since(const struct sqt_life *life, int64_t begin)
 static inline enum sqt_outcome
 sqt_outcome_of(const struct sqt_life *life, uint32_t epoch, int64_t begin, enum sqt_outcome outcome)
 {
-    return epoch != life->epoch ? SQT_OUTCOME_LOST : sqt_stepped_since(life, begin) ? SQT_OUTCOME_CLOCK : outcome;
+    if (outcome == SQT_OUTCOME_LOST || epoch != life->epoch)
+        return SQT_OUTCOME_LOST;
+    return sqt_stepped_since(life, begin) ? SQT_OUTCOME_CLOCK : outcome;
 }
 
 /* Charges the transaction's time up to now. */
