@@ -136,6 +136,16 @@ look_for_what_is_between(struct sqt_joined *j, uint64_t first)
     return 1;
 }
 
+/* From CLOCK_MONOTONIC to the time of day, as the nearer anchor has it. */
+static int64_t
+wall_of(const struct sqt_anchor *a, const struct sqt_anchor *b, uint64_t ticks)
+{
+    const uint64_t to_a = a->ticks > ticks ? a->ticks - ticks : ticks - a->ticks;
+    const uint64_t to_b = b->ticks > ticks ? b->ticks - ticks : ticks - b->ticks;
+    const struct sqt_anchor *const nearer = to_b < to_a ? b : a;
+    return (int64_t)(nearer->realtime_ns % SQT_REALTIME_MAX) - (int64_t)(nearer->monotonic_ns % SQT_MONOTONIC_MAX);
+}
+
 static int
 take_block(struct sqt_joined *j)
 {
@@ -169,6 +179,8 @@ take_block(struct sqt_joined *j)
         return 0;
     }
     const int stepped = sqt_clock_stepped(&block.from, &block.to);
+    if (!j->started)
+        j->wall_ns = wall_of(&block.from, &block.to, block.time_first);
     if ((frame->flags & SQT_FRAME_SUSPECT) && !stepped && !j->told_suspect) {
         sqt_report(j->reporter, SQT_NOTE, "%s: offset %" PRIu64 ": the clock did not keep its rate here; times may be "
                    "off by more than 50 us", j->segment.name, j->segment.frame_at);
@@ -258,6 +270,8 @@ ring_line(struct sqt_joined *j, uint64_t time_first, uint64_t time_last, struct 
     struct sqt_anchor anchor;
     if (!sqt_ring_anchor(&j->ring, &anchor))
         anchor = who->start;
+    if (!j->started)
+        j->wall_ns = wall_of(&anchor, &who->start, time_first);
     if (sqt_clock_line(who, &anchor, &anchor, time_first, time_last, j->offset_ns, line) != 0)
         return -1;
     if (j->started && j->last_line.ns_per_tick > 0)
