@@ -70,6 +70,18 @@ account_bound(struct account *a, const struct sqt_bound_row *bound)
     return text;
 }
 
+const char *
+account_step(struct account *a, const struct sqt_step_row *step)
+{
+    if (a->steps++ >= TOLD_STEPS)
+        return NULL;
+    char *const text = a->stepped[a->steps - 1];
+    snprintf(text, sizeof(a->stepped[0]), "%+.3f s between %.2f s and %.2f s in kid %u (%s)",
+             (double)sqt_step_ns(step) / 1e9, (double)step->from / 1e9, (double)step->until / 1e9,
+             (unsigned)step->origin->identity.kid, sqt_step_kind_name(step->kind));
+    return text;
+}
+
 void
 account_finish(struct account *a)
 {
@@ -140,4 +152,10 @@ account_tail(struct sqt_sink *sink, const struct account *a, int64_t length, uin
         sqt_sink_comment(sink, "bound", a->bound[i]);
     if (!a->losses)
         sqt_sink_comment(sink, "lost", "0");
+    for (uint64_t i = 0; i < a->steps && i < TOLD_STEPS; ++i)
+        sqt_sink_comment(sink, "clock", a->stepped[i]);
+    if (a->steps > TOLD_STEPS) {
+        snprintf(text, sizeof(text), "and %" PRIu64 " more steps", a->steps - TOLD_STEPS);
+        sqt_sink_comment(sink, "clock", text);
+    }
 }

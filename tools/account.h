@@ -13,10 +13,15 @@
 /* Kinds of things that can be too many: more than the model has. */
 #define TOLD_BOUNDS 8
 
+/* Most steps of clocks that are told. */
+#define TOLD_STEPS 10
+
 struct account {
     uint64_t lost, losses;
     int ring_full;         /* some were lost to a full ring */
     char told[TOLD_LOSSES][128];
+    uint64_t steps;
+    char stepped[TOLD_STEPS][128];
     char more[128];        /* all of them together, if they were not all told; else "" */
     unsigned bounds;
     char bound[TOLD_BOUNDS][160];
@@ -27,6 +32,8 @@ struct account {
 const char *account_loss(struct account *account, const struct sqt_loss_row *loss);
 /* Notes that the model had no room for more of something, and returns the words for it. */
 const char *account_bound(struct account *account, const struct sqt_bound_row *bound);
+/* The same of a step of a clock: "-1.000 s between 3.20 s and 3.40 s in kid 1 (back)". */
+const char *account_step(struct account *account, const struct sqt_step_row *step);
 /* No more will come: fills in `more`. */
 void account_finish(struct account *account);
 

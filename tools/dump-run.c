@@ -30,6 +30,12 @@ loss(void *context, const struct sqt_loss_row *row)
     dump_take_loss(context, row);
 }
 
+static void
+step(void *context, const struct sqt_step_row *row)
+{
+    dump_take_step(context, row);
+}
+
 /* The sink prints all records of a run by itself, which is several times faster than row by row. */
 static void
 whole_run(struct sqt_job *job, const struct sqt_run *run)
@@ -91,7 +97,8 @@ begin(struct dump *d, const struct dump_request *r)
     };
     if (r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
         d->job.run = whole_run;
-    d->pass = sqt_pass_new(&d->job, 1, &(struct sqt_consumer){.context = d, .loss = loss, .bound = bound}, d->crew);
+    const struct sqt_consumer also = {.context = d, .loss = loss, .bound = bound, .step = step};
+    d->pass = sqt_pass_new(&d->job, 1, &also, d->crew);
 }
 
 static int

@@ -35,6 +35,8 @@ void dump_hint(const struct dump *dump);
 void dump_take_loss(struct dump *dump, const struct sqt_loss_row *loss);
 /* Says that there was no room for more of something. */
 void dump_take_bound(struct dump *dump, const struct sqt_bound_row *bound);
+/* A step of a clock. */
+void dump_take_step(struct dump *dump, const struct sqt_step_row *step);
 /* What can be said before the rows, and the exact account behind them. */
 void dump_head_comments(struct dump *dump, const struct sqt_stream *stream);
 void dump_tail_comments(struct dump *dump);

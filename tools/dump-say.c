@@ -84,6 +84,16 @@ dump_take_bound(struct dump *d, const struct sqt_bound_row *bound)
     dump_report(d, SQT_WARNING, account_bound(&d->account, bound));
 }
 
+void
+dump_take_step(struct dump *d, const struct sqt_step_row *step)
+{
+    const char *const text = account_step(&d->account, step);
+    if (text && !d->quiet) {
+        dump_clear_progress(d);
+        fprintf(stderr, "sqtrace-dump: a clock stepped: %s\n", text);
+    }
+}
+
 /* ---- comments ---- */
 
 void

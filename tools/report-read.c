@@ -47,6 +47,15 @@ take_bound(void *context, const struct sqt_bound_row *bound)
     reader_says(t, SQT_WARNING, account_bound(&t->account, bound));
 }
 
+static void
+take_step(void *context, const struct sqt_step_row *step)
+{
+    struct report_trace *const t = context;
+    const char *const text = account_step(&t->account, step);
+    if (text)
+        report_say(t->report, "clock: %s", text);
+}
+
 /* ---- what was configured ---- */
 
 static void
@@ -107,7 +116,8 @@ take_request(void *context, const union sqt_cell *row)
 {
     struct report_trace *const t = context;
     const char *const outcome = row[SQT_CELL(requests, outcome)].text;
-    if (outcome == sqt_outcome_names[SQT_OUTCOME_LOST] || outcome == sqt_outcome_names[SQT_OUTCOME_UNFINISHED]) {
+    if (outcome == sqt_outcome_names[SQT_OUTCOME_LOST] || outcome == sqt_outcome_names[SQT_OUTCOME_CLOCK] ||
+        outcome == sqt_outcome_names[SQT_OUTCOME_UNFINISHED]) {
         ++t->left_out;
         return 1;
     }
@@ -224,7 +234,7 @@ show(struct report_trace *t, const struct sqt_pass *pass, const struct sqt_exten
 static int
 read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs, size_t count, struct sqt_crew *crew)
 {
-    const struct sqt_consumer also = {.context = t, .loss = take_loss, .bound = take_bound};
+    const struct sqt_consumer also = {.context = t, .loss = take_loss, .bound = take_bound, .step = take_step};
     struct sqt_pass *const pass = sqt_pass_new(jobs, count, &also, crew);
     struct sqt_extent extent;
     struct sqt_run run;

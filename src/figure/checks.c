@@ -75,6 +75,8 @@ request(struct sqt_job *job, const struct sqt_request_fact *r)
         ++c->lost;
         return;
     }
+    if (sqt_durations_unknown(r->outcome))
+        return;
     ++*(r->outcome == SQT_OUTCOME_UNFINISHED ? &c->unfinished : &c->requests);
     c->bad_requests += !adds_up(r->row, SQT_CELL(requests, stages), SQT_STAGES + 1, r->end - r->begin);
 }

@@ -42,6 +42,8 @@ add_activity(void *context, const struct sqt_digest *d)
         !sqt_job_wants(job, d->begin, row))
         return;
     struct activity *const a = &((struct activity *)job->state)[d->activity];
+    if (row[SQT_CELL(digests, busy_ns)].number == SQT_CELL_MISSING)
+        return;
     const uint64_t busy = (uint64_t)d->busy;
     a->count += d->count;
     a->busy += busy;

@@ -54,6 +54,7 @@ struct sqt_family {
 
 extern const struct sqt_family sqt_family_requests, sqt_family_events, sqt_family_swaps, sqt_family_ios,
     sqt_family_diskops, sqt_family_connections, sqt_family_loops, sqt_family_stalls, sqt_family_syscalls, sqt_family_losses,
+    sqt_family_clock_steps,
     sqt_family_summary, sqt_family_block_comb, sqt_family_hit_stages, sqt_family_miss_stages;
 extern const struct sqt_family sqt_family_request_medians_by_time, sqt_family_request_medians_by_size,
     sqt_family_request_medians_by_small_size, sqt_family_swap_medians_by_time, sqt_family_swap_medians_by_size,

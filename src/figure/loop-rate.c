@@ -19,7 +19,7 @@ static void
 pass(void *context, const struct sqt_loop_row *p)
 {
     struct sqt_job *const job = context;
-    if (!sqt_job_wants_loop(job, p))
+    if (p->unknown || !sqt_job_wants_loop(job, p))
         return;
     struct sqt_time_group *const group = sqt_groups_at(job->state, p->begin);
     if (!group)

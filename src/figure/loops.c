@@ -38,11 +38,11 @@ sqt_loop_cells(union sqt_cell *row, const struct sqt_loop_row *p, struct sqt_lon
     longest_of(p, longest);
     CELL(time_s).number = p->begin;
     CELL(kid).number = p->origin->identity.kid;
-    CELL(wait_ns).number = p->work - p->begin;
-    CELL(work_ns).number = p->end - p->work;
+    CELL(wait_ns).number = p->unknown ? SQT_CELL_MISSING : p->work - p->begin;
+    CELL(work_ns).number = p->unknown ? SQT_CELL_MISSING : p->end - p->work;
     CELL(ready_fds).number = (int64_t)p->ready;
     CELL(longest_activity).text = longest->name[0] ? longest->name : NULL;
-    CELL(longest_ns).number = longest->ns;
+    CELL(longest_ns).number = p->unknown ? SQT_CELL_MISSING : longest->ns;
 }
 
 static void
@@ -110,7 +110,7 @@ judge(void *context, const struct sqt_loop_row *p)
     struct sqt_job *const job = context;
     struct stalls *const s = job->state;
     struct stall stall = {.origin = p->origin, .pass = p->begin, .begin = p->work, .work = p->end - p->work};
-    if (!is_among_the_worst(s, stall.work))
+    if (p->unknown || !is_among_the_worst(s, stall.work))
         return;
     union sqt_cell row[SQT_CELLS(loops)];
     sqt_loop_cells(row, p, &stall.longest);

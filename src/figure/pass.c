@@ -246,17 +246,24 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also
 
 /* Where no model looks at the records. */
 static void
-find_losses(const struct sqt_pass *pass, const struct sqt_run *run)
+find_losses_and_steps(const struct sqt_pass *pass, const struct sqt_run *run)
 {
     for (size_t i = 0; i < run->count; ++i) {
         const struct sqt_record *const r = &run->records[i];
-        if (r->event == SQT_EV_LOST)
+        if (r->event == SQT_EV_LOST && pass->also.loss)
             pass->also.loss(pass->also.context,
                             &(struct sqt_loss_row){.origin = run->origin,
                                                    .from = sqt_line_ns(&run->line, r->id),
                                                    .until = sqt_line_ns(&run->line, r->time),
                                                    .records = r->arg,
                                                    .reason = r->aux});
+        else if (r->event == SQT_EV_CLOCK_STEP && pass->also.step)
+            pass->also.step(pass->also.context,
+                            &(struct sqt_step_row){.origin = run->origin,
+                                                   .from = sqt_line_ns(&run->line, r->id),
+                                                   .until = sqt_line_ns(&run->line, r->time),
+                                                   .kind = r->aux,
+                                                   .size_ns = r->arg});
     }
 }
 
@@ -271,8 +278,8 @@ sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run)
         pass->last = last;
     if (pass->model)
         sqt_model_run(pass->model, run);
-    else if (pass->also.loss)
-        find_losses(pass, run);
+    else if (pass->also.loss || pass->also.step)
+        find_losses_and_steps(pass, run);
     for (size_t i = 0; i < pass->count; ++i)
         if (pass->jobs[i].job->run && !pass->jobs[i].job->done)
             pass->jobs[i].job->run(pass->jobs[i].job, run);

@@ -23,7 +23,7 @@
 struct sqt_pass;
 
 /* The jobs are the caller's, and live until the pass is freed.  also: told of what the model hands out besides; may be
- * NULL.  Its loss() is called even where no model is needed.  crew: takes work off the caller, and must live until the
+ * NULL.  Its loss() and step() are called even where no model is needed.  crew: takes work off the caller, and must live until the
  * pass is freed; NULL if there is none. */
 struct sqt_pass *sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also,
                               struct sqt_crew *crew);

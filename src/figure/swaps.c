@@ -78,7 +78,7 @@ sqt_io_cells(union sqt_cell *row, const struct sqt_io *io)
     CELL(queue_ns).number = io->queue;
     CELL(service_ns).number = io->service;
     CELL(notice_ns).number = io->notice;
-    CELL(total_ns).number = io->done - io->asked;
+    CELL(total_ns).number = !sqt_durations_unknown(io->outcome) ? io->done - io->asked : SQT_CELL_MISSING;
     CELL(outcome).text = sqt_outcome_names[io->outcome];
 }
 

@@ -147,6 +147,23 @@ enum sqt_loss {
     SQT_LOSS_MISSING = 3    /* a segment is not there (deleted, or not given) */
 };
 
+/* aux of CLOCK_STEP. */
+enum sqt_step_kind {
+    SQT_STEP_BACK = 1,         /* the trace's clock fell behind CLOCK_MONOTONIC */
+    SQT_STEP_FORWARD = 2,      /* it jumped ahead of it */
+    SQT_STEP_SUSPEND = 3,      /* the machine was suspended */
+    SQT_STEP_WALL_BACK = 4,    /* the time of day was set back; durations are not concerned */
+    SQT_STEP_WALL_FORWARD = 5, /* it was set forward */
+    SQT_STEP_KINDS
+};
+
+/* Whether a duration that goes across such a step is not known. */
+static inline int
+sqt_step_hides_durations(uint32_t kind)
+{
+    return kind != SQT_STEP_WALL_BACK && kind != SQT_STEP_WALL_FORWARD;
+}
+
 /* aux of REPLY_READY. */
 enum sqt_reply_source { SQT_REPLY_STORE = 0, SQT_REPLY_SERVER = 1, SQT_REPLY_MADE = 2 };
 
@@ -195,6 +212,7 @@ SQT_ASSERT(offsetof(struct sqt_record, flags) == 30, "flags");
 
 /* ---- who wrote it ---- */
 
+/* The processor's own counter is the time stamp counter of x86-64 and the generic timer of arm64. */
 enum sqt_clock { SQT_CLOCK_TSC = 1, SQT_CLOCK_MONOTONIC = 2 };
 enum sqt_kid_kind { SQT_KID_SINGLE = 0, SQT_KID_WORKER = 1, SQT_KID_DISKER = 2, SQT_KID_COORDINATOR = 3 };
 
@@ -277,7 +295,9 @@ struct sqt_block {
     uint32_t packed_size; /* bytes of packed records before zlib */
     uint64_t time_first;  /* ticks */
     uint64_t time_last;
-    struct sqt_anchor from, to; /* anchors around the block: the previous flush and this one */
+    /* Anchors around the block: the previous flush and this one.  If the clock stepped between the two, they stand in
+     * reverse order, the later one in `from`. */
+    struct sqt_anchor from, to;
 };
 SQT_ASSERT(sizeof(struct sqt_block) == 96, "block");
 

@@ -18,14 +18,15 @@ sqt_calls_some(struct sqt_life *life, int64_t now, const struct sqt_record *reco
 {
     if (!more || record[1].event != SQT_EV_PART_CALLS || !life->consumer->calls)
         return;
+    const int stepped = sqt_stepped_since(life, life->calls_told); /* then nobody knows how long they took */
     const struct sqt_calls_row row = {
         .origin = life->origin,
         .at = now,
         .call = record->aux,
         .thread = record[1].aux,
         .count = record->id < CALLS_MAX ? record->id : CALLS_MAX,
-        .ns = duration(life, record->arg),
-        .longest_ns = duration(life, record[1].arg),
+        .ns = stepped ? 0 : duration(life, record->arg),
+        .longest_ns = stepped ? 0 : duration(life, record[1].arg),
     };
     life->consumer->calls(life->consumer->context, &row);
 }
@@ -40,7 +41,7 @@ sqt_calls_told(struct sqt_life *life, int64_t now, const struct sqt_record *reco
         .call = UINT32_MAX,
         .begins = record->aux != 0,
     };
-    (void)now;
+    life->calls_told = now;
     if (life->consumer->calls)
         life->consumer->calls(life->consumer->context, &row);
 }

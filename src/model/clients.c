@@ -30,6 +30,7 @@ add(struct sqt_life *life, uint64_t id)
     struct sqt_client *const client = sqt_pool_get(&life->client_pool);
     client->id = id;
     client->epoch = client->swept = life->epoch;
+    client->touched = life->now;
     client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
     sqt_idmap_put(&life->clients, id, client);
     return client;
@@ -49,6 +50,12 @@ find(struct sqt_life *life, uint64_t id)
         client->read_count = 0;
         client->bytes = 0;
     }
+    /* Nor can be said how long ago anything was, once a clock stepped. */
+    if (sqt_stepped_since(life, client->touched)) {
+        client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
+        client->read_count = 0;
+    }
+    client->touched = life->now;
     return client;
 }
 

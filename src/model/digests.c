@@ -45,8 +45,10 @@ static struct sqt_digest
 work(const struct sqt_life *life, int64_t now, enum sqt_digest_activity activity, uint64_t ticks)
 {
     const int64_t busy = duration(life, ticks);
-    return (struct sqt_digest){.origin = life->origin, .activity = activity, .peer = UINT32_MAX, .begin = now - busy,
-                               .end = now, .busy = busy, .bytes = SQT_MISSING, .count = 1};
+    const int stepped = sqt_stepped_since(life, now - busy);
+    return (struct sqt_digest){.origin = life->origin, .activity = activity, .peer = UINT32_MAX,
+                               .begin = stepped ? now : now - busy, .end = now, .busy = stepped ? SQT_MISSING : busy,
+                               .bytes = SQT_MISSING, .count = 1};
 }
 
 void
@@ -81,10 +83,13 @@ sqt_digest_rebuilt(struct sqt_life *life, int64_t now, const struct sqt_record *
         updates.begin = rebuild.begin;
         updates.result = record[i].aux ? SQT_DIGEST_RESULT_ADDED : SQT_DIGEST_RESULT_REFUSED;
         updates.count = record[i].id;
-        rebuild.busy -= updates.busy;
+        if (updates.busy == SQT_MISSING)
+            rebuild.busy = SQT_MISSING;
+        else if (rebuild.busy != SQT_MISSING)
+            rebuild.busy -= updates.busy;
         tell(life, &updates);
     }
-    if (rebuild.busy < 0)
+    if (rebuild.busy < 0 && rebuild.busy != SQT_MISSING)
         rebuild.busy = 0; /* nanoseconds, from rounding */
     tell(life, &rebuild);
 }
@@ -106,7 +111,8 @@ sqt_digest_end(struct sqt_life *life, struct sqt_digest *digest, int64_t now, en
 {
     digest->end = now;
     digest->busy = now - digest->begin;
-    digest->result = digest->epoch != life->epoch ? SQT_DIGEST_RESULT_LOST : result;
+    digest->result = digest->epoch != life->epoch ? SQT_DIGEST_RESULT_LOST :
+                     sqt_stepped_since(life, digest->begin) ? SQT_DIGEST_RESULT_CLOCK : result;
     tell(life, digest);
     if (sqt_idmap_get(&life->digests, digest->xact) == digest)
         sqt_idmap_take(&life->digests, digest->xact);

@@ -41,6 +41,12 @@ is_lost(const struct sqt_life *life, const struct sqt_diskop *op)
     return op->epoch != life->epoch || op->pooled.serial <= life->unheard;
 }
 
+static enum sqt_outcome
+outcome_of(const struct sqt_life *life, const struct sqt_diskop *op, enum sqt_outcome outcome)
+{
+    return sqt_outcome_of(life, is_lost(life, op) ? ~life->epoch : life->epoch, op->begin, outcome);
+}
+
 /* Ends one whose end is not in the trace, and forgets it. */
 static void
 end_without_record(struct sqt_life *life, struct sqt_diskop *op, enum sqt_outcome outcome)
@@ -48,7 +54,7 @@ end_without_record(struct sqt_life *life, struct sqt_diskop *op, enum sqt_outcom
     if (!op->timed_out) {
         op->stages[SQT_DISKOP_ENQUEUED] = op->queued - op->begin;
         op->end = life->now;
-        op->outcome = is_lost(life, op) ? SQT_OUTCOME_LOST : outcome;
+        op->outcome = outcome_of(life, op, outcome);
         tell(life, op);
     }
     forget(life, op);
@@ -171,9 +177,11 @@ read_end(const struct sqt_life *life, struct sqt_diskop *op, int64_t now, const 
     if (!service) /* nobody knows where it was until its time was up */
         op->stages[SQT_DISKOP_DEQUEUED] = op->stages[SQT_DISKOP_IO] = op->stages[SQT_DISKOP_COPY] = SQT_MISSING;
     op->end = now;
-    op->outcome = is_lost(life, op) ? SQT_OUTCOME_LOST : sqt_io_outcome(record->aux);
+    const enum sqt_outcome outcome = sqt_io_outcome(record->aux);
+    op->outcome = outcome_of(life, op, outcome);
     if (op->op == SQT_DISK_READ || op->op == SQT_DISK_WRITE)
-        op->size = op->outcome == SQT_OUTCOME_COMPLETE ? (int64_t)(record->aux & SQT_IO_BYTES) : 0;
+        op->size = op->outcome != SQT_OUTCOME_LOST && outcome == SQT_OUTCOME_COMPLETE
+                       ? (int64_t)(record->aux & SQT_IO_BYTES) : 0;
 }
 
 void
@@ -185,7 +193,7 @@ sqt_diskop_end(struct sqt_life *life, int64_t now, const struct sqt_record *reco
     read_end(life, op, now, record, more);
     life->told.sio = 0; /* it was told for this operation alone */
     tell(life, op);
-    op->timed_out = op->outcome == SQT_OUTCOME_TIMEOUT;
+    op->timed_out = sqt_io_outcome(record->aux) == SQT_OUTCOME_TIMEOUT && op->outcome != SQT_OUTCOME_LOST;
     if (!op->timed_out) /* else its answer may still come */
         forget(life, op);
 }
@@ -220,11 +228,14 @@ static void
 tell_inline(struct sqt_life *life, uint64_t sio, enum sqt_disk_op what, uint32_t dir, int64_t begin, int64_t end,
             int64_t size, enum sqt_outcome outcome)
 {
-    sqt_loop_io(life, what, dir, begin, end);
+    const int stepped = sqt_stepped_since(life, begin);
+    if (!stepped)
+        sqt_loop_io(life, what, dir, begin, end);
     struct sqt_diskop op = {.origin = life->origin, .sio = sio, .op = what, .dir = dir, .begin = begin, .end = end,
-                            .depth = SQT_MISSING, .size = size, .outcome = outcome};
+                            .depth = SQT_MISSING, .size = size, .outcome = stepped ? SQT_OUTCOME_CLOCK : outcome};
     clear_stages(&op);
-    op.stages[SQT_DISKOP_IO] = end - begin;
+    if (!stepped)
+        op.stages[SQT_DISKOP_IO] = end - begin;
     tell(life, &op);
 }
 

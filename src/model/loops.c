@@ -19,6 +19,7 @@ sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         struct sqt_loop_row row = p->row;
         row.origin = life->origin;
         row.end = now;
+        row.unknown = sqt_stepped_since(life, row.begin);
         if (more && record[1].event == SQT_EV_PART_ACTIVITY) {
             row.activity = record[1].aux;
             row.activity_ns = sqt_line_ns(&life->line, record[1].arg) - sqt_line_ns(&life->line, record[1].id);
@@ -27,7 +28,8 @@ sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         }
         if (life->consumer->loop)
             life->consumer->loop(life->consumer->context, &row);
-        sqt_stops_pass(life, &row);
+        if (!row.unknown)
+            sqt_stops_pass(life, &row);
     }
     p->works = 0;
     p->waits = 1;

@@ -50,6 +50,9 @@ struct sqt_life {
     struct sqt_line line;  /* of the run being read */
     int64_t now;           /* ns; never goes back */
     uint32_t epoch;        /* LOST records so far */
+    int unsure;            /* the records are from around a step of a clock */
+    int64_t calls_told;    /* when all system calls so far had been told */
+    int64_t stepped;       /* when the last one was told; INT64_MIN: never */
     struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests;
     struct sqt_idmap ios;  /* by swap and offset, of swaps with many blocks under way */
     struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool;
@@ -78,6 +81,7 @@ struct sqt_client {
     struct sqt_pooled pooled;
     uint64_t id;
     uint32_t epoch;
+    int64_t touched;        /* when it was looked up last */
     int64_t accepted;       /* SQT_MISSING if not seen, or once a request was parsed */
     int64_t parsed;         /* when the last request was parsed; SQT_MISSING before */
     int64_t waiting;        /* client_connect of the request just parsed, until its transaction begins */
@@ -96,6 +100,22 @@ struct sqt_client {
 
 /* Handles a unit: its first record at `now`, and `more` records behind it. */
 typedef void sqt_handler(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more);
+
+/* Whether a clock stepped since then, or may have: how long that is ago is not known. */
+static inline int
+sqt_stepped_since(const struct sqt_life *life, int64_t begin)
+{
+    return life->unsure || begin < life->stepped;
+}
+
+/* How it really ended, what began then, after so many losses. */
+static inline enum sqt_outcome
+sqt_outcome_of(const struct sqt_life *life, uint32_t epoch, int64_t begin, enum sqt_outcome outcome)
+{
+    if (outcome == SQT_OUTCOME_LOST || epoch != life->epoch)
+        return SQT_OUTCOME_LOST;
+    return sqt_stepped_since(life, begin) ? SQT_OUTCOME_CLOCK : outcome;
+}
 
 /* Charges the transaction's time up to now. */
 static inline void
@@ -208,5 +228,8 @@ void sqt_digest_end(struct sqt_life *life, struct sqt_digest *digest, int64_t no
 
 /* losses.c */
 sqt_handler sqt_lost;
+
+/* steps.c */
+sqt_handler sqt_clock_step;
 
 #endif

@@ -8,7 +8,8 @@
 
 const char *const sqt_outcome_names[SQT_OUTCOMES] = {
     [SQT_OUTCOME_COMPLETE] = "complete", [SQT_OUTCOME_ABORTED] = "aborted", [SQT_OUTCOME_TIMEOUT] = "timeout",
-    [SQT_OUTCOME_ERROR] = "error",       [SQT_OUTCOME_LOST] = "lost",       [SQT_OUTCOME_UNFINISHED] = "unfinished",
+    [SQT_OUTCOME_ERROR] = "error",       [SQT_OUTCOME_LOST] = "lost",       [SQT_OUTCOME_CLOCK] = "clock",
+    [SQT_OUTCOME_UNFINISHED] = "unfinished",
 };
 
 const char *const sqt_disk_op_names[SQT_DISK_OPS] = {
@@ -37,6 +38,7 @@ reconfigured(struct sqt_life *life, int64_t now, const struct sqt_record *record
 /* What an event means beyond the stages that events.def says. */
 static sqt_handler *const special[SQT_EVENTS] = {
     [SQT_EV_LOST] = sqt_lost,
+    [SQT_EV_CLOCK_STEP] = sqt_clock_step,
     [SQT_EV_CONN_ACCEPT] = sqt_client_accept,
     [SQT_EV_CONN_CLOSE] = sqt_client_close,
     [SQT_EV_CLIENT_TLS_BEGIN] = sqt_client_tls_begin,
@@ -160,6 +162,7 @@ life_of(struct sqt_model *model, const struct sqt_origin *origin)
     life->consumer = &model->consumer;
     life->origin = origin;
     life->now = SQT_MISSING;
+    life->stepped = INT64_MIN;
     life->room = &model->room;
     init_pools(life);
     return life;
@@ -170,6 +173,9 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 {
     struct sqt_life *const life = life_of(model, run->origin);
     life->line = run->line;
+    if (life->unsure && !run->unsure)
+        life->stepped = life->now + 1;
+    life->unsure = run->unsure;
     for (size_t i = 0; i < run->count; ++i) {
         const struct sqt_record *const record = &run->records[i];
         size_t more = record->flags & SQT_FLAG_MORE;

@@ -26,6 +26,7 @@ enum sqt_outcome {
     SQT_OUTCOME_TIMEOUT,
     SQT_OUTCOME_ERROR,
     SQT_OUTCOME_LOST,       /* records of it are missing */
+    SQT_OUTCOME_CLOCK,      /* a clock stepped while it was open: how long it took is not known */
     SQT_OUTCOME_UNFINISHED, /* the trace ended first */
     SQT_OUTCOMES
 };
@@ -35,7 +36,7 @@ extern const char *const sqt_outcome_names[SQT_OUTCOMES];
 static inline int
 sqt_durations_unknown(enum sqt_outcome outcome)
 {
-    return outcome == SQT_OUTCOME_LOST;
+    return outcome == SQT_OUTCOME_LOST || outcome == SQT_OUTCOME_CLOCK;
 }
 
 /* A client transaction. */
@@ -203,6 +204,7 @@ struct sqt_loop_row {
     uint64_t ready;             /* descriptors */
     uint32_t activity;          /* the longest: definition; UINT32_MAX: none */
     int64_t activity_ns;
+    int unknown;                /* a clock stepped meanwhile: no duration is known */
     int64_t disk_ns;            /* the longest disk call in the main thread, 0: none */
     enum sqt_disk_op disk_call;
     uint32_t dir;               /* its cache_dir */
@@ -275,6 +277,18 @@ struct sqt_bound_row {
     uint64_t open;    /* how many of them are open in this origin */
 };
 
+/* A step of a clock. */
+struct sqt_step_row {
+    const struct sqt_origin *origin;
+    int64_t from, until; /* it was between the two */
+    uint32_t kind;       /* enum sqt_step_kind */
+    uint64_t size_ns;
+};
+/* "back", and so on. */
+const char *sqt_step_kind_name(uint32_t kind);
+/* Its size, below 0 if the clock went back. */
+int64_t sqt_step_ns(const struct sqt_step_row *step);
+
 /* Time of a transaction that goes to a stage. */
 struct sqt_charge {
     struct sqt_xact *xact;
@@ -296,6 +310,7 @@ struct sqt_charge {
     X(diskop, const struct sqt_diskop) \
     X(connection, const struct sqt_attempt) \
     X(loss, const struct sqt_loss_row) \
+    X(step, const struct sqt_step_row) \
     X(loop, const struct sqt_loop_row) \
     X(stop, const struct sqt_stop_row) \
     X(calls, const struct sqt_calls_row) \

@@ -29,7 +29,7 @@ void
 sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome)
 {
     attempt->end = now;
-    attempt->outcome = attempt->epoch != life->epoch ? SQT_OUTCOME_LOST : outcome;
+    attempt->outcome = sqt_outcome_of(life, attempt->epoch, attempt->begin, outcome);
     if (life->consumer->connection)
         life->consumer->connection(life->consumer->context, attempt);
     if (sqt_idmap_get(&life->attempts, attempt->conn) == attempt)

@@ -116,7 +116,7 @@ void
 sqt_heartbeat_late(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now, (void)more;
-    if (!life->consumer->stop)
+    if (!life->consumer->stop || sqt_stepped_since(life, sqt_line_ns(&life->line, record->id)))
         return;
     struct sqt_stops *const stops = stops_of(life);
     if (stops->pending_count == PENDING)

@@ -174,7 +174,7 @@ split(const struct sqt_life *life, struct sqt_io *io, const struct sqt_record *r
     io->notice = io->done - end;
 }
 
-/* Nobody knows where an I/O was when its time was up. */
+/* Nobody knows where an I/O was when its time was up, or while a clock stepped. */
 static void
 split_unknown(struct sqt_io *io)
 {
@@ -204,6 +204,10 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     swap->size = sqt_sum(swap->size, io->size);
     if (swap->failure == SQT_OUTCOME_COMPLETE)
         swap->failure = io->outcome;
+    if (sqt_stepped_since(life, io->asked)) {
+        io->outcome = SQT_OUTCOME_CLOCK;
+        split_unknown(io);
+    }
     struct sqt_xact *const reader = swap->out ? NULL : sqt_swap_reader(swap);
     if (reader && complete)
         ++reader->disk_reads;
@@ -258,7 +262,7 @@ sqt_swap_end(struct sqt_life *life, struct sqt_swap *swap, int64_t now, enum sqt
 {
     sqt_spans_charge(&swap->phases, now);
     swap->end = now;
-    swap->outcome = swap->epoch != life->epoch ? SQT_OUTCOME_LOST : outcome;
+    swap->outcome = sqt_outcome_of(life, swap->epoch, swap->begin, outcome);
     if (life->consumer->swap)
         life->consumer->swap(life->consumer->context, swap);
     if (swap->opening)

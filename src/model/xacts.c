@@ -229,7 +229,7 @@ sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum s
 {
     sqt_xact_charge(life, xact, now);
     xact->end = now;
-    xact->outcome = xact->epoch != life->epoch ? SQT_OUTCOME_LOST : outcome;
+    xact->outcome = sqt_outcome_of(life, xact->epoch, xact->begin, outcome);
     hand_out(life, xact);
     leave(life, xact);
     sqt_client_remove(xact);

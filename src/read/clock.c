@@ -24,24 +24,38 @@ in_span(const struct sqt_line *line, uint64_t ticks)
     return ns > -SPAN_MAX_NS && ns < SPAN_MAX_NS;
 }
 
+/* The slope of the line through two anchors; 0 if they say nothing of it. */
+static double
+slope(const struct sqt_anchor *from, const struct sqt_anchor *to, uint64_t apart_ns)
+{
+    if (to->ticks <= from->ticks || to->monotonic_ns < from->monotonic_ns + apart_ns)
+        return 0;
+    return (double)(to->monotonic_ns - from->monotonic_ns) / (double)(to->ticks - from->ticks);
+}
+
 int
 sqt_clock_line(const struct sqt_identity *identity, const struct sqt_anchor *from, const struct sqt_anchor *to,
                uint64_t time_first, uint64_t time_last, int64_t offset_ns, struct sqt_line *line)
 {
     const double nominal = 1e9 / (double)identity->ticks_per_second;
 
-    if (time_last >= SQT_TICKS_MAX || from->ticks >= SQT_TICKS_MAX)
+    if (time_last >= SQT_TICKS_MAX || from->ticks >= SQT_TICKS_MAX || to->ticks >= SQT_TICKS_MAX)
         return -1;
     if (from->monotonic_ns >= SQT_MONOTONIC_MAX || to->monotonic_ns >= SQT_MONOTONIC_MAX)
         return -1;
     line->base_ticks = from->ticks;
     line->base_ns = (int64_t)from->monotonic_ns + offset_ns;
     line->ns_per_tick = nominal;
-    if (to->ticks > from->ticks && to->monotonic_ns >= from->monotonic_ns + ANCHORS_APART_NS) {
-        const double rate = (double)(to->monotonic_ns - from->monotonic_ns) / (double)(to->ticks - from->ticks);
-        if (rate > nominal * (1 - RATE_TOLERANCE) && rate < nominal * (1 + RATE_TOLERANCE))
+    if (sqt_clock_stepped(from, to)) {
+        /* Whatever lies between them is between them: then time goes on behind the later one. */
+        const double rate = slope(to, from, 1);
+        if (rate > 0)
             line->ns_per_tick = rate;
+        return in_span(line, time_first) && in_span(line, time_last) ? 0 : -1;
     }
+    const double rate = slope(from, to, ANCHORS_APART_NS);
+    if (rate > nominal * (1 - RATE_TOLERANCE) && rate < nominal * (1 + RATE_TOLERANCE))
+        line->ns_per_tick = rate;
     return in_span(line, time_first) && in_span(line, time_last) ? 0 : -1;
 }
 

@@ -16,8 +16,15 @@
 /* Whether the rate and the start of a writer's clock can be true. */
 int sqt_clock_makes_sense(const struct sqt_identity *identity);
 
+/* Whether the clock stepped between a block's anchors, which then stand in reverse order. */
+static inline int
+sqt_clock_stepped(const struct sqt_anchor *from, const struct sqt_anchor *to)
+{
+    return to->monotonic_ns < from->monotonic_ns;
+}
+
 /* The line through a block's anchors, or with the nominal rate when they are close to each other or do not agree
- * with it at all.  offset_ns turns the monotonic clock of the machine's boot into the stream's time.
+ * with it at all; around a step the line through both, however flat.  offset_ns turns the monotonic clock of the machine's boot into the stream's time.
  * Returns -1 if the anchors and times cannot be true. */
 int sqt_clock_line(const struct sqt_identity *identity, const struct sqt_anchor *from, const struct sqt_anchor *to,
                    uint64_t time_first, uint64_t time_last, int64_t offset_ns, struct sqt_line *line);

@@ -55,7 +55,7 @@ keep_time(struct sqt_joined *j, struct sqt_line *line, uint64_t time_first)
 /* Makes the `count` good records in the buffer, numbered from `first`, the ones to hand out.  Returns 0 if all were
  * seen before. */
 static int
-take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt_line *line)
+take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt_line *line, int unsure)
 {
     size_t skip = 0;
 
@@ -84,6 +84,7 @@ take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt_line *
         if (skip == count)
             return 0;
     }
+    j->unsure = unsure;
     j->line = *line;
     keep_time(j, &j->line, j->buffer[skip].time);
     if (first > j->next) {
@@ -103,6 +104,8 @@ take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt_line *
     j->last_ticks = j->buffer[count - 1].time;
     j->last_ns = sqt_line_ns(&j->line, j->last_ticks);
     j->last_line = j->line;
+    if (unsure) /* its slope says nothing of what comes */
+        j->last_line = (struct sqt_line){j->last_ticks, j->last_ns, 1e9 / (double)j->public.identity.ticks_per_second};
     return 1;
 }
 
@@ -131,6 +134,16 @@ look_for_what_is_between(struct sqt_joined *j, uint64_t first)
     j->parts[--j->part_next]->resume = j->segment.frame_at;
     sqt_sources_rescan(j->sources);
     return 1;
+}
+
+/* From CLOCK_MONOTONIC to the time of day, as the nearer anchor has it. */
+static int64_t
+wall_of(const struct sqt_anchor *a, const struct sqt_anchor *b, uint64_t ticks)
+{
+    const uint64_t to_a = a->ticks > ticks ? a->ticks - ticks : ticks - a->ticks;
+    const uint64_t to_b = b->ticks > ticks ? b->ticks - ticks : ticks - b->ticks;
+    const struct sqt_anchor *const nearer = to_b < to_a ? b : a;
+    return (int64_t)(nearer->realtime_ns % SQT_REALTIME_MAX) - (int64_t)(nearer->monotonic_ns % SQT_MONOTONIC_MAX);
 }
 
 static int
@@ -165,12 +178,15 @@ take_block(struct sqt_joined *j)
         j->damaged = 1;
         return 0;
     }
-    if ((frame->flags & SQT_FRAME_SUSPECT) && !j->told_suspect) {
+    const int stepped = sqt_clock_stepped(&block.from, &block.to);
+    if (!j->started)
+        j->wall_ns = wall_of(&block.from, &block.to, block.time_first);
+    if ((frame->flags & SQT_FRAME_SUSPECT) && !stepped && !j->told_suspect) {
         sqt_report(j->reporter, SQT_NOTE, "%s: offset %" PRIu64 ": the clock did not keep its rate here; times may be "
                    "off by more than 50 us", j->segment.name, j->segment.frame_at);
         j->told_suspect = 1;
     }
-    if (!take(j, block.first, block.count, &line))
+    if (!take(j, block.first, block.count, &line, stepped))
         return 0;
     sqt_ahead_begin(j, block.count);
     return 1;
@@ -254,11 +270,42 @@ ring_line(struct sqt_joined *j, uint64_t time_first, uint64_t time_last, struct 
     struct sqt_anchor anchor;
     if (!sqt_ring_anchor(&j->ring, &anchor))
         anchor = who->start;
+    if (!j->started)
+        j->wall_ns = wall_of(&anchor, &who->start, time_first);
     if (sqt_clock_line(who, &anchor, &anchor, time_first, time_last, j->offset_ns, line) != 0)
         return -1;
     if (j->started && j->last_line.ns_per_tick > 0)
         line->ns_per_tick = j->last_line.ns_per_tick;
     return 0;
+}
+
+/* Seconds that a step waits to be told, at most, as long as the main thread makes records at all. */
+#define STEP_WAITS_NS 1000000000
+
+/* The line for records up to one of time `until`, which tells a step: behind what came before, however flat. */
+static int
+ring_line_around_step(struct sqt_joined *j, uint64_t time_first, uint64_t until, struct sqt_line *line)
+{
+    if (ring_line(j, until, until, line) != 0)
+        return -1;
+    const int64_t until_ns = sqt_line_ns(line, until);
+    const int64_t from_ns = j->started && j->last_ns < until_ns ? j->last_ns : until_ns - STEP_WAITS_NS;
+    if (until > time_first)
+        *line = (struct sqt_line){time_first, from_ns, (double)(until_ns - from_ns) / (double)(until - time_first)};
+    return 0;
+}
+
+/* Where among `count` records, but not as the first one, a step is told that hides durations; else count.  Those before it
+ * may be from both sides of the step. */
+static size_t
+find_step(const struct sqt_joined *j, size_t count)
+{
+    for (size_t i = 1; i < count; ++i) {
+        const struct sqt_record *const r = &j->buffer[i];
+        if (r->event <= 255 && j->dictionary.event[r->event] == SQT_EV_CLOCK_STEP && sqt_step_hides_durations(r->aux))
+            return i;
+    }
+    return count;
 }
 
 /* Takes `count` records that were copied from the ring, numbered from `first`. */
@@ -272,9 +319,15 @@ take_ring(struct sqt_joined *j, uint64_t first, size_t count)
     if (sqt_dictionary_take(&j->dictionary, text, text_size) != 0)
         sqt_report(j->reporter, SQT_WARNING, "%s: a line of the text is not understood", j->ring_name);
     need_table(j);
+    const size_t step = find_step(j, count);
+    const int unsure = step < count;
+    const uint64_t told = j->buffer[unsure ? step : 0].time;
+    if (unsure)
+        count = step;
     /* A full buffer may end within a unit; the head never does. */
     size_t good = sqt_records_check(&j->dictionary, j->buffer, count, j->started ? j->last_ticks : 0);
-    if (good && ring_line(j, j->buffer[0].time, j->buffer[good - 1].time, &line) != 0)
+    if (good && (unsure ? ring_line_around_step(j, j->buffer[0].time, told, &line)
+                        : ring_line(j, j->buffer[0].time, j->buffer[good - 1].time, &line)) != 0)
         good = 0;
     if (good == 0 || (good < count && (good + SQT_UNIT_MAX <= count || count < SQT_BLOCK_RECORDS))) {
         sqt_report(j->reporter, SQT_WARNING, "%s: damaged ring: record %" PRIu64 " makes no sense; it and the %" PRIu64
@@ -282,7 +335,7 @@ take_ring(struct sqt_joined *j, uint64_t first, size_t count)
         j->finished = 1;
         j->damaged = 1;
     }
-    const int taken = good && take(j, first, good, &line);
+    const int taken = good && take(j, first, good, &line, unsure);
     j->damaged |= j->finished;
     return taken;
 }

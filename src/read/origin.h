@@ -51,6 +51,7 @@ struct sqt_joined {
     int damaged;              /* something was skipped since the last block */
     uint64_t last_ticks;      /* time of the last record */
     int64_t last_ns;
+    int64_t wall_ns;          /* from the boot's monotonic clock to the time of day, at its first record */
     int64_t first_ns;         /* of its first record, by which the merge opens it; INT64_MIN before that is known */
     struct sqt_line last_line;
     struct sqt_totals totals; /* of the last END */
@@ -66,6 +67,7 @@ struct sqt_joined {
     size_t skip, count;       /* of the buffer: doubles at its start, and its end */
     uint64_t first;           /* number of buffer[0] */
     struct sqt_line line;
+    int unsure;               /* the clock may have stepped in the midst of it */
 
     /* what is handed out now */
     const struct sqt_record *records;

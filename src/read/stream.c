@@ -21,7 +21,8 @@ struct sqt_stream {
     uint32_t *kids;              /* only these, if there are any */
     size_t kid_count;
     struct sqt_joined *current;  /* whose run was handed out last */
-    uint64_t start_ns;
+    uint64_t start_ns;           /* by which boots are aligned */
+    uint64_t wall_ns;            /* the time of day then */
     unsigned opened;
 };
 
@@ -49,16 +50,20 @@ look_ahead(struct sqt_stream *s)
     for (size_t i = 0; i < l->origin_count; ++i) {
         struct sqt_joined *const j = l->origins[i];
         if (sqt_joined_load(j)) {
-            if (j->key < start)
+            if (j->key < start) {
                 start = j->key;
+                s->wall_ns = (uint64_t)(j->key - j->offset_ns + j->wall_ns);
+            }
         } else
             j->key = INT64_MIN; /* opened at once, to say what is wrong with it */
         sqt_joined_rewind(j);
         s->waiting[s->waiting_count++] = j;
     }
     s->reporter.muted = 0;
-    if (start == INT64_MAX) /* no record at all */
+    if (start == INT64_MAX) { /* no record at all */
         start = (int64_t)l->origins[0]->public.identity.start.realtime_ns;
+        s->wall_ns = (uint64_t)start;
+    }
     s->start_ns = (uint64_t)start;
     for (size_t i = 0; i < s->waiting_count; ++i) {
         s->waiting[i]->offset_ns -= (int64_t)s->start_ns;
@@ -221,6 +226,7 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
     run->count = n;
     run->first = first->number;
     run->line = first->out_line;
+    run->unsure = first->unsure;
     first->records += n;
     first->left -= n;
     if (first->number != UINT64_MAX)
@@ -246,7 +252,7 @@ sqt_stream_close(struct sqt_stream *s)
 uint64_t
 sqt_stream_start_ns(const struct sqt_stream *s)
 {
-    return s->start_ns;
+    return s->wall_ns;
 }
 
 unsigned

@@ -47,6 +47,7 @@ struct sqt_run {
     size_t count;
     uint64_t first;  /* number of the first record within its origin; UINT64_MAX for records the reader made (LOST) */
     struct sqt_line line;
+    int unsure;      /* these records are from around a step of the clock: no duration that touches them is known */
 };
 
 enum sqt_severity { SQT_NOTE, SQT_WARNING, SQT_ERROR };

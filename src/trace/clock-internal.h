@@ -17,8 +17,16 @@ int sqt_clock_source_is_tsc(const char *clocksource);
 /* Ticks of the clock in a second, measured for about 20 ms. */
 uint64_t sqt_clock_calibrate(uint32_t clock);
 
-/* The present moment on three clocks: the tightest of several bracketed readings. */
-struct sqt_anchor sqt_clock_anchor(uint32_t clock);
+/* The present moment on three clocks: the tightest of several bracketed readings.  offset: what is added to the
+ * ticks, because the clock went back. */
+struct sqt_anchor sqt_clock_anchor(uint32_t clock, uint64_t offset);
+
+/* One moment on all clocks, without an offset; good to about 20 us, which is enough to notice a step. */
+struct sqt_moment {
+    uint64_t ticks;
+    uint64_t monotonic_ns, boottime_ns, realtime_ns;
+};
+struct sqt_moment sqt_clock_moment(uint32_t clock);
 
 uint64_t sqt_monotonic_ns(void);
 

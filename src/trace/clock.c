@@ -19,6 +19,7 @@
 #define AFFORDABLE_NS 50
 #define CALIBRATION_NS 20000000L
 #define BRACKETS 16
+#define MOMENT_NS 20000 /* readings that took no longer are of one moment */
 #define TOLERANCE_NS 50000.0
 #define SUSPECTS 3 /* in a row, after which it is the rate that is doubted */
 
@@ -125,7 +126,7 @@ sqt_clock_pick(void)
 #endif
 
 struct sqt_anchor
-sqt_clock_anchor(uint32_t clock)
+sqt_clock_anchor(uint32_t clock, uint64_t offset)
 {
     struct sqt_anchor anchor = {0, 0, 0};
     uint64_t tightest = UINT64_MAX;
@@ -141,6 +142,7 @@ sqt_clock_anchor(uint32_t clock)
     }
     if (clock == SQT_CLOCK_MONOTONIC)
         anchor.ticks = anchor.monotonic_ns;
+    anchor.ticks += offset;
 
     tightest = UINT64_MAX;
     for (unsigned i = 0; i < BRACKETS; ++i) {
@@ -152,7 +154,28 @@ sqt_clock_anchor(uint32_t clock)
             anchor.realtime_ns = anchor.monotonic_ns + (realtime - before - (after - before) / 2);
         }
     }
+    if (clock == SQT_CLOCK_MONOTONIC)
+        anchor.monotonic_ns = anchor.ticks; /* it is the trace's clock, and never goes back */
     return anchor;
+}
+
+struct sqt_moment
+sqt_clock_moment(uint32_t clock)
+{
+    struct sqt_moment best = {0, 0, 0, 0};
+    uint64_t tightest = UINT64_MAX;
+    for (unsigned i = 0; i < BRACKETS && tightest > MOMENT_NS; ++i) {
+        const uint64_t before = read_ns(CLOCK_MONOTONIC);
+        const struct sqt_moment m = {sqt_read_clock(clock), before, read_ns(CLOCK_BOOTTIME), read_ns(CLOCK_REALTIME)};
+        const uint64_t took = read_ns(CLOCK_MONOTONIC) - before;
+        if (took < tightest) {
+            tightest = took;
+            best = m;
+        }
+    }
+    if (clock == SQT_CLOCK_MONOTONIC)
+        best.ticks = best.monotonic_ns;
+    return best;
 }
 
 uint64_t
@@ -161,9 +184,9 @@ sqt_clock_calibrate(uint32_t clock)
     if (clock != SQT_CLOCK_TSC)
         return UINT64_C(1000000000);
     const struct timespec pause = {0, CALIBRATION_NS};
-    const struct sqt_anchor from = sqt_clock_anchor(clock);
+    const struct sqt_anchor from = sqt_clock_anchor(clock, 0);
     nanosleep(&pause, NULL);
-    const struct sqt_anchor to = sqt_clock_anchor(clock);
+    const struct sqt_anchor to = sqt_clock_anchor(clock, 0);
     return (uint64_t)((double)(to.ticks - from.ticks) * 1e9 / (double)(to.monotonic_ns - from.monotonic_ns) + 0.5);
 }
 

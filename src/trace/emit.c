@@ -15,6 +15,8 @@
 #include "emit-internal.h"
 
 #include <string.h>
+
+#include "../format/events.h"
 #ifdef SQT_DEBUG
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +31,14 @@ struct sqt_emitter sqt_emitter __attribute__((aligned(64)));
 #define PREFETCH_AHEAD 16
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* A word that the flusher stores when a clock stepped, at whatever instant.  The compiler would make an instruction more
+ * of an atomic load. */
+#if defined(__SANITIZE_THREAD__)
+#define SHARED(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#else
+#define SHARED(word) (word)
+#endif
 
 /* Asks for the line of a coming record, to be written.  Past the ring's end this asks in vain, which does no harm. */
 static inline void
@@ -84,7 +94,8 @@ aim(struct sqt_emitter *e, uint64_t head)
 {
     const uint64_t place = head & e->mask, room = e->limit - head, straight = e->mask + 1 - place;
     e->next = e->records + place;
-    e->quick = sqt_clock == SQT_CLOCK_TSC ? e->next + (room < straight ? room : straight) : NULL;
+    __atomic_store_n(&e->quick, sqt_clock == SQT_CLOCK_TSC ? e->next + (room < straight ? room : straight) : NULL,
+                     __ATOMIC_RELAXED);
 }
 
 #ifdef SQT_DEBUG
@@ -102,8 +113,9 @@ check_thread(const struct sqt_emitter *e)
 
 /* Counts n records that found no room. */
 static void
-drop(struct sqt_emitter *e, uint64_t time, unsigned n)
+drop(struct sqt_emitter *e, uint64_t now, unsigned n)
 {
+    const uint64_t time = now + e->offset;
     struct sqt_ring_writer *const w = &e->ring->writer;
     if (!e->losing) {
         const uint64_t episodes = w->episodes + 1;
@@ -115,9 +127,9 @@ drop(struct sqt_emitter *e, uint64_t time, unsigned n)
         __atomic_store_n(&w->lost_from, time, __ATOMIC_RELAXED);
         e->losing = 1;
         e->limit = 0; /* whatever comes next must look */
-        e->quick = NULL;
+        __atomic_store_n(&e->quick, NULL, __ATOMIC_RELAXED);
     }
-    e->last = time;
+    e->last = now;
     __atomic_store_n(&w->lost, w->lost + n, __ATOMIC_RELEASE);
     __atomic_store_n(&w->lost_open, w->lost_open + n, __ATOMIC_RELAXED);
 }
@@ -131,20 +143,27 @@ put_lost(struct sqt_emitter *e, uint64_t time)
     fill(&e->records[w->head & e->mask], time, loss->from, w->lost - loss->base, SQT_LOSS_RING_FULL, SQT_EV_LOST, 0);
 }
 
+/* Where the ring ends for the head, by what the tail is now. */
+static uint64_t
+look_at_tail(const struct sqt_emitter *e)
+{
+    return __atomic_load_n(&e->ring->flusher.tail, __ATOMIC_ACQUIRE) + e->mask + 1;
+}
+
 /* Looks at the tail for room for n records and what must go before them.  Returns the number of the first of the n,
  * or UINT64_MAX after counting them as lost. */
 static __attribute__((noinline, cold)) uint64_t
-look_for_room(struct sqt_emitter *e, uint64_t time, unsigned n)
+look_for_room(struct sqt_emitter *e, uint64_t now, unsigned n)
 {
-    const uint64_t head = head_of(e), limit = __atomic_load_n(&e->ring->flusher.tail, __ATOMIC_ACQUIRE) + e->mask + 1;
+    const uint64_t head = head_of(e), limit = look_at_tail(e);
     if (head + e->losing + n > limit) {
-        drop(e, time, n);
+        drop(e, now, n);
         return UINT64_MAX;
     }
     e->limit = limit;
     if (!e->losing)
         return head;
-    put_lost(e, time);
+    put_lost(e, now + e->offset);
     return head + 1;
 }
 
@@ -159,30 +178,131 @@ loss_is_told(struct sqt_emitter *e)
     __atomic_store_n(&w->lost_from, 0, __ATOMIC_RELAXED);
 }
 
-/* Appends a unit made at `now`, whatever the clock and the state of the ring. */
-static void
-append(struct sqt_emitter *e, uint64_t now, const struct sqt_record *records, unsigned n)
+/* Appends a unit made at the reading `now`, whatever the clock and the state of the ring; offset: the emitter's. */
+static inline __attribute__((always_inline)) void
+put(struct sqt_emitter *e, uint64_t now, uint64_t offset, const struct sqt_record *records, unsigned n)
 {
-    if (!e->ring)
-        return;
-    const uint64_t time = not_before_last(e, now);
+    const uint64_t last = not_before_last(e, now);
     uint64_t head = head_of(e);
 
     if (UNLIKELY(head + n > e->limit)) {
-        head = look_for_room(e, time, n);
+        head = look_for_room(e, last, n);
         if (head == UINT64_MAX)
             return;
     }
     for (unsigned i = 0; i < n; ++i) {
         const struct sqt_record *const r = &records[i];
-        fill(&e->records[(head + i) & e->mask], time, r->id, r->arg, r->aux, r->event, i ? SQT_FLAG_PART : n - 1);
+        fill(&e->records[(head + i) & e->mask], last + offset, r->id, r->arg, r->aux, r->event,
+             i ? SQT_FLAG_PART : n - 1);
     }
-    publish(e, head + n, time);
+    publish(e, head + n, last);
     if (UNLIKELY(e->losing))
         loss_is_told(e);
     aim(e, head + n);
     for (unsigned i = 0; i < n; i += 2)
         prefetch_after(&e->records[(head + i) & e->mask]);
+}
+
+/* ---- steps of the clock: see step-internal.h ---- */
+
+int
+sqt_steps_room(const struct sqt_steps *s, unsigned count)
+{
+    return s->added - __atomic_load_n(&s->taken, __ATOMIC_ACQUIRE) + count <= SQT_STEPS_PENDING;
+}
+
+void
+sqt_steps_add(struct sqt_steps *s, const struct sqt_step *step)
+{
+    s->steps[s->added % SQT_STEPS_PENDING] = *step;
+    __atomic_store_n(&s->added, s->added + 1, __ATOMIC_RELEASE);
+}
+
+void
+sqt_steps_remind(struct sqt_emitter *e, const struct sqt_steps *s)
+{
+    if (s->added == __atomic_load_n(&s->taken, __ATOMIC_ACQUIRE))
+        return;
+    __atomic_store_n(&e->plain, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&e->quick, NULL, __ATOMIC_RELAXED);
+}
+
+/* Readings get another offset.  What the newest record says stays the least that the next one may say. */
+static void
+set_offset(struct sqt_emitter *e, uint64_t offset)
+{
+    const uint64_t newest = e->last + e->offset;
+    e->last = newest > offset ? newest - offset : 0;
+    e->offset = offset;
+}
+
+/* Tells the steps that wait.  A step that finds no room waits on: it is never among the lost. */
+static void
+tell_steps(struct sqt_emitter *e)
+{
+    struct sqt_steps *const s = e->steps;
+    while (s && s->taken != __atomic_load_n(&s->added, __ATOMIC_ACQUIRE)) {
+        const struct sqt_step *const step = &s->steps[s->taken % SQT_STEPS_PENDING];
+        const struct sqt_record record = {
+            .id = step->from, .arg = step->size_ns, .aux = step->kind, .event = SQT_EV_CLOCK_STEP};
+        set_offset(e, step->offset);
+        if (head_of(e) + e->losing + 1 > look_at_tail(e))
+            return;
+        /* Later than what came before by more than a reader rounds off, so that it can tell before from after. */
+        const uint64_t now = sqt_read_clock(sqt_clock), least = e->last + e->ring->identity.ticks_per_second / 1000000 + 1;
+        put(e, now > least ? now : least, e->offset, &record, 1);
+        __atomic_store_n(&s->taken, s->taken + 1, __ATOMIC_RELEASE);
+    }
+}
+
+/* A reading that was taken elsewhere, with the offset; it may be older than that, but not later than the record. */
+static uint64_t
+shifted(const struct sqt_emitter *e, enum sqt_kind kind, uint64_t value, uint64_t time)
+{
+    if (kind != SQT_KIND_TIME || !value)
+        return value;
+    return value + e->offset < time ? value + e->offset : time;
+}
+
+static void
+put_shifted(struct sqt_emitter *e, uint64_t now, const struct sqt_record *records, unsigned n)
+{
+    struct sqt_record unit[SQT_UNIT_MAX];
+    const uint64_t time = not_before_last(e, now) + e->offset;
+    for (unsigned i = 0; i < n; ++i) {
+        const struct sqt_event_info *const event = &sqt_events[records[i].event < SQT_EVENTS ? records[i].event : 0];
+        unit[i] = records[i];
+        unit[i].id = shifted(e, event->id.kind, unit[i].id, time);
+        unit[i].arg = shifted(e, event->arg.kind, unit[i].arg, time);
+    }
+    put(e, now, e->offset, unit, n);
+}
+
+/* append() for when something is not as it mostly is. */
+static __attribute__((noinline, cold)) void
+append_otherwise(struct sqt_emitter *e, uint64_t now, const struct sqt_record *records, unsigned n)
+{
+    if (!e->ring)
+        return;
+    __atomic_store_n(&e->plain, 1, __ATOMIC_SEQ_CST); /* first: a step that comes now sets it to 0 again */
+    tell_steps(e);
+    if (!e->offset) {
+        put(e, now, 0, records, n);
+        return;
+    }
+    put_shifted(e, now, records, n);
+    __atomic_store_n(&e->plain, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&e->quick, NULL, __ATOMIC_RELAXED);
+}
+
+/* Appends a unit made at the reading `now`. */
+static void
+append(struct sqt_emitter *e, uint64_t now, const struct sqt_record *records, unsigned n)
+{
+    if (UNLIKELY(!SHARED(e->plain)))
+        append_otherwise(e, now, records, n);
+    else
+        put(e, now, 0, records, n);
 }
 
 /* What meets anything but a TSC and room in the ring.  too: at the time of the record before it. */
@@ -210,7 +330,7 @@ emit_pair_with_care(int given, uint64_t now, uint32_t events, uint64_t id, uint6
     append(&sqt_emitter, given ? now : sqt_read_clock(sqt_clock), pair, 2);
 }
 
-#if defined(__x86_64__)
+#if SQT_HAVE_CYCLES
 /* The n records before next are filled in. */
 static inline void
 publish_quickly(struct sqt_emitter *e, struct sqt_record *next, unsigned n, uint64_t time)
@@ -225,14 +345,14 @@ static inline __attribute__((always_inline)) void
 emit_one(int too, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
     check_thread(&sqt_emitter);
-#if defined(__x86_64__)
+#if SQT_HAVE_CYCLES
     struct sqt_emitter *const e = &sqt_emitter;
     struct sqt_record *const r = e->next;
-    if (UNLIKELY(r >= e->quick)) {
+    if (UNLIKELY(r >= SHARED(e->quick))) {
         emit_with_care(too, event, id, arg, aux);
         return;
     }
-    const uint64_t time = too ? e->last : not_before_last(e, __rdtsc());
+    const uint64_t time = too ? e->last : not_before_last(e, sqt_read_cycles());
     fill(r, time, id, arg, aux, event, 0);
     publish_quickly(e, r + 1, 1, time);
     prefetch_after(r);
@@ -259,14 +379,14 @@ sqt_emit_unit(struct sqt_record *records, unsigned n)
     check_thread(&sqt_emitter);
     if (UNLIKELY(n - 1 >= SQT_UNIT_MAX))
         return;
-#if defined(__x86_64__)
+#if SQT_HAVE_CYCLES
     struct sqt_emitter *const e = &sqt_emitter;
     struct sqt_record *r = e->next, *const next = r + n;
-    if (UNLIKELY(next > e->quick)) {
+    if (UNLIKELY(next > SHARED(e->quick))) {
         emit_unit_with_care(records, n);
         return;
     }
-    const uint64_t time = not_before_last(e, __rdtsc());
+    const uint64_t time = not_before_last(e, sqt_read_cycles());
     unsigned flags = n - 1;
     do {
         fill(r, time, records->id, records->arg, records->aux, records->event, flags);
@@ -286,14 +406,14 @@ emit_pair(int given, uint64_t now, uint32_t events, uint64_t id, uint64_t arg, u
           uint64_t part_arg, uint32_t part_aux)
 {
     check_thread(&sqt_emitter);
-#if defined(__x86_64__)
+#if SQT_HAVE_CYCLES
     struct sqt_emitter *const e = &sqt_emitter;
     struct sqt_record *const r = e->next, *const next = r + 2;
-    if (UNLIKELY(next > e->quick)) {
+    if (UNLIKELY(next > SHARED(e->quick))) {
         emit_pair_with_care(given, now, events, id, arg, aux, part_id, part_arg, part_aux);
         return;
     }
-    const uint64_t time = not_before_last(e, given ? now : __rdtsc());
+    const uint64_t time = not_before_last(e, given ? now : sqt_read_cycles());
     fill(r, time, id, arg, aux, events & UINT16_MAX, 1);
     fill(r + 1, time, part_id, part_arg, part_aux, events >> 16, SQT_FLAG_PART);
     publish_quickly(e, next, 2, time);
@@ -324,6 +444,7 @@ sqt_emitter_attach(struct sqt_emitter *e, struct sqt_ring_header *header)
     e->records = sqt_ring_records(header);
     e->mask = header->capacity - 1;
     e->limit = header->capacity;
+    e->plain = 1;
     aim(e, 0);
 #ifdef SQT_DEBUG
     e->thread = pthread_self();

@@ -12,6 +12,7 @@
 #include "ring-internal.h"
 #include "sampler-internal.h"
 #include "segment-internal.h"
+#include "step-internal.h"
 
 /* What may change while it runs. */
 struct sqt_flusher_settings {
@@ -31,6 +32,9 @@ struct sqt_flusher {
     struct sqt_mailbox *mailbox;
     struct sqt_sampler *sampler;
 
+    /* shared without a lock */
+    struct sqt_steps steps;
+
     /* shared, under the mutex, which nobody holds during input or output */
     pthread_mutex_t mutex;
     pthread_cond_t wake, ended;
@@ -48,6 +52,10 @@ struct sqt_flusher {
     struct sqt_segment_writer writer;
     struct sqt_flusher_settings now; /* settings of this round */
     struct sqt_clock_rate rate;
+    struct sqt_clock_watch watch;
+    struct sqt_anchor stepped;       /* after the last step that hides durations */
+    unsigned untold;                 /* such steps whose CLOCK_STEP record was not met yet */
+    uint64_t step_end;               /* records before this one may be from both sides of a step */
     struct sqt_anchor from;          /* the next block's */
     uint64_t flushed_ns;             /* CLOCK_MONOTONIC when the ring was empty last */
     uint64_t next_sequence;

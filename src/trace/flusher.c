@@ -10,6 +10,7 @@
 #include "flusher-internal.h"
 
 #include "calls-internal.h"
+#include "emit-internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -124,7 +125,8 @@ file_is_bad(int cause)
 
 /* Writes the next block of the records before head.  Returns 0 or -1. */
 static int
-write_block(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to, unsigned flags)
+write_block(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *from, const struct sqt_anchor *to,
+            unsigned flags)
 {
     struct sqt_ring_header *const ring = f->ring;
     const uint64_t tail = ring->flusher.tail;
@@ -134,7 +136,7 @@ write_block(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to, u
     const size_t count = sqt_block_count(ring, tail, head, f->writer.block_records);
     const uint64_t text_used = __atomic_load_n(&ring->writer.text_used, __ATOMIC_ACQUIRE);
     if (sqt_segment_text(&f->writer, ring, text_used) != 0 ||
-        sqt_segment_block(&f->writer, ring, tail, count, &f->from, to, flags, f->now.compress) != 0) {
+        sqt_segment_block(&f->writer, ring, tail, count, from, to, flags, f->now.compress) != 0) {
         const int cause = errno;
         stall(f, "cannot write", cause);
         if (file_is_bad(cause)) {
@@ -163,15 +165,85 @@ note_anchor(struct sqt_anchor *last, const struct sqt_anchor *to)
     __atomic_store_n(&last->realtime_ns, to->realtime_ns, __ATOMIC_RELAXED);
 }
 
+/* ---- steps of clocks ---- */
+
+/* Finds out which records before head may be from both sides of a step: those up to the CLOCK_STEP record that tells the
+ * last one. */
+static void
+find_step_end(struct sqt_flusher *f, uint64_t head)
+{
+    const struct sqt_record *const records = sqt_ring_records(f->ring);
+    uint64_t at = f->step_end > f->ring->flusher.tail ? f->step_end : f->ring->flusher.tail;
+    if (!f->untold)
+        return;
+    for (; at < head; ++at) {
+        const struct sqt_record *const r = &records[at & (f->ring->capacity - 1)];
+        if (r->event == SQT_EV_CLOCK_STEP && sqt_step_hides_durations(r->aux) && --f->untold == 0)
+            break;
+    }
+    f->step_end = at;
+}
+
+/* A step that hides durations: those of the records before head, and of those that follow until it is told. */
+static void
+begin_step(struct sqt_flusher *f, uint64_t head)
+{
+    find_step_end(f, head);
+    ++f->untold;
+    f->step_end = head;
+    f->stepped = sqt_clock_anchor(f->watch.clock, f->watch.offset);
+    f->rate.last = f->stepped;
+    f->rate.suspects = 0;
+    note_anchor(&f->ring->flusher.last, &f->stepped);
+}
+
+/* Looks at the clocks, and hands the main thread what it is to tell.  Returns whether a step hides durations. */
+static int
+watch_clocks(struct sqt_flusher *f, uint64_t head)
+{
+    struct sqt_step steps[SQT_STEPS_AT_ONCE];
+    struct sqt_clock_watch watch = f->watch;
+    const struct sqt_moment now = sqt_clock_moment(watch.clock);
+    const unsigned count = sqt_clock_watch_look(&watch, &now, f->rate.ns_per_tick, steps);
+    if (!sqt_steps_room(&f->steps, count))
+        return 0; /* the main thread stands still: seen again at the next look */
+    f->watch = watch;
+    const int hides = count && sqt_step_hides_durations(steps[0].kind);
+    if (hides)
+        begin_step(f, head);
+    for (unsigned i = 0; i < count; ++i)
+        sqt_steps_add(&f->steps, &steps[i]);
+    sqt_steps_remind(&sqt_emitter, &f->steps);
+    return hides;
+}
+
+/* Writes the records around a step, for which the anchors stand in reverse order.  Returns 0 or -1. */
+static int
+drain_step(struct sqt_flusher *f, uint64_t end, const struct sqt_anchor *to)
+{
+    while (f->ring->flusher.tail != end)
+        if (write_block(f, end, to, &f->from, SQT_FRAME_SUSPECT) != 0)
+            return -1;
+    return 0;
+}
+
+/* ---- flushing ---- */
+
 /* Writes everything that is in the ring now.  Returns 0 or -1. */
 static int
 drain(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to)
 {
     if (f->ring->flusher.tail == head)
         return 0;
+    find_step_end(f, head);
+    if (f->step_end > f->ring->flusher.tail) {
+        if (drain_step(f, f->step_end, to) != 0)
+            return -1;
+        f->from = f->stepped;
+    }
     const unsigned flags = sqt_clock_suspect(&f->rate, &f->from, to) ? SQT_FRAME_SUSPECT : 0;
     while (f->ring->flusher.tail != head)
-        if (write_block(f, head, to, flags) != 0)
+        if (write_block(f, head, &f->from, to, flags) != 0)
             return -1;
     note_anchor(&f->ring->flusher.last, to);
     return 0;
@@ -183,10 +255,11 @@ look(struct sqt_flusher *f, int force)
 {
     /* The head first: everything before it is older than the anchor, and its definitions are in the text. */
     const uint64_t head = __atomic_load_n(&f->ring->writer.head, __ATOMIC_ACQUIRE);
+    const int stepped = watch_clocks(f, head);
     const uint64_t now = sqt_monotonic_ns();
     int emptied = 0;
-    if (force || head - f->ring->flusher.tail >= f->enough || now - f->flushed_ns >= LONGEST_WAIT_NS) {
-        const struct sqt_anchor anchor = sqt_clock_anchor(f->ring->identity.clock);
+    if (stepped || force || head - f->ring->flusher.tail >= f->enough || now - f->flushed_ns >= LONGEST_WAIT_NS) {
+        const struct sqt_anchor anchor = sqt_clock_anchor(f->watch.clock, f->watch.offset);
         emptied = drain(f, head, &anchor) == 0;
         if (emptied) { /* also when there was nothing: an idle hour is not a good stretch to interpolate in */
             f->from = anchor;
@@ -328,6 +401,8 @@ sqt_flusher_start(struct sqt_flusher *f, int directory, uid_t owner)
     pthread_cond_init(&f->wake, &monotonic);
     pthread_cond_init(&f->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
+    const struct sqt_moment now = sqt_clock_moment(f->ring->identity.clock);
+    sqt_clock_watch_init(&f->watch, f->ring->identity.clock, &now);
     f->from = f->ring->identity.start;
     f->flushed_ns = f->from.monotonic_ns;
     sqt_clock_rate_init(&f->rate, &f->from, f->ring->identity.ticks_per_second);

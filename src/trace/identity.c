@@ -47,7 +47,7 @@ sqt_identify(struct sqt_identity *who, const struct sqt_process *process, struct
     who->pid = (uint32_t)getpid();
     who->ticks_per_second = sqt_clock_calibrate(who->clock);
     who->sampling_rate = 1;
-    who->start = sqt_clock_anchor(who->clock);
+    who->start = sqt_clock_anchor(who->clock, 0);
     snprintf(who->squid_version, sizeof(who->squid_version), "%s", process->squid_version);
     sqt_service_name(who->service, process->service);
     return 0;

@@ -206,6 +206,7 @@ make_trace(const struct sqt_process *process, struct sqt_error *error)
     }
     set_clock(who.clock);
     sqt_emitter_attach(&sqt_emitter, ring);
+    sqt_emitter.steps = &tracer.flusher.steps;
     return 0;
 }
 

@@ -44,9 +44,9 @@ ends_by_another_clock(const char *name)
 void
 sqt_activity_ends(const char *name)
 {
-#if defined(__x86_64__)
+#if SQT_HAVE_CYCLES
     if (sqt_clock == SQT_CLOCK_TSC) {
-        ends_at(name, __rdtsc());
+        ends_at(name, sqt_read_cycles());
         return;
     }
 #endif

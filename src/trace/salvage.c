@@ -67,7 +67,7 @@ walk(int fd, const struct sqt_ring_header *ring, struct last_segment *last)
             (end < last->size || frame_is_intact(fd, last->whole, &frame)) &&
             pread(fd, &block, sizeof(block), (off_t)(last->whole + sizeof(frame))) == sizeof(block)) {
             last->end = block.first + block.count;
-            last->to = block.to;
+            last->to = block.to.monotonic_ns < block.from.monotonic_ns ? block.from : block.to;
         }
         last->whole = end;
         ++last->frames;
@@ -130,17 +130,41 @@ find_sequence(const struct sqt_ring_header *ring, const struct sqt_trace_place *
     }
 }
 
-/* Where the block's first anchor is best taken from: the kill may have torn the one in the ring. */
+/* Whether an anchor fits the nominal rate since an earlier one. */
+static int
+fits(const struct sqt_anchor *a, const struct sqt_anchor *earlier, uint64_t ticks_per_second)
+{
+    const double expected_ns = (double)(int64_t)(a->ticks - earlier->ticks) * 1e9 / (double)ticks_per_second;
+    const double off_ns = (double)(int64_t)(a->monotonic_ns - earlier->monotonic_ns) - expected_ns;
+    return off_ns < 1e6 + expected_ns / 1000 && off_ns > -1e6 - expected_ns / 1000;
+}
+
+/* Finds the last record from number `first` on that tells a step which hides durations; *step: its number, UINT64_MAX if
+ * there is none.  Returns 0, or -1 with errno. */
+static int
+find_step(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uint64_t first, uint64_t *step)
+{
+    const uint64_t head = ring->header->writer.head;
+    *step = UINT64_MAX;
+    for (size_t count; first < head; first += count) {
+        count = head - first < w->block_records ? (size_t)(head - first) : w->block_records;
+        if (sqt_dead_ring_records(ring, first, count, w->straight) != 0)
+            return -1;
+        for (size_t i = 0; i < count; ++i)
+            if (w->straight[i].event == SQT_EV_CLOCK_STEP && sqt_step_hides_durations(w->straight[i].aux))
+                *step = first + i;
+    }
+    return 0;
+}
+
+/* Where the block's first anchor is best taken from: the kill may have torn the one in the ring, which fits no other then,
+ * unless a step of the clock, which is told in the rest, lies between. */
 static struct sqt_anchor
-first_anchor(const struct sqt_ring_header *ring, const struct last_segment *last)
+first_anchor(const struct sqt_ring_header *ring, const struct last_segment *last, int stepped)
 {
     const struct sqt_identity *const who = &ring->identity;
-    const struct sqt_anchor *const a = &ring->flusher.last;
-    const double expected_ns = (double)(int64_t)(a->ticks - who->start.ticks) * 1e9 / (double)who->ticks_per_second;
-    const double off_ns = (double)(int64_t)(a->monotonic_ns - who->start.monotonic_ns) - expected_ns;
-    if (off_ns < 1e6 + expected_ns / 1000 && off_ns > -1e6 - expected_ns / 1000)
-        return *a;
-    return last->to.ticks ? last->to : who->start;
+    const struct sqt_anchor *const a = &ring->flusher.last, *const before = last->to.ticks ? &last->to : &who->start;
+    return stepped || fits(a, before, who->ticks_per_second) || fits(a, &who->start, who->ticks_per_second) ? *a : *before;
 }
 
 /* Nanoseconds as an integer, whatever a damaged ring makes of them. */
@@ -156,18 +180,19 @@ last_anchor(const struct sqt_ring_header *ring, const struct sqt_anchor *from, u
 {
     const struct sqt_anchor *const start = &ring->identity.start;
     double ns_per_tick = 1e9 / (double)ring->identity.ticks_per_second;
-    if (from->monotonic_ns - start->monotonic_ns > UINT64_C(1000000000) && from->ticks > start->ticks)
+    if (from->monotonic_ns - start->monotonic_ns > UINT64_C(1000000000) &&
+        fits(from, start, ring->identity.ticks_per_second)) /* else the clock stepped since */
         ns_per_tick = (double)(from->monotonic_ns - start->monotonic_ns) / (double)(from->ticks - start->ticks);
     const int64_t ns = whole_ns((double)(int64_t)(ticks - from->ticks) * ns_per_tick);
     return (struct sqt_anchor){ticks, from->monotonic_ns + (uint64_t)ns, from->realtime_ns + (uint64_t)ns};
 }
 
-/* Reads a block's records from number `first` into w->straight: as many as make one that splits no unit.  Returns how
+/* Reads a block's records, of those first..end, into w->straight: as many as make one that splits no unit.  Returns how
  * many those are, or 0 with errno. */
 static size_t
-read_block(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uint64_t first)
+read_block(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uint64_t first, uint64_t end)
 {
-    const uint64_t left = ring->header->writer.head - first;
+    const uint64_t left = end - first;
     size_t count = left < w->block_records ? (size_t)left : w->block_records;
     const size_t wanted = left > count ? count + 1 : count; /* with the next one, which says whether it goes on */
     if (sqt_dead_ring_records(ring, first, wanted, w->straight) != 0)
@@ -190,21 +215,39 @@ end_anchor(const struct sqt_dead_ring *ring, const struct sqt_anchor *from, stru
     return 0;
 }
 
+/* Writes blocks of the records first..end. */
 static int
-write_rest(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, const char *draft, uint64_t sequence,
-           uint64_t first, const struct sqt_anchor *from)
+write_blocks(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uint64_t first, uint64_t end,
+             const struct sqt_anchor *from, const struct sqt_anchor *to, unsigned flags)
 {
-    const struct sqt_ring_header *const header = ring->header;
-    struct sqt_anchor to;
-    if (sqt_segment_open(w, header, draft, sequence, header->writer.text_used) != 0 ||
-        (first < header->writer.head && end_anchor(ring, from, &to) != 0))
-        return -1;
-    while (first < header->writer.head) {
-        const size_t count = read_block(w, ring, first);
-        if (!count || sqt_segment_records(w, header, w->straight, first, count, from, &to, 0, 1) != 0)
+    while (first < end) {
+        const size_t count = read_block(w, ring, first, end);
+        if (!count || sqt_segment_records(w, ring->header, w->straight, first, count, from, to, flags, 1) != 0)
             return -1;
         first += count;
     }
+    return 0;
+}
+
+static int
+write_rest(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, const char *draft, uint64_t sequence,
+           uint64_t first, const struct last_segment *last)
+{
+    const struct sqt_ring_header *const header = ring->header;
+    const struct sqt_anchor *const before = last->to.ticks ? &last->to : &header->identity.start;
+    struct sqt_anchor to = *before;
+    uint64_t step;
+    if (find_step(w, ring, first, &step) != 0)
+        return -1;
+    const struct sqt_anchor from = first_anchor(header, last, step != UINT64_MAX);
+    if (sqt_segment_open(w, header, draft, sequence, header->writer.text_used) != 0 ||
+        (first < header->writer.head && end_anchor(ring, &from, &to) != 0))
+        return -1;
+    /* The records before it may be from both sides of the step. */
+    const uint64_t around = step != UINT64_MAX && before->monotonic_ns < from.monotonic_ns ? step : first;
+    if (write_blocks(w, ring, first, around, &from, before, SQT_FRAME_SUSPECT) != 0 ||
+        write_blocks(w, ring, around, header->writer.head, &from, &to, 0) != 0)
+        return -1;
     return sqt_segment_end(w, header, header->writer.closed == 1);
 }
 
@@ -241,8 +284,7 @@ sqt_salvage(const struct sqt_dead_ring *dead, const struct sqt_trace_place *to, 
         errno = ENOMEM;
         return -1;
     }
-    const struct sqt_anchor from = first_anchor(ring, &last);
-    int result = write_rest(&writer, dead, draft, sequence, first, &from);
+    int result = write_rest(&writer, dead, draft, sequence, first, &last);
     if (result == 0)
         result = renameat(to->directory, draft, to->directory, name);
     const int cause = errno;

@@ -18,7 +18,7 @@ static void
 play_digests(void)
 {
     static const struct sqt_consumer consumer = {.digest = keep};
-    const struct sqt_run run = {&script.origins[0], script.records, script.count, 0, {0, 0, 1.0}};
+    const struct sqt_run run = {&script.origins[0], script.records, script.count, 0, {0, 0, 1.0}, script.unsure};
     struct sqt_model *const model = sqt_model_new(&consumer);
     told_count = 0;
     sqt_model_run(model, &run);

@@ -59,6 +59,7 @@ struct rows {
 struct script {
     struct sqt_origin origins[2];
     struct sqt_record records[4096];
+    int unsure; /* the records are from around a step of a clock */
     unsigned count;
     struct sqt_model *model;
     struct sqt_keep keep;
@@ -231,7 +232,7 @@ part(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 static inline void
 play_as(unsigned origin)
 {
-    struct sqt_run run = {&script.origins[origin], script.records, script.count, 0, {0, 0, 1.0}};
+    struct sqt_run run = {&script.origins[origin], script.records, script.count, 0, {0, 0, 1.0}, script.unsure};
     if (script.count)
         sqt_model_run(script.model, &run);
     script.count = 0;

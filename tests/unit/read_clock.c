@@ -214,6 +214,56 @@ another_look_at_an_origin_does_not_turn_time_back(void **state)
     sqt_stream_close(stream);
 }
 
+/* The time of day was set after tracing began; what was written before that is not here. */
+static void
+the_start_is_by_the_nearest_anchor(void **state)
+{
+    struct sqt_identity who;
+    const uint64_t m = MAKE_MONOTONIC_NS, t = MAKE_START, hour = UINT64_C(3600000000000);
+    struct sample sample = {t + 9 * SECOND, anchor(t + SECOND, m + 1000000000), anchor(t + 10 * SECOND, m + 10000000000)};
+    (void)state;
+    make_identity(&who, 1, 1);
+    sample.to.realtime_ns += hour;
+    make_samples(read_path("a.sqt"), &who, &sample, 1);
+    read_all(&result, read_path("a.sqt"), NULL);
+    assert_int_equal(result.start_ns, MAKE_REALTIME_NS + 9000000000 + hour);
+    sample.time = t + 3 * SECOND; /* nearer to the other one, of before */
+    make_samples(read_path("a.sqt"), &who, &sample, 1);
+    read_all(&result, read_path("a.sqt"), NULL);
+    assert_int_equal(result.start_ns, MAKE_REALTIME_NS + 3000000000);
+}
+
+/* Anchors in reverse order: the records are between the two, and a reader is told. */
+static void
+a_step_between_the_anchors(void **state)
+{
+    struct sqt_identity who;
+    const uint64_t m = MAKE_MONOTONIC_NS, t = MAKE_START, hour = 3600 * SECOND;
+    const struct sample samples[] = {
+        {t + 300, anchor(t, m), anchor(t + SECOND / 5, m + 200000000)},
+        {t + SECOND / 5 + 300, anchor(t + SECOND / 5 * 2 + hour, m + 400000000), anchor(t + SECOND / 5, m + 200000000)},
+        {t + SECOND / 5 * 2 + hour - 300, anchor(t + SECOND / 5 * 2 + hour, m + 400000000),
+         anchor(t + SECOND / 5, m + 200000000)},
+        {t + SECOND + hour, anchor(t + SECOND / 5 * 2 + hour, m + 400000000), anchor(t + SECOND + hour, m + 1000000000)},
+    };
+    const int64_t expected[] = {0, 200000000, 400000000, 1000000000};
+    struct sqt_run run;
+    size_t count = 0;
+    (void)state;
+    make_identity(&who, 1, 1);
+    make_samples(read_path("a.sqt"), &who, samples, 4);
+    const char *const path = read_path("a.sqt");
+    struct sqt_stream *const stream = sqt_stream_open(&path, 1, NULL, NULL);
+    assert_non_null(stream);
+    for (; sqt_stream_next(stream, &run); ++count) {
+        assert_int_equal(run.count, 1);
+        assert_int_equal(run.unsure, count == 1 || count == 2);
+        assert_true(llabs(sqt_line_ns(&run.line, run.records->time) - expected[count]) < 1000);
+    }
+    assert_int_equal(count, 4);
+    sqt_stream_close(stream);
+}
+
 static void
 boots_are_aligned_by_the_time_of_day(void **state)
 {
@@ -290,6 +340,8 @@ main(void)
         TEST(a_stamp_far_away_does_not_overflow),
         TEST(origins_are_merged_by_time),
         TEST(another_look_at_an_origin_does_not_turn_time_back),
+        TEST(the_start_is_by_the_nearest_anchor),
+        TEST(a_step_between_the_anchors),
         TEST(boots_are_aligned_by_the_time_of_day),
         TEST(one_boot_is_aligned_by_the_monotonic_clock),
         TEST(a_unit_is_never_split_by_the_merge),

@@ -233,9 +233,9 @@ def emission(serial, n, definition):
         steps += [Step("define", [(DEFINE, "append", "memcpy(to, prefix")], define),
                   Step("text used", [(DEFINE, "append", "&ring->writer.text_used, ")], setting(text_used=1))]
     steps += [
-        Step("begin", [(EMIT, "append", "head + n > e->limit"), (EMIT, "emit_one", "r >= e->quick")], begin,
+        Step("begin", [(EMIT, "put", "head + n > e->limit"), (EMIT, "emit_one", "r >= SHARED(e->quick)")], begin,
              private=True),
-        Step("look for room", [(EMIT, "look_for_room", "&e->ring->flusher.tail, __ATOMIC_ACQUIRE")], look_for_room,
+        Step("look for room", [(EMIT, "look_for_room", "look_at_tail(")], look_for_room,
              full),
         Step("loss at", [(EMIT, "drop", "&loss->at")], lambda s: set_loss(s, 0, s.e_head), first_lost),
         Step("loss base", [(EMIT, "drop", "&loss->base")], lambda s: set_loss(s, 1, s.lost), first_lost),
@@ -247,15 +247,15 @@ def emission(serial, n, definition):
     ]
     for i in range(n):
         steps += [
-            Step("word 0 of %d" % i, [(EMIT, "append", "fill("), (EMIT, "emit_one", "fill(")],
+            Step("word 0 of %d" % i, [(EMIT, "put", "fill("), (EMIT, "emit_one", "fill(")],
                  put_record(i, 0), fits),
-            Step("word 1 of %d" % i, [(EMIT, "append", "fill("), (EMIT, "emit_one", "fill(")],
+            Step("word 1 of %d" % i, [(EMIT, "put", "fill("), (EMIT, "emit_one", "fill(")],
                  put_record(i, 1), fits),
         ]
     return steps + [
-        Step("publish", [(EMIT, "append", "publish("), (EMIT, "emit_one", "publish_quickly("),
+        Step("publish", [(EMIT, "put", "publish("), (EMIT, "emit_one", "publish_quickly("),
                          (EMIT, "publish", "&e->ring->writer.head, head, __ATOMIC_RELEASE")], publish, fits),
-        Step("finish", [(EMIT, "append", "loss_is_told(")], finish, private=True),
+        Step("finish", [(EMIT, "put", "loss_is_told(")], finish, private=True),
     ]
 
 
@@ -451,7 +451,7 @@ TAKING_OVER = [
     Step("judge", [(LEFTOVER, "judge_pointer", "judge_ring("), (LEFTOVER, "judge_ring", "sqt_dead_ring_read(")], judge),
     Step("last segment", [(SALVAGE, "sqt_salvage", "read_last_segment(")], last_segment),
     Step("draft", [(SALVAGE, "write_rest", "sqt_segment_open(")], draft, any_head),
-    Step("rest of ring", [(SALVAGE, "write_rest", "sqt_segment_records(")], rest_of_ring, any_head),
+    Step("rest of ring", [(SALVAGE, "write_rest", "write_blocks(")], rest_of_ring, any_head),
     Step("last frame", [(SALVAGE, "write_rest", "sqt_segment_end(")], lambda s: add_frame(
         s, s.t_draft, ("END", account(s.episodes, s.loss, s.head, s.lost))), any_head),
     Step("rename", [(SALVAGE, "sqt_salvage", "renameat("), (LEFTOVER, "adopt", "sqt_salvage("), (LEFTOVER, "judge_ring", "adopt(")], rename, any_head),

@@ -43,9 +43,9 @@ anchors_agree_with_the_rate(void **state)
     (void)state;
     const uint32_t clocks[] = {sqt_clock_pick(), SQT_CLOCK_MONOTONIC};
     for (unsigned i = 0; i < 2; ++i) {
-        const struct sqt_anchor from = sqt_clock_anchor(clocks[i]);
+        const struct sqt_anchor from = sqt_clock_anchor(clocks[i], 0);
         const uint64_t rate = sqt_clock_calibrate(clocks[i]);
-        const struct sqt_anchor to = sqt_clock_anchor(clocks[i]);
+        const struct sqt_anchor to = sqt_clock_anchor(clocks[i], 0);
         assert_true(to.ticks > from.ticks && to.monotonic_ns > from.monotonic_ns);
         const double by_ticks = (double)(to.ticks - from.ticks) * 1e9 / (double)rate;
         const double by_system = (double)(to.monotonic_ns - from.monotonic_ns);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * steps.c - steps of clocks.
+ *
+ * A row that was open across one is marked, since nobody knows how long it took.
+ */
+#include "model-internal.h"
+
+const char *
+sqt_step_kind_name(uint32_t kind)
+{
+    static const char *const names[SQT_STEP_KINDS] = {
+        [SQT_STEP_BACK] = "back",           [SQT_STEP_FORWARD] = "forward",           [SQT_STEP_SUSPEND] = "suspend",
+        [SQT_STEP_WALL_BACK] = "wall_back", [SQT_STEP_WALL_FORWARD] = "wall_forward",
+    };
+    return kind < SQT_STEP_KINDS && names[kind] ? names[kind] : "unknown";
+}
+
+int64_t
+sqt_step_ns(const struct sqt_step_row *step)
+{
+    const int64_t size = step->size_ns <= INT64_MAX ? (int64_t)step->size_ns : INT64_MAX;
+    return step->kind == SQT_STEP_BACK || step->kind == SQT_STEP_WALL_BACK ? -size : size;
+}
+
+void
+sqt_clock_step(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    if (life->consumer->step) {
+        struct sqt_step_row row = {.origin = life->origin,
+                                   .from = sqt_line_ns(&life->line, record->id),
+                                   .until = now,
+                                   .kind = record->aux,
+                                   .size_ns = record->arg};
+        if (row.from > now)
+            row.from = now;
+        life->consumer->step(life->consumer->context, &row);
+    }
+    if (sqt_step_hides_durations(record->aux))
+        life->stepped = now;
+}
