@@ -401,6 +401,8 @@ several_steps(void **state)
     expect_step(2, SQT_STEP_BACK, -SECOND);
 }
 
+static const char *const with_loop[] = {"events=client,loop", NULL};
+
 /* A reading that another thread took, told after the step; and passes of the loop, which have their own. */
 static void
 readings_from_elsewhere(void **state)
@@ -408,7 +410,7 @@ readings_from_elsewhere(void **state)
     struct place *const place = *state;
     counter = monotonic = boottime = realtime = 0;
     setenv("SQTRACE_CLOCK", "tsc", 1);
-    assert_int_equal(place_start(place, NULL), 0);
+    assert_int_equal(place_start(place, with_loop), 0);
     sqt_loop_waits(10);
     counter_back();
     pause_ms(50);
@@ -457,7 +459,7 @@ a_pass_of_the_loop_across_a_step(void **state)
 {
     counter = monotonic = boottime = realtime = 0;
     setenv("SQTRACE_CLOCK", "tsc", 1);
-    assert_int_equal(place_start(*state, NULL), 0);
+    assert_int_equal(place_start(*state, with_loop), 0);
     sqt_loop_waits(10);
     sqt_loop_works(1);
     counter_forward();
