@@ -7,12 +7,29 @@
 
 #include "sqtrace.h"
 
-/* The cheapest clock that can be trusted: the TSC if it is invariant, the kernel keeps time with it and 1,000
- * readings cost less than 50 ns each; else CLOCK_MONOTONIC.  Returns enum sqt_clock. */
-uint32_t sqt_clock_pick(void);
+/* What a processor's counter must have to stamp records, and how the tests make one up. */
+struct sqt_counter {
+    const char *root;            /* what stands before /sys: tests plant files */
+    enum sqt_counter_kind { SQT_COUNTER_NONE, SQT_COUNTER_TSC, SQT_COUNTER_GENERIC_TIMER } kind;
+    int invariant;               /* TSC: it ticks at one rate in all power states, says the processor */
+    int kvm_clock_is_stable;     /* TSC: kvm-clock is a straight function of it, says the hypervisor */
+    uint64_t frequency;          /* generic timer: ticks a second, says the firmware */
+    uint64_t (*read)(void);      /* one reading, which is timed */
+    uint64_t (*now_ns)(void);    /* by this clock */
+};
 
-/* Whether a kernel that keeps time with the clocksource of that name vouches for the TSC. */
-int sqt_clock_source_is_tsc(const char *clocksource);
+/* That of this machine. */
+void sqt_counter_of_machine(struct sqt_counter *counter);
+
+/* Whether records are stamped with it:
+ * - TSC: it is invariant, and the kernel keeps time with it, or with a kvm-clock that is made of it;
+ * - generic timer: the kernel keeps time with it, and it ticks at least 10 million times a second;
+ * - either: 1,000 readings cost less than 50 ns each.  A counter that the kernel must emulate (errata) does not. */
+int sqt_counter_is_good(const struct sqt_counter *counter);
+
+/* The cheapest clock that can be trusted: the processor's counter if it is good, else CLOCK_MONOTONIC.  For tests and
+ * benchmarks the environment's SQTRACE_CLOCK says which: counter (or tsc) or monotonic.  Returns enum sqt_clock. */
+uint32_t sqt_clock_pick(void);
 
 /* Ticks of the clock in a second, measured for about 20 ms. */
 uint64_t sqt_clock_calibrate(uint32_t clock);

@@ -5,18 +5,8 @@
 #define _GNU_SOURCE
 #include "clock-internal.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
-#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define READINGS 1000
-#define AFFORDABLE_NS 50
 #define CALIBRATION_NS 20000000L
 #define BRACKETS 16
 #define MOMENT_NS 20000 /* readings that took no longer are of one moment */
@@ -36,94 +26,6 @@ sqt_monotonic_ns(void)
 {
     return read_ns(CLOCK_MONOTONIC);
 }
-
-#if defined(__x86_64__)
-/* The processor's word that the TSC ticks at one rate in all power states: what Linux shows as constant_tsc and
- * nonstop_tsc. */
-static int
-tsc_is_invariant(void)
-{
-    unsigned a, b, c, d;
-    return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
-}
-
-/* Whether the hypervisor says that kvm-clock is a straight function of the TSC, the same on all processors. */
-static int
-kvm_clock_is_stable(void)
-{
-    unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 31)))
-        return 0;
-    __cpuid(0x40000000, a, b, c, d);
-    if (b != 0x4b4d564b || c != 0x564b4d56 || d != 0x4d) /* "KVMKVMKVM" */
-        return 0;
-    __cpuid(0x40000001, a, b, c, d);
-    return (a & (1u << 24)) != 0;
-}
-
-int
-sqt_clock_source_is_tsc(const char *clocksource)
-{
-    return strcmp(clocksource, "tsc") == 0 || (strcmp(clocksource, "kvm-clock") == 0 && kvm_clock_is_stable());
-}
-
-static int
-tsc_is_affordable(void)
-{
-    const uint64_t begin = sqt_monotonic_ns();
-    for (unsigned i = 0; i < READINGS; ++i)
-        (void)*(volatile uint64_t *)&(uint64_t){sqt_read_clock(SQT_CLOCK_TSC)};
-    return sqt_monotonic_ns() - begin < (uint64_t)READINGS * AFFORDABLE_NS;
-}
-
-static int
-kernel_trusts_tsc(void)
-{
-    char name[64];
-    const int fd = open(CLOCKSOURCE, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    const ssize_t n = read(fd, name, sizeof(name) - 1);
-    close(fd);
-    if (n <= 0)
-        return 0;
-    name[n] = '\0';
-    name[strcspn(name, "\n")] = '\0';
-    return sqt_clock_source_is_tsc(name);
-}
-
-/* What SQTRACE_CLOCK asks for, which is for tests and benchmarks: an instrument may read the TSC slowly. */
-static uint32_t
-asked_for(void)
-{
-    const char *const name = secure_getenv("SQTRACE_CLOCK");
-    return !name ? 0 : strcmp(name, "tsc") == 0 ? SQT_CLOCK_TSC : SQT_CLOCK_MONOTONIC;
-}
-
-uint32_t
-sqt_clock_pick(void)
-{
-    const uint32_t asked = asked_for();
-    if (asked)
-        return asked;
-    if (tsc_is_invariant() && kernel_trusts_tsc() && tsc_is_affordable())
-        return SQT_CLOCK_TSC;
-    return SQT_CLOCK_MONOTONIC;
-}
-#else
-int
-sqt_clock_source_is_tsc(const char *clocksource)
-{
-    (void)clocksource;
-    return 0;
-}
-
-uint32_t
-sqt_clock_pick(void)
-{
-    return SQT_CLOCK_MONOTONIC;
-}
-#endif
 
 struct sqt_anchor
 sqt_clock_anchor(uint32_t clock, uint64_t offset)

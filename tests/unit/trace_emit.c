@@ -34,7 +34,7 @@ setup(void **state, uint32_t clock)
 static int
 setup_tsc(void **state)
 {
-#if defined(__x86_64__)
+#if SQT_HAVE_CYCLES
     return setup(state, SQT_CLOCK_TSC);
 #else
     return setup(state, SQT_CLOCK_MONOTONIC);

@@ -29,7 +29,7 @@ static int
 setup_tsc(void **state)
 {
     (void)state;
-#if defined(__x86_64__)
+#if SQT_HAVE_CYCLES
     return setup(SQT_CLOCK_TSC);
 #else
     return setup(SQT_CLOCK_MONOTONIC);
