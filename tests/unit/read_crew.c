@@ -163,7 +163,7 @@ without_threads_there_is_no_crew(void **state)
     (void)state;
     assert_null(sqt_crew_new(0));
     assert_int_equal(pthread_getattr_default_np(&usual) | pthread_getattr_default_np(&huge), 0);
-    assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 46), 0);
+    assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 60), 0);
     assert_int_equal(pthread_setattr_default_np(&huge), 0);
     assert_null(sqt_crew_new(1));
     assert_int_equal(pthread_setattr_default_np(&usual), 0);
