@@ -19,10 +19,10 @@ REQUESTS = 60
 def example(env, first):
     """The lines of an example in the manual page, from one that begins so to its end."""
     with open(PAGE) as page:
-        text = page.read()
+        text = page.read().replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\")
     found = re.search(r"^\.nf\n(%s.*?)^\.fi\n" % re.escape(first), text, re.M | re.S)
     env.require(found, "no example in the manual page begins with " + first)
-    return found.group(1).replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\")
+    return found.group(1)
 
 
 def log_lines(path):
@@ -37,6 +37,8 @@ def join(env):
     squid = Squid(env, trace="", workers=2, dns=origin.host)
     log = os.path.join(squid.folder, "sqtrace.log")
     squid.lines = example(env, "logformat sqtrace").replace("/var/log/squid", squid.folder)
+    if not os.path.exists(os.path.join(env.squid, "libexec", "log_file_daemon")):  # a small Squid
+        squid.lines = squid.lines.replace("daemon:", "stdio:")
     squid.start()
 
     def one(n):
