@@ -68,6 +68,7 @@ struct sqt_xact {
     /* for the model */
     uint32_t epoch;           /* losses before it began */
     enum sqt_outcome handshake; /* of client_tls */
+    enum sqt_outcome cut_off; /* of the first read from disk that failed after a reply was ready; COMPLETE: none */
     uint32_t reply_closed;    /* stage that the first bytes of a response closed */
     int64_t reply_opened;     /* when server_reply opened last */
     int64_t reply_charged;    /* ns of server_reply before that; SQT_MISSING: not open */

@@ -287,8 +287,9 @@ take_end(struct sqt_xact *xact, const struct sqt_record *record, unsigned more)
         }
     }
     return xact->flags & SQT_XACT_TIMEDOUT ? SQT_OUTCOME_TIMEOUT
-           : xact->flags & SQT_XACT_ABORTED ? SQT_OUTCOME_ABORTED
-                                            : xact->handshake;
+           : xact->flags & SQT_XACT_ABORTED        ? SQT_OUTCOME_ABORTED
+           : xact->cut_off != SQT_OUTCOME_COMPLETE ? xact->cut_off
+                                                   : xact->handshake;
 }
 
 void

@@ -6,7 +6,7 @@ import signal
 import time
 
 from lib import access, dump, load, mixed, native, rock, rows
-from lib.client import Client, at_once
+from lib.client import Broken, Client, at_once
 from lib.clocks import MS
 from lib.env import free_port, go_first, wait_for
 from lib.origin import Origin
@@ -264,6 +264,48 @@ def stopped_for_too_long(env):
     check_pairs(env, squid)
 
 
+def read_until_broken(env, client):
+    """Reads the body that has begun; returns how many bytes of it came before Squid closed the connection."""
+    head, _, body = client.buffer.partition(b"\r\n\r\n")
+    env.equal(head.split()[1], b"200", "status")
+    came = len(body)
+    try:
+        while True:
+            client.buffer = b""
+            client.fill()
+            came += len(client.buffer)
+    except (Broken, ConnectionError):
+        return came
+
+
+def cut_off(env):
+    """A hit whose later block times out is cut off, and its row says so."""
+    origin = Origin(env)
+    squid = make_squid(env, origin)
+    size = 30 << 20
+    url = origin.url("large", size=size)
+    with Client(squid.client_address()) as client:
+        client.request(url, "fill")
+        time.sleep(1)
+        client.send(client.head("GET", url, "hit"))
+        time.sleep(0.5)
+        client.fill()
+        pid = stop_disker(squid)
+        try:
+            came = read_until_broken(env, client)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+    time.sleep(0.5)
+    squid.stop()
+    lines = {line.xtag: line for line in access.read(squid)}
+    (row,) = [row for row in dump.table(env, squid.directory, "requests") if row["xid"] == str(lines["hit"].xid)]
+    env.note("%d bytes of %d came: %s, %s" % (came, size, row["tag"], row["outcome"]))
+    env.check(came < size and row.ns("sent_bytes") < size, "nothing was cut off")
+    env.equal(row["outcome"], "timeout", "outcome of the request")
+    (fill,) = [row for row in dump.table(env, squid.directory, "requests") if row["xid"] == str(lines["fill"].xid)]
+    env.equal(fill["outcome"], "complete", "outcome of the miss")
+
+
 def check_late(env, squid, sio, block, went_on):
     """The answer came after the time-out, and after the disker went on, as its stamps say, too."""
     late = [row for row in events(env, squid, "IO_LATE") if row["id"] == sio]
@@ -386,6 +428,7 @@ TESTS = [
     ("50 ms under a rock disker", with_disker(slow_disk), 60),
     ("a rock disker stopped for 3 s: queue", stopped_for_3_s, 60),
     ("a rock disker stopped for too long: time-out, then a late answer", stopped_for_too_long, 90),
+    ("a rock disker stopped within a hit: the hit is cut off", cut_off, 90),
     ("a rock disker whose queue is full", rejected, 60),
     ("a hit from shared memory", shared_memory, 60),
     ("collapsed forwarding across workers", collapsed_across_workers, 60),

@@ -88,6 +88,34 @@ a_swap_in_from_aufs(void **state)
     assert_number(IO(2, size_bytes), 100);
 }
 
+/* A read that fails once the reply has begun cuts it off; one before that leads to a server. */
+static void
+a_hit_that_is_cut_off(void **state)
+{
+    (void)state;
+    static const uint32_t fates[] = {SQT_IO_FAILED | SQT_IO_TIMED_OUT, SQT_IO_FAILED, 4096};
+    for (uint64_t i = 0; i < 6; ++i) {
+        const int64_t t = 100 * (int64_t)i;
+        const int fails_first = i >= 3;
+        begin_xact(t, 5 + i, 7);
+        open_in(t + 1, 20 + i, 5 + i);
+        PUT(t + 2, SWAPIN_OPENED, 20 + i, 0, 0);
+        PUT(t + 3, SWAPIN_READ, 20 + i, 0, 4096);
+        PUT(t + 4, SWAPIN_READ_DONE, 20 + i, 0, fails_first ? fates[i % 3] : 4096);
+        PUT(t + 5, REPLY_READY, 5 + i, 0, fails_first ? SQT_REPLY_SERVER : SQT_REPLY_STORE);
+        if (!fails_first) {
+            PUT(t + 6, SWAPIN_READ, 20 + i, 4096, 4096);
+            PUT(t + 7, SWAPIN_READ_DONE, 20 + i, 4096, fates[i]);
+        }
+        PUT(t + 8, SWAPIN_CLOSED, 20 + i, 0, 0);
+        end_xact(t + 9, 5 + i, HIT, 0);
+    }
+    play();
+    static const char *const outcomes[] = {"timeout", "error", "complete", "complete", "complete", "complete"};
+    for (unsigned i = 0; i < 6; ++i)
+        assert_string_equal(REQUEST(i, outcome).text, outcomes[i]);
+}
+
 static void
 one_block_is_atomic(void **state)
 {
@@ -369,6 +397,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(a_swap_in_from_aufs),
+        SCRIPT_TEST(a_hit_that_is_cut_off),
         SCRIPT_TEST(one_block_is_atomic),
         SCRIPT_TEST(a_failed_open),
         SCRIPT_TEST(closed_before_the_block_came),

@@ -38,6 +38,13 @@ for name in $(sed -n 's/^LOAD_[EW][A-Z]*(\([a-z]*\),.*/\1/p' "$SQT_SOURCE/tools/
 done
 [ -z "$missing" ]
 check "the manual page of sqtrace-load names every workload, error and word of an object"
+tr '\n' ' ' <"$SQT_TOOLS/sqtrace-dump.1" >"$SQT_TOOLS/sqtrace-dump.1.flat"
+for words in "an unlink by the main thread is the write to unlinkd's pipe" \
+    "this time counts for the stage that each of them is in"; do
+    grep -qF "$words" "$SQT_TOOLS/sqtrace-dump.1.flat"
+    check "the manual page of sqtrace-dump says: $words"
+done
+rm "$SQT_TOOLS/sqtrace-dump.1.flat"
 if command -v man >/dev/null; then
     for page in "$SQT_TOOLS"/sqtrace-*.[157] "$SQT_SOURCE"/doc/sqtrace*.[157]; do
         warns_of_nothing "$page"
