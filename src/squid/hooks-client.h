@@ -43,22 +43,20 @@ TransactionBegins(Http &http, const Manager *manager)
     sqt_emit(SQT_EV_XACT_BEGIN, http.sqtrace.xact, manager ? ConnOf(manager->clientConnection) : 0, 0);
 }
 
-/// A method that Squid has no number for gets a hash of its name, and the first 64 of them a definition: clients can
-/// invent more than a trace should hold.
+/// A method that Squid has no number for is its client's invention.  It gets a hash of its name, and the first of them in
+/// a trace get a definition; the rest are OTHER.
 template <class Method>
 __attribute__((noinline, cold)) uint32_t
 DefineMethod(const Method &method)
 {
     const auto other = decltype(method.id())::METHOD_OTHER;
-    auto number = static_cast<uint32_t>(method.id());
+    const auto number = static_cast<uint32_t>(method.id());
     auto text = method.image();
-    if (method.id() == other) {
-        static unsigned invented = 0;
-        number = static_cast<uint32_t>(sqt_hash(text.rawContent(), text.length())) | UINT32_C(1) << 31;
-        if (!sqt_defined(SQT_DEF_METHOD, number) && ++invented > 64)
-            return sqt_define(SQT_DEF_METHOD, static_cast<uint32_t>(other), "OTHER");
-    }
-    return sqt_define(SQT_DEF_METHOD, number, text.c_str());
+    if (method.id() != other)
+        return sqt_define(SQT_DEF_METHOD, number, text.c_str());
+    const auto hash = static_cast<uint32_t>(sqt_hash(text.rawContent(), text.length())) | UINT32_C(1) << 31;
+    const auto invented = sqt_define_invented(SQT_DEF_METHOD, hash, text.c_str());
+    return invented ? invented : sqt_define(SQT_DEF_METHOD, number, "OTHER");
 }
 
 /// a request method as a number: its definition's text is that of %rm

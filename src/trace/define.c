@@ -22,6 +22,7 @@ static struct {
     struct sqt_ring_header *ring; /* NULL: nothing is traced */
     uint64_t large[SLOTS]; /* key_of() of what is known; 0: free */
     unsigned large_used;
+    unsigned invented[SQT_KNOWN_KINDS];
     uint64_t dropped;
 } definitions;
 
@@ -96,6 +97,19 @@ sqt_define_new(unsigned kind, uint32_t number, const char *text)
     }
     append(kind, number, text);
     return number;
+}
+
+uint32_t
+sqt_define_invented(unsigned kind, uint32_t number, const char *text)
+{
+    char cut[SQT_INVENTED_TEXT + 1];
+    if (sqt_defined(kind, number))
+        return number;
+    if (kind >= SQT_KNOWN_KINDS || definitions.invented[kind] == SQT_INVENTED)
+        return 0;
+    ++definitions.invented[kind];
+    snprintf(cut, sizeof(cut), "%s", text);
+    return sqt_define_new(kind, number, cut);
 }
 
 /* Texts that are known by their address, in an open hash table. */

@@ -12,11 +12,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -64,24 +66,44 @@ microseconds(const struct timeval *t)
     return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
 }
 
-/* How many descriptors are open; -1 if that is not known.  Newer kernels (6.2) tell it as the size of the folder. */
+/* Whether an entry of an open folder is the descriptor through which that folder is read.  It is none of the process's
+ * where the flusher has a table of descriptors of its own: /proc/self/fd is that of the main thread. */
+static int
+is_own_entry(int folder, const char *name)
+{
+    struct stat own, entry;
+    return atoi(name) == folder && fstat(folder, &own) == 0 && fstatat(folder, name, &entry, 0) == 0 &&
+           own.st_dev == entry.st_dev && own.st_ino == entry.st_ino;
+}
+
+/* Counts the entries of a folder of descriptors; -1 if it cannot be opened. */
+static int64_t
+count_entries(const char *path)
+{
+    int64_t count = 0;
+    DIR *const folder = opendir(path);
+    if (!folder)
+        return -1;
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        count += entry->d_name[0] != '.' && !is_own_entry(dirfd(folder), entry->d_name);
+    closedir(folder);
+    return count;
+}
+
+/* How many descriptors are open; -1 if that is not known.  Newer kernels (6.2) tell it as the size of the folder, older
+ * ones as the number of its entries; the size of any other file system's folder is something else. */
 static int64_t
 descriptors(struct sqt_sampler *s)
 {
     char path[PATH_MAX];
     struct stat st;
+    struct statfs fs;
     snprintf(path, sizeof(path), "%s/proc/self/fd", s->root);
-    if (stat(path, &st) == 0 && st.st_size > 0)
+    if (stat(path, &st) == 0 && st.st_size > 0 && statfs(path, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC)
         return st.st_size;
-    DIR *const folder = opendir(path);
-    if (!folder) {
+    const int64_t count = count_entries(path);
+    if (count < 0)
         complain(s, DESCRIPTORS, path);
-        return -1;
-    }
-    int64_t count = -1; /* the one of the folder itself */
-    for (const struct dirent *entry; (entry = readdir(folder));)
-        count += entry->d_name[0] != '.';
-    closedir(folder);
     return count;
 }
 

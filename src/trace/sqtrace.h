@@ -146,6 +146,13 @@ sqt_define(unsigned kind, uint32_t number, const char *text)
     return sqt_defined(kind, number) ? number : sqt_define_new(kind, number, text);
 }
 
+/* Interns a text that a client chose under (kind, number) unless it is known already: its first SQT_INVENTED_TEXT bytes,
+ * and only the first SQT_INVENTED texts of a kind in a trace, for clients can invent more than a trace should hold.
+ * Returns number, which is not 0, or 0 if there were too many. */
+#define SQT_INVENTED 64
+#define SQT_INVENTED_TEXT 32
+uint32_t sqt_define_invented(unsigned kind, uint32_t number, const char *text);
+
 /* The number of a text that lives as long as the process, of a kind whose numbers are not given elsewhere.  Numbers go
  * by the text's address; once there are 1,000 of them the rest share the number 0, "other". */
 uint32_t sqt_name(unsigned kind, const char *text);

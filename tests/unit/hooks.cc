@@ -65,6 +65,8 @@ sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint3
 uint64_t sqt_known[SQT_KNOWN_KINDS];
 int sqt_defined_large(unsigned, uint32_t) { return 0; }
 uint32_t sqt_define_new(unsigned, uint32_t number, const char *) { return number; }
+static unsigned invented; // definitions of the present trace
+uint32_t sqt_define_invented(unsigned, uint32_t number, const char *) { return ++invented <= SQT_INVENTED ? number : 0; }
 uint64_t sqt_hash(const void *, size_t) { return 1; }
 uint64_t sqt_hash_key(const unsigned char *) { return 1; }
 
@@ -253,7 +255,13 @@ methods()
     emitted = std::to_string(Sqtrace::MethodOf(Method{Method::METHOD_GET}));
     expect("also when it is known", "1");
     emitted = std::to_string(Sqtrace::MethodOf(Method{Method::METHOD_OTHER}));
-    expect("one that a client invented has its own, even where there were too many", "2147483649");
+    expect("one that a client invented has its own, even where OTHER is known", "2147483649");
+    for (unsigned i = 0; i < 70; ++i)
+        emitted = std::to_string(Sqtrace::MethodOf(Method{Method::METHOD_OTHER}));
+    expect("where there were too many it is OTHER", "2");
+    invented = 0;
+    emitted = std::to_string(Sqtrace::MethodOf(Method{Method::METHOD_OTHER}));
+    expect("a new trace begins to count anew", "2147483649");
     sqt_known[SQT_DEF_METHOD] = 0;
 }
 

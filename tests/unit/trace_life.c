@@ -113,6 +113,38 @@ files_have_the_promised_names_and_modes(void **state)
     assert_int_equal(st.st_size, 16);
 }
 
+/* A trace takes so many names that clients invent, and each new one as many again. */
+static void
+invented_names_are_bounded_in_each_trace(void **state)
+{
+    struct place *const place = *state;
+    for (unsigned turn = 0; turn < 2; ++turn) {
+        char text[128], line[160];
+        assert_int_equal(place_start(place, NULL), 0);
+        for (uint32_t i = 0; i < SQT_INVENTED; ++i) {
+            snprintf(text, sizeof(text), "METHOD%u", (unsigned)i);
+            for (unsigned twice = 0; twice < 2; ++twice)
+                assert_int_equal(sqt_define_invented(SQT_DEF_METHOD, 1000 + i, text), 1000 + i);
+        }
+        assert_int_equal(sqt_define_invented(SQT_DEF_METHOD, 2000, "ONE-TOO-MANY"), 0);
+        assert_int_equal(sqt_define_invented(SQT_DEF_METHOD, 1000, "METHOD0"), 1000);
+        memset(text, 'L', sizeof(text) - 1);
+        text[sizeof(text) - 1] = '\0';
+        assert_int_equal(sqt_define_invented(SQT_DEF_PEER, 1000, text), 1000); /* each kind for itself */
+        emit_mixed(1, 1);
+        sqt_stop();
+        struct decoded d;
+        decode(&d, place->directory, NULL);
+        assert_non_null(strstr(d.text, "\ndef\t3\t1063\tMETHOD63\n"));
+        assert_null(strstr(d.text, "ONE-TOO-MANY"));
+        snprintf(line, sizeof(line), "\ndef\t%u\t1000\t%.*s\n", SQT_DEF_PEER, SQT_INVENTED_TEXT, text);
+        assert_non_null(strstr(d.text, line));
+        decode_free(&d);
+        place_only(line, sizeof(line), place->directory, ".sqt");
+        assert_int_equal(unlink(line), 0);
+    }
+}
+
 static void
 definitions_stand_before_the_records_that_need_them(void **state)
 {
@@ -411,6 +443,7 @@ main(void)
         PLACE_TEST(without_a_directory_nothing_is_there),
         PLACE_TEST(everything_is_in_a_closed_segment_after_a_stop),
         PLACE_TEST(files_have_the_promised_names_and_modes),
+        PLACE_TEST(invented_names_are_bounded_in_each_trace),
         PLACE_TEST(definitions_stand_before_the_records_that_need_them),
         PLACE_TEST(many_definitions_are_dropped_without_harm),
         PLACE_TEST(a_new_segment_begins_at_the_size),

@@ -100,6 +100,55 @@ a_disk_is_what_its_file_says(void **state)
     assert_int_equal(VALUE(DISK_queue_ms, 5), 111);
 }
 
+/* /proc/self/fd as kernels before 6.2 have it: the folder has no size, and one counts its entries.  Those of a thread
+ * with a table of its own (from 5.9) do not include the one through which it counts; those of a shared table do. */
+static void
+descriptors_are_counted_where_the_kernel_does_not(void **state)
+{
+    const struct place *const place = *state;
+    struct sqt_sampled round[SQT_SAMPLER_ROUND];
+    char folder[300], link[320];
+    begin(place->directory);
+    plant(place->directory, "/proc/self/statm", "1 2 3\n");
+    for (unsigned i = 100; i < 107; ++i) { /* none of ours: these stand for another table */
+        char name[64];
+        snprintf(name, sizeof(name), "/proc/self/fd/%u", i);
+        plant(place->directory, name, "");
+    }
+    unsigned count = sqt_sample_process(&sampler, round, 0);
+    assert_int_equal(VALUE(PROCESS_descriptors, 0), 7);
+
+    /* The table has the number that the counting one has, too; then it is another file, and then the folder itself. */
+    const int next = dup(0);
+    close(next);
+    char name[64];
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", next);
+    plant(place->directory, name, "");
+    count = sqt_sample_process(&sampler, round, 0);
+    assert_int_equal(VALUE(PROCESS_descriptors, 0), 8);
+    snprintf(folder, sizeof(folder), "%s/proc/self/fd", place->directory);
+    snprintf(link, sizeof(link), "%s/%d", folder, next);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(symlink(folder, link), 0);
+    count = sqt_sample_process(&sampler, round, 0);
+    assert_int_equal(VALUE(PROCESS_descriptors, 0), 7);
+}
+
+/* The same where the folder is /proc's: of one thread, the list of threads has one entry and no size. */
+static void
+entries_of_another_table_all_count(void **state)
+{
+    const struct place *const place = *state;
+    struct sqt_sampled round[SQT_SAMPLER_ROUND];
+    char link[320];
+    begin(place->directory);
+    plant(place->directory, "/proc/self/statm", "1 2 3\n");
+    snprintf(link, sizeof(link), "%s/proc/self/fd", place->directory);
+    assert_int_equal(symlink("/proc/self/task", link), 0);
+    const unsigned count = sqt_sample_process(&sampler, round, 0);
+    assert_int_equal(VALUE(PROCESS_descriptors, 0), 1);
+}
+
 static void
 the_process_is_what_the_kernel_says(void **state)
 {
@@ -323,6 +372,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         PLACE_TEST(the_machine_is_what_its_files_say),
         PLACE_TEST(a_disk_is_what_its_file_says),
+        PLACE_TEST(descriptors_are_counted_where_the_kernel_does_not),
+        PLACE_TEST(entries_of_another_table_all_count),
         cmocka_unit_test(the_process_is_what_the_kernel_says),
         PLACE_TEST(what_cannot_be_read_is_said_once),
         PLACE_TEST(a_cache_dir_has_the_device_of_its_file_system),
