@@ -69,6 +69,7 @@ END
 top=$work/tree
 mkdir -p "$top/patches/7.7" "$work/squid-source/src"
 cp -R "$SQT_SOURCE/tools" "$top/"
+chmod -R u+w "$top/tools"
 : >"$top/patches/7.7/series"
 cp "$SQT_SOURCE/patches/SHA256SUMS" "$top/patches/"
 : >"$top/configure.ac"

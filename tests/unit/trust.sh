@@ -85,6 +85,7 @@ spared()
 private=$work/private
 mkdir -m 700 "$private"
 cp -R "$SQT_SOURCE/tools" "$private/"
+chmod -R u+w "$private/tools"
 mkdir "$private/patches"
 echo "echo built >>'$work/ran'; exit 1" | program "$private/tools/sqtrace-build"
 cp "$SQT_SOURCE/patches/releases" "$private/patches/"
