@@ -67,11 +67,11 @@ END
 # ---- the copy of the tree ----
 
 top=$work/tree
-mkdir -p "$top/patches/7.7" "$work/squid-source/src"
+mkdir -p "$top/patches" "$work/squid-source/src"
 cp -R "$SQT_SOURCE/tools" "$top/"
 chmod -R u+w "$top/tools"
-: >"$top/patches/7.7/series"
-cp "$SQT_SOURCE/patches/SHA256SUMS" "$top/patches/"
+echo 'No hook.' >"$top/patches/0010-none.patch"
+cp "$SQT_SOURCE/patches/releases" "$top/patches/"
 : >"$top/configure.ac"
 : >"$top/Makefile.am"
 : >"$top/Makefile.in"
