@@ -173,6 +173,31 @@ mark_started
 end_seconds=2
 END
 
+# What is made is listed before an interruption acts.
+cat >"$work/half" <<END
+program=half
+for part in lib/say lib/trust lib/started experiment/frame/undo experiment/frame/runs; do
+    . "$SQT_SOURCE/tools/\$part.sh"
+done
+trap undo_all EXIT
+folder=$work/half-done
+mkdir "\$folder"
+take_list
+end_when_interrupted
+half()
+{
+    mkdir "$work/half-made"
+    kill -TERM \$\$
+    sleep 0.1
+    made folder "$work/half-made"
+}
+unbroken half
+echo "it goes on"
+END
+sh "$work/half" >"$out" 2>&1
+[ $? -eq 143 ] && [ ! -e "$work/half-made" ] && [ ! -s "$out" ]
+check "a folder that is just made when the interruption comes is listed, and removed"
+
 # What does not listen is killed; what cleans up is given the time, with programs of its own.
 program "$work/stubborn" <<END
 trap '' TERM

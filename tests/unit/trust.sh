@@ -249,6 +249,22 @@ TMPDIR="$work/t/tmp 1" experiment overhead "$squid" --unpatched="$work/squid" --
 spared "$work/t/tmp" && refused "TMPDIR: '$work/t/tmp 1' holds white space"
 check "TMPDIR with a space is refused, because squid.conf cannot name it, and nothing is removed"
 
+# A folder that the caller names may hold other things.
+victim "$work/mine/runs"
+for more in "" --fresh; do
+    experiment overhead "$squid" --unpatched="$work/squid" --folder="$work/mine" $more
+    refused "--folder: $work/mine/runs holds what sqtrace-experiment has not made" && spared "$work/mine/runs"
+    check "an experiment${more:+ with }$more removes no runs that it has not made"
+done
+victim "$work/mine/check"
+SQTRACE_CACHE=$work/mine run_private check --only=build
+refused "$work/mine/check holds what check has not made" && spared "$work/mine/check"
+check "check removes no results that it has not made"
+: >"$work/mine/kept.tsv"
+run_private demo --report="$work/mine" --squid="$work/squid"
+refused "--report: $work/mine holds what demo has not made" && [ -e "$work/mine/kept.tsv" ]
+check "demo removes nothing from a folder that it has not made"
+
 # The functions themselves, in a process that is killed and in the one after that.
 cat >"$work/lists.sh" <<'END'
 program=lists

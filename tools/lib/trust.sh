@@ -172,6 +172,14 @@ remove_made()
     fi
 }
 
+# only_ours WHAT FOLDER MARK: dies if FOLDER holds anything but not MARK, which shows that this program has made all of it:
+# it will be removed.
+only_ours()
+{
+    [ ! -d "$2" ] || [ -e "$2/$3" ] || [ -z "$(ls -A -- "$2")" ] ||
+        die_in_one_line "$1: $2 holds what $program has not made, and would remove: choose another folder"
+}
+
 # read_list FILE: sets list to what FILE holds, but dies if anybody but the caller could have written that.  Fails if
 # there is no such file.
 read_list()

@@ -75,7 +75,7 @@ check_options()
         echo
         echo "$experiment:"
         for option in rounds scale $takes; do
-            eval "echo \"  --\$option=\${$option}\""
+            eval "printf '%s\n' \"  --\$option=\${$option}\""
         done
         exit 0
     fi
