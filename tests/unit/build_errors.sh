@@ -95,6 +95,7 @@ result $? 'and nothing else'
 mkdir "$work/a clone"
 ln -s "$SQT_SOURCE/patches" "$work/a clone/patches"
 cp -R "$SQT_SOURCE/tools" "$work/a clone/"
+chmod -R u+w "$work/a clone/tools"
 saved_build=$build
 build="$work/a clone/tools/sqtrace-build"
 says 'a source tree with a space' 1 "sqtrace's source tree: '$work/a clone'" $squid "$prefix" "$into"

@@ -67,10 +67,11 @@ END
 # ---- the copy of the tree ----
 
 top=$work/tree
-mkdir -p "$top/patches/7.7" "$work/squid-source/src"
+mkdir -p "$top/patches" "$work/squid-source/src"
 cp -R "$SQT_SOURCE/tools" "$top/"
-: >"$top/patches/7.7/series"
-cp "$SQT_SOURCE/patches/SHA256SUMS" "$top/patches/"
+chmod -R u+w "$top/tools"
+echo 'No hook.' >"$top/patches/0010-none.patch"
+cp "$SQT_SOURCE/patches/releases" "$top/patches/"
 : >"$top/configure.ac"
 : >"$top/Makefile.am"
 : >"$top/Makefile.in"
@@ -171,6 +172,31 @@ done
 mark_started
 end_seconds=2
 END
+
+# What is made is listed before an interruption acts.
+cat >"$work/half" <<END
+program=half
+for part in lib/say lib/trust lib/started experiment/frame/undo experiment/frame/runs; do
+    . "$SQT_SOURCE/tools/\$part.sh"
+done
+trap undo_all EXIT
+folder=$work/half-done
+mkdir "\$folder"
+take_list
+end_when_interrupted
+half()
+{
+    mkdir "$work/half-made"
+    kill -TERM \$\$
+    sleep 0.1
+    made folder "$work/half-made"
+}
+unbroken half
+echo "it goes on"
+END
+sh "$work/half" >"$out" 2>&1
+[ $? -eq 143 ] && [ ! -e "$work/half-made" ] && [ ! -s "$out" ]
+check "a folder that is just made when the interruption comes is listed, and removed"
 
 # What does not listen is killed; what cleans up is given the time, with programs of its own.
 program "$work/stubborn" <<END

@@ -15,6 +15,7 @@ fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-scripts-test.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 out=$work/out
+: >"$out"
 cd "$SQT_SOURCE" || exit 1
 
 # The scripts, a line each.  Parts of a program have no first line that says what they are.
@@ -45,5 +46,14 @@ check "each finding that is not to be told has its reason beside it"
 grep -B 1 '^disable=' .shellcheckrc | grep -v '^disable=\|^#\|^--' >"$out"
 [ ! -s "$out" ]
 check "and so has each kind of findings, in .shellcheckrc"
+# A name in a folder that all users share comes from mktemp, or is checked.
+while IFS= read -r script; do
+    case $script in
+    tools/*) grep -nHE '/tmp|TMPDIR' "$script" ;;
+    esac
+done <"$work/scripts" | grep -vE '^[^:]*:[0-9]*: *(#|die_in_one_line)|squid_can_name TMPDIR|trust.sh:[0-9]*: *absolute "\$\{TMPDIR:-/tmp\}"$' |
+    grep -vE '^tools/lib/places.sh:[0-9]*: *place=/var/tmp/sqtrace-\$' >"$out"
+[ ! -s "$out" ]
+check "no script in tools names a file in a shared folder by itself"
 
 plan

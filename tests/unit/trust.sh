@@ -85,6 +85,7 @@ spared()
 private=$work/private
 mkdir -m 700 "$private"
 cp -R "$SQT_SOURCE/tools" "$private/"
+chmod -R u+w "$private/tools"
 mkdir "$private/patches"
 echo "echo built >>'$work/ran'; exit 1" | program "$private/tools/sqtrace-build"
 cp "$SQT_SOURCE/patches/releases" "$private/patches/"
@@ -149,6 +150,25 @@ fi
 planted=
 unset SQTRACE_CACHE
 
+# ---- a clone with a space in its name ----
+
+clone=$work/a${newline}clone
+cp -R "$private" "$clone"
+rm -rf "$clone/build"
+for script in demo check; do
+    "$clone/tools/$script" >"$out" 2>&1 </dev/null
+    status=$?
+    refused "this source tree: '$work/a\nclone': autoconf, make and Squid's own build fail where names hold spaces" &&
+        [ ! -e "$clone/build" ]
+    check "$script: a clone with a line break in its name is refused in one line, before anything is made"
+done
+"$clone/tools/sqtrace-experiment" overhead --tools="$work/tools" --squid="$work/squid" --unpatched="$work/squid" \
+    >"$out" 2>&1 </dev/null
+grep -q 'Squid did not start' "$out" && [ -d "$clone/build/experiment/overhead/runs/1-unpatched" ]
+check "an experiment works from there"
+
+# ---- homes and folders for temporary files ----
+
 # The installed script has no tree: its own place is the home of who runs it.
 sed "s|^installed_data=.*|installed_data='$SQT_SOURCE/tools'|" "$SQT_SOURCE/tools/sqtrace-experiment" |
     tail -n +2 | program "$work/tools/installed"
@@ -162,6 +182,15 @@ if as_root; then
     status=$?
     refused "$work/home belongs to nobody (uid 65534)" && [ ! -e "$work/ran" ]
     check "a home of another user is refused, and no Squid in it is run"
+    mkdir -p "$work/squid-source/src"
+    printf "PACKAGE_NAME='Squid Web Proxy'\nPACKAGE_VERSION='7.7'\n" >"$work/squid-source/configure"
+    : >"$work/squid-source/src/cf.data.pre"
+    TMPDIR=$work/home "$SQT_SOURCE/tools/sqtrace-build" --squid=7.7 --check-patches --source="$work/squid-source" \
+        >"$out" 2>&1 </dev/null
+    status=$?
+    refused "$work/home is not used, because $work/home belongs to nobody (uid 65534)" &&
+        [ "$(ls -A "$work/home")" = .cache ]
+    check "a TMPDIR of another user is refused, and nothing is left in it"
 else
     skip "a home of another user is refused" "needs root, and a user to attack it"
 fi
@@ -219,6 +248,22 @@ mkdir "$work/t/tmp 1"
 TMPDIR="$work/t/tmp 1" experiment overhead "$squid" --unpatched="$work/squid" --folder="$work/results2"
 spared "$work/t/tmp" && refused "TMPDIR: '$work/t/tmp 1' holds white space"
 check "TMPDIR with a space is refused, because squid.conf cannot name it, and nothing is removed"
+
+# A folder that the caller names may hold other things.
+victim "$work/mine/runs"
+for more in "" --fresh; do
+    experiment overhead "$squid" --unpatched="$work/squid" --folder="$work/mine" $more
+    refused "--folder: $work/mine/runs holds what sqtrace-experiment has not made" && spared "$work/mine/runs"
+    check "an experiment${more:+ with }$more removes no runs that it has not made"
+done
+victim "$work/mine/check"
+SQTRACE_CACHE=$work/mine run_private check --only=build
+refused "$work/mine/check holds what check has not made" && spared "$work/mine/check"
+check "check removes no results that it has not made"
+: >"$work/mine/kept.tsv"
+run_private demo --report="$work/mine" --squid="$work/squid"
+refused "--report: $work/mine holds what demo has not made" && [ -e "$work/mine/kept.tsv" ]
+check "demo removes nothing from a folder that it has not made"
 
 # The functions themselves, in a process that is killed and in the one after that.
 cat >"$work/lists.sh" <<'END'

@@ -172,6 +172,14 @@ remove_made()
     fi
 }
 
+# only_ours WHAT FOLDER MARK: dies if FOLDER holds anything but not MARK, which shows that this program has made all of it:
+# it will be removed.
+only_ours()
+{
+    [ ! -d "$2" ] || [ -e "$2/$3" ] || [ -z "$(ls -A -- "$2")" ] ||
+        die_in_one_line "$1: $2 holds what $program has not made, and would remove: choose another folder"
+}
+
 # read_list FILE: sets list to what FILE holds, but dies if anybody but the caller could have written that.  Fails if
 # there is no such file.
 read_list()
@@ -182,12 +190,14 @@ read_list()
     if [ -L "$1" ] || [ ! -f "$1" ]; then
         distrusted="it is no regular file"
     else
-        # The file that is open is the one that is looked at and read.
+        # The file that is open is the one that is looked at and read; it was not opened through a link.
         exec 8<"$1" || die_in_one_line "$1: cannot be read"
         # shellcheck disable=SC2046 # numbers, and a name without spaces
-        set -- "$1" $(stat -L -c '%u %a %h %U' /proc/self/fd/8)
+        set -- "$1" $(stat -L -c '%u %a %h %U %d:%i' /proc/self/fd/8)
         if [ "$2" -ne "$(id -u)" ] || [ $((0$3 & 022)) -ne 0 ] || [ "$4" -ne 1 ]; then
             distrusted="it belongs to $5 (uid $2) and has mode $3 and $4 links"
+        elif [ "$(stat -c %d:%i -- "$1")" != "$6" ]; then
+            distrusted="it changed meanwhile"
         fi
         list=$(cat <&8)
         exec 8<&-

@@ -60,9 +60,14 @@ use_disk()
 make_disk()
 {
     if [ -n "$disks" ]; then
-        use_disk "$1"
-        return
+        unbroken use_disk "$1"
+    else
+        unbroken make_slow_disk "$@"
     fi
+}
+
+make_slow_disk()
+{
     mkdir -p "$run/disk$1" "$run/arm$1"
     "$slow_disk" $(($2 * 1048576)) "$run" "$run/arm$1" >>"$run/slow-disk.log" 2>&1 </dev/null &
     arm_pid=$!

@@ -31,9 +31,14 @@ memory_group()
     squid_before=
     [ "$(calc "$memory > 0")" = 1 ] || return 0
     group=$memory_groups/sqtrace-experiment-$$
+    unbroken make_group
+    squid_before=in_group
+}
+
+make_group()
+{
     mkdir "$group" || die "$group: cannot be made"
     made group "$group"
-    squid_before=in_group
 }
 
 # in_group COMMAND...: as the command, in the group.

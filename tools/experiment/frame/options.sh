@@ -75,7 +75,7 @@ check_options()
         echo
         echo "$experiment:"
         for option in rounds scale $takes; do
-            eval "echo \"  --\$option=\${$option}\""
+            eval "printf '%s\n' \"  --\$option=\${$option}\""
         done
         exit 0
     fi
@@ -108,21 +108,20 @@ calc()
     awk "BEGIN { printf \"%.9g\", ($1) }"
 }
 
-# trust_build: dies if others can change what is in the folder of builds, unless the caller named it or it is the tree's.
-trust_build()
-{
-    [ -z "$chosen_build" ] || [ ! -e "$chosen_build" ] || trust_folder "$chosen_build"
-}
-
 # installed_squid NAME: sets installed to where tools/demo, tools/check or sqtrace-build put one, or to nothing.
 installed_squid()
 {
     installed=
-    trust_build
     squid_place "$build/installed"
     for place in "$place/$1" "$build/installed/$1"; do
         [ -n "$installed" ] || [ ! -x "$place/sbin/squid" ] || installed=$place
     done
+    [ -n "$installed" ] || return 0
+    # Now that it is there, nobody else can have put it there, unless in a folder that the caller named.
+    case $installed/ in
+    "$build"/*) [ -z "$chosen_build" ] || trust_folder "$installed/sbin" ;;
+    *) trust_folder "$installed/sbin" ;;
+    esac
 }
 
 # build_twin: builds the unpatched Squid as sqtrace-build built the patched one, and sets unpatched.
@@ -131,7 +130,7 @@ build_twin()
     [ -f "$squid/share/sqtrace/build-arguments" ] ||
         die "there is no unpatched Squid, and $squid does not say how to build its twin: build it with" \
             "sqtrace-build --unpatched, and say where it is with --unpatched=PREFIX"
-    trust_build
+    [ -z "$chosen_build" ] || make_folder "$chosen_build"
     make_squid_place "$build/installed"
     unpatched=$place/unpatched
     say "$squid has no unpatched twin: building it, once, in $unpatched"

@@ -16,7 +16,7 @@ parameters()
 {
     echo "experiment=$experiment"
     for option in scale $takes; do
-        eval "echo \"\$option=\${$option}\""
+        eval "printf '%s\n' \"\$option=\${$option}\""
     done
 }
 
@@ -49,6 +49,7 @@ enter_folder()
     mkdir -p -- "$folder/runs" 2>/dev/null || die_in_one_line "$folder: cannot be made"
     enter_path "$folder"
     folder=$path
+    only_ours --folder "$folder/runs" ../parameters
     take_list
     parameters >"$folder/parameters.new"
     if [ -n "$fresh" ]; then
@@ -160,12 +161,18 @@ is_done()
     : >"$here/done" || die "$here/done: cannot be written"
 }
 
-run_in_folder()
+# Sets run, a folder for what a run does not keep.
+make_run()
 {
-    each new_folder "$@"
     make_temporary sqtrace-experiment
     made folder "$temporary"
     run=$temporary
+}
+
+run_in_folder()
+{
+    each new_folder "$@"
+    unbroken make_run
     run_one "$@"
     # What the run made is undone; the owner stays.
     undo_all

@@ -25,6 +25,23 @@ made()
     printf '%s %s\n' "$1" "$line" >>"$made" || die_in_one_line "$made: cannot be written"
 }
 
+# unbroken COMMAND...: an interruption meanwhile waits until COMMAND has listed what it makes.
+unbroken()
+{
+    late=
+    trap 'late=130' INT
+    trap 'late=143' TERM HUP
+    "$@"
+    end_when_interrupted
+    [ -z "$late" ] || exit "$late"
+}
+
+end_when_interrupted()
+{
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+}
+
 # The process and its descendants.
 family()
 {
