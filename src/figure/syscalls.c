@@ -44,7 +44,7 @@ cells(union sqt_cell *row, const struct sqt_account *account, const struct sqt_a
     CELL(name).text = call->name;
     CELL(total_s).number = call->ns;
     CELL(share_pct).number =
-        window > 0 ? (int64_t)((double)call->ns / (double)window * 100000 + (call->ns < 0 ? -0.5 : 0.5)) : SQT_CELL_MISSING;
+        sqt_percent((double)call->ns, (double)window);
     CELL(count).number = (int64_t)call->count;
     CELL(mean_s).number = call->count ? call->ns / (int64_t)call->count : SQT_CELL_MISSING;
     CELL(max_s).number = call->longest;
