@@ -14,6 +14,13 @@
 #include "family.h"
 
 #define REMEMBERED 1024
+/* Most swaps that are over and wait for their requests. */
+#define WAITING 1024
+/* Bytes of swaps and blocks that are kept. */
+#define ROOM ((int64_t)24 << 20)
+/* Blocks of a swap that there is place for at first. */
+#define FIRST_BLOCKS 2
+#define COMB_BYTES ((int64_t)sizeof(struct comb) + 64)
 
 enum { SWAPS, REQUESTS }; /* places in sqt_family.where */
 
@@ -45,6 +52,10 @@ struct figure {
     struct sqt_idmap open; /* swaps that are not over */
     struct comb *best;
     struct comb *waiting; /* over, but their requests are not */
+    unsigned waiting_count;
+    int64_t left;         /* bytes */
+    uint64_t beyond;      /* blocks for which there was no room */
+    uint64_t impatient;   /* swaps that did not wait */
     struct remembered *remembered;
     unsigned remembered_next;
     int needs_request;
@@ -54,17 +65,38 @@ static void
 start(struct sqt_job *job)
 {
     struct figure *const f = job->state = sqt_zeroed(1, sizeof(*f));
+    f->left = ROOM;
     f->needs_request = sqt_where_uses(job->where, REQUESTS);
     if (f->needs_request)
         f->remembered = sqt_zeroed(REMEMBERED, sizeof(*f->remembered));
 }
 
 static void
-comb_free(struct comb *comb)
+comb_free(struct figure *f, struct comb *comb)
 {
-    if (comb)
-        free(comb->blocks);
+    if (!comb)
+        return;
+    f->left += COMB_BYTES + (int64_t)(comb->room * sizeof(*comb->blocks));
+    free(comb->blocks);
     free(comb);
+}
+
+/* The blocks of an open swap, with place for another one; NULL if there is no room. */
+static struct comb *
+comb_of(struct figure *f, uint64_t key)
+{
+    struct comb *comb = sqt_idmap_get(&f->open, key);
+    const size_t more = !comb ? FIRST_BLOCKS : comb->count == comb->room ? comb->room : 0;
+    const int64_t bytes = (int64_t)(more * sizeof(struct block)) + (comb ? 0 : COMB_BYTES);
+    if (bytes > f->left)
+        return NULL;
+    f->left -= bytes;
+    if (!comb)
+        sqt_idmap_put(&f->open, key, comb = sqt_zeroed(1, sizeof(*comb)));
+    comb->room += more;
+    if (more)
+        comb->blocks = sqt_resized(comb->blocks, comb->room * sizeof(*comb->blocks));
+    return comb;
 }
 
 #define IO(name) i->row[SQT_CELL(ios, name)].number
@@ -80,14 +112,10 @@ static void
 io(struct sqt_job *job, const struct sqt_io_fact *i)
 {
     struct figure *const f = job->state;
-    struct comb *comb = sqt_idmap_get(&f->open, key(i->origin, i->sio));
+    struct comb *const comb = comb_of(f, key(i->origin, i->sio));
     if (!comb) {
-        comb = sqt_zeroed(1, sizeof(*comb));
-        sqt_idmap_put(&f->open, key(i->origin, i->sio), comb);
-    }
-    if (comb->count == comb->room) {
-        comb->room = comb->room ? comb->room * 2 : 4;
-        comb->blocks = sqt_resized(comb->blocks, comb->room * sizeof(*comb->blocks));
+        ++f->beyond;
+        return;
     }
     comb->blocks[comb->count++] =
         (struct block){(uint32_t)IO(index), (uint64_t)IO(offset_bytes), IO(size_bytes), IO(time_s), IO(queue_ns),
@@ -103,10 +131,10 @@ judge(struct sqt_job *job, struct comb *comb, const union sqt_cell *request)
     const int64_t total = comb->swap[SQT_CELL(swaps, total_ns)].number;
     if (!sqt_where_match(job->where, rows) ||
         (f->best && total <= f->best->swap[SQT_CELL(swaps, total_ns)].number)) {
-        comb_free(comb);
+        comb_free(f, comb);
         return;
     }
-    comb_free(f->best);
+    comb_free(f, f->best);
     f->best = comb;
 }
 
@@ -125,7 +153,7 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
     if (comb->swap[SQT_CELL(swaps, store)].text == s->text.store)
         comb->swap[SQT_CELL(swaps, store)].text = comb->text.store;
     if (s->begin < job->since || s->begin >= job->until || sqt_durations_unknown(s->outcome) || (!job->where && s->out)) {
-        comb_free(comb);
+        comb_free(f, comb);
         return;
     }
     if (!f->needs_request) {
@@ -137,6 +165,12 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
             judge(job, comb, f->remembered[i].row);
             return;
         }
+    if (f->waiting_count == WAITING) {
+        ++f->impatient;
+        comb_free(f, comb);
+        return;
+    }
+    ++f->waiting_count;
     comb->next = f->waiting;
     f->waiting = comb;
 }
@@ -155,6 +189,7 @@ request(struct sqt_job *job, const struct sqt_request_fact *x)
         struct comb *const comb = *p;
         if (comb->origin == x->origin && comb->xact == x->xact) {
             *p = comb->next;
+            --f->waiting_count;
             judge(job, comb, r->row);
         } else {
             p = &comb->next;
@@ -201,9 +236,11 @@ finish(struct sqt_job *job)
         print(job, f->best);
     else
         job->note(job->context, "swap", "none was picked");
-    comb_free(f->best);
+    sqt_job_note_bound(job, f->beyond, "blocks are left out, because too many were under way at once");
+    sqt_job_note_bound(job, f->impatient, "swaps are left out, because too many waited for their requests");
+    comb_free(f, f->best);
     for (size_t i = 0; i < f->open.room; ++i)
-        comb_free(f->open.slots[i].value);
+        comb_free(f, f->open.slots[i].value);
     sqt_idmap_free(&f->open);
     free(f->remembered);
     free(f);

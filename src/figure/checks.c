@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "distribution.h"
-#include "family.h"
+#include "places.h"
 
 /* Values kept before they become histograms: 2 MiB. */
 #define BUDGET ((size_t)1 << 18)
@@ -26,7 +26,9 @@ struct place {
 
 struct checks {
     struct sqt_distributions set;
-    struct place *places;
+    struct place *places, **places_end; /* in the order in which they were met */
+    struct sqt_places names;
+    struct place *of_name[SQT_PLACES + 1][2]; /* in, out */
     uint64_t requests, lost, unfinished;
     uint64_t swaps, ios;
     uint64_t bad_requests, bad_swaps, bad_ios;
@@ -42,6 +44,7 @@ start(struct sqt_job *job)
 {
     struct checks *const c = job->state = sqt_zeroed(1, sizeof(*c));
     c->set.budget = BUDGET;
+    c->places_end = &c->places;
 }
 
 /* What was open from begin to the end of the trace of its process. */
@@ -84,13 +87,14 @@ request(struct sqt_job *job, const struct sqt_request_fact *r)
 static struct place *
 place_of(struct checks *c, const struct sqt_swap_fact *s)
 {
-    struct place **p = &c->places;
-    while (*p && ((*p)->out != s->out || strcmp((*p)->name, s->place) != 0))
-        p = &(*p)->next;
+    const unsigned number = sqt_place_number(&c->names, s->place);
+    struct place **const p = &c->of_name[number][s->out];
     if (!*p) {
         *p = sqt_zeroed(1, sizeof(**p));
         (*p)->out = s->out;
-        memcpy((*p)->name, s->place, sizeof(s->place));
+        memcpy((*p)->name, c->names.names[number], sizeof((*p)->name));
+        *c->places_end = *p;
+        c->places_end = &(*p)->next;
     }
     return *p;
 }
@@ -259,6 +263,7 @@ finish(struct sqt_job *job)
     say_invariant(job, "disk-parts", c->bad_swaps + c->bad_ios, text);
     swap_ends(job, &c->open_swaps);
     diskop_ends(job, c);
+    sqt_places_note(&c->names, job);
     for (struct place *p = c->places, *next; p; p = next) {
         next = p->next;
         first_delay(job, c, p);

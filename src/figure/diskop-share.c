@@ -2,46 +2,36 @@
  *
  * diskop-share.c - what the time of disk operations goes to, by kind and cache_dir; and those that never came back.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "family.h"
+#include "places.h"
 
 /* ---- shares ---- */
 
 struct share {
-    struct share *next;
-    char place[SQT_PLACE_NAME];
-    enum sqt_disk_op op;
     uint64_t count, inline_count;
     uint64_t total, max;
     uint64_t stages[SQT_DISKOP_STAGES];
 };
 
-static struct share *
-share_of(struct sqt_job *job, const char *place, enum sqt_disk_op op)
+struct shares {
+    struct sqt_places places;
+    struct share of[SQT_PLACES + 1][SQT_DISK_OPS];
+};
+
+static void
+start_shares(struct sqt_job *job)
 {
-    struct share **s = (struct share **)&job->state;
-    int order = 1;
-    while (*s && ((order = strcmp((*s)->place, place)) < 0 || (order == 0 && (*s)->op < op)))
-        s = &(*s)->next;
-    if (!*s || order > 0 || (*s)->op != op) {
-        struct share *const added = sqt_zeroed(1, sizeof(*added));
-        snprintf(added->place, sizeof(added->place), "%s", place);
-        added->op = op;
-        added->next = *s;
-        *s = added;
-    }
-    return *s;
+    job->state = sqt_zeroed(1, sizeof(struct shares));
 }
 
 static void
 add_share(struct sqt_job *job, const struct sqt_diskop_fact *d)
 {
+    struct shares *const all = job->state;
     if (!d->came_back || !sqt_job_wants(job, d->begin, d->row))
         return;
-    struct share *const s = share_of(job, d->place, d->op);
+    struct share *const s = &all->of[sqt_place_number(&all->places, d->place)][d->op];
     const uint64_t total = (uint64_t)(d->end - d->begin);
     ++s->count;
     s->inline_count += (uint64_t)d->main_thread;
@@ -55,27 +45,36 @@ add_share(struct sqt_job *job, const struct sqt_diskop_fact *d)
 #define CELL(name) row[SQT_CELL(diskop_share, name)]
 
 static void
+print_share(struct sqt_job *job, const struct share *s, const char *place, enum sqt_disk_op op)
+{
+    union sqt_cell row[SQT_CELLS(diskop_share)];
+    const uint64_t *const stages = s->stages;
+    CELL(dir).text = place;
+    CELL(op).text = sqt_disk_op_names[op];
+    CELL(count).number = (int64_t)s->count;
+    CELL(main_thread).number = (int64_t)s->inline_count;
+    CELL(total_s).number = (int64_t)s->total;
+    CELL(mean_ms).number = (int64_t)(s->total / s->count);
+    CELL(max_ms).number = (int64_t)s->max;
+    CELL(queue_pct).number = sqt_share(stages[SQT_DISKOP_ENQUEUED] + stages[SQT_DISKOP_DEQUEUED], s->total);
+    CELL(service_pct).number = sqt_share(stages[SQT_DISKOP_IO] + stages[SQT_DISKOP_COPY], s->total);
+    CELL(notice_pct).number = sqt_share(stages[SQT_DISKOP_COMPLETE], s->total);
+    CELL(serve_pct).number = sqt_share(stages[SQT_DISKOP_FINISHED], s->total);
+    sqt_job_row(job, row);
+}
+
+static void
 finish_shares(struct sqt_job *job)
 {
-    for (struct share *s = job->state, *next; s; s = next) {
-        union sqt_cell row[SQT_CELLS(diskop_share)];
-        const uint64_t *const stages = s->stages;
-        CELL(dir).text = s->place;
-        CELL(op).text = sqt_disk_op_names[s->op];
-        CELL(count).number = (int64_t)s->count;
-        CELL(main_thread).number = (int64_t)s->inline_count;
-        CELL(total_s).number = (int64_t)s->total;
-        CELL(mean_ms).number = (int64_t)(s->total / s->count);
-        CELL(max_ms).number = (int64_t)s->max;
-        CELL(queue_pct).number =
-            sqt_share(stages[SQT_DISKOP_ENQUEUED] + stages[SQT_DISKOP_DEQUEUED], s->total);
-        CELL(service_pct).number = sqt_share(stages[SQT_DISKOP_IO] + stages[SQT_DISKOP_COPY], s->total);
-        CELL(notice_pct).number = sqt_share(stages[SQT_DISKOP_COMPLETE], s->total);
-        CELL(serve_pct).number = sqt_share(stages[SQT_DISKOP_FINISHED], s->total);
-        sqt_job_row(job, row);
-        next = s->next;
-        free(s);
-    }
+    struct shares *const all = job->state;
+    unsigned char sorted[SQT_PLACES + 1];
+    const unsigned count = sqt_places_sorted(&all->places, sorted);
+    sqt_places_note(&all->places, job);
+    for (unsigned i = 0; i < count; ++i)
+        for (unsigned op = 0; op < SQT_DISK_OPS; ++op)
+            if (all->of[sorted[i]][op].count)
+                print_share(job, &all->of[sorted[i]][op], all->places.names[sorted[i]], op);
+    free(all);
 }
 
 /* ---- those that never came back ---- */
@@ -102,6 +101,6 @@ print_lost(struct sqt_job *job, const struct sqt_diskop_fact *d)
 }
 
 const struct sqt_family sqt_family_diskop_share = {
-    .where = {SQT_TABLE_diskops}, .where_count = 1, .diskop = add_share, .finish = finish_shares};
+    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = start_shares, .diskop = add_share, .finish = finish_shares};
 const struct sqt_family sqt_family_diskops_lost = {
     .where = {SQT_TABLE_diskops}, .where_count = 1, .diskop = print_lost};

@@ -81,9 +81,18 @@ static void
 join(struct sqt_distributions *set, struct sqt_distribution *d)
 {
     d->next = set->first;
+    d->previous = NULL;
+    if (set->first)
+        set->first->previous = d;
     set->first = d;
     if (set->coarse)
         d->octaves = sqt_zeroed(SQT_OCTAVES, sizeof(*d->octaves));
+}
+
+int
+sqt_distribution_fits(const struct sqt_distributions *set, const struct sqt_distribution *d)
+{
+    return set->coarse || d->count < d->room || set->room + (d->room ? d->room : FIRST_ROOM) <= set->budget;
 }
 
 static void
@@ -275,11 +284,12 @@ sqt_distribution_merge(struct sqt_distributions *set, struct sqt_distribution *i
 void
 sqt_distribution_drop(struct sqt_distributions *set, struct sqt_distribution *d)
 {
-    for (struct sqt_distribution **p = &set->first; *p; p = &(*p)->next)
-        if (*p == d) {
-            *p = d->next;
-            break;
-        }
+    if (d->previous)
+        d->previous->next = d->next;
+    else if (set->first == d)
+        set->first = d->next;
+    if (d->next)
+        d->next->previous = d->previous;
     set->room -= d->room;
     free(d->values);
     for (unsigned octave = 0; d->octaves && octave < SQT_OCTAVES; ++octave)

@@ -27,7 +27,7 @@ struct sqt_distribution {
     int sorted;
     uint32_t **octaves;  /* NULL in exact mode; an octave is NULL until it is needed */
     uint32_t *waiting;   /* bucket of the last value, not counted yet; NULL: there is none */
-    struct sqt_distribution *next; /* of the set */
+    struct sqt_distribution *next, *previous; /* of the set */
 };
 
 struct sqt_distributions {
@@ -36,6 +36,9 @@ struct sqt_distributions {
     int coarse;    /* they are histograms now */
     struct sqt_distribution *first;
 };
+
+/* Whether the budget has room for one value more of d, if it must have. */
+int sqt_distribution_fits(const struct sqt_distributions *set, const struct sqt_distribution *d);
 
 /* d is zeroed and belongs to the set from its first value on, until sqt_distribution_drop. */
 void sqt_distribution_add(struct sqt_distributions *set, struct sqt_distribution *d, int64_t value);

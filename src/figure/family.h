@@ -15,6 +15,10 @@ struct sqt_family;
 /* Operations of a batch, if it is not given. */
 #define SQT_BATCH 1000
 
+/* Bytes of a job's time groups and the like, if it is one of few; and if it is one of many. */
+#define SQT_JOB_ROOM ((size_t)64 << 20)
+#define SQT_JOB_ROOM_OF_MANY ((size_t)2 << 20)
+
 /* What is asked for, and where the rows go. */
 struct sqt_job {
     const struct sqt_table *table;
@@ -29,6 +33,7 @@ struct sqt_job {
     void *context;                 /* of row and note */
     void (*run)(struct sqt_job *job, const struct sqt_run *run); /* in place of the family's; NULL: that */
     int done;                      /* no more rows are wanted */
+    size_t room;                   /* bytes of its time groups and the like; 0: SQT_JOB_ROOM */
     uint64_t rows;                 /* handed over so far */
     int64_t length;                /* ns, time of the last record; known to finish() */
     void *state;                   /* the family's */
@@ -108,6 +113,25 @@ sqt_job_wants_swap(const struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     return !sqt_durations_unknown(s->outcome) && s->outcome != SQT_OUTCOME_UNFINISHED &&
            sqt_job_wants(job, s->begin, s->row);
+}
+
+/* The bytes that a job has for its time groups and the like. */
+static inline int64_t
+sqt_job_room(const struct sqt_job *job)
+{
+    return (int64_t)(job->room ? job->room : SQT_JOB_ROOM);
+}
+
+/* The line that says that a bound was met: the count of things, and what became of them. */
+void sqt_job_note_bound(const struct sqt_job *job, uint64_t count, const char *words);
+
+/* 100 * part / whole in thousandths, rounded; missing where there is no whole. */
+static inline int64_t
+sqt_percent(double part, double whole)
+{
+    const double value = whole > 0 ? part / whole * 100000 : 0;
+    return whole <= 0 ? SQT_CELL_MISSING
+                      : (int64_t)(value > 9e18 ? 9e18 : value < -9e18 ? -9e18 : value + (value < 0 ? -0.5 : 0.5));
 }
 
 /* Says how good the medians or percentiles are: coarse ones come from histograms, see distribution.h. */

@@ -14,9 +14,9 @@
 #define LEAST_WIDTH 1000000
 /* A trace of fewer groups than this gets narrower ones. */
 #define FEW_GROUPS 4
-/* A trace of more groups than this has a damaged clock. */
-#define MOST_GROUPS ((size_t)1 << 22)
-/* Once values are histograms, this many of the newest groups stay open. */
+/* More groups than this are not told apart: 2.5 years of the usual width. */
+#define MOST_GROUPS ((size_t)1 << 16)
+/* Once values do not fit, this many of the newest groups stay open. */
 #define OPEN_GROUPS 3
 
 void
@@ -28,8 +28,17 @@ sqt_groups_init(struct sqt_groups *g, const struct sqt_job *job, unsigned sum_co
     g->asked = job->group;
     g->sum_count = sum_count;
     g->value_count = value_count;
+    g->own = sqt_job_room(job);
+    g->left = &g->own;
     while (g->asked >> (g->halvings + 1) >= LEAST_WIDTH)
         ++g->halvings;
+}
+
+void
+sqt_groups_share(struct sqt_groups *g, int64_t *left, size_t each)
+{
+    g->left = left;
+    g->each = each;
 }
 
 /* Groups of half the width are exactly two and two within those of the whole: floor(floor(2x) / 2) = floor(x). */
@@ -53,9 +62,10 @@ close_group(struct sqt_groups *g, struct sqt_time_group *group)
         return;
     group->closed = 1;
     for (unsigned i = 0; i < g->value_count; ++i) {
-        group->values[i].spread = sqt_distribution_spread(&group->values[i].values);
+        const struct sqt_spread spread = sqt_distribution_spread(&group->values[i].values);
         if (group->values[i].values.count)
             sqt_distribution_drop(&g->set, &group->values[i].values);
+        group->values[i].spread = spread;
     }
 }
 
@@ -65,6 +75,13 @@ free_group(struct sqt_time_group *group)
     if (group)
         free(group->values);
     free(group);
+}
+
+static size_t
+group_bytes(const struct sqt_groups *g)
+{
+    return sizeof(struct sqt_time_group) + g->sum_count * sizeof(uint64_t) +
+           (g->value_count + 1) * sizeof(struct sqt_group_value);
 }
 
 static void
@@ -79,26 +96,70 @@ merge_neighbours(struct sqt_groups *g)
             for (unsigned s = 0; s < g->sum_count; ++s)
                 left->sums[s] += right->sums[s];
             free_group(right);
+            *g->left += (int64_t)group_bytes(g);
         } else if (!left) {
             left = right;
         }
         g->groups[i / 2] = left;
     }
+    *g->left += (int64_t)(g->count / 2 * (sizeof(*g->groups) + g->each));
     g->count = (g->count + 1) / 2;
     --g->halvings;
     g->near_until = g->near_from = 0;
 }
 
+void
+sqt_groups_widen(struct sqt_groups *g)
+{
+    while (g->halvings)
+        merge_neighbours(g);
+}
+
+/* Closes all but the newest. */
 static void
+close_old(struct sqt_groups *g)
+{
+    for (; !g->halvings && g->closed + OPEN_GROUPS < g->count; ++g->closed)
+        close_group(g, g->groups[g->closed]);
+}
+
+/* Takes bytes of the room; 0 if there are not so many. */
+static int
+take_room(struct sqt_groups *g, size_t bytes)
+{
+    if (*g->left < (int64_t)bytes)
+        return 0;
+    *g->left -= (int64_t)bytes;
+    return 1;
+}
+
+/* Makes place for the group of that number; 0 if there is no room for it. */
+static int
 reach(struct sqt_groups *g, size_t index)
 {
     if (index < g->count)
-        return;
-    g->groups = sqt_resized(g->groups, (index + 1) * sizeof(*g->groups));
+        return 1;
+    if (!take_room(g, (index + 1 - g->count) * (sizeof(*g->groups) + g->each)))
+        return 0;
+    if (index >= g->rooms) {
+        g->rooms = index + 1 < MOST_NARROW ? MOST_NARROW : index + 1 + index / 4;
+        g->groups = sqt_resized(g->groups, g->rooms * sizeof(*g->groups));
+    }
     while (g->count <= index)
         g->groups[g->count++] = NULL;
-    for (size_t i = 0; g->set.coarse && !g->halvings && i + OPEN_GROUPS < g->count; ++i)
-        close_group(g, g->groups[i]);
+    if (g->set.coarse)
+        close_old(g);
+    return 1;
+}
+
+static struct sqt_time_group *
+new_group(struct sqt_groups *g)
+{
+    if (!take_room(g, group_bytes(g)))
+        return NULL;
+    struct sqt_time_group *const group = sqt_zeroed(1, sizeof(*group) + g->sum_count * sizeof(*group->sums));
+    group->values = sqt_zeroed(g->value_count + 1, sizeof(*group->values));
+    return group;
 }
 
 struct sqt_time_group *
@@ -106,26 +167,27 @@ sqt_groups_at(struct sqt_groups *g, int64_t time)
 {
     time = time > g->base ? time - g->base : 0;
     if (time < g->near_from || time >= g->near_until) {
-        if (time / g->asked >= (int64_t)MOST_GROUPS)
-            return NULL;
-        while (g->halvings && index_of(g, time) >= MOST_NARROW)
+        while (g->halvings && time / g->asked < (int64_t)MOST_GROUPS && index_of(g, time) >= MOST_NARROW)
             merge_neighbours(g);
+        if (time / g->asked >= (int64_t)MOST_GROUPS || !reach(g, index_of(g, time))) {
+            ++g->beyond;
+            return NULL;
+        }
         g->near = index_of(g, time);
         g->near_from = sqt_groups_begin(g, g->near);
         g->near_until = sqt_groups_begin(g, g->near + 1);
-        reach(g, g->near);
     }
-    struct sqt_time_group *group = g->groups[g->near];
-    if (!group) {
-        group = g->groups[g->near] = sqt_zeroed(1, sizeof(*group) + g->sum_count * sizeof(*group->sums));
-        group->values = sqt_zeroed(g->value_count + 1, sizeof(*group->values));
-    }
-    return group;
+    struct sqt_time_group **const group = &g->groups[g->near];
+    if (!*group && !(*group = new_group(g)))
+        ++g->beyond;
+    return *group;
 }
 
 void
 sqt_groups_add(struct sqt_groups *g, struct sqt_time_group *group, unsigned which, int64_t value)
 {
+    if (!group->closed && !sqt_distribution_fits(&g->set, &group->values[which].values))
+        close_old(g);
     if (group->closed)
         ++g->late;
     else
@@ -140,7 +202,7 @@ sqt_groups_finish(struct sqt_groups *g, const struct sqt_job *job)
     while (g->halvings && (g->length / FEW_GROUPS >= g->asked || index_of(g, g->length) >= MOST_NARROW))
         merge_neighbours(g);
     if (g->length / g->asked < (int64_t)MOST_GROUPS)
-        reach(g, index_of(g, g->length));
+        (void)reach(g, index_of(g, g->length));
     for (size_t i = 0; i < g->count; ++i)
         close_group(g, g->groups[i]);
 }
@@ -161,6 +223,7 @@ sqt_groups_note(const struct sqt_groups *g, struct sqt_job *job)
         snprintf(text, sizeof(text), "%llu that outlived their group are left out", (unsigned long long)g->late);
         job->note(job->context, "late", text);
     }
+    sqt_job_note_bound(job, g->beyond, "are left out, because there are too many groups; a larger --group= has fewer");
 }
 
 int64_t

@@ -5,8 +5,9 @@
  * Groups begin narrow, the width asked for divided by a power of two, and neighbours are merged as time goes on.  A
  * trace of less than four groups of the width asked for ends with 12 to 24 narrower ones.
  *
- * Values are exact as long as all of them fit the budget.  Beyond it they are histograms, and only the newest groups
- * stay open: what comes later for an older one is left out and counted.  Counts are exact always.
+ * Values are exact as long as all of them fit the budget.  Beyond it only the newest groups stay open: what comes later
+ * for an older one is left out and counted; and when those do not fit either, their values are histograms.  Counts are
+ * exact always.  Groups take bytes of a room that is set; what begins in one for which there is none is left out.
  */
 #ifndef SQT_GROUPS_H
 #define SQT_GROUPS_H
@@ -18,8 +19,10 @@
 #define SQT_GROUP_LEAST 10
 
 struct sqt_group_value {
-    struct sqt_distribution values;
-    struct sqt_spread spread; /* once closed */
+    union {
+        struct sqt_distribution values;
+        struct sqt_spread spread; /* once closed */
+    };
 };
 
 struct sqt_time_group {
@@ -37,7 +40,12 @@ struct sqt_groups {
     int64_t length;    /* ns, from the base to the end of what is asked for; known at the end */
     struct sqt_time_group **groups; /* NULL: empty */
     size_t count;
+    size_t rooms;      /* of groups */
+    size_t closed;     /* groups before this one are closed */
+    int64_t own, *left; /* bytes that groups may still take; &own, or shared with others */
+    size_t each;       /* bytes of what its user keeps for each group, used or not */
     uint64_t late;     /* values whose group was closed already */
+    uint64_t beyond;   /* times for which there is no group */
 
     /* the group found last */
     size_t near;
@@ -49,6 +57,12 @@ struct sqt_groups {
 
 /* For the time and the width that the job asks for. */
 void sqt_groups_init(struct sqt_groups *groups, const struct sqt_job *job, unsigned sum_count, unsigned value_count);
+
+/* It takes its bytes from there, and for each group as many more. */
+void sqt_groups_share(struct sqt_groups *groups, int64_t *left, size_t each);
+
+/* Groups become as wide as was asked for, however short the trace may be. */
+void sqt_groups_widen(struct sqt_groups *groups);
 
 /* The group of that time (ns); NULL if there can be none. */
 struct sqt_time_group *sqt_groups_at(struct sqt_groups *groups, int64_t time);

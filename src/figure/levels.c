@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "family.h"
+#include "places.h"
 #include "sweep.h"
 
 #define REQUEST_PERIOD INT64_C(10000000) /* 10 ms */
@@ -33,6 +34,7 @@ note_sweep(const struct sqt_sweep *s, struct sqt_job *job)
                  (unsigned long long)s->late);
         job->note(job->context, "late", text);
     }
+    sqt_job_note_bound(job, s->crowded, "are left out, because too many begin or end in the same sample");
 }
 
 /* Columns of a curve: p50, p75, max, mean. */
@@ -111,36 +113,72 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 
 /* ---- cache_dirs ---- */
 
-struct place {
-    struct place *next;
-    char name[SQT_PLACE_NAME]; /* type and number; "all" stands first */
-    struct sqt_sweep sweep;
+/* A sweep for all, and one for each of them. */
+struct levels {
+    struct sqt_sweep all;
+    struct sqt_places places; /* type and number */
+    struct sqt_sweep *of_place[SQT_PLACES + 1];
+    int64_t groups_left, blocks_left;
+    unsigned part_count, curve_count;
+    const unsigned *curves;
 };
 
-static struct place *
-place_of(struct sqt_job *job, const char *name, unsigned part_count, const unsigned *curves, unsigned curve_count)
+static void
+start_sweep(struct sqt_sweep *sweep, struct levels *l, const struct sqt_job *job)
 {
-    struct place **p = (struct place **)&job->state;
-    while (*p && strcmp((*p)->name, name) != 0)
-        p = &(*p)->next;
-    if (!*p) {
-        *p = sqt_zeroed(1, sizeof(**p));
-        snprintf((*p)->name, sizeof((*p)->name), "%s", name);
-        sqt_sweep_init(&(*p)->sweep, job, SWAP_PERIOD, part_count, curves, curve_count);
-    }
-    return *p;
+    sqt_sweep_init(sweep, job, SWAP_PERIOD, l->part_count, l->curves, l->curve_count);
+    sqt_sweep_share(sweep, &l->groups_left, &l->blocks_left);
 }
 
-static struct place *
-busy_place(struct sqt_job *job, const char *name)
+static void
+start_levels(struct sqt_job *job, unsigned part_count, const unsigned *curves, unsigned curve_count)
 {
-    return place_of(job, name, 2, swap_curves, 3);
+    struct levels *const l = job->state = sqt_zeroed(1, sizeof(*l));
+    l->groups_left = sqt_job_room(job);
+    l->blocks_left = sqt_sweep_room(job);
+    l->part_count = part_count;
+    l->curve_count = curve_count;
+    l->curves = curves;
+    start_sweep(&l->all, l, job);
+}
+
+static void
+add_level(struct sqt_job *job, const char *place, unsigned part, int64_t begin, int64_t end)
+{
+    struct levels *const l = job->state;
+    struct sqt_sweep **const sweep = &l->of_place[sqt_place_number(&l->places, place)];
+    if (!*sweep)
+        start_sweep(*sweep = sqt_zeroed(1, sizeof(**sweep)), l, job);
+    sqt_sweep_add(&l->all, job, part, begin, end);
+    sqt_sweep_add(*sweep, job, part, begin, end);
+}
+
+/* Finishes and prints each, `all` first, and frees them. */
+static void
+finish_levels(struct sqt_job *job, void (*print)(struct sqt_job *job, const struct sqt_sweep *sweep, const char *name))
+{
+    struct levels *const l = job->state;
+    unsigned char sorted[SQT_PLACES + 1];
+    const unsigned count = sqt_places_sorted(&l->places, sorted);
+    sqt_sweep_finish(&l->all, job);
+    note_sweep(&l->all, job);
+    sqt_places_note(&l->places, job);
+    print(job, &l->all, "all");
+    sqt_sweep_free(&l->all);
+    for (unsigned i = 0; i < count; ++i) {
+        struct sqt_sweep *const sweep = l->of_place[sorted[i]];
+        sqt_sweep_finish(sweep, job);
+        print(job, sweep, l->places.names[sorted[i]]);
+        sqt_sweep_free(sweep);
+        free(sweep);
+    }
+    free(l);
 }
 
 static void
 busy_start(struct sqt_job *job)
 {
-    busy_place(job, "all");
+    start_levels(job, 2, swap_curves, 3);
 }
 
 static void
@@ -148,26 +186,18 @@ busy_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     if (sqt_durations_unknown(s->outcome) || !sqt_job_wants(job, s->begin, s->row))
         return;
-    sqt_sweep_add(&busy_place(job, "all")->sweep, job, s->out ? OUT : IN, s->begin, s->end);
-    sqt_sweep_add(&busy_place(job, s->place)->sweep, job, s->out ? OUT : IN, s->begin, s->end);
-}
-
-static int
-by_name(const void *a, const void *b)
-{
-    return strcmp((*(struct place *const *)a)->name, (*(struct place *const *)b)->name);
+    add_level(job, s->place, s->out ? OUT : IN, s->begin, s->end);
 }
 
 #define CELL(name) row[SQT_CELL(disk_utilization, name)]
 
 static void
-busy_print(struct sqt_job *job, struct place *place)
+busy_print(struct sqt_job *job, const struct sqt_sweep *s, const char *name)
 {
-    const struct sqt_sweep *const s = &place->sweep;
     for (size_t g = 0; s->used && g < s->level_count; ++g) {
         union sqt_cell row[SQT_CELLS(disk_utilization)];
         CELL(time_s).number = sqt_groups_middle(&s->groups, g);
-        CELL(dir).text = place->name;
+        CELL(dir).text = name;
         CELL(samples).number = (int64_t)s->levels[g][0].samples;
         CELL(in_pct).number = sqt_share(s->levels[g][0].busy, s->levels[g][0].samples);
         CELL(out_pct).number = sqt_share(s->levels[g][1].busy, s->levels[g][1].samples);
@@ -177,49 +207,20 @@ busy_print(struct sqt_job *job, struct place *place)
     }
 }
 
-/* Finishes and prints each place, `all` first, and frees them. */
-static void
-finish_places(struct sqt_job *job, void (*print)(struct sqt_job *job, struct place *place))
-{
-    struct place *places[256], *const all = job->state;
-    size_t count = 0;
-    sqt_sweep_finish(&all->sweep, job);
-    note_sweep(&all->sweep, job);
-    for (struct place *p = all->next; p && count < sizeof(places) / sizeof(*places); p = p->next)
-        places[count++] = p;
-    qsort(places, count, sizeof(*places), by_name);
-    print(job, all);
-    for (size_t i = 0; i < count; ++i) {
-        sqt_sweep_finish(&places[i]->sweep, job);
-        print(job, places[i]);
-    }
-    for (struct place *p = all, *next; p; p = next) {
-        next = p->next;
-        sqt_sweep_free(&p->sweep);
-        free(p);
-    }
-}
-
 static void
 busy_finish(struct sqt_job *job)
 {
-    finish_places(job, busy_print);
+    finish_levels(job, busy_print);
 }
 
 /* ---- disk operations ---- */
 
 static const unsigned one_curve[] = {1};
 
-static struct place *
-flight_place(struct sqt_job *job, const char *name)
-{
-    return place_of(job, name, 1, one_curve, 1);
-}
-
 static void
 flight_start(struct sqt_job *job)
 {
-    flight_place(job, "all");
+    start_levels(job, 1, one_curve, 1);
 }
 
 static void
@@ -227,22 +228,20 @@ flight_diskop(struct sqt_job *job, const struct sqt_diskop_fact *d)
 {
     if (sqt_durations_unknown(d->outcome) || d->late || !sqt_job_wants(job, d->begin, d->row))
         return;
-    sqt_sweep_add(&flight_place(job, "all")->sweep, job, 0, d->begin, d->end);
-    sqt_sweep_add(&flight_place(job, d->place)->sweep, job, 0, d->begin, d->end);
+    add_level(job, d->place, 0, d->begin, d->end);
 }
 
 #undef CELL
 #define CELL(name) row[SQT_CELL(diskops_in_flight, name)]
 
 static void
-flight_print(struct sqt_job *job, struct place *place)
+flight_print(struct sqt_job *job, const struct sqt_sweep *s, const char *name)
 {
-    const struct sqt_sweep *const s = &place->sweep;
     for (size_t g = 0; s->used && g < s->level_count; ++g) {
         const struct sqt_level *const level = s->levels[g];
         union sqt_cell row[SQT_CELLS(diskops_in_flight)];
         CELL(time_s).number = sqt_groups_middle(&s->groups, g);
-        CELL(dir).text = place->name;
+        CELL(dir).text = name;
         CELL(samples).number = (int64_t)level->samples;
         CELL(in_flight_p50).number = level->p50;
         CELL(in_flight_p75).number = level->p75;
@@ -256,7 +255,7 @@ flight_print(struct sqt_job *job, struct place *place)
 static void
 flight_finish(struct sqt_job *job)
 {
-    finish_places(job, flight_print);
+    finish_levels(job, flight_print);
 }
 
 const struct sqt_family sqt_family_request_levels = {

@@ -229,6 +229,8 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also
         pass->also = *also;
     for (size_t i = 0; i < count; ++i) {
         const struct sqt_family *const family = jobs[i].family ? jobs[i].family : sqt_family_of(jobs[i].table);
+        if (!jobs[i].room)
+            jobs[i].room = count < FIGURES_FOR_A_RELAY ? SQT_JOB_ROOM : SQT_JOB_ROOM_OF_MANY;
         pass->jobs[i] = (struct pass_job){&jobs[i], family};
         model |= !family->run;
         if (!jobs[i].run)

@@ -82,7 +82,7 @@ print(struct sqt_job *job, const struct sqt_groups *g, size_t index)
     for (unsigned c = 0; c < CURVES; ++c) {
         (&CELL(client_connect_ms))[c].number = values[c].spread.p50;
         (&CELL(client_connect_pct))[c].number =
-            sum ? (int64_t)((double)values[c].spread.p50 / (double)sum * 100000 + 0.5) : SQT_CELL_MISSING;
+            sqt_percent((double)values[c].spread.p50, (double)sum);
     }
     CELL(stages_ms).number = sum;
     CELL(total_ms).number = values[CURVES].spread.p50;

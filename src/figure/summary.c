@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "distribution.h"
-#include "family.h"
+#include "places.h"
 
 /* Values kept before they become histograms: 16 MiB. */
 #define BUDGET ((size_t)2 << 20)
@@ -40,15 +40,14 @@ static const struct {
 
 /* A cache_dir. */
 struct place {
-    struct place *next;
-    char name[SQT_PLACE_NAME];
     struct sqt_distribution phases[2][DISK_PHASES]; /* in, out */
 };
 
 struct summary {
     struct sqt_distributions set;
     struct sqt_distribution stages[SQT_CLASSES + 1][MEASURED]; /* the last class: all */
-    struct place *places;
+    struct sqt_places places;
+    struct place *of_place[SQT_PLACES + 1];
 };
 
 static void
@@ -80,14 +79,10 @@ place_of(struct summary *s, const char *store, uint32_t dir)
 {
     char name[SQT_PLACE_NAME];
     sqt_place_name(name, store, dir);
-    struct place **p = &s->places;
-    while (*p && strcmp((*p)->name, name) != 0)
-        p = &(*p)->next;
-    if (!*p) {
-        *p = sqt_zeroed(1, sizeof(**p));
-        memcpy((*p)->name, name, sizeof(name));
-    }
-    return *p;
+    struct place **const place = &s->of_place[sqt_place_number(&s->places, name)];
+    if (!*place)
+        *place = sqt_zeroed(1, sizeof(**place));
+    return *place;
 }
 
 static void
@@ -131,8 +126,7 @@ print(struct sqt_job *job, const char *stage, const char *class, struct sqt_dist
     CELL(stage).text = stage;
     CELL(class).text = class;
     CELL(count).number = (int64_t)d->count;
-    CELL(share_pct).number =
-        whole ? (int64_t)((double)d->sum / (double)whole * 100000 + 0.5) : SQT_CELL_MISSING;
+    CELL(share_pct).number = sqt_percent((double)d->sum, (double)whole);
     CELL(p50_ms).number = sqt_distribution_median(d);
     CELL(p90_ms).number = sqt_distribution_quantile(d, 900);
     CELL(p99_ms).number = sqt_distribution_quantile(d, 990);
@@ -157,7 +151,7 @@ print_class(struct sqt_job *job, const char *class, struct sqt_distribution *sta
 }
 
 static void
-print_place(struct sqt_job *job, struct place *place)
+print_place(struct sqt_job *job, const char *place_name, struct place *place)
 {
     static const char *const directions[] = {"in", "out"};
     for (unsigned out = 0; out < 2; ++out) {
@@ -168,7 +162,7 @@ print_place(struct sqt_job *job, struct place *place)
         for (unsigned i = 0; i < DISK_PHASES; ++i) {
             char name[64];
             snprintf(name, sizeof(name), "disk_%s_%s", directions[out], disk_phases[i].name);
-            print(job, name, place->name, &place->phases[out][i], whole[disk_phases[i].block]);
+            print(job, name, place_name, &place->phases[out][i], whole[disk_phases[i].block]);
         }
     }
 }
@@ -181,11 +175,12 @@ finish(struct sqt_job *job)
     print_class(job, "all", s->stages[SQT_CLASSES]);
     for (unsigned class = 0; class < SQT_CLASSES; ++class)
         print_class(job, sqt_classes[class].name, s->stages[class]);
-    for (struct place *p = s->places, *next; p; p = next) {
-        next = p->next;
-        print_place(job, p);
-        free(p);
-    }
+    sqt_places_note(&s->places, job);
+    for (unsigned i = 0; i <= SQT_PLACES; ++i)
+        if (s->of_place[i]) {
+            print_place(job, s->places.names[i], s->of_place[i]);
+            free(s->of_place[i]);
+        }
     free(s);
 }
 

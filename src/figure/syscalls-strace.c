@@ -92,7 +92,8 @@ add(struct thread *t, const struct sqt_traced_call *call)
             return;
     }
     ++c->count;
-    c->ns += call->ns;
+    t->account.used |= UINT64_C(1) << i;
+    c->ns = sqt_account_sum(c->ns, call->ns);
     if (call->ns > c->longest)
         c->longest = call->ns;
 }

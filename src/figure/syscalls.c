@@ -25,10 +25,13 @@ static unsigned
 sorted_calls(const struct sqt_account *account, const struct sqt_account_call *sorted[SQT_ACCOUNT_CALLS])
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i)
-        if (account->calls[i].name && account->calls[i].count)
-            sorted[count++] = &account->calls[i];
-    qsort(sorted, count, sizeof(*sorted), by_name);
+    for (uint64_t used = account->used; used; used &= used - 1) {
+        const struct sqt_account_call *const call = &account->calls[__builtin_ctzll(used)];
+        if (call->name && call->count)
+            sorted[count++] = call;
+    }
+    if (count > 1)
+        qsort(sorted, count, sizeof(*sorted), by_name);
     return count;
 }
 
@@ -44,7 +47,7 @@ cells(union sqt_cell *row, const struct sqt_account *account, const struct sqt_a
     CELL(name).text = call->name;
     CELL(total_s).number = call->ns;
     CELL(share_pct).number =
-        window > 0 ? (int64_t)((double)call->ns / (double)window * 100000 + (call->ns < 0 ? -0.5 : 0.5)) : SQT_CELL_MISSING;
+        sqt_percent((double)call->ns, (double)window);
     CELL(count).number = (int64_t)call->count;
     CELL(mean_s).number = call->count ? call->ns / (int64_t)call->count : SQT_CELL_MISSING;
     CELL(max_s).number = call->longest;
@@ -68,7 +71,7 @@ sqt_account_rows(struct sqt_job *job, const struct sqt_account *account)
     const unsigned count = sorted_calls(account, sorted);
     for (unsigned i = 0; i < count; ++i) {
         misc.count += sorted[i]->count;
-        misc.ns -= sorted[i]->ns;
+        misc.ns = sqt_account_sum(misc.ns, -sorted[i]->ns);
     }
     print(job, account, &misc);
     for (unsigned i = 0; i < count; ++i)
@@ -121,11 +124,16 @@ struct process {
     struct process *next;
     const struct sqt_origin *origin;
     int64_t begin, told; /* SQT_MISSING: the account has not begun */
-    struct thread *threads;
+    struct thread *threads, *last; /* by number; the one that was found last */
+    unsigned thread_count;
 };
 
 struct syscalls {
     struct process *processes;
+    struct process **by_origin; /* by its index */
+    size_t origin_count;
+    unsigned thread_count;
+    uint64_t beyond; /* records of threads for which there was no room */
 };
 
 static void
@@ -137,30 +145,43 @@ start(struct sqt_job *job)
 static struct process *
 process_of(struct syscalls *s, const struct sqt_origin *origin)
 {
-    struct process **p = &s->processes;
-    while (*p && (*p)->origin != origin)
-        p = &(*p)->next;
-    if (!*p) {
-        *p = sqt_zeroed(1, sizeof(**p));
-        (*p)->origin = origin;
-        (*p)->begin = SQT_MISSING;
+    if (origin->index >= s->origin_count) {
+        s->by_origin = sqt_resized(s->by_origin, (origin->index + 1) * sizeof(*s->by_origin));
+        while (s->origin_count <= origin->index)
+            s->by_origin[s->origin_count++] = NULL;
     }
-    return *p;
+    struct process **const known = &s->by_origin[origin->index];
+    if (!*known) {
+        struct process **end = &s->processes;
+        while (*end)
+            end = &(*end)->next;
+        *known = *end = sqt_zeroed(1, sizeof(**end));
+        (*known)->origin = origin;
+        (*known)->begin = SQT_MISSING;
+    }
+    return *known;
 }
 
+/* NULL if there is no room for another thread. */
 static struct thread *
-thread_of(struct process *process, uint32_t number)
+thread_of(struct syscalls *s, struct process *process, uint32_t number)
 {
+    if (process->last && process->last->number == number)
+        return process->last;
     struct thread **t = &process->threads;
     while (*t && (*t)->number < number)
         t = &(*t)->next;
     if (!*t || (*t)->number != number) {
+        if (process->thread_count == SQT_ACCOUNT_THREADS || s->thread_count == SQT_ACCOUNT_ALL_THREADS)
+            return NULL;
+        ++process->thread_count;
+        ++s->thread_count;
         struct thread *const added = sqt_zeroed(1, sizeof(*added));
         added->number = number;
         added->next = *t;
         *t = added;
     }
-    return *t;
+    return process->last = *t;
 }
 
 /* Adds what a thread did to what all did. */
@@ -171,12 +192,14 @@ add_account(struct sqt_account *all, const struct sqt_account *own)
     all->end = own->end;
     all->kid = own->kid;
     all->thread = "all";
-    for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i) {
+    all->used |= own->used;
+    for (uint64_t used = own->used; used; used &= used - 1) {
+        const unsigned i = (unsigned)__builtin_ctzll(used);
         struct sqt_account_call *const to = &all->calls[i];
         const struct sqt_account_call *const from = &own->calls[i];
         to->name = to->name ? to->name : from->name;
         to->count += from->count;
-        to->ns += from->ns;
+        to->ns = sqt_account_sum(to->ns, from->ns);
         to->longest = from->longest > to->longest ? from->longest : to->longest;
     }
 }
@@ -194,7 +217,7 @@ close_window(struct sqt_job *job, struct process *process)
             add_account(&all, &t->account);
         else
             sqt_account_rows(job, &t->account);
-        memset(&t->account, 0, sizeof(t->account));
+        sqt_account_clear(&t->account);
     }
     sqt_account_trend(job, &all);
     process->begin = process->told;
@@ -218,10 +241,17 @@ calls(void *context, const struct sqt_calls_row *c)
     }
     if (process->begin == SQT_MISSING || c->call >= SQT_ACCOUNT_CALLS)
         return;
-    struct sqt_account_call *const call = &thread_of(process, c->thread)->account.calls[c->call];
+    struct syscalls *const s = job->state;
+    struct thread *const thread = thread_of(s, process, c->thread);
+    if (!thread) {
+        ++s->beyond;
+        return;
+    }
+    struct sqt_account_call *const call = &thread->account.calls[c->call];
+    thread->account.used |= UINT64_C(1) << c->call;
     call->name = sqt_origin_text(c->origin, SQT_DEF_CALL, c->call);
     call->count += c->count;
-    call->ns += c->ns;
+    call->ns = sqt_account_sum(call->ns, c->ns);
     if (c->longest_ns > call->longest)
         call->longest = c->longest_ns;
 }
@@ -232,6 +262,8 @@ finish(struct sqt_job *job)
     struct syscalls *const s = job->state;
     if (!s->processes)
         job->note(job->context, "syscalls", "the trace has no account of system calls: events=syscall was not given");
+    sqt_job_note_bound(job, s->beyond, "records of calls are left out, because there are too many threads");
+    free(s->by_origin);
     for (struct process *p = s->processes, *next; p; p = next) {
         next = p->next;
         close_window(job, p);

@@ -12,16 +12,37 @@
 /* Classes that an account can hold: more than calls.def has. */
 #define SQT_ACCOUNT_CALLS 64
 
+/* Threads of a process that are told apart, and of all processes together; Squid has one for each helper thread of aufs. */
+#define SQT_ACCOUNT_THREADS 128
+#define SQT_ACCOUNT_ALL_THREADS 4096
+
 struct sqt_account {
     int64_t begin, end; /* ns */
     int64_t kid;        /* or the process */
     const char *thread;
+    uint64_t used;      /* bits of calls */
     struct sqt_account_call {
         const char *name; /* NULL: none was made */
         uint64_t count;
         int64_t ns, longest;
     } calls[SQT_ACCOUNT_CALLS];
 };
+
+/* A sum that stops at the largest and the smallest number. */
+static inline int64_t
+sqt_account_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? b < 0 ? -INT64_MAX : INT64_MAX : sum;
+}
+
+/* No call was made. */
+static inline void
+sqt_account_clear(struct sqt_account *account)
+{
+    for (; account->used; account->used &= account->used - 1)
+        account->calls[__builtin_ctzll(account->used)] = (struct sqt_account_call){NULL, 0, 0, 0};
+}
 
 /* Rows by name, and before them `misc`: the time between the calls, which is one time more than there are calls. */
 void sqt_account_rows(struct sqt_job *job, const struct sqt_account *account);

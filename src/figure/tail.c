@@ -178,7 +178,7 @@ slowest_print(struct sqt_job *job, const struct sqt_request_fact *r, unsigned ra
         CELL(stage).text = stage;
         CELL(stage_ms).number = ns;
         CELL(upto_ms).number = upto;
-        CELL(share_pct).number = (int64_t)((double)ns / (double)total(r) * 100000 + 0.5);
+        CELL(share_pct).number = sqt_percent((double)ns, (double)total(r));
         sqt_job_row(job, row);
     }
 }

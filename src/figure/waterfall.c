@@ -25,6 +25,9 @@
 
 #define MOST 1000 /* rows of a request */
 #define FEW 64    /* as most requests have */
+#define ROOM ((int64_t)24 << 20) /* bytes that may be kept */
+#define FIRST_ROWS 8
+#define LINE_BYTES ((int64_t)sizeof(struct line) + 64)
 
 /* A lane is a stage, SQT_UNACCOUNTED, or BLOCKS. */
 #define BLOCKS (SQT_UNACCOUNTED + 1)
@@ -45,6 +48,7 @@ struct line {
     struct row now;       /* what time is charged to; no spans: nothing yet */
     struct row *rows;
     unsigned count, room;
+    int cut;              /* there was no room for a row */
     unsigned last[LANES]; /* the last row of each lane, from 1; 0: none */
     uint64_t spans;
     struct line *next;    /* of those that are not used */
@@ -53,6 +57,8 @@ struct line {
 struct figure {
     struct sqt_idmap lines; /* by the transaction's place in memory */
     struct line *unused;
+    int64_t left;           /* bytes */
+    uint64_t beyond;        /* spans for which there was no room */
     struct line *best;      /* NULL: none yet */
     struct sqt_request_fact fact; /* of the best */
 };
@@ -60,19 +66,27 @@ struct figure {
 static void
 start(struct sqt_job *job)
 {
-    job->state = sqt_zeroed(1, sizeof(struct figure));
+    struct figure *const f = job->state = sqt_zeroed(1, sizeof(*f));
+    f->left = ROOM;
 }
 
+/* The line of a transaction; NULL if there is no room for it. */
 static struct line *
 line_of(struct figure *f, const struct sqt_xact *xact)
 {
     struct line *line = sqt_idmap_get(&f->lines, (uint64_t)(uintptr_t)xact);
     if (!line) {
         line = f->unused;
-        if (line)
+        if (!line && f->left < LINE_BYTES) {
+            ++f->beyond;
+            return NULL;
+        }
+        if (line) {
             f->unused = line->next;
-        else
+        } else {
+            f->left -= LINE_BYTES;
             line = sqt_zeroed(1, sizeof(*line));
+        }
         line->begin = xact->begin;
         line->slice = 1;
         sqt_idmap_put(&f->lines, (uint64_t)(uintptr_t)xact, line);
@@ -81,10 +95,12 @@ line_of(struct figure *f, const struct sqt_xact *xact)
 }
 
 static void
-line_free(struct line *line)
+line_free(struct figure *f, struct line *line)
 {
-    if (line)
-        free(line->rows);
+    if (!line)
+        return;
+    f->left += LINE_BYTES + (int64_t)(line->room * sizeof(*line->rows));
+    free(line->rows);
     free(line);
 }
 
@@ -93,7 +109,7 @@ static void
 line_put(struct figure *f, struct line *line)
 {
     if (!line || line->room > FEW) {
-        line_free(line);
+        line_free(f, line);
         return;
     }
     *line = (struct line){.rows = line->rows, .room = line->room, .next = f->unused};
@@ -118,7 +134,10 @@ slice_of(const struct line *line, const struct row *row)
 static int64_t
 sum(int64_t a, int64_t b)
 {
-    return a == SQT_CELL_MISSING ? b : b == SQT_CELL_MISSING ? a : a + b;
+    int64_t both;
+    if (a == SQT_CELL_MISSING || b == SQT_CELL_MISSING)
+        return a == SQT_CELL_MISSING ? b : a;
+    return __builtin_add_overflow(a, b, &both) ? INT64_MAX : both;
 }
 
 static void
@@ -133,38 +152,46 @@ place(struct line *line, const struct row *row)
     last->spans += row->spans;
     last->from = row->from < last->from ? row->from : last->from;
     last->until = row->until > last->until ? row->until : last->until;
-    last->busy += row->busy;
+    last->busy = sum(last->busy, row->busy);
     last->queue = sum(last->queue, row->queue);
     last->service = sum(last->service, row->service);
     last->notice = sum(last->notice, row->notice);
     last->size = sum(last->size, row->size);
 }
 
-/* Places all rows anew, after the slice or their lanes changed. */
+/* Places all rows from that one on anew, after the slice or their lanes changed. */
 static void
-place_again(struct line *line)
+place_again(struct line *line, unsigned from)
 {
     const unsigned count = line->count;
-    line->count = 0;
+    line->count = from;
     memset(line->last, 0, sizeof(line->last));
-    for (unsigned i = 0; i < count; ++i) {
+    for (unsigned i = 0; i < from; ++i)
+        line->last[line->rows[i].lane] = i + 1;
+    for (unsigned i = from; i < count; ++i) {
         const struct row row = line->rows[i];
         place(line, &row);
     }
 }
 
 static void
-add(struct line *line, const struct row *row)
+add(struct figure *f, struct line *line, const struct row *row)
 {
     if (line->count == line->room) {
-        line->room = line->room ? line->room * 2 : 8;
+        const unsigned more = line->room ? line->room : FIRST_ROWS;
+        if (f->left < (int64_t)(more * sizeof(*line->rows))) {
+            line->cut = 1;
+            return;
+        }
+        f->left -= (int64_t)(more * sizeof(*line->rows));
+        line->room += more;
         line->rows = sqt_resized(line->rows, line->room * sizeof(*line->rows));
     }
     line->spans += row->spans;
     place(line, row);
     while (line->count > MOST) {
         line->slice *= 2;
-        place_again(line);
+        place_again(line, 0);
     }
 }
 
@@ -175,6 +202,8 @@ charge(void *context, const struct sqt_charge *c)
 {
     const struct sqt_job *const job = context;
     struct line *const line = line_of(job->state, c->xact);
+    if (!line)
+        return;
     struct row *const now = &line->now;
     if (now->spans && now->lane == c->stage) {
         now->until = c->until;
@@ -182,16 +211,18 @@ charge(void *context, const struct sqt_charge *c)
         return;
     }
     if (now->spans)
-        add(line, now);
+        add(job->state, line, now);
     *now = (struct row){c->stage, 1, 0, c->from, c->until, c->until - c->from, SQT_CELL_MISSING, SQT_CELL_MISSING,
                         SQT_CELL_MISSING, SQT_CELL_MISSING};
 }
 
-static void
+static int
 recharge_row(struct row *row, const struct sqt_charge *c)
 {
-    if (row->lane == c->was && row->from >= c->from)
-        row->lane = c->stage;
+    if (row->lane != c->was || row->from < c->from)
+        return 0;
+    row->lane = c->stage;
+    return 1;
 }
 
 /* Some time that was charged to one stage turns out to be another's.  It is the last of that stage: an interim
@@ -201,9 +232,15 @@ recharge(void *context, const struct sqt_charge *c)
 {
     const struct sqt_job *const job = context;
     struct line *const line = line_of(job->state, c->xact);
-    for (unsigned i = 0; i < line->count; ++i)
-        recharge_row(&line->rows[i], c);
-    place_again(line);
+    if (!line)
+        return;
+    unsigned first = line->count;
+    /* Rows of stages stand in the order of time. */
+    for (unsigned i = line->count; i-- && (line->rows[i].lane == BLOCKS || line->rows[i].from >= c->from);)
+        if (recharge_row(&line->rows[i], c))
+            first = i;
+    if (first < line->count)
+        place_again(line, first);
     recharge_row(&line->now, c);
 }
 
@@ -212,8 +249,10 @@ io(void *context, const struct sqt_io *i)
 {
     const struct sqt_job *const job = context;
     const struct sqt_swap *const s = i->swap;
-    if (!s->out && s->reader && s->reader->pooled.serial == s->reader_serial)
-        add(line_of(job->state, s->reader),
+    struct line *const line = !s->out && s->reader && s->reader->pooled.serial == s->reader_serial
+                                  ? line_of(job->state, s->reader) : NULL;
+    if (line)
+        add(job->state, line,
             &(struct row){BLOCKS, 1, i->index, i->asked, i->done, i->done - i->asked, i->queue, i->service, i->notice,
                           i->size});
 }
@@ -224,7 +263,9 @@ request(void *context, const struct sqt_xact *x)
     struct sqt_job *const job = context;
     struct figure *const f = job->state;
     struct line *const line = sqt_idmap_take(&f->lines, (uint64_t)(uintptr_t)x);
-    if (line && !sqt_durations_unknown(x->outcome) && (!f->best || x->end - x->begin > f->fact.end - f->fact.begin)) {
+    f->beyond += line && line->cut;
+    if (line && !line->cut && !sqt_durations_unknown(x->outcome) &&
+        (!f->best || x->end - x->begin > f->fact.end - f->fact.begin)) {
         struct sqt_request_fact fact;
         sqt_request_fact(&fact, x);
         if (sqt_job_wants_request(job, &fact) && (job->where || fact.class != SQT_CLASS_TUNNEL)) {
@@ -235,6 +276,14 @@ request(void *context, const struct sqt_xact *x)
         }
     }
     line_put(f, line);
+}
+
+static void
+unlogged(void *context, const struct sqt_xact *x)
+{
+    const struct sqt_job *const job = context;
+    struct figure *const f = job->state;
+    line_put(f, sqt_idmap_take(&f->lines, (uint64_t)(uintptr_t)x));
 }
 
 /* ---- printing ---- */
@@ -264,7 +313,7 @@ print_row(struct sqt_job *job, const struct line *line, const struct row *r)
 #define OF(name) f->fact.row[SQT_CELL(requests, name)]
 
 static void
-print(struct sqt_job *job, const struct figure *f)
+print(struct sqt_job *job, struct figure *f)
 {
     struct line *const line = f->best;
     char text[256];
@@ -274,7 +323,7 @@ print(struct sqt_job *job, const struct figure *f)
              (double)f->fact.begin / 1e9, (double)(f->fact.end - f->fact.begin) / 1e6);
     job->note(job->context, "request", text);
     if (line->now.spans)
-        add(line, &line->now);
+        add(f, line, &line->now);
     if (line->slice > 1) {
         snprintf(text, sizeof(text),
                  "%llu spans in %u rows: those of a stage, or blocks, that are shorter than %.6f ms and begin in the "
@@ -294,15 +343,16 @@ finish(struct sqt_job *job)
     struct figure *const f = job->state;
     if (f->best)
         print(job, f);
+    sqt_job_note_bound(job, f->beyond, "spans of requests are left out, because too many were open at once");
     for (size_t i = 0; i < f->lines.room; ++i)
-        line_free(f->lines.slots[i].value);
+        line_free(f, f->lines.slots[i].value);
     while (f->unused) {
         struct line *const line = f->unused;
         f->unused = line->next;
-        line_free(line);
+        line_free(f, line);
     }
     sqt_idmap_free(&f->lines);
-    line_free(f->best);
+    line_free(f, f->best);
     free(f);
 }
 
@@ -310,6 +360,6 @@ const struct sqt_family sqt_family_waterfall = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = start,
-    .consumer = {.charge = charge, .recharge = recharge, .request = request, .io = io},
+    .consumer = {.charge = charge, .recharge = recharge, .request = request, .unlogged = unlogged, .io = io},
     .finish = finish,
 };

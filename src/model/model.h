@@ -300,12 +300,14 @@ struct sqt_charge {
 
 /* What a consumer is told of.
  * charge:   the transaction's time from..until was charged; from its begin to its end without a gap
+ * unlogged: the transaction is over and has no row
  * recharge: what went to the stage `was` from..until goes to another one after all
  * stop:     after the loop() of its pass, up to seconds later, and perhaps several times for one wait */
 #define SQT_CONSUMER_FUNCTIONS(X) \
     X(charge, const struct sqt_charge) \
     X(recharge, const struct sqt_charge) \
     X(request, const struct sqt_xact) \
+    X(unlogged, const struct sqt_xact) \
     X(swap, struct sqt_swap) \
     X(io, const struct sqt_io) \
     X(diskop, const struct sqt_diskop) \
@@ -320,7 +322,7 @@ struct sqt_charge {
     X(bound, const struct sqt_bound_row)
 
 /* Who is told.  A NULL function is not called.  What is handed over is valid during the call only, but a swap lives
- * until swap() has been called with it, and a transaction until request() has. */
+ * until swap() has been called with it, and a transaction until request() or unlogged() has. */
 struct sqt_consumer {
     void *context;
 #define SQT_CONSUMER_MEMBER(name, type) void (*name)(void *context, type *thing);

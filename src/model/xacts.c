@@ -245,6 +245,8 @@ sqt_xact_unlogged(struct sqt_life *life, int64_t now, const struct sqt_record *r
     struct sqt_xact *const xact = find(life, record->id);
     if (!xact)
         return;
+    if (life->consumer->unlogged)
+        life->consumer->unlogged(life->consumer->context, xact);
     leave(life, xact);
     sqt_client_remove(xact);
     sqt_pool_put(&life->xact_pool, xact);

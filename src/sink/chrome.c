@@ -157,6 +157,13 @@ static void
 phases_of(const union sqt_cell *row, struct phase phases[3])
 {
     int64_t at = CELL(time_s).number;
+    if (CELL(queue_ns).number == SQT_CELL_MISSING) { /* its time was up, and nobody knows where it was */
+        const int64_t done = at + CELL(total_ns).number;
+        phases[0] = (struct phase){"queue", at, at};
+        phases[1] = (struct phase){"service", done, done};
+        phases[2] = (struct phase){"notice", done, done};
+        return;
+    }
     phases[0] = (struct phase){"queue", at, at + CELL(queue_ns).number};
     at = phases[0].until;
     phases[1] = (struct phase){"service", at, at + CELL(service_ns).number};
@@ -329,6 +336,13 @@ request(void *context, const struct sqt_xact *xact)
 }
 
 static void
+unlogged(void *context, const struct sqt_xact *xact)
+{
+    struct sqt_job *const job = context;
+    sqt_keep_drop(&((struct chrome *)job->state)->keep, xact->user);
+}
+
+static void
 loss(void *context, const struct sqt_loss_row *loss)
 {
     struct sqt_job *const job = context;
@@ -372,7 +386,7 @@ const struct sqt_family sqt_chrome_family = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = start,
-    .consumer = {.charge = charge, .recharge = recharge, .request = request, .io = io, .loss = loss},
+    .consumer = {.charge = charge, .recharge = recharge, .request = request, .unlogged = unlogged, .io = io, .loss = loss},
     .finish = finish,
 };
 

@@ -24,13 +24,14 @@
 #define PACKET_BYTES 32768
 #define TEXT_MAX 256 /* bytes of a definition; more is cut off */
 #define EVENT_MAX (14 + 3 * (SQT_VISIBLE_MOST * (TEXT_MAX + 4) + 1))
-#define EVENTS_MAX 65536
+#define EVENTS_MAX 1024  /* the last stands for all others */
 
 struct ctf_stream {
     const struct sqt_origin *origin;
     char name[48];
     struct ctf_packet packet; /* the one being filled, and what of it goes on in the next */
     int64_t now;              /* ns; never goes back, though the lines of two blocks may where they meet */
+    uint16_t strange[256];    /* numbers of the origin's events that this program does not know; 0: not met yet */
     size_t used;              /* bytes of the packet; 0: none is begun */
     unsigned char bytes[PACKET_BYTES];
 };
@@ -121,8 +122,10 @@ strange_event(struct sqt_ctf *ctf, const char *name)
     unsigned i = SQT_EVENTS;
     while (i < ctf->event_count && strcmp(ctf->events[i].name, name) != 0)
         ++i;
-    if (i == EVENTS_MAX)
+    if (i == EVENTS_MAX) {
+        ctf->events[i - 1].name = "OTHER";
         return i - 1;
+    }
     if (i == ctf->event_count) {
         ctf->events = sqt_resized(ctf->events, (i + 1) * sizeof(*ctf->events));
         ++ctf->event_count;
@@ -173,8 +176,13 @@ put_field(unsigned char *p, const struct sqt_run *run, const struct ctf_field *f
 static void
 put_record(struct sqt_sink *sink, struct ctf_stream *s, const struct sqt_run *run, const struct sqt_record *r)
 {
-    const unsigned number =
-        r->event < SQT_EVENTS ? r->event : strange_event(sink->ctf, sqt_origin_event_name(run->origin, r->event));
+    unsigned number = r->event;
+    if (number >= SQT_EVENTS) {
+        uint16_t *const known = &s->strange[(number - SQT_EVENTS) & 255];
+        if (!*known)
+            *known = (uint16_t)strange_event(sink->ctf, sqt_origin_event_name(run->origin, r->event));
+        number = *known;
+    }
     const struct ctf_event *const event = &sink->ctf->events[number];
     if (s->used > sizeof(s->bytes) - EVENT_MAX)
         end_packet(sink, s, s->now);

@@ -87,6 +87,7 @@ a_published_sample(void **state)
     for (unsigned i = 1; i < published_count; ++i) {
         const struct published *const p = &published[published_count - i];
         account.calls[i] = (struct sqt_account_call){p->name, p->count, ns_of(p->total), 0};
+        account.used |= UINT64_C(1) << i;
     }
     sqt_account_rows(&job, &account);
     assert_int_equal(row_count, published_count);
@@ -120,6 +121,7 @@ a_published_trend(void **state)
     for (unsigned i = 0; i < published_count; ++i) {
         const struct published *const p = &published[i], *const largest = largest_of(p->time);
         struct sqt_account account = {.end = ns_of(largest->total / largest->share * 100), .thread = "main"};
+        account.used = 1;
         account.calls[0] = (struct sqt_account_call){p->name, p->count, ns_of(p->total), 0};
         row_count = 0;
         sqt_account_rows(&job, &account);
