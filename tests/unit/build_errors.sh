@@ -142,6 +142,10 @@ grep -q 'the hooks of 7.1-7.7 on Squid 6.13' "$work/out" && [ "$before" = "$(sum
 result $? 'and the tree is as it was, checked'
 sed -i 's/6\.13/7.7/' "$work/tree/configure"
 before=$(sum_of_tree "$work/tree")
+says '--series where hooks find no place' 1 "do not all find their place in $work/tree: 324 hunks: 0 in place" \
+    --series --source="$work/tree" --output="$work/series"
+[ ! -e "$work/series" ]
+result $? 'and nothing is written'
 says '--source is a tree in which hooks find no place' 1 'the hooks of Squid 7.7 do not all find their place' \
     $squid "$prefix" "$into" --source="$work/tree"
 [ "$before" = "$(sum_of_tree "$work/tree")" ] && [ -z "$(find "$work/work" -name 'src*' -type d)" ]

@@ -12,7 +12,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-patches-test.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 program=check_patches
 lib=$SQT_SOURCE/tools/lib
-for part in say series; do
+for part in say series squid-source; do
     . "$lib/$part.sh"
 done
 number=0
@@ -124,6 +124,31 @@ result $? 'the series makes the same tree with patch, without offset or fuzz'
     [ "$(head -n 2 "$work/composed/0010-work.patch")" = "$(cat "$work/head")" ]
 result $? 'it is listed, and each patch has its description'
 
+# ---- what a change of a hook makes anew ----
+
+fresh
+rm "$work/patches/0020-more.patch"
+rm -rf "$work/origin" && mv "$work/tree" "$work/origin"
+touch -d 2001-01-01 "$work/origin/src/a.cc" "$work/origin/src/b.cc"
+make_source "$work/tree" "$work/origin" "$work/patches" 7.7 "$work/made" >"$work/out" 2>&1
+touch -d 2002-02-02 "$work/tree/src/a.cc" "$work/tree/src/b.cc"
+: >"$work/then"
+sed -i '/b.cc/,$s/WorkBegins/OtherWorkBegins/' "$work/patches/0010-work.patch"
+make_source "$work/tree" "$work/origin" "$work/patches" 7.7 "$work/made" >"$work/out" 2>&1
+grep -q Sqtrace::OtherWorkBegins "$work/tree/src/b.cc" && [ ! "$work/tree/src/b.cc" -ot "$work/then" ]
+result $? 'after a change of one hunk its file is new'
+[ "$(date -r "$work/tree/src/a.cc" +%F)" = 2002-02-02 ] && grep -q Sqtrace::WorkBegins "$work/tree/src/a.cc"
+result $? 'and the other one is as old as before'
+make_source "$work/tree" "$work/origin" '' '' "$work/made" >"$work/out" 2>&1
+! grep -q Sqtrace "$work/tree/src/a.cc" && [ ! "$work/tree/src/a.cc" -ot "$work/then" ]
+result $? 'without hooks, what had some is new'
+sed '/begin();/d' "$work/origin/src/a.cc" >"$work/changed" && cp "$work/changed" "$work/origin/src/a.cc"
+(make_source "$work/tree" "$work/origin" "$work/patches" 7.7 "$work/made") >"$work/out" 2>&1
+[ $? -eq 1 ] && grep -q '0010-work.patch: changed: src/a.cc\|0010-work.patch: lost: src/a.cc' "$work/out" &&
+    grep -q 'the hooks of Squid 7.7 do not all find their place there: 2 hunks: 1 in place' "$work/out" &&
+    [ -f "$work/tree/src/b.cc" ] && [ ! -e "$work/tree.new" ]
+result $? 'a tree in which a hook finds no place is not made, and the old one stays'
+
 # ---- what is wrong in a patch ----
 
 # refuses NAME TEXT PATCH: says what is wrong in a patch of these lines.
@@ -140,6 +165,6 @@ head='---\n--- a/src/a.cc\n+++ b/src/a.cc\n'
 refuses 'a line that is none of a hunk' '0010-wrong.patch:5: expected a line that begins with a space, + or -' \
     "$head@@ first\nbegin();\n"
 refuses 'no reason why a hunk is for some only' "0010-wrong.patch:4: expected \`# only RELEASES: why'" "$head# only 5\n"
-refuses 'two hunks at one place' 'two hunks change line 6 of src/a.cc' \
+refuses 'two hunks at one place' 'two hunks change line 5 of src/a.cc' \
     "$head@@ first\n     // first\n+a\n     begin();\n@@ first\n     // first\n+b\n     begin();\n"
 echo "1..$number"

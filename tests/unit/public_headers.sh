@@ -28,8 +28,8 @@ for header in format/format.h format/events.h format/pack.h trace/sqtrace.h; do
     # shellcheck disable=SC2086 # CC may hold options
     compiles "$header is C11" ${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L "$work/test.c"
 done
-# What hooks include is C++ too.
-for header in format/format.h trace/sqtrace.h; do
+# What hooks include is C++ too, each alone: a file of Squid includes those that its hooks need.
+for header in format/format.h trace/sqtrace.h $(cd "$SQT_SOURCE/src" && echo squid/*.h); do
     printf '#include "%s"\nint main() { return 0; }\n' "$header" >"$work/test.cc"
     # shellcheck disable=SC2086 # CC may hold options
     compiles "$header is C++11" ${CXX:-c++} -std=c++11 "$work/test.cc"

@@ -73,8 +73,8 @@ check_package_tools()
     [ -z "$tools" ] || die "missing to build packages: apt-get install" $tools
 }
 
-# check_package TREE VERSION: whether TREE is an untouched source package of a Squid that has hooks, and of VERSION if that
-# is not empty; sets package (its version), and what find_range sets.
+# check_package TREE VERSION: whether TREE is an untouched source package of a Squid that has hooks, and of VERSION if
+# that is not empty; sets package (its version), and what find_range sets.
 check_package()
 {
     [ -f "$1/debian/changelog" ] || [ ! -d "$1" ] ||

@@ -150,8 +150,8 @@ function read_file(path,    text, function_name, got)
     return got == 0
 }
 
-# The old lines of hunk h without its outermost lines, at most cut at either end: old[1..old_count].  first_change is the
-# place among them of the first line that is removed, or before which one is added.
+# The old lines of hunk h without its outermost lines, at most cut at either end: old[1..old_count].  first_change is
+# the place among them of the first line that is removed, or before which one is added.
 function take_old_lines(h, cut,    i, before, after, changed)
 {
     before = after = 0
@@ -199,11 +199,23 @@ function look(h, anywhere,    place, i, first)
     return first
 }
 
-function tell(h, verdict, place, text,    i, hook)
+# The line of hunk h that is a hook, or the first that it adds.
+function hook_of(h,    i, first)
 {
-    for (i = 1; i <= size[h]; i++)
-        if (op[h, i] == "+" && line[h, i] != "" && (hook == "" || (hook !~ /Sqtrace::|sqt_/ && line[h, i] ~ /Sqtrace::|sqt_/)))
-            hook = line[h, i]
+    for (i = 1; i <= size[h]; i++) {
+        if (op[h, i] != "+" || line[h, i] == "")
+            continue
+        if (line[h, i] ~ /Sqtrace::|sqt_/)
+            return line[h, i]
+        if (first == "")
+            first = line[h, i]
+    }
+    return first
+}
+
+function tell(h, verdict, place, text,    hook)
+{
+    hook = hook_of(h)
     sub(/^ */, "", hook)
     printf "%s\t%s%s: %s\n\t    %s\n", verdict, file[h], (place ? ":" place : ""), text, hook >verdicts
 }

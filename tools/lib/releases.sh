@@ -27,10 +27,14 @@ release_sum()
     release_lines | sed -n "s/^$(escaped "$1") [^ ]* \([0-9a-f]\{64\}\)\$/\1/p"
 }
 
-# The releases whose archive has a known SHA-256, one a line.
+# The releases whose archive has a known SHA-256, one a line; with a range $1 only the newest of that.
 releases_with_sums()
 {
-    release_lines | sed -n 's/^\([^ ]*\) .* [0-9a-f]\{64\}$/\1/p'
+    release_lines | awk -v range="${1-}" '
+        $3 == "-" { next }
+        range == "" { print $1 }
+        range == $2 { newest = $1 }
+        END { if (newest != "") print newest }'
 }
 
 # A release as a regular expression.

@@ -18,9 +18,9 @@ copy_hooked_files()
     done
 }
 
-# compose_series PATCHES RELEASE TREE SERIES [FUZZ]: puts the hooks of that release into TREE, and writes what that changes
-# as a quilt series into the folder SERIES, each patch with line numbers of TREE.  SERIES/.verdicts tells what became of
-# each hook, as place-hunks.awk says.  With FUZZ, lines around a hook may differ.
+# compose_series PATCHES RELEASE TREE SERIES [FUZZ]: puts the hooks of that release into TREE, and writes what that
+# changes as a quilt series into the folder SERIES, each patch with line numbers of TREE.  SERIES/.verdicts tells what
+# became of each hook, as place-hunks.awk says.  With FUZZ, lines around a hook may differ.
 compose_series()
 {
     mkdir -p "$4" || die "$4: cannot make this directory"

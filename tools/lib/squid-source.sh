@@ -49,9 +49,9 @@ bootstrap_source()
 }
 
 # make_source TREE ORIGIN PATCHES RELEASE SERIES: makes TREE from ORIGIN, an archive or a tree, with the hooks of that
-# release, which it also writes as a quilt series into the folder SERIES; or without any if PATCHES is empty.  A file that
-# is the same in an earlier TREE keeps its time, and any other file that hooks change or changed has a new one: make
-# compiles what differs.
+# release, which it also writes as a quilt series into the folder SERIES; or without any if PATCHES is empty.  A file
+# that is the same in an earlier TREE keeps its time, and any other file that hooks change or changed has a new one:
+# make compiles what differs.
 make_source()
 {
     rm -rf "$1.new" "$5"

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * hooks.h - the hooks that patches/ put into Squid, each a line that reads as a sentence.
+ * hooks-loop.h - the hooks of the event loop.
  *
  * With tracing off a hook costs one test of a global.  The events and their fields are those of events.def.
  */
-#ifndef SQT_SQUID_HOOKS_H
-#define SQT_SQUID_HOOKS_H
+#ifndef SQT_SQUID_HOOKS_LOOP_H
+#define SQT_SQUID_HOOKS_LOOP_H
 
-#include "hooks-adaptation.h"
-#include "hooks-client.h"
-#include "hooks-connections.h"
-#include "hooks-digests.h"
-#include "hooks-neighbors.h"
-#include "hooks-server.h"
-#include "hooks-rock.h"
-#include "hooks-samples.h"
-#include "hooks-store.h"
+#include "../trace/sqtrace.h"
 
 namespace Sqtrace
 {
