@@ -177,13 +177,20 @@ wait_for(struct peer *p, int64_t ns)
     event_add(p->timer, &time);
 }
 
+/* What an object's path says, in ns: a day at most. */
+static int64_t
+said_ns(int64_t ms)
+{
+    return (ms < 86400000 ? ms : 86400000) * 1000000;
+}
+
 static enum step
 respond(struct peer *p)
 {
     char head[768];
     const int size = make_head(p, head, sizeof(head));
     const int64_t said = p->object.words[SQT_OBJECT_body];
-    const int64_t wait = said >= 0 ? said * 1000000 : p->origin->load->number[LOAD_body_wait];
+    const int64_t wait = said >= 0 ? said_ns(said) : p->origin->load->number[LOAD_body_wait];
     p->offset = 0;
     if (wait && p->end) {
         p->state = WAITING_BODY;
@@ -240,7 +247,7 @@ answer(struct peer *p, const struct sqt_head *h)
         p->lasts = 0;
     }
     const int64_t said = p->object.words[SQT_OBJECT_wait];
-    const int64_t wait = said >= 0 && p->status != 404 ? said * 1000000 : load->number[LOAD_wait];
+    const int64_t wait = said >= 0 && p->status != 404 ? said_ns(said) : load->number[LOAD_wait];
     if (!wait)
         return respond(p);
     p->state = WAITING_HEAD;

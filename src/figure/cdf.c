@@ -118,6 +118,7 @@ static void
 finish(struct sqt_job *job)
 {
     struct cdf *const c = job->state;
+    sqt_job_note_bound(job, c->objects.beyond, "accesses to objects are left out, because there are too many objects");
     print(job, c->values);
     for (unsigned i = 0; i < SQT_CURVES_MOST; ++i)
         if (c->values[i].count)

@@ -113,6 +113,8 @@ finish(struct sqt_job *job, int share)
     uint64_t all = 0;
     sqt_groups_finish(g, job);
     sqt_groups_note(g, job);
+    sqt_job_note_bound(job, state->objects.beyond,
+                       "swap-ins are not remembered, because there are too many objects; their hits count as never swapped in");
     for (size_t i = 0; i < g->count; ++i)
         for (unsigned s = 0; g->groups[i] && s < g->sum_count; ++s)
             all += g->groups[i]->sums[s];

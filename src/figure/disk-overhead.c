@@ -71,7 +71,7 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 static int
 apart(int64_t a, int64_t b, int64_t whole)
 {
-    return (a > b ? a - b : b - a) * TOLERANCE > whole;
+    return (__int128)(a > b ? a - b : b - a) * TOLERANCE > whole;
 }
 
 #define CELL(name) row[SQT_CELL(disk_overhead, name)]

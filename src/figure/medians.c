@@ -110,7 +110,8 @@ bin_begin(unsigned bin)
         return bin * KB;
     if (bin <= FINE + WIDE)
         return FINE * KB + (bin - FINE) * 2 * KB;
-    return 256 * KB << (bin - FINE - WIDE);
+    const unsigned doublings = bin - FINE - WIDE;
+    return doublings < 45 ? 256 * KB << doublings : INT64_MAX;
 }
 
 #define SMALL 512

@@ -7,15 +7,16 @@
 #include <stdlib.h>
 
 #include "../model/pool.h"
+#include "../read/scatter.h"
 
 #define MARKS UINT64_C(15)
 #define FIRST_ROOM 16
 
-/* An id that is no hash (small numbers in tests) becomes like one; different ids stay different. */
+/* Where an object belongs is a random matter, so no trace can make them collide.  An id that is no hash (small numbers in tests) becomes like one; different ids stay different. */
 static uint64_t
-mixed(uint64_t id)
+mixed(const struct sqt_objects *objects, uint64_t id)
 {
-    return id * UINT64_C(0x9e3779b97f4a7c15);
+    return id * objects->scatter;
 }
 
 /* The highest byte picks the part, the bits below it the place to begin at. */
@@ -58,14 +59,22 @@ grow(struct sqt_objects_part *part)
 unsigned
 sqt_objects_mark(struct sqt_objects *objects, uint64_t hash, unsigned marks)
 {
-    hash = mixed(hash);
+    if (!objects->scatter)
+        objects->scatter = sqt_scatter();
+    hash = mixed(objects, hash);
     struct sqt_objects_part *const part = part_of(objects, hash);
     if ((part->used + 1) * 8 > part->room * 7)
         grow(part);
     uint64_t *const slot = slot_of(part, hash);
     const unsigned before = *slot & MARKS;
-    if (!*slot)
+    if (!*slot && objects->used == SQT_OBJECTS_MOST) {
+        ++objects->beyond;
+        return MARKS;
+    }
+    if (!*slot) {
         ++part->used;
+        ++objects->used;
+    }
     *slot = (hash & ~MARKS) | before | marks;
     return before;
 }
@@ -73,7 +82,7 @@ sqt_objects_mark(struct sqt_objects *objects, uint64_t hash, unsigned marks)
 unsigned
 sqt_objects_marks(const struct sqt_objects *objects, uint64_t hash)
 {
-    hash = mixed(hash);
+    hash = mixed(objects, hash);
     const struct sqt_objects_part *const part = part_of(objects, hash);
     return part->room ? *slot_of(part, hash) & MARKS : 0;
 }
@@ -81,7 +90,7 @@ sqt_objects_marks(const struct sqt_objects *objects, uint64_t hash)
 void
 sqt_objects_expect(const struct sqt_objects *objects, uint64_t hash)
 {
-    hash = mixed(hash);
+    hash = mixed(objects, hash);
     const struct sqt_objects_part *const part = part_of(objects, hash);
     if (part->room)
         __builtin_prefetch(&part->slots[first_slot(part, hash)], 1);

@@ -14,14 +14,21 @@
 /* Apart tables, so that growing one copies little. */
 #define SQT_OBJECTS_PARTS 256
 
+/* Most objects that are remembered: 27 MB. */
+#define SQT_OBJECTS_MOST ((size_t)1 << 21)
+
 struct sqt_objects {
     struct sqt_objects_part {
         uint64_t *slots; /* hash without its lowest 4 bits, and the marks there; 0: free */
         size_t room, used;
     } parts[SQT_OBJECTS_PARTS];
+    uint64_t scatter; /* 0: not chosen yet */
+    size_t used;
+    uint64_t beyond;  /* times that there was no room for a new object */
 };
 
-/* Sets marks (1 to 15) of the object; returns those that it had before, 0 if it is new. */
+/* Sets marks (1 to 15) of the object; returns those that it had before, 0 if it is new.  A new one for which there is no
+ * room is not remembered: 15. */
 unsigned sqt_objects_mark(struct sqt_objects *objects, uint64_t hash, unsigned marks);
 
 /* The marks of the object, 0 if it has none. */

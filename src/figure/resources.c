@@ -209,7 +209,8 @@ in_all_kids(const struct cache *c, size_t group, enum sqt_sample_value value)
         const struct sqt_time_group *const g = group < s->groups.count ? s->groups.groups[group] : NULL;
         const int64_t mean = g ? ratio(g->sums[SQT_SUM_OF(value)], 1, g->sums[SQT_WEIGHT_OF(value)]) : SQT_CELL_MISSING;
         if (mean != SQT_CELL_MISSING)
-            sum = (sum == SQT_CELL_MISSING ? 0 : sum) + mean;
+            if (__builtin_add_overflow(sum == SQT_CELL_MISSING ? 0 : sum, mean, &sum))
+                sum = INT64_MAX;
     }
     return sum;
 }

@@ -21,6 +21,8 @@ static const struct {
 #include "../format/calls.def"
 #undef SQT_CALL
 };
+/* Windows without a call that stand one by one; more of them are one. */
+#define IDLE_MOST 1000
 #define CLASSES (sizeof(classes) / sizeof(*classes))
 
 /* One thread's window. */
@@ -121,9 +123,10 @@ take(struct strace *s, const struct sqt_traced_call *call)
 {
     if (s->first == SQT_MISSING)
         s->first = call->begin;
-    const int64_t end = call->begin - s->first + call->ns;
-    while (end >= s->begin + s->job->group)
-        close_window(s, s->begin + s->job->group);
+    const int64_t end = sqt_account_sum(call->begin - s->first, call->ns);
+    /* Windows in which nothing is told are rows, but not any number of them. */
+    for (unsigned idle = 0; end - s->begin >= s->job->group; ++idle)
+        close_window(s, idle < IDLE_MOST ? s->begin + s->job->group : end - (end - s->begin) % s->job->group);
     add(thread_of(s, call->thread), call);
     if (end > s->last)
         s->last = end;

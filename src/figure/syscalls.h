@@ -13,7 +13,7 @@
 #define SQT_ACCOUNT_CALLS 64
 
 /* Threads of a process that are told apart, and of all processes together; Squid has one for each helper thread of aufs. */
-#define SQT_ACCOUNT_THREADS 128
+#define SQT_ACCOUNT_THREADS 96
 #define SQT_ACCOUNT_ALL_THREADS 4096
 
 struct sqt_account {

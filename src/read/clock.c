@@ -14,14 +14,11 @@
 #define RATE_MIN UINT64_C(1000000)
 #define RATE_MAX UINT64_C(1000000000000)
 
-/* Nanoseconds that any time may be away from its anchor: 31 years, as in sqt_line_ns. */
-#define SPAN_MAX_NS 1e18
-
 static int
 in_span(const struct sqt_line *line, uint64_t ticks)
 {
     const double ns = (double)(int64_t)(ticks - line->base_ticks) * line->ns_per_tick;
-    return ns > -SPAN_MAX_NS && ns < SPAN_MAX_NS;
+    return ns > -SQT_SPAN_MAX_NS && ns < SQT_SPAN_MAX_NS;
 }
 
 /* The slope of the line through two anchors; 0 if they say nothing of it. */

@@ -7,9 +7,12 @@
 
 #include "stream.h"
 
-/* Larger times are damage: 9 years since a boot, the year 2116.  With these bounds no sum of times overflows. */
+/* Larger times are damage: 9 years since a boot, the year 2116. */
 #define SQT_MONOTONIC_MAX (UINT64_C(1) << 58)
 #define SQT_REALTIME_MAX (UINT64_C(1) << 62)
+/* No process may write longer than 73 years after the first: so times lie between -2^59 and 2^62, and neither their
+ * differences nor sums of two of those overflow. */
+#define SQT_LATER_MAX (INT64_C(1) << 61)
 /* And larger readings of the trace's clock: differences of two below it have the right sign. */
 #define SQT_TICKS_MAX (UINT64_C(1) << 63)
 

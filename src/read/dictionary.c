@@ -7,14 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scatter.h"
+
 struct sqt_definition {
     unsigned kind;
     uint32_t number;
     char text[];
 };
 
-/* A trace with more definitions than this is not one of ours. */
-#define DEFINITIONS_MAX (1u << 20)
+/* What a definition takes besides its text: its place in the table, and what malloc adds. */
+#define DEFINITION_BYTES (sizeof(struct sqt_definition) + 48)
 
 void
 sqt_dictionary_init(struct sqt_dictionary *d)
@@ -37,8 +39,8 @@ sqt_dictionary_free(struct sqt_dictionary *d)
 static struct sqt_definition **
 slot(const struct sqt_dictionary *d, unsigned kind, uint32_t number)
 {
-    uint64_t hash = ((uint64_t)kind << 32 | number) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t i = (size_t)(hash >> 32) & (d->room - 1);
+    const uint64_t hash = ((uint64_t)kind << 32 | number) * d->scatter;
+    size_t i = (size_t)(hash >> d->shift);
     while (d->table[i] && (d->table[i]->kind != kind || d->table[i]->number != number))
         i = (i + 1) & (d->room - 1);
     return &d->table[i];
@@ -49,6 +51,8 @@ grow(struct sqt_dictionary *d)
 {
     struct sqt_dictionary larger = *d;
     larger.room = d->room ? d->room * 2 : 64;
+    larger.scatter = sqt_scatter();
+    larger.shift = 64 - (unsigned)__builtin_ctzll(larger.room);
     larger.table = calloc(larger.room, sizeof(struct sqt_definition *));
     if (!larger.table)
         return -1;
@@ -76,13 +80,15 @@ unescape(char *to, const char *from, size_t size)
 static int
 define(struct sqt_dictionary *d, unsigned kind, uint32_t number, const char *text, size_t size)
 {
-    if (d->used >= DEFINITIONS_MAX)
-        return 0;
     if ((d->used + 1) * 2 > d->room && grow(d) != 0)
         return -1;
     struct sqt_definition **const at = slot(d, kind, number);
     if (*at)
         return 0; /* interned once: a later segment says the same again */
+    if (d->left && *d->left < size + DEFINITION_BYTES) {
+        ++d->refused;
+        return 0;
+    }
     struct sqt_definition *const new = malloc(sizeof(*new) + size + 1);
     if (!new)
         return -1;
@@ -91,6 +97,8 @@ define(struct sqt_dictionary *d, unsigned kind, uint32_t number, const char *tex
     unescape(new->text, text, size);
     *at = new;
     ++d->used;
+    if (d->left)
+        *d->left -= size + DEFINITION_BYTES;
     return 0;
 }
 
@@ -237,7 +245,9 @@ sqt_dictionary_event(struct sqt_dictionary *d, unsigned number)
     number &= 255;
     if (!d->event[number]) {
         snprintf(name, sizeof(name), "EVENT_%u", number);
-        d->event[number] = (uint16_t)unknown_event(d, name);
+        const unsigned event = unknown_event(d, name);
+        /* The last name stands for all that there is no place for. */
+        d->event[number] = (uint16_t)(event ? event : SQT_EVENTS + sizeof(d->unknown) / sizeof(d->unknown[0]) - 1);
     }
     return d->event[number];
 }

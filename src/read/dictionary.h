@@ -18,6 +18,10 @@ struct sqt_dictionary {
     unsigned unknown_count;
     struct sqt_definition **table; /* open addressing, a power of two */
     size_t used, room;
+    uint64_t scatter;              /* where a definition belongs is a random matter */
+    unsigned shift;
+    size_t *left;                  /* bytes that definitions may still take; NULL: no bound */
+    uint64_t refused;              /* definitions that were left out for that */
 };
 
 void sqt_dictionary_init(struct sqt_dictionary *dictionary);

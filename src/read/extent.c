@@ -4,12 +4,12 @@
  *
  * What is damaged is passed over in silence here: the real pass says it.
  */
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "origin.h"
+#include "pointer.h"
 
 struct walk {
     const struct sqt_joined *joined;
@@ -53,7 +53,7 @@ take_block(struct walk *w, const struct sqt_block *block)
 static void
 take_part(struct walk *w, const struct sqt_part *part)
 {
-    const int fd = part->fd >= 0 ? part->fd : open(part->name, O_RDONLY | O_CLOEXEC);
+    const int fd = part->fd >= 0 ? part->fd : sqt_open_regular(part->name, 0);
     uint64_t at = part->begin + part->header.header_size;
     struct sqt_frame frame;
     while (fd >= 0 && at < part->end && read_at(fd, at, &frame, sizeof(frame)) == 0 &&

@@ -15,7 +15,14 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "pointer.h"
 #include "sources.h"
+
+/* Where a line's base may be pushed to by those before it. */
+#define BASE_MAX (SQT_LATER_MAX + (int64_t)SQT_MONOTONIC_MAX)
+
+/* Gaps in the numbers for which the directory of a living writer is looked at again. */
+#define RESCANS_MOST 64
 
 /* ---- records that the reader makes ---- */
 
@@ -50,6 +57,8 @@ keep_time(struct sqt_joined *j, struct sqt_line *line, uint64_t time_first)
     const int64_t ns = sqt_line_ns(line, time_first);
     if (j->started && ns < j->last_ns)
         line->base_ns += j->last_ns - ns;
+    if (line->base_ns > BASE_MAX && j->timed)
+        line->base_ns = BASE_MAX; /* block after block may claim to be years long */
 }
 
 /* Makes the `count` good records in the buffer, numbered from `first`, the ones to hand out.  Returns 0 if all were
@@ -120,14 +129,24 @@ need_table(struct sqt_joined *j)
     j->told_table = 1;
 }
 
+static void
+tell_refused(struct sqt_joined *j)
+{
+    if (j->dictionary.refused && !j->told_refused)
+        sqt_report(j->reporter, SQT_WARNING, "%s: definitions take more than %u MB; what comes after that is left out",
+                   place(j), SQT_DEFINITION_BYTES >> 20);
+    j->told_refused = j->dictionary.refused != 0;
+}
+
 /* A gap in the numbers may be a segment that was made while the directory was listed, and missed.  Returns 1 if the
  * directory was looked at again: the segment that is being read is then behind what may be new. */
 static int
 look_for_what_is_between(struct sqt_joined *j, uint64_t first)
 {
     const int live = j->ring.map || j->pointer;
-    if (!live || first <= j->next || j->damaged || j->gap_seen == j->next)
+    if (!live || first <= j->next || j->damaged || j->gap_seen == j->next || j->rescans == RESCANS_MOST)
         return 0;
+    ++j->rescans;
     j->gap_seen = j->next;
     sqt_segment_leave(&j->segment);
     j->segment_open = 0;
@@ -198,12 +217,13 @@ take_block(struct sqt_joined *j)
 static int
 open_part(struct sqt_joined *j)
 {
+    sqt_joined_sort(j);
     while (j->part_next < j->part_count) {
         const struct sqt_part *const part = j->parts[j->part_next++];
         struct sqt_input input;
         int fd = part->fd;
         if (fd < 0)
-            fd = open(part->name, O_RDONLY | O_CLOEXEC);
+            fd = sqt_open_regular(part->name, 0);
         if (fd < 0) {
             sqt_report(j->reporter, SQT_WARNING, "%s: cannot be opened: %s", part->name, strerror(errno));
             continue;
@@ -243,6 +263,7 @@ read_segment(struct sqt_joined *j, int *progress)
             if (sqt_dictionary_take(&j->dictionary, payload, frame->size) != 0)
                 sqt_report(j->reporter, SQT_WARNING, "%s: offset %" PRIu64 ": a line of the text is not understood",
                            j->segment.name, j->segment.frame_at);
+            tell_refused(j);
         } else if (frame->type == SQT_FRAME_BLOCK) {
             if (take_block(j))
                 return 1;

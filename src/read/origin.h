@@ -32,10 +32,12 @@ struct sqt_joined {
     struct sqt_unpacker *unpacker;
     struct sqt_source_list *sources;
     int64_t offset_ns;        /* from the boot's monotonic clock to the stream's time */
+    int timed;                /* the stream's start is known, and in it */
 
     struct sqt_part **parts;  /* in the order of their sequence */
     size_t part_count, part_room;
     size_t part_next;         /* the first that was not opened yet */
+    int unsorted;             /* those from part_next on are not in order */
     struct sqt_segment segment;
     int segment_open;
     struct sqt_ahead_block ahead;
@@ -56,7 +58,8 @@ struct sqt_joined {
     struct sqt_line last_line;
     struct sqt_totals totals; /* of the last END */
     int totals_valid;         /* no block came after it */
-    int told_suspect, told_table, told_open, told_gone; /* said once */
+    int told_suspect, told_table, told_open, told_gone, told_refused; /* said once */
+    unsigned rescans;         /* how often the directory was looked at again for what is between */
     int finished;             /* only what the reader adds is left */
 
     /* what it holds */
@@ -76,6 +79,9 @@ struct sqt_joined {
     struct sqt_line out_line;
     int64_t key;              /* ns of records[0] */
 };
+
+/* Brings the parts that were not opened yet into order. */
+void sqt_joined_sort(struct sqt_joined *joined);
 
 /* Puts a part where its sequence belongs, unless the same file is there.  Takes the part over. */
 int sqt_joined_add(struct sqt_joined *joined, struct sqt_part *part);

@@ -38,21 +38,30 @@ sqt_joined_add(struct sqt_joined *j, struct sqt_part *part)
         j->parts = larger;
         j->part_room = room;
     }
-    for (size_t i = 0; i < j->part_count; ++i)
-        if (part->fd < 0 && j->parts[i]->fd < 0 && j->parts[i]->device == part->device &&
+    for (size_t i = 0; part->fd < 0 && i < j->part_count; ++i)
+        if (j->parts[i]->fd < 0 && j->parts[i]->device == part->device &&
             j->parts[i]->inode == part->inode) {
             sqt_part_free(part);
             return 0;
         }
-    /* Names mostly come in order, so the place is near the end. */
-    size_t at = j->part_count;
-    while (at > j->part_next && before(part, j->parts[at - 1])) {
-        j->parts[at] = j->parts[at - 1];
-        --at;
-    }
-    j->parts[at] = part;
-    ++j->part_count;
+    j->unsorted |= j->part_count > j->part_next && before(part, j->parts[j->part_count - 1]);
+    j->parts[j->part_count++] = part;
     return 1;
+}
+
+static int
+by_sequence(const void *a, const void *b)
+{
+    const struct sqt_part *const x = *(struct sqt_part *const *)a, *const y = *(struct sqt_part *const *)b;
+    return before(x, y) ? -1 : before(y, x);
+}
+
+void
+sqt_joined_sort(struct sqt_joined *j)
+{
+    if (j->unsorted)
+        qsort(j->parts + j->part_next, j->part_count - j->part_next, sizeof(*j->parts), by_sequence);
+    j->unsorted = 0;
 }
 
 void
@@ -71,7 +80,8 @@ sqt_joined_rewind(struct sqt_joined *j)
     j->buffer = NULL;
     j->part_next = 0;
     j->started = j->damaged = j->finished = j->lost_pending = j->totals_valid = 0;
-    j->told_suspect = j->told_table = j->told_open = j->told_gone = 0;
+    j->told_suspect = j->told_table = j->told_open = j->told_gone = j->told_refused = 0;
+    j->rescans = 0;
     j->next = j->last_ticks = 0;
     j->gap_seen = UINT64_MAX;
     j->last_ns = j->first_ns;

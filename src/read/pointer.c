@@ -50,15 +50,16 @@ sqt_pointer_parse(const uint8_t *bytes, size_t got, struct sqt_pointer_text *p)
 }
 
 int
-sqt_pointer_open(const char *ring)
+sqt_open_regular(const char *path, int flags)
 {
     struct stat st;
-    /* Opening a device or a pipe can do things. */
-    if (stat(ring, &st) != 0)
+    /* What stands at a path may be another thing a moment later, so the descriptor is asked. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+    if (fd < 0)
         return -1;
-    if (!S_ISREG(st.st_mode)) {
-        errno = EINVAL;
-        return -1;
-    }
-    return open(ring, O_RDONLY | O_CLOEXEC);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
 }

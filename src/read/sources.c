@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -66,6 +67,8 @@ origin_of(struct sqt_source_list *l, const struct sqt_identity *who, int damaged
             set_identity(l, j, who, 0);
         return j;
     }
+    if (l->origin_count == SQT_ORIGINS_MOST)
+        return NULL;
     struct sqt_joined **const more = realloc(l->origins, (l->origin_count + 1) * sizeof(*more));
     if (!more)
         return NULL;
@@ -80,8 +83,20 @@ origin_of(struct sqt_source_list *l, const struct sqt_identity *who, int damaged
     j->sources = l;
     j->first_ns = INT64_MIN;
     sqt_dictionary_init(&j->dictionary);
+    if (l->origin_count == 1)
+        l->definition_bytes = SQT_DEFINITION_BYTES;
+    j->dictionary.left = &l->definition_bytes;
     sqt_joined_rewind(j);
     return j;
+}
+
+/* Says, once, that there is more than is read. */
+static void
+tell_too_many(struct sqt_source_list *l, const char *name, int *told, unsigned most, const char *what)
+{
+    if (!*told)
+        sqt_report(l->reporter, SQT_WARNING, "%s: more than %u %s; it and others are left out", name, most, what);
+    *told = 1;
 }
 
 /* ---- segments ---- */
@@ -98,7 +113,16 @@ add_segment(struct sqt_source_list *l, int fd, int keep_fd, const char *name, ui
         return 0;
     if (state == SQT_HEADER_DAMAGED)
         sqt_header_mend(&header, fd, begin, end);
+    if (l->segment_count == SQT_SEGMENTS_MOST) {
+        tell_too_many(l, name, &l->told_segments, SQT_SEGMENTS_MOST, "segments");
+        return 0;
+    }
     struct sqt_joined *const j = origin_of(l, &header.identity, state == SQT_HEADER_DAMAGED);
+    if (!j && l->origin_count == SQT_ORIGINS_MOST) {
+        tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
+        return 0;
+    }
+    ++l->segment_count;
     struct sqt_part *const part = calloc(1, sizeof(*part));
     if (!j || !part || !(part->name = strdup(name)) || fstat(fd, &st) != 0) {
         sqt_report(l->reporter, SQT_ERROR, "%s: no memory to read it", name);
@@ -123,6 +147,8 @@ add_ring(struct sqt_source_list *l, int fd, const char *name)
     if (sqt_ring_open(&ring, fd, name, l->reporter) != 0)
         return;
     struct sqt_joined *const j = origin_of(l, &ring.identity, 0);
+    if (!j && l->origin_count == SQT_ORIGINS_MOST)
+        tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
     if (j && !j->ring.map && (j->ring_name = strdup(name)) != NULL)
         j->ring = ring;
     else
@@ -140,7 +166,7 @@ add_pointer(struct sqt_source_list *l, const uint8_t *bytes, size_t got, const c
         sqt_report(l->reporter, SQT_WARNING, "%s: names no ring (it has no lines ring= and id=)", name);
         return;
     }
-    const int fd = sqt_pointer_open(text.ring);
+    const int fd = sqt_open_regular(text.ring, O_NOFOLLOW);
     if (fd < 0 && errno != ENOENT) {
         sqt_report(l->reporter, SQT_WARNING, "%s: its ring %s cannot be opened: %s", name, text.ring, strerror(errno));
         return;
@@ -234,12 +260,14 @@ add_directory_files(struct sqt_source_list *l, const char *path, const char *suf
         char file[4096];
         if (ends_with(names[i]->d_name, suffix) &&
             snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name) < (int)sizeof(file)) {
-            const int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+            const int fd = sqt_open_regular(file, 0);
             ++*seen;
             if (fd >= 0) {
                 added += add_file(l, fd, file, where);
                 close(fd);
-            } else if (where != AGAIN && errno != ENOENT) /* deleted meanwhile */
+            } else if (where != AGAIN && errno == EINVAL)
+                sqt_report(l->reporter, SQT_ERROR, "%s: is not a regular file", file);
+            else if (where != AGAIN && errno != ENOENT) /* deleted meanwhile */
                 sqt_report(l->reporter, SQT_WARNING, "%s: cannot be opened: %s", file, strerror(errno));
         }
         free(names[i]);
@@ -259,11 +287,11 @@ add_directory(struct sqt_source_list *l, const char *path)
     if (!seen && l->reporter->problems == problems)
         sqt_report(l->reporter, SQT_ERROR, "%s: there is no trace (*.sqt, *.ring) in this directory", path);
     char **const more = realloc(l->directories, (l->directory_count + 1) * sizeof(*more));
-    if (!more)
-        return;
-    l->directories = more;
-    if ((more[l->directory_count] = strdup(path)) != NULL)
+    l->directories = more ? more : l->directories;
+    if (more && (more[l->directory_count] = strdup(path)) != NULL)
         ++l->directory_count;
+    else
+        sqt_report(l->reporter, SQT_WARNING, "%s: no memory to look into it again for what is new", path);
 }
 
 size_t
@@ -314,6 +342,17 @@ add_pipe(struct sqt_source_list *l, int fd, const char *name)
     sqt_input_close(&input);
 }
 
+/* A pipe with a name, which may have no writer yet. */
+static void
+add_fifo(struct sqt_source_list *l, int fd, const char *name)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    while (poll(&wait, 1, -1) < 0 && errno == EINTR)
+        ;
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    add_pipe(l, fd, name);
+}
+
 /* ---- paths ---- */
 
 void
@@ -324,27 +363,23 @@ sqt_sources_add(struct sqt_source_list *l, const char *path)
         add_pipe(l, STDIN_FILENO, "standard input");
         return;
     }
-    if (stat(path, &st) != 0) {
-        sqt_report(l->reporter, SQT_ERROR, "%s: %s", path, strerror(errno));
+    /* A directory can be opened, too; a pipe without waiting. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        sqt_report(l->reporter, SQT_ERROR, errno == EACCES ? "%s: cannot be opened: %s" : "%s: %s", path,
+                   strerror(errno));
+        if (fd >= 0)
+            close(fd);
         return;
     }
-    if (S_ISDIR(st.st_mode)) {
+    if (S_ISDIR(st.st_mode))
         add_directory(l, path);
-        return;
-    }
-    if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) {
-        sqt_report(l->reporter, SQT_ERROR, "%s: neither a file nor a directory nor a pipe", path);
-        return;
-    }
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        sqt_report(l->reporter, SQT_ERROR, "%s: cannot be opened: %s", path, strerror(errno));
-        return;
-    }
-    if (S_ISFIFO(st.st_mode))
-        add_pipe(l, fd, path);
-    else
+    else if (S_ISFIFO(st.st_mode))
+        add_fifo(l, fd, path);
+    else if (S_ISREG(st.st_mode))
         add_file(l, fd, path, NAMED);
+    else
+        sqt_report(l->reporter, SQT_ERROR, "%s: neither a file nor a directory nor a pipe", path);
     close(fd);
 }
 

@@ -7,6 +7,12 @@
 
 #include "origin.h"
 
+/* Most segments, and most rings that they and others belong to. */
+#define SQT_SEGMENTS_MOST 65536u
+#define SQT_ORIGINS_MOST 2048u
+/* Bytes of the definitions of all origins. */
+#define SQT_DEFINITION_BYTES (24u << 20)
+
 /* The monotonic clock of each boot, against the time of day. */
 struct sqt_boot {
     uint8_t id[16];
@@ -23,6 +29,9 @@ struct sqt_source_list {
     struct sqt_reporter *reporter;
     struct sqt_unpacker *unpacker;
     struct sqt_ahead *ahead;
+    size_t definition_bytes;  /* left */
+    size_t segment_count;
+    int told_segments, told_origins; /* that there are too many; said once */
     struct sqt_joined **origins;
     size_t origin_count, origin_room;
     struct sqt_boot *boots;

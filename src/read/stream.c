@@ -4,10 +4,15 @@
  */
 #include "stream.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "sources.h"
+
+/* Origins that are open at a time: each has a block of 2 MiB. */
+#define OPEN_MOST 48
 
 struct sqt_stream {
     struct sqt_reporter reporter;
@@ -24,6 +29,7 @@ struct sqt_stream {
     uint64_t start_ns;           /* by which boots are aligned */
     uint64_t wall_ns;            /* the time of day then */
     unsigned opened;
+    int told_open;               /* that too many are open at a time; said once */
 };
 
 static int
@@ -67,6 +73,13 @@ look_ahead(struct sqt_stream *s)
     s->start_ns = (uint64_t)start;
     for (size_t i = 0; i < s->waiting_count; ++i) {
         s->waiting[i]->offset_ns -= (int64_t)s->start_ns;
+        if (s->waiting[i]->offset_ns > SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX) {
+            sqt_report(&s->reporter, SQT_WARNING, "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
+                       "later than that of the first; its times are wrong", s->waiting[i]->public.identity.kid,
+                       s->waiting[i]->public.identity.pid);
+            s->waiting[i]->offset_ns = SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX;
+        }
+        s->waiting[i]->timed = 1;
         if (s->waiting[i]->key == INT64_MIN)
             continue;
         s->waiting[i]->key -= (int64_t)s->start_ns;
@@ -154,6 +167,14 @@ open_due(struct sqt_stream *s)
         for (size_t i = 0; i < s->open_count; ++i)
             if (s->open[i]->key < j->key)
                 return;
+        if (s->open_count == OPEN_MOST) {
+            if (!s->told_open)
+                sqt_report(&s->reporter, SQT_WARNING, "kid %" PRIu32 ", pid %" PRIu32 ": more than %u processes wrote at a "
+                           "time; its rows, and others, come later than their times", j->public.identity.kid,
+                           j->public.identity.pid, OPEN_MOST);
+            s->told_open = 1;
+            return;
+        }
         ++s->waiting_next;
         j->public.index = s->opened++;
         if (sqt_joined_load(j))
@@ -215,7 +236,7 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
             first = s->open[i];
     if (!first)
         return 0;
-    int64_t limit = s->waiting_next < s->waiting_count ? s->waiting[s->waiting_next]->key : INT64_MAX;
+    int64_t limit = s->waiting_next < s->waiting_count && s->open_count < OPEN_MOST ? s->waiting[s->waiting_next]->key : INT64_MAX;
     for (size_t i = 0; i < s->open_count; ++i)
         if (s->open[i] != first && s->open[i]->key < limit)
             limit = s->open[i]->key;

@@ -31,11 +31,15 @@ struct sqt_line {
     double ns_per_tick;
 };
 
+/* No time is farther from the base of its line: 9 years, 2^58 ns. */
+#define SQT_SPAN_MAX_NS 288230376151711744.0
+
 static inline int64_t
 sqt_line_ns(const struct sqt_line *line, uint64_t ticks)
 {
-    /* A stamp that a damaged record carries may lie anywhere; 31 years are enough, and nothing overflows. */
-    const double limit = 1e18;
+    /* A stamp that a damaged record carries may lie anywhere.  9 years are enough, and no sum of two differences between
+     * times overflows: clock.h. */
+    const double limit = SQT_SPAN_MAX_NS;
     double ns = (double)(int64_t)(ticks - line->base_ticks) * line->ns_per_tick;
     ns = ns > limit ? limit : ns < -limit ? -limit : ns;
     return line->base_ns + (int64_t)ns;

@@ -139,7 +139,7 @@ a_directory_is_read_past_what_is_wrong_in_it(void **state)
     read_expect_messages(&result, "W d.ring: not a trace: it looks like a text file\n"
                          "N a.sqt: empty, there is no trace in it\n"
                          "W c.sqt: not a trace: it looks like a text file\n"
-                         "E e.sqt: cannot be read: Is a directory\n");
+                         "E e.sqt: is not a regular file\n");
 }
 
 /* Reads `bytes` through a pipe as the standard input. */
