@@ -59,7 +59,7 @@ makes_sense(const struct sqt_ring_header *h, uint64_t size)
            h->records_offset >= SQT_RING_HEADER && h->records_offset <= size &&
            h->capacity * sizeof(struct sqt_record) <= size - h->records_offset &&
            h->writer.text_used <= h->text_size && h->flusher.tail <= h->writer.head &&
-           h->writer.head - h->flusher.tail <= h->capacity && h->identity.ticks_per_second >= 1000 &&
+           h->writer.head - h->flusher.tail <= h->capacity && h->identity.ticks_per_second >= 1000000 &&
            h->identity.ticks_per_second <= UINT64_C(1000000000000);
 }
 
