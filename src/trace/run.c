@@ -50,8 +50,7 @@ sqt_run_next(int directory, uid_t owner, const char *service, uint32_t kid)
         const uint32_t run = sqt_run_of(directory, entry->d_name, owner);
         if (run > latest)
             latest = run;
-        if (run)
-            strcpy(base, name.base);
+        strcpy(base, name.base);
     }
     closedir(dir);
     return latest + 1;

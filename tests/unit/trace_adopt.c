@@ -9,8 +9,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -489,15 +491,14 @@ rings_do_not_pile_up(void **state)
         int result;
         const pid_t child = fork();
         if (child == 0) {
-            const int started = place_start(place, words);
-            if (!strstr(place_said, "3 rings that earlier processes of kid 3 left wait in "))
-                _exit(1);
-            _exit(started == -1 && strstr(place_said, "'squid -k reconfigure' starts tracing; tracing is off") ? 0 : 2);
+            const int started = place_start(place, words) == 0;
+            const int told = strstr(place_said, "3 rings that earlier processes of kid 3 left wait in ") &&
+                             strstr(place_said, "'squid -k reconfigure' starts tracing; tracing is off");
+            _exit(started ? 2 : told ? 0 : 1);
         }
         assert_int_equal(waitpid(child, &result, 0), child);
-        if (result && place_count(place->ringdir, ".ring") < 3)
-            break; /* adopted already */
-        assert_int_equal(result, 0);
+        if (result && (i == 0 || WEXITSTATUS(result) != 2)) /* the first adopts perhaps, so that another can start */
+            fail_msg("child %u ended with %x", i, (unsigned)result);
         assert_true(place_count(place->ringdir, ".ring") <= 3);
     }
 
@@ -560,6 +561,71 @@ others_do_not_use_up_the_bound(void **state)
     close(ready[1]);
 }
 
+/* Whatever the number of kids, dead processes hold at most half of the file system of the rings. */
+static int
+fill_half(const struct place *place)
+{
+    const char *const words[] = {"ring=1MB", NULL};
+    struct sqt_config config;
+    unsigned kids = 0;
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", place->ringdir, "tmpfs", 0, "size=16m") != 0)
+        return 77;
+    place_config(place, words, &config);
+    for (; kids < 12; ++kids) {
+        const struct sqt_process process = {10 + kids, SQT_KID_WORKER, "test", "7.7"};
+        int result;
+        const pid_t child = fork();
+        if (child == 0) {
+            place_said[0] = '\0';
+            if (sqt_start(&config, &process, place_log) == 0)
+                _exit(0);
+            _exit(strstr(place_said, "and at most 8192 KB may; they are written to segments now") ? 1 : 2);
+        }
+        if (waitpid(child, &result, 0) != child)
+            return 1;
+        if (result)
+            return kids == 8 && WEXITSTATUS(result) == 1 ? 0 : 2; /* rings of a bit more than 1 MB each */
+    }
+    return 3;
+}
+
+static void
+rings_of_all_kids_are_bounded(void **state)
+{
+    struct place *const place = *state;
+    int result;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(fill_half(place));
+    assert_int_equal(waitpid(child, &result, 0), child);
+    if (WIFEXITED(result) && WEXITSTATUS(result) == 77)
+        SKIP_BECAUSE("needs the right to mount a tmpfs");
+    assert_int_equal(result, 0);
+}
+
+/* A changed ringdir= does not forget what lies in the default one. */
+static void
+the_default_ring_directory_is_looked_at(void **state)
+{
+    struct place *const place = *state;
+    const char *const words[] = {"ring=1MB", "ringdir=/dev/shm", NULL};
+    char pointer[300], text[600];
+    leave_ring(place, NULL, words);
+    place_only(pointer, sizeof(pointer), place->directory, ".ring");
+    const int fd = open(pointer, O_RDONLY);
+    const ssize_t size = read(fd, text, sizeof(text) - 1);
+    assert_true(size > 0);
+    text[size] = '\0';
+    close(fd);
+    assert_memory_equal(text, "ring=/dev/shm/sqtrace-", strlen("ring=/dev/shm/sqtrace-"));
+    *strchr(text, '\n') = '\0';
+    start_and_stop(place);
+    assert_int_equal(access(text + strlen("ring="), F_OK), -1);
+    assert_int_equal(access(pointer, F_OK), -1);
+    assert_non_null(strstr(place_said, "100 records that an earlier process left in /dev/shm/sqtrace-"));
+}
+
 int
 main(void)
 {
@@ -582,6 +648,8 @@ main(void)
         PLACE_TEST(a_segment_of_somebody_else),
         PLACE_TEST(rings_do_not_pile_up),
         PLACE_TEST(others_do_not_use_up_the_bound),
+        PLACE_TEST(rings_of_all_kids_are_bounded),
+        PLACE_TEST(the_default_ring_directory_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
