@@ -166,6 +166,19 @@ done
     >"$out" 2>&1 </dev/null
 grep -q 'Squid did not start' "$out" && [ -d "$clone/build/experiment/overhead/runs/1-unpatched" ]
 check "an experiment works from there"
+if as_root; then
+    rm -rf "$clone/build"
+    mkdir -p "$clone/build/installed"
+    cp -R "$work/squid" "$clone/build/installed/patched"
+    # All users can reach it, so Squids are in it.
+    chmod 755 "$clone"
+    chown -R 65534 "$clone"
+    "$clone/tools/sqtrace-experiment" overhead --tools="$work/tools" --unpatched="$work/squid" >"$out" 2>&1 </dev/null
+    grep -q 'Squid did not start' "$out"
+    check "and so does root's from a clone of another user, which is believed"
+else
+    skip "root's experiment from a clone of another user" "needs root, and a user to attack it"
+fi
 
 # ---- homes and folders for temporary files ----
 

@@ -15,11 +15,9 @@ libsqtrace_from_tree()
     [ "$(cat "$lib_build/tree" 2>/dev/null)" = "$1 $plain" ] || rm -rf "$lib_build"
     mkdir -p "$lib_build" && echo "$1 $plain" >"$lib_build/tree" || die "$lib_build: cannot make this directory"
     set -- "$plain" "$2" "$3"
-    # shellcheck disable=SC3013 # every sh of a Linux has -nt
     if [ ! -x "$1/configure" ] || [ "$1/configure.ac" -nt "$1/configure" ] || [ "$1/Makefile.am" -nt "$1/Makefile.in" ]; then
         (cd "$1" && autoreconf -i) >>"$lib_log" 2>&1 || die_with_log "$lib_log" "autoreconf failed"
     fi
-    # shellcheck disable=SC3013 # every sh of a Linux has -nt
     if [ ! -f "$lib_build/Makefile" ] || [ "$1/configure" -nt "$lib_build/config.status" ]; then
         (cd "$lib_build" && "$1/configure" -q --prefix="$lib_prefix" "CFLAGS=-O2 -g") >>"$lib_log" 2>&1 ||
             die_with_log "$lib_log" "configuring libsqtrace failed"

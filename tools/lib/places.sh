@@ -26,7 +26,8 @@ squid_place()
     place=$1
     if [ "$(id -u)" -eq 0 ] && ! reachable "$1"; then
         place=/var/tmp/sqtrace-$(printf '%s\n' "$1" | sha256sum | cut -c 1-8)
-        [ ! -e "$place" ] && [ ! -L "$place" ] || trust_folder "$place"
+        [ ! -e "$place" ] && [ ! -L "$place" ] ||
+            trust_folder "$place" "look at it and remove it, or set SQTRACE_CACHE to a folder that all users can reach"
     fi
 }
 

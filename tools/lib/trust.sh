@@ -113,13 +113,13 @@ distrust_folder()
     distrust_writers "$passed" no
 }
 
-# trust_folder FOLDER: dies if others can change what is in FOLDER, which is an absolute name.
+# trust_folder FOLDER [ADVICE]: dies if others can change what is in FOLDER, which is an absolute name.
 trust_folder()
 {
     distrust_folder "$1"
     [ -z "$distrusted" ] && return 0
-    in_one_line "$1 is not used, because $distrusted: the owner must be $(trusted_owners), and the mode 755 or less"
-    die "$line"
+    die_in_one_line "$1 is not used, because $distrusted: the owner must be $(trusted_owners), and the mode 755 or" \
+        "less${2:+; $2}"
 }
 
 trusted_owners()
