@@ -170,8 +170,8 @@ judge_stop(void *context, const struct sqt_stop_row *stop)
     struct stall *const work = stop->waited ? NULL : find_work(job->state, stop->pass);
     if (stop->waited)
         judge_wait(job, stop);
-    else if (work)
-        work->stopped += stop->ns;
+    else if (work) /* a damaged trace may tell the same again and again */
+        work->stopped = stop->ns < work->work - work->stopped ? work->stopped + stop->ns : work->work;
 }
 
 static int

@@ -212,7 +212,7 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     if (reader && complete)
         ++reader->disk_reads;
     else if (reader && reader->reply_source >= 0 && reader->cut_off == SQT_OUTCOME_COMPLETE)
-        reader->cut_off = io->outcome;
+        reader->cut_off = sqt_io_outcome(record->aux);
     if (life->consumer->io)
         life->consumer->io(life->consumer->context, io);
     const uint64_t until = record->arg + (uint64_t)io->size;

@@ -244,8 +244,15 @@ stops_in_words(void **state)
     pass.activity_ns = 790 * MS;
     sqt_family_stalls.consumer.loop(&job, &pass);
     say_stop(&job, &pass, 0, pass.work, 300 * MS); /* most of the pass it worked */
+    pass.begin += 3 * s;
+    pass.work = pass.begin + s;
+    pass.end = pass.work + 30 * MS;
+    sqt_family_stalls.consumer.loop(&job, &pass);
+    for (unsigned i = 0; i < 100; ++i)
+        say_stop(&job, &pass, 0, pass.work, 29 * MS);
     sqt_family_stalls.finish(&job);
-    assert_int_equal(said_count, 4);
+    assert_int_equal(said_count, 5);
+    assert_string_equal(said[4], "19.000 s: 30 ms, of which 30 ms not running (stopped, or no processor)");
     assert_string_equal(said[0], "12.930 s: 1.07 s not running (stopped, or no processor)");
     assert_string_equal(said[1], "16.000 s: 790 ms in a call");
     assert_string_equal(said[2], "14.000 s: 520 ms, of which 500 ms not running (stopped, or no processor)");
