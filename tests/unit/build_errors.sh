@@ -129,7 +129,10 @@ says '--check-patches: which version a tree without configure is, and what serve
     'the hooks of 6.9-6.14 on Squid 6.14' --check-patches --source="$work/tree"
 says 'that tree is another version' 1 'is Squid 6.14, and --squid says 7.7' \
     $squid "$prefix" "$into" --source="$work/tree"
-sed -i 's/6\.14/8.0.0/' "$work/tree/configure.ac"
+sed -i 's/6\.14/6.1/' "$work/tree/configure.ac"
+says 'a version that is not 6.10' 1 'Squid 6.1 is none of the versions that the hooks are known to fit' \
+    --check-patches --source="$work/tree"
+sed -i 's/6\.1-/8.0.0-/' "$work/tree/configure.ac"
 says 'a version that is newer than all' 1 'is none of the versions that the hooks are known to fit: trying those of 7.1-7.7' \
     --check-patches --source="$work/tree"
 printf "PACKAGE_NAME='Squid Web Proxy'\nPACKAGE_VERSION='6.13'\n" >"$work/tree/configure"

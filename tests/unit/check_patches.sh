@@ -165,6 +165,9 @@ head='---\n--- a/src/a.cc\n+++ b/src/a.cc\n'
 refuses 'a line that is none of a hunk' '0010-wrong.patch:5: expected a line that begins with a space, + or -' \
     "$head@@ first\nbegin();\n"
 refuses 'no reason why a hunk is for some only' "0010-wrong.patch:4: expected \`# only RELEASES: why'" "$head# only 5\n"
+refuses 'a tag that is none' "0010-wrong.patch:4: expected \`# only RELEASES: why' or" "$head# onyl 5: why\n"
+refuses 'a tag within a hunk' '0010-wrong.patch:7: expected a line that begins with --- or @@' \
+    "$head@@ first\n     // first\n# only 5: why\n+a\n"
 refuses 'two hunks at one place' 'two hunks change line 5 of src/a.cc' \
     "$head@@ first\n     // first\n+a\n     begin();\n@@ first\n     // first\n+b\n     begin();\n"
 echo "1..$number"

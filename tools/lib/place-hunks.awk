@@ -74,7 +74,7 @@ function broken(text)
     text = substr($0, 8)
     sub(/:.*/, "", text)
     next_is_for = covers(text)
-    skipped = 1
+    tagged = skipped = 1
     next
 }
 # Where the file is in other releases.
@@ -87,7 +87,9 @@ function broken(text)
         target = $NF
     next
 }
-/^#/ && target != "" { skipped = 1; next }
+/^#/ && target != "" { broken("expected `# only RELEASES: why' or `# file RELEASES: PATH'") }
+/^--- [^ ]|^@@/ { tagged = 0 }
+tagged { broken("expected a line that begins with --- or @@ after `# only'") }
 /^--- [^ ]/ {
     file_is_for = next_is_for
     next_is_for = 1

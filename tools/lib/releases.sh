@@ -55,7 +55,8 @@ find_range()
         release_lines | awk -v release="$1" '
             function number(text, part) { split(text, part, "."); return part[1] * 1000 + part[2] }
             function major(text) { return int(number(text) / 1000) }
-            $1 == release { print $2, release, "yes"; known = 1; exit }
+            # As text: the numbers 6.1 and 6.10 are the same.
+            $1 "" == release "" { print $2, release, "yes"; known = 1; exit }
             major($1) == major(release) { ours = $2 }
             number($1) > number(newest) { newest = $1; newest_range = $2 }
             END {
