@@ -109,9 +109,10 @@ BOUNDS = {
 
 def bounds_are_said(folder):
     for kind, (option, words) in BOUNDS.items():
-        run = Run(make(folder, kind, BYTES), DUMP, option)
-        said = re.search("^# bound: .*" + words, run.tail, re.M)
-        check([] if said else [run.tail[-600:]], "%s: a line says that a bound was met" % kind)
+        process = subprocess.Popen([DUMP, "--quiet", option, make(folder, kind, BYTES)], stdout=subprocess.PIPE)
+        comments = [line.decode() for line in process.stdout if line.startswith(b"# ")]
+        said = process.wait() == 0 and [line for line in comments if re.match("# bound: .*" + words, line)]
+        check([] if said else comments, "%s: a line says that a bound was met" % kind)
 
 
 def a_crowd(folder):
