@@ -9,8 +9,6 @@
 
 #include "../model/pool.h"
 
-#define FIRST_ROOM 16
-
 /* ---- histograms ----
  *
  * Octave 0 holds 0 to 511, one value a bucket; octave k > 0 holds 2^(8+k) to 2^(9+k) - 1 in buckets of 2^(k-1). */
@@ -89,16 +87,10 @@ join(struct sqt_distributions *set, struct sqt_distribution *d)
         d->octaves = sqt_zeroed(SQT_OCTAVES, sizeof(*d->octaves));
 }
 
-int
-sqt_distribution_fits(const struct sqt_distributions *set, const struct sqt_distribution *d)
-{
-    return set->coarse || d->count < d->room || set->room + (d->room ? d->room : FIRST_ROOM) <= set->budget;
-}
-
 static void
 reserve(struct sqt_distributions *set, struct sqt_distribution *d, uint64_t count)
 {
-    size_t room = d->room ? d->room : FIRST_ROOM;
+    size_t room = d->room ? d->room : SQT_FIRST_ROOM;
     while (room < count)
         room *= 2;
     if (room == d->room)

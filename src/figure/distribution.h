@@ -17,6 +17,8 @@
 /* Values are below 2^63 and not negative (a negative one counts as 0). */
 #define SQT_OCTAVES 56
 #define SQT_OCTAVE_BUCKETS 512
+/* Values that there is room for at first. */
+#define SQT_FIRST_ROOM 16
 
 struct sqt_distribution {
     uint64_t count;
@@ -38,7 +40,11 @@ struct sqt_distributions {
 };
 
 /* Whether the budget has room for one value more of d, if it must have. */
-int sqt_distribution_fits(const struct sqt_distributions *set, const struct sqt_distribution *d);
+static inline int
+sqt_distribution_fits(const struct sqt_distributions *set, const struct sqt_distribution *d)
+{
+    return d->count < d->room || set->coarse || set->room + (d->room ? d->room : SQT_FIRST_ROOM) <= set->budget;
+}
 
 /* d is zeroed and belongs to the set from its first value on, until sqt_distribution_drop. */
 void sqt_distribution_add(struct sqt_distributions *set, struct sqt_distribution *d, int64_t value);

@@ -111,13 +111,28 @@ level_of(struct sqt_sweep *s, unsigned curve, uint64_t samples)
     return l;
 }
 
-static int
-changes_at(const struct sqt_sweep *s, const struct sqt_changes *changes, uint64_t sample)
+/* The first sample of a block after `from` at which something changes; `end`, in the block, if there is none. */
+static unsigned
+next_change(const struct sqt_changes *changes, unsigned part_count, unsigned from, unsigned end)
 {
-    int any = 0;
-    for (unsigned p = 0; p < s->part_count; ++p)
-        any |= changes->by[p][sample % BLOCK];
-    return any;
+    const int16_t *const a = changes->by[0], *const b = changes->by[part_count / 2], *const c =
+        changes->by[part_count - 1];
+    unsigned i = from + 1;
+    for (; i < end; ++i) {
+        uint64_t word, more;
+        if (a[i] | b[i] | c[i])
+            break;
+        /* Mostly nothing changes for long. */
+        for (; i + 4 < end; i += 4) {
+            memcpy(&word, &a[i + 1], sizeof(word));
+            memcpy(&more, &b[i + 1], sizeof(more));
+            word |= more;
+            memcpy(&more, &c[i + 1], sizeof(more));
+            if (word | more)
+                break;
+        }
+    }
+    return i;
 }
 
 /* Frees the blocks that are summed up. */
@@ -155,10 +170,8 @@ count_upto(struct sqt_sweep *s, uint64_t end)
             const uint64_t from = s->settled;
             for (unsigned p = 0; p < s->part_count; ++p)
                 s->level[p] += changes->by[p][from % BLOCK];
-            /* As long as nothing changes. */
-            do
-                ++s->settled;
-            while (s->settled < behind && !changes_at(s, changes, s->settled));
+            s->settled = block * BLOCK + next_change(changes, s->part_count, (unsigned)(from % BLOCK),
+                                                     (unsigned)(behind - block * BLOCK));
             tally(s, s->settled - from);
         }
     }

@@ -25,6 +25,7 @@ struct maker {
     uint64_t first, time, step; /* ticks between records */
     uint64_t n;                 /* calls so far */
     uint64_t random;
+    int enough;                 /* however few bytes that are */
 };
 
 static uint64_t
@@ -135,6 +136,39 @@ interim(struct maker *m)
         put(m, SQT_EV_XACT_BEGIN, 9, 0, 0);
     put(m, SQT_EV_SERVER_READ, 9, 10, 0);
     put(m, m->n % 4000 < 3000 ? SQT_EV_RETRY : SQT_EV_SERVER_1XX, 9, 0, 100);
+}
+
+/* No attack: 100,000 requests that are open at once, and end. */
+static void
+crowd(struct maker *m)
+{
+    for (unsigned i = 1; i <= 100000; ++i) {
+        put(m, SQT_EV_CONN_ACCEPT, i, 0, 0);
+        put(m, SQT_EV_XACT_BEGIN, i, i, 0);
+        put(m, SQT_EV_ACCESS_BEGIN, i, 0, 0);
+    }
+    for (unsigned i = 1; i <= 100000; ++i) {
+        end_request(m, i, 2, i);
+        put(m, SQT_EV_CONN_CLOSE, i, 0, 0);
+    }
+    m->enough = 1;
+}
+
+/* Harmful characters in a tag, a cache_dir and a method. */
+static void
+texts_of_all_kinds(struct maker *m)
+{
+    make_text(&m->bytes, "def\t2\t7\tTCP_\xc2\x9b" "31m\x9b" "2J\x1b[0m\x7f\xe2\x80\xaegnp\xe2\x80\xa8\xe2\x81\xa6\n"
+                         "def\t1\t2000\tufs /\xc2\x9b\x07\n"
+                         "def\t3\t7\tG\x9b\xff\rT\n");
+    put(m, SQT_EV_XACT_BEGIN, SQT_UNNAMED | 1, 0, 0);
+    put(m, SQT_EV_XACT_NAMED, 1, SQT_UNNAMED | 1, 7);
+    put(m, SQT_EV_SWAPIN_OPEN, 1, 1, 2000);
+    put(m, SQT_EV_SWAPIN_READ, 1, 0, 10);
+    put(m, SQT_EV_SWAPIN_READ_DONE, 1, 0, 10);
+    put(m, SQT_EV_SWAPIN_CLOSED, 1, 0, 0);
+    end_request(m, 1, 7, 1);
+    m->enough = 1;
 }
 
 static void clients(struct maker *m) { put(m, SQT_EV_CONN_ACCEPT, m->n, 0, 0); }
@@ -359,6 +393,8 @@ static const struct kind {
     {"losses", losses, 1},
     {"parsed", parsed, 1},
     {"interim", interim, 30},
+    {"crowd", crowd, 300},
+    {"texts", texts_of_all_kinds, 300},
     {"clients", clients, 1},
     {"attempts", attempts, 1},
     {"digests", digests, 1},
@@ -431,10 +467,10 @@ main(int argc, char **argv)
     if (m.step && kind->step != UINT64_MAX)
         make_text(&m.bytes, text);
     free(text);
-    while (m.bytes.size < size) {
+    do {
         ++m.n;
         kind->make(&m);
-    }
+    } while (m.bytes.size < size && !m.enough);
     flush(&m);
     make_file(argv[3], &m.bytes);
     make_free(&m.bytes);

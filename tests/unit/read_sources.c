@@ -2,6 +2,7 @@
  *
  * read_sources.c - what is named and cannot be read gets one clear line; pipes; many files.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/read/pointer.h"
 #include "read_fixture.h"
 
 static int
@@ -220,6 +222,33 @@ segments_joined_on_a_pipe_come_in_any_order(void **state)
     make_free(&bytes);
 }
 
+/* A pipe with a name stands where a segment was when the directory was listed.  Whoever waits for its writer hangs. */
+static void
+a_pipe_in_the_place_of_a_segment_is_not_waited_for(void **state)
+{
+    struct sqt_record r[3];
+    const char *const path = read_path("a.sqt");
+    struct sqt_run run;
+    (void)state;
+    read_simple(r, 3);
+    make_segment_file(path, &who, 0, 0, r, 3, NULL, 0);
+    struct sqt_stream *const stream = sqt_stream_open(&path, 1, NULL, NULL);
+    assert_non_null(stream);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(20);
+    assert_int_equal(sqt_stream_next(stream, &run), 0);
+    assert_int_equal(sqt_stream_problems(stream), 1);
+    assert_int_equal(sqt_open_regular(path, 0), -1);
+    alarm(0);
+    assert_int_equal(errno, EINVAL);
+    sqt_stream_close(stream);
+    unlink(path);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_int_equal(sqt_open_regular(path, O_NOFOLLOW), -1);
+    assert_int_equal(errno, ELOOP);
+}
+
 static void
 a_pipe_that_holds_no_trace_is_said(void **state)
 {
@@ -321,6 +350,7 @@ main(void)
         TEST(an_unreadable_file_is_said),
         TEST(a_directory_is_read_past_what_is_wrong_in_it),
         TEST(segments_joined_on_a_pipe_come_in_any_order),
+        TEST(a_pipe_in_the_place_of_a_segment_is_not_waited_for),
         TEST(a_pipe_that_holds_no_trace_is_said),
         TEST(a_file_may_be_the_standard_input),
         TEST(a_segment_is_found_wherever_it_begins),

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traces that are made to exhaust their reader: time and memory stay linear in the file, and a bound that is met is said.
+
+SQT_HOSTILE_BYTES is the size of a file, without its texts.  With 1000000 each table reads each kind of them.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+TOOLS = os.environ["SQT_TOOLS"]
+BYTES = int(os.environ.get("SQT_HOSTILE_BYTES", "20000"))
+LONG = BYTES >= 500000
+MAKE = os.path.join(TOOLS, "tests/unit/make_hostile")
+DUMP = os.path.join(TOOLS, "sqtrace-dump")
+FIGURES = os.path.join(TOOLS, "tests/bench/all-figures")
+SANITIZED = b"__asan_init" in open(DUMP, "rb").read()
+
+SECONDS, RECORDS_PER_SECOND, MEBIBYTES = 2, 1000000, 256
+TABLES = ("requests events swaps ios diskops connections loops stalls syscalls digests samples losses summary "
+          "checks").split()
+PIPED = ("many", "headers")  # segments one after the other, read from the standard input
+NUMBER = 0
+
+
+def check(problems, name):
+    global NUMBER
+    NUMBER += 1
+    print("%s %d - %s" % ("not ok" if problems else "ok", NUMBER, name), flush=True)
+    for problem in problems[:8]:
+        print("# %s" % (problem,))
+
+
+def skip(name, why):
+    global NUMBER
+    NUMBER += 1
+    print("ok %d - %s # SKIP %s" % (NUMBER, name, why))
+
+
+def make(folder, kind, size):
+    path = os.path.join(folder, kind)
+    subprocess.run([MAKE, kind, "1", path], check=True)
+    if size:
+        subprocess.run([MAKE, kind, str(os.path.getsize(path) + size), path], check=True)
+    hour_ago = time.time() - 3600  # a file that is being written to is looked at again and again
+    os.utime(path, (hour_ago, hour_ago))
+    return path
+
+
+class Run:
+    """One run of a program over a file: its last lines, its records, and what it used."""
+
+    def __init__(self, path, *command):
+        piped = os.path.basename(path) in PIPED
+        with open(path) as file, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = subprocess.Popen([*command, "/dev/stdin" if piped and command[0] == FIGURES else
+                                        "-" if piped else path], stdin=file if piped else None, stdout=out, stderr=err)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = status
+            out.seek(max(out.tell() - 4096, 0))
+            self.tail = out.read().decode("utf-8", "replace")
+            err.seek(0)
+            self.said = err.read().decode("utf-8", "replace")
+        self.status, self.seconds = status, used.ru_utime + used.ru_stime
+        self.mebibytes = used.ru_maxrss / 1024
+        told = re.findall(r"^# records: (\d+)|(\d+) records$", self.tail, re.M)
+        self.records = max((int(a or b) for a, b in told), default=0)
+
+    def problems(self, name):
+        most = max(SECONDS, self.records / RECORDS_PER_SECOND)
+        if self.status:
+            yield "%s: status %d: %s" % (name, self.status, self.said[-200:])
+        if self.seconds > most and not SANITIZED:
+            yield "%s: %.2f s for %d records" % (name, self.seconds, self.records)
+        if self.mebibytes > MEBIBYTES and not SANITIZED:
+            yield "%s: %.0f MiB" % (name, self.mebibytes)
+
+
+def time_and_memory(folder, kinds):
+    for i, kind in enumerate(kinds):
+        path = make(folder, kind, BYTES)
+        problems = []
+        for table in TABLES if LONG else [TABLES[i % len(TABLES)], "requests"]:
+            problems += Run(path, DUMP, "--quiet", "--table=" + table).problems(table)
+        if kind not in PIPED:
+            problems += Run(path, FIGURES).problems("all figures")
+        problems += Run(path, DUMP, "--quiet", "--format=chrome").problems("chrome")
+        check(problems, "%s: at least 1 million records/s or 2 s, under 256 MiB" % kind)
+        os.unlink(path)
+
+
+# What is too much in each kind, and the words for it.
+BOUNDS = {
+    "begins": ("--table=requests", "transactions of kid 1 are open at .* the oldest are closed as lost"),
+    "with-clients": ("--table=requests", "client connections of kid 1 are open at"),
+    "swaps": ("--table=swaps", "swaps of kid 1 are open at"),
+    "blocks": ("--table=swaps", "blocks of swaps of kid 1 are open at"),
+    "attempts": ("--table=connections", "connection attempts of kid 1 are open at"),
+    "operations": ("--table=diskops", "disk operations of kid 1 are open at"),
+    "digests": ("--table=digests", "requests for digests of kid 1 are open at"),
+    "places": ("--figure=disk-utilization", "are of more than 64 cache_dirs and stand together as `other`"),
+    "calls": ("--table=syscalls", "records of calls are left out, because there are too many threads"),
+}
+
+
+def bounds_are_said(folder):
+    for kind, (option, words) in BOUNDS.items():
+        process = subprocess.Popen([DUMP, "--quiet", option, make(folder, kind, BYTES)], stdout=subprocess.PIPE)
+        comments = [line.decode() for line in process.stdout if line.startswith(b"# ")]
+        said = process.wait() == 0 and [line for line in comments if re.match("# bound: .*" + words, line)]
+        check([] if said else comments, "%s: a line says that a bound was met" % kind)
+
+
+def a_crowd(folder):
+    out = subprocess.run([DUMP, "--quiet", make(folder, "crowd", 0)], stdout=subprocess.PIPE, check=True).stdout
+    lines = out.decode().split("\n")
+    outcomes = [line.rsplit("\t", 4) for line in lines if line and not line.startswith("#")]
+    column = lines[[l.startswith("#") for l in lines].index(False)].split("\t").index("outcome")
+    found = {}
+    for line in lines:
+        if line and not line.startswith("#"):
+            outcome = line.split("\t")[column]
+            found[outcome] = found.get(outcome, 0) + 1
+    wrong = [found] if found.get("lost") or found.get("complete", 0) < 100000 else []
+    check(wrong + [l for l in lines if l.startswith("# bound")],
+          "of 100,000 requests that are open at once none is lost to a bound")
+
+
+def instructions(path, *command):
+    out = path + ".callgrind"
+    subprocess.run(["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=" + out, *command, path], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(out) as file:
+        total = [line for line in file if line.startswith(("totals:", "summary:"))][-1]
+    os.unlink(out)
+    return int(total.split()[1])
+
+
+def twice_the_file(folder, kinds):
+    """The instructions of what stands behind the texts: twice as much takes at most 2.2 times as many."""
+    for kind in kinds:
+        name = "%s: twice the file takes at most 2.2 times the instructions" % kind
+        if subprocess.run(["which", "valgrind"], stdout=subprocess.DEVNULL).returncode or SANITIZED:
+            skip(name, "no valgrind, or it cannot run this program")
+            continue
+        size = 1500 if os.path.getsize(make(folder, kind, 0)) > 10000 else 600000
+        least, once, twice = (instructions(make(folder, kind, factor * size), DUMP, "--quiet") for factor in range(3))
+        once, twice = once - least, twice - least
+        check([] if twice <= 2.2 * once + 1000000 else ["%d, then %d" % (once, twice)], name)
+
+
+def harmful_text(folder):
+    """A name with every kind of control character: none of them comes out."""
+    path = make(folder, "texts", 0)
+    harmful = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
+    for options in (["--table=requests"], ["--table=events"], ["--format=chrome"], ["--table=swaps"]):
+        run = subprocess.run([DUMP, *options, path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
+        wrong = harmful.findall(run.stdout)
+        try:
+            text = run.stdout.decode()
+        except UnicodeDecodeError as error:
+            wrong, text = [error], ""
+        if options[0] != "--table=swaps" and "x9b" not in text:
+            wrong = ["the escape is not there", text[-300:]]
+        check(wrong, "no control character comes out: %s" % " ".join(options))
+
+
+def main():
+    kinds = subprocess.run([MAKE], stdout=subprocess.PIPE, check=True).stdout.decode().split()
+    with tempfile.TemporaryDirectory() as folder:
+        harmful_text(folder)
+        a_crowd(folder)
+        bounds_are_said(folder)
+        time_and_memory(folder, kinds)
+        twice_the_file(folder, [kind for kind in kinds if kind not in PIPED] if LONG else
+                       ["one-id", "losses", "blocks-backwards", "magics-between", "collisions"])
+    print("1..%d" % NUMBER)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
