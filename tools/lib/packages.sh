@@ -8,6 +8,8 @@ demo_packages='build-essential autoconf automake zlib1g-dev libevent-dev libssl-
 check_packages='libcmocka-dev libcppunit-dev openssl python3 babeltrace2 chromium golang-src c-icap vsftpd strace shellcheck'
 # For the Squid of the phase gnutls, beside those.
 gnutls_packages='libgnutls28-dev libecap3-dev pkg-config'
+# For the unit tests on arm64, beside those.
+arm64_packages='gcc-aarch64-linux-gnu qemu-user-static'
 # For the test of the Debian packages, beside those.
 packaging_packages='debhelper lintian man-db pkg-config'
 
