@@ -27,6 +27,7 @@ waiting()
 
 # shellcheck disable=SC2046 # numbers
 trap 'kill -KILL $(waiting) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
 
 # within SECONDS COMMAND...: whether COMMAND succeeds by then.
 within()
