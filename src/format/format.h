@@ -251,6 +251,10 @@ SQT_ASSERT(sizeof(struct sqt_identity) == 152, "identity");
 #define SQT_SEGMENT_MAGIC "SQTRACE\x1a" /* 8 bytes, no terminator */
 #define SQT_VERSION 1
 
+/* Bits of `incompatible`. */
+#define SQT_NEEDS_ZSTD 1u /* blocks may be compressed with zstd */
+#define SQT_NEEDS_KNOWN SQT_NEEDS_ZSTD
+
 struct sqt_segment_header {
     char magic[8];
     uint32_t version;      /* SQT_VERSION */
@@ -272,6 +276,7 @@ enum sqt_frame_type {
     SQT_FRAME_END = 3    /* struct sqt_totals: the segment was closed */
 };
 #define SQT_FRAME_ZLIB 1u    /* the packed records of a BLOCK are deflated */
+#define SQT_FRAME_ZSTD 4u    /* the packed records of a BLOCK are compressed with zstd, and not deflated */
 #define SQT_FRAME_SUSPECT 2u /* a BLOCK's anchors disagree with the nominal rate by more than 50 us */
 
 struct sqt_frame {
@@ -292,7 +297,7 @@ struct sqt_block {
     uint8_t ring_id[16];
     uint64_t first;       /* number of the first record within its ring, from 0; LOST records count too */
     uint32_t count;       /* records */
-    uint32_t packed_size; /* bytes of packed records before zlib */
+    uint32_t packed_size; /* bytes of packed records before compression */
     uint64_t time_first;  /* ticks */
     uint64_t time_last;
     /* Anchors around the block: the previous flush and this one.  If the clock stepped between the two, they stand in

@@ -6,14 +6,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
+
+#define COMPRESSED (SQT_FRAME_ZLIB | SQT_FRAME_ZSTD)
 
 void
 sqt_unpacker_free(struct sqt_unpacker *u)
 {
-    if (u->inflater)
-        inflateEnd(u->inflater);
-    free(u->inflater);
+    sqt_decompressor_free(&u->decompressor);
     free(u->packed);
     free(u->spare);
     memset(u, 0, sizeof(*u));
@@ -24,7 +23,7 @@ sqt_block_head(const struct sqt_frame *frame, const uint8_t *payload, const uint
 {
     if (frame->size < sizeof(*b))
         return "the block is shorter than its head";
-    if (frame->flags & ~(SQT_FRAME_ZLIB | SQT_FRAME_SUSPECT))
+    if (frame->flags & ~(SQT_FRAME_ZLIB | SQT_FRAME_ZSTD | SQT_FRAME_SUSPECT) || (frame->flags & COMPRESSED) == COMPRESSED)
         return "the block needs features that this does not know";
     memcpy(b, payload, sizeof(*b));
     if (memcmp(b->ring_id, ring_id, sizeof(b->ring_id)) != 0)
@@ -37,13 +36,13 @@ sqt_block_head(const struct sqt_frame *frame, const uint8_t *payload, const uint
         return "the block's record number is impossible";
     if (b->time_last < b->time_first)
         return "the block's times go back";
-    if (!(frame->flags & SQT_FRAME_ZLIB) && b->packed_size != frame->size - sizeof(*b))
+    if (!(frame->flags & COMPRESSED) && b->packed_size != frame->size - sizeof(*b))
         return "the block's size is wrong";
     return NULL;
 }
 
 static const char *
-inflate_block(struct sqt_unpacker *u, const uint8_t *in, size_t size, size_t packed_size)
+decompress_block(struct sqt_unpacker *u, unsigned flags, const uint8_t *in, size_t size, size_t packed_size)
 {
     if (u->room < packed_size) {
         uint8_t *const larger = realloc(u->packed, packed_size);
@@ -52,21 +51,8 @@ inflate_block(struct sqt_unpacker *u, const uint8_t *in, size_t size, size_t pac
         u->packed = larger;
         u->room = packed_size;
     }
-    z_stream *z = u->inflater;
-    if (!z) {
-        z = calloc(1, sizeof(*z));
-        if (!z || inflateInit(z) != Z_OK) {
-            free(z);
-            return "there is no memory to unpack the block";
-        }
-        u->inflater = z;
-    } else
-        inflateReset(z);
-    z->next_in = (Bytef *)(uintptr_t)in;
-    z->avail_in = (uInt)size;
-    z->next_out = u->packed;
-    z->avail_out = (uInt)packed_size;
-    return inflate(z, Z_FINISH) == Z_STREAM_END && z->avail_out == 0 ? NULL : "the block cannot be inflated";
+    return sqt_decompress(&u->decompressor, flags & SQT_FRAME_ZSTD ? SQT_COMPRESSION_ZSTD : SQT_COMPRESSION_ZLIB, in, size,
+                          u->packed, packed_size);
 }
 
 size_t
@@ -97,8 +83,8 @@ sqt_block_unpack(struct sqt_unpacker *u, const struct sqt_pack_table *table, con
                  const uint8_t *payload, const struct sqt_block *b, struct sqt_record *records)
 {
     const uint8_t *packed = payload + sizeof(*b);
-    if (frame->flags & SQT_FRAME_ZLIB) {
-        const char *const wrong = inflate_block(u, packed, frame->size - sizeof(*b), b->packed_size);
+    if (frame->flags & COMPRESSED) {
+        const char *const wrong = decompress_block(u, frame->flags, packed, frame->size - sizeof(*b), b->packed_size);
         if (wrong)
             return wrong;
         packed = u->packed;

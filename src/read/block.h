@@ -5,11 +5,12 @@
 #ifndef SQT_BLOCK_H
 #define SQT_BLOCK_H
 
+#include "../format/compress.h"
 #include "dictionary.h"
 
 /* Buffers that decoding needs; one for each thread of a stream. */
 struct sqt_unpacker {
-    void *inflater;   /* z_stream */
+    struct sqt_decompressor decompressor;
     uint8_t *packed;
     size_t room;
     struct sqt_record *spare; /* a buffer of SQT_BLOCK_RECORDS that an origin gave back */

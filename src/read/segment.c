@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "../format/compress.h"
 #include "clock.h"
 
 /* Larger headers are not expected even of later versions. */
@@ -54,9 +55,14 @@ sqt_segment_header_check(const uint8_t *bytes, size_t got, const char *name, uin
                    h->version, SQT_VERSION);
         return SQT_HEADER_REFUSED;
     }
-    if (good && h->incompatible) {
+    if (good && (h->incompatible & ~SQT_NEEDS_KNOWN)) {
         sqt_report(reporter, SQT_ERROR, "%s: written by a newer sqtrace (it needs features 0x%" PRIx32
-                   " that this does not know)", name, h->incompatible);
+                   " that this does not know)", name, h->incompatible & ~SQT_NEEDS_KNOWN);
+        return SQT_HEADER_REFUSED;
+    }
+    if (good && (h->incompatible & SQT_NEEDS_ZSTD) && !sqt_compression_is_known(SQT_COMPRESSION_ZSTD)) {
+        sqt_report(reporter, SQT_ERROR, "%s: compressed with zstd, and this program was built without it; install "
+                   "libzstd-dev and build sqtrace again", name);
         return SQT_HEADER_REFUSED;
     }
     if (good == 1) {

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../format/compress.h"
 #include "../format/events.h"
 #include "suggest-internal.h"
 
@@ -70,7 +71,7 @@ sqt_config_init(struct sqt_config *config)
 {
     memset(config, 0, sizeof(*config));
     config->groups = SQT_GROUP_DEFAULT;
-    config->compress = 1;
+    config->compression = sqt_compression_default();
 }
 
 uint64_t
@@ -206,15 +207,24 @@ set_path(char *to, size_t room, const char *name, const char *value, char *error
     return 0;
 }
 
+/* "on" stays a word for the default. */
 static int
-set_compress(struct sqt_config *config, const char *value, char *error, size_t error_size)
+set_compression(struct sqt_config *config, const char *value, char *error, size_t error_size)
 {
-    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0) {
-        snprintf(error, error_size, "compress=%s: allowed are on and off", value);
-        return -1;
+    const int zstd = sqt_compression_is_known(SQT_COMPRESSION_ZSTD);
+    if (strcmp(value, "on") == 0) {
+        config->compression = sqt_compression_default();
+        return 0;
     }
-    config->compress = strcmp(value, "on") == 0;
-    return 0;
+    for (int i = SQT_COMPRESSION_OFF; i <= SQT_COMPRESSION_ZSTD; ++i)
+        if (strcmp(value, sqt_compression_name((enum sqt_compression)i)) == 0 &&
+            sqt_compression_is_known((enum sqt_compression)i)) {
+            config->compression = i;
+            return 0;
+        }
+    snprintf(error, error_size, "compress=%s: allowed are %szlib and off%s", value, zstd ? "zstd, " : "",
+             zstd ? "" : " (this libsqtrace was built without zstd)");
+    return -1;
 }
 
 int
@@ -234,7 +244,7 @@ sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t
         if (name_size == 6 && memcmp(word, "events", 6) == 0)
             return set_events(config, value, error, error_size);
         if (name_size == 8 && memcmp(word, "compress", 8) == 0)
-            return set_compress(config, value, error, error_size);
+            return set_compression(config, value, error, error_size);
     }
     char hint[64];
     snprintf(error, error_size, "'%s' is not a parameter%s: allowed are ring=, ringdir=, events=, compress=, segment= and keep=",
@@ -279,8 +289,8 @@ sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
             separator = ",";
         }
     }
-    if (!config->compress)
-        PRINT(" compress=off");
+    if (config->compression != (int)sqt_compression_default())
+        PRINT(" compress=%s", sqt_compression_name((enum sqt_compression)config->compression));
 #undef PRINT
     return used;
 }

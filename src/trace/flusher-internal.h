@@ -18,7 +18,7 @@
 struct sqt_flusher_settings {
     uint64_t segment; /* bytes */
     uint64_t keep;    /* bytes; 0: no bound */
-    int compress;
+    enum sqt_compression compression;
     int sample;       /* whether group sample is on */
 };
 

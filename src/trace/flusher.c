@@ -94,7 +94,7 @@ open_segment(struct sqt_flusher *f)
     __atomic_store_n(&f->ring->flusher.sequence, f->next_sequence, __ATOMIC_RELEASE);
     sqt_segment_name(name, f->base, f->next_sequence);
     if (sqt_segment_open(&f->writer, f->ring, name, f->next_sequence,
-                         __atomic_load_n(&f->ring->writer.text_used, __ATOMIC_ACQUIRE)) != 0) {
+                         __atomic_load_n(&f->ring->writer.text_used, __ATOMIC_ACQUIRE), f->now.compression) != 0) {
         const int cause = errno;
         if (cause == EEXIST)
             ++f->next_sequence; /* something else sits there, perhaps a link that leads elsewhere */
@@ -136,7 +136,7 @@ write_block(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *from,
     const size_t count = sqt_block_count(ring, tail, head, f->writer.block_records);
     const uint64_t text_used = __atomic_load_n(&ring->writer.text_used, __ATOMIC_ACQUIRE);
     if (sqt_segment_text(&f->writer, ring, text_used) != 0 ||
-        sqt_segment_block(&f->writer, ring, tail, count, from, to, flags, f->now.compress) != 0) {
+        sqt_segment_block(&f->writer, ring, tail, count, from, to, flags, f->now.compression) != 0) {
         const int cause = errno;
         stall(f, "cannot write", cause);
         if (file_is_bad(cause)) {

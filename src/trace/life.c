@@ -129,7 +129,7 @@ static struct sqt_flusher_settings
 settings_of(const struct sqt_config *config)
 {
     const struct sqt_flusher_settings settings = {
-        sqt_config_segment(config), config->keep, config->compress, (config->groups & SQT_GROUP_SAMPLE) != 0};
+        sqt_config_segment(config), config->keep, (enum sqt_compression)config->compression, (config->groups & SQT_GROUP_SAMPLE) != 0};
     return settings;
 }
 
@@ -322,7 +322,7 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     const struct sqt_flusher_settings settings = settings_of(config);
     sqt_flusher_configure(&tracer.flusher, &settings);
     tracer.config.groups = config->groups;
-    tracer.config.compress = config->compress;
+    tracer.config.compression = config->compression;
     tracer.config.segment = config->segment;
     tracer.config.keep = config->keep;
     if (!sqt_on(SQT_GROUP_SYSCALL))

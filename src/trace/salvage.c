@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "clock-internal.h"
 #include "emit-internal.h"
@@ -222,7 +223,8 @@ write_blocks(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uin
 {
     while (first < end) {
         const size_t count = read_block(w, ring, first, end);
-        if (!count || sqt_segment_records(w, ring->header, w->straight, first, count, from, to, flags, 1) != 0)
+        if (!count || sqt_segment_records(w, ring->header, w->straight, first, count, from, to, flags,
+                                          sqt_compression_default()) != 0)
             return -1;
         first += count;
     }
@@ -240,7 +242,7 @@ write_rest(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, const
     if (find_step(w, ring, first, &step) != 0)
         return -1;
     const struct sqt_anchor from = first_anchor(header, last, step != UINT64_MAX);
-    if (sqt_segment_open(w, header, draft, sequence, header->writer.text_used) != 0 ||
+    if (sqt_segment_open(w, header, draft, sequence, header->writer.text_used, sqt_compression_default()) != 0 ||
         (first < header->writer.head && end_anchor(ring, &from, &to) != 0))
         return -1;
     /* The records before it may be from both sides of the step. */

@@ -5,8 +5,7 @@
 #ifndef SQT_SEGMENT_INTERNAL_H
 #define SQT_SEGMENT_INTERNAL_H
 
-#include <zlib.h>
-
+#include "../format/compress.h"
 #include "../format/pack.h"
 #include "file-internal.h"
 
@@ -17,6 +16,7 @@ struct sqt_segment {
     uint64_t size;   /* bytes of whole frames */
     uint64_t text;   /* bytes of the ring's text area that are in it */
     uint64_t blocks; /* in it */
+    int zstd;        /* whether its header says that blocks may be compressed with zstd */
 };
 
 /* What is needed to write segments; the buffers are big enough for the largest block of the ring. */
@@ -29,7 +29,7 @@ struct sqt_segment_writer {
     struct sqt_record *straight; /* room for a block that wraps around the ring's end, and one record more */
     uint8_t *packed, *frame;
     size_t frame_room;
-    z_stream deflater;
+    struct sqt_compressor compressor;
 };
 
 /* block_records: at most SQT_BLOCK_RECORDS.  Returns 0, or -1 without memory. */
@@ -39,22 +39,24 @@ void sqt_segment_writer_free(struct sqt_segment_writer *writer);
 /* These return 0, or -1 with errno; then the file is as long as before, or its segment is closed.  All write whole
  * frames. */
 
-/* Begins a segment under that name, with its header and the first text_used bytes of the ring's text. */
+/* Begins a segment under that name, with its header and the first text_used bytes of the ring's text.  compression: of
+ * the blocks to come; only where it is zstd here may a block of this segment have it. */
 int sqt_segment_open(struct sqt_segment_writer *writer, const struct sqt_ring_header *ring, const char *name,
-                     uint64_t sequence, uint64_t text_used);
+                     uint64_t sequence, uint64_t text_used, enum sqt_compression compression);
 
 /* Brings the segment's text up to text_used. */
 int sqt_segment_text(struct sqt_segment_writer *writer, const struct sqt_ring_header *ring, uint64_t text_used);
 
-/* Appends `count` records from number `first`.  flags: SQT_FRAME_SUSPECT; compress: whether to deflate. */
+/* Appends `count` records from number `first`.  flags: SQT_FRAME_SUSPECT.  A block for which zstd is asked in
+ * a segment that was begun without is deflated. */
 int sqt_segment_block(struct sqt_segment_writer *writer, const struct sqt_ring_header *ring, uint64_t first,
                       size_t count, const struct sqt_anchor *from, const struct sqt_anchor *to, unsigned flags,
-                      int compress);
+                      enum sqt_compression compression);
 
 /* The same for records that the caller has as one piece, whatever the ring's file holds. */
 int sqt_segment_records(struct sqt_segment_writer *writer, const struct sqt_ring_header *ring,
                         const struct sqt_record *records, uint64_t first, size_t count, const struct sqt_anchor *from,
-                        const struct sqt_anchor *to, unsigned flags, int compress);
+                        const struct sqt_anchor *to, unsigned flags, enum sqt_compression compression);
 
 /* Ends the segment with the ring's totals, and closes it, whatever comes of the write. */
 int sqt_segment_end(struct sqt_segment_writer *writer, const struct sqt_ring_header *ring, int clean);

@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "emit-internal.h"
-
-#define DEFLATE_LEVEL 1
 
 int
 sqt_segment_writer_init(struct sqt_segment_writer *w, int directory, uid_t owner, size_t block_records)
@@ -23,10 +22,8 @@ sqt_segment_writer_init(struct sqt_segment_writer *w, int directory, uid_t owner
     w->owner = owner;
     w->block_records = block_records;
     sqt_pack_table_init(&w->table);
-    if (deflateInit(&w->deflater, DEFLATE_LEVEL) != Z_OK)
-        return -1;
     const size_t bound = sqt_pack_bound(block_records);
-    w->frame_room = sizeof(struct sqt_frame) + sizeof(struct sqt_block) + deflateBound(&w->deflater, bound);
+    w->frame_room = sizeof(struct sqt_frame) + sizeof(struct sqt_block) + sqt_compress_bound(bound);
     w->straight = malloc((block_records + 1) * sizeof(*w->straight));
     w->packed = malloc(bound);
     w->frame = malloc(w->frame_room);
@@ -40,7 +37,7 @@ void
 sqt_segment_writer_free(struct sqt_segment_writer *w)
 {
     sqt_segment_close(w);
-    deflateEnd(&w->deflater);
+    sqt_compressor_free(&w->compressor);
     free(w->straight);
     free(w->packed);
     free(w->frame);
@@ -92,6 +89,7 @@ write_header(struct sqt_segment_writer *w, const struct sqt_ring_header *ring)
     memcpy(header.magic, SQT_SEGMENT_MAGIC, sizeof(header.magic));
     header.version = SQT_VERSION;
     header.header_size = sizeof(header);
+    header.incompatible = w->segment.zstd ? SQT_NEEDS_ZSTD : 0;
     header.sequence = w->segment.sequence;
     header.identity = ring->identity;
     header.crc = (uint32_t)crc32_z(0, (const uint8_t *)&header, sizeof(header));
@@ -100,7 +98,7 @@ write_header(struct sqt_segment_writer *w, const struct sqt_ring_header *ring)
 
 int
 sqt_segment_open(struct sqt_segment_writer *w, const struct sqt_ring_header *ring, const char *name, uint64_t sequence,
-                 uint64_t text_used)
+                 uint64_t text_used, enum sqt_compression compression)
 {
     struct sqt_segment *const s = &w->segment;
     memset(s, 0, sizeof(*s));
@@ -109,6 +107,7 @@ sqt_segment_open(struct sqt_segment_writer *w, const struct sqt_ring_header *rin
         return -1;
     strcpy(s->name, name);
     s->sequence = sequence;
+    s->zstd = compression == SQT_COMPRESSION_ZSTD;
     if (write_header(w, ring) == 0 && sqt_segment_text(w, ring, text_used) == 0)
         return 0;
     const int cause = errno;
@@ -168,33 +167,18 @@ straighten(struct sqt_segment_writer *w, const struct sqt_ring_header *ring, uin
     return w->straight;
 }
 
-/* Deflates w->packed behind the headers in w->frame.  Returns the bytes, or 0 if nothing is gained. */
-static size_t
-deflate_packed(struct sqt_segment_writer *w, size_t size, uint8_t *to)
-{
-    z_stream *const z = &w->deflater;
-    if (deflateReset(z) != Z_OK)
-        return 0;
-    z->next_in = w->packed;
-    z->avail_in = (uInt)size;
-    z->next_out = to;
-    z->avail_out = (uInt)(w->frame_room - (size_t)(to - w->frame));
-    if (deflate(z, Z_FINISH) != Z_STREAM_END)
-        return 0;
-    return z->total_out < size ? z->total_out : 0;
-}
-
 int
 sqt_segment_block(struct sqt_segment_writer *w, const struct sqt_ring_header *ring, uint64_t first, size_t count,
-                  const struct sqt_anchor *from, const struct sqt_anchor *to, unsigned flags, int compress)
+                  const struct sqt_anchor *from, const struct sqt_anchor *to, unsigned flags,
+                  enum sqt_compression compression)
 {
-    return sqt_segment_records(w, ring, straighten(w, ring, first, count), first, count, from, to, flags, compress);
+    return sqt_segment_records(w, ring, straighten(w, ring, first, count), first, count, from, to, flags, compression);
 }
 
 int
 sqt_segment_records(struct sqt_segment_writer *w, const struct sqt_ring_header *ring, const struct sqt_record *records,
                     uint64_t first, size_t count, const struct sqt_anchor *from, const struct sqt_anchor *to,
-                    unsigned flags, int compress)
+                    unsigned flags, enum sqt_compression compression)
 {
     const size_t packed = sqt_pack(&w->table, records, count, w->packed);
     struct sqt_block block;
@@ -210,9 +194,11 @@ sqt_segment_records(struct sqt_segment_writer *w, const struct sqt_ring_header *
     memcpy(w->frame + sizeof(struct sqt_frame), &block, sizeof(block));
 
     uint8_t *const data = w->frame + sizeof(struct sqt_frame) + sizeof(block);
-    size_t size = compress ? deflate_packed(w, packed, data) : 0;
+    if (compression == SQT_COMPRESSION_ZSTD && !w->segment.zstd)
+        compression = SQT_COMPRESSION_ZLIB;
+    size_t size = sqt_compress(&w->compressor, compression, w->packed, packed, data, w->frame_room - (size_t)(data - w->frame));
     if (size) {
-        flags |= SQT_FRAME_ZLIB;
+        flags |= compression == SQT_COMPRESSION_ZSTD ? SQT_FRAME_ZSTD : SQT_FRAME_ZLIB;
     } else {
         size = packed;
         memcpy(data, w->packed, size);

@@ -262,7 +262,7 @@ struct sqt_config {
     uint64_t segment;    /* bytes after which a new segment begins; 0: the default (1 GiB) */
     uint64_t keep;       /* bytes of closed segments that each kid keeps; 0: no bound */
     uint32_t groups;     /* enum sqt_group bits */
-    int compress;        /* whether blocks are deflated */
+    int compression;     /* enum sqt_compression (format/compress.h) */
 };
 
 void sqt_config_init(struct sqt_config *config);

@@ -30,7 +30,7 @@ def main():
     count = sys.argv[2] if len(sys.argv) > 2 else "100000000"
     print("%-14s %-10s %14s %12s %8s" % ("trace", "table", "records", "M records/s", "MiB"))
     with tempfile.TemporaryDirectory(prefix="sqtrace-bench-") as folder:
-        for kind, more in (("not deflated", ["uncompressed"]), ("deflated", [])):
+        for kind, more in (("not compressed", ["off"]), ("zlib", ["zlib"]), ("zstd", [])):
             trace = os.path.join(folder, "trace.sqt")
             made = int(subprocess.run([os.path.join(build, "many-records"), trace, count] + more, check=True,
                                       stdout=subprocess.PIPE).stdout)

@@ -209,7 +209,8 @@ steady(unsigned seconds)
 int
 main(int argc, char **argv)
 {
-    const char *const defaults[] = {NULL}, *const raw[] = {"compress=off", NULL};
+    const char *const defaults[] = {NULL}, *const zlib[] = {"compress=zlib", NULL},
+                      *const raw[] = {"compress=off", NULL};
     if (argc < 2) {
         fprintf(stderr, "usage: emit DIRECTORY [SECONDS]\n");
         return 2;
@@ -221,9 +222,14 @@ main(int argc, char **argv)
     bursts("unit_of_3", 3);
     steady(argc > 2 ? (unsigned)atoi(argv[2]) : 5);
     sqt_stop();
-    puts("# compress=off");
-    start(argv[1], raw);
-    steady(argc > 2 ? (unsigned)atoi(argv[2]) : 5);
-    sqt_stop();
+    const struct {
+        const char *title, *const *words;
+    } others[] = {{"# compress=zlib", zlib}, {"# compress=off", raw}};
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); ++i) {
+        puts(others[i].title);
+        start(argv[1], others[i].words);
+        steady(argc > 2 ? (unsigned)atoi(argv[2]) : 5);
+        sqt_stop();
+    }
     return 0;
 }

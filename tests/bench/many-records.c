@@ -2,7 +2,7 @@
  *
  * many-records.c - writes a segment of as many records as asked for, like a busy proxy's, for reading benchmarks.
  *
- * usage: many-records FILE RECORDS [uncompressed]
+ * usage: many-records FILE RECORDS [zlib|off]
  */
 #include "../unit/make_trace.h"
 
@@ -24,11 +24,11 @@ int
 main(int argc, char **argv)
 {
     if (argc < 3) {
-        fprintf(stderr, "usage: many-records FILE RECORDS [uncompressed]\n");
+        fprintf(stderr, "usage: many-records FILE RECORDS [zlib|off]\n");
         return 2;
     }
     const uint64_t wanted = strtoull(argv[2], NULL, 10);
-    const unsigned flags = argc > 3 ? 0 : MAKE_ZLIB;
+    const unsigned flags = argc < 4 ? MAKE_ZSTD : strcmp(argv[3], "zlib") == 0 ? MAKE_ZLIB : 0;
     FILE *const out = fopen(argv[1], "wb");
     if (!out) {
         perror(argv[1]);
@@ -39,7 +39,7 @@ main(int argc, char **argv)
     struct make_traffic traffic;
     make_identity(&who, 1, 0);
     make_traffic_init(&traffic, 1);
-    make_header(&bytes, &who, 0);
+    make_header_for(&bytes, &who, 0, MAKE_ZSTD);
     make_text(&bytes, "def\t1\t0\taufs /cache\ndef\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\n"
                       "def\t3\t1\tGET\ndef\t4\t1\tdirect\n");
     int ok = 1;

@@ -22,7 +22,7 @@ BAD = [
 ]
 
 GOOD = ["", "ring=1MB", "ring=64MB segment=10MB keep=100MB", "events=client,server,store,loop", "events=syscall",
-        "compress=off", "compress=on ringdir=/dev/shm", "ring=1048576"]
+        "compress=off", "compress=on ringdir=/dev/shm", "compress=zlib", "compress=zstd", "ring=1048576"]
 
 
 def complaints(squid, text):

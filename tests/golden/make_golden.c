@@ -48,7 +48,7 @@ whole(unsigned flags, const char *text, size_t *block2)
     struct make_bytes b = {NULL, 0, 0};
     const struct sqt_totals totals = {.head = count, .clean = 1};
     const size_t cut = unit_at(60);
-    make_header(&b, &who, 0);
+    make_header_for(&b, &who, 0, flags);
     make_text(&b, text);
     make_blocks(&b, &who, 0, records, cut, 30, flags);
     *block2 = b.size;
@@ -114,7 +114,7 @@ make_foreign(void)
     keep("newer.sqt", &b);
 
     b = whole(0, definitions, &block2);
-    ((struct sqt_segment_header *)b.data)->incompatible = 8;
+    ((struct sqt_segment_header *)b.data)->incompatible = 8; /* a bit that has no meaning yet */
     seal_header(&b);
     keep("newer-features.sqt", &b);
 }
@@ -213,6 +213,8 @@ main(int argc, char **argv)
     keep("good.sqt", &b);
     b = whole(MAKE_ZLIB, definitions, &block2);
     keep("good-zlib.sqt", &b);
+    b = whole(MAKE_ZSTD, definitions, &block2);
+    keep("good-zstd.sqt", &b);
     make_damaged();
     make_foreign();
     make_future();

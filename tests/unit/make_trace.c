@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+#ifdef SQT_HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+#include "format/compress.h"
 
 static void
 die(const char *what)
@@ -83,14 +88,27 @@ make_unit(struct sqt_record *records, unsigned n)
         records[i].flags = SQT_FLAG_PART;
 }
 
+static int
+zstd_wanted(unsigned flags)
+{
+    return (flags & MAKE_ZSTD) && sqt_compression_is_known(SQT_COMPRESSION_ZSTD);
+}
+
 void
 make_header(struct make_bytes *bytes, const struct sqt_identity *identity, uint64_t sequence)
+{
+    make_header_for(bytes, identity, sequence, 0);
+}
+
+void
+make_header_for(struct make_bytes *bytes, const struct sqt_identity *identity, uint64_t sequence, unsigned flags)
 {
     struct sqt_segment_header h;
     memset(&h, 0, sizeof(h));
     memcpy(h.magic, SQT_SEGMENT_MAGIC, sizeof(h.magic));
     h.version = SQT_VERSION;
     h.header_size = sizeof(h);
+    h.incompatible = zstd_wanted(flags) ? SQT_NEEDS_ZSTD : 0;
     h.sequence = sequence;
     h.identity = *identity;
     h.crc = (uint32_t)crc32(0, (const Bytef *)&h, sizeof(h));
@@ -131,6 +149,34 @@ make_text(struct make_bytes *bytes, const char *more)
     make_free(&text);
 }
 
+static void
+append_deflated(struct make_bytes *bytes, const uint8_t *packed, size_t size, int level)
+{
+    uLongf deflated_size = compressBound(size);
+    uint8_t *const deflated = malloc(deflated_size);
+    if (!deflated || compress2(deflated, &deflated_size, packed, size, level) != Z_OK)
+        die("make_trace");
+    make_append(bytes, deflated, deflated_size);
+    free(deflated);
+}
+
+/* A block of few records would not get smaller, and be written as it is: so the room is what it may grow to. */
+static void
+append_zstd(struct make_bytes *bytes, const uint8_t *packed, size_t size)
+{
+#ifdef SQT_HAVE_ZSTD
+    const size_t room = ZSTD_compressBound(size);
+    uint8_t *const to = malloc(room);
+    const size_t used = to ? ZSTD_compress(to, room, packed, size, 1) : 0;
+    if (!to || ZSTD_isError(used))
+        die("make_trace");
+    make_append(bytes, to, used);
+    free(to);
+#else
+    (void)bytes, (void)packed, (void)size;
+#endif
+}
+
 void
 make_block_with(struct make_bytes *bytes, const struct sqt_identity *identity, uint64_t first,
                 const struct sqt_record *records, size_t count, unsigned flags, unsigned frame_flags,
@@ -153,14 +199,12 @@ make_block_with(struct make_bytes *bytes, const struct sqt_identity *identity, u
 
     struct make_bytes payload = {NULL, 0, 0};
     make_append(&payload, &b, sizeof(b));
-    if (flags & MAKE_ZLIB) {
-        uLongf deflated_size = compressBound(size);
-        uint8_t *deflated = malloc(deflated_size);
-        if (!deflated || compress2(deflated, &deflated_size, packed, size, flags & MAKE_SMALL ? 9 : 1) != Z_OK)
-            die("make_trace");
-        make_append(&payload, deflated, deflated_size);
-        free(deflated);
+    if (zstd_wanted(flags)) {
+        frame_flags |= SQT_FRAME_ZSTD;
+        append_zstd(&payload, packed, size);
+    } else if (flags) {
         frame_flags |= SQT_FRAME_ZLIB;
+        append_deflated(&payload, packed, size, flags & MAKE_SMALL ? 9 : 1);
     } else
         make_append(&payload, packed, size);
     make_frame(bytes, SQT_FRAME_BLOCK, frame_flags, payload.data, payload.size);
@@ -211,7 +255,7 @@ make_segment_file(const char *path, const struct sqt_identity *identity, uint64_
     memset(&totals, 0, sizeof(totals));
     totals.head = first + count;
     totals.clean = 1;
-    make_header(&bytes, identity, sequence);
+    make_header_for(&bytes, identity, sequence, flags);
     make_text(&bytes, text);
     make_blocks(&bytes, identity, first, records, count, 4096, flags);
     make_end(&bytes, identity, &totals);

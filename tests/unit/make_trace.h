@@ -42,10 +42,17 @@ struct sqt_anchor make_anchor(const struct sqt_identity *identity, uint64_t tick
 /* Sets the unit flags of n consecutive records: the first is followed by n - 1 parts. */
 void make_unit(struct sqt_record *records, unsigned n);
 
-enum make_flags { MAKE_ZLIB = 1, MAKE_SMALL = 2 /* as far as zlib can */ };
+enum make_flags {
+    MAKE_ZLIB = 1,
+    MAKE_ZSTD = 2, /* instead of MAKE_ZLIB, and the same where zstd is not there */
+    MAKE_SMALL = 4 /* as far as zlib can */
+};
 
 /* Pieces of a segment, in the order in which they stand in a file. */
 void make_header(struct make_bytes *bytes, const struct sqt_identity *identity, uint64_t sequence);
+
+/* The same, of a segment whose blocks are made with these make_flags. */
+void make_header_for(struct make_bytes *bytes, const struct sqt_identity *identity, uint64_t sequence, unsigned flags);
 /* A frame of any type around a payload. */
 void make_frame(struct make_bytes *bytes, unsigned type, unsigned flags, const void *payload, size_t size);
 /* The table of events of this program and `more` lines ("def\t...\n"; may be NULL). */

@@ -34,7 +34,7 @@ make_segment(struct make_bytes *bytes, unsigned kid)
     make_traffic_init(&traffic, kid);
     const size_t count = make_traffic_records(&traffic, made, RECORDS);
     make_identity(&who, kid, kid);
-    make_header(bytes, &who, 0);
+    make_header_for(bytes, &who, 0, MAKE_ZSTD);
     make_text(bytes, "def\t2\t1\tTCP_HIT\n");
     for (size_t first = 0, block = 0; first < count; first += n, ++block) {
         n = block % 4 == 3 ? 100 : PER_BLOCK + block;
@@ -42,7 +42,7 @@ make_segment(struct make_bytes *bytes, unsigned kid)
             n = count - first;
         while (first + n < count && (made[first + n].flags & SQT_FLAG_PART))
             --n;
-        make_block(bytes, &who, first, made + first, n, block % 3 ? MAKE_ZLIB : 0);
+        make_block(bytes, &who, first, made + first, n, block % 3);
         if (block % 5 == 1)
             make_text(bytes, "def\t1\t0\tufs /a\n");
     }

@@ -36,7 +36,7 @@ begin(void **state)
     for (size_t i = 0; i < made_count; ++i)
         made[i].time = MAKE_START + (made[i].time - MAKE_START) * 100;
     make_identity(&who, 1, 1);
-    make_header(&segment, &who, 0);
+    make_header_for(&segment, &who, 0, MAKE_ZSTD);
     make_text(&segment, "def\t2\t1\tTCP_HIT\n");
     for (size_t first = 0, n; first < made_count; first += n) {
         for (n = first + PER_BLOCK < made_count ? PER_BLOCK : made_count - first;
@@ -44,7 +44,7 @@ begin(void **state)
             ;
         block_first[blocks] = first;
         block_offset[blocks++] = segment.size;
-        make_block(&segment, &who, first, made + first, n, blocks % 2 ? MAKE_ZLIB : 0);
+        make_block(&segment, &who, first, made + first, n, blocks % 3);
     }
     block_first[blocks] = made_count;
     block_offset[blocks] = segment.size;

@@ -56,7 +56,7 @@ start(uint32_t kid, uint64_t ring)
     snprintf(config.directory, sizeof(config.directory), "%s", directory);
     config.ring = ring;
     config.segment = 1u << 20;
-    config.compress = (int)kid & 1;
+    config.compression = (int)kid % 3;
     config.groups = SQT_GROUP_TRACE | SQT_GROUP_CLIENT; /* samples would come in between */
     return sqt_start(&config, &process, say);
 }

@@ -24,7 +24,7 @@ static void
 a_segment_gives_back_its_records(void **state)
 {
     (void)state;
-    for (unsigned flags = 0; flags <= MAKE_ZLIB; ++flags) {
+    for (unsigned flags = 0; flags <= MAKE_ZSTD; ++flags) {
         make_segment_file(read_path("a.sqt"), &who, 0, 0, made, made_count, "def\t2\t5\tTCP_HIT\n", flags);
         read_all(&result, read_path("a.sqt"), NULL);
         read_expect_records(&result, made, made_count, 0);

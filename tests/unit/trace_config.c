@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "format/compress.h"
 #include "trace/config-internal.h"
 
 #define MB (UINT64_C(1) << 20)
@@ -38,7 +39,7 @@ the_directory_is_enough(void **state)
     assert_string_equal(config.directory, "/var/log/squid/trace");
     assert_int_equal(config.groups, SQT_GROUP_DEFAULT);
     assert_false(config.groups & SQT_GROUP_SYSCALL);
-    assert_int_equal(config.compress, 1);
+    assert_int_equal(config.compression, sqt_compression_default());
     assert_string_equal(sqt_config_ringdir(&config), "/dev/shm");
     assert_int_equal(sqt_config_ring(&config, SQT_KID_SINGLE), 32 * MB);
     assert_int_equal(sqt_config_ring(&config, SQT_KID_WORKER), 32 * MB);
@@ -59,9 +60,31 @@ all_parameters_are_taken(void **state)
     assert_int_equal(config.ring, 8 * MB);
     assert_string_equal(config.ringdir, "/run/shm");
     assert_int_equal(config.groups, SQT_GROUP_TRACE | SQT_GROUP_CLIENT | SQT_GROUP_STORE);
-    assert_int_equal(config.compress, 0);
+    assert_int_equal(config.compression, SQT_COMPRESSION_OFF);
     assert_int_equal(config.segment, 100 * MB);
     assert_int_equal(config.keep, 2048 * MB);
+}
+
+static void
+each_compression_has_a_name(void **state)
+{
+    (void)state;
+    struct sqt_config config;
+    char error[512];
+    const char *const defaults[] = {"/t", "compress=on", NULL}, *const zlib[] = {"/t", "compress=zlib", NULL},
+                      *const zstd[] = {"/t", "compress=zstd", NULL};
+    assert_int_equal(take(&config, error, defaults), 0);
+    assert_int_equal(config.compression, sqt_compression_default());
+    assert_int_equal(take(&config, error, zlib), 0);
+    assert_int_equal(config.compression, SQT_COMPRESSION_ZLIB);
+    if (sqt_compression_is_known(SQT_COMPRESSION_ZSTD)) {
+        assert_int_equal(take(&config, error, zstd), 0);
+        assert_int_equal(config.compression, SQT_COMPRESSION_ZSTD);
+        assert_int_equal(sqt_compression_default(), SQT_COMPRESSION_ZSTD);
+    } else {
+        assert_int_equal(take(&config, error, zstd), -1);
+        assert_non_null(strstr(error, "zlib and off (this libsqtrace was built without zstd)"));
+    }
 }
 
 static void
@@ -143,8 +166,8 @@ bad_words_are_named(void **state)
         {"keep=all", {"keep=all is not a number", "", ""}},
         {"ringdir=shm", {"ringdir=shm", "absolute path", ""}},
         {"ringdir=", {"ringdir=", "absolute path", ""}},
-        {"compress=yes", {"compress=yes", "on and off", ""}},
-        {"compress=", {"compress=", "on and off", ""}},
+        {"compress=yes", {"compress=yes", "zlib and off", ""}},
+        {"compress=", {"compress=", "zlib and off", ""}},
         {"events=clint", {"'clint' is not a group of events", "did you mean client?", "client, server, store"}},
         {"events=client,,store", {"'' is not a group of events", "client, server, store", ""}},
         {"events=", {"'' is not a group", "", ""}},
@@ -240,6 +263,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_directory_is_enough),
         cmocka_unit_test(all_parameters_are_taken),
+        cmocka_unit_test(each_compression_has_a_name),
         cmocka_unit_test(sizes_have_units),
         cmocka_unit_test(a_ring_is_rounded_up_to_a_power_of_two),
         cmocka_unit_test(segments_follow_a_bound_that_is_given_alone),

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "format/compress.h"
 #include "format/pack.h"
 #include "trace/emit-internal.h"
 
@@ -245,7 +246,12 @@ add_block(struct decoded *d, const struct sqt_frame *frame, const uint8_t *body)
     assert_true(block.count > 0 && block.count <= SQT_BLOCK_RECORDS);
     uint8_t *const packed = malloc(block.packed_size);
     uLongf size = block.packed_size;
-    if (frame->flags & SQT_FRAME_ZLIB) {
+    if (frame->flags & SQT_FRAME_ZSTD) {
+        struct sqt_decompressor zstd = {NULL, NULL};
+        assert_null(sqt_decompress(&zstd, SQT_COMPRESSION_ZSTD, body + sizeof(block), frame->size - sizeof(block), packed,
+                                   block.packed_size));
+        sqt_decompressor_free(&zstd);
+    } else if (frame->flags & SQT_FRAME_ZLIB) {
         assert_int_equal(uncompress(packed, &size, body + sizeof(block), frame->size - sizeof(block)), Z_OK);
         assert_int_equal(size, block.packed_size);
     } else {

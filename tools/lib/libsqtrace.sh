@@ -26,7 +26,8 @@ libsqtrace_from_tree()
     make -C "$lib_build" -j"$3" install-libsqtrace INSTALL="install -C" >>"$lib_log" 2>&1 ||
         die_with_log "$lib_log" "building libsqtrace failed"
     lib_wraps=$(sed -n 's/^wraps=//p' "$lib_prefix/lib/pkgconfig/libsqtrace.pc")
-    lib_libs="$lib_wraps -L$lib_prefix/lib -lsqtrace -lz -lpthread"
+    lib_needs=$(sed -n 's/^Libs:.* -lsqtrace //p' "$lib_prefix/lib/pkgconfig/libsqtrace.pc")
+    lib_libs="$lib_wraps -L$lib_prefix/lib -lsqtrace $lib_needs"
     lib_file=$lib_prefix/lib/libsqtrace.a
 }
 
