@@ -64,7 +64,7 @@ typedef uint32_t __attribute__((may_alias)) event_and_flags;
 
 /* Fills in a record.  A reader may copy it meanwhile and discards what it got, so the stores are atomic; their order
  * is nobody's business before the head covers them.  event is below 65,536; one store is enough for it and flags. */
-static inline void
+static inline __attribute__((always_inline)) void
 fill(struct sqt_record *r, uint64_t time, uint64_t id, uint64_t arg, uint32_t aux, uint32_t event, uint32_t flags)
 {
     __atomic_store_n(&r->time, time, __ATOMIC_RELAXED);
@@ -89,7 +89,7 @@ publish(struct sqt_emitter *e, uint64_t head, uint64_t time)
 }
 
 /* Where the next record goes, and how far the quick way leads from there: to the limit or to the ring's end. */
-static void
+static inline __attribute__((always_inline)) void
 aim(struct sqt_emitter *e, uint64_t head)
 {
     const uint64_t place = head & e->mask, room = e->limit - head, straight = e->mask + 1 - place;
@@ -191,16 +191,15 @@ put(struct sqt_emitter *e, uint64_t now, uint64_t offset, const struct sqt_recor
             return;
     }
     for (unsigned i = 0; i < n; ++i) {
-        const struct sqt_record *const r = &records[i];
-        fill(&e->records[(head + i) & e->mask], last + offset, r->id, r->arg, r->aux, r->event,
-             i ? SQT_FLAG_PART : n - 1);
+        const struct sqt_record *const from = &records[i];
+        struct sqt_record *const r = &e->records[(head + i) & e->mask];
+        fill(r, last + offset, from->id, from->arg, from->aux, from->event, i ? SQT_FLAG_PART : n - 1);
+        prefetch_after(r);
     }
     publish(e, head + n, last);
     if (UNLIKELY(e->losing))
         loss_is_told(e);
     aim(e, head + n);
-    for (unsigned i = 0; i < n; i += 2)
-        prefetch_after(&e->records[(head + i) & e->mask]);
 }
 
 /* ---- steps of the clock: see step-internal.h ---- */
@@ -236,6 +235,13 @@ set_offset(struct sqt_emitter *e, uint64_t offset)
     e->offset = offset;
 }
 
+/* put() for what is rare. */
+static __attribute__((noinline, cold)) void
+put_apart(struct sqt_emitter *e, uint64_t now, const struct sqt_record *records, unsigned n)
+{
+    put(e, now, e->offset, records, n);
+}
+
 /* Tells the steps that wait.  A step that finds no room waits on: it is never among the lost. */
 static void
 tell_steps(struct sqt_emitter *e)
@@ -250,7 +256,7 @@ tell_steps(struct sqt_emitter *e)
             return;
         /* Later than what came before by more than a reader rounds off, so that it can tell before from after. */
         const uint64_t now = sqt_read_clock(sqt_clock), least = e->last + e->ring->identity.ticks_per_second / 1000000 + 1;
-        put(e, now > least ? now : least, e->offset, &record, 1);
+        put_apart(e, now > least ? now : least, &record, 1);
         __atomic_store_n(&s->taken, s->taken + 1, __ATOMIC_RELEASE);
     }
 }
@@ -275,7 +281,7 @@ put_shifted(struct sqt_emitter *e, uint64_t now, const struct sqt_record *record
         unit[i].id = shifted(e, event->id.kind, unit[i].id, time);
         unit[i].arg = shifted(e, event->arg.kind, unit[i].arg, time);
     }
-    put(e, now, e->offset, unit, n);
+    put_apart(e, now, unit, n);
 }
 
 /* append() for when something is not as it mostly is. */
@@ -287,7 +293,7 @@ append_otherwise(struct sqt_emitter *e, uint64_t now, const struct sqt_record *r
     __atomic_store_n(&e->plain, 1, __ATOMIC_SEQ_CST); /* first: a step that comes now sets it to 0 again */
     tell_steps(e);
     if (!e->offset) {
-        put(e, now, 0, records, n);
+        put_apart(e, now, records, n);
         return;
     }
     put_shifted(e, now, records, n);
