@@ -40,11 +40,11 @@ arm64_build()
     root=$1/root
     mkdir -p "$1/sqtrace"
     (
+        # shellcheck disable=SC2086 # names without spaces
         cd "$1/sqtrace" &&
             "$top/configure" -q --host=$arm64_host --enable-warnings-as-errors \
                 CPPFLAGS="-I$root/usr/include -I$root/usr/include/$arm64_host" \
                 LDFLAGS="-L$root/usr/lib/$arm64_host -Wl,-rpath-link,$root/usr/lib/$arm64_host:$root/lib/$arm64_host" &&
-            # shellcheck disable=SC2086 # names without spaces
             core_tests=$(make -s core-tests) && make -j"$jobs" libsqtrace.a sqtrace-dump $core_tests
     )
 }
