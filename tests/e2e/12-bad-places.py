@@ -41,8 +41,21 @@ def bad_directories(env):
     os.mkdir(made["unwritable"], 0o755)  # root's, not Squid's
     made["dangling link"] = env.path("dangling")
     os.symlink("/nowhere/at/all", made["dangling link"])
+    made["writable by all"] = env.path("shared")
+    os.mkdir(made["writable by all"])
+    os.chmod(made["writable by all"], 0o1777)
+    made["key readable by all"] = env.path("known")
+    os.mkdir(made["key readable by all"])
+    key = os.path.join(made["key readable by all"], "sqtrace.key")
+    with open(key, "wb") as file:
+        file.write(b"0123456789abcdef")
+    os.chmod(key, 0o644)
     for number, (what, directory) in enumerate(made.items()):
-        squid = Squid(env, "squid%d" % number, trace="", directory=directory, dns=origin.host).start()
+        squid = Squid(env, "squid%d" % number, trace="", directory=directory, dns=origin.host)
+        if what in ("writable by all", "key readable by all"):
+            squid.give(directory)
+            squid.give(key)
+        squid.start()
         serves(env, squid, origin, what)
         lines = complaints(squid)
         env.check(len(lines) == 1 and directory in lines[0], "%s: cache.log says %s" % (what, lines))

@@ -7,7 +7,6 @@
 #include "trace_support.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -208,13 +207,13 @@ write_header(const struct left *left, const struct sqt_ring_header *header)
     close(fd);
 }
 
-/* Starts, gives the flusher time to adopt, and stops. */
+/* Starts, waits until the flusher has said what it did with what it found, and stops. */
 static void
 start_and_stop(const struct place *place)
 {
     if (place_start(place, NULL) != 0)
         fail_msg("tracing does not start: %s", place_said);
-    for (unsigned i = 0; i < 100; ++i) {
+    for (unsigned i = 0; i < 10000 && !strstr(place_said, "left alone: ") && !strstr(place_said, "in a segment now"); ++i) {
         usleep(1000);
         sqt_poll();
     }
