@@ -22,7 +22,7 @@ SANITIZED = b"__asan_init" in open(DUMP, "rb").read()
 
 SECONDS, RECORDS_PER_SECOND, MEBIBYTES = 2, 1000000, 256
 TABLES = ("requests events swaps ios diskops connections loops stalls syscalls digests samples losses summary "
-          "checks").split()
+          "checks clock_steps").split()
 PIPED = ("many", "headers")  # segments one after the other, read from the standard input
 NUMBER = 0
 
