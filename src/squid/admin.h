@@ -99,6 +99,7 @@ Report(Entry *entry, const Append append)
     sqt_status s;
     sqt_get_status(&s);
     append(entry, "state: %s\n", s.state);
+    append(entry, "traces left behind: %u\n", static_cast<unsigned>(s.left_behind));
     if (strcmp(s.state, "off") == 0)
         return;
     append(entry, "directory: %s\n", s.directory);
@@ -115,6 +116,8 @@ Report(Entry *entry, const Append append)
     };
     for (const auto &c : counters)
         append(entry, "%s: %llu\n", c.name, static_cast<unsigned long long>(c.value));
+    // The flusher has a table of descriptors of its own, which is not in /proc/PID/fd, where lsof looks.
+    append(entry, "open files: ls -l /proc/%d/task/%u/fd\n", static_cast<int>(getpid()), static_cast<unsigned>(s.flusher));
 }
 
 } // namespace Sqtrace

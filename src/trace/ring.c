@@ -187,9 +187,11 @@ sqt_ring_finish(struct sqt_ring_header *header)
 void
 sqt_ring_release(struct sqt_ring *ring)
 {
-    if (ring->header)
-        munmap(ring->header, ring->size);
-    ring->header = NULL;
+    struct sqt_ring_header *const header = ring->header;
+    __atomic_store_n(&ring->header, NULL, __ATOMIC_SEQ_CST); /* first: a child that is forked now must not unmap what may be
+                                                               * another's by then */
+    if (header)
+        munmap(header, ring->size);
     if (ring->fd >= 0)
         close(ring->fd);
     if (ring->pointer_fd >= 0)

@@ -16,14 +16,20 @@ SQT_ASSERT(SQT_SAMPLES <= 256, "sqt_sample_number() has one byte for the value")
 void
 sqt_sampler_init(struct sqt_sampler *s, const char *root, uint32_t clock, int machine, struct sqt_mailbox *mailbox)
 {
-    for (unsigned i = 0; i < SQT_SAMPLER_DIRS; ++i)
-        free(s->dirs[i].path); /* of the trace before */
     memset(s, 0, sizeof(*s));
     s->root = root;
     s->clock = clock;
     s->machine = machine;
     s->mailbox = mailbox;
     pthread_mutex_init(&s->mutex, NULL);
+}
+
+void
+sqt_sampler_end(struct sqt_sampler *s)
+{
+    for (unsigned i = 0; i < SQT_SAMPLER_DIRS; ++i)
+        free(s->dirs[i].path);
+    pthread_mutex_destroy(&s->mutex);
 }
 
 /* ---- the flusher's thread ---- */

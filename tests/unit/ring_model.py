@@ -134,7 +134,7 @@ def check_directory(s):
 
 # ---- the writer ----
 
-RING, LIFE, DEFINE, EMIT = ("src/trace/%s.c" % name for name in ("ring", "life", "define", "emit"))
+RING, LIFE, TRACE, DEFINE, EMIT = ("src/trace/%s.c" % name for name in ("ring", "life", "trace", "define", "emit"))
 
 
 def attach(s):
@@ -144,9 +144,9 @@ def attach(s):
 BEGINNING = [
     Step("pointer", [(RING, "sqt_ring_create", "create_pointer(")], setting(pointer=True)),
     Step("ring", [(RING, "sqt_ring_create", "create_file(")], setting(ring=True)),
-    Step("header", [(LIFE, "make_trace", "sqt_define_begin(")], setting(header=True)),
-    Step("magic", [(LIFE, "make_trace", "sqt_ring_finish(")], setting(magic=True)),
-    Step("attach", [(LIFE, "make_trace", "sqt_emitter_attach(")], attach, private=True),
+    Step("header", [(LIFE, "begin", "sqt_define_begin(")], setting(header=True)),
+    Step("magic", [(LIFE, "begin", "sqt_ring_finish(")], setting(magic=True)),
+    Step("attach", [(LIFE, "begin", "sqt_emitter_attach(")], attach, private=True),
 ]
 
 
@@ -161,10 +161,11 @@ def leave(s):
 
 ENDING = [
     Step("closed", [(LIFE, "sqt_stop", "->writer.closed, 1")], setting(closed=True)),
-    Step("wait", [(LIFE, "sqt_stop", "sqt_flusher_stop(")], flusher_ended),
-    Step("remove ring", [(RING, "sqt_ring_remove", "unlinkat(ring->ringdir")], setting(ring=False)),
+    Step("wait", [(LIFE, "sqt_stop", "finish_or_leave("), (TRACE, "run", "sqt_flusher_run(")], flusher_ended),
+    Step("remove ring", [(TRACE, "run", "sqt_ring_remove("),
+                         (RING, "sqt_ring_remove", "unlinkat(ring->ringdir")], setting(ring=False)),
     Step("remove pointer", [(RING, "sqt_ring_remove", "unlinkat(directory")], setting(pointer=False)),
-    Step("leave", [(LIFE, "sqt_stop", "close(tracer.directory)")], leave),
+    Step("leave", [(TRACE, "run", "close(t->directory)")], leave),
 ]
 
 
