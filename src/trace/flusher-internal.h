@@ -42,7 +42,7 @@ struct sqt_flusher {
     struct sqt_flusher_settings settings;
     int stop, rotate;
     char file[SQT_NAME_MAX]; /* being written; empty: none */
-    char stalled[128];       /* why nothing can be written; empty: it can */
+    char stalled[256];       /* why nothing can be written; empty: it can */
 
     struct sqt_heartbeat heartbeat;
 
@@ -58,6 +58,7 @@ struct sqt_flusher {
     uint64_t flushed_ns;             /* CLOCK_MONOTONIC when the ring was empty last */
     uint64_t next_sequence;
     uint64_t leftovers_due_ns;       /* when to look again; UINT64_MAX: never */
+    uint64_t leftovers_wait_ns;      /* between that look and the one after it */
     size_t enough;                   /* records that are worth a block at once */
     uint64_t period_ns;              /* between looks at the ring */
 };

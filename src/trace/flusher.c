@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "apart-internal.h"
 #include "keep-internal.h"
 #include "run-internal.h"
 
@@ -25,6 +26,7 @@
 #define LONGEST_LOOK_NS (25 * MS)
 #define SHORTEST_LOOK_NS (1 * MS)
 #define STALLED_LOOK_NS (100 * MS)
+#define LEFTOVERS_SOON_NS (100 * MS) /* a process that was killed just now still holds its locks for a moment */
 #define LEFTOVERS_AGAIN_NS (10000 * MS)
 #define FINISH_NS (500 * MS) /* at the end, for a disk that is full: well under what the owner waits */
 
@@ -44,10 +46,10 @@ stall(struct sqt_flusher *f, const char *what, int cause)
     if (f->stalled[0])
         return;
     pthread_mutex_lock(&f->mutex);
-    snprintf(f->stalled, sizeof(f->stalled), "%s", strerror(cause));
+    snprintf(f->stalled, sizeof(f->stalled), "%s", sqt_create_error(cause));
     pthread_mutex_unlock(&f->mutex);
     sqt_say(f->mailbox, 0, "WARNING: sqtrace: %s in %s: %s; the ring keeps what it can until there is room", what,
-            f->leftovers.directory_path, strerror(cause));
+            f->leftovers.directory_path, sqt_create_error(cause));
 }
 
 static void
@@ -64,9 +66,10 @@ resume(struct sqt_flusher *f)
             totals.head - f->ring->flusher.tail, totals.lost);
 }
 
-static void
-apply_keep(struct sqt_flusher *f)
+static long
+apply_keep(void *context)
 {
+    struct sqt_flusher *const f = context;
     const struct sqt_keep keep = {
         .leftovers = &f->leftovers,
         .kid = f->kid,
@@ -74,12 +77,14 @@ apply_keep(struct sqt_flusher *f)
         .bytes = f->now.keep,
     };
     sqt_keep_apply(&keep);
+    return 0;
 }
 
 /* Opens the next segment.  Returns 0 or -1. */
-static int
-open_segment(struct sqt_flusher *f)
+static long
+open_segment(void *context)
 {
+    struct sqt_flusher *const f = context;
     char name[SQT_NAME_MAX];
     if (!f->ring->identity.run) /* the segments of earlier runs are all there by now */
         __atomic_store_n(&f->ring->identity.run,
@@ -107,7 +112,7 @@ close_segment(struct sqt_flusher *f)
         return;
     sqt_segment_end(&f->writer, f->ring, 0); /* without its last frame it is still whole */
     note_file(f, "");
-    apply_keep(f);
+    sqt_apart_call(apply_keep, f);
 }
 
 /* Whether the next block belongs into another file after a failure of this one. */
@@ -124,7 +129,7 @@ write_block(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *from,
 {
     struct sqt_ring_header *const ring = f->ring;
     const uint64_t tail = ring->flusher.tail;
-    if (f->writer.segment.fd < 0 && open_segment(f) != 0)
+    if (f->writer.segment.fd < 0 && sqt_apart_call(open_segment, f) != 0)
         return -1;
     const uint64_t before = f->writer.segment.size;
     const size_t count = sqt_block_count(ring, tail, head, f->writer.block_records);
@@ -265,11 +270,16 @@ look(struct sqt_flusher *f, int force)
     return emptied;
 }
 
-static void
-take_leftovers(struct sqt_flusher *f)
+static long
+take_leftovers(void *context)
 {
-    f->leftovers_due_ns = sqt_leftovers_take(&f->leftovers) ? sqt_monotonic_ns() + LEFTOVERS_AGAIN_NS : UINT64_MAX;
-    apply_keep(f);
+    struct sqt_flusher *const f = context;
+    const unsigned again = sqt_leftovers_take(&f->leftovers);
+    f->leftovers_due_ns = again ? sqt_monotonic_ns() + f->leftovers_wait_ns : UINT64_MAX;
+    if (f->leftovers_wait_ns < LEFTOVERS_AGAIN_NS)
+        f->leftovers_wait_ns *= 2;
+    sqt_apart_call(apply_keep, f);
+    return 0;
 }
 
 /* Waits for the next look.  Returns whether to stop. */
@@ -308,7 +318,7 @@ finish(struct sqt_flusher *f)
     const struct timespec pause = {0, (long)(20 * MS)};
     const uint64_t by = sqt_monotonic_ns() + FINISH_NS;
     for (;;) {
-        if (look(f, 1) && (f->writer.segment.fd >= 0 || open_segment(f) == 0)) {
+        if (look(f, 1) && (f->writer.segment.fd >= 0 || sqt_apart_call(open_segment, f) == 0)) {
             if (sqt_segment_end(&f->writer, f->ring, 1) == 0)
                 break;
             stall(f, "cannot write", errno);
@@ -318,7 +328,7 @@ finish(struct sqt_flusher *f)
         nanosleep(&pause, NULL);
     }
     note_file(f, "");
-    apply_keep(f);
+    sqt_apart_call(apply_keep, f);
     return 1;
 }
 
@@ -326,10 +336,11 @@ int
 sqt_flusher_run(struct sqt_flusher *f)
 {
     f->leftovers_due_ns = 0;
+    f->leftovers_wait_ns = LEFTOVERS_SOON_NS;
     int turn = 0;
     while (!wait_for_work(f, &turn)) {
         if (sqt_monotonic_ns() >= f->leftovers_due_ns)
-            take_leftovers(f);
+            sqt_apart_call(take_leftovers, f);
         if (turn)
             rotate(f);
         else

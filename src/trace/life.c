@@ -397,7 +397,7 @@ sqt_has_trace(void)
 void
 sqt_get_status(struct sqt_status *status)
 {
-    static char state[160];
+    static char state[300];
     memset(status, 0, sizeof(*status));
     status->state = "off";
     status->left_behind = count_left();
@@ -406,6 +406,7 @@ sqt_get_status(struct sqt_status *status)
     struct sqt_trace *const t = tracer.trace;
     struct sqt_flusher *const f = &t->flusher;
     status->flusher = (uint32_t)__atomic_load_n(&t->tid, __ATOMIC_RELAXED);
+    status->flusher_disk = (uint32_t)__atomic_load_n(&t->disk_pid, __ATOMIC_RELAXED);
     if (tracer.state == STATE_STARTING) {
         snprintf(status->directory, sizeof(status->directory), "%s", t->config.directory);
         status->state = "starting: the directory does not answer";

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../format/events.h"
+#include "apart-internal.h"
 #include "clock-internal.h"
 
 SQT_ASSERT(SQT_SAMPLES <= 256, "sqt_sample_number() has one byte for the value");
@@ -49,11 +50,28 @@ disk_of(struct sqt_sampler *s, uint64_t device, const char *name)
     return i;
 }
 
+struct device_search {
+    const struct sqt_sampler *sampler;
+    const char *path;
+    char name[32];
+    uint64_t device;
+};
+
+/* A cache_dir's disk may not answer either. */
+static long
+find_device(void *context)
+{
+    struct device_search *const d = context;
+    d->device = sqt_device_of(d->sampler, d->path, d->name, sizeof(d->name));
+    return 0;
+}
+
 /* Finds out what is below a cache_dir that is new. */
 static void
 look_up_dir(struct sqt_sampler *s, unsigned number)
 {
-    char path[SQT_MESSAGE_MAX / 2], name[32];
+    char path[SQT_MESSAGE_MAX / 2];
+    struct device_search search = {.sampler = s, .path = path};
     pthread_mutex_lock(&s->mutex);
     const int wanted = s->dirs[number].path && !s->dirs[number].known;
     if (wanted)
@@ -62,13 +80,14 @@ look_up_dir(struct sqt_sampler *s, unsigned number)
     if (!wanted)
         return;
 
-    const uint64_t device = sqt_device_of(s, path, name, sizeof(name));
+    sqt_apart_call(find_device, &search);
+    const uint64_t device = search.device;
     if (!device)
         sqt_say(s->mailbox, 1, "sqtrace: cache_dir %u, %.400s, is on no block device (%s): there are no samples of its "
-                "disk", number, path, name);
+                "disk", number, path, search.name);
     pthread_mutex_lock(&s->mutex);
     if (device)
-        disk_of(s, device, name);
+        disk_of(s, device, search.name);
     s->dirs[number].device = device;
     s->dirs[number].known = 1;
     pthread_mutex_unlock(&s->mutex);

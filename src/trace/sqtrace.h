@@ -336,8 +336,9 @@ struct sqt_status {
     uint64_t flusher_lag_ns; /* since the flusher's last round */
     uint64_t errors;       /* failed writes */
     uint32_t groups;
-    uint32_t flusher;      /* thread id; 0: none */
+    uint32_t flusher;      /* its thread's id; 0: none */
     uint32_t left_behind;  /* earlier traces whose flusher has not ended yet */
+    uint32_t flusher_disk; /* id of the process that does its disk work; 0: the thread does it */
 };
 void sqt_get_status(struct sqt_status *status);
 

@@ -53,6 +53,7 @@ struct sqt_trace {
 
     pthread_t thread;
     pid_t tid;      /* 0: not known yet */
+    pid_t disk_pid; /* the process that does the thread's disk work; 0: it does it itself, or it is not known yet */
     int apart;      /* the thread has a table of descriptors of its own */
     int directory;  /* a descriptor of the thread's */
     struct sqt_flusher flusher;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "apart-internal.h"
 #include "calls-internal.h"
 #include "trust-internal.h"
 
@@ -24,7 +25,7 @@
 static void
 leave_descriptors(struct sqt_trace *t)
 {
-#ifdef CLOSE_RANGE_UNSHARE
+#if defined(CLOSE_RANGE_UNSHARE) && !defined(__SANITIZE_THREAD__) /* which knows of one table only */
     /* The first three stay: what somebody says on the standard error must not come into a segment. */
     if (close_range(3, UINT_MAX, CLOSE_RANGE_UNSHARE) != 0)
         return;
@@ -49,28 +50,59 @@ open_directory(struct sqt_trace *t)
     return 0;
 }
 
+static long
+find_directory(void *context)
+{
+    struct sqt_trace *const t = context;
+    if (open_directory(t) != 0)
+        return -1;
+    if (sqt_hash_key_load(&t->key, t->directory, t->owner, &t->error) == 0)
+        return 0;
+    const struct sqt_error cause = t->error;
+    return sqt_fail(&t->error, "%.255s: %.700s", t->path, cause.text);
+}
+
+static long
+create_ring(void *context)
+{
+    struct sqt_trace *const t = context;
+    const struct sqt_place place = {t->directory, t->path, t->base, sqt_config_ringdir(&t->config), t->owner};
+    return sqt_ring_create(&t->ring, &place, &t->who, sqt_config_ring(&t->config, t->who.kid_kind), &t->error);
+}
+
+static long
+remove_ring(void *context)
+{
+    struct sqt_trace *const t = context;
+    if (t->complete)
+        sqt_ring_remove(&t->ring, t->directory);
+    else
+        sqt_ring_release(&t->ring);
+    return 0;
+}
+
+static long
+close_directory(void *context)
+{
+    struct sqt_trace *const t = context;
+    return close(t->directory);
+}
+
 /* Makes all that is on a disk or in shared memory.  Returns 0, or -1 after filling in the trace's error. */
 static int
 prepare(struct sqt_trace *t)
 {
-    if (open_directory(t) != 0)
+    if (sqt_apart_call(find_directory, t) != 0)
         return -1;
-    if (sqt_hash_key_load(&t->key, t->directory, t->owner, &t->error) != 0) {
-        const struct sqt_error cause = t->error;
-        return sqt_fail(&t->error, "%.255s: %.700s", t->path, cause.text);
-    }
     t->flusher.leftovers.directory = t->directory;
-    if (sqt_leftovers_check(&t->flusher.leftovers, t->who.kid, &t->error) != 0)
-        return -1;
-    const struct sqt_place place = {t->directory, t->path, t->base, sqt_config_ringdir(&t->config), t->owner};
-    if (sqt_ring_create(&t->ring, &place, &t->who, sqt_config_ring(&t->config, t->who.kid_kind), &t->error) != 0)
+    if (sqt_leftovers_check(&t->flusher.leftovers, t->who.kid, &t->error) != 0 || sqt_apart_call(create_ring, t) != 0)
         return -1;
     t->flusher.ring = t->ring.header;
-    if (sqt_flusher_open(&t->flusher, t->directory, t->owner) != 0) {
-        sqt_ring_remove(&t->ring, t->directory);
-        return sqt_fail(&t->error, "cannot start the flusher: %s", strerror(ENOMEM));
-    }
-    return 0;
+    if (sqt_flusher_open(&t->flusher, t->directory, t->owner) == 0)
+        return 0;
+    t->complete = 1; /* nothing is in it */
+    sqt_apart_call(remove_ring, t);
+    return sqt_fail(&t->error, "cannot start the flusher: %s", strerror(ENOMEM));
 }
 
 static void
@@ -105,17 +137,17 @@ run(void *context)
     __atomic_store_n(&t->tid, gettid(), __ATOMIC_RELAXED);
     sqt_calls_name_thread("flusher");
     leave_descriptors(t);
+    sqt_apart_begin();
+    __atomic_store_n(&t->disk_pid, sqt_apart_pid(), __ATOMIC_RELAXED);
     if (prepare(t) == 0) {
         /* With nothing in the ring, there is nothing to keep. */
         t->complete = wait_to_go(t) ? sqt_flusher_run(&t->flusher) : 1;
         sqt_flusher_close(&t->flusher);
-        if (t->complete)
-            sqt_ring_remove(&t->ring, t->directory);
-        else
-            sqt_ring_release(&t->ring);
+        sqt_apart_call(remove_ring, t);
     }
     if (t->directory >= 0)
-        close(t->directory);
+        sqt_apart_call(close_directory, t);
+    sqt_apart_end();
     sqt_fd_apart_end();
     enter(t, SQT_ENDED);
     return NULL;

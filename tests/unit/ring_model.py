@@ -162,10 +162,10 @@ def leave(s):
 ENDING = [
     Step("closed", [(LIFE, "sqt_stop", "->writer.closed, 1")], setting(closed=True)),
     Step("wait", [(LIFE, "sqt_stop", "finish_or_leave("), (TRACE, "run", "sqt_flusher_run(")], flusher_ended),
-    Step("remove ring", [(TRACE, "run", "sqt_ring_remove("),
+    Step("remove ring", [(TRACE, "run", "sqt_apart_call(remove_ring"), (TRACE, "remove_ring", "sqt_ring_remove("),
                          (RING, "sqt_ring_remove", "unlinkat(ring->ringdir")], setting(ring=False)),
     Step("remove pointer", [(RING, "sqt_ring_remove", "unlinkat(directory")], setting(pointer=False)),
-    Step("leave", [(TRACE, "run", "close(t->directory)")], leave),
+    Step("leave", [(TRACE, "run", "sqt_apart_call(close_directory")], leave),
 ]
 
 
@@ -385,7 +385,7 @@ FLUSHING = [
     Step("text", [(FLUSHER, "write_block", "sqt_segment_text(")], write_text),
     Step("pack", [(SEGMENT, "sqt_segment_records", "sqt_pack(")], pack, waiting),
     Step("half", [(SEGMENT, "sqt_segment_records", "append_frame(")], lambda s: set_torn(s, s.f_file, True), waiting),
-    Step("rest", [(SEGMENT, "append", "sqt_write_all(")], write_rest, waiting),
+    Step("rest", [(SEGMENT, "append_now", "sqt_write_all(")], write_rest, waiting),
     Step("tail", [(FLUSHER, "write_block", "&ring->flusher.tail, tail + count, __ATOMIC_RELEASE")], store_tail,
          waiting),
     Step("close", [(FLUSHER, "write_block", "close_segment(")], close),

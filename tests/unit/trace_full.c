@@ -267,8 +267,8 @@ a_file_that_takes_no_more_is_left_for_the_next(void **state)
         const struct rlimit limit = {200000, 200000};
         const char *const words[] = {"ring=64KB", NULL};
         uint64_t emitted = 0;
-        CHECK(place_start(place, words) == 0);
         CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0); /* raises SIGXFSZ, which the flusher must have blocked */
+        CHECK(place_start(place, words) == 0);
         for (unsigned i = 0; i < 40; ++i) {
             emitted += emit(emitted, 1000);
             until_written();
