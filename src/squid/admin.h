@@ -99,6 +99,7 @@ Report(Entry *entry, const Append append)
     sqt_status s;
     sqt_get_status(&s);
     append(entry, "state: %s\n", s.state);
+    append(entry, "traces left behind: %u\n", static_cast<unsigned>(s.left_behind));
     if (strcmp(s.state, "off") == 0)
         return;
     append(entry, "directory: %s\n", s.directory);
@@ -115,6 +116,13 @@ Report(Entry *entry, const Append append)
     };
     for (const auto &c : counters)
         append(entry, "%s: %llu\n", c.name, static_cast<unsigned long long>(c.value));
+    // The flusher's open files are in no /proc/PID/fd of Squid's, where lsof looks, but in that of its disk process.
+    if (s.flusher_disk)
+        append(entry, "flusher's disk process: %u (lsof -p %u)\n", static_cast<unsigned>(s.flusher_disk),
+               static_cast<unsigned>(s.flusher_disk));
+    else
+        append(entry, "flusher's open files: ls -l /proc/%d/task/%u/fd\n", static_cast<int>(getpid()),
+               static_cast<unsigned>(s.flusher));
 }
 
 } // namespace Sqtrace

@@ -40,9 +40,10 @@ enum sqt_fd { SQT_FD_UNKNOWN, SQT_FD_FILE, SQT_FD_PIPE, SQT_FD_OTHER };
 void sqt_fd_set(int fd, enum sqt_fd what);
 enum sqt_fd sqt_fd_get(int fd);
 
-/* The calling thread, which must be the only one to ask for it, has left the process's table of descriptors: what it notes
- * and asks from now on is of its own, of which nothing is known yet. */
+/* The calling thread has left the process's table of descriptors: what it notes and asks from now on is of its own, of which
+ * nothing is known yet.  sqt_fd_apart_end(): before the thread ends. */
 void sqt_fd_apart(void);
+void sqt_fd_apart_end(void);
 
 /* The calling thread's calls stand under that name, which lives as long as the process. */
 void sqt_calls_name_thread(const char *name);

@@ -48,8 +48,8 @@ struct thread {
 static struct thread *threads;
 static uint32_t thread_count;
 static __thread struct thread *mine;
-/* What descriptors are: the process's, and those of the one thread that left its table. */
-static uint8_t shared[DESCRIPTORS], apart[DESCRIPTORS];
+/* What descriptors are: the process's, or those of a thread that left its table; NULL: it remembers nothing. */
+static uint8_t shared[DESCRIPTORS];
 static __thread uint8_t *descriptors = shared;
 static int restart = 1;
 
@@ -103,22 +103,29 @@ sqt_call_took(enum sqt_call call, uint64_t begin, uint64_t end)
 void
 sqt_fd_set(int fd, enum sqt_fd what)
 {
-    if (fd >= 0 && fd < DESCRIPTORS)
+    if (fd >= 0 && fd < DESCRIPTORS && descriptors)
         __atomic_store_n(&descriptors[fd], (uint8_t)what, __ATOMIC_RELAXED);
 }
 
 enum sqt_fd
 sqt_fd_get(int fd)
 {
-    return fd >= 0 && fd < DESCRIPTORS ? (enum sqt_fd)__atomic_load_n(&descriptors[fd], __ATOMIC_RELAXED)
+    return fd >= 0 && fd < DESCRIPTORS && descriptors ? (enum sqt_fd)__atomic_load_n(&descriptors[fd], __ATOMIC_RELAXED)
                                        : SQT_FD_UNKNOWN;
 }
 
 void
 sqt_fd_apart(void)
 {
-    memset(apart, SQT_FD_UNKNOWN, sizeof(apart));
-    descriptors = apart;
+    descriptors = calloc(DESCRIPTORS, sizeof(*descriptors)); /* all SQT_FD_UNKNOWN */
+}
+
+void
+sqt_fd_apart_end(void)
+{
+    if (descriptors != shared)
+        free(descriptors);
+    descriptors = NULL;
 }
 
 /* ---- the main thread ---- */

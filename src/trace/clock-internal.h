@@ -47,6 +47,13 @@ struct sqt_moment sqt_clock_moment(uint32_t clock);
 
 uint64_t sqt_monotonic_ns(void);
 
+static inline struct timespec
+sqt_timespec(uint64_t ns)
+{
+    const struct timespec ts = {(time_t)(ns / UINT64_C(1000000000)), (long)(ns % UINT64_C(1000000000))};
+    return ts;
+}
+
 /* How fast ticks go, learnt from one anchor to the next. */
 struct sqt_clock_rate {
     struct sqt_anchor last;

@@ -11,8 +11,12 @@
 
 /* Creates a file in directory that belongs to owner, and opens it with flags (O_WRONLY or O_RDWR).  Squid becomes
  * root for moments, in all threads at once, so a file may come out with the wrong owner: it is removed and made
- * again.  Returns a descriptor, or -1 with errno. */
+ * again, for 0.2 s at most.  Returns a descriptor, or -1 with errno: EPERM if each came out so. */
 int sqt_create_owned(int directory, const char *name, int flags, mode_t mode, uid_t owner);
+
+/* What to say of the errno that sqt_create_owned() left, before the calling thread calls it again: as strerror(), but with
+ * the owner that the file got and the one that it should have got. */
+const char *sqt_create_error(int cause);
 
 /* Writes it all.  Returns 0, or -1 with errno after an error or a short write (ENOSPC then). */
 int sqt_write_all(int fd, const void *data, size_t size);

@@ -9,14 +9,18 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "error-internal.h"
 
-/* Squid is root for microseconds at a time; wait that out for a second at most. */
-#define OWNER_TRIES 1000
+/* Squid is root for microseconds at a time, and for some milliseconds while it is reconfigured. */
+#define OWNER_TRIES 200 /* a millisecond apart */
+
+/* The last file of this thread that got the wrong owner; empty: the last one was made or failed otherwise. */
+static _Thread_local char misowned[256];
 
 int
 sqt_fail(struct sqt_error *error, const char *format, ...)
@@ -32,21 +36,34 @@ int
 sqt_create_owned(int directory, const char *name, int flags, mode_t mode, uid_t owner)
 {
     const struct timespec pause = {0, 1000000};
+    uid_t found = owner;
+    misowned[0] = '\0';
     for (unsigned i = 0; i < OWNER_TRIES; ++i) {
         const int fd = openat(directory, name, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (fd < 0)
             return -1;
         struct stat st;
-        if (fstat(fd, &st) == 0 && st.st_uid == owner) {
-            fchmod(fd, mode); /* a strict umask must not shut out the group */
-            return fd;
+        if (fstat(fd, &st) == 0) {
+            if (st.st_uid == owner) {
+                fchmod(fd, mode); /* a strict umask must not shut out the group */
+                return fd;
+            }
+            found = st.st_uid;
         }
         unlinkat(directory, name, 0);
         close(fd);
         nanosleep(&pause, NULL);
     }
+    snprintf(misowned, sizeof(misowned), "%.100s belongs to user %u when it is made, not to user %u as Squid's files should; "
+             "does the file system map users?", name, (unsigned)found, (unsigned)owner);
     errno = EPERM;
     return -1;
+}
+
+const char *
+sqt_create_error(int cause)
+{
+    return cause == EPERM && misowned[0] ? misowned : strerror(cause);
 }
 
 int

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * flusher-internal.h - the thread that moves records from the ring to segments.
+ * flusher-internal.h - moves records from the ring to segments.
  */
 #ifndef SQT_FLUSHER_INTERNAL_H
 #define SQT_FLUSHER_INTERNAL_H
 
 #include "clock-internal.h"
+#include "config-internal.h"
 #include "heartbeat-internal.h"
 #include "leftover-internal.h"
 #include "message-internal.h"
@@ -37,18 +38,15 @@ struct sqt_flusher {
 
     /* shared, under the mutex, which nobody holds during input or output */
     pthread_mutex_t mutex;
-    pthread_cond_t wake, ended;
+    pthread_cond_t wake;
     struct sqt_flusher_settings settings;
     int stop, rotate;
-    int done;                /* the thread is about to end */
-    int complete;            /* everything was written and the last segment closed */
     char file[SQT_NAME_MAX]; /* being written; empty: none */
-    char stalled[128];       /* why nothing can be written; empty: it can */
+    char stalled[256];       /* why nothing can be written; empty: it can */
 
     struct sqt_heartbeat heartbeat;
 
     /* the thread's own */
-    pthread_t thread;
     struct sqt_segment_writer writer;
     struct sqt_flusher_settings now; /* settings of this round */
     struct sqt_clock_rate rate;
@@ -60,19 +58,30 @@ struct sqt_flusher {
     uint64_t flushed_ns;             /* CLOCK_MONOTONIC when the ring was empty last */
     uint64_t next_sequence;
     uint64_t leftovers_due_ns;       /* when to look again; UINT64_MAX: never */
+    uint64_t leftovers_wait_ns;      /* between that look and the one after it */
     size_t enough;                   /* records that are worth a block at once */
     uint64_t period_ns;              /* between looks at the ring */
 };
 
-/* Starts the thread.  All but the shared and the thread's own part is filled in, and settings.  Returns 0, or -1 with
- * errno. */
-int sqt_flusher_start(struct sqt_flusher *flusher, int directory, uid_t owner);
+/* ---- the owner ---- */
 
-void sqt_flusher_configure(struct sqt_flusher *flusher, const struct sqt_flusher_settings *settings);
+/* The part that is shared.  sqt_flusher_destroy() releases what this makes. */
+void sqt_flusher_init(struct sqt_flusher *flusher, const struct sqt_config *config);
+void sqt_flusher_destroy(struct sqt_flusher *flusher);
+
+/* Applies segment, keep, compress and the groups. */
+void sqt_flusher_configure(struct sqt_flusher *flusher, const struct sqt_config *config);
 void sqt_flusher_rotate(struct sqt_flusher *flusher);
+void sqt_flusher_ask_to_end(struct sqt_flusher *flusher);
 
-/* Lets it write what the ring holds, and ends it.  Returns 0 if everything is in segments; 1 if the disk did not take
- * it in time; -1 if the thread hangs in the file system and still uses the ring. */
-int sqt_flusher_stop(struct sqt_flusher *flusher);
+/* ---- the thread ---- */
+
+/* The thread's own part, once all that is given is filled in.  Returns 0, or -1 without memory. */
+int sqt_flusher_open(struct sqt_flusher *flusher, int directory, uid_t owner);
+void sqt_flusher_close(struct sqt_flusher *flusher);
+
+/* Writes what comes, until it is asked to end, and then what the ring holds.  Returns whether everything is in closed
+ * segments; else the disk did not take it. */
+int sqt_flusher_run(struct sqt_flusher *flusher);
 
 #endif

@@ -6,22 +6,18 @@
  * writes when there is enough for a good block or the oldest record waits for 200 ms.  The writer never signals it:
  * that would be a system call on the path of an event.
  */
-#define _GNU_SOURCE
 #include "flusher-internal.h"
 
-#include "calls-internal.h"
 #include "emit-internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "apart-internal.h"
 #include "keep-internal.h"
 #include "run-internal.h"
 
@@ -30,9 +26,9 @@
 #define LONGEST_LOOK_NS (25 * MS)
 #define SHORTEST_LOOK_NS (1 * MS)
 #define STALLED_LOOK_NS (100 * MS)
+#define LEFTOVERS_SOON_NS (100 * MS) /* a process that was killed just now still holds its locks for a moment */
 #define LEFTOVERS_AGAIN_NS (10000 * MS)
-#define STOP_NS (3000 * MS)  /* for a disk that is full */
-#define HANG_NS (30000 * MS) /* for one that does not answer */
+#define FINISH_NS (500 * MS) /* at the end, for a disk that is full: well under what the owner waits */
 
 static void
 note_file(struct sqt_flusher *f, const char *name)
@@ -50,10 +46,10 @@ stall(struct sqt_flusher *f, const char *what, int cause)
     if (f->stalled[0])
         return;
     pthread_mutex_lock(&f->mutex);
-    snprintf(f->stalled, sizeof(f->stalled), "%s", strerror(cause));
+    snprintf(f->stalled, sizeof(f->stalled), "%s", sqt_create_error(cause));
     pthread_mutex_unlock(&f->mutex);
     sqt_say(f->mailbox, 0, "WARNING: sqtrace: %s in %s: %s; the ring keeps what it can until there is room", what,
-            f->leftovers.directory_path, strerror(cause));
+            f->leftovers.directory_path, sqt_create_error(cause));
 }
 
 static void
@@ -70,9 +66,10 @@ resume(struct sqt_flusher *f)
             totals.head - f->ring->flusher.tail, totals.lost);
 }
 
-static void
-apply_keep(struct sqt_flusher *f)
+static long
+apply_keep(void *context)
 {
+    struct sqt_flusher *const f = context;
     const struct sqt_keep keep = {
         .leftovers = &f->leftovers,
         .kid = f->kid,
@@ -80,12 +77,14 @@ apply_keep(struct sqt_flusher *f)
         .bytes = f->now.keep,
     };
     sqt_keep_apply(&keep);
+    return 0;
 }
 
 /* Opens the next segment.  Returns 0 or -1. */
-static int
-open_segment(struct sqt_flusher *f)
+static long
+open_segment(void *context)
 {
+    struct sqt_flusher *const f = context;
     char name[SQT_NAME_MAX];
     if (!f->ring->identity.run) /* the segments of earlier runs are all there by now */
         __atomic_store_n(&f->ring->identity.run,
@@ -113,7 +112,7 @@ close_segment(struct sqt_flusher *f)
         return;
     sqt_segment_end(&f->writer, f->ring, 0); /* without its last frame it is still whole */
     note_file(f, "");
-    apply_keep(f);
+    sqt_apart_call(apply_keep, f);
 }
 
 /* Whether the next block belongs into another file after a failure of this one. */
@@ -130,7 +129,7 @@ write_block(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *from,
 {
     struct sqt_ring_header *const ring = f->ring;
     const uint64_t tail = ring->flusher.tail;
-    if (f->writer.segment.fd < 0 && open_segment(f) != 0)
+    if (f->writer.segment.fd < 0 && sqt_apart_call(open_segment, f) != 0)
         return -1;
     const uint64_t before = f->writer.segment.size;
     const size_t count = sqt_block_count(ring, tail, head, f->writer.block_records);
@@ -213,7 +212,8 @@ watch_clocks(struct sqt_flusher *f, uint64_t head)
         begin_step(f, head);
     for (unsigned i = 0; i < count; ++i)
         sqt_steps_add(&f->steps, &steps[i]);
-    sqt_steps_remind(&sqt_emitter, &f->steps);
+    if (!__atomic_load_n(&f->ring->writer.closed, __ATOMIC_RELAXED)) /* later the emitter may be another trace's */
+        sqt_steps_remind(&sqt_emitter, &f->steps);
     return hides;
 }
 
@@ -270,11 +270,16 @@ look(struct sqt_flusher *f, int force)
     return emptied;
 }
 
-static void
-take_leftovers(struct sqt_flusher *f)
+static long
+take_leftovers(void *context)
 {
-    f->leftovers_due_ns = sqt_leftovers_take(&f->leftovers) ? sqt_monotonic_ns() + LEFTOVERS_AGAIN_NS : UINT64_MAX;
-    apply_keep(f);
+    struct sqt_flusher *const f = context;
+    const unsigned again = sqt_leftovers_take(&f->leftovers);
+    f->leftovers_due_ns = again ? sqt_monotonic_ns() + f->leftovers_wait_ns : UINT64_MAX;
+    if (f->leftovers_wait_ns < LEFTOVERS_AGAIN_NS)
+        f->leftovers_wait_ns *= 2;
+    sqt_apart_call(apply_keep, f);
+    return 0;
 }
 
 /* Waits for the next look.  Returns whether to stop. */
@@ -282,7 +287,7 @@ static int
 wait_for_work(struct sqt_flusher *f, int *rotate)
 {
     const uint64_t until = sqt_heartbeat_rests(&f->heartbeat, f->stalled[0] ? STALLED_LOOK_NS : f->period_ns);
-    const struct timespec ts = {(time_t)(until / (1000 * MS)), (long)(until % (1000 * MS))};
+    const struct timespec ts = sqt_timespec(until);
     pthread_mutex_lock(&f->mutex);
     while (!f->stop && !(f->rotate && !f->stalled[0]) && pthread_cond_timedwait(&f->wake, &f->mutex, &ts) == 0)
         ;
@@ -311,9 +316,9 @@ static int
 finish(struct sqt_flusher *f)
 {
     const struct timespec pause = {0, (long)(20 * MS)};
-    const uint64_t by = sqt_monotonic_ns() + STOP_NS;
+    const uint64_t by = sqt_monotonic_ns() + FINISH_NS;
     for (;;) {
-        if (look(f, 1) && (f->writer.segment.fd >= 0 || open_segment(f) == 0)) {
+        if (look(f, 1) && (f->writer.segment.fd >= 0 || sqt_apart_call(open_segment, f) == 0)) {
             if (sqt_segment_end(&f->writer, f->ring, 1) == 0)
                 break;
             stall(f, "cannot write", errno);
@@ -323,53 +328,26 @@ finish(struct sqt_flusher *f)
         nanosleep(&pause, NULL);
     }
     note_file(f, "");
-    apply_keep(f);
+    sqt_apart_call(apply_keep, f);
     return 1;
 }
 
-/* Leaves the process's table of descriptors, with `directory` for its own: of a table that threads share the kernel counts
- * who uses a descriptor at the moment, which makes each call of Squid's main thread slower.  Where the kernel cannot do
- * this (before Linux 5.9), it stays as it is. */
-static void
-leave_descriptors(int directory)
+int
+sqt_flusher_run(struct sqt_flusher *f)
 {
-#ifdef CLOSE_RANGE_UNSHARE
-    const int first = 3; /* what somebody says on the standard error must not come into a segment */
-    if (close_range((unsigned)(directory < first ? first : directory + 1), UINT_MAX, CLOSE_RANGE_UNSHARE) != 0)
-        return;
-    if (directory > first)
-        close_range((unsigned)first, (unsigned)directory - 1, 0);
-    sqt_fd_apart();
-#else
-    (void)directory;
-#endif
-}
-
-static void *
-run(void *context)
-{
-    struct sqt_flusher *const f = context;
-    sqt_calls_name_thread("flusher");
-    leave_descriptors(f->writer.directory);
     f->leftovers_due_ns = 0;
+    f->leftovers_wait_ns = LEFTOVERS_SOON_NS;
     int turn = 0;
     while (!wait_for_work(f, &turn)) {
         if (sqt_monotonic_ns() >= f->leftovers_due_ns)
-            take_leftovers(f);
+            sqt_apart_call(take_leftovers, f);
         if (turn)
             rotate(f);
         else
             look(f, 0);
         sqt_sampler_look(f->sampler, f->now.sample);
     }
-    const int complete = finish(f);
-    sqt_segment_writer_free(&f->writer);
-    pthread_mutex_lock(&f->mutex);
-    f->complete = complete;
-    f->done = 1;
-    pthread_cond_signal(&f->ended);
-    pthread_mutex_unlock(&f->mutex);
-    return NULL;
+    return finish(f);
 }
 
 static void
@@ -384,23 +362,29 @@ set_pace(struct sqt_flusher *f)
         f->period_ns = SHORTEST_LOOK_NS;
 }
 
-int
-sqt_flusher_start(struct sqt_flusher *f, int directory, uid_t owner)
+void
+sqt_flusher_init(struct sqt_flusher *f, const struct sqt_config *config)
 {
-    const uint64_t capacity = f->ring->capacity;
     pthread_condattr_t monotonic;
-    sigset_t all, before;
-    if (sqt_segment_writer_init(&f->writer, directory, owner,
-                                capacity < SQT_BLOCK_RECORDS ? capacity : SQT_BLOCK_RECORDS) != 0) {
-        errno = ENOMEM;
-        return -1;
-    }
     pthread_mutex_init(&f->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&f->wake, &monotonic);
-    pthread_cond_init(&f->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
+    sqt_flusher_configure(f, config);
+}
+
+void
+sqt_flusher_destroy(struct sqt_flusher *f)
+{
+    pthread_cond_destroy(&f->wake);
+    pthread_mutex_destroy(&f->mutex);
+}
+
+int
+sqt_flusher_open(struct sqt_flusher *f, int directory, uid_t owner)
+{
+    const uint64_t capacity = f->ring->capacity;
     const struct sqt_moment now = sqt_clock_moment(f->ring->identity.clock);
     sqt_clock_watch_init(&f->watch, f->ring->identity.clock, &now);
     f->from = f->ring->identity.start;
@@ -408,25 +392,24 @@ sqt_flusher_start(struct sqt_flusher *f, int directory, uid_t owner)
     sqt_clock_rate_init(&f->rate, &f->from, f->ring->identity.ticks_per_second);
     set_pace(f);
     sqt_heartbeat_init(&f->heartbeat, f->ring->identity.clock);
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failure = pthread_create(&f->thread, NULL, run, f);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failure) {
-        sqt_segment_writer_free(&f->writer);
-        errno = failure;
-        return -1;
-    }
-    pthread_setname_np(f->thread, "sqtrace"); /* for top -H */
-    return 0;
+    return sqt_segment_writer_init(&f->writer, directory, owner,
+                                   capacity < SQT_BLOCK_RECORDS ? capacity : SQT_BLOCK_RECORDS);
 }
 
 void
-sqt_flusher_configure(struct sqt_flusher *f, const struct sqt_flusher_settings *settings)
+sqt_flusher_close(struct sqt_flusher *f)
 {
+    sqt_segment_writer_free(&f->writer);
+}
+
+void
+sqt_flusher_configure(struct sqt_flusher *f, const struct sqt_config *config)
+{
+    const struct sqt_flusher_settings settings = {
+        sqt_config_segment(config), config->keep, (enum sqt_compression)config->compression,
+        (config->groups & SQT_GROUP_SAMPLE) != 0};
     pthread_mutex_lock(&f->mutex);
-    f->settings = *settings;
+    f->settings = settings;
     pthread_mutex_unlock(&f->mutex);
 }
 
@@ -439,23 +422,11 @@ sqt_flusher_rotate(struct sqt_flusher *f)
     pthread_mutex_unlock(&f->mutex);
 }
 
-int
-sqt_flusher_stop(struct sqt_flusher *f)
+void
+sqt_flusher_ask_to_end(struct sqt_flusher *f)
 {
-    const uint64_t until = sqt_monotonic_ns() + HANG_NS;
-    const struct timespec ts = {(time_t)(until / (1000 * MS)), (long)(until % (1000 * MS))};
     pthread_mutex_lock(&f->mutex);
     f->stop = 1;
     pthread_cond_signal(&f->wake);
-    while (!f->done && pthread_cond_timedwait(&f->ended, &f->mutex, &ts) == 0)
-        ;
-    const int done = f->done, complete = f->complete;
     pthread_mutex_unlock(&f->mutex);
-    if (!done)
-        return -1;
-    pthread_join(f->thread, NULL);
-    pthread_cond_destroy(&f->wake);
-    pthread_cond_destroy(&f->ended);
-    pthread_mutex_destroy(&f->mutex);
-    return complete ? 0 : 1;
 }

@@ -152,7 +152,7 @@ make_key(int directory, uid_t owner, struct sqt_error *error)
 
     const int fd = sqt_create_owned(directory, name, O_WRONLY, 0600, owner);
     if (fd < 0)
-        return sqt_fail(error, "cannot create a file in it: %s", strerror(errno));
+        return sqt_fail(error, "cannot create a file in it: %s", sqt_create_error(errno));
     int failed = sqt_write_all(fd, &key, sizeof(key));
     if (!failed && name_it(directory, name, SQT_KEY_FILE) != 0 && errno != EEXIST)
         failed = -1;

@@ -106,6 +106,15 @@ sqt_leftover_close(struct sqt_leftover *found)
         close(found->ring_fd);
 }
 
+static int
+lives_here(const struct sqt_leftovers *l, const char *base)
+{
+    for (unsigned i = 0; i < SQT_LEFT_MAX; ++i)
+        if (strcmp(base, l->left[i]) == 0)
+            return 1;
+    return strcmp(base, l->base) == 0;
+}
+
 void
 sqt_leftovers_each(const struct sqt_leftovers *l, sqt_leftover_visitor *visit, void *context)
 {
@@ -120,7 +129,7 @@ sqt_leftovers_each(const struct sqt_leftovers *l, sqt_leftover_visitor *visit, v
     while ((entry = readdir(dir))) {
         struct sqt_name name;
         sqt_name_parse(&name, entry->d_name);
-        if (name.kind == SQT_NAME_POINTER && strcmp(name.service, l->service) == 0 && strcmp(name.base, l->base) != 0)
+        if (name.kind == SQT_NAME_POINTER && strcmp(name.service, l->service) == 0 && !lives_here(l, name.base))
             visit(context, entry->d_name, &name);
     }
     closedir(dir);

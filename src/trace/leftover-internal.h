@@ -7,8 +7,11 @@
 
 #include <sys/types.h>
 
+#include "file-internal.h"
 #include "message-internal.h"
 #include "ring-internal.h"
+
+#define SQT_LEFT_MAX 2 /* traces that a process may have left behind */
 
 /* Where leftovers are looked for, and whose they may be.  Only pointers and rings that belong to owner or root, that
  * nobody else can write, and whose ring is RINGDIR/sqtrace-ID.ring are believed; others are left alone. */
@@ -18,6 +21,8 @@ struct sqt_leftovers {
     const char *ringdir; /* path; rings in SQT_RINGDIR, the default, are taken as well */
     const char *service;
     const char *base;    /* of this run, whose ring is no leftover; "": none */
+    char left[SQT_LEFT_MAX][SQT_BASE_MAX]; /* runs that this process left behind: no leftovers either */
+    uint32_t kid;
     uid_t owner;
     uint8_t boot_id[16]; /* of now */
     struct sqt_mailbox *mailbox; /* NULL: nothing is said */
@@ -26,7 +31,8 @@ struct sqt_leftovers {
 };
 
 /* Turns every ring that a dead process of the service left into a segment, and removes what an earlier boot left.
- * What lives is left alone; a lock decides.  Returns how many could not be dealt with and should be tried again. */
+ * What lives is left alone; a lock decides.  Returns how many should be tried again: those that could not be dealt with,
+ * and those of this kid's predecessor, which a disk that hangs may keep alive. */
 unsigned sqt_leftovers_take(struct sqt_leftovers *leftovers);
 
 /* Whether the process that made a run of the service still traces into it.  base: of the run. */
@@ -61,7 +67,7 @@ enum sqt_found sqt_leftover_find(const struct sqt_leftovers *leftovers, const ch
                                  struct sqt_leftover *found, struct sqt_error *error);
 void sqt_leftover_close(struct sqt_leftover *found);
 
-/* Calls visit for each pointer file of the service in the directory, except this run's. */
+/* Calls visit for each pointer file of the service in the directory, except those of this process. */
 typedef void sqt_leftover_visitor(void *context, const char *file, const struct sqt_name *name);
 void sqt_leftovers_each(const struct sqt_leftovers *leftovers, sqt_leftover_visitor *visit, void *context);
 

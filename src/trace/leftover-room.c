@@ -19,6 +19,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "apart-internal.h"
 #include "trust-internal.h"
 
 /* Whether the process of an open pointer, and ring, is there.  Takes no lock: who adopts must not take us for it. */
@@ -94,13 +95,21 @@ struct adopter {
     char ringdir[SQT_RING_PATH_MAX], directory_path[SQT_RING_PATH_MAX], service[32];
 };
 
-static void *
-adopt_all(void *context)
+static long
+take_all(void *context)
 {
     struct adopter *const a = context;
     sqt_leftovers_take(&a->leftovers);
-    close(a->leftovers.directory);
-    free(a);
+    return close(a->leftovers.directory);
+}
+
+static void *
+adopt_all(void *context)
+{
+    sqt_apart_begin();
+    sqt_apart_call(take_all, context);
+    sqt_apart_end();
+    free(context);
     return NULL;
 }
 

@@ -127,7 +127,8 @@ static void
 take(void *context, const char *file, const struct sqt_name *name)
 {
     struct taking *const t = context;
-    t->again += judge_pointer(t->leftovers, file, name->base) == VERDICT_AGAIN;
+    const enum verdict verdict = judge_pointer(t->leftovers, file, name->base);
+    t->again += verdict == VERDICT_AGAIN || (verdict == VERDICT_ALIVE && name->kid == t->leftovers->kid);
 }
 
 unsigned

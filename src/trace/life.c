@@ -2,46 +2,37 @@
  *
  * life.c - tracing begins, changes and ends.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "calls-direct.h"
 #include "calls-internal.h"
-#include "config-internal.h"
 #include "define-internal.h"
 #include "emit-internal.h"
-#include "flusher-internal.h"
-#include "hash-internal.h"
-#include "identity-internal.h"
 #include "loop-internal.h"
-#include "sampler-internal.h"
-#include "trust-internal.h"
+#include "trace-internal.h"
 
-#define LOSSES_AGAIN_NS UINT64_C(60000000000) /* between warnings about lost records */
+#define MS UINT64_C(1000000) /* ns */
+#define LOSSES_AGAIN_NS (60000 * MS) /* between warnings about lost records */
 
-enum state { STATE_OFF, STATE_TRACING };
+uint64_t sqt_patience_ns = 800 * MS;
+
+enum state {
+    STATE_OFF,
+    STATE_STARTING, /* the trace's thread has not made everything yet */
+    STATE_TRACING
+};
 
 /* One process, one trace: hooks and signal handlers have nothing to pass. */
 static struct {
     enum state state;
-    struct sqt_config config;
-    struct sqt_ring ring;
-    struct sqt_flusher flusher;
-    struct sqt_mailbox mailbox;
-    struct sqt_sampler sampler;
+    struct sqt_trace *trace;     /* NULL: off */
+    struct sqt_trace *left;      /* those that were left behind: their threads still hang, or write the rest */
     sqt_log_function *log;
-    int directory; /* descriptor */
-    char path[256]; /* of the directory, resolved */
-    char base[SQT_BASE_MAX];
-    char service[32];
-    uint32_t kid_kind;
     uint64_t lost_told, lost_told_ns;
 } tracer;
 
@@ -56,11 +47,29 @@ say(int level, const char *text)
         tracer.log(level, text);
 }
 
-/* Whether this process traces, and not its parent, and nothing switched it off. */
+static void say_about(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void
+say_about(int level, const char *format, ...)
+{
+    char text[SQT_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    say(level, text);
+}
+
+/* Whether this process, and not its parent, has a trace, and nothing switched it off. */
+static int
+has_trace(void)
+{
+    return tracer.state != STATE_OFF && tracing_pid == getpid() && switched_off != tracing_pid;
+}
+
 static int
 is_tracing(void)
 {
-    return tracer.state == STATE_TRACING && tracing_pid == getpid() && switched_off != tracing_pid;
+    return tracer.state == STATE_TRACING && has_trace();
 }
 
 #pragma weak sqt_calls_go /* is there if the wrappers are */
@@ -95,14 +104,18 @@ sqt_off(void)
 static void
 after_fork_in_child(void)
 {
-    if (tracer.state != STATE_TRACING)
-        return;
-    set_groups(0);
-    set_clock(0);
-    sqt_emitter_detach(&sqt_emitter);
-    sqt_define_end();
-    sqt_ring_release(&tracer.ring);
+    if (tracer.state == STATE_TRACING) {
+        set_groups(0);
+        set_clock(0);
+        sqt_emitter_detach(&sqt_emitter);
+        sqt_define_end();
+    }
+    if (tracer.trace)
+        sqt_trace_forget(tracer.trace);
+    for (struct sqt_trace *t = tracer.left; t; t = t->next)
+        sqt_trace_forget(t);
     tracer.state = STATE_OFF;
+    tracer.trace = tracer.left = NULL;
 }
 
 static void
@@ -111,112 +124,116 @@ watch_forks(void)
     pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
-static int
-open_directory(const char *path, struct sqt_error *error)
+/* ---- traces that were left behind ---- */
+
+static unsigned
+count_left(void)
 {
-    char resolved[PATH_MAX];
-    if (!realpath(path, resolved))
-        return sqt_fail(error, "%s: %s", path, strerror(errno));
-    struct sqt_error cause;
-    tracer.directory = sqt_open_directory(resolved, geteuid(), 0, &cause);
-    if (tracer.directory < 0)
-        return sqt_fail(error, "%s: %.500s", path, cause.text);
-    snprintf(tracer.path, sizeof(tracer.path), "%.255s", resolved);
-    return 0;
+    unsigned count = 0;
+    for (const struct sqt_trace *t = tracer.left; t; t = t->next)
+        ++count;
+    return count;
 }
 
-static struct sqt_flusher_settings
-settings_of(const struct sqt_config *config)
+/* At SQT_ENDED: says what came of it. */
+static void
+end_trace(struct sqt_trace *t)
 {
-    const struct sqt_flusher_settings settings = {
-        sqt_config_segment(config), config->keep, (enum sqt_compression)config->compression, (config->groups & SQT_GROUP_SAMPLE) != 0};
-    return settings;
+    sqt_mailbox_empty(&t->mailbox, tracer.log);
+    if (!t->complete && !t->error.text[0])
+        say_about(0, "WARNING: sqtrace: could not write everything to %.255s; the rest stays in %.500s for the next start",
+                  t->path, t->ring.path);
+    sqt_trace_free(t);
 }
 
-/* What to look for that earlier processes left. */
-static struct sqt_leftovers
-leftovers_of(const struct sqt_identity *who, uid_t owner)
+/* Releases those whose thread has ended meanwhile. */
+static void
+reap(void)
 {
-    struct sqt_leftovers leftovers = {
-        .directory = tracer.directory,
-        .directory_path = tracer.path,
-        .ringdir = sqt_config_ringdir(&tracer.config),
-        .service = tracer.service,
-        .base = tracer.base,
-        .owner = owner,
-        .mailbox = &tracer.mailbox,
-    };
-    memcpy(leftovers.boot_id, who->boot_id, sizeof(leftovers.boot_id));
-    return leftovers;
-}
-
-static int
-start_flusher(uid_t owner, struct sqt_error *error)
-{
-    struct sqt_flusher *const f = &tracer.flusher;
-    const struct sqt_identity *const who = &tracer.ring.header->identity;
-    memset(f, 0, sizeof(*f));
-    f->ring = tracer.ring.header;
-    f->service = tracer.service;
-    f->kid = who->kid;
-    f->base = tracer.base;
-    f->mailbox = &tracer.mailbox;
-    f->sampler = &tracer.sampler;
-    f->settings = settings_of(&tracer.config);
-    f->leftovers = leftovers_of(who, owner);
-    if (sqt_flusher_start(f, tracer.directory, owner) != 0)
-        return sqt_fail(error, "cannot start the flusher: %s", strerror(errno));
-    return 0;
-}
-
-/* Makes the ring and all that stands around it. */
-static int
-make_trace(const struct sqt_process *process, struct sqt_error *error)
-{
-    const uid_t owner = geteuid();
-    struct sqt_hash_key key;
-    struct sqt_identity who;
-    if (sqt_hash_key_load(&key, tracer.directory, owner, error) != 0) {
-        struct sqt_error cause = *error;
-        return sqt_fail(error, "%.255s: %.700s", tracer.path, cause.text);
+    for (struct sqt_trace **link = &tracer.left; *link;) {
+        struct sqt_trace *const t = *link;
+        sqt_mailbox_empty(&t->mailbox, tracer.log);
+        if (sqt_trace_wait(t, SQT_ENDED, 0) != SQT_ENDED) {
+            link = &t->next;
+            continue;
+        }
+        *link = t->next;
+        if (t->complete)
+            say_about(1, "sqtrace: the flusher that was left behind has written the rest to %.255s", t->path);
+        end_trace(t);
     }
-    sqt_hash_use(&key);
-    if (sqt_identify(&who, process, error) != 0)
-        return -1;
-    sqt_base_name(tracer.base, tracer.service, who.kid, who.start.realtime_ns, who.ring_id);
-
-    const struct sqt_leftovers leftovers = leftovers_of(&who, owner);
-    if (sqt_leftovers_check(&leftovers, who.kid, error) != 0)
-        return -1;
-    const struct sqt_place place = {tracer.directory, tracer.path, tracer.base, sqt_config_ringdir(&tracer.config), owner};
-    if (sqt_ring_create(&tracer.ring, &place, &who, sqt_config_ring(&tracer.config, process->kid_kind), error) != 0)
-        return -1;
-    struct sqt_ring_header *const ring = tracer.ring.header;
-    if (sqt_define_begin(ring) != 0) {
-        sqt_ring_remove(&tracer.ring, tracer.directory);
-        return sqt_fail(error, "the table of events does not fit the ring");
-    }
-    sqt_ring_finish(ring);
-    sqt_mailbox_init(&tracer.mailbox);
-    sqt_sampler_init(&tracer.sampler, "", who.clock, who.kid <= 1, &tracer.mailbox);
-    if (start_flusher(owner, error) != 0) {
-        sqt_define_end();
-        sqt_ring_remove(&tracer.ring, tracer.directory);
-        return -1;
-    }
-    set_clock(who.clock);
-    sqt_emitter_attach(&sqt_emitter, ring);
-    sqt_emitter.steps = &tracer.flusher.steps;
-    return 0;
 }
+
+/* Ends a trace, or leaves it behind if its thread has not ended by then. */
+static void
+finish_or_leave(struct sqt_trace *t, enum state state, uint64_t until_ns)
+{
+    sqt_trace_ask_to_end(t);
+    if (sqt_trace_wait(t, SQT_ENDED, until_ns) == SQT_ENDED) {
+        end_trace(t);
+        return;
+    }
+    sqt_mailbox_empty(&t->mailbox, tracer.log);
+    if (state == STATE_TRACING)
+        say_about(0, "WARNING: sqtrace: left the flusher behind, which hangs or is still writing to %.255s; until it is done "
+                  "the rest stays in %.400s, and if Squid ends first, the next start takes it from there", t->path,
+                  t->ring.path);
+    else
+        say_about(0, "WARNING: sqtrace: left a trace behind that never began, because %.255s does not answer",
+                  t->config.directory);
+    t->next = tracer.left;
+    tracer.left = t;
+}
+
+/* ---- the life of a trace ---- */
 
 static int
 refuse(const char *why)
 {
-    char text[SQT_MESSAGE_MAX];
-    snprintf(text, sizeof(text), "WARNING: sqtrace: %.900s; tracing is off", why);
-    say(0, text);
+    say_about(0, "WARNING: sqtrace: %.900s; tracing is off", why);
     return -1;
+}
+
+/* From SQT_PREPARED on: what the main thread writes to a new ring. */
+static int
+begin(struct sqt_trace *t, struct sqt_error *error)
+{
+    struct sqt_ring_header *const ring = t->ring.header;
+    if (sqt_define_begin(ring) != 0)
+        return sqt_fail(error, "the table of events does not fit the ring");
+    sqt_ring_finish(ring);
+    sqt_hash_use(&t->key);
+    sqt_trace_go(t);
+    set_clock(t->who.clock);
+    sqt_emitter_attach(&sqt_emitter, ring);
+    sqt_emitter.steps = &t->flusher.steps;
+    tracer.lost_told = tracer.lost_told_ns = 0;
+    tracer.state = STATE_TRACING;
+    sqt_calls_name_thread("main");
+    sqt_calls_restart();
+    set_groups(t->config.groups | SQT_GROUP_TRACE);
+    const uint64_t kilobytes = ring->capacity * sizeof(struct sqt_record) / 1024;
+    sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid, (uint32_t)kilobytes);
+    say_about(1, "sqtrace: tracing into %.255s with a ring of %" PRIu64 " KB at %.500s", t->path, kilobytes, t->ring.path);
+    return 0;
+}
+
+/* Goes on with a trace that is being made, if its thread is done by then.  Returns 0, also if it is not, or -1 after one
+ * line if it failed. */
+static int
+go_on(uint64_t until_ns)
+{
+    struct sqt_trace *const t = tracer.trace;
+    struct sqt_error error;
+    const enum sqt_phase phase = sqt_trace_wait(t, SQT_PREPARED, until_ns);
+    if (phase == SQT_PREPARING || (phase == SQT_PREPARED && begin(t, &error) == 0))
+        return 0;
+    tracer.state = STATE_OFF;
+    tracer.trace = NULL;
+    if (phase == SQT_ENDED)
+        error = t->error;
+    finish_or_leave(t, STATE_STARTING, until_ns);
+    return refuse(error.text);
 }
 
 int
@@ -224,9 +241,10 @@ sqt_start(const struct sqt_config *config, const struct sqt_process *process, sq
 {
     struct sqt_error error;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (is_tracing())
+    if (has_trace())
         return 0;
     tracer.log = log;
+    reap();
     if (!config->directory[0])
         return 0;
     if (switched_off == getpid())
@@ -236,74 +254,65 @@ sqt_start(const struct sqt_config *config, const struct sqt_process *process, sq
     const uint16_t one = 1;
     if (*(const uint8_t *)&one != 1)
         return refuse("this machine is big-endian");
+    if (count_left() == SQT_LEFT_MAX)
+        return refuse("two traces that were left behind still wait for their disks");
 
-    tracer.config = *config;
-    tracer.kid_kind = process->kid_kind;
-    tracer.lost_told = tracer.lost_told_ns = 0;
-    sqt_service_name(tracer.service, process->service);
-    if (open_directory(config->directory, &error) != 0)
-        return refuse(error.text);
-    if (make_trace(process, &error) != 0) {
-        close(tracer.directory);
-        return refuse(error.text);
-    }
+    const uint64_t until_ns = sqt_monotonic_ns() + sqt_patience_ns;
     pthread_once(&once, watch_forks);
+    tracer.trace = sqt_trace_new(config, process, tracer.left, &error);
+    if (!tracer.trace)
+        return refuse(error.text);
     tracing_pid = getpid();
-    tracer.state = STATE_TRACING;
-    sqt_calls_name_thread("main");
-    sqt_calls_restart();
-    set_groups(config->groups | SQT_GROUP_TRACE);
-    sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid,
-             (uint32_t)(tracer.ring.header->capacity * sizeof(struct sqt_record) / 1024));
-
-    char text[SQT_MESSAGE_MAX];
-    snprintf(text, sizeof(text), "sqtrace: tracing into %.255s with a ring of %" PRIu64 " KB at %.500s", tracer.path,
-             tracer.ring.header->capacity * sizeof(struct sqt_record) / 1024, tracer.ring.path);
-    say(1, text);
+    tracer.state = STATE_STARTING;
+    if (go_on(until_ns) != 0)
+        return -1;
+    if (tracer.state == STATE_STARTING)
+        say_about(0, "WARNING: sqtrace: %.255s does not answer; tracing begins when it does", config->directory);
     return 0;
 }
 
 void
 sqt_stop(void)
 {
-    if (!is_tracing())
+    if (!has_trace())
         return;
-    if (sqt_on(SQT_GROUP_SYSCALL))
-        sqt_calls_tell_rest();
-    sqt_sampler_tell(&tracer.sampler);
-    sqt_heartbeat_tell(&tracer.flusher.heartbeat);
-    sqt_emit(SQT_EV_STOP, 0, (uint64_t)tracing_pid, 0);
-    set_groups(0);
-    set_clock(0);
-    sqt_emitter_detach(&sqt_emitter);
-    sqt_define_end();
-    __atomic_store_n(&tracer.ring.header->writer.closed, 1, __ATOMIC_RELEASE);
-
-    const int left = sqt_flusher_stop(&tracer.flusher);
-    sqt_mailbox_empty(&tracer.mailbox, tracer.log);
-    tracer.state = STATE_OFF;
-    if (left == 0) {
-        sqt_ring_remove(&tracer.ring, tracer.directory);
-    } else {
-        char text[SQT_MESSAGE_MAX];
-        snprintf(text, sizeof(text), "WARNING: sqtrace: could not write everything to %.255s; the rest stays in %.500s "
-                 "for the next start", tracer.path, tracer.ring.path);
-        say(0, text);
-        if (left < 0)
-            return; /* the thread uses it all; exit will end it */
-        sqt_ring_release(&tracer.ring);
+    struct sqt_trace *const t = tracer.trace;
+    const enum state state = tracer.state;
+    const uint64_t until_ns = sqt_monotonic_ns() + sqt_patience_ns;
+    if (state == STATE_TRACING) {
+        if (sqt_on(SQT_GROUP_SYSCALL))
+            sqt_calls_tell_rest();
+        sqt_sampler_tell(&t->sampler);
+        sqt_heartbeat_tell(&t->flusher.heartbeat);
+        sqt_emit(SQT_EV_STOP, 0, (uint64_t)tracing_pid, 0);
+        set_groups(0);
+        set_clock(0);
+        sqt_emitter_detach(&sqt_emitter);
+        sqt_define_end();
+        __atomic_store_n(&t->ring.header->writer.closed, 1, __ATOMIC_RELEASE);
     }
-    close(tracer.directory);
+    tracer.state = STATE_OFF;
+    tracer.trace = NULL;
+    finish_or_leave(t, state, until_ns);
+}
+
+/* Whether all that a running trace cannot change is as it was. */
+static int
+is_same_place(const struct sqt_config *a, const struct sqt_config *b, uint32_t kid_kind)
+{
+    return strcmp(a->directory, b->directory) == 0 && strcmp(sqt_config_ringdir(a), sqt_config_ringdir(b)) == 0 &&
+           sqt_config_ring(a, kid_kind) == sqt_config_ring(b, kid_kind);
 }
 
 void
 sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log)
 {
-    if (!is_tracing()) {
+    tracer.log = log;
+    reap();
+    if (!has_trace()) {
         sqt_start(config, process, log);
         return;
     }
-    tracer.log = log;
     if (!config->directory[0]) {
         sqt_stop();
         return;
@@ -314,17 +323,17 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
         say(0, text);
         return;
     }
-    if (strcmp(config->directory, tracer.config.directory) != 0 ||
-        strcmp(sqt_config_ringdir(config), sqt_config_ringdir(&tracer.config)) != 0 ||
-        sqt_config_ring(config, tracer.kid_kind) != sqt_config_ring(&tracer.config, tracer.kid_kind))
+    struct sqt_trace *const t = tracer.trace;
+    if (!is_same_place(config, &t->config, t->who.kid_kind))
         say(0, "WARNING: sqtrace: a changed DIRECTORY, ring or ringdir of sqtrace_log needs a restart");
 
-    const struct sqt_flusher_settings settings = settings_of(config);
-    sqt_flusher_configure(&tracer.flusher, &settings);
-    tracer.config.groups = config->groups;
-    tracer.config.compression = config->compression;
-    tracer.config.segment = config->segment;
-    tracer.config.keep = config->keep;
+    sqt_flusher_configure(&t->flusher, config);
+    t->config.groups = config->groups;
+    t->config.compression = config->compression;
+    t->config.segment = config->segment;
+    t->config.keep = config->keep;
+    if (tracer.state != STATE_TRACING)
+        return;
     if (!sqt_on(SQT_GROUP_SYSCALL))
         sqt_calls_restart();
     set_groups(config->groups | SQT_GROUP_TRACE);
@@ -337,23 +346,21 @@ sqt_rotate(void)
     if (!is_tracing())
         return;
     sqt_emit(SQT_EV_ROTATE, 0, 0, 0);
-    sqt_flusher_rotate(&tracer.flusher);
+    sqt_flusher_rotate(&tracer.trace->flusher);
 }
 
 /* One line for losses, and at most one a minute. */
 static void
 tell_losses(void)
 {
-    const uint64_t lost = tracer.ring.header->writer.lost;
+    const uint64_t lost = tracer.trace->ring.header->writer.lost;
     if (lost == tracer.lost_told)
         return;
     const uint64_t now = sqt_monotonic_ns();
     if (tracer.lost_told_ns && now - tracer.lost_told_ns < LOSSES_AGAIN_NS)
         return;
-    char text[SQT_MESSAGE_MAX];
-    snprintf(text, sizeof(text), "WARNING: sqtrace: %" PRIu64 " records lost because the ring was full; ring= of "
-             "sqtrace_log can make it larger", lost - tracer.lost_told);
-    say(0, text);
+    say_about(0, "WARNING: sqtrace: %" PRIu64 " records lost because the ring was full; ring= of sqtrace_log can make it "
+              "larger", lost - tracer.lost_told);
     tracer.lost_told = lost;
     tracer.lost_told_ns = now;
 }
@@ -361,50 +368,64 @@ tell_losses(void)
 void
 sqt_poll(void)
 {
-    if (!is_tracing())
+    reap();
+    if (!has_trace())
         return;
-    sqt_mailbox_empty(&tracer.mailbox, tracer.log);
+    if (tracer.state == STATE_STARTING)
+        go_on(0);
+    if (tracer.state != STATE_TRACING)
+        return;
+    sqt_mailbox_empty(&tracer.trace->mailbox, tracer.log);
     tell_losses();
-    sqt_sampler_tell(&tracer.sampler);
-    sqt_heartbeat_tell(&tracer.flusher.heartbeat);
+    sqt_sampler_tell(&tracer.trace->sampler);
+    sqt_heartbeat_tell(&tracer.trace->flusher.heartbeat);
 }
 
 void
 sqt_sample_dir(unsigned number, const char *path)
 {
     if (is_tracing())
-        sqt_sampler_dir(&tracer.sampler, number, path);
+        sqt_sampler_dir(&tracer.trace->sampler, number, path);
 }
 
 int
 sqt_has_trace(void)
 {
-    return is_tracing();
+    return has_trace() || tracer.left;
 }
 
 void
 sqt_get_status(struct sqt_status *status)
 {
-    static char state[160];
+    static char state[300];
     memset(status, 0, sizeof(*status));
     status->state = "off";
-    if (!is_tracing())
+    status->left_behind = count_left();
+    if (!has_trace())
         return;
-    struct sqt_flusher *const f = &tracer.flusher;
-    const struct sqt_ring_header *const ring = tracer.ring.header;
+    struct sqt_trace *const t = tracer.trace;
+    struct sqt_flusher *const f = &t->flusher;
+    status->flusher = (uint32_t)__atomic_load_n(&t->tid, __ATOMIC_RELAXED);
+    status->flusher_disk = (uint32_t)__atomic_load_n(&t->disk_pid, __ATOMIC_RELAXED);
+    if (tracer.state == STATE_STARTING) {
+        snprintf(status->directory, sizeof(status->directory), "%s", t->config.directory);
+        status->state = "starting: the directory does not answer";
+        return;
+    }
+    const struct sqt_ring_header *const ring = t->ring.header;
     struct sqt_totals totals;
     sqt_ring_totals(ring, &totals);
     status->state = "tracing";
-    snprintf(status->directory, sizeof(status->directory), "%s", tracer.path);
+    snprintf(status->directory, sizeof(status->directory), "%s", t->path);
     pthread_mutex_lock(&f->mutex);
     if (f->file[0])
-        snprintf(status->file, sizeof(status->file), "%s/%s", tracer.path, f->file);
+        snprintf(status->file, sizeof(status->file), "%s/%s", t->path, f->file);
     if (f->stalled[0]) {
         snprintf(state, sizeof(state), "not writing: %s", f->stalled);
         status->state = state;
     }
     pthread_mutex_unlock(&f->mutex);
-    snprintf(status->ring, sizeof(status->ring), "%s", tracer.ring.path);
+    snprintf(status->ring, sizeof(status->ring), "%s", t->ring.path);
     const uint64_t tail = __atomic_load_n(&ring->flusher.tail, __ATOMIC_ACQUIRE);
     status->written = totals.head - totals.marks;
     status->lost = totals.lost;

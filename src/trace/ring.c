@@ -96,7 +96,7 @@ create_pointer(struct sqt_ring *ring, const struct sqt_place *place, const struc
     sqt_hex(boot, identity->boot_id, sizeof(identity->boot_id));
     const int fd = sqt_create_owned(place->directory, draft, O_RDWR, 0640, place->owner);
     if (fd < 0)
-        return sqt_fail(error, "%s: cannot create a file in it: %s", place->directory_path, strerror(errno));
+        return sqt_fail(error, "%s: cannot create a file in it: %s", place->directory_path, sqt_create_error(errno));
     (void)sqt_lock(fd); /* without locks, the heartbeat must do */
     char text[SQT_RING_PATH_MAX + 128];
     const int n = snprintf(text, sizeof(text), "ring=%s\nid=%s\nboot=%s\n", ring->path, id, boot);
@@ -134,7 +134,7 @@ create_file(struct sqt_ring *ring, const struct sqt_place *place, const struct s
 {
     ring->fd = sqt_create_owned(ring->ringdir, strrchr(ring->path, '/') + 1, O_RDWR, 0640, place->owner);
     if (ring->fd < 0)
-        return sqt_fail(error, "cannot create the ring %s: %s", ring->path, strerror(errno));
+        return sqt_fail(error, "cannot create the ring %s: %s", ring->path, sqt_create_error(errno));
     const int locked = sqt_lock(ring->fd) == 0;
     const int failure = posix_fallocate(ring->fd, 0, (off_t)ring->size);
     if (failure)
@@ -187,9 +187,11 @@ sqt_ring_finish(struct sqt_ring_header *header)
 void
 sqt_ring_release(struct sqt_ring *ring)
 {
-    if (ring->header)
-        munmap(ring->header, ring->size);
-    ring->header = NULL;
+    struct sqt_ring_header *const header = ring->header;
+    __atomic_store_n(&ring->header, NULL, __ATOMIC_SEQ_CST); /* first: a child that is forked now must not unmap what may be
+                                                               * another's by then */
+    if (header)
+        munmap(header, ring->size);
     if (ring->fd >= 0)
         close(ring->fd);
     if (ring->pointer_fd >= 0)

@@ -65,6 +65,7 @@ struct sqt_sampler {
 
 void sqt_sampler_init(struct sqt_sampler *sampler, const char *root, uint32_t clock, int machine,
                       struct sqt_mailbox *mailbox);
+void sqt_sampler_end(struct sqt_sampler *sampler);
 
 /* ---- the flusher's thread ---- */
 

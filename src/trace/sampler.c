@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../format/events.h"
+#include "apart-internal.h"
 #include "clock-internal.h"
 
 SQT_ASSERT(SQT_SAMPLES <= 256, "sqt_sample_number() has one byte for the value");
@@ -16,14 +17,20 @@ SQT_ASSERT(SQT_SAMPLES <= 256, "sqt_sample_number() has one byte for the value")
 void
 sqt_sampler_init(struct sqt_sampler *s, const char *root, uint32_t clock, int machine, struct sqt_mailbox *mailbox)
 {
-    for (unsigned i = 0; i < SQT_SAMPLER_DIRS; ++i)
-        free(s->dirs[i].path); /* of the trace before */
     memset(s, 0, sizeof(*s));
     s->root = root;
     s->clock = clock;
     s->machine = machine;
     s->mailbox = mailbox;
     pthread_mutex_init(&s->mutex, NULL);
+}
+
+void
+sqt_sampler_end(struct sqt_sampler *s)
+{
+    for (unsigned i = 0; i < SQT_SAMPLER_DIRS; ++i)
+        free(s->dirs[i].path);
+    pthread_mutex_destroy(&s->mutex);
 }
 
 /* ---- the flusher's thread ---- */
@@ -43,11 +50,28 @@ disk_of(struct sqt_sampler *s, uint64_t device, const char *name)
     return i;
 }
 
+struct device_search {
+    const struct sqt_sampler *sampler;
+    const char *path;
+    char name[32];
+    uint64_t device;
+};
+
+/* A cache_dir's disk may not answer either. */
+static long
+find_device(void *context)
+{
+    struct device_search *const d = context;
+    d->device = sqt_device_of(d->sampler, d->path, d->name, sizeof(d->name));
+    return 0;
+}
+
 /* Finds out what is below a cache_dir that is new. */
 static void
 look_up_dir(struct sqt_sampler *s, unsigned number)
 {
-    char path[SQT_MESSAGE_MAX / 2], name[32];
+    char path[SQT_MESSAGE_MAX / 2];
+    struct device_search search = {.sampler = s, .path = path};
     pthread_mutex_lock(&s->mutex);
     const int wanted = s->dirs[number].path && !s->dirs[number].known;
     if (wanted)
@@ -56,13 +80,14 @@ look_up_dir(struct sqt_sampler *s, unsigned number)
     if (!wanted)
         return;
 
-    const uint64_t device = sqt_device_of(s, path, name, sizeof(name));
+    sqt_apart_call(find_device, &search);
+    const uint64_t device = search.device;
     if (!device)
         sqt_say(s->mailbox, 1, "sqtrace: cache_dir %u, %.400s, is on no block device (%s): there are no samples of its "
-                "disk", number, path, name);
+                "disk", number, path, search.name);
     pthread_mutex_lock(&s->mutex);
     if (device)
-        disk_of(s, device, name);
+        disk_of(s, device, search.name);
     s->dirs[number].device = device;
     s->dirs[number].known = 1;
     pthread_mutex_unlock(&s->mutex);

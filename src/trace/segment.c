@@ -4,6 +4,8 @@
  */
 #include "segment-internal.h"
 
+#include "apart-internal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -45,20 +47,33 @@ sqt_segment_writer_free(struct sqt_segment_writer *w)
     w->packed = w->frame = NULL;
 }
 
+static long
+close_now(void *fd)
+{
+    return close(*(const int *)fd);
+}
+
 void
 sqt_segment_close(struct sqt_segment_writer *w)
 {
     if (w->segment.fd >= 0)
-        close(w->segment.fd);
+        sqt_apart_call(close_now, &w->segment.fd);
     w->segment.fd = -1;
 }
 
-/* Appends all the bytes or none. */
-static int
-append(struct sqt_segment *s, const void *data, size_t size)
+struct appending {
+    struct sqt_segment *segment;
+    const void *data;
+    size_t size;
+};
+
+static long
+append_now(void *context)
 {
-    if (sqt_write_all(s->fd, data, size) == 0) {
-        s->size += size;
+    const struct appending *const a = context;
+    struct sqt_segment *const s = a->segment;
+    if (sqt_write_all(s->fd, a->data, a->size) == 0) {
+        s->size += a->size;
         return 0;
     }
     const int cause = errno;
@@ -68,6 +83,14 @@ append(struct sqt_segment *s, const void *data, size_t size)
     }
     errno = cause;
     return -1;
+}
+
+/* Appends all the bytes or none. */
+static int
+append(struct sqt_segment *s, const void *data, size_t size)
+{
+    struct appending appending = {s, data, size};
+    return (int)sqt_apart_call(append_now, &appending);
 }
 
 /* Appends the frame that lies in w->frame, `size` bytes with its header. */

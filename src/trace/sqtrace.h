@@ -321,7 +321,7 @@ int sqt_has_trace(void);
 
 /* What mgr:sqtrace shows. */
 struct sqt_status {
-    const char *state;     /* "off", "tracing", "not writing: <why>" */
+    const char *state;     /* "off", "starting: <why>", "tracing", "not writing: <why>" */
     char directory[256];
     char file[512];        /* segment that is being written; empty if none */
     char ring[512];
@@ -336,6 +336,9 @@ struct sqt_status {
     uint64_t flusher_lag_ns; /* since the flusher's last round */
     uint64_t errors;       /* failed writes */
     uint32_t groups;
+    uint32_t flusher;      /* its thread's id; 0: none */
+    uint32_t left_behind;  /* earlier traces whose flusher has not ended yet */
+    uint32_t flusher_disk; /* id of the process that does its disk work; 0: the thread does it */
 };
 void sqt_get_status(struct sqt_status *status);
 

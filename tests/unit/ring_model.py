@@ -134,7 +134,7 @@ def check_directory(s):
 
 # ---- the writer ----
 
-RING, LIFE, DEFINE, EMIT = ("src/trace/%s.c" % name for name in ("ring", "life", "define", "emit"))
+RING, LIFE, TRACE, DEFINE, EMIT = ("src/trace/%s.c" % name for name in ("ring", "life", "trace", "define", "emit"))
 
 
 def attach(s):
@@ -144,9 +144,9 @@ def attach(s):
 BEGINNING = [
     Step("pointer", [(RING, "sqt_ring_create", "create_pointer(")], setting(pointer=True)),
     Step("ring", [(RING, "sqt_ring_create", "create_file(")], setting(ring=True)),
-    Step("header", [(LIFE, "make_trace", "sqt_define_begin(")], setting(header=True)),
-    Step("magic", [(LIFE, "make_trace", "sqt_ring_finish(")], setting(magic=True)),
-    Step("attach", [(LIFE, "make_trace", "sqt_emitter_attach(")], attach, private=True),
+    Step("header", [(LIFE, "begin", "sqt_define_begin(")], setting(header=True)),
+    Step("magic", [(LIFE, "begin", "sqt_ring_finish(")], setting(magic=True)),
+    Step("attach", [(LIFE, "begin", "sqt_emitter_attach(")], attach, private=True),
 ]
 
 
@@ -161,10 +161,11 @@ def leave(s):
 
 ENDING = [
     Step("closed", [(LIFE, "sqt_stop", "->writer.closed, 1")], setting(closed=True)),
-    Step("wait", [(LIFE, "sqt_stop", "sqt_flusher_stop(")], flusher_ended),
-    Step("remove ring", [(RING, "sqt_ring_remove", "unlinkat(ring->ringdir")], setting(ring=False)),
+    Step("wait", [(LIFE, "sqt_stop", "finish_or_leave("), (TRACE, "run", "sqt_flusher_run(")], flusher_ended),
+    Step("remove ring", [(TRACE, "run", "sqt_apart_call(remove_ring"), (TRACE, "remove_ring", "sqt_ring_remove("),
+                         (RING, "sqt_ring_remove", "unlinkat(ring->ringdir")], setting(ring=False)),
     Step("remove pointer", [(RING, "sqt_ring_remove", "unlinkat(directory")], setting(pointer=False)),
-    Step("leave", [(LIFE, "sqt_stop", "close(tracer.directory)")], leave),
+    Step("leave", [(TRACE, "run", "sqt_apart_call(close_directory")], leave),
 ]
 
 
@@ -384,7 +385,7 @@ FLUSHING = [
     Step("text", [(FLUSHER, "write_block", "sqt_segment_text(")], write_text),
     Step("pack", [(SEGMENT, "sqt_segment_records", "sqt_pack(")], pack, waiting),
     Step("half", [(SEGMENT, "sqt_segment_records", "append_frame(")], lambda s: set_torn(s, s.f_file, True), waiting),
-    Step("rest", [(SEGMENT, "append", "sqt_write_all(")], write_rest, waiting),
+    Step("rest", [(SEGMENT, "append_now", "sqt_write_all(")], write_rest, waiting),
     Step("tail", [(FLUSHER, "write_block", "&ring->flusher.tail, tail + count, __ATOMIC_RELEASE")], store_tail,
          waiting),
     Step("close", [(FLUSHER, "write_block", "close_segment(")], close),

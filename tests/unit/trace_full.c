@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CANNOT 77 /* exit status of a child that may not mount */
@@ -67,6 +68,14 @@ emit(uint64_t id, unsigned n)
         sqt_emit(SQT_EV_CLIENT_READ, id + i, seed, (uint32_t)(seed >> 32));
     }
     return n;
+}
+
+static double
+now_s(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
 static void
@@ -193,7 +202,9 @@ full_when_it_stops(struct place *place)
     until_written();
     fill_disk(place);
     emitted += emit(1000, 20000);
-    sqt_stop(); /* gives up after some seconds */
+    const double begin = now_s();
+    sqt_stop(); /* the flusher itself gives up */
+    CHECK(now_s() - begin < 1);
     CHECK(lines_with("could not write everything to") == 1);
     CHECK(place_count(place->ringdir, ".ring") == 1);
     struct decoded d;
@@ -256,8 +267,8 @@ a_file_that_takes_no_more_is_left_for_the_next(void **state)
         const struct rlimit limit = {200000, 200000};
         const char *const words[] = {"ring=64KB", NULL};
         uint64_t emitted = 0;
-        CHECK(place_start(place, words) == 0);
         CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0); /* raises SIGXFSZ, which the flusher must have blocked */
+        CHECK(place_start(place, words) == 0);
         for (unsigned i = 0; i < 40; ++i) {
             emitted += emit(emitted, 1000);
             until_written();

@@ -383,14 +383,25 @@ thread_named(const char *name)
     return found;
 }
 
+static int
+leads_to_pipe(const char *path)
+{
+    char to[256];
+    const ssize_t size = readlink(path, to, sizeof(to));
+    return size > 5 && memcmp(to, "pipe:", 5) == 0;
+}
+
 static void
 the_flusher_has_descriptors_of_its_own(void **state)
 {
     struct place *const place = *state;
     int ends[2];
-    char path[64], to[256];
+    char path[64], to[16];
     if (close_range(UINT32_MAX, UINT32_MAX, 0) != 0 && errno == ENOSYS)
         skip(); /* before Linux 5.9 it shares ours */
+#ifdef __SANITIZE_THREAD__
+    skip(); /* which knows of one table only */
+#endif
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_int_equal(place_start(place, NULL), 0);
     int flusher = 0, tries = 2000;
@@ -400,9 +411,9 @@ the_flusher_has_descriptors_of_its_own(void **state)
     }
     assert_true(flusher > 0);
     snprintf(path, sizeof(path), "/proc/self/task/%d/fd/%d", flusher, ends[0]);
-    while (readlink(path, to, sizeof(to)) >= 0 && tries-- > 0)
+    while (leads_to_pipe(path) && tries-- > 0) /* the number may lead to a file of the flusher's own */
         usleep(1000);
-    assert_true(readlink(path, to, sizeof(to)) < 0);
+    assert_false(leads_to_pipe(path));
     /* Nor has it a copy: the pipe ends when ours is closed. */
     close(ends[1]);
     assert_int_equal(read(ends[0], to, 1), 0);

@@ -22,6 +22,7 @@ static struct sqt_mailbox mailbox;
 static void
 begin(const char *root)
 {
+    sqt_sampler_end(&sampler); /* of the test before */
     sqt_mailbox_init(&mailbox);
     sqt_sampler_init(&sampler, root, SQT_CLOCK_MONOTONIC, 1, &mailbox);
     place_said[0] = '\0';

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * apart.c - see apart-internal.h.
+ *
+ * The helper is made by clone() without CLONE_THREAD, so that neither the kernel nor the C library takes it for a thread
+ * of Squid, and without a signal at its end, so that Squid's wait() does not see it.  What the thread does while the
+ * helper works, and the helper while it waits, goes straight to the kernel: errno belongs to the other.
+ */
+#define _GNU_SOURCE
+#include "apart-internal.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ThreadSanitizer takes the helper for a thread that it does not know. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
+
+#define STACK_SIZE (512u << 10) /* bytes; of it only what is used takes memory */
+
+enum turn { TURN_THREAD, TURN_HELPER };
+
+struct apart {
+    uint32_t turn; /* enum turn; a futex */
+    sqt_apart_work *work;
+    void *context;
+    long result;
+    pid_t pid, owner; /* the helper's, and that of the process that began it */
+    uid_t user;
+    void *stack;
+};
+
+static __thread struct apart *mine;
+static __thread int inside; /* the helper is running, so it is the helper that asks */
+
+static long
+kernel(long call, long a, long b, long c, long d)
+{
+    register const long fourth __asm__("r10") = d;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(call), "D"(a), "S"(b), "d"(c), "r"(fourth)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+/* Waits until it is that one's turn, or about a second. */
+static int
+wait_a_while(struct apart *a, enum turn turn)
+{
+    const struct timespec second = {1, 0};
+    if (__atomic_load_n(&a->turn, __ATOMIC_ACQUIRE) != turn)
+        kernel(SYS_futex, (long)&a->turn, FUTEX_WAIT_PRIVATE, !turn, (long)&second);
+    return __atomic_load_n(&a->turn, __ATOMIC_ACQUIRE) == turn;
+}
+
+static void
+give_turn(struct apart *a, enum turn turn)
+{
+    __atomic_store_n(&a->turn, turn, __ATOMIC_RELEASE);
+    kernel(SYS_futex, (long)&a->turn, FUTEX_WAKE_PRIVATE, 1, 0);
+}
+
+static int
+help(void *context)
+{
+    struct apart *const a = context;
+    kernel(SYS_setresuid, a->user, a->user, a->user, 0); /* of this process alone */
+    kernel(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+    kernel(SYS_prctl, PR_SET_NAME, (long)"sqtrace-disk", 0, 0);
+    for (;;) {
+        /* The signal may not come: if the thread died before it was asked for, or has another user now. */
+        while (!wait_a_while(a, TURN_HELPER))
+            if (kernel(SYS_getppid, 0, 0, 0, 0) != a->owner)
+                kernel(SYS_exit_group, 0, 0, 0, 0);
+        if (!a->work)
+            return 0; /* ends the process */
+        a->result = a->work(a->context);
+        give_turn(a, TURN_THREAD);
+    }
+}
+
+void
+sqt_apart_begin(void)
+{
+    struct apart *const a = calloc(1, sizeof(*a));
+    if (!a)
+        return;
+    a->owner = getpid();
+    a->user = geteuid();
+    a->stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (a->stack != MAP_FAILED) {
+        a->pid = clone(help, (char *)a->stack + STACK_SIZE, CLONE_VM | CLONE_FS | CLONE_FILES, a);
+        if (a->pid > 0) {
+            mine = a;
+            return;
+        }
+        munmap(a->stack, STACK_SIZE);
+    }
+    free(a);
+}
+
+/* Lets the helper do its work.  Returns 0, or -1 if it died. */
+static int
+take_turns(struct apart *a)
+{
+    give_turn(a, TURN_HELPER);
+    while (!wait_a_while(a, TURN_THREAD))
+        if (kernel(SYS_wait4, a->pid, 0, WNOHANG | __WALL, 0) != 0)
+            return -1;
+    return 0;
+}
+
+long
+sqt_apart_call(sqt_apart_work *work, void *context)
+{
+    struct apart *const a = mine;
+    if (!a || inside)
+        return work(context);
+    a->work = work;
+    a->context = context;
+    inside = 1;
+    const int failed = take_turns(a);
+    inside = 0;
+    if (!failed)
+        return a->result;
+    mine = NULL; /* its stack stays: nobody knows who else looks at it */
+    errno = ECHILD;
+    return -1;
+}
+
+void
+sqt_apart_end(void)
+{
+    struct apart *const a = mine;
+    if (!a)
+        return;
+    mine = NULL;
+    a->work = NULL;
+    give_turn(a, TURN_HELPER);
+    while (kernel(SYS_wait4, a->pid, 0, __WALL, 0) == -EINTR)
+        ;
+    munmap(a->stack, STACK_SIZE);
+    free(a);
+}
+
+int
+sqt_apart_pid(void)
+{
+    return mine ? mine->pid : 0;
+}
+
+#else
+
+void
+sqt_apart_begin(void)
+{
+}
+
+long
+sqt_apart_call(sqt_apart_work *work, void *context)
+{
+    return work(context);
+}
+
+void
+sqt_apart_end(void)
+{
+}
+
+int
+sqt_apart_pid(void)
+{
+    return 0;
+}
+
+#endif
