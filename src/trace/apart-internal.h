@@ -13,7 +13,8 @@
  *
  * Memory and the thread's table of descriptors are shared.  The helper works with the thread's own thread-local storage,
  * as the thread uses none of it meanwhile; so work may be any code that starts no thread and does not ask for its pid.
- * The helper has the effective user that Squid had when it began, for good, and is killed when the thread dies.
+ * The helper has the effective user that Squid had when it began, for good, and is killed when the thread dies.  Its real
+ * and saved users are Squid's, so that other processes of Squid's user can trace it as little as Squid.
  */
 #ifndef SQT_APART_INTERNAL_H
 #define SQT_APART_INTERNAL_H
