@@ -122,6 +122,20 @@ run "$dump" --quiet story
 [ $status = 0 ] && ! [ -s "$err" ]
 check "--quiet says nothing about losses"
 
+# ---- steps of clocks ----
+run "$dump" --table=clock_steps --columns=kind,step_ns --no-comments stepped.sqt
+[ "$(tail -n +2 "$out")" = "$(printf 'back\t-1000000000\nwall_forward\t3600000000000')" ] &&
+    [ "$(grep -c 'a clock stepped: [-+][0-9.]* s between .* in kid 0 (\(back\|wall_forward\))$' "$err")" = 2 ]
+check "steps of clocks have a table, and are told in words"
+for table in requests events; do
+    run "$dump" --quiet --table=$table stepped.sqt
+    [ "$(grep -c '^# clock: ' "$out")" = 2 ] && grep -q '^# clock: +3600.000 s .*(wall_forward)$' "$out"
+    check "table $table says so below its rows"
+done
+run "$dump" --quiet --no-comments --columns=outcome,total_ns --table=requests stepped.sqt
+[ "$(cut -f1 "$out" | tail -n +2 | tr '\n' ' ')" = "complete clock complete " ] && [ "$(cut -f2 "$out" | sed -n 3p)" = - ]
+check "a request across one has no durations; one across a change of the time of day has"
+
 # ---- options ----
 run "$dump" --help
 [ $status = 0 ] && [ "$("$dump" --help | grep -c '^  --')" = "$(grep -c '^DUMP_OPTION' "$SQT_SOURCE/tools/dump-options.def")" ]

@@ -226,6 +226,22 @@ crossed(const char *path, const struct sqt_identity *who)
     make_segment_file(path, who, 0, 0, records, count, strange, 0);
 }
 
+/* A request before a clock went back, one across that, and one across a change of the time of day. */
+static void
+stepped(const char *path, const struct sqt_identity *who)
+{
+    count = 0;
+    begin_xact(1000, 1, 10, 1);
+    end_xact(2000, 1, 10, 1, 100, 0, 0);
+    begin_xact(3000, 2, 10, 1);
+    PUT(4000, CLOCK_STEP, records[count - 1].time, 1000000000, SQT_STEP_BACK);
+    end_xact(5000, 2, 10, 1, 100, 0, 0);
+    begin_xact(6000, 3, 10, 1);
+    PUT(7000, CLOCK_STEP, records[count - 1].time, 3600000000000, SQT_STEP_WALL_FORWARD);
+    end_xact(8000, 3, 10, 1, 100, 0, 0);
+    make_segment_file(path, who, 0, 0, records, count, texts, 0);
+}
+
 static void
 busy(const char *path, const struct sqt_identity *who)
 {
@@ -252,6 +268,7 @@ main(int argc, char **argv)
     story_with_losses("story/2.sqt", &who);
     make_identity(&who, 3, 0);
     crossed("crossed.sqt", &who);
+    stepped("stepped.sqt", &who);
     busy("busy.sqt", &who);
     busy("cut.sqt", &who);
     struct stat cut;
