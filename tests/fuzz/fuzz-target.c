@@ -42,7 +42,7 @@
 #define PRINTED_MAX (1u << 20)
 
 /* One input out of so many is read a second time, with another number of threads. */
-#define TWICE 8
+#define TWICE 16
 
 static int input_fd, output_fd;
 static FILE *said; /* the standard error, which the program does not have meanwhile */
