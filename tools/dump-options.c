@@ -86,6 +86,9 @@ take_where(struct dump_request *r, const struct options *o)
     if (!r->given[DUMP_where])
         return 0;
     const struct sqt_table *tables[SQT_WHERE_TABLES];
+    if (!r->family->where_count)
+        return options_fail(o, "--where does not go with --%s=%s", r->table->figure ? "figure" : "table",
+                            r->table->name);
     for (unsigned i = 0; i < r->family->where_count; ++i)
         tables[i] = &sqt_tables[r->family->where[i]];
     char error[512];

@@ -97,8 +97,6 @@ begin(struct dump *d, const struct dump_request *r)
     };
     if (r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
         d->job.run = whole_run;
-    const struct sqt_consumer also = {.context = d, .loss = loss, .bound = bound, .step = step};
-    d->pass = sqt_pass_new(&d->job, 1, &also, d->crew);
 }
 
 static int
@@ -151,7 +149,6 @@ dump_run_strace(struct dump *d)
     if (!unread)
         sqt_sink_header(&d->sink);
     sqt_sink_finish(&d->sink);
-    sqt_pass_free(d->pass);
     const int failed = close_output(d) != 0;
     sqt_sink_free(&d->sink);
     return unread || failed ? DUMP_FAILED : DUMP_DONE;
@@ -178,6 +175,8 @@ dump_run(const struct dump_request *r)
     d.crew = sqt_crew_new(sqt_processors() - 1);
     sqt_stream_share(stream, d.crew);
     begin(&d, r);
+    const struct sqt_consumer also = {.context = &d, .loss = loss, .bound = bound, .step = step};
+    d.pass = sqt_pass_new(&d.job, 1, &also, d.crew);
     if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
         fputs("sqtrace-dump: no memory\n", stderr);
         sqt_pass_free(d.pass);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../read/strace.h"
-#include "syscalls.h"
+#include "threads.h"
 
 static const struct {
     const char *name;
@@ -22,40 +22,16 @@ static const struct {
 #undef SQT_CALL
 };
 /* Windows without a call that stand one by one; more of them are one. */
-#define IDLE_MOST 1000
+#define IDLE_MOST (2 * SQT_THREADS_IDLE)
 #define CLASSES (sizeof(classes) / sizeof(*classes))
-
-/* One thread's window. */
-struct thread {
-    struct thread *next;
-    uint32_t number;
-    char name[24];
-    struct sqt_account account;
-    char *own_names[SQT_ACCOUNT_CALLS]; /* of calls that calls.def does not know */
-};
 
 struct strace {
     struct sqt_job *job;
-    struct thread *threads;
+    struct sqt_threads threads;
     int64_t first;        /* ns; SQT_MISSING before the first call */
     int64_t begin, last;  /* of the window, and the latest end; since `first` */
+    int64_t end;          /* of the window that is being closed */
 };
-
-static struct thread *
-thread_of(struct strace *s, uint32_t number)
-{
-    struct thread **t = &s->threads;
-    while (*t && (*t)->number < number)
-        t = &(*t)->next;
-    if (!*t || (*t)->number != number) {
-        struct thread *const added = sqt_zeroed(1, sizeof(*added));
-        added->number = number;
-        snprintf(added->name, sizeof(added->name), "thread %u", (unsigned)number);
-        added->next = *t;
-        *t = added;
-    }
-    return *t;
-}
 
 /* The class's name, or the call's own. */
 static const char *
@@ -79,7 +55,7 @@ class_of(const struct sqt_traced_call *call)
 }
 
 static void
-add(struct thread *t, const struct sqt_traced_call *call)
+add(struct sqt_thread *t, const struct sqt_traced_call *call)
 {
     const char *const name = class_of(call);
     unsigned i = 0;
@@ -101,20 +77,23 @@ add(struct thread *t, const struct sqt_traced_call *call)
 }
 
 static void
+take_thread(void *context, struct sqt_thread *thread)
+{
+    const struct strace *const s = context;
+    snprintf(thread->name, sizeof(thread->name), "thread %u", (unsigned)thread->number);
+    thread->account.begin = s->begin;
+    thread->account.end = s->end;
+    thread->account.kid = SQT_CELL_MISSING;
+    thread->account.thread = thread->name;
+    if (s->end > s->begin)
+        sqt_account_rows(s->job, &thread->account);
+}
+
+static void
 close_window(struct strace *s, int64_t end)
 {
-    for (struct thread *t = s->threads; t; t = t->next) {
-        t->account.begin = s->begin;
-        t->account.end = end;
-        t->account.kid = SQT_CELL_MISSING;
-        t->account.thread = t->name;
-        if (end > s->begin)
-            sqt_account_rows(s->job, &t->account);
-        for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i)
-            free(t->own_names[i]);
-        memset(t->own_names, 0, sizeof(t->own_names));
-        memset(&t->account, 0, sizeof(t->account));
-    }
+    s->end = end;
+    sqt_threads_close(&s->threads, take_thread, s);
     s->begin = end;
 }
 
@@ -127,7 +106,9 @@ take(struct strace *s, const struct sqt_traced_call *call)
     /* Windows in which nothing is told are rows, but not any number of them. */
     for (unsigned idle = 0; end - s->begin >= s->job->group; ++idle)
         close_window(s, idle < IDLE_MOST ? s->begin + s->job->group : end - (end - s->begin) % s->job->group);
-    add(thread_of(s, call->thread), call);
+    struct sqt_thread *const thread = sqt_threads_call(&s->threads, call->thread);
+    if (thread)
+        add(thread, call);
     if (end > s->last)
         s->last = end;
 }
@@ -175,12 +156,8 @@ sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FIL
         if (strange)
             job->note(job->context, "lines that were not understood", text);
     }
-    for (struct thread *t = s.threads, *next; t; t = next) {
-        next = t->next;
-        for (unsigned i = 0; i < SQT_ACCOUNT_CALLS; ++i)
-            free(t->own_names[i]);
-        free(t);
-    }
+    sqt_threads_note(&s.threads, job);
+    sqt_threads_free(&s.threads);
     free(line);
     sqt_strace_free(reader);
     return failed ? -1 : 0;

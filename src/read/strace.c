@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../model/idmap.h"
 #include "../model/pool.h"
 
 /* A call that has begun and not ended, of one thread. */
@@ -27,6 +28,7 @@ struct going {
 
 struct sqt_strace {
     struct going *going; /* one for each thread */
+    struct sqt_idmap by_thread;
 };
 
 struct sqt_strace *
@@ -42,20 +44,20 @@ sqt_strace_free(struct sqt_strace *s)
         next = g->next;
         free(g);
     }
+    sqt_idmap_free(&s->by_thread);
     free(s);
 }
 
 static struct going *
 going_of(struct sqt_strace *s, uint32_t thread)
 {
-    struct going *g = s->going;
-    while (g && g->call.thread != thread)
-        g = g->next;
+    struct going *g = sqt_idmap_get(&s->by_thread, thread);
     if (!g) {
         g = sqt_zeroed(1, sizeof(*g));
         g->call.thread = thread;
         g->next = s->going;
         s->going = g;
+        sqt_idmap_put(&s->by_thread, thread, g);
     }
     return g;
 }

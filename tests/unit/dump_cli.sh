@@ -50,6 +50,7 @@ fails 2 "--columns: requests has no column 'totl_ns'; did you mean total_ns?" --
 fails 2 "--columns: requests has no column 'plethoric'; --list shows them" --columns=plethoric story
 fails 2 "--columns: requests has no column ''; --list shows them" --columns=xid, story
 fails 2 "--where: at character 1: requests has no column 'totl_ns'; did you mean total_ns?" --where='totl_ns > 3' story
+fails 2 "--where does not go with --table=checks" --table=checks --where='xid == 1' story
 fails 2 "--where: at character 12: '3KB': the unit is none of ns, us, ms, s, min, h" --where 'total_ns > 3KB' story
 fails 2 "unknown format 'tvs'; did you mean tsv?" --format=tvs story
 fails 2 "unknown format 'spreadsheet'; --list shows them" --format=spreadsheet story

@@ -6,7 +6,7 @@
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-echo "1..8"
+echo "1..9"
 number=0
 result() { # result STATUS NAME
     number=$((number + 1))
@@ -79,6 +79,11 @@ result $? "another kind of file"
 "$SQT_TOOLS/sqtrace-dump" --table=requests --from=strace text >out 2>err
 [ $? -eq 2 ] && grep -q -- '--from=strace gives only --table=syscalls' err
 result $? "another table"
+
+awk 'BEGIN { for (i = 0; i < 400; ++i) printf "%d %d.0 read(1, 1) = 1 <0.1>\n", i, 1700000000 + i * 11 }' >many
+syscalls --no-comments --no-header --columns=name many
+[ "$(wc -l <out)" -lt 42000 ]
+result $? "a thread that makes no call any more has no rows after 100 windows"
 
 cat >text <<'END'
      0.000 (10.000 ms): my squid/77 epoll_wait(epfd: 5<anon_inode:[eventpoll]>, events: 0x55, maxevents: 512, timeout: 10) = 0

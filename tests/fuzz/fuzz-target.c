@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * fuzz-target.c - sqtrace-dump against bytes that nobody wrote.
+ *
+ * Each input goes through the options, the reader, the model and one table, figure or format, as sqtrace-dump takes
+ * them.  Whatever the bytes are, it must end in time, touch no memory that is not its own, leave no descriptor open,
+ * and keep its promises:
+ *
+ *   - of a stream: time does not go back from unit to unit, no unit is split, a run is never empty, events have names;
+ *   - of messages: each is one line that begins with the program's name;
+ *   - of rows: each has as many columns as the header; nothing but printable text, tabs and newlines;
+ *   - with a second thread, and when it is read again, the same bytes come out.
+ *
+ * In time: at most FREE_NS of processor time, and PER_UNIT_NS for each byte of the input, record unpacked and byte
+ * printed.  That is some 20 times what they take with sanitizers, so that only what grows faster than the input is
+ * found; the least of three attempts counts.
+ */
+#define _GNU_SOURCE
+#include "fuzz.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../src/read/block.h"
+#include "../../tools/dump-run.h"
+
+#define FREE_NS INT64_C(50000000)
+#define PER_UNIT_NS INT64_C(5000)
+
+/* What a row that is not printed counts as. */
+#define ROW_BYTES 50
+
+/* Printed bytes that are looked at, and of which two runs are compared. */
+#define PRINTED_MAX (1u << 20)
+
+/* One input out of so many is read a second time, with another number of threads. */
+#define TWICE 16
+
+static int input_fd, output_fd;
+static FILE *said; /* the standard error, which the program does not have meanwhile */
+static unsigned processors; /* that the program is told it has */
+static uint64_t unpacked;   /* records, of this input */
+static uint64_t rows;       /* of all its figures, which are not printed */
+static int64_t before_ns;   /* time of the last record */
+
+static void
+broken(const char *promise)
+{
+    fprintf(said, "fuzz_dump: broken promise: %s\n", promise);
+    abort();
+}
+
+/* ---- the functions that the linker puts between (--wrap) ---- */
+
+unsigned __wrap_sqt_processors(void);
+const char *__wrap_sqt_block_unpack(struct sqt_unpacker *u, const struct sqt_pack_table *table,
+                                    const struct sqt_frame *frame, const uint8_t *payload, const struct sqt_block *b,
+                                    struct sqt_record *records);
+const char *__real_sqt_block_unpack(struct sqt_unpacker *u, const struct sqt_pack_table *table,
+                                    const struct sqt_frame *frame, const uint8_t *payload, const struct sqt_block *b,
+                                    struct sqt_record *records);
+int __wrap_sqt_stream_next(struct sqt_stream *stream, struct sqt_run *run);
+int __real_sqt_stream_next(struct sqt_stream *stream, struct sqt_run *run);
+
+unsigned
+__wrap_sqt_processors(void)
+{
+    return processors;
+}
+
+const char *
+__wrap_sqt_block_unpack(struct sqt_unpacker *u, const struct sqt_pack_table *table, const struct sqt_frame *frame,
+                        const uint8_t *payload, const struct sqt_block *b, struct sqt_record *records)
+{
+    __atomic_fetch_add(&unpacked, b->count, __ATOMIC_RELAXED);
+    return __real_sqt_block_unpack(u, table, frame, payload, b, records);
+}
+
+int
+__wrap_sqt_stream_next(struct sqt_stream *stream, struct sqt_run *run)
+{
+    if (!__real_sqt_stream_next(stream, run))
+        return 0;
+    if (run->count == 0)
+        broken("a run has records");
+    if (run->records[0].flags & SQT_FLAG_PART)
+        broken("a unit is whole");
+    for (size_t i = 0; i < run->count; ++i) {
+        const int64_t ns = sqt_line_ns(&run->line, run->records[i].time);
+        /* Of a unit the first record counts: the merge keeps the others with it. */
+        if (ns < before_ns)
+            broken("time does not go back");
+        if (!(run->records[i].flags & SQT_FLAG_PART))
+            before_ns = ns;
+        if (!sqt_origin_event_name(run->origin, run->records[i].event))
+            broken("an event has a name");
+    }
+    return 1;
+}
+
+/* ---- files ---- */
+
+static void
+write_whole(int fd, const uint8_t *data, size_t size)
+{
+    if (ftruncate(fd, 0) != 0 || (size && pwrite(fd, data, size, 0) != (ssize_t)size)) {
+        perror("fuzz_dump: cannot write the input");
+        _exit(2);
+    }
+}
+
+static void
+remove_folder(const char *path)
+{
+    DIR *const folder = opendir(path);
+    for (struct dirent *e; folder && (e = readdir(folder)) != NULL;)
+        unlinkat(dirfd(folder), e->d_name, 0);
+    if (folder)
+        closedir(folder);
+    rmdir(path);
+}
+
+/* A segment, a ring and what comes before the first of them are a file each. */
+static void
+write_folder(const char *path, const uint8_t *data, size_t size)
+{
+    static struct fuzz_pieces pieces;
+    FILE *file = NULL;
+    unsigned number = 0;
+    fuzz_pieces_parse(&pieces, data, size);
+    for (size_t i = 0; i < pieces.count; ++i) {
+        const struct fuzz_piece *const piece = &pieces.piece[i];
+        if (!file || piece->kind == FUZZ_HEADER || piece->kind == FUZZ_RING) {
+            char name[4096];
+            if (file)
+                fclose(file);
+            snprintf(name, sizeof(name), "%s/%u.%s", path, number++,
+                     piece->kind == FUZZ_RING || piece->kind == FUZZ_RAW ? "ring" : "sqt");
+            file = fopen(name, "w");
+        }
+        if (file && piece->bytes.size)
+            fwrite(piece->bytes.data, piece->bytes.size, 1, file);
+    }
+    if (file)
+        fclose(file);
+    fuzz_pieces_free(&pieces);
+}
+
+/* ---- what was printed ---- */
+
+static void
+check_messages(const char *text, size_t size)
+{
+    static const char program[] = "sqtrace-dump: ";
+    if (size && text[size - 1] != '\n')
+        broken("a message is a line");
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+        if (strncmp(line, program, sizeof(program) - 1) != 0 || line[sizeof(program) - 1] == '\n')
+            broken("a message is one line");
+}
+
+static size_t
+printed(uint8_t *bytes)
+{
+    const ssize_t size = pread(output_fd, bytes, PRINTED_MAX, 0);
+    return size > 0 ? (size_t)size : 0;
+}
+
+/* Rows as tab-separated text. */
+static void
+check_rows(const struct dump_request *r, const uint8_t *bytes, size_t size)
+{
+    unsigned tabs = 0;
+    int comment = 0, fresh = 1;
+    for (size_t i = 0; i < size; ++i) {
+        const uint8_t c = bytes[i];
+        if (fresh)
+            comment = c == '#';
+        fresh = c == '\n';
+        if (c < ' ' && c != '\n' && c != '\t')
+            broken("rows are printable text");
+        tabs += c == '\t';
+        if (fresh && !comment && tabs != r->column_count - 1)
+            broken("a row has a cell for each column");
+        if (fresh)
+            tabs = 0;
+    }
+}
+
+/* ---- one run ---- */
+
+static void
+no_note(void *context, const char *key, const char *text)
+{
+    (void)context, (void)key, (void)text;
+}
+
+static int
+count_row(void *context, const union sqt_cell *row)
+{
+    (void)context, (void)row;
+    ++rows;
+    return 1;
+}
+
+static void
+hear(void *context, enum sqt_severity severity, const char *text)
+{
+    (void)context, (void)severity;
+    fprintf(stderr, "sqtrace-dump: %s\n", text);
+}
+
+/* All figures in one pass. */
+static void
+run_figures(const struct dump_request *r)
+{
+    static struct sqt_job jobs[SQT_TABLES];
+    size_t count = 0;
+    struct sqt_run run;
+    struct sqt_stream *const stream = sqt_stream_open(r->traces, r->trace_count, hear, NULL);
+    if (!stream)
+        return;
+    for (unsigned i = 0; i < SQT_TABLES; ++i)
+        if (sqt_tables[i].figure)
+            jobs[count++] = (struct sqt_job){.table = &sqt_tables[i], .since = r->since, .until = r->until,
+                                             .group = r->group, .peak = r->peak, .batch = r->batch,
+                                             .row = count_row, .note = no_note};
+    struct sqt_crew *const crew = sqt_crew_new(sqt_processors() - 1);
+    struct sqt_pass *const pass = sqt_pass_new(jobs, count, NULL, crew);
+    sqt_stream_share(stream, crew);
+    while (!sqt_pass_done(pass) && sqt_stream_next(stream, &run))
+        sqt_pass_run(pass, &run);
+    sqt_pass_finish(pass);
+    sqt_pass_free(pass);
+    sqt_stream_close(stream);
+    sqt_crew_free(crew);
+}
+
+/* Runs the request with a standard error of its own.  Returns how many nanoseconds of processor time that took. */
+static int64_t
+run_measured(const struct fuzz_input *input, const struct dump_request *r)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct timespec begin, end;
+    stderr = open_memstream(&text, &size);
+    if (!stderr)
+        abort();
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    if (input->words & 1u << FUZZ_FIGURES)
+        run_figures(r);
+    else
+        dump_run(r);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    fclose(stderr);
+    stderr = said;
+    check_messages(text, size);
+    free(text);
+    return (int64_t)(end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec;
+}
+
+/* Where the files of an input are: removed behind it. */
+static struct {
+    char folder[1024], trace[1040], output[1040], input[32];
+} place;
+
+/* The same, with so many threads. */
+static int64_t
+run_once(const struct fuzz_input *input, struct dump_request *r, unsigned threads)
+{
+    if (ftruncate(output_fd, 0) != 0 || lseek(output_fd, 0, SEEK_SET) != 0 || lseek(input_fd, 0, SEEK_SET) != 0)
+        abort();
+    processors = threads;
+    unpacked = rows = 0;
+    before_ns = INT64_MIN;
+    const int64_t ns = run_measured(input, r);
+    if (r->format->directory)
+        remove_folder(place.output);
+    return ns;
+}
+
+/* Makes the files that the request is about, and names them in it. */
+static void
+make_place(const struct fuzz_input *input, struct dump_request *r)
+{
+    const unsigned words = r->given[DUMP_from] ? 0 : input->words;
+    const char *const folder = getenv("TMPDIR");
+    snprintf(place.folder, sizeof(place.folder), "%s/sqtrace-fuzz-XXXXXX", folder ? folder : "/tmp");
+    *place.trace = '\0';
+    if (((words & 1u << FUZZ_DIR) || r->format->directory) && !mkdtemp(place.folder))
+        abort();
+    snprintf(place.output, sizeof(place.output), "%s/ctf", place.folder);
+    snprintf(place.input, sizeof(place.input), "/proc/self/fd/%d", input_fd);
+    r->trace_count = 1;
+    r->given[DUMP_output] = r->format->directory ? place.output : NULL;
+    r->traces[0] = place.input;
+    if (words & 1u << FUZZ_STDIN)
+        r->traces[0] = "-";
+    else if (words & 1u << FUZZ_DIR) {
+        snprintf(place.trace, sizeof(place.trace), "%s/trace", place.folder);
+        mkdir(place.trace, 0700);
+        write_folder(place.trace, input->body, input->body_size);
+        r->traces[0] = place.trace;
+    }
+}
+
+static void
+remove_place(void)
+{
+    if (*place.trace)
+        remove_folder(place.trace);
+    rmdir(place.folder);
+}
+
+/* Whether that time is too long for what was read and printed. */
+static int
+too_long(const struct fuzz_input *input, int64_t ns)
+{
+    const off_t size = lseek(output_fd, 0, SEEK_END);
+    return ns > FREE_NS + PER_UNIT_NS * (int64_t)(input->body_size + unpacked + (uint64_t)size + ROW_BYTES * rows);
+}
+
+static void
+run(const struct fuzz_input *input, struct dump_request *r)
+{
+    static uint8_t first[PRINTED_MAX], second[PRINTED_MAX];
+    const unsigned threads = input->words & 1u << FUZZ_CREW ? 2 : 1;
+    int64_t ns = run_once(input, r, threads);
+    for (unsigned tries = 1; tries < 3 && too_long(input, ns); ++tries)
+        ns = run_once(input, r, threads);
+    if (too_long(input, ns)) {
+        fprintf(stderr, "fuzz_dump: %.3f s for %zu bytes and %" PRIu64 " records\n", (double)ns / 1e9,
+                input->body_size, unpacked);
+        broken("the time grows as the input does");
+    }
+    const size_t size = printed(first);
+    if (strcmp(r->format->name, "tsv") == 0)
+        check_rows(r, first, size);
+    uint64_t hash = input->body_size;
+    for (size_t i = 0; i < input->body_size; ++i)
+        hash = hash * 31 + input->body[i];
+    if (hash % TWICE)
+        return;
+    run_once(input, r, 3 - threads);
+    if (printed(second) != size || memcmp(first, second, size) != 0)
+        broken("the same comes out with a second thread, and again");
+}
+
+/* ---- the functions of libFuzzer ---- */
+
+int
+LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    input_fd = memfd_create("input", MFD_CLOEXEC);
+    output_fd = memfd_create("output", MFD_CLOEXEC);
+    said = stderr;
+    if (input_fd < 0 || output_fd < 0) {
+        perror("fuzz_dump");
+        exit(2);
+    }
+    return 0;
+}
+
+/* Standard input and output are the program's for this input. */
+static void
+take(const struct fuzz_input *input, struct dump_request *r)
+{
+    const int in = dup(0), out = dup(1);
+    write_whole(input_fd, input->body, input->body_size);
+    dup2(input_fd, 0);
+    dup2(output_fd, 1);
+    make_place(input, r);
+    run(input, r);
+    remove_place();
+    dup2(in, 0);
+    dup2(out, 1);
+    close(in);
+    close(out);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct fuzz_input input;
+    struct dump_request r;
+    char error[1024] = "", *argv[FUZZ_ARGUMENTS + 4] = {"sqtrace-dump"};
+    const int lowest = dup(0);
+    close(lowest);
+    if (fuzz_input_parse(&input, data, size) != 0)
+        return 0;
+    for (int i = 0; i < input.argument_count; ++i)
+        argv[i + 1] = input.arguments[i];
+    /* run_once() puts other names in the place of these: an input does not say what is read and written. */
+    argv[input.argument_count + 1] = "--output=output";
+    argv[input.argument_count + 2] = "trace";
+    if (dump_parse(&r, input.argument_count + 3, argv, error, sizeof(error)) != 0) {
+        if (!*error || strchr(error, '\n'))
+            broken("an error is one line");
+    } else if (!r.given[DUMP_help] && !r.given[DUMP_version] && !r.given[DUMP_list] && r.trace_count)
+        take(&input, &r);
+    dump_request_free(&r);
+    const int now = dup(0);
+    close(now);
+    if (now != lowest)
+        broken("no descriptor is left open");
+    return 0;
+}
