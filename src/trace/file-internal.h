@@ -5,6 +5,7 @@
 #ifndef SQT_FILE_INTERNAL_H
 #define SQT_FILE_INTERNAL_H
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,6 +31,9 @@ int sqt_is_locked(int fd);
 
 /* Whether the name in directory leads to the file that is open as fd, and not through a link. */
 int sqt_same_file(int directory, const char *name, int fd);
+
+/* Opens the list of the names in a directory; the caller closes it with closedir().  NULL, with errno, if it cannot. */
+DIR *sqt_open_list(int directory);
 
 /* ---- names in a trace directory: <service>.<kid>.<yyyymmddThhmmssZ>.<8 hex>.<sequence>.sqt ---- */
 

@@ -113,3 +113,14 @@ sqt_same_file(int directory, const char *name, int fd)
     return fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &opened) == 0 &&
            named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
+
+DIR *
+sqt_open_list(int directory)
+{
+    /* A descriptor of its own, as the list takes it over and has a position. */
+    const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *const list = fd < 0 ? NULL : fdopendir(fd);
+    if (!list && fd >= 0)
+        close(fd);
+    return list;
+}

@@ -4,7 +4,6 @@
  */
 #include "keep-internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -106,13 +105,9 @@ list_closed(const struct sqt_keep *keep, struct closed_list *list)
 {
     const struct sqt_leftovers *const l = keep->leftovers;
     struct looked latest = {"", 0};
-    const int fd = openat(l->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *const dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    DIR *const dir = sqt_open_list(l->directory);
+    if (!dir)
         return -1;
-    }
     int result = 0;
     const struct dirent *entry;
     while (result == 0 && (entry = readdir(dir))) {

@@ -7,7 +7,6 @@
  */
 #include "leftover-internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -118,13 +117,9 @@ lives_here(const struct sqt_leftovers *l, const char *base)
 void
 sqt_leftovers_each(const struct sqt_leftovers *l, sqt_leftover_visitor *visit, void *context)
 {
-    const int fd = openat(l->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *const dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    DIR *const dir = sqt_open_list(l->directory);
+    if (!dir)
         return;
-    }
     const struct dirent *entry;
     while ((entry = readdir(dir))) {
         struct sqt_name name;

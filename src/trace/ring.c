@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include "ring-internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,17 +28,13 @@ static uint64_t
 promised(int directory, uid_t owner)
 {
     uint64_t bytes = 0;
-    const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *const dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    DIR *const dir = sqt_open_list(directory);
+    if (!dir)
         return 0;
-    }
     const struct dirent *entry;
     while ((entry = readdir(dir))) {
         struct stat st;
-        if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) || st.st_uid != owner)
+        if (fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) || st.st_uid != owner)
             continue;
         const uint64_t taken = (uint64_t)st.st_blocks * 512;
         if ((uint64_t)st.st_size > taken)

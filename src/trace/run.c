@@ -4,7 +4,6 @@
  */
 #include "run-internal.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,13 +32,9 @@ sqt_run_next(int directory, uid_t owner, const char *service, uint32_t kid)
 {
     uint32_t latest = 0;
     char base[SQT_BASE_MAX] = ""; /* of the run that was looked at last: its segments often follow one another */
-    const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *const dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    DIR *const dir = sqt_open_list(directory);
+    if (!dir)
         return 0;
-    }
     const struct dirent *entry;
     while ((entry = readdir(dir))) {
         struct sqt_name name;
