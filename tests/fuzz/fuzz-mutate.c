@@ -24,6 +24,16 @@ below(struct mutation *m, uint64_t limit)
     return fuzz_below(&m->random, limit);
 }
 
+/* Mostly one, so that inputs stay small. */
+static enum sqt_compression
+any_compression(struct mutation *m)
+{
+    static const enum sqt_compression some[] = {SQT_COMPRESSION_ZLIB, SQT_COMPRESSION_ZSTD, SQT_COMPRESSION_ZLIB,
+                                                SQT_COMPRESSION_OFF};
+    const enum sqt_compression compression = some[below(m, 4)];
+    return sqt_compression_is_known(compression) ? compression : SQT_COMPRESSION_ZLIB;
+}
+
 /* ---- the input apart, and joined ---- */
 
 static int
@@ -115,7 +125,8 @@ change_records(struct mutation *m, size_t at)
     static struct sqt_record records[FUZZ_RECORDS + SQT_UNIT_MAX];
     const size_t count = fuzz_block_unpack(&m->pieces, at, records);
     if (count)
-        fuzz_block_pack(&m->pieces, at, records, fuzz_records_mutate(records, count, &m->random), below(m, 4) != 0);
+        fuzz_block_pack(&m->pieces, at, records, fuzz_records_mutate(records, count, &m->random),
+                        any_compression(m));
     else
         change_number(m, m->pieces.piece[at].bytes.data, m->pieces.piece[at].bytes.size);
 }
@@ -246,7 +257,7 @@ join_records(struct mutation *m, size_t at, const struct fuzz_pieces *other, siz
     const uint64_t shift = below(m, 4) ? records[count - 1].time - records[count].time : 0;
     for (size_t i = count; i < count + more; ++i)
         records[i].time += shift;
-    fuzz_block_pack(&m->pieces, at, records, count + more, 1);
+    fuzz_block_pack(&m->pieces, at, records, count + more, any_compression(m));
 }
 
 size_t

@@ -12,7 +12,7 @@
 #include "../../src/read/block.h"
 
 /* Most bytes that a block is unpacked to when it is changed. */
-#define UNPACKED_MAX (FUZZ_RECORDS * 64u)
+#define COMPRESSED (SQT_FRAME_ZLIB | SQT_FRAME_ZSTD)
 
 /* ---- cutting and joining ---- */
 
@@ -209,12 +209,13 @@ declared(const struct fuzz_pieces *p, size_t at, struct sqt_dictionary *d)
 }
 
 static struct make_bytes
-inflated(const uint8_t *data, size_t size)
+decompressed(enum sqt_compression compression, const uint8_t *data, size_t size, size_t whole)
 {
-    struct make_bytes b = {malloc(UNPACKED_MAX), 0, UNPACKED_MAX};
-    uLongf length = UNPACKED_MAX;
-    if (b.data && uncompress(b.data, &length, data, size) == Z_OK)
-        b.size = length;
+    struct sqt_decompressor d = {NULL, NULL};
+    struct make_bytes b = {malloc(whole ? whole : 1), 0, whole};
+    if (b.data && !sqt_decompress(&d, compression, data, size, b.data, whole))
+        b.size = whole;
+    sqt_decompressor_free(&d);
     return b;
 }
 
@@ -234,8 +235,9 @@ fuzz_block_unpack(const struct fuzz_pieces *p, size_t at, struct sqt_record *rec
         return 0;
     const size_t size = piece->bytes.size - sizeof(frame) - sizeof(block);
     struct make_bytes packed = {NULL, 0, 0};
-    if (frame.flags & SQT_FRAME_ZLIB)
-        packed = inflated(payload + sizeof(block), size);
+    if ((frame.flags & COMPRESSED) && block.packed_size <= sqt_pack_bound(block.count))
+        packed = decompressed(frame.flags & SQT_FRAME_ZSTD ? SQT_COMPRESSION_ZSTD : SQT_COMPRESSION_ZLIB,
+                              payload + sizeof(block), size, block.packed_size);
     else
         make_append(&packed, payload + sizeof(block), size);
     declared(p, at, &d);
@@ -277,8 +279,25 @@ declare_missing(struct fuzz_pieces *p, size_t at, const struct sqt_record *recor
     declared(p, at, d);
 }
 
+/* Appends the packed bytes, compressed if that makes them fewer.  Returns the frame's flag. */
+static unsigned
+append_compressed(struct make_bytes *to, enum sqt_compression compression, const uint8_t *packed, size_t size)
+{
+    struct sqt_compressor c = {NULL, NULL};
+    const size_t room = sqt_compress_bound(size);
+    uint8_t *const compressed = malloc(room);
+    if (!compressed)
+        abort();
+    const size_t used = sqt_compress(&c, compression, packed, size, compressed, room);
+    make_append(to, used ? compressed : packed, used ? used : size);
+    free(compressed);
+    sqt_compressor_free(&c);
+    return !used ? 0 : compression == SQT_COMPRESSION_ZSTD ? SQT_FRAME_ZSTD : SQT_FRAME_ZLIB;
+}
+
 void
-fuzz_block_pack(struct fuzz_pieces *p, size_t at, const struct sqt_record *records, size_t count, int zlib)
+fuzz_block_pack(struct fuzz_pieces *p, size_t at, const struct sqt_record *records, size_t count,
+                enum sqt_compression compression)
 {
     struct fuzz_piece *const piece = &p->piece[at];
     struct sqt_frame frame;
@@ -294,19 +313,12 @@ fuzz_block_pack(struct fuzz_pieces *p, size_t at, const struct sqt_record *recor
     block.packed_size = (uint32_t)sqt_pack(&d.pack, records, count, packed);
     block.time_first = records[0].time;
     block.time_last = records[count - 1].time;
-    frame.flags = (uint16_t)(zlib ? frame.flags | SQT_FRAME_ZLIB : frame.flags & ~SQT_FRAME_ZLIB);
     piece->bytes.size = 0;
     make_append(&piece->bytes, &frame, sizeof(frame));
     make_append(&piece->bytes, &block, sizeof(block));
-    if (zlib) {
-        uLongf size = compressBound(block.packed_size);
-        uint8_t *const deflated = malloc(size);
-        if (!deflated || compress2(deflated, &size, packed, block.packed_size, 6) != Z_OK)
-            abort();
-        make_append(&piece->bytes, deflated, size);
-        free(deflated);
-    } else
-        make_append(&piece->bytes, packed, block.packed_size);
+    frame.flags = (uint16_t)((frame.flags & ~COMPRESSED) |
+                             append_compressed(&piece->bytes, compression, packed, block.packed_size));
+    memcpy(piece->bytes.data, &frame, sizeof(frame));
     free(packed);
     sqt_dictionary_free(&d);
 }

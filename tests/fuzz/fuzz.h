@@ -18,6 +18,7 @@
 #define SQT_FUZZ_H
 
 #include "../../src/figure/table.h"
+#include "../../src/format/compress.h"
 #include "../unit/make_trace.h"
 
 /* ---- fuzz-input.c: the line of words ---- */
@@ -89,9 +90,10 @@ void fuzz_pieces_seal(struct fuzz_pieces *pieces, int renumber);
  * piece is no block that can be unpacked. */
 size_t fuzz_block_unpack(const struct fuzz_pieces *pieces, size_t at, struct sqt_record *records);
 
-/* Makes the block of these records (count > 0), deflated or not.  Events that the trace has not declared so far are
+/* Makes the block of these records (count > 0), compressed so if that makes it smaller.  Events that the trace has not declared so far are
  * added to the text before the block. */
-void fuzz_block_pack(struct fuzz_pieces *pieces, size_t at, const struct sqt_record *records, size_t count, int zlib);
+void fuzz_block_pack(struct fuzz_pieces *pieces, size_t at, const struct sqt_record *records, size_t count,
+                     enum sqt_compression compression);
 
 /* ---- fuzz-records.c: records of a block ---- */
 
