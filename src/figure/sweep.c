@@ -82,13 +82,13 @@ tally(struct sqt_sweep *s, uint64_t samples)
             }
             s->count_room = room;
         }
-        s->counts[c][level] += (uint32_t)samples;
+        s->counts[c][level] += samples;
     }
 }
 
 /* The level of that rank, from 1. */
 static int64_t
-ranked(const uint32_t *counts, uint64_t rank)
+ranked(const uint64_t *counts, uint64_t rank)
 {
     int64_t level = 0;
     for (uint64_t seen = counts[0]; seen < rank; seen += counts[++level])
@@ -99,7 +99,7 @@ ranked(const uint32_t *counts, uint64_t rank)
 static struct sqt_level
 level_of(struct sqt_sweep *s, unsigned curve, uint64_t samples)
 {
-    uint32_t *const counts = s->counts[curve];
+    uint64_t *const counts = s->counts[curve];
     struct sqt_level l = {.samples = samples};
     if (samples) {
         l.busy = samples - counts[0];

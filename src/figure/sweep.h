@@ -52,7 +52,7 @@ struct sqt_sweep {
     size_t level_count, level_room;
     int32_t (*whole)[SQT_SWEEP_PARTS]; /* how many things more cover all of a group than the one before; at the end: how many */
     size_t whole_count;
-    uint32_t *counts[SQT_SWEEP_CURVES]; /* scratch: samples of each level */
+    uint64_t *counts[SQT_SWEEP_CURVES]; /* scratch: samples of each level */
     size_t count_room, highest; /* no higher level was counted since they were cleared */
 };
 

@@ -145,7 +145,10 @@ sqt_apart_call(sqt_apart_work *work, void *context)
     inside = 0;
     if (!failed)
         return a->result;
-    mine = NULL; /* its stack stays: nobody knows who else looks at it */
+    /* It has ended, and take_turns() has fetched its status. */
+    mine = NULL;
+    munmap(a->stack, STACK_SIZE);
+    free(a);
     errno = ECHILD;
     return -1;
 }

@@ -38,8 +38,9 @@ def writer(env):
     """Path of the program made from native/writer.c and libsqtrace.a."""
     path = env.path("writer")
     library = env.tool("libsqtrace.a")
-    compile_(["-I", os.path.join(TOP, "src"), "-o", path, os.path.join(SOURCE, "writer.c"), library, "-lz",
-                   "-lpthread"])
+    with open(env.tool("libsqtrace.pc")) as file:
+        needs = re.search(r"^Libs:.* -lsqtrace (.*)$", file.read(), re.M).group(1).split()
+    compile_(["-I", os.path.join(TOP, "src"), "-o", path, os.path.join(SOURCE, "writer.c"), library, *needs])
     return path
 
 
