@@ -10,6 +10,8 @@
 #define BLOCK 4096
 /* Blocks that a sweep keeps even where there is no room. */
 #define BLOCKS_LEAST 4
+/* Blocks after the one that is being summed up may be this many: 4 billion samples, and 8 MB of pointers. */
+#define BLOCKS_AHEAD ((uint64_t)1 << 20)
 /* Groups of the width asked for that stay open for things that began in them. */
 #define OPEN_GROUPS 3
 
@@ -151,6 +153,16 @@ free_settled(struct sqt_sweep *s)
     s->first_block = s->settled / BLOCK;
 }
 
+/* The first block after `block` in which something changes; one that no sample can be in, if there is none. */
+static uint64_t
+next_block(const struct sqt_sweep *s, uint64_t block)
+{
+    for (size_t i = (size_t)(block - s->first_block) + 1; i < s->block_count; ++i)
+        if (s->blocks[i])
+            return s->first_block + i;
+    return UINT64_MAX / BLOCK;
+}
+
 /* Counts the samples of the group being summed up, as far as `end`. */
 static void
 count_upto(struct sqt_sweep *s, uint64_t end)
@@ -161,7 +173,7 @@ count_upto(struct sqt_sweep *s, uint64_t end)
         struct sqt_changes *const changes =
             block - s->first_block < s->block_count ? s->blocks[block - s->first_block] : NULL;
         if (!changes) {
-            const uint64_t upto = block - s->first_block < s->block_count ? behind : end;
+            const uint64_t next = next_block(s, block) * BLOCK, upto = next < end ? next : end;
             tally(s, upto - s->settled);
             s->settled = upto;
             continue;
@@ -220,6 +232,20 @@ settle_old(struct sqt_sweep *s)
             free_settled(s);
         }
     }
+}
+
+/* Sums up what lies so far before `sample` that the blocks between would be too many. */
+static void
+settle_far(struct sqt_sweep *s, uint64_t sample)
+{
+    if (sample < s->settled + BLOCKS_AHEAD * BLOCK)
+        return;
+    const uint64_t upto = sample - BLOCKS_AHEAD * BLOCK / 2;
+    sqt_groups_widen(&s->groups);
+    for (uint64_t end; (end = sample_at(s, sqt_groups_begin(&s->groups, s->level_count + 1))) <= upto;)
+        settle(s, end);
+    count_upto(s, upto);
+    free_settled(s);
 }
 
 /* ---- things ---- */
@@ -357,6 +383,7 @@ sqt_sweep_add(struct sqt_sweep *s, const struct sqt_job *job, unsigned part, int
     uint64_t from = sample_at(s, begin - s->groups.base);
     const uint64_t until = sample_at(s, end - s->groups.base);
     settle_old(s);
+    settle_far(s, until);
     if (from < s->settled) {
         ++s->late;
         raise(s, part, from, until);
