@@ -10,8 +10,8 @@
 #define BLOCK 4096
 /* Blocks that a sweep keeps even where there is no room. */
 #define BLOCKS_LEAST 4
-/* Blocks after the one that is being summed up may be this many: 4 billion samples, and 8 MB of pointers. */
-#define BLOCKS_AHEAD ((uint64_t)1 << 20)
+/* Blocks after the one that is being summed up may be this many: 268 million samples, and 512 KB of pointers. */
+#define BLOCKS_AHEAD ((uint64_t)1 << 16)
 /* Groups of the width asked for that stay open for things that began in them. */
 #define OPEN_GROUPS 3
 
