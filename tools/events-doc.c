@@ -122,6 +122,6 @@ main(int argc, char **argv)
     puts(".SH KINDS\nWhat the fields hold.");
     for (unsigned i = 0; i < SQT_KINDS; ++i)
         troff_item(sqt_kinds[i].name, sqt_kinds[i].doc);
-    puts(".SH SEE ALSO\n.BR sqtrace\\-dump (1),\n.BR sqtrace (5)");
+    puts(".SH SEE ALSO\n.BR sqtrace\\-dump (1),\n.BR sqtrace (5),\n.BR sqtrace\\-tables (7)");
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

@@ -52,8 +52,7 @@ static void
 man(const struct program_doc *doc, const char *version, const char *date)
 {
     char line[4096];
-    printf(".\\\" Made by %s-doc from doc/sqtrace-%s.1.in and the program's tables; do not edit.\n", doc->name,
-           doc->name);
+    printf(".\\\" Made by %s-doc from a file in doc/ and sqtrace's tables; do not edit.\n", doc->name);
     while (fgets(line, sizeof(line), stdin)) {
         if (strcmp(line, "@OPTIONS@\n") == 0)
             man_options(doc);

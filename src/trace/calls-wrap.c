@@ -3,7 +3,7 @@
  * calls-wrap.c - what Squid calls in place of the C library's functions, if it is linked with --wrap for them.
  *
  * A wrapper jumps to where its calls go now: to the C library's function, straight to the kernel, or to what times one
- * of these.  sqtrace-dump(1) says what no wrapper sees.
+ * of these.  sqtrace-tables(7) says what no wrapper sees.
  */
 #define _GNU_SOURCE
 #include "calls-direct.h"

@@ -58,7 +58,9 @@ for tool in build dump experiment load report; do
     has_page "sqtrace-$tool.1"
 done
 has_page sqtrace.5
-has_page sqtrace-events.7
+for page in events tables figures; do
+    has_page "sqtrace-$page.7"
+done
 PKG_CONFIG_PATH=$(dirname "$root"/usr/lib/*/pkgconfig/libsqtrace.pc) pkg-config --exists libsqtrace
 check 'libsqtrace-dev tells pkg-config where the library is'
 in_root --purge sqtrace libsqtrace-dev sqtrace-doc

@@ -27,10 +27,17 @@ missing=
 # shellcheck disable=SC2013 # names without spaces
 for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_COLUMN([a-z_]*, \([a-z_]*\),.*/\1/p' \
     "$SQT_SOURCE/src/figure/tables.def"); do
-    grep -qF -e "$(printf '%s' "$name" | sed 's/-/\\-/g')" "$SQT_TOOLS/sqtrace-dump.1" || missing="$missing $name"
+    grep -qF -e "$(printf '%s' "$name" | sed 's/-/\\-/g')" "$SQT_TOOLS/sqtrace-tables.7" || missing="$missing $name"
 done
 [ -z "$missing" ]
-check "the manual page of sqtrace-dump names every table and column"
+check "sqtrace-tables(7) names every table and column"
+missing=
+# shellcheck disable=SC2013 # names without spaces
+for name in $(sed -n 's/^SQT_FIGURE([a-z_]*, "\([^"]*\)".*/\1/p' "$SQT_SOURCE/src/figure/figures.def"); do
+    grep -qxF -e ".SS $(printf '%s' "$name" | sed 's/-/\\-/g')" "$SQT_TOOLS/sqtrace-figures.7" || missing="$missing $name"
+done
+[ -z "$missing" ]
+check "sqtrace-figures(7) names every figure"
 missing=
 for name in $(sed -n 's/^LOAD_[EW][A-Z]*(\([a-z]*\),.*/\1/p' "$SQT_SOURCE/tools/load-errors.def" \
     "$SQT_SOURCE/tools/load-workloads.def") $(sed -n 's/^OBJECT_WORD(\([a-z]*\),.*/\1/p' "$SQT_SOURCE/src/load/object.def"); do
@@ -38,13 +45,11 @@ for name in $(sed -n 's/^LOAD_[EW][A-Z]*(\([a-z]*\),.*/\1/p' "$SQT_SOURCE/tools/
 done
 [ -z "$missing" ]
 check "the manual page of sqtrace-load names every workload, error and word of an object"
-tr '\n' ' ' <"$SQT_TOOLS/sqtrace-dump.1" >"$SQT_TOOLS/sqtrace-dump.1.flat"
 for words in "an unlink by the main thread is the write to unlinkd's pipe" \
     "this time counts for the stage that each of them is in"; do
-    grep -qF "$words" "$SQT_TOOLS/sqtrace-dump.1.flat"
-    check "the manual page of sqtrace-dump says: $words"
+    tr '\n' ' ' <"$SQT_TOOLS/sqtrace-tables.7" | grep -qF "$words"
+    check "sqtrace-tables(7) says: $words"
 done
-rm "$SQT_TOOLS/sqtrace-dump.1.flat"
 if command -v man >/dev/null; then
     for page in "$SQT_TOOLS"/sqtrace-*.[157] "$SQT_SOURCE"/doc/sqtrace*.[157]; do
         warns_of_nothing "$page"

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# dump_examples.sh - the examples of sqtrace-dump(1), and the commands of README.md that read a trace, as a reader would
+# copy them: each exits with 0 and prints something.  They read doc/sample in place of the trace directory.
+. "$SQT_SOURCE/tests/unit/tap.sh"
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/run"
+PATH=$SQT_TOOLS:$PATH
+out=$work/out err=$work/err
+
+# Each example between .EX and .EE in the section EXAMPLES.
+awk '
+    /^\.SH / { inside = $0 == ".SH EXAMPLES" }
+    inside && $0 == ".EX" { ++n; example = 1; next }
+    $0 == ".EE" { example = 0 }
+    example { print > (folder "/page." sprintf("%02d", n)) }' folder="$work" "$SQT_TOOLS/sqtrace-dump.1"
+# A line of README.md that is a whole command.
+sed -n 's/^    \(sqtrace-\(dump\|report\) .*\/var\/spool\/squid\/trace.*\)/\1/p; s/^    \(sqtrace-dump --list.*\)/\1/p' \
+    "$SQT_SOURCE/README.md" | awk '{ print > (folder "/readme." sprintf("%02d", NR)) }' folder="$work"
+
+# The command of a file, with another trace and where the plots are here.
+command_of()
+{
+    sed -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\e/\\/g' -e 's/\\&//g' -e "s|/var/spool/squid/trace|$SQT_SOURCE/doc/sample|g" \
+        -e "s|/usr/share/sqtrace/plots|$SQT_SOURCE/tools/plots|" -e "s|sqtrace-report |&--data='$SQT_SOURCE/tools' |" "$1"
+}
+
+# Text beside comments and a header row on the standard output, or a new file.
+printed_something()
+{
+    grep -v '^#' "$out" | sed 1d | grep -q . && return 0
+    [ "$(grep -vc '^#' "$out")" = 1 ] && ! grep -q '	' "$out" && return 0
+    [ -n "$(find "$work/run" -mindepth 1 -newer "$work/mark" -size +0c)" ]
+}
+
+run_example()
+{
+    missing=
+    for program in gnuplot babeltrace2; do
+        case $program in gnuplot) users='gnuplot\|sqtrace-report' ;; *) users=$program ;; esac
+        if grep -q "$users" "$1" && ! command -v "$program" >/dev/null; then missing=$program; fi
+    done
+    if [ -n "$missing" ]; then
+        number=$((number + 1))
+        echo "ok $number - $(sed -n 1p "$1") # SKIP $missing is not installed"
+        return
+    fi
+    command_of "$1" >"$work/command"
+    touch "$work/mark"
+    sleep 0.02
+    (cd "$work/run" && sh -e "$work/command") >"$out" 2>"$err" && printed_something && ! grep -q 'sqtrace-dump: ' "$err"
+    check "$(sed -n 1p "$1" | sed 's/\\//g')"
+}
+
+for example in "$work"/page.* "$work"/readme.*; do
+    run_example "$example"
+done
+[ "$number" -ge 20 ]
+check "the examples are found"
+plan
