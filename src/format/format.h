@@ -83,11 +83,12 @@ enum sqt_event {
 };
 SQT_ASSERT(SQT_EVENTS <= 256, "pack.c codes an event in one byte");
 
-/* Which reading a PART_STAMP holds (its aux); the first two only in traces of an earlier form. */
+/* Which reading a PART_STAMP holds (its aux).  No hook emits the two OLD ones: a PART_DISKOP_IO holds both readings
+ * today.  A reader understands them in old traces, where a PART_STAMP of each follows the end of a swap's I/O. */
 enum sqt_stamp {
-    SQT_STAMP_SERVICE_BEGIN = 1, /* the I/O was taken from its queue and starts */
-    SQT_STAMP_SERVICE_END = 2,   /* the I/O itself is done */
-    SQT_STAMP_SECOND_QUEUE = 3   /* it left the queue that it waited in because a lock was busy */
+    SQT_STAMP_OLD_BEGIN = 1,   /* a thread or process took the I/O from its queue */
+    SQT_STAMP_OLD_END = 2,     /* that I/O was done */
+    SQT_STAMP_SECOND_QUEUE = 3 /* it left the queue that it waited in because a lock was busy */
 };
 
 /* What is done to a file (aux of PART_DISKOP). */

@@ -161,9 +161,9 @@ split(const struct sqt_life *life, struct sqt_io *io, const struct sqt_record *r
         if (part->event == SQT_EV_PART_DISKOP_IO) {
             begin = sqt_line_ns(&life->line, part->id);
             end = sqt_line_ns(&life->line, part->arg);
-        } else if (part->event == SQT_EV_PART_STAMP && part->arg && part->aux == SQT_STAMP_SERVICE_BEGIN) {
+        } else if (part->event == SQT_EV_PART_STAMP && part->arg && part->aux == SQT_STAMP_OLD_BEGIN) {
             begin = sqt_line_ns(&life->line, part->arg);
-        } else if (part->event == SQT_EV_PART_STAMP && part->arg && part->aux == SQT_STAMP_SERVICE_END) {
+        } else if (part->event == SQT_EV_PART_STAMP && part->arg && part->aux == SQT_STAMP_OLD_END) {
             end = sqt_line_ns(&life->line, part->arg);
         }
     }

@@ -135,13 +135,14 @@ add_stamps(uint64_t first, uint64_t count)
 static void
 bursts(const char *name, unsigned n)
 {
+    static const uint16_t numbers[] = {SQT_EV_XACT_END, SQT_EV_PART_XACT_SIZES, SQT_EV_PART_XACT_FLAGS};
     struct sqt_record records[SQT_UNIT_MAX];
     double mean[BURSTS], bare[BURSTS];
     const uint64_t events = (sqt_emitter.mask + 1) / 2 / n;
     memset(&histogram, 0, sizeof(histogram));
     memset(records, 0, sizeof(records));
     for (unsigned i = 0; i < n; ++i)
-        records[i].event = i ? SQT_EV_PART_STAMP : SQT_EV_SWAPIN_READ_DONE;
+        records[i].event = numbers[i];
     for (unsigned b = 0; b < BURSTS; ++b) {
         wait_until_empty();
         bare[b] = readings_ns(events);

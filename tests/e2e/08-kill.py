@@ -17,6 +17,10 @@ from lib.origin import Origin
 from lib.proc import alive
 from lib.squid import Squid, ring_notes
 
+# What the writer writes: each unit begins with one of UNITS, and an XACT_END is followed by both PARTS.
+UNITS = ("CLIENT_READ", "XACT_END")
+PARTS = ("PART_XACT_SIZES", "PART_XACT_FLAGS")
+
 
 class Writer:
     """native/writer.c as a process, and the counters that it keeps in shared memory."""
@@ -75,13 +79,13 @@ class Reader:
 
 
 def unit_numbers(rows):
-    return [int(row["id"]) for row in rows if row["event"] == "CLIENT_READ"]
+    return [int(row["id"]) for row in rows if row["event"] in UNITS]
 
 
 def check_decoded(env, directory, writers, what):
     """What is decoded plus what is lost equals what the writers' own counters say; no number twice."""
     result = dump.Dump(env, directory, "events")
-    rows = [row for row in result.rows() if row["event"] in ("CLIENT_READ", "PART_STAMP")]
+    rows = [row for row in result.rows() if row["event"] in UNITS + PARTS]
     lost = sum(int(row["records"]) for row in dump.table(env, directory, "losses"))
     begun = sum(counters[0] for counters in writers)
     done = sum(counters[1] for counters in writers)
@@ -94,8 +98,8 @@ def check_decoded(env, directory, writers, what):
         env.check(numbers == sorted(numbers), "%s: units out of order" % what)
         missing = writers[0][3] - len([n for n in set(numbers) if n <= writers[0][3]])
         env.check(bool(missing) == bool(lost), "%s: %d units are missing, %d records lost" % (what, missing, lost))
-    units = [row for row in rows if row["event"] == "CLIENT_READ" and int(row["id"]) % 4 == 0]
-    parts = [row for row in rows if row["event"] == "PART_STAMP"]
+    units = [row for row in rows if row["event"] == "XACT_END"]
+    parts = [row for row in rows if row["event"] in PARTS]
     env.check(len(parts) == 2 * len(units), "%s: %d units of three have %d parts" % (what, len(units), len(parts)))
     return len(rows), lost
 

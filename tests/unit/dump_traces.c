@@ -78,14 +78,23 @@ end_xact(double us, uint64_t xact, uint64_t conn, uint32_t tag, uint64_t size, u
     unit(3);
 }
 
+static uint64_t
+tick(double us)
+{
+    return MAKE_START + (uint64_t)(us * 3000);
+}
+
+/* A block that another thread or process moves: from 1 us to 3 us after it was asked for. */
 static void
 block(double us, double done, uint64_t sio, uint64_t offset, uint32_t size, unsigned ask, unsigned answer)
 {
+    static uint64_t operation;
     put(us, ask, sio, offset, size);
+    PUT(us + 0.5, DISKOP_QUEUED, ++operation, sio, 0);
     put(done, answer, sio, offset, size);
-    PUT(done, PART_STAMP, 0, MAKE_START + (uint64_t)((us + 1) * 3000), SQT_STAMP_SERVICE_BEGIN);
-    PUT(done, PART_STAMP, 0, MAKE_START + (uint64_t)((us + 3) * 3000), SQT_STAMP_SERVICE_END);
-    unit(3);
+    PUT(done, PART_DISKOP_IO, tick(us + 1), tick(us + 3), 0);
+    unit(2);
+    PUT(done + 0.2, DISKOP_END, operation, tick(done - 0.1), size);
 }
 
 static void
@@ -194,9 +203,8 @@ static void
 read_block(double begun, double done, uint64_t sio, uint64_t offset)
 {
     PUT(done, SWAPIN_READ_DONE, sio, offset, 4096);
-    PUT(done, PART_STAMP, 0, MAKE_START + (uint64_t)(begun * 3000), SQT_STAMP_SERVICE_BEGIN);
-    PUT(done, PART_STAMP, 0, MAKE_START + (uint64_t)(done * 3000), SQT_STAMP_SERVICE_END);
-    unit(3);
+    PUT(done, PART_DISKOP_IO, tick(begun), tick(done), 0);
+    unit(2);
 }
 
 static void

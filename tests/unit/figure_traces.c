@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hook_form.h"
 #include "make_trace.h"
 
 #define MS INT64_C(1000000)
@@ -121,6 +122,11 @@ in_order(int64_t until)
             ++length;
         if (length > 1)
             make_unit(&sorted[i], length);
+        const char *const wrong = hook_form_error(&sorted[i], n - i);
+        if (wrong) {
+            fprintf(stderr, "figure_traces: %s\n", wrong);
+            exit(1);
+        }
         i += length;
     }
     count = 0;
@@ -160,24 +166,31 @@ swap_open(int64_t *at, int out, uint64_t xact, uint32_t dir, uint64_t object, in
     return sio;
 }
 
-/* A block takes service, after a queue and before a notice. */
+static uint64_t
+ticks(int64_t at)
+{
+    return MAKE_START + (uint64_t)at * 3;
+}
+
+/* A block that another thread or process moves.  It takes service, after a queue and before a notice. */
 static void
 swap_block(int64_t *at, int out, uint64_t sio, uint64_t offset, uint64_t bytes, int64_t service)
 {
+    static uint64_t operation = UINT64_C(1) << 24;
     put(*at, 0, out ? SQT_EV_SWAPOUT_WRITE : SQT_EV_SWAPIN_READ, sio, offset, (uint32_t)bytes);
-    const uint64_t begin = MAKE_START + (uint64_t)(*at + service / 10) * 3;
-    const uint64_t end = MAKE_START + (uint64_t)(*at + service * 9 / 10) * 3;
+    PUT(*at, DISKOP_QUEUED, ++operation, sio, 0);
+    const uint64_t begin = ticks(*at + service / 10), end = ticks(*at + service * 9 / 10);
     *at += service;
     put(*at, 0, out ? SQT_EV_SWAPOUT_WRITTEN : SQT_EV_SWAPIN_READ_DONE, sio, offset, (uint32_t)bytes);
-    PART(*at, PART_STAMP, 0, begin, SQT_STAMP_SERVICE_BEGIN);
-    PART(*at, PART_STAMP, 0, end, SQT_STAMP_SERVICE_END);
+    PART(*at, PART_DISKOP_IO, begin, end, 0);
+    PUT(*at, DISKOP_END, operation, ticks(*at), (uint32_t)bytes);
 }
 
 static void
 swap_close(int64_t at, int out, uint64_t sio, uint64_t size)
 {
     put(at, 0, out ? SQT_EV_SWAPOUT_CLOSE : SQT_EV_SWAPIN_CLOSE, sio, 0, 0);
-    put(at, 0, out ? SQT_EV_SWAPOUT_CLOSED : SQT_EV_SWAPIN_CLOSED, sio, size, 0);
+    put(at, 0, out ? SQT_EV_SWAPOUT_CLOSED : SQT_EV_SWAPIN_CLOSED, sio, out ? size : 0, 0);
 }
 
 /* A swap from its open to its close.  Returns its end. */
@@ -310,13 +323,8 @@ request(int64_t at, uint64_t xact, uint32_t tag)
 
 /* ---- what goes on meanwhile ---- */
 
-static uint64_t
-ticks(int64_t at)
-{
-    return MAKE_START + (uint64_t)at * 3;
-}
-
-/* A disk operation of a thread or of diskd, now and then one that waits, fails or never comes back. */
+/* A disk operation of a thread or of diskd for a swap from before the trace, which has no number; now and then one that
+ * waits, fails or never comes back. */
 static void
 disk_operation(int64_t at, uint64_t serial)
 {
@@ -325,7 +333,7 @@ disk_operation(int64_t at, uint64_t serial)
     const int64_t queued = at + (int64_t)any(3000), taken = queued + (int64_t)any(fate < 20 ? 90 * MS : MS);
     const int64_t done = taken + (int64_t)any(8 * MS), back = done + (int64_t)any(2000);
     const int64_t noticed = back + (int64_t)any(10 * MS), finished = noticed + (int64_t)any(100000);
-    PUT(queued, DISKOP_BEGIN, serial, next_sio, op == SQT_DISK_OTHER ? UINT32_MAX : (uint32_t)(serial % 3));
+    PUT(queued, DISKOP_BEGIN, serial, 0, op == SQT_DISK_OTHER ? UINT32_MAX : (uint32_t)(serial % 3));
     PART(queued, PART_DISKOP, ticks(at), any(9), op);
     if (fate == 21)
         return;

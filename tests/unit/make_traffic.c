@@ -92,11 +92,10 @@ disk_block(struct make_traffic *t, struct sqt_record *r, unsigned ask, unsigned 
     n += put(t, r + n, ask, sio, offset, 4096);
     const uint64_t asked = t->time;
     n += put(t, r + n, answer, sio, offset, 4096);
-    n += put(t, r + n, SQT_EV_PART_STAMP, 0, asked + 400, SQT_STAMP_SERVICE_BEGIN);
-    n += put(t, r + n, SQT_EV_PART_STAMP, 0, asked + 900 + next_random(t) % 300, SQT_STAMP_SERVICE_END);
-    r[n - 2].time = r[n - 1].time = r[n - 3].time;
+    n += put(t, r + n, SQT_EV_PART_DISKOP_IO, asked + 400, asked + 900 + next_random(t) % 300, 0);
+    r[n - 1].time = r[n - 2].time;
     t->time = r[n - 1].time;
-    make_unit(r + n - 3, 3);
+    make_unit(r + n - 2, 2);
     return n;
 }
 

@@ -145,15 +145,15 @@ transactions_without_a_parse(void **state)
     (void)state;
     PUT(100, CONN_ACCEPT, 7, 12, 3128);
     PUT(105, XACT_BEGIN, SQT_UNNAMED | 1, 7, 0);
-    PUT(106, XACT_END, SQT_UNNAMED | 1, NONE, 0);
+    end_unparsed(106, 1, 0);
     PUT(107, XACT_BEGIN, SQT_UNNAMED | 2, 0, 0); /* no connection at all */
-    PUT(108, XACT_END, SQT_UNNAMED | 2, NONE, 0);
+    end_unparsed(108, 2, 0);
     PUT(110, CLIENT_READ, 7, 200, 0);
     PUT(120, REQUEST_PARSED, 7, 200, 0);
     PUT(120, XACT_BEGIN, SQT_UNNAMED | 3, 8, 0); /* another connection's */
     begin_xact(121, 4, 7);
     end_xact(130, 4, MISS, 0);
-    PUT(131, XACT_END, SQT_UNNAMED | 3, NONE, 0);
+    end_unparsed(131, 3, 0);
     play();
     assert_int_equal(script.requests.count, 4);
     assert_number(CONNECT(0), SQT_CELL_MISSING);

@@ -22,6 +22,7 @@ play_diskops(void)
     struct sqt_model *const model = sqt_model_new(&consumer);
     const struct sqt_run run = {&script.origins[0], script.records, script.count, 0, {0, 0, 1.0}, script.unsure};
     told_count = 0;
+    assert_hooks_emit_it();
     sqt_model_run(model, &run);
     sqt_model_finish(model);
     sqt_model_free(model);
@@ -194,10 +195,10 @@ what_the_main_thread_does(void **state)
     (void)state;
     PUT(20, SWAPOUT_OPEN, 9, 5, 0);
     PART(PART_SWAP_FILE, 0xabc, 77, 0);
-    begin(21, 1, 9, 20, 0, SQT_DISK_CREATE); /* goes to a thread: that its end has no stamps makes it no other */
-    PUT(29, DISKOP_END, 1, 28, 0);
+    PUT(21, DISKOP_QUEUED, 1, 9, 0); /* goes to a thread */
+    PUT(28, SWAPOUT_OPENED, 9, 0, 0);
     PART(PART_DISKOP_IO, 22, 25, 0);
-    PUT(30, SWAPOUT_OPENED, 9, 0, 0);
+    PUT(29, DISKOP_END, 1, 27, 0);
     PUT(40, SWAPOUT_WRITE, 9, 0, 4096);
     PUT(90, SWAPOUT_WRITTEN, 9, 0, 4096);
     PUT(91, SWAPOUT_CLOSE, 9, 0, 0);
@@ -205,7 +206,7 @@ what_the_main_thread_does(void **state)
     PUT(95, UNLINK, 0, 77, 0);
     PUT(99, UNLINKED, 0, 77, 0);
     PUT(100, UNLINK, 0, 78, 0); /* this one goes to a thread */
-    begin(101, 2, 0, 100, 0, SQT_DISK_UNLINK);
+    PUT(101, DISKOP_QUEUED, 2, 0, 0);
     play_diskops();
     assert_int_equal(told_count, 5);
     assert_int_equal(told[1].serial, 0);
@@ -217,6 +218,24 @@ what_the_main_thread_does(void **state)
     assert_int_equal(told[3].op, SQT_DISK_UNLINK);
     assert_int_equal(told[3].stages[SQT_DISKOP_IO], 4);
     assert_int_equal(told[4].outcome, SQT_OUTCOME_UNFINISHED);
+}
+
+/* A thread closes the file of aufs, and Squid goes on at once: that the record has no stamps makes it no other close. */
+static void
+a_close_that_nobody_waits_for(void **state)
+{
+    (void)state;
+    swap_in_opens(20, 9, 5);
+    PUT(21, SWAPIN_OPENED, 9, 0, 0);
+    PUT(30, SWAPIN_CLOSE, 9, 0, 0);
+    PUT(31, DISKOP_QUEUED, 1, 9, 0);
+    PUT(32, SWAPIN_CLOSED, 9, 0, 0);
+    PUT(50, DISKOP_END, 1, 48, 0);
+    PART(PART_DISKOP_IO, 40, 45, 1);
+    play_diskops();
+    assert_int_equal(told_count, 2); /* the open is the main thread's */
+    assert_int_equal(told[1].op, SQT_DISK_CLOSE);
+    stages_are(&told[1], 1, 9, 5, 1, 2, 2);
 }
 
 /* What the kernel saw is more than what the stored image grew by. */
@@ -282,6 +301,7 @@ main(void)
         SCRIPT_TEST(faster_than_its_own_record),
         SCRIPT_TEST(its_time_was_up_and_its_answer_late),
         SCRIPT_TEST(what_the_main_thread_does),
+        SCRIPT_TEST(a_close_that_nobody_waits_for),
         SCRIPT_TEST(slots_have_headers),
         SCRIPT_TEST(ends_that_are_not_there),
     };

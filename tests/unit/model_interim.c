@@ -87,7 +87,7 @@ interim_response_and_no_other(void **state)
     PUT(0, DISPATCH, 5, 50, 1);
     PUT(1, REQUEST_SENT, 5, 50, 0);
     PUT(10, SERVER_READ, 5, 30, 0);
-    PUT(12, SWAPIN_OPEN, 9, 5, 0);
+    swap_in_opens(12, 9, 5);
     PUT(15, SERVER_1XX, 5, 0, 103);
     PUT(17, SWAPIN_OPENED, 9, 0, 0);
     end_xact(60, 5, MISS_ABORTED, SQT_XACT_ABORTED);

@@ -100,14 +100,13 @@ an_io_elsewhere_does_not_stop_the_loop(void **state)
     (void)state;
     wait_begins(0, 0, 0);
     PUT(10, WAIT_END, 0, 1, 0);
-    PUT(20, SWAPIN_OPEN, 9, 5, 0);
+    swap_in_opens(20, 9, 5);
     PUT(30, SWAPIN_OPENED, 9, 0, 0);
     PUT(40, SWAPIN_READ, 9, 0, 4096);
     wait_begins(50, 0, 0);
     PUT(60, WAIT_END, 0, 1, 0);
     PUT(70, SWAPIN_READ_DONE, 9, 0, 4096);
-    PART(PART_STAMP, 0, 45, SQT_STAMP_SERVICE_BEGIN);
-    PART(PART_STAMP, 0, 65, SQT_STAMP_SERVICE_END);
+    PART(PART_DISKOP_IO, 45, 65, 0);
     PUT(71, SWAPIN_READ, 9, 4096, 4096);
     wait_begins(80, 0, 0);
     PUT(90, WAIT_END, 0, 1, 0);

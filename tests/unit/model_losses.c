@@ -96,7 +96,7 @@ closed_by_the_next_use_of_its_id(void **state)
     PUT(0, XACT_BEGIN, SQT_UNNAMED | 1, 0, 0);
     lost(20, 30, 5);
     PUT(40, XACT_BEGIN, SQT_UNNAMED | 1, 0, 0);
-    PUT(50, XACT_END, SQT_UNNAMED | 1, NONE, 0);
+    end_unparsed(50, 1, 0);
     play();
     assert_int_equal(script.requests.count, 2);
     assert_string_equal(REQUEST(0, outcome).text, "lost");
@@ -125,7 +125,7 @@ static void
 swaps_and_attempts(void **state)
 {
     (void)state;
-    PUT(0, SWAPIN_OPEN, 9, 5, 0);
+    swap_in_opens(0, 9, 5);
     PUT(1, SWAPIN_OPENED, 9, 0, 0);
     PUT(1, SWAPIN_READ, 9, 0, 4096);
     PUT(2, CONNECT_BEGIN, 5, 50, 1);
@@ -205,7 +205,7 @@ what_losses_leave_behind_is_bounded(void **state)
         for (unsigned i = 0; i < 100; ++i, ++id) {
             PUT(round, CONN_ACCEPT, 1000000 + id, 1, 1);
             begin_xact(round, id, 1000000 + id);
-            PUT(round, SWAPIN_OPEN, id, id, 0);
+            swap_in_opens(round, id, id);
             PUT(round, CONNECT_BEGIN, id, 2000000 + id, 1);
         }
         lost(round, round, 1);

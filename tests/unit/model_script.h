@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "figure/family.h"
+#include "hook_form.h"
 #include "sink/chrome-keep.h"
 
 enum tag { HIT = 1, MEM_HIT, MISS, REFRESH_UNMODIFIED, CF_HIT, TUNNEL, NONE, MISS_ABORTED, MISS_TIMEDOUT, IMS_HIT, UDP_HIT };
@@ -60,6 +61,7 @@ struct script {
     struct sqt_origin origins[2];
     struct sqt_record records[4096];
     int unsure; /* the records are from around a step of a clock */
+    int foreign; /* no hook of today emits them all */
     unsigned count;
     struct sqt_model *model;
     struct sqt_keep keep;
@@ -228,10 +230,22 @@ part(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 #define PUT(time, name, id, arg, aux) put(time, SQT_EV_##name, id, arg, aux)
 #define PART(name, id, arg, aux) part(SQT_EV_##name, id, arg, aux)
 
+/* A script holds only what hooks emit, unless it says that it is foreign. */
+static inline void
+assert_hooks_emit_it(void)
+{
+    for (size_t i = script.foreign ? script.count : 0; i < script.count; i += 1 + (script.records[i].flags & SQT_FLAG_MORE)) {
+        const char *const wrong = hook_form_error(&script.records[i], script.count - i);
+        if (wrong)
+            fail_msg("record %zu: %s", i, wrong);
+    }
+}
+
 /* Gives the records so far to the model, as one run of that origin. */
 static inline void
 play_as(unsigned origin)
 {
+    assert_hooks_emit_it();
     struct sqt_run run = {&script.origins[origin], script.records, script.count, 0, {0, 0, 1.0}, script.unsure};
     if (script.count)
         sqt_model_run(script.model, &run);
@@ -258,6 +272,23 @@ end_xact(int64_t time, uint64_t id, uint32_t tag, uint32_t flags)
     PUT(time, XACT_END, id, tag, 200);
     PART(PART_XACT_SIZES, 1000, 1300, 1);
     PART(PART_XACT_FLAGS, 0xabc, 7, flags);
+}
+
+/* The same, of a transaction whose request was never parsed. */
+static inline void
+end_unparsed(int64_t time, uint64_t serial, uint32_t status)
+{
+    PUT(time, XACT_END, SQT_UNNAMED | serial, NONE, status);
+    PART(PART_XACT_SIZES, UINT64_MAX, status ? 200 : 0, 0);
+    PART(PART_XACT_FLAGS, 0, 7, 0);
+}
+
+/* A swap-in of transaction xact asks for its file of cache_dir 0. */
+static inline void
+swap_in_opens(int64_t time, uint64_t sio, uint64_t xact)
+{
+    PUT(time, SWAPIN_OPEN, sio, xact, 0);
+    PART(PART_SWAP_FILE, 0xabc, 77, 0);
 }
 
 /* A server is asked, and answers. */

@@ -52,8 +52,7 @@ read_block(int64_t asked, int64_t done, uint64_t sio, uint64_t offset)
 static void
 open_swap(int64_t asked, int64_t done, uint64_t sio, uint64_t xact)
 {
-    PUT(asked, SWAPIN_OPEN, sio, xact, 0);
-    PART(PART_SWAP_FILE, 0xabc, 77, 0);
+    swap_in_opens(asked, sio, xact);
     PUT(done, SWAPIN_OPENED, sio, 0, 0);
 }
 
@@ -302,9 +301,7 @@ not_parsed(void **state)
 {
     (void)state;
     PUT(0, XACT_BEGIN, SQT_UNNAMED | 3, 7, 0);
-    PUT(5, XACT_END, SQT_UNNAMED | 3, NONE, 400);
-    PART(PART_XACT_SIZES, UINT64_MAX, 200, 0);
-    PART(PART_XACT_FLAGS, 0, 7, 0);
+    end_unparsed(5, 3, 400);
     play();
     assert_number(REQUEST(0, xid), SQT_CELL_MISSING);
     assert_number(REQUEST(0, object), SQT_CELL_MISSING);

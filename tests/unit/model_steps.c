@@ -133,7 +133,7 @@ static void
 a_swap_across_a_step(void **state)
 {
     (void)state;
-    PUT(10, SWAPIN_OPEN, 5, 1, 0);
+    swap_in_opens(10, 5, 1);
     PUT(12, SWAPIN_OPENED, 5, 0, 0);
     PUT(13, SWAPIN_READ, 5, 0, 4096);
     PUT(20, CLOCK_STEP, 14, 5, SQT_STEP_SUSPEND);
@@ -250,7 +250,7 @@ a_disk_operation_across_a_step(void **state)
     union sqt_cell row[SQT_CELLS(diskops)];
     struct sqt_row_text text;
     (void)state;
-    PUT(10, SWAPIN_OPEN, 5, 1, 0);
+    swap_in_opens(10, 5, 1);
     PUT(11, DISKOP_QUEUED, 3, 5, 0);
     PUT(20, CLOCK_STEP, 14, 5, SQT_STEP_BACK);
     PUT(30, DISKOP_END, 3, 29, 0);
@@ -305,7 +305,8 @@ steps_are_told(void **state)
     (void)state;
     PUT(20, CLOCK_STEP, 14, 5, SQT_STEP_BACK);
     PUT(30, CLOCK_STEP, 99, UINT64_MAX, SQT_STEP_WALL_FORWARD);
-    PUT(40, CLOCK_STEP, 39, 1, 77);
+    PUT(40, CLOCK_STEP, 39, 1, 77); /* of a later writer */
+    script.foreign = 1;
     play();
     assert_int_equal(told.step_count, 3);
     assert_int_equal(told.steps[0].from, 14);

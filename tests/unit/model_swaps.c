@@ -16,31 +16,22 @@ assert_swap_adds_up(unsigned row)
     assert_int_equal(sum, SWAP(row, total_ns).number);
 }
 
-static void
-open_in(int64_t time, uint64_t sio, uint64_t xact)
-{
-    PUT(time, SWAPIN_OPEN, sio, xact, 0);
-    PART(PART_SWAP_FILE, 0xabc, 77, 0);
-}
-
 /* A block done elsewhere: with the moments at which its service began and ended. */
 static void
 done_elsewhere(int64_t time, uint64_t sio, uint64_t offset, uint64_t service_begin, uint64_t service_end)
 {
     PUT(time, SWAPIN_READ_DONE, sio, offset, 4096);
-    PART(PART_STAMP, 0, service_begin, SQT_STAMP_SERVICE_BEGIN);
-    PART(PART_STAMP, 0, service_end, SQT_STAMP_SERVICE_END);
+    PART(PART_DISKOP_IO, service_begin, service_end, 0);
 }
 
 static void
 a_swap_in_from_aufs(void **state)
 {
     (void)state;
-    open_in(100, 9, 5);
+    swap_in_opens(100, 9, 5);
     PUT(105, SWAPIN_READ, 9, 0, 4096); /* queued behind the open */
     PUT(120, SWAPIN_OPENED, 9, 0, 0);
-    PART(PART_STAMP, 0, 110, SQT_STAMP_SERVICE_BEGIN);
-    PART(PART_STAMP, 0, 112, SQT_STAMP_SERVICE_END);
+    PART(PART_DISKOP_IO, 110, 112, 0);
     done_elsewhere(150, 9, 0, 125, 135);
     PUT(160, SWAPIN_READ, 9, 4096, 4096);
     done_elsewhere(170, 9, 4096, 161, 169);
@@ -98,7 +89,7 @@ a_hit_that_is_cut_off(void **state)
         const int64_t t = 100 * (int64_t)i;
         const int fails_first = i >= 3;
         begin_xact(t, 5 + i, 7);
-        open_in(t + 1, 20 + i, 5 + i);
+        swap_in_opens(t + 1, 20 + i, 5 + i);
         PUT(t + 2, SWAPIN_OPENED, 20 + i, 0, 0);
         PUT(t + 3, SWAPIN_READ, 20 + i, 0, 4096);
         PUT(t + 4, SWAPIN_READ_DONE, 20 + i, 0, fails_first ? fates[i % 3] : 4096);
@@ -120,7 +111,7 @@ static void
 one_block_is_atomic(void **state)
 {
     (void)state;
-    open_in(0, 9, 5);
+    swap_in_opens(0, 9, 5);
     PUT(1, SWAPIN_OPENED, 9, 0, 0);
     PUT(2, SWAPIN_READ, 9, 0, 4096);
     PUT(3, SWAPIN_READ_DONE, 9, 0, 500);
@@ -138,7 +129,7 @@ a_failed_open(void **state)
 {
     (void)state;
     begin_xact(0, 5, 7);
-    open_in(0, 9, 5);
+    swap_in_opens(0, 9, 5);
     PUT(10, SWAPIN_OPENED, 9, 0, 2);
     PUT(12, SWAPIN_CLOSED, 9, 0, 2);
     end_xact(20, 5, MISS, 0);
@@ -158,7 +149,7 @@ closed_before_the_block_came(void **state)
 {
     (void)state;
     begin_xact(0, 5, 7);
-    open_in(0, 9, 5);
+    swap_in_opens(0, 9, 5);
     PUT(10, SWAPIN_READ, 9, 0, 4096);
     PUT(12, SWAPIN_CLOSED, 9, 0, 5);
     PUT(15, SWAPIN_READ_DONE, 9, 0, 4096);
@@ -174,10 +165,10 @@ static void
 a_failed_read(void **state)
 {
     (void)state;
-    open_in(0, 9, 5);
+    swap_in_opens(0, 9, 5);
     PUT(1, SWAPIN_OPENED, 9, 0, 0);
     PUT(2, SWAPIN_READ, 9, 0, 4096);
-    PUT(3, SWAPIN_READ_DONE, 9, 0, (1u << 31) | 7);
+    PUT(3, SWAPIN_READ_DONE, 9, 0, SQT_IO_FAILED);
     PUT(4, SWAPIN_CLOSED, 9, 0, 0);
     play();
     assert_string_equal(IO(0, outcome).text, "error");
@@ -191,14 +182,13 @@ a_read_whose_time_is_up(void **state)
 {
     (void)state;
     begin_xact(0, 5, 7);
-    open_in(0, 9, 5);
+    swap_in_opens(0, 9, 5);
     PUT(1, SWAPIN_OPENED, 9, 0, 0);
     PUT(2, SWAPIN_READ, 9, 0, 4096);
     PUT(10, SWAPIN_READ_DONE, 9, 0, 3u << 30);
     PUT(11, SWAPIN_CLOSED, 9, 0, 0);
     PUT(20, IO_LATE, 9, 0, 4096);
-    PART(PART_STAMP, 0, 12, SQT_STAMP_SERVICE_BEGIN);
-    PART(PART_STAMP, 0, 13, SQT_STAMP_SERVICE_END);
+    PART(PART_DISKOP_IO, 12, 13, 0);
     end_xact(30, 5, MISS, 0);
     play();
     assert_int_equal(script.ios.count, 1);
@@ -241,7 +231,7 @@ static void
 a_failed_close(void **state)
 {
     (void)state;
-    open_in(0, 9, 5);
+    swap_in_opens(0, 9, 5);
     PUT(1, SWAPIN_OPENED, 9, 0, 0);
     PUT(4, SWAPIN_CLOSED, 9, 0, 5);
     play();
@@ -333,7 +323,7 @@ a_reader_that_is_gone(void **state)
 {
     (void)state;
     begin_xact(0, 5, 7);
-    open_in(1, 9, 5);
+    swap_in_opens(1, 9, 5);
     PUT(2, SWAPIN_OPENED, 9, 0, 0);
     end_xact(3, 5, MISS_ABORTED, SQT_XACT_ABORTED);
     begin_xact(4, 6, 7);
@@ -351,7 +341,7 @@ static void
 without_a_transaction(void **state)
 {
     (void)state;
-    open_in(1, 9, 0);
+    swap_in_opens(1, 9, 0);
     PUT(2, SWAPIN_CLOSED, 9, 0, 0);
     play();
     assert_number(SWAP(0, xid), SQT_CELL_MISSING);
@@ -362,7 +352,7 @@ static void
 stamps_are_kept_in_order(void **state)
 {
     (void)state;
-    open_in(0, 9, 5);
+    swap_in_opens(0, 9, 5);
     PUT(1, SWAPIN_OPENED, 9, 0, 0);
     PUT(100, SWAPIN_READ, 9, 0, 4096);
     done_elsewhere(110, 9, 0, 95, 120);
@@ -381,7 +371,7 @@ static void
 unfinished_swap(void **state)
 {
     (void)state;
-    open_in(0, 9, 5);
+    swap_in_opens(0, 9, 5);
     PUT(1, SWAPIN_OPENED, 9, 0, 0);
     PUT(2, SWAPIN_READ, 9, 0, 4096);
     PUT(10, WAIT_BEGIN, 0, 0, 0);

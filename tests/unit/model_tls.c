@@ -168,7 +168,7 @@ clients_that_come_to_nothing(void **state)
         PUT(t, CLIENT_TLS_BEGIN, i, 0, 0);
         PUT(t + 30, CLIENT_TLS_END, i, 0, i);
         PUT(t + 30, XACT_BEGIN, SQT_UNNAMED | i, i, 0);
-        PUT(t + 30, XACT_END, SQT_UNNAMED | i, NONE, 0);
+        end_unparsed(t + 30, i, 0);
         PUT(t + 30, CONN_CLOSE, i, 0, 0);
         begin_xact(t + 40, i, 10 + i); /* within a bumped CONNECT */
         PUT(t + 50, CLIENT_TLS_BEGIN, 10 + i, 0, 0);

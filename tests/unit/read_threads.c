@@ -37,6 +37,12 @@ is_whole(const struct sqt_record *r)
     return r->arg == ~r->id && r->aux == aux_of(r->id);
 }
 
+static int
+is_ours(const struct sqt_record *r)
+{
+    return r->event == SQT_EV_CLIENT_READ || r->event == SQT_EV_XACT_END || (r->flags & SQT_FLAG_PART);
+}
+
 static void
 look_at(struct findings *f, const struct sqt_record *records, size_t count)
 {
@@ -44,7 +50,7 @@ look_at(struct findings *f, const struct sqt_record *records, size_t count)
         const struct sqt_record *const r = &records[i];
         if (i && r->time < r[-1].time)
             ++f->disordered;
-        if (r->event != SQT_EV_CLIENT_READ && r->event != SQT_EV_PART_STAMP)
+        if (!is_ours(r))
             continue;
         f->torn += !is_whole(r);
         if (r->flags & SQT_FLAG_PART)
@@ -87,6 +93,7 @@ read_on(void *context)
 static void
 flood(void)
 {
+    static const uint16_t events[] = {SQT_EV_XACT_END, SQT_EV_PART_XACT_SIZES, SQT_EV_PART_XACT_FLAGS};
     struct sqt_record unit[3];
     memset(unit, 0, sizeof(unit));
     for (uint64_t id = 1; id <= RECORDS / 2; ++id) {
@@ -94,7 +101,7 @@ flood(void)
             sqt_emit(SQT_EV_CLIENT_READ, id, ~id, aux_of(id));
         } else {
             for (unsigned i = 0; i < 3; ++i) {
-                unit[i].event = i ? SQT_EV_PART_STAMP : SQT_EV_CLIENT_READ;
+                unit[i].event = events[i];
                 unit[i].id = id;
                 unit[i].arg = ~id;
                 unit[i].aux = aux_of(id);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/events.h"
 #include "make_trace.h"
 
 #define RECORDS 120000
@@ -23,14 +24,34 @@ static const char texts[] = "def\t1\t0\taufs /var/spool/squid\ndef\t2\t1\tTCP_HI
 
 static struct sqt_record records[RECORDS];
 
+static uint64_t
+stretched(uint64_t ticks, uint64_t percent)
+{
+    return MAKE_START + (ticks - MAKE_START) * percent / 100;
+}
+
+/* The fields that hold times and durations. */
+static void
+stretch_fields(struct sqt_record *record, uint64_t percent)
+{
+    const struct sqt_event_info *const info = &sqt_events[record->event];
+    if (info->id.kind == SQT_KIND_TIME)
+        record->id = stretched(record->id, percent);
+    if (info->arg.kind == SQT_KIND_TIME)
+        record->arg = stretched(record->arg, percent);
+    if (info->arg.kind == SQT_KIND_TICKS)
+        record->arg = record->arg * percent / 100;
+    if (info->aux.kind == SQT_KIND_TICKS)
+        record->aux = (uint32_t)(record->aux * percent / 100);
+}
+
 /* As the proxy's clock would say if each second took so many more. */
 static void
 stretch(size_t count, uint64_t percent)
 {
     for (size_t i = 0; i < count; ++i) {
-        records[i].time = MAKE_START + (records[i].time - MAKE_START) * percent / 100;
-        if (records[i].event == SQT_EV_PART_STAMP)
-            records[i].arg = MAKE_START + (records[i].arg - MAKE_START) * percent / 100;
+        records[i].time = stretched(records[i].time, percent);
+        stretch_fields(&records[i], percent);
     }
 }
 

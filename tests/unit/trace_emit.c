@@ -69,20 +69,21 @@ emit(struct fixture *f, uint64_t id)
     ++f->offered;
 }
 
-/* A unit of two in the one way and the other, in turn. */
+/* A unit of two in the one way and the other, in turn.  Units of all lengths, with numbers that say which unit it is:
+ * the ring does not look at them. */
 static void
 emit_unit(struct fixture *f, uint64_t id, unsigned n)
 {
     static unsigned pairs;
     if (n == 2 && ++pairs % 2) {
-        sqt_emit_pair(SQT_PAIR(SQT_EV_XACT_END, SQT_EV_PART_STAMP), id, 0, 2, id, 1, 2);
+        sqt_emit_pair(SQT_PAIR(SQT_EV_SWAPIN_OPEN, SQT_EV_PART_SWAP_FILE), id, 0, 2, id, 1, 2);
         f->offered += 2;
         return;
     }
     struct sqt_record unit[SQT_UNIT_MAX];
     memset(unit, 0xff, sizeof(unit));
     for (unsigned i = 0; i < n; ++i) {
-        unit[i].event = i ? SQT_EV_PART_STAMP : SQT_EV_XACT_END;
+        unit[i].event = i ? SQT_EV_PART_DIGEST_UPDATES : SQT_EV_DIGEST_REBUILD;
         unit[i].id = id;
         unit[i].arg = i;
         unit[i].aux = n;
@@ -161,12 +162,12 @@ records_of_one_moment(void **state)
     assert_int_equal(record(f, 1)->flags, 0);
     const uint64_t times[2] = {now, first}; /* the later one also stands for the earlier */
     for (unsigned i = 0; i < 2; ++i) {
-        sqt_emit_pair_at(times[i], SQT_PAIR(SQT_EV_XACT_END, SQT_EV_PART_STAMP), 4, 5, 6, 7, 8, 9);
+        sqt_emit_pair_at(times[i], SQT_PAIR(SQT_EV_SWAPIN_OPEN, SQT_EV_PART_SWAP_FILE), 4, 5, 6, 7, 8, 9);
         for (unsigned part = 0; part < 2; ++part) {
             const struct sqt_record *const r = record(f, 2 + 2 * i + part);
             assert_int_equal(r->time, now);
             assert_int_equal(r->id, part ? 7 : 4);
-            assert_int_equal(r->event, part ? SQT_EV_PART_STAMP : SQT_EV_XACT_END);
+            assert_int_equal(r->event, part ? SQT_EV_PART_SWAP_FILE : SQT_EV_SWAPIN_OPEN);
             assert_int_equal(r->flags, part ? SQT_FLAG_PART : 1);
         }
     }
@@ -174,7 +175,7 @@ records_of_one_moment(void **state)
     while (f->offered < CAPACITY)
         emit(f, f->offered);
     sqt_emit_too(SQT_EV_CLIENT_READ, 1, 2, 3);
-    sqt_emit_pair_at(now, SQT_PAIR(SQT_EV_XACT_END, SQT_EV_PART_STAMP), 4, 5, 6, 7, 8, 9);
+    sqt_emit_pair_at(now, SQT_PAIR(SQT_EV_SWAPIN_OPEN, SQT_EV_PART_SWAP_FILE), 4, 5, 6, 7, 8, 9);
     f->offered += 3;
     assert_int_equal(f->ring->writer.lost, 3);
     check_account(f, 0, 0);

@@ -53,19 +53,20 @@ teardown(void **state)
 static void
 emit_counted(struct counters *c, uint64_t limit, unsigned burst)
 {
-    struct sqt_record unit[4];
+    struct sqt_record unit[3];
     memset(unit, 0, sizeof(unit));
-    for (unsigned i = 0; i < 4; ++i)
-        unit[i].event = i ? SQT_EV_PART_STAMP : SQT_EV_SWAPIN_READ_DONE;
+    unit[0].event = SQT_EV_XACT_END;
+    unit[1].event = SQT_EV_PART_XACT_SIZES;
+    unit[2].event = SQT_EV_PART_XACT_FLAGS;
     for (uint64_t n = 0; c->done < limit; ++n) {
-        const unsigned size = n % 3 ? 1 : 4;
+        const unsigned size = n % 3 ? 1 : 3;
         ++c->id;
         c->begun += size;
         if (size == 1) {
             sqt_emit(SQT_EV_CLIENT_READ, c->id, 2 * c->id, 3);
         } else {
             unit[0].id = c->id;
-            sqt_emit_unit(unit, 4);
+            sqt_emit_unit(unit, 3);
         }
         c->done += size;
         if (burst && n % burst == burst - 1)
@@ -128,7 +129,7 @@ check_counted(const struct fixture *f, const struct decoded *d)
     uint64_t id = 0;
     for (uint64_t i = 0; i < d->count; ++i) {
         const struct sqt_record *const r = &d->records[i];
-        if (r->event != SQT_EV_CLIENT_READ && r->event != SQT_EV_SWAPIN_READ_DONE)
+        if (r->event != SQT_EV_CLIENT_READ && r->event != SQT_EV_XACT_END)
             continue;
         if (!d->lost)
             assert_int_equal(r->id, id + 1);

@@ -5,7 +5,7 @@
  *   writer COUNTERS BURST PAUSE_US LIMIT DIRECTORY [WORD...]
  *
  * COUNTERS is a file of at least 4096 bytes: u64 begun, u64 done.  Each unit carries its number, from 1, in the id of
- * its first record (a CLIENT_READ, one, or a CONNECT-like unit of three records).  begun is stored before the unit is
+ * its first record: a CLIENT_READ, which is one record, or an XACT_END, which is three.  begun is stored before the unit is
  * emitted and done after it, both in records.  Every BURST units it sleeps PAUSE_US.  After LIMIT units (0: never) it
  * stops in order, as it does when it gets SIGTERM.  The WORDs are those of the sqtrace_log directive.
  */
@@ -49,16 +49,17 @@ emit(uint64_t number)
     }
     struct sqt_record unit[3];
     memset(unit, 0, sizeof(unit));
-    unit[0].event = SQT_EV_CLIENT_READ;
+    unit[0].event = SQT_EV_XACT_END;
     unit[0].id = number;
-    unit[0].arg = 7 * number;
+    unit[0].arg = 7;
     unit[0].aux = (uint32_t)number;
-    unit[1].event = SQT_EV_PART_STAMP;
-    unit[1].arg = number;
-    unit[1].aux = SQT_STAMP_SERVICE_BEGIN;
-    unit[2].event = SQT_EV_PART_STAMP;
-    unit[2].arg = number + 1;
-    unit[2].aux = SQT_STAMP_SERVICE_END;
+    unit[1].event = SQT_EV_PART_XACT_SIZES;
+    unit[1].id = 7 * number;
+    unit[1].arg = 8 * number;
+    unit[1].aux = 1;
+    unit[2].event = SQT_EV_PART_XACT_FLAGS;
+    unit[2].id = 9 * number;
+    unit[2].arg = number;
     sqt_emit_unit(unit, 3);
     return 3;
 }
