@@ -11,7 +11,7 @@ from lib import access, dump, rows
 from lib.built import built_with
 from lib.client import Broken, Client, at_once
 from lib.clocks import MS, Agreement
-from lib.env import free_port, go_first, wait_for
+from lib.env import alone, free_port, go_first, wait_for
 from lib.origin import Origin
 from lib.proc import listening
 from lib.squid import Squid
@@ -464,7 +464,7 @@ def how_servers_end(env):
 
 TESTS = [
     ("TLS in every way, many at a time: rows and lines agree", mixed, 120),
-    ("TLS in every way, one at a time: handshakes and tunnels by the far ends' clocks", one_at_a_time, 400),
+    ("TLS in every way, one at a time: handshakes and tunnels by the far ends' clocks", alone(one_at_a_time), 400),
     ("handshakes of servers that come to nothing", servers_that_fail, 120),
     ("handshakes of clients by their own clocks", clients_handshakes, 200),
     ("handshakes of clients that come to nothing", clients_that_fail, 60),

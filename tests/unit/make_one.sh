@@ -40,7 +40,7 @@ page=$SQT_TOOLS/sqtrace-$program.1; echo "ok 1 - $page"
 END
 echo 'echo "ok 1 - no program"' >"$tree/tests/unit/plain.sh"
 echo 'echo "not ok 1 - fails"' >"$tree/tests/unit/fails.sh"
-echo 'DUMP = "sqtrace-dump"' >"$tree/tests/unit/oracle.py"
+echo 'import os; DUMP = os.environ["SQT_TOOLS"] + "/sqtrace-dump"' >"$tree/tests/unit/oracle.py"
 printf 'from oracle import DUMP\nprint("ok 1 -", DUMP)\n' >"$tree/tests/unit/figures.py"
 programs='sqtrace-dump sqtrace-report sqtrace-dump.1 tests/unit/dump_traces tests/unit/model_swaps'
 tests='tests/unit/model_swaps tests/unit/dump_cli.sh tests/unit/plain.sh tests/unit/fails.sh tests/unit/docs.sh
@@ -85,4 +85,8 @@ check "a part of a name"
 one ''
 [ $status -eq 2 ] && grep -q 'TEST=NAME is missing' "$out"
 check "no name"
+one --all
+[ $status -eq 0 ] && [ "$(wc -l <"$out")" -eq 4 ] && grep -qx 'tests/unit/model_swaps tests/unit/model_swaps' "$out" &&
+    grep -qx "tests/unit/figures.py sqtrace-dump $tree/tests/unit/figures.py $tree/tests/unit/oracle.py " "$out"
+check "the list of all that run programs"
 plan

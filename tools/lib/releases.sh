@@ -37,6 +37,12 @@ releases_with_sums()
         END { if (newest != "") print newest }'
 }
 
+# The newest release whose archive has a known SHA-256: tools/demo builds it, and tools/check builds it first.
+newest_release()
+{
+    releases_with_sums '' | sort -rV | head -n 1
+}
+
 # A release as a regular expression.
 escaped()
 {

@@ -46,6 +46,7 @@ class Env:
         self.others = list(others)
         self.failures = []
         self.left_out = []
+        self.squids = 0  # that the test started
         self.closers = []
 
     def path(self, *names):
@@ -195,6 +196,18 @@ def first(function):
         go_first(env)
         function(env)
     return test
+
+
+def alone(function):
+    """The test, with no other test beside it: even one that goes before other work shares the disk and the caches."""
+    def test(env):
+        function(env)
+    test.alone = True
+    return test
+
+
+def is_alone(function):
+    return getattr(function, "alone", False)
 
 
 def median(values):

@@ -58,6 +58,7 @@ class Squid:
                  dir_mb=512, preload=None, user=None, directory=None, environment=None, alone=False, unprivileged=False,
                  plain=False, program=None):
         self.env = env
+        env.squids += 1
         self.prefix = prefix or env.squid
         self.program = program
         self.plain = plain or program or not env.witness or self.prefix != env.squid

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# tested.sh - which unit tests have passed as they are now.  A test is its programs and its script, by their content: it
+# is another test as soon as one of these files is another.  Each build keeps its list, BUILD/passed-tests.
+
+# tests_as_they_are BUILD: lines "TEST SUM", for each test that is or runs a program of BUILD.  They must be built.
+tests_as_they_are()
+{
+    make -s -C "$1" list-tests | while read -r test files; do
+        # shellcheck disable=SC2086 # names without spaces
+        echo "$test $(cd "$1" && cat $files | sha256sum | cut -d ' ' -f 1)"
+    done
+}
+
+# tests_to_run BUILD ALL: the tests of BUILD that are or run a program, in one line; unless ALL is set, only those that
+# have not passed as they are.
+tests_to_run()
+{
+    tests_as_they_are "$1" >"$1/tests"
+    if [ -z "$2" ] && [ -f "$1/passed-tests" ]; then
+        grep -vxF -f "$1/passed-tests" "$1/tests"
+    else
+        cat "$1/tests"
+    fi | cut -d ' ' -f 1 | tr '\n' ' '
+}
+
+# note_passed BUILD: after they have run.
+note_passed()
+{
+    while read -r test sum; do
+        if grep -qs '^:global-test-result: PASS' "$1/${test%.*}.trs"; then
+            echo "$test $sum"
+        elif [ ! -e "$1/${test%.*}.trs" ]; then
+            grep -sxF "$test $sum" "$1/passed-tests" # it did not run now
+        fi
+    done <"$1/tests" >"$1/passed-tests.new"
+    mv "$1/passed-tests.new" "$1/passed-tests"
+}
