@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 out=$work/out
 one=$SQT_SOURCE/tests/unit/one
 tree=$work/tree
-mkdir -p "$tree/tests/unit" "$work/build/tests/unit"
+mkdir -p "$tree/tests/unit" "$tree/tests/fuzz" "$work/build/tests/unit"
 cp "$SQT_SOURCE/tests/unit/bounded-tap" "$tree/tests/unit/"
 
 # A make that notes what it is to build, and "builds" it.
@@ -39,6 +39,7 @@ cat >"$tree/tests/unit/docs.sh" <<'END'
 page=$SQT_TOOLS/sqtrace-$program.1; echo "ok 1 - $page"
 END
 echo 'echo "ok 1 - no program"' >"$tree/tests/unit/plain.sh"
+cp "$tree/tests/unit/plain.sh" "$tree/tests/fuzz/"
 echo 'echo "not ok 1 - fails"' >"$tree/tests/unit/fails.sh"
 echo 'import os; DUMP = os.environ["SQT_TOOLS"] + "/sqtrace-dump"' >"$tree/tests/unit/oracle.py"
 printf 'from oracle import DUMP\nprint("ok 1 -", DUMP)\n' >"$tree/tests/unit/figures.py"
