@@ -53,16 +53,16 @@ dump_hint(const struct dump *d)
 {
     const struct dump_request *const r = d->request;
     if (d->account.ring_full)
-        fputs("sqtrace-dump: a larger ring= in sqtrace_log loses less\n", stderr);
+        fputs("sqtrace-dump: give sqtrace_log a larger ring= to lose fewer records\n", stderr);
     if (!sqt_pass_records(d->pass) && r->kid >= 0)
-        fprintf(stderr, "sqtrace-dump: no kid %lld has written it; without --kid each row says whose it is\n",
+        fprintf(stderr, "sqtrace-dump: no kid %lld wrote this trace; without --kid, each row has its kid\n",
                 (long long)r->kid);
     else if (!d->sink.rows && r->where)
-        fputs("sqtrace-dump: no row is left by --where; --list shows what the columns hold\n", stderr);
+        fputs("sqtrace-dump: no row matches --where; --list explains the columns\n", stderr);
     else if (!d->sink.rows && !sqt_pass_records(d->pass))
         fputs("sqtrace-dump: the trace holds no records yet\n", stderr);
     else if (!d->sink.rows && r->table == &sqt_tables[SQT_TABLE_requests])
-        fputs("sqtrace-dump: no transaction is in the trace; --table=events shows what is\n", stderr);
+        fputs("sqtrace-dump: the trace has no transaction; --table=events shows its records\n", stderr);
     if (r->table->figure && d->sink.rows && isatty(d->sink.out.fd))
         fprintf(stderr, "sqtrace-dump: to draw it: sqtrace-dump --figure=%s ... | gnuplot -c %s/%s.gp %s.png\n",
                 r->table->name, SQT_PLOTS, r->table->name, r->table->name);

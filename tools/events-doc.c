@@ -71,8 +71,8 @@ named(const char *section, const char *introduction, const struct sqt_named *nam
 static void
 samples(void)
 {
-    puts(".SH SAMPLES\nWhat a\n.B SAMPLE\nmay be, by its source.  A counter only grows, from a begin that says nothing; a gauge is "
-         "what it is at that moment.");
+    puts(".SH SAMPLES\nThe values of a\n.B SAMPLE\nrecord, by source.  A counter only grows, from an arbitrary start; a gauge is "
+         "the value at that moment.");
     for (unsigned s = 0; s < SQT_SAMPLE_SOURCES; ++s) {
         fputs(".SS ", stdout);
         troff_text(sqt_sample_sources[s].name);
@@ -116,10 +116,10 @@ main(int argc, char **argv)
         }
     }
     named("STAGES",
-          "In the order of precedence: each nanosecond of a transaction is charged to the first of these that is open.",
+          "In the order of precedence: at any moment exactly one stage is charged, the first open one in this list.",
           sqt_stages, SQT_STAGES);
     samples();
-    puts(".SH KINDS\nWhat the fields hold.");
+    puts(".SH KINDS\nThe kinds of the fields.");
     for (unsigned i = 0; i < SQT_KINDS; ++i)
         troff_item(sqt_kinds[i].name, sqt_kinds[i].doc);
     puts(".SH SEE ALSO\n.BR sqtrace\\-dump (1),\n.BR sqtrace (5),\n.BR sqtrace\\-tables (7)");

@@ -234,7 +234,7 @@ static void
 put_nothing(struct page *page, const struct report_trace *t, const struct series *s)
 {
     char text[700];
-    const char *why = "the trace holds nothing for it";
+    const char *why = "the trace has no data for it";
     for (size_t i = 0; i < s->notes.count; ++i)
         if (strncmp(s->notes.text[i], "nothing: ", 9) == 0)
             why = s->notes.text[i] + 9;

@@ -191,7 +191,7 @@ put_small_classes(const struct report *r, struct page *page)
         if (is_large(r, class) || !requests_of(r, class))
             continue;
         if (!begun++) {
-            page_put(page, "heading", "text", "Others, which take little of the time", NULL);
+            page_put(page, "heading", "text", "Other kinds, which take little of the time", NULL);
             page_put(page, "list-begin", NULL);
         }
         for (size_t i = 0; i < r->trace_count; ++i)
@@ -319,7 +319,7 @@ put_wrong(struct page *page, const struct report_trace *t)
         page_put(page, "broken", "label", t->label, "text", text, NULL);
     }
     if (t->account.ring_full)
-        page_put(page, "list-item-of", "label", t->label, "text", "A larger ring= in sqtrace_log loses less.", NULL);
+        page_put(page, "list-item-of", "label", t->label, "text", "Give sqtrace_log a larger ring= to lose fewer records.", NULL);
     for (size_t k = 0; k < t->damage.count; ++k, ++count)
         page_put(page, "broken", "label", t->label, "text", t->damage.text[k], NULL);
     if (t->left_out) {
@@ -348,7 +348,7 @@ put_checks(const struct report *r, struct page *page)
     for (size_t i = 0; i < r->trace_count; ++i)
         if (!put_wrong(page, &r->traces[i]))
             page_put(page, "list-item-of", "label", r->traces[i].label, "text",
-                     "No record was lost, and everything that must hold does.", NULL);
+                     "No record was lost, and every check passed.", NULL);
     for (size_t i = 0; i < r->trace_count; ++i)
         put_unusual(page, &r->traces[i]);
     page_put(page, "list-end", NULL);

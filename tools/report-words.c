@@ -71,7 +71,7 @@ static const struct {
 #define REPORT_PART(STAGE, label, text) [SQT_STAGE_##STAGE] = {label, text},
 #include "report-parts.def"
 #undef REPORT_PART
-    [SQT_STAGES] = {"unexplained", "explained by no stage"},
+    [SQT_STAGES] = {"unaccounted", "unaccounted for"},
 };
 
 #define REPORT_PART(STAGE, label, text) +1
@@ -93,7 +93,7 @@ static const char *const classes[SQT_CLASSES] = {
     [SQT_CLASS_TUNNEL] = "tunnels",
     [SQT_CLASS_DENIED] = "denied requests",
     [SQT_CLASS_INTERNAL] = "requests that Squid answered itself",
-    [SQT_CLASS_ERROR] = "requests that could not be parsed, or got no result",
+    [SQT_CLASS_ERROR] = "requests that could not be parsed or got no result",
 };
 
 const char *
@@ -186,12 +186,12 @@ words_of_class(const struct report_trace *trace, enum sqt_class class)
     } else if (s->all.count == 1) {
         fprintf(to, "There is one of the %s; it took %s", words_class(class), words_time(s->median.value, median));
     } else {
-        fprintf(to, "Half of the %s %s took %s or less, 99" NBSP "%% took %s or less",
+        fprintf(to, "Half of the %s %s took %s or less, and 99" NBSP "%% took %s or less",
                 account_grouped(s->all.count, number), words_class(class), words_time(s->median.value, median),
                 words_time(s->p99.value, p99));
     }
     if (whole) {
-        fputs(s->all.count == 1 ? ": " : "; ", to);
+        fputs(s->all.count == 1 ? ": " : ". ", to);
         name_parts(to, s->all.parts, whole, s->all.count == 1 ? " of it is" : " of their time is");
     }
     if (s->all.count)
@@ -224,7 +224,7 @@ words_of_disk(struct report_trace *trace, const union sqt_cell *row)
 #define CELL(name) row[SQT_CELL(summary, name)]
     static const struct {
         const char *name, *verb;
-    } directions[] = {{"disk_in_block_", "read from"}, {"disk_out_block_", "written to"}};
+    } directions[] = {{"disk_in_block_", "read"}, {"disk_out_block_", "wrote"}};
     static const char *const phases[] = {"queue", "service", "notice", "total"};
     for (unsigned d = 0; d < 2; ++d) {
         const size_t length = strlen(directions[d].name);
@@ -243,13 +243,12 @@ words_of_disk(struct report_trace *trace, const union sqt_cell *row)
             words_share((double)trace->disk_shares[i] / 1e5, shares[i]);
             trace->disk_shares[i] = 0;
         }
-        if (elsewhere && asprintf(&text, "%s of their time is the I/O itself, %s waiting for it to begin, and %s "
+        if (elsewhere && asprintf(&text, ". %s of their time is the I/O itself, %s waiting for it to begin, and %s "
                                   "waiting for Squid to notice that it is done", shares[1], shares[0], shares[2]) < 0)
             return;
-        lines_add(&trace->disks, "%s blocks were %s %s, half of them within %s; %s.",
-                  account_grouped((uint64_t)CELL(count).number, number), directions[d].verb,
-                  dir_words(trace, CELL(class).text), words_time((double)CELL(p50_ms).number, median),
-                  text ? text : "Squid\xe2\x80\x99s main thread did it itself, and nothing else meanwhile");
+        lines_add(&trace->disks, "%s %s %s blocks, median %s%s.", dir_words(trace, CELL(class).text), directions[d].verb,
+                  account_grouped((uint64_t)CELL(count).number, number), words_time((double)CELL(p50_ms).number, median),
+                  text ? text : ", in Squid\xe2\x80\x99s main thread: nothing else ran meanwhile");
         free(text);
         return;
     }

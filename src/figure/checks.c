@@ -202,8 +202,8 @@ first_delay(struct sqt_job *job, struct checks *c, struct place *p)
         const int depends = excess > 0 && excess * excess > 16 * variance &&
                             (m_large > m_small + m_small / 4 || m_small > m_large + m_large / 4);
         snprintf(text, sizeof(text),
-                 "%s %s: the first delay %s on the size: of %llu objects of %llu bytes or more %.0f %% waited longer than "
-                 "the median of the smaller ones; medians %.3f ms against %.3f ms",
+                 "%s %s: the first delay %s on the size. Of %llu objects of %llu bytes or more, %.0f %% waited longer than "
+                 "the median of the smaller ones (medians %.3f ms and %.3f ms)",
                  p->out ? "swap-outs to" : "swap-ins from", p->name, depends ? "depends" : "does not depend",
                  (unsigned long long)large.count, 1ULL << (split - 1), 100 * above, (double)m_large / 1e6, (double)m_small / 1e6);
         say_evidence(job, "first-delay", depends, all, text);
@@ -220,8 +220,8 @@ swap_ends(struct sqt_job *job, const struct open *open)
     char text[200];
     if (open->count)
         snprintf(text, sizeof(text),
-                 "%llu %s had begun and not ended when the trace of %s process did, the longest after %.3f s",
-                 (unsigned long long)open->count, open->count == 1 ? "swap" : "swaps", open->count == 1 ? "its" : "their",
+                 "%llu %s still open when the trace of %s process ended, the longest for %.3f s",
+                 (unsigned long long)open->count, open->count == 1 ? "swap was" : "swaps were", open->count == 1 ? "its" : "their",
                  (double)open->longest / 1e9);
     else
         snprintf(text, sizeof(text), "every swap that began has ended");
@@ -234,12 +234,12 @@ diskop_ends(struct sqt_job *job, const struct checks *c)
     const struct open *const open = &c->open_diskops;
     char text[250], lost[80] = "";
     if (c->lost_diskops)
-        snprintf(lost, sizeof(lost), "; %llu of them never came back, see diskops-lost",
+        snprintf(lost, sizeof(lost), "; %llu of them never came back (see diskops-lost)",
                  (unsigned long long)c->lost_diskops);
     if (open->count)
         snprintf(text, sizeof(text),
-                 "%llu of %llu disk operations had begun and not ended when the trace of their process did, the longest "
-                 "after %.3f s%s", (unsigned long long)open->count, (unsigned long long)c->diskops,
+                 "%llu of %llu disk operations were still open when the trace of their process ended, the longest for "
+                 "%.3f s%s", (unsigned long long)open->count, (unsigned long long)c->diskops,
                  (double)open->longest / 1e9, lost);
     else
         snprintf(text, sizeof(text), "every disk operation that began has ended");

@@ -239,9 +239,9 @@ if command -v script >/dev/null; then
         grep -q -e "$wanted" "$out"
         check "$name"
     }
-    hints "a hint at the ring" 'a larger ring= in sqtrace_log loses less' story
-    hints "a hint at --list" 'no row is left by --where; --list shows' --where "'xid == 770077'" busy.sqt
-    hints "a hint at kids" 'no kid 7 has written it' --kid=7 story
+    hints "a hint at the ring" 'give sqtrace_log a larger ring= to lose fewer records' story
+    hints "a hint at --list" 'no row matches --where; --list explains' --where "'xid == 770077'" busy.sqt
+    hints "a hint at kids" 'no kid 7 wrote this trace' --kid=7 story
     hints "a hint at gnuplot" 'gnuplot -c /.*/plots/block-comb.gp block-comb.png' --figure=block-comb busy.sqt
     script -qec "'$dump' --quiet --figure=block-comb story" /dev/null </dev/null >"$out" 2>&1
     ! grep -q 'sqtrace-dump' "$out"

@@ -586,9 +586,9 @@ def diskop_ends(trace):
     begun = [r["end"] - r["begin"] for r in rows if r["result"] == "unfinished"]
     sentence = "every disk operation that began has ended"
     if begun:
-        sentence = "%d of %d disk operations had begun and not ended when the trace of their process did, the longest after %.3f s%s" % (
+        sentence = "%d of %d disk operations were still open when the trace of their process ended, the longest for %.3f s%s" % (
             len(begun), len(rows), max(begun) / SECOND,
-            "; %d of them never came back, see diskops-lost" % lost if lost else "")
+            "; %d of them never came back (see diskops-lost)" % lost if lost else "")
     return {"check": "diskop-ends", "holds": "-", "count": str(len(begun)), "sentence": sentence, "kind": "evidence",
             "unusual": str(int(lost > 0))}
 
@@ -630,7 +630,7 @@ def known(folder):
     for name, age, unusual in (("killed", "1.000", "0"), ("open.sqt", "20.000", "1")):
         _, rows, _ = dump(os.path.join(folder, name), "--table=checks")
         got = [(r["unusual"], r["sentence"]) for r in rows if r["check"] == "disk-ends"]
-        check(got == [(unusual, "1 swap had begun and not ended when the trace of its process did, the longest after %s s"
+        check(got == [(unusual, "1 swap was still open when the trace of its process ended, the longest for %s s"
                        % age)], "%s: a swap that does not end" % name, str(got))
     # In each second: one swap-in for 400 ms at one cache_dir and one for the last 200 ms of them at another; a request
     # for 900 ms and a second for 300 ms of them.

@@ -91,8 +91,9 @@ def counting():
                                           ".TP\n.B a tag is no part of it\nbut the text is one\n.nf\nan example is no sentence at all\n.fi\n"))
           == [5, 5, 5], "manual pages: no NAME, tag or example")
     check(lengths(prose_texts.page("<head><title>a b c d e f</title></head><h1>a b c d e f</h1><p>one two <b>three</b> four 5</p>"
-                                   "<ul><li>1 2 3 4 5 6</li></ul><table><tr><td>a b c d e f</td></tr></table>")) == [5, 6],
-          "HTML: a paragraph and an item; no heading or table")
+                                   "<ul><li>1 2 3 4 5 6</li></ul><table><tr><td>a b c d e f</td></tr></table>"
+                                   "<ul class=legend><li>a b c d e f<br></li></ul><p><span class=label>a</span> 1 2 3 4 5</p>"))
+          == [5, 6, 5], "HTML: paragraphs and an item; no heading, table, legend or label")
     check(lengths(prose_texts.squid_conf("+DOC_START\n+\tOne two three four five.\n+\n+\t    ring=SIZE\t\tHow much memory there is\n"
                                          "+\t\t\tfor a ring.\n+\n+\tExample:\n+\t\ta b c d e f\n+DOC_END\n")) == [5, 8],
           "squid.conf: a paragraph and an option; no example")

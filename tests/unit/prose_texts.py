@@ -96,28 +96,34 @@ def manual_page(text):
 
 
 class Page(html.parser.HTMLParser):
-    BREAKS = {"p", "li", "dd", "dt", "div", "figcaption", "section", "ul", "ol", "dl", "figure", "header", "details"}
-    SKIPPED = {"head", "script", "style", "svg", "pre", "table", "h1", "h2", "h3", "h4", "nav", "summary", "button", "dt"}
+    """Legends, labels and lists of facts are no prose."""
+
+    BREAKS = {"p", "li", "div", "figcaption", "section", "ul", "ol", "figure", "header", "details"}
+    SKIPPED = {"head", "script", "style", "svg", "pre", "table", "h1", "h2", "h3", "h4", "nav", "summary", "button", "dl"}
+    VOID = {"br", "hr", "img", "input", "link", "meta", "source"}
 
     def __init__(self):
         super().__init__()
-        self.out, self.depth = Paragraphs(), 0
+        self.out, self.open = Paragraphs(), []  # open: (tag, whether its text is skipped)
 
     def handle_starttag(self, tag, attrs):
-        if tag in self.SKIPPED:
+        if tag in self.VOID:
+            return
+        if tag in self.SKIPPED or tag in self.BREAKS:
             self.out.end()
-            self.depth += 1
-        elif tag in self.BREAKS:
-            self.out.end()
+        classes = (dict(attrs).get("class") or "").split()
+        skipped = tag in self.SKIPPED or "legend" in classes or "label" in classes
+        self.open.append((tag, skipped or bool(self.open and self.open[-1][1])))
 
     def handle_endtag(self, tag):
-        if tag in self.SKIPPED:
-            self.depth -= 1
+        while self.open and any(tag == name for name, _ in self.open):
+            if self.open.pop()[0] == tag:
+                break
         if tag in self.SKIPPED or tag in self.BREAKS:
             self.out.end()
 
     def handle_data(self, data):
-        if not self.depth:
+        if not (self.open and self.open[-1][1]):
             self.out.add(self.getpos()[0], data.replace("\u00a0", " "))
 
 

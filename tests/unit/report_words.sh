@@ -30,7 +30,7 @@ make() {
 # ---- where the time goes ----
 make one t/before.sqt
 check "a report"
-sed -n '/spent/p; /^Half of/p; /blocks were/p; /^There are no/p' one.txt >got
+sed -n '/spent/p; /^Half of/p; / blocks, median/p; /^There are no/p' one.txt >got
 [ -z "${GOLDEN_WRITE-}" ] || cp got "$SQT_SOURCE/tests/golden/report/before.txt"
 cmp -s got "$SQT_SOURCE/tests/golden/report/before.txt"
 check "its sentences are those of tests/golden/report/before.txt"
@@ -46,7 +46,7 @@ awk -F '\t' '$1 == "disk_hit" { total[++n] = $2; sum += $2; rest += $3 == "-" ? 
         median = n % 2 ? total[(n + 1) / 2] : (total[n / 2] + total[n / 2 + 1]) / 2
         p99 = int(n * 0.99); p99 += p99 < n * 0.99
         printf "Half of the %d,%03d hits from disk took %.1f µs or less, ", n / 1000, n % 1000, median / 1e3
-        printf "99 %% took %.1f µs or less;\n", total[p99] / 1e3
+        printf "and 99 %% took %.1f µs or less.\n", total[p99] / 1e3
         printf "disk: later blocks %.0f %%, %.2f µs\n", 100 * rest / sum, rest / n / 1e3
     }' classes >wanted
 head -1 wanted | grep -qFf - one.txt && tail -1 wanted | grep -qFxf - one.txt
@@ -57,27 +57,27 @@ grep -q '^There are no hits from disk in this trace.$' one.txt
 check "a trace without requests says so"
 
 # ---- trust ----
-grep -qx 'No record was lost, and everything that must hold does.' one.txt && ! grep -q 'Worth a look' one.txt &&
+grep -qx 'No record was lost, and every check passed.' one.txt && ! grep -q 'Worth a look' one.txt &&
     grep -q "^0 of $(($(wc -l <rows) - 1)) requests have stages that do not add up to their totals$" one.txt
 check "nothing lost, all checks hold, and what was checked"
 "$SQT_TOOLS/tests/unit/figure_traces" "$work/f" || exit 1
 make planted f/planted.sqt
 "$SQT_TOOLS/sqtrace-dump" --table=checks --quiet --no-comments f/planted.sqt | awk -F '\t' '$1 == "first-delay" && $6 == 1 { print "Worth a look: " $4 "." }' >wanted
-grep -q '^Worth a look: swap-ins from aufs:0: the first delay depends on the size: of .* waited longer than the' wanted &&
-    grep -qxf wanted planted.txt && grep -qx 'No record was lost, and everything that must hold does.' planted.txt
+grep -q '^Worth a look: swap-ins from aufs:0: the first delay depends on the size. Of .* waited longer than the' wanted &&
+    grep -qxf wanted planted.txt && grep -qx 'No record was lost, and every check passed.' planted.txt
 check "a first delay that grows with the size is told"
 make clean f/clean.sqt
-grep -qx 'No record was lost, and everything that must hold does.' clean.txt && ! grep -q 'Worth a look' clean.txt &&
-    grep -q '^swap-ins from aufs:0: the first delay does not depend on the size: ' clean.txt
+grep -qx 'No record was lost, and every check passed.' clean.txt && ! grep -q 'Worth a look' clean.txt &&
+    grep -q '^swap-ins from aufs:0: the first delay does not depend on the size. ' clean.txt
 check "one that does not is no trouble"
 make stuck f/mixed.sqt
-grep -q '^Worth a look: [0-9]* of [0-9]* disk operations had begun .*; [0-9]* of them never came back, see diskops-lost.$' \
+grep -q '^Worth a look: [0-9]* of [0-9]* disk operations were still open .*; [0-9]* of them never came back (see diskops-lost).$' \
     stuck.txt &&
     grep -qx 'every disk operation that began has ended' clean.txt
 check "disk operations that never came back are told"
 make lossy t/lossy.sqt
 grep -q '^Lost: 7,002 records between .* s and .* s (ring full).$' lossy.txt &&
-    grep -qx 'A larger ring= in sqtrace_log loses less.' lossy.txt && ! grep -q 'No record was lost' lossy.txt
+    grep -qx 'Give sqtrace_log a larger ring= to lose fewer records.' lossy.txt && ! grep -q 'No record was lost' lossy.txt
 check "losses are told, and what to do"
 grep -q 'aufs /var/spool/squid' one/index.html && grep -q '32,768 KB' one/index.html &&
     grep -q '>client, server, store, diskop, loop, digest, sample<' one/index.html && grep -q 'Squid 7.7' one/index.html
