@@ -186,7 +186,7 @@ words_of_class(const struct report_trace *trace, enum sqt_class class)
     } else if (s->all.count == 1) {
         fprintf(to, "There is one of the %s; it took %s", words_class(class), words_time(s->median.value, median));
     } else {
-        fprintf(to, "Half of the %s %s took %s or less, and 99" NBSP "%% took %s or less",
+        fprintf(to, "Half of %s %s took at most %s, 99" NBSP "%% at most %s",
                 account_grouped(s->all.count, number), words_class(class), words_time(s->median.value, median),
                 words_time(s->p99.value, p99));
     }

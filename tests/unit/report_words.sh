@@ -45,8 +45,8 @@ awk -F '\t' '$1 == "disk_hit" { total[++n] = $2; sum += $2; rest += $3 == "-" ? 
     END {
         median = n % 2 ? total[(n + 1) / 2] : (total[n / 2] + total[n / 2 + 1]) / 2
         p99 = int(n * 0.99); p99 += p99 < n * 0.99
-        printf "Half of the %d,%03d hits from disk took %.1f µs or less, ", n / 1000, n % 1000, median / 1e3
-        printf "and 99 %% took %.1f µs or less.\n", total[p99] / 1e3
+        printf "Half of %d,%03d hits from disk took at most %.1f µs, ", n / 1000, n % 1000, median / 1e3
+        printf "99 %% at most %.1f µs.\n", total[p99] / 1e3
         printf "disk: later blocks %.0f %%, %.2f µs\n", 100 * rest / sum, rest / n / 1e3
     }' classes >wanted
 head -1 wanted | grep -qFf - one.txt && tail -1 wanted | grep -qFxf - one.txt
