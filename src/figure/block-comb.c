@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/idmap.h"
-#include "family.h"
+#include "base/idmap.h"
+#include "base/memory.h"
+#include "pass/family.h"
 
 #define REMEMBERED 1024
 /* Most swaps that are over and wait for their requests. */

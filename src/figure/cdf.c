@@ -7,10 +7,11 @@
  */
 #include <stdlib.h>
 
-#include "curves.h"
-#include "groups.h"
-#include "objects.h"
-#include "peak.h"
+#include "base/memory.h"
+#include "base/objects.h"
+#include "figure/stat/curves.h"
+#include "figure/stat/groups.h"
+#include "figure/stat/peak.h"
 
 #define STEP 16
 

@@ -4,9 +4,10 @@
  */
 #include <stdlib.h>
 
-#include "curves.h"
-#include "groups.h"
-#include "objects.h"
+#include "base/memory.h"
+#include "base/objects.h"
+#include "figure/stat/curves.h"
+#include "figure/stat/groups.h"
 
 /* Columns of a curve. */
 enum { RATE = 2, SHARE = 3 };

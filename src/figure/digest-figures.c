@@ -6,10 +6,11 @@
  */
 #include <stdlib.h>
 
-#include "digests.h"
-#include "distribution.h"
-#include "loops.h"
-#include "samples.h"
+#include "base/distribution.h"
+#include "base/memory.h"
+#include "figure/table/digests.h"
+#include "figure/table/loops.h"
+#include "figure/table/samples.h"
 
 /* The time that is asked for, as far as the trace goes (ns). */
 static int64_t

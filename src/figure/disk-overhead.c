@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "groups.h"
-#include "peak.h"
+#include "base/memory.h"
+#include "figure/stat/groups.h"
+#include "figure/stat/peak.h"
 
 /* What is kept for each way; the measured ones are those of swaps of one block. */
 enum { ONE, TWO, IO, OVERHEAD, KEPT };

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "distribution.h"
-#include "family.h"
+#include "base/distribution.h"
+#include "base/memory.h"
+#include "pass/family.h"
 
 /* Values kept before they become histograms: 4 MiB. */
 #define BUDGET ((size_t)1 << 19)

@@ -4,7 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "places.h"
+#include "base/memory.h"
+#include "figure/stat/places.h"
 
 /* ---- shares ---- */
 

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "family.h"
-#include "places.h"
-#include "sweep.h"
+#include "base/memory.h"
+#include "figure/stat/places.h"
+#include "figure/stat/sweep.h"
+#include "pass/family.h"
 
 #define REQUEST_PERIOD INT64_C(10000000) /* 10 ms */
 #define SWAP_PERIOD INT64_C(2000000)     /* 2 ms */

@@ -4,8 +4,9 @@
  */
 #include <stdlib.h>
 
-#include "groups.h"
-#include "loops.h"
+#include "base/memory.h"
+#include "figure/stat/groups.h"
+#include "figure/table/loops.h"
 
 enum { PASSES, WAIT_NS, WORK_NS, SUMS };
 

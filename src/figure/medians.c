@@ -4,8 +4,9 @@
  */
 #include <stdlib.h>
 
-#include "curves.h"
-#include "groups.h"
+#include "base/memory.h"
+#include "figure/stat/curves.h"
+#include "figure/stat/groups.h"
 
 /* Columns of a curve: count, p50, p75, p90, p99, mean. */
 #define SPREAD 6

@@ -4,7 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "samples.h"
+#include "base/memory.h"
+#include "figure/table/samples.h"
 
 typedef void print_function(struct sqt_job *job, const struct sqt_sampled_source *source, int64_t middle,
                             const uint64_t *sums);

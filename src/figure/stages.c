@@ -6,8 +6,9 @@
  */
 #include <stdlib.h>
 
-#include "family.h"
-#include "groups.h"
+#include "base/memory.h"
+#include "figure/stat/groups.h"
+#include "pass/family.h"
 
 /* What is drawn, in the order of the columns. */
 static const uint64_t curves[] = {

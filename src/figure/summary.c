@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "distribution.h"
-#include "places.h"
+#include "base/distribution.h"
+#include "base/memory.h"
+#include "figure/stat/places.h"
 
 /* Values kept before they become histograms: 16 MiB. */
 #define BUDGET ((size_t)2 << 20)

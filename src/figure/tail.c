@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "groups.h"
+#include "base/memory.h"
+#include "figure/stat/groups.h"
 
 /* ---- tail-stages ----
  *

@@ -20,8 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/idmap.h"
-#include "family.h"
+#include "base/idmap.h"
+#include "base/memory.h"
+#include "pass/family.h"
 
 #define MOST 1000 /* rows of a request */
 #define FEW 64    /* as most requests have */

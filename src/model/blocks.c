@@ -8,7 +8,7 @@
  *     list     a(0) - b(4096) - c(0) - d(8192)
  *     index    0: a -same-> c      4096: b      8192: d
  */
-#include "../read/scatter.h"
+#include "base/scatter.h"
 #include "model-internal.h"
 
 /* A swap with more under way has them indexed. */

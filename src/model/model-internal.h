@@ -5,7 +5,7 @@
 #ifndef SQT_MODEL_INTERNAL_H
 #define SQT_MODEL_INTERNAL_H
 
-#include "idmap.h"
+#include "base/idmap.h"
 #include "model.h"
 
 /* Ids whose transaction was given up after a loss; a late end of one makes no second row. */

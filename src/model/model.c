@@ -2,6 +2,7 @@
  *
  * model.c - which event is whose, and the end of a trace.
  */
+#include "base/memory.h"
 #include "model-internal.h"
 
 #include <stdlib.h>

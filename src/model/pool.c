@@ -4,37 +4,13 @@
  */
 #include "pool.h"
 
-#include <stdio.h>
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_OBJECTS 4
 #define CHUNK_OBJECTS 64
-
-static void
-no_memory(void)
-{
-    fputs("sqtrace: out of memory\n", stderr);
-    exit(1);
-}
-
-void *
-sqt_zeroed(size_t count, size_t size)
-{
-    void *const memory = calloc(count, size);
-    if (!memory)
-        no_memory();
-    return memory;
-}
-
-void *
-sqt_resized(void *memory, size_t size)
-{
-    void *const resized = realloc(memory, size);
-    if (!resized)
-        no_memory();
-    return resized;
-}
 
 void
 sqt_pool_init(struct sqt_pool *pool, size_t size, size_t *left)

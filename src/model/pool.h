@@ -50,10 +50,4 @@ void sqt_pool_put(struct sqt_pool *pool, void *object);
 /* Makes an object in use the newest. */
 void sqt_pool_renew(struct sqt_pool *pool, void *object);
 
-/* calloc that ends the program with a line when there is no memory: a decoder cannot go on without. */
-void *sqt_zeroed(size_t count, size_t size);
-
-/* realloc in the same manner. */
-void *sqt_resized(void *memory, size_t size);
-
 #endif

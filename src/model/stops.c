@@ -14,6 +14,7 @@
  *
  * A heartbeat is told up to a second after it, and a pass is known when it is over: so both are remembered.
  */
+#include "base/memory.h"
 #include "model-internal.h"
 
 #include <string.h>

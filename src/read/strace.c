@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/idmap.h"
-#include "../model/pool.h"
+#include "base/idmap.h"
+#include "base/memory.h"
 
 /* A call that has begun and not ended, of one thread. */
 struct going {

@@ -15,7 +15,7 @@
 #define SQT_STREAM_H
 
 #include "../format/events.h"
-#include "crew.h"
+#include "base/crew.h"
 
 struct sqt_origin {
     struct sqt_identity identity;

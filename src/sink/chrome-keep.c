@@ -3,6 +3,7 @@
  * chrome-keep.c - see chrome-keep.h.
  */
 #include "chrome-keep.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

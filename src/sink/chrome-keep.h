@@ -9,7 +9,7 @@
 #ifndef SQT_CHROME_KEEP_H
 #define SQT_CHROME_KEEP_H
 
-#include "../figure/family.h"
+#include "pass/family.h"
 
 struct sqt_kept_block {
     union sqt_cell row[SQT_CELLS(ios)];

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "chrome-keep.h"
 #include "json.h"
 #include "sink.h"

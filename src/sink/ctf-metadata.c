@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../figure/raw.h"
+#include "row/raw.h"
 #include "ctf.h"
 
 static const char *const type_names[] = {

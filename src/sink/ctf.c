@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../model/pool.h"
-#include "../read/visible.h"
+#include "base/memory.h"
+#include "base/visible.h"
 
 #define PACKET_BYTES 32768
 #define TEXT_MAX 256 /* bytes of a definition; more is cut off */

@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "../read/visible.h"
-#include "digits.h"
+#include "base/visible.h"
+#include "base/digits.h"
 
 /* Longest text; more is cut off. */
 #define TEXT_MAX 4000

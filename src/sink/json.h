@@ -5,7 +5,7 @@
 #ifndef SQT_JSON_H
 #define SQT_JSON_H
 
-#include "../figure/table.h"
+#include "row/table.h"
 #include "out.h"
 
 /* Formatted text, at most SQT_JSON_PRINT_MAX bytes of it. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../model/pool.h"
+#include "base/memory.h"
 
 void
 sqt_out_init(struct sqt_out *out, int fd)

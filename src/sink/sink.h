@@ -5,7 +5,7 @@
 #ifndef SQT_SINK_H
 #define SQT_SINK_H
 
-#include "../figure/family.h"
+#include "pass/family.h"
 #include "../read/stream.h"
 #include "out.h"
 

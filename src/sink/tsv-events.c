@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../figure/raw.h"
-#include "../model/pool.h"
-#include "../read/visible.h"
-#include "digits.h"
+#include "row/raw.h"
+#include "base/memory.h"
+#include "base/visible.h"
+#include "base/digits.h"
 #include "sink.h"
 
 /* Longest line but for texts of definitions. */

@@ -2,8 +2,8 @@
  *
  * tsv.c - rows as tab-separated text; "-" for a missing value.
  */
-#include "../read/visible.h"
-#include "digits.h"
+#include "base/visible.h"
+#include "base/digits.h"
 #include "sink.h"
 
 /* Longest text of a cell; more is cut off. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/figure/pass.h"
+#include "pass/pass.h"
 
 static void
 report(void *context, enum sqt_severity severity, const char *text)

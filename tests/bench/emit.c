@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "measure.h"
-#include "trace/emit-internal.h"
+#include "trace/ring/emit-internal.h"
 #include "../unit/make_trace.h"
 
 #define BURSTS 24

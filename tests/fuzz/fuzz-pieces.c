@@ -9,7 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "../../src/read/block.h"
+#include "read/file/block.h"
 
 /* Most bytes that a block is unpacked to when it is changed. */
 #define COMPRESSED (SQT_FRAME_ZLIB | SQT_FRAME_ZSTD)

@@ -29,8 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../src/read/block.h"
-#include "../../tools/dump-run.h"
+#include "read/file/block.h"
+#include "../../tools/dump/run.h"
 
 #define FREE_NS INT64_C(50000000)
 #define PER_UNIT_NS INT64_C(5000)

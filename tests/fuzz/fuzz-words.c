@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "../../src/figure/family.h"
+#include "pass/family.h"
 
 #define WORDS 24
 #define WORD 400

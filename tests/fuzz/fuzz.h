@@ -17,7 +17,7 @@
 #ifndef SQT_FUZZ_H
 #define SQT_FUZZ_H
 
-#include "../../src/figure/table.h"
+#include "row/table.h"
 #include "../../src/format/compress.h"
 #include "../unit/make_trace.h"
 

@@ -139,7 +139,7 @@ check "a request across one has no durations; one across a change of the time of
 
 # ---- options ----
 run "$dump" --help
-[ $status = 0 ] && [ "$("$dump" --help | grep -c '^  --')" = "$(grep -c '^DUMP_OPTION' "$SQT_SOURCE/tools/dump-options.def")" ]
+[ $status = 0 ] && [ "$("$dump" --help | grep -c '^  --')" = "$(grep -c '^DUMP_OPTION' "$SQT_SOURCE/tools/dump/options.def")" ]
 check "--help shows every option"
 run "$dump" --version
 [ $status = 0 ] && grep -qx 'sqtrace-dump [0-9][0-9.]*' "$out"
@@ -148,7 +148,7 @@ run "$dump" --list
 missing=0
 # shellcheck disable=SC2013 # names without spaces
 for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_COLUMN([a-z_]*, \([a-z_]*\),.*/\1/p' \
-    "$SQT_SOURCE/src/figure/tables.def"); do
+    "$SQT_SOURCE/src/row/tables.def"); do
     grep -qw -e "$name" "$out" || missing=1
 done
 [ $status = 0 ] && [ $missing = 0 ] && grep -q '^    dns_ns ' "$out"

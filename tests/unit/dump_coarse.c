@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "figure/family.h"
+#include "pass/family.h"
 
 #define SECOND INT64_C(1000000000)
 #define FITS (UINT64_C(1) << 19) /* values, as the man page says */

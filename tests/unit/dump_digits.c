@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sink/digits.h"
+#include "base/digits.h"
 
 /* Each power of ten and of two, and their neighbours. */
 static unsigned

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "figure/groups.h"
+#include "figure/stat/groups.h"
 
 static void
 exact(void **state)

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "figure/pass.h"
-#include "figure/relay.h"
+#include "pass/pass.h"
+#include "pass/relay.h"
 #include "make_trace.h"
 
 /* What a job handed out, as text. */

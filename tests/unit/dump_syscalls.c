@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "figure/syscalls.h"
+#include "figure/table/syscalls.h"
 
 #define ROWS 64
 #define US 1000

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "figure/where.h"
+#include "row/where.h"
 
 static const struct sqt_table *tables[2];
 static union sqt_cell request[SQT_CELLS(requests)], swap_row[SQT_CELLS(swaps)];

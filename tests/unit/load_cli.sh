@@ -91,7 +91,7 @@ fi
 
 # ---- results ----
 run "$load" --help
-options=$(grep -c '^LOAD_OPTION' "$SQT_SOURCE/tools/load-options.def")
+options=$(grep -c '^LOAD_OPTION' "$SQT_SOURCE/tools/load/options.def")
 [ $status = 0 ] && [ "$(grep -c '^  \(-., \)\?--' out)" = "$options" ]
 result "--help shows every option"
 run "$load" --version

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "../../tools/load-sizes.h"
-#include "../../tools/load.h"
+#include "../../tools/load/object/sizes.h"
+#include "../../tools/load/load.h"
 
 #define DRAWS 100000
 

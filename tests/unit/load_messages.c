@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "load/head.h"
-#include "load/object.h"
+#include "../../tools/load/object/head.h"
+#include "../../tools/load/object/object.h"
 
 /* ---- heads ---- */
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "figure/family.h"
 #include "hook_form.h"
+#include "pass/family.h"
 #include "sink/chrome-keep.h"
 
 enum tag { HIT = 1, MEM_HIT, MISS, REFRESH_UNMODIFIED, CF_HIT, TUNNEL, NONE, MISS_ABORTED, MISS_TIMEDOUT, IMS_HIT, UDP_HIT };

@@ -11,7 +11,7 @@ warns_of_nothing() { # warns_of_nothing PAGE
 
 for program in dump report load; do
     page=$SQT_TOOLS/sqtrace-$program.1
-    options=$(sed -n 's/^[A-Z]*_OPTION([a-z_]*, *"\([^"]*\)".*/--\1/p' "$SQT_SOURCE/tools/$program-options.def")
+    options=$(sed -n 's/^[A-Z]*_OPTION([a-z_]*, *"\([^"]*\)".*/--\1/p' "$SQT_SOURCE/tools/$program/options.def")
     [ -n "$options" ]
     check "sqtrace-$program has options"
     listed=$(sed -n 's/^\(\\fB\\-.\\fR, \)\{0,1\}\\fB\\-\\-\([a-z\\-]*\)\\fR.*/--\2/p' "$page" | tr -d "\\\\")
@@ -26,21 +26,21 @@ done
 missing=
 # shellcheck disable=SC2013 # names without spaces
 for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_COLUMN([a-z_]*, \([a-z_]*\),.*/\1/p' \
-    "$SQT_SOURCE/src/figure/tables.def"); do
+    "$SQT_SOURCE/src/row/tables.def"); do
     grep -qF -e "$(printf '%s' "$name" | sed 's/-/\\-/g')" "$SQT_TOOLS/sqtrace-tables.7" || missing="$missing $name"
 done
 [ -z "$missing" ]
 check "sqtrace-tables(7) names every table and column"
 missing=
 # shellcheck disable=SC2013 # names without spaces
-for name in $(sed -n 's/^SQT_FIGURE([a-z_]*, "\([^"]*\)".*/\1/p' "$SQT_SOURCE/src/figure/figures.def"); do
+for name in $(sed -n 's/^SQT_FIGURE([a-z_]*, "\([^"]*\)".*/\1/p' "$SQT_SOURCE/src/row/figures.def"); do
     grep -qxF -e ".SS $(printf '%s' "$name" | sed 's/-/\\-/g')" "$SQT_TOOLS/sqtrace-figures.7" || missing="$missing $name"
 done
 [ -z "$missing" ]
 check "sqtrace-figures(7) names every figure"
 missing=
-for name in $(sed -n 's/^LOAD_[EW][A-Z]*(\([a-z]*\),.*/\1/p' "$SQT_SOURCE/tools/load-errors.def" \
-    "$SQT_SOURCE/tools/load-workloads.def") $(sed -n 's/^OBJECT_WORD(\([a-z]*\),.*/\1/p' "$SQT_SOURCE/src/load/object.def"); do
+for name in $(sed -n 's/^LOAD_[EW][A-Z]*(\([a-z]*\),.*/\1/p' "$SQT_SOURCE/tools/load/errors.def" \
+    "$SQT_SOURCE/tools/load/workloads.def") $(sed -n 's/^OBJECT_WORD(\([a-z]*\),.*/\1/p' "$SQT_SOURCE/tools/load/object/object.def"); do
     grep -qF "fB$name" "$SQT_TOOLS/sqtrace-load.1" || missing="$missing $name"
 done
 [ -z "$missing" ]

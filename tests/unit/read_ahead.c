@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "read/crew.h"
-#include "read/origin.h"
+#include "base/crew.h"
+#include "read/join/origin.h"
 #include "read_common.h"
 
 #define RECORDS 30000

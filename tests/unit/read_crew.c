@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "read/crew.h"
+#include "base/crew.h"
 
 #define TASKS 20000
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/read/dictionary.h"
+#include "read/file/dictionary.h"
 #include "read_fixture.h"
 
 static int

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/read/pointer.h"
+#include "read/file/pointer.h"
 #include "read_fixture.h"
 
 static int

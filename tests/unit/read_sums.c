@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "format/format.h"
-#include "read/sums.h"
+#include "read/file/sums.h"
 
 #define BYTES (3u << 20)
 

@@ -11,8 +11,8 @@
 
 #include "trace_support.h"
 
-#include "read/ring.h"
-#include "trace/emit-internal.h"
+#include "read/file/ring.h"
+#include "trace/ring/emit-internal.h"
 
 #define RECORDS 1500000u /* that the writer offers, in a ring of 2,048 */
 #define READERS 2

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "read/visible.h"
+#include "base/visible.h"
 
 static void
 expect(const char *text, const char *wanted)

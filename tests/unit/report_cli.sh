@@ -173,7 +173,7 @@ check "ended by a signal: nothing is left, and the shell sees the signal"
 
 # ---- options ----
 run --help
-[ $status = 0 ] && [ "$(grep -c '^  .*--' out)" = "$(grep -c '^REPORT_OPTION' "$data/report-options.def")" ]
+[ $status = 0 ] && [ "$(grep -c '^  .*--' out)" = "$(grep -c '^REPORT_OPTION' "$data/report/options.def")" ]
 check "--help shows every option"
 run --version
 [ $status = 0 ] && grep -qx 'sqtrace-report [0-9][0-9.]*' out

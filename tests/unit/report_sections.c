@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "figure/sections.h"
+#include "figure/stat/sections.h"
 
 /* From printed tables of Student's distribution, two-sided 95 %, 99 % and 99.9 %. */
 static void

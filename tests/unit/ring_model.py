@@ -134,7 +134,8 @@ def check_directory(s):
 
 # ---- the writer ----
 
-RING, LIFE, TRACE, DEFINE, EMIT = ("src/trace/%s.c" % name for name in ("ring", "life", "trace", "define", "emit"))
+RING, DEFINE, EMIT = ("src/trace/ring/%s.c" % name for name in ("ring", "define", "emit"))
+LIFE, TRACE = ("src/trace/life/%s.c" % name for name in ("life", "trace"))
 
 
 def attach(s):
@@ -271,7 +272,7 @@ def writer(units):
 
 # ---- the flusher ----
 
-FLUSHER, SEGMENT = "src/trace/flusher.c", "src/trace/segment.c"
+FLUSHER, SEGMENT = "src/trace/flush/flusher.c", "src/trace/segment/segment.c"
 
 
 def new_file(s):
@@ -394,7 +395,7 @@ FLUSHING = [
 
 # ---- the take-over at the next start; it may be killed as well ----
 
-LEFTOVER, SALVAGE = "src/trace/leftover.c", "src/trace/salvage.c"
+LEFTOVER, SALVAGE = "src/trace/leftover/leftover.c", "src/trace/leftover/salvage.c"
 
 
 def judge(s):
@@ -465,7 +466,7 @@ TAKING_OVER = [
 
 # ---- the reader ----
 
-SOURCES, ORIGIN, READ_RING, FORMAT = "src/read/sources.c", "src/read/origin.c", "src/read/ring.c", "src/format/format.h"
+SOURCES, ORIGIN, READ_RING, FORMAT = "src/read/join/sources.c", "src/read/join/origin.c", "src/read/file/ring.c", "src/format/format.h"
 
 
 def find_ring(s):

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "trace/file-internal.h"
+#include "trace/file/file-internal.h"
 
 #define SOMEBODY 65534 /* another user */
 #define RECORDS 100    /* that a dead process left */

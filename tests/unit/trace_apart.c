@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "trace/apart-internal.h"
+#include "trace/file/apart-internal.h"
 
 #define NOBODY 65534
 #define SLEEP_MS 1000

@@ -15,7 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "trace/calls-internal.h"
+#include "trace/calls/calls-internal.h"
 
 static const char *const with_calls[] = {"events=syscall", NULL};
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "trace/clock-internal.h"
-#include "trace/step-internal.h"
+#include "trace/clock/clock-internal.h"
+#include "trace/clock/step-internal.h"
 
 #define SECOND UINT64_C(1000000000)
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "format/compress.h"
-#include "trace/config-internal.h"
+#include "trace/config/config-internal.h"
 
 #define MB (UINT64_C(1) << 20)
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "trace/emit-internal.h"
+#include "trace/ring/emit-internal.h"
 
 #define CAPACITY 64u
 

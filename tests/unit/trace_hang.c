@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "trace/trace-internal.h"
+#include "trace/life/trace-internal.h"
 
 enum { HANG_SEGMENT = 1, HANG_OPEN = 2, HANG_UNLINK = 4 };
 

@@ -6,9 +6,9 @@
 
 #include <time.h>
 
-#include "trace/clock-internal.h"
-#include "trace/emit-internal.h"
-#include "trace/heartbeat-internal.h"
+#include "trace/clock/clock-internal.h"
+#include "trace/ring/emit-internal.h"
+#include "trace/clock/heartbeat-internal.h"
 
 #define CAPACITY 256u
 #define TEXT_SIZE 65536u

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "trace/keep-internal.h"
+#include "trace/flush/keep-internal.h"
 
 static void
 make_segment(const struct place *place, const char *name, size_t size)

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "trace/clock-internal.h"
-#include "trace/file-internal.h"
+#include "trace/clock/clock-internal.h"
+#include "trace/file/file-internal.h"
 
 #define WRITER_KILLS 40
 

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "trace/emit-internal.h"
+#include "trace/ring/emit-internal.h"
 
 static void
 without_a_directory_nothing_is_there(void **state)

@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "trace/calls-internal.h"
-#include "trace/define-internal.h"
-#include "trace/emit-internal.h"
+#include "trace/calls/calls-internal.h"
+#include "trace/ring/define-internal.h"
+#include "trace/ring/emit-internal.h"
 
 #define CAPACITY 64u
 #define TEXT_SIZE 65536u

@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "trace/clock-internal.h"
-#include "trace/file-internal.h"
-#include "trace/hash-internal.h"
+#include "trace/clock/clock-internal.h"
+#include "trace/file/file-internal.h"
+#include "trace/life/hash-internal.h"
 
 /* Tracing does not start, says one line with that text, and leaves nothing behind. */
 static void

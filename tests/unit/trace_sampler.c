@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "format/events.h"
-#include "trace/sampler-internal.h"
+#include "trace/sample/sampler-internal.h"
 
 #define MS UINT64_C(1000000)
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "model/model.h"
-#include "trace/emit-internal.h"
+#include "trace/ring/emit-internal.h"
 
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)

@@ -16,8 +16,8 @@
 
 #include "format/compress.h"
 #include "format/pack.h"
-#include "trace/emit-internal.h"
-#include "trace/trace-internal.h"
+#include "trace/ring/emit-internal.h"
+#include "trace/life/trace-internal.h"
 
 const struct sqt_process place_process = {3, SQT_KID_WORKER, "test", "7.7"};
 char place_said[8192];

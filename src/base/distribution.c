@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * distribution.c - see distribution.h.
+ */
+#include "distribution.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+/* ---- histograms ----
+ *
+ * Octave 0 holds 0 to 511, one value a bucket; octave k > 0 holds 2^(8+k) to 2^(9+k) - 1 in buckets of 2^(k-1). */
+
+static void
+locate(int64_t value, unsigned *octave, unsigned *bucket)
+{
+    const uint64_t v = (uint64_t)value;
+    const unsigned bits = v ? 64 - (unsigned)__builtin_clzll(v) : 0;
+    *octave = bits > 9 ? bits - 9 : 0;
+    *bucket = *octave ? (unsigned)(v >> (*octave - 1)) - SQT_OCTAVE_BUCKETS : (unsigned)v;
+}
+
+static int64_t
+middle(unsigned octave, unsigned bucket)
+{
+    if (!octave)
+        return bucket;
+    const unsigned shift = octave - 1;
+    return (int64_t)((uint64_t)(bucket + SQT_OCTAVE_BUCKETS) << shift | (shift ? UINT64_C(1) << (shift - 1) : 0));
+}
+
+static uint32_t *
+bucket_of(struct sqt_distribution *d, unsigned octave, unsigned bucket)
+{
+    if (!d->octaves[octave])
+        d->octaves[octave] = sqt_zeroed(SQT_OCTAVE_BUCKETS, sizeof(uint32_t));
+    return &d->octaves[octave][bucket];
+}
+
+/* Counts the value that waits. */
+static void
+settle(struct sqt_distribution *d)
+{
+    if (d->waiting)
+        ++*d->waiting;
+    d->waiting = NULL;
+}
+
+static void
+put_value(struct sqt_distribution *d, int64_t value)
+{
+    unsigned octave, bucket;
+    locate(value, &octave, &bucket);
+    settle(d);
+    d->waiting = bucket_of(d, octave, bucket);
+    __builtin_prefetch(d->waiting, 1);
+}
+
+static void
+coarsen(struct sqt_distributions *set)
+{
+    set->coarse = 1;
+    for (struct sqt_distribution *d = set->first; d; d = d->next) {
+        d->octaves = sqt_zeroed(SQT_OCTAVES, sizeof(*d->octaves));
+        for (uint64_t i = 0; i < d->count; ++i)
+            put_value(d, d->values[i]);
+        free(d->values);
+        d->values = NULL;
+        d->room = 0;
+    }
+    set->room = 0;
+}
+
+/* ---- both ---- */
+
+static void
+join(struct sqt_distributions *set, struct sqt_distribution *d)
+{
+    d->next = set->first;
+    d->previous = NULL;
+    if (set->first)
+        set->first->previous = d;
+    set->first = d;
+    if (set->coarse)
+        d->octaves = sqt_zeroed(SQT_OCTAVES, sizeof(*d->octaves));
+}
+
+static void
+reserve(struct sqt_distributions *set, struct sqt_distribution *d, uint64_t count)
+{
+    size_t room = d->room ? d->room : SQT_FIRST_ROOM;
+    while (room < count)
+        room *= 2;
+    if (room == d->room)
+        return;
+    if (set->room + (room - d->room) > set->budget) {
+        coarsen(set);
+        return;
+    }
+    set->room += room - d->room;
+    d->values = sqt_resized(d->values, room * sizeof(*d->values));
+    d->room = room;
+}
+
+void
+sqt_distribution_add(struct sqt_distributions *set, struct sqt_distribution *d, int64_t value)
+{
+    if (value < 0)
+        value = 0;
+    if (!d->values && !d->octaves)
+        join(set, d);
+    if (!set->coarse && d->count == d->room)
+        reserve(set, d, d->count + 1);
+    if (set->coarse)
+        put_value(d, value);
+    else
+        d->values[d->count] = value;
+    ++d->count;
+    d->sum += (uint64_t)value;
+    d->sorted = 0;
+    if (value > d->max)
+        d->max = value;
+}
+
+/* By their bytes, the lowest first: there are many values, and they have few bytes. */
+static void
+sort(struct sqt_distribution *d)
+{
+    if (d->sorted)
+        return;
+    int64_t *const spare = sqt_resized(NULL, d->count * sizeof(*spare));
+    int64_t *from = d->values, *to = spare;
+    for (unsigned shift = 0; shift < 64 && d->max >> shift; shift += 8) {
+        size_t place[256] = {0}, next = 0;
+        for (uint64_t i = 0; i < d->count; ++i)
+            ++place[from[i] >> shift & 255];
+        for (unsigned byte = 0; byte < 256; ++byte) {
+            const size_t count = place[byte];
+            place[byte] = next;
+            next += count;
+        }
+        for (uint64_t i = 0; i < d->count; ++i)
+            to[place[from[i] >> shift & 255]++] = from[i];
+        int64_t *const sorted = to;
+        to = from;
+        from = sorted;
+    }
+    if (from == spare)
+        memcpy(d->values, spare, d->count * sizeof(*spare));
+    free(spare);
+    d->sorted = 1;
+}
+
+/* The value of that rank, from 1. */
+static int64_t
+ranked(struct sqt_distribution *d, uint64_t rank)
+{
+    if (!d->octaves) {
+        sort(d);
+        return d->values[rank - 1];
+    }
+    settle(d);
+    uint64_t seen = 0;
+    for (unsigned octave = 0; octave < SQT_OCTAVES; ++octave)
+        for (unsigned bucket = 0; d->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS; ++bucket) {
+            seen += d->octaves[octave][bucket];
+            if (seen >= rank) {
+                const int64_t value = middle(octave, bucket);
+                return value < d->max ? value : d->max;
+            }
+        }
+    return d->max;
+}
+
+int64_t
+sqt_distribution_quantile(struct sqt_distribution *d, unsigned per_mille)
+{
+    if (!d->count)
+        return 0;
+    const uint64_t rank = (d->count * per_mille + 999) / 1000;
+    return ranked(d, rank ? rank : 1);
+}
+
+int64_t
+sqt_distribution_median(struct sqt_distribution *d)
+{
+    if (!d->count)
+        return 0;
+    const int64_t low = ranked(d, (d->count + 1) / 2);
+    return d->count % 2 ? low : low + (ranked(d, d->count / 2 + 1) - low) / 2;
+}
+
+struct sqt_spread
+sqt_distribution_spread(struct sqt_distribution *d)
+{
+    return (struct sqt_spread){
+        .count = d->count,
+        .p50 = sqt_distribution_median(d),
+        .p75 = sqt_distribution_quantile(d, 750),
+        .p90 = sqt_distribution_quantile(d, 900),
+        .p99 = sqt_distribution_quantile(d, 990),
+        .max = d->max,
+        .mean = d->count ? (int64_t)(d->sum / d->count) : 0,
+    };
+}
+
+uint64_t
+sqt_distribution_upto(struct sqt_distribution *d, int64_t value)
+{
+    uint64_t low = 0, high = d->count;
+    settle(d);
+    if (d->octaves) {
+        unsigned last_octave, last_bucket;
+        locate(value, &last_octave, &last_bucket);
+        for (unsigned octave = 0; octave <= last_octave; ++octave)
+            for (unsigned bucket = 0; d->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS &&
+                                      (octave < last_octave || bucket <= last_bucket); ++bucket)
+                low += d->octaves[octave][bucket];
+        return low;
+    }
+    if (d->count)
+        sort(d);
+    while (low < high) {
+        const uint64_t at = low + (high - low) / 2;
+        if (d->values[at] <= value)
+            low = at + 1;
+        else
+            high = at;
+    }
+    return low;
+}
+
+const uint32_t *
+sqt_distribution_octave(struct sqt_distribution *d, unsigned octave)
+{
+    settle(d);
+    return d->octaves ? d->octaves[octave] : NULL;
+}
+
+void
+sqt_distribution_add_all(struct sqt_distributions *set, struct sqt_distribution *into,
+                         struct sqt_distribution *from)
+{
+    if (!from->count)
+        return;
+    settle(from);
+    if (!into->values && !into->octaves)
+        join(set, into);
+    if (!set->coarse)
+        reserve(set, into, into->count + from->count);
+    if (!set->coarse) {
+        memcpy(into->values + into->count, from->values, from->count * sizeof(*from->values));
+    } else {
+        for (unsigned octave = 0; octave < SQT_OCTAVES; ++octave)
+            for (unsigned bucket = 0; from->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS; ++bucket)
+                if (from->octaves[octave][bucket])
+                    *bucket_of(into, octave, bucket) += from->octaves[octave][bucket];
+    }
+    into->count += from->count;
+    into->sum += from->sum;
+    into->sorted = 0;
+    if (from->max > into->max)
+        into->max = from->max;
+}
+
+void
+sqt_distribution_merge(struct sqt_distributions *set, struct sqt_distribution *into, struct sqt_distribution *from)
+{
+    sqt_distribution_add_all(set, into, from);
+    if (from->count)
+        sqt_distribution_drop(set, from);
+}
+
+void
+sqt_distribution_drop(struct sqt_distributions *set, struct sqt_distribution *d)
+{
+    if (d->previous)
+        d->previous->next = d->next;
+    else if (set->first == d)
+        set->first = d->next;
+    if (d->next)
+        d->next->previous = d->previous;
+    set->room -= d->room;
+    free(d->values);
+    for (unsigned octave = 0; d->octaves && octave < SQT_OCTAVES; ++octave)
+        free(d->octaves[octave]);
+    free(d->octaves);
+    memset(d, 0, sizeof(*d));
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * syscalls-strace.c - the table of system calls from what strace or perf trace printed of any program.
+ *
+ * A call belongs to the window in which it ends.  Classes are those of calls.def; a call that is none of them stands
+ * under the kernel's name of it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/strace.h"
+#include "threads.h"
+
+static const struct {
+    const char *name;
+    const char *kernel;
+} classes[] = {
+#define SQT_CALL(NAME, name, kernel, doc) {#name, kernel},
+#include "format/calls.def"
+#undef SQT_CALL
+};
+/* Windows without a call that stand one by one; more of them are one. */
+#define IDLE_MOST (2 * SQT_THREADS_IDLE)
+#define CLASSES (sizeof(classes) / sizeof(*classes))
+
+struct strace {
+    struct sqt_job *job;
+    struct sqt_threads threads;
+    int64_t first;        /* ns; SQT_MISSING before the first call */
+    int64_t begin, last;  /* of the window, and the latest end; since `first` */
+    int64_t end;          /* of the window that is being closed */
+};
+
+/* The class's name, or the call's own. */
+static const char *
+class_of(const struct sqt_traced_call *call)
+{
+    char word[40];
+    snprintf(word, sizeof(word), " %s ", call->name);
+    for (unsigned i = 0; i < CLASSES; ++i) {
+        if (!strstr(classes[i].kernel, word))
+            continue;
+        const char *const name = classes[i].name;
+        if (strcmp(name, "open-read") == 0)
+            return call->writes ? "open-write" : name;
+        if (strcmp(name, "read") == 0)
+            return call->fd == SQT_TRACED_FILE ? "read-disk" : call->fd == SQT_TRACED_PIPE ? "read-pipe" : name;
+        if (strcmp(name, "write") == 0)
+            return call->fd == SQT_TRACED_FILE ? "write-disk" : call->fd == SQT_TRACED_PIPE ? "write-pipe" : name;
+        return name;
+    }
+    return call->name;
+}
+
+static void
+add(struct sqt_thread *t, const struct sqt_traced_call *call)
+{
+    const char *const name = class_of(call);
+    unsigned i = 0;
+    while (i + 1 < SQT_ACCOUNT_CALLS && t->account.calls[i].name && strcmp(t->account.calls[i].name, name) != 0)
+        ++i;
+    struct sqt_account_call *const c = &t->account.calls[i];
+    if (!c->name) {
+        c->name = name;
+        if (name == call->name)
+            c->name = t->own_names[i] = strdup(name);
+        if (!c->name)
+            return;
+    }
+    ++c->count;
+    t->account.used |= UINT64_C(1) << i;
+    c->ns = sqt_account_sum(c->ns, call->ns);
+    if (call->ns > c->longest)
+        c->longest = call->ns;
+}
+
+static void
+take_thread(void *context, struct sqt_thread *thread)
+{
+    const struct strace *const s = context;
+    snprintf(thread->name, sizeof(thread->name), "thread %u", (unsigned)thread->number);
+    thread->account.begin = s->begin;
+    thread->account.end = s->end;
+    thread->account.kid = SQT_CELL_MISSING;
+    thread->account.thread = thread->name;
+    if (s->end > s->begin)
+        sqt_account_rows(s->job, &thread->account);
+}
+
+static void
+close_window(struct strace *s, int64_t end)
+{
+    s->end = end;
+    sqt_threads_close(&s->threads, take_thread, s);
+    s->begin = end;
+}
+
+static void
+take(struct strace *s, const struct sqt_traced_call *call)
+{
+    if (s->first == SQT_MISSING)
+        s->first = call->begin;
+    const int64_t end = sqt_account_sum(call->begin - s->first, call->ns);
+    /* Windows in which nothing is told are rows, but not any number of them. */
+    for (unsigned idle = 0; end - s->begin >= s->job->group; ++idle)
+        close_window(s, idle < IDLE_MOST ? s->begin + s->job->group : end - (end - s->begin) % s->job->group);
+    struct sqt_thread *const thread = sqt_threads_call(&s->threads, call->thread);
+    if (thread)
+        add(thread, call);
+    if (end > s->last)
+        s->last = end;
+}
+
+int
+sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FILE *file, const char *name,
+                       char *error, size_t error_size)
+{
+    struct strace s = {.job = job, .first = SQT_MISSING};
+    struct sqt_strace *const reader = sqt_strace_new();
+    struct sqt_traced_call call;
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    uint64_t number = 0, strange = 0;
+    int failed = 0;
+    while (!failed && !job->done && (length = getline(&line, &room, file)) >= 0) {
+        ++number;
+        if (length && line[length - 1] == '\n')
+            line[length - 1] = '\0';
+        const enum sqt_strace_line what = tracer->take(reader, line, &call);
+        if (what == SQT_STRACE_CALL)
+            take(&s, &call);
+        else if (what == SQT_STRACE_STRANGE)
+            ++strange;
+        if (what == SQT_STRACE_NO_TIME || (what == SQT_STRACE_STRANGE && strange == number && number == 10)) {
+            snprintf(error, error_size, "%s: line %llu: %s %s%s", name, (unsigned long long)number,
+                     what == SQT_STRACE_NO_TIME ? "a call without its duration; it must be made by" : "this is not what",
+                     tracer->command, what == SQT_STRACE_NO_TIME ? "" : " prints");
+            failed = 1;
+        }
+    }
+    if (!failed && ferror(file)) {
+        snprintf(error, error_size, "%s: %s", name, strerror(errno));
+        failed = 1;
+    }
+    if (!failed && s.first == SQT_MISSING && strange) {
+        snprintf(error, error_size, "%s: line 1: this is not what %s prints", name, tracer->command);
+        failed = 1;
+    }
+    if (!failed) {
+        close_window(&s, s.last);
+        char text[64];
+        snprintf(text, sizeof(text), "%llu", (unsigned long long)strange);
+        if (strange)
+            job->note(job->context, "lines that were not understood", text);
+    }
+    sqt_threads_note(&s.threads, job);
+    sqt_threads_free(&s.threads);
+    free(line);
+    sqt_strace_free(reader);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * family.c - see family.h.
+ */
+#include "family.h"
+
+#include <stdio.h>
+
+static const struct sqt_family *const families[SQT_TABLES] = {
+#define SQT_TABLE(id, name, kind, doc) [SQT_TABLE_##id] = &sqt_family_##id,
+#define SQT_FIGURE(id, name, family, title, x, y, rule, caption) [SQT_TABLE_##id] = &sqt_family_##family,
+#define SQT_CURVE(id, curve, FORM, part, whole)
+#define SQT_COLUMN(id, name, type, doc)
+#define SQT_STAGE_COLUMNS(id)
+#define SQT_TABLE_END(id)
+#include "row/tables.def"
+#undef SQT_TABLE
+#undef SQT_COLUMN
+#undef SQT_STAGE_COLUMNS
+#undef SQT_TABLE_END
+#undef SQT_FIGURE
+#undef SQT_CURVE
+};
+
+const struct sqt_family *
+sqt_family_of(const struct sqt_table *table)
+{
+    return families[table - sqt_tables];
+}
+
+void
+sqt_job_note_bound(const struct sqt_job *job, uint64_t count, const char *words)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "%llu %s", (unsigned long long)count, words);
+    if (count)
+        job->note(job->context, "bound", text);
+}
+
+void
+sqt_job_note_coarse(const struct sqt_job *job, const char *key, int coarse)
+{
+    job->note(job->context, key, coarse ? "at most 0.1 % off (log-linear histogram)" : "exact");
+}

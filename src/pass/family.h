@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * family.h - makers of tables and figures.
+ */
+#ifndef SQT_FAMILY_H
+#define SQT_FAMILY_H
+
+#include "model/model.h"
+#include "row/facts.h"
+#include "row/table.h"
+#include "row/where.h"
+
+struct sqt_family;
+
+/* Operations of a batch, if it is not given. */
+#define SQT_BATCH 1000
+
+/* Bytes of a job's time groups and the like, if it is one of few; and if it is one of many. */
+#define SQT_JOB_ROOM ((size_t)64 << 20)
+#define SQT_JOB_ROOM_OF_MANY ((size_t)2 << 20)
+
+/* What is asked for, and where the rows go. */
+struct sqt_job {
+    const struct sqt_table *table;
+    const struct sqt_family *family; /* NULL: the table's own */
+    const struct sqt_where *where; /* NULL: all */
+    int64_t since, until;          /* ns; since <= begin < until */
+    int64_t group;                 /* ns, width of a time group */
+    int64_t peak;                  /* ns, width of the busiest window */
+    int64_t batch;                 /* operations; 0: SQT_BATCH */
+    sqt_row_function *row;
+    void (*note)(void *context, const char *key, const char *text); /* a comment line */
+    void *context;                 /* of row and note */
+    void (*run)(struct sqt_job *job, const struct sqt_run *run); /* in place of the family's; NULL: that */
+    int done;                      /* no more rows are wanted */
+    size_t room;                   /* bytes of its time groups and the like; 0: SQT_JOB_ROOM */
+    uint64_t rows;                 /* handed over so far */
+    int64_t length;                /* ns, time of the last record; known to finish() */
+    void *state;                   /* the family's */
+};
+
+/* Each function may be NULL.  Those of the consumer get the job as their context, and what the model holds; those that
+ * take a fact get what was decoded from it once for all jobs, and are what figures use: they may run in another thread
+ * than the model.  A family has functions of one of the three kinds only: run, the consumer's, or those of facts. */
+struct sqt_family {
+    enum sqt_table_number where[SQT_WHERE_TABLES]; /* whose columns --where takes */
+    unsigned where_count;
+    int64_t group;                 /* ns, the width of a time group that --group changes; 0: the usual one */
+    void (*start)(struct sqt_job *job);
+    void (*run)(struct sqt_job *job, const struct sqt_run *run);
+    struct sqt_consumer consumer;
+    void (*request)(struct sqt_job *job, const struct sqt_request_fact *request);
+    void (*expect)(struct sqt_job *job, const struct sqt_request_fact *request); /* comes soon, perhaps: a hint */
+    void (*swap)(struct sqt_job *job, const struct sqt_swap_fact *swap);
+    void (*io)(struct sqt_job *job, const struct sqt_io_fact *io);
+    void (*diskop)(struct sqt_job *job, const struct sqt_diskop_fact *op);
+    void (*finish)(struct sqt_job *job);
+};
+
+extern const struct sqt_family sqt_family_requests, sqt_family_events, sqt_family_swaps, sqt_family_ios,
+    sqt_family_diskops, sqt_family_connections, sqt_family_loops, sqt_family_stalls, sqt_family_syscalls, sqt_family_losses,
+    sqt_family_clock_steps,
+    sqt_family_summary, sqt_family_block_comb, sqt_family_hit_stages, sqt_family_miss_stages;
+extern const struct sqt_family sqt_family_request_medians_by_time, sqt_family_request_medians_by_size,
+    sqt_family_request_medians_by_small_size, sqt_family_swap_medians_by_time, sqt_family_swap_medians_by_size,
+    sqt_family_request_rates, sqt_family_swap_rates, sqt_family_request_shares, sqt_family_swap_shares, sqt_family_cdf,
+    sqt_family_cdf_peak;
+extern const struct sqt_family sqt_family_request_levels, sqt_family_connection_levels, sqt_family_swap_levels,
+    sqt_family_disk_utilization, sqt_family_disk_overhead, sqt_family_tail_stages, sqt_family_slowest,
+    sqt_family_waterfall, sqt_family_checks;
+extern const struct sqt_family sqt_family_diskop_latency, sqt_family_diskops_in_flight, sqt_family_diskops_lost,
+    sqt_family_diskop_share, sqt_family_loop_rate, sqt_family_syscall_trend;
+extern const struct sqt_family sqt_family_samples, sqt_family_processes, sqt_family_machine, sqt_family_disks,
+    sqt_family_cache_fill;
+extern const struct sqt_family sqt_family_digests, sqt_family_digest_activity, sqt_family_digest_cost;
+
+/* The maker of a table or figure. */
+const struct sqt_family *sqt_family_of(const struct sqt_table *table);
+
+/* Whether a thing that began at that time, with this row, is asked for. */
+static inline int
+sqt_job_wants(const struct sqt_job *job, int64_t begin, const union sqt_cell *row)
+{
+    return begin >= job->since && begin < job->until && sqt_where_match(job->where, &row);
+}
+
+static inline void
+sqt_job_row(struct sqt_job *job, const union sqt_cell *row)
+{
+    if (!job->done)
+        job->done = !job->row(job->context, row);
+    ++job->rows;
+}
+
+/* Whether it makes the trace busy at a time that is asked for. */
+static inline int
+sqt_job_counts_request(const struct sqt_job *job, const struct sqt_request_fact *r)
+{
+    return !sqt_durations_unknown(r->outcome) && r->outcome != SQT_OUTCOME_UNFINISHED && r->begin >= job->since &&
+           r->begin < job->until;
+}
+
+/* Whether it is asked for, and its stages are what they would have been: it is neither lost nor unfinished. */
+static inline int
+sqt_job_wants_request(const struct sqt_job *job, const struct sqt_request_fact *r)
+{
+    return !sqt_durations_unknown(r->outcome) && r->outcome != SQT_OUTCOME_UNFINISHED &&
+           sqt_job_wants(job, r->begin, r->row);
+}
+
+static inline int
+sqt_job_wants_swap(const struct sqt_job *job, const struct sqt_swap_fact *s)
+{
+    return !sqt_durations_unknown(s->outcome) && s->outcome != SQT_OUTCOME_UNFINISHED &&
+           sqt_job_wants(job, s->begin, s->row);
+}
+
+/* The bytes that a job has for its time groups and the like. */
+static inline int64_t
+sqt_job_room(const struct sqt_job *job)
+{
+    return (int64_t)(job->room ? job->room : SQT_JOB_ROOM);
+}
+
+/* The line that says that a bound was met: the count of things, and what became of them. */
+void sqt_job_note_bound(const struct sqt_job *job, uint64_t count, const char *words);
+
+/* 100 * part / whole in thousandths, rounded; missing where there is no whole. */
+static inline int64_t
+sqt_percent(double part, double whole)
+{
+    const double value = whole > 0 ? part / whole * 100000 : 0;
+    return whole <= 0 ? SQT_CELL_MISSING
+                      : (int64_t)(value > 9e18 ? 9e18 : value < -9e18 ? -9e18 : value + (value < 0 ? -0.5 : 0.5));
+}
+
+/* Says how good the medians or percentiles are: coarse ones come from histograms, see distribution.h. */
+void sqt_job_note_coarse(const struct sqt_job *job, const char *key, int coarse);
+
+/* part / whole in thousandths of a percent, rounded; missing where the whole is less than 10. */
+int64_t sqt_share(uint64_t part, uint64_t whole);
+
+/* Events for each second in thousandths, rounded. */
+int64_t sqt_rate(uint64_t events, int64_t ns);
+
+/* The type of the swap's cache_dir, made in text if need be, and its path; NULL if they are not known. */
+const char *sqt_split_dir(const struct sqt_swap *swap, struct sqt_row_text *text, const char **path);
+
+/* Fill rows of `requests`, `swaps`, `ios` and `diskops`. */
+enum sqt_class sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xact);
+void sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *swap, struct sqt_row_text *text);
+void sqt_io_cells(union sqt_cell *row, const struct sqt_io *io);
+void sqt_diskop_cells(union sqt_cell *row, const struct sqt_diskop *op, struct sqt_row_text *text);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * pass.c - see pass.h.
+ */
+#include "pass.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+#include "relay.h"
+
+/* Figures made of facts, fewer than this, are not worth a relay. */
+#define FIGURES_FOR_A_RELAY 4
+
+struct pass_job {
+    struct sqt_job *job;
+    const struct sqt_family *family;
+};
+
+/* Jobs that want to hear something. */
+struct listeners {
+    struct pass_job *jobs;
+    size_t count;
+};
+
+static void
+listen_to(struct listeners *l, const struct pass_job *job)
+{
+    l->jobs = sqt_resized(l->jobs, (l->count + 1) * sizeof(*l->jobs));
+    l->jobs[l->count++] = *job;
+}
+
+/* What is decoded from the model for all jobs. */
+#define FACTS(X) \
+    X(request, const struct sqt_xact) \
+    X(swap, struct sqt_swap) \
+    X(io, const struct sqt_io) \
+    X(diskop, const struct sqt_diskop)
+
+enum fact_kind {
+#define KIND(name, type) FACT_##name,
+    FACTS(KIND)
+#undef KIND
+    FACT_KINDS
+};
+
+struct sqt_pass {
+    struct pass_job *jobs;
+    size_t count;
+    struct sqt_consumer also;
+    struct sqt_model *model; /* NULL: no job needs it */
+    uint64_t records;
+    int64_t last;            /* ns */
+    struct {
+#define LISTENERS(name, type) struct listeners name;
+        SQT_CONSUMER_FUNCTIONS(LISTENERS)
+#undef LISTENERS
+    } hear;
+    struct listeners here[FACT_KINDS]; /* of facts, at once */
+    struct listeners there;            /* behind the relay */
+    int relayed[FACT_KINDS];           /* somebody there wants them */
+    struct sqt_relay *relay;           /* NULL: all facts are told at once */
+    uint64_t facts[FACT_KINDS];        /* so far */
+};
+
+/* ---- what the model says ---- */
+
+#define TELL_ALL(name, type) \
+    static void name(void *context, type *thing) \
+    { \
+        const struct sqt_pass *const pass = context; \
+        for (size_t i = 0; i < pass->hear.name.count; ++i) { \
+            const struct pass_job *const j = &pass->hear.name.jobs[i]; \
+            if (!j->job->done) \
+                j->family->consumer.name(j->job, thing); \
+        } \
+        if (pass->also.name) \
+            pass->also.name(pass->also.context, thing); \
+    }
+SQT_CONSUMER_FUNCTIONS(TELL_ALL)
+#undef TELL_ALL
+
+/* Tells facts of one kind. */
+static void
+tell(const struct pass_job *j, unsigned kind, const void *const *facts, size_t count)
+{
+    switch (kind) {
+#define TELL(name, type) \
+    case FACT_##name: \
+        for (size_t i = 0; i < count; ++i) \
+            j->family->name(j->job, facts[i]); \
+        break;
+        FACTS(TELL)
+#undef TELL
+    }
+}
+
+static void
+tell_here(const struct sqt_pass *pass, unsigned kind, const void *fact)
+{
+    for (size_t i = 0; i < pass->here[kind].count; ++i)
+        if (!pass->here[kind].jobs[i].job->done)
+            tell(&pass->here[kind].jobs[i], kind, &fact, 1);
+}
+
+/* The kinds of facts that it wants, as bits. */
+static unsigned
+kinds_of(const struct pass_job *j)
+{
+    unsigned kinds = 0;
+#define KIND(name, type) \
+    kinds |= (unsigned)(j->family->name != NULL) << FACT_##name;
+    FACTS(KIND)
+#undef KIND
+    return kinds;
+}
+
+/* All facts to one figure, then all to the next: so its code and its numbers stay in the processor's caches. */
+static void
+tell_there(void *context, const struct sqt_relay_fact *facts, size_t count)
+{
+    const struct sqt_pass *const pass = context;
+    struct {
+        const void *facts[SQT_RELAY_FACTS];
+        size_t count;
+    } of[FACT_KINDS];
+    for (unsigned kind = 0; kind < FACT_KINDS; ++kind)
+        of[kind].count = 0;
+    for (size_t i = 0; i < count; ++i)
+        of[facts[i].kind].facts[of[facts[i].kind].count++] = facts[i].fact;
+    for (size_t l = 0; l < pass->there.count; ++l) {
+        const struct pass_job *const j = &pass->there.jobs[l];
+        const unsigned kinds = kinds_of(j);
+        if (j->job->done)
+            continue;
+        for (size_t i = 0; j->family->expect && i < of[FACT_request].count; ++i)
+            j->family->expect(j->job, of[FACT_request].facts[i]);
+        if (kinds & (kinds - 1)) {
+            for (size_t i = 0; i < count; ++i)
+                if (kinds >> facts[i].kind & 1)
+                    tell(j, facts[i].kind, &facts[i].fact, 1);
+        } else {
+            const unsigned kind = (unsigned)__builtin_ctz(kinds);
+            tell(j, kind, of[kind].facts, of[kind].count);
+        }
+    }
+}
+
+/* The thing itself, and then the fact.  A fact has pointers into itself, so it is made where it stays. */
+#define TELL_FACT(name, type) \
+    static void name##_and_fact(void *context, type *thing) \
+    { \
+        struct sqt_pass *const pass = context; \
+        name(context, thing); \
+        ++pass->facts[FACT_##name]; \
+        if (pass->here[FACT_##name].count) { \
+            struct sqt_##name##_fact fact; \
+            sqt_##name##_fact(&fact, thing); \
+            tell_here(pass, FACT_##name, &fact); \
+        } \
+        if (pass->relayed[FACT_##name]) \
+            sqt_##name##_fact(sqt_relay_next(pass->relay, FACT_##name, sizeof(struct sqt_##name##_fact)), thing); \
+    }
+FACTS(TELL_FACT)
+#undef TELL_FACT
+
+/* Whether facts can be told later, and in another thread: it needs facts only, and its rows come at the end. */
+static int
+can_wait(const struct pass_job *j)
+{
+    return j->job->table->figure && kinds_of(j);
+}
+
+static void
+share_out(struct sqt_pass *pass, struct sqt_crew *crew)
+{
+    unsigned figures = 0;
+    for (size_t i = 0; i < pass->count; ++i)
+        figures += (unsigned)can_wait(&pass->jobs[i]);
+    if (figures >= FIGURES_FOR_A_RELAY)
+        pass->relay = sqt_relay_new(tell_there, pass, crew);
+    for (size_t i = 0; i < pass->count; ++i) {
+        const struct pass_job *const j = &pass->jobs[i];
+        const int there = pass->relay && can_wait(j);
+        if (there)
+            listen_to(&pass->there, j);
+#define LISTEN(name, type) \
+        if (j->family->name && there) \
+            pass->relayed[FACT_##name] = 1; \
+        else if (j->family->name) \
+            listen_to(&pass->here[FACT_##name], j);
+        FACTS(LISTEN)
+#undef LISTEN
+#define LISTEN(name, type) \
+        if (j->family->consumer.name) \
+            listen_to(&pass->hear.name, j);
+        SQT_CONSUMER_FUNCTIONS(LISTEN)
+#undef LISTEN
+    }
+}
+
+/* What somebody wants to hear. */
+static struct sqt_consumer
+wanted(struct sqt_pass *pass)
+{
+    struct sqt_consumer c = {.context = pass};
+#define WANTED(name, type) \
+    if (pass->hear.name.count || pass->also.name) \
+        c.name = name;
+    SQT_CONSUMER_FUNCTIONS(WANTED)
+#undef WANTED
+#define WANTED(name, type) \
+    if (pass->here[FACT_##name].count || pass->relayed[FACT_##name]) \
+        c.name = name##_and_fact;
+    FACTS(WANTED)
+#undef WANTED
+    return c;
+}
+
+/* ---- reading ---- */
+
+struct sqt_pass *
+sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also, struct sqt_crew *crew)
+{
+    struct sqt_pass *const pass = sqt_zeroed(1, sizeof(*pass));
+    int model = 0;
+    pass->jobs = sqt_zeroed(count, sizeof(*pass->jobs));
+    pass->count = count;
+    if (also)
+        pass->also = *also;
+    for (size_t i = 0; i < count; ++i) {
+        const struct sqt_family *const family = jobs[i].family ? jobs[i].family : sqt_family_of(jobs[i].table);
+        if (!jobs[i].room)
+            jobs[i].room = count < FIGURES_FOR_A_RELAY ? SQT_JOB_ROOM : SQT_JOB_ROOM_OF_MANY;
+        pass->jobs[i] = (struct pass_job){&jobs[i], family};
+        model |= !family->run;
+        if (!jobs[i].run)
+            jobs[i].run = family->run;
+        if (family->start)
+            family->start(&jobs[i]);
+    }
+    share_out(pass, crew);
+    if (model) {
+        const struct sqt_consumer consumer = wanted(pass);
+        pass->model = sqt_model_new(&consumer);
+    }
+    return pass;
+}
+
+/* Where no model looks at the records. */
+static void
+find_losses_and_steps(const struct sqt_pass *pass, const struct sqt_run *run)
+{
+    for (size_t i = 0; i < run->count; ++i) {
+        const struct sqt_record *const r = &run->records[i];
+        if (r->event == SQT_EV_LOST && pass->also.loss)
+            pass->also.loss(pass->also.context,
+                            &(struct sqt_loss_row){.origin = run->origin,
+                                                   .from = sqt_line_ns(&run->line, r->id),
+                                                   .until = sqt_line_ns(&run->line, r->time),
+                                                   .records = r->arg,
+                                                   .reason = r->aux});
+        else if (r->event == SQT_EV_CLOCK_STEP && pass->also.step)
+            pass->also.step(pass->also.context,
+                            &(struct sqt_step_row){.origin = run->origin,
+                                                   .from = sqt_line_ns(&run->line, r->id),
+                                                   .until = sqt_line_ns(&run->line, r->time),
+                                                   .kind = r->aux,
+                                                   .size_ns = r->arg});
+    }
+}
+
+void
+sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run)
+{
+    if (!run->count)
+        return;
+    pass->records += run->count;
+    const int64_t last = sqt_line_ns(&run->line, run->records[run->count - 1].time);
+    if (last > pass->last)
+        pass->last = last;
+    if (pass->model)
+        sqt_model_run(pass->model, run);
+    else if (pass->also.loss || pass->also.step)
+        find_losses_and_steps(pass, run);
+    for (size_t i = 0; i < pass->count; ++i)
+        if (pass->jobs[i].job->run && !pass->jobs[i].job->done)
+            pass->jobs[i].job->run(pass->jobs[i].job, run);
+}
+
+int
+sqt_pass_done(const struct sqt_pass *pass)
+{
+    for (size_t i = 0; i < pass->count; ++i)
+        if (!pass->jobs[i].job->done)
+            return 0;
+    return 1;
+}
+
+/* What is above the picture and beside its axes. */
+static void
+note_axes(const struct sqt_job *job)
+{
+    job->note(job->context, "title", job->table->title);
+    job->note(job->context, "x", job->table->x);
+    job->note(job->context, "y", job->table->y);
+}
+
+/* Why a figure is empty. */
+static void
+note_nothing(const struct sqt_pass *pass, const struct pass_job *j)
+{
+    const struct sqt_job *const job = j->job;
+    const char *why = "none of what is in the trace belongs here, or fewer than 10 in each group";
+    if (!pass->records)
+        why = "the trace holds no records";
+    else if (j->family->request && !pass->facts[FACT_request] && !(j->family->swap && pass->facts[FACT_swap]))
+        why = "the trace holds no requests";
+    else if (!j->family->request && j->family->swap && !pass->facts[FACT_swap])
+        why = "the trace holds no swaps";
+    else if (job->where || job->since > 0 || job->until <= pass->last)
+        why = "the condition or the time asked for leaves nothing, or fewer than 10 in each group";
+    job->note(job->context, "nothing", why);
+}
+
+void
+sqt_pass_finish(struct sqt_pass *pass)
+{
+    if (pass->model && !sqt_pass_done(pass))
+        sqt_model_finish(pass->model);
+    if (pass->relay)
+        sqt_relay_finish(pass->relay);
+    pass->relay = NULL;
+    for (size_t i = 0; i < pass->count; ++i) {
+        const struct pass_job *const j = &pass->jobs[i];
+        j->job->length = pass->last;
+        if (j->job->table->figure)
+            note_axes(j->job);
+        if (j->family->finish)
+            j->family->finish(j->job);
+        if (j->job->table->figure && !j->job->rows)
+            note_nothing(pass, j);
+    }
+}
+
+void
+sqt_pass_free(struct sqt_pass *pass)
+{
+    if (!pass)
+        return;
+    if (pass->relay)
+        sqt_relay_finish(pass->relay);
+    sqt_model_free(pass->model);
+    for (unsigned i = 0; i < FACT_KINDS; ++i)
+        free(pass->here[i].jobs);
+    free(pass->there.jobs);
+#define FORGET(name, type) free(pass->hear.name.jobs);
+    SQT_CONSUMER_FUNCTIONS(FORGET)
+#undef FORGET
+    free(pass->jobs);
+    free(pass);
+}
+
+uint64_t
+sqt_pass_records(const struct sqt_pass *pass)
+{
+    return pass->records;
+}
+
+int64_t
+sqt_pass_last_ns(const struct sqt_pass *pass)
+{
+    return pass->last;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * origin.h - all that is left of one process's life as a writer: its segments and its ring, joined.
+ */
+#ifndef SQT_ORIGIN_H
+#define SQT_ORIGIN_H
+
+#include <sys/types.h>
+
+#include "ahead.h"
+#include "read/file/block.h"
+#include "read/file/ring.h"
+#include "read/file/segment.h"
+
+/* A segment that waits to be read. */
+struct sqt_part {
+    char *name;
+    int fd;              /* of a file without a name, owned by the stream; -1: open it by name */
+    uint64_t begin, end; /* offsets within the file */
+    dev_t device;
+    ino_t inode;
+    uint64_t resume;     /* offset of the frame to read on from; 0: after the header */
+    struct sqt_segment_header header;
+};
+
+struct sqt_source_list; /* finds parts that appeared since */
+
+struct sqt_joined {
+    struct sqt_origin public; /* first */
+    struct sqt_dictionary dictionary;
+    struct sqt_reporter *reporter;
+    struct sqt_unpacker *unpacker;
+    struct sqt_source_list *sources;
+    int64_t offset_ns;        /* from the boot's monotonic clock to the stream's time */
+    int timed;                /* the stream's start is known, and in it */
+
+    struct sqt_part **parts;  /* in the order of their sequence */
+    size_t part_count, part_room;
+    size_t part_next;         /* the first that was not opened yet */
+    int unsorted;             /* those from part_next on are not in order */
+    struct sqt_segment segment;
+    int segment_open;
+    struct sqt_ahead_block ahead;
+    struct sqt_ring ring;     /* map NULL: none */
+    char *ring_name;
+    const char *pointer;      /* the file that names its ring, which is gone; NULL if it is not */
+    int identity_damaged;     /* it comes from a damaged header */
+
+    /* where it is */
+    int started;              /* a record was seen */
+    uint64_t next;            /* number of the record that is expected */
+    uint64_t gap_seen;        /* the directory was looked at again for this record */
+    int damaged;              /* something was skipped since the last block */
+    uint64_t last_ticks;      /* time of the last record */
+    int64_t last_ns;
+    int64_t wall_ns;          /* from the boot's monotonic clock to the time of day, at its first record */
+    int64_t first_ns;         /* of its first record, by which the merge opens it; INT64_MIN before that is known */
+    struct sqt_line last_line;
+    struct sqt_totals totals; /* of the last END */
+    int totals_valid;         /* no block came after it */
+    int told_suspect, told_table, told_open, told_gone, told_refused; /* said once */
+    unsigned rescans;         /* how often the directory was looked at again for what is between */
+    int finished;             /* only what the reader adds is left */
+
+    /* what it holds */
+    struct sqt_record *buffer;
+    struct sqt_record lost;   /* made by the reader, comes before the buffer */
+    int lost_pending;
+    struct sqt_line lost_line;
+    size_t skip, count;       /* of the buffer: doubles at its start, and its end */
+    uint64_t first;           /* number of buffer[0] */
+    struct sqt_line line;
+    int unsure;               /* the clock may have stepped in the midst of it */
+
+    /* what is handed out now */
+    const struct sqt_record *records;
+    size_t left;
+    uint64_t number;          /* of records[0]; UINT64_MAX if made by the reader */
+    struct sqt_line out_line;
+    int64_t key;              /* ns of records[0] */
+};
+
+/* Brings the parts that were not opened yet into order. */
+void sqt_joined_sort(struct sqt_joined *joined);
+
+/* Puts a part where its sequence belongs, unless the same file is there.  Takes the part over. */
+int sqt_joined_add(struct sqt_joined *joined, struct sqt_part *part);
+void sqt_part_free(struct sqt_part *part);
+
+/* Makes the next records current: 1, or 0 when there are no more. */
+int sqt_joined_load(struct sqt_joined *joined);
+
+/* Goes back to the start and gives up files and buffers. */
+void sqt_joined_rewind(struct sqt_joined *joined);
+
+void sqt_joined_free(struct sqt_joined *joined);
+
+/* Adds what it holds, from the headers of its frames. */
+void sqt_joined_extent(const struct sqt_joined *joined, struct sqt_extent *extent);
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sources.c - see sources.h.
+ */
+#include "sources.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "read/file/damage.h"
+#include "guess.h"
+#include "read/file/pointer.h"
+#include "spool.h"
+
+/* ---- origins and boots ---- */
+
+/* From the boot's monotonic clock to the time of day; the first origin of a boot decides. */
+static int64_t
+boot_offset(struct sqt_source_list *l, const struct sqt_identity *who)
+{
+    for (size_t i = 0; i < l->boot_count; ++i)
+        if (memcmp(l->boots[i].id, who->boot_id, sizeof(who->boot_id)) == 0)
+            return l->boots[i].offset_ns;
+    const int64_t offset = (int64_t)(who->start.realtime_ns - who->start.monotonic_ns);
+    struct sqt_boot *const more = realloc(l->boots, (l->boot_count + 1) * sizeof(*more));
+    if (more) {
+        l->boots = more;
+        memcpy(more[l->boot_count].id, who->boot_id, sizeof(who->boot_id));
+        more[l->boot_count++].offset_ns = offset;
+    }
+    return offset;
+}
+
+static struct sqt_joined *
+find_origin(const struct sqt_source_list *l, const uint8_t *ring_id)
+{
+    for (size_t i = 0; i < l->origin_count; ++i)
+        if (memcmp(l->origins[i]->public.identity.ring_id, ring_id, 16) == 0)
+            return l->origins[i];
+    return NULL;
+}
+
+static void
+set_identity(struct sqt_source_list *l, struct sqt_joined *j, const struct sqt_identity *who, int damaged)
+{
+    j->public.identity = *who;
+    j->public.identity.squid_version[sizeof(who->squid_version) - 1] = '\0';
+    j->public.identity.service[sizeof(who->service) - 1] = '\0';
+    j->identity_damaged = damaged;
+    j->offset_ns = boot_offset(l, who);
+}
+
+/* The origin of that ring id, new if it must be.  An identity that is whole replaces one that is damaged. */
+static struct sqt_joined *
+origin_of(struct sqt_source_list *l, const struct sqt_identity *who, int damaged)
+{
+    struct sqt_joined *j = find_origin(l, who->ring_id);
+    if (j) {
+        if (j->identity_damaged && !damaged)
+            set_identity(l, j, who, 0);
+        return j;
+    }
+    if (l->origin_count == SQT_ORIGINS_MOST)
+        return NULL;
+    struct sqt_joined **const more = realloc(l->origins, (l->origin_count + 1) * sizeof(*more));
+    if (!more)
+        return NULL;
+    l->origins = more;
+    j = calloc(1, sizeof(*j));
+    if (!j)
+        return NULL;
+    more[l->origin_count++] = j;
+    set_identity(l, j, who, damaged);
+    j->reporter = l->reporter;
+    j->unpacker = l->unpacker;
+    j->sources = l;
+    j->first_ns = INT64_MIN;
+    sqt_dictionary_init(&j->dictionary);
+    if (l->origin_count == 1)
+        l->definition_bytes = SQT_DEFINITION_BYTES;
+    j->dictionary.left = &l->definition_bytes;
+    sqt_joined_rewind(j);
+    return j;
+}
+
+/* Says, once, that there is more than is read. */
+static void
+tell_too_many(struct sqt_source_list *l, const char *name, int *told, unsigned most, const char *what)
+{
+    if (!*told)
+        sqt_report(l->reporter, SQT_WARNING, "%s: more than %u %s; it and others are left out", name, most, what);
+    *told = 1;
+}
+
+/* ---- segments ---- */
+
+/* Adds the segment at begin..end of a file.  keep_fd: the file has no name to open it by.  Returns how many. */
+static size_t
+add_segment(struct sqt_source_list *l, int fd, int keep_fd, const char *name, uint64_t begin, uint64_t end,
+            const uint8_t *bytes, size_t got)
+{
+    struct sqt_segment_header header;
+    struct stat st;
+    const enum sqt_header_state state = sqt_segment_header_check(bytes, got, name, begin, l->reporter, &header);
+    if (state == SQT_HEADER_REFUSED)
+        return 0;
+    if (state == SQT_HEADER_DAMAGED)
+        sqt_header_mend(&header, fd, begin, end);
+    if (l->segment_count == SQT_SEGMENTS_MOST) {
+        tell_too_many(l, name, &l->told_segments, SQT_SEGMENTS_MOST, "segments");
+        return 0;
+    }
+    struct sqt_joined *const j = origin_of(l, &header.identity, state == SQT_HEADER_DAMAGED);
+    if (!j && l->origin_count == SQT_ORIGINS_MOST) {
+        tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
+        return 0;
+    }
+    ++l->segment_count;
+    struct sqt_part *const part = calloc(1, sizeof(*part));
+    if (!j || !part || !(part->name = strdup(name)) || fstat(fd, &st) != 0) {
+        sqt_report(l->reporter, SQT_ERROR, "%s: no memory to read it", name);
+        free(part);
+        return 0;
+    }
+    part->fd = keep_fd ? fd : -1;
+    part->begin = begin;
+    part->end = end;
+    part->device = st.st_dev;
+    part->inode = st.st_ino;
+    part->header = header;
+    return sqt_joined_add(j, part) > 0;
+}
+
+/* ---- rings ---- */
+
+static void
+add_ring(struct sqt_source_list *l, int fd, const char *name)
+{
+    struct sqt_ring ring;
+    if (sqt_ring_open(&ring, fd, name, l->reporter) != 0)
+        return;
+    struct sqt_joined *const j = origin_of(l, &ring.identity, 0);
+    if (!j && l->origin_count == SQT_ORIGINS_MOST)
+        tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
+    if (j && !j->ring.map && (j->ring_name = strdup(name)) != NULL)
+        j->ring = ring;
+    else
+        sqt_ring_close(&ring); /* the same one again */
+}
+
+/* The ring that a pointer file names. */
+static void
+add_pointer(struct sqt_source_list *l, const uint8_t *bytes, size_t got, const char *name)
+{
+    struct sqt_pointer_text text;
+    uint8_t magic[8] = {0};
+    static const uint8_t none[8];
+    if (sqt_pointer_parse(bytes, got, &text) != 0) {
+        sqt_report(l->reporter, SQT_WARNING, "%s: names no ring (it has no lines ring= and id=)", name);
+        return;
+    }
+    const int fd = sqt_open_regular(text.ring, O_NOFOLLOW);
+    if (fd < 0 && errno != ENOENT) {
+        sqt_report(l->reporter, SQT_WARNING, "%s: its ring %s cannot be opened: %s", name, text.ring, strerror(errno));
+        return;
+    }
+    if (fd < 0) {
+        struct sqt_pointer *const more = realloc(l->gone, (l->gone_count + 1) * sizeof(*more));
+        if (more && (more[l->gone_count].name = strdup(name)) != NULL)
+            memcpy(more[l->gone_count++].ring_id, text.ring_id, sizeof(text.ring_id));
+        l->gone = more ? more : l->gone;
+        return;
+    }
+    const ssize_t got_magic = pread(fd, magic, sizeof(magic), 0);
+    if (got_magic >= 0 && memcmp(magic, none, sizeof(magic)) == 0) /* the magic is written last */
+        sqt_report(l->reporter, SQT_NOTE, "%s: its ring %s is being made, or its maker died; there is nothing in it",
+                   name, text.ring);
+    else if (memcmp(magic, SQT_RING_MAGIC, sizeof(magic)) != 0)
+        sqt_report(l->reporter, SQT_WARNING, "%s: %s is not a ring", name, text.ring);
+    else
+        add_ring(l, fd, text.ring);
+    close(fd);
+}
+
+/* A ring that is gone became a segment, as a rule.  Whether all of it did is known at the end of the origin. */
+void
+sqt_sources_complete(struct sqt_source_list *l)
+{
+    for (size_t i = 0; i < l->gone_count; ++i) {
+        struct sqt_joined *const j = find_origin(l, l->gone[i].ring_id);
+        if (j)
+            j->pointer = l->gone[i].name;
+        else
+            sqt_report(l->reporter, SQT_WARNING, "%s: its ring is gone, and there is no segment of it",
+                       l->gone[i].name);
+    }
+}
+
+/* ---- files ---- */
+
+enum where { NAMED, IN_DIRECTORY, AGAIN };
+
+/* Adds what a file holds.  fd stays the caller's.  Returns how many segments were new. */
+static size_t
+add_file(struct sqt_source_list *l, int fd, const char *name, enum where where)
+{
+    struct sqt_input input;
+    char what[128];
+    size_t got, added = 0;
+    sqt_input_init(&input, fd, 0, UINT64_MAX);
+    const uint8_t *const bytes = sqt_input_at(&input, 0, 4096, &got);
+
+    if (input.error)
+        sqt_report(l->reporter, SQT_ERROR, "%s: cannot be read: %s", name, strerror(input.error));
+    else if (!bytes)
+        /* In a directory that is being written to, a file may just have been made. */
+        sqt_report(l->reporter, where == NAMED ? SQT_ERROR : SQT_NOTE, "%s: empty, there is no trace in it", name);
+    else if (sqt_guess_is_segment(bytes, got))
+        added = add_segment(l, fd, 0, name, 0, UINT64_MAX, bytes, got);
+    else if (where == AGAIN)
+        ; /* rings and whatever else was there were seen the first time */
+    else if (got >= 8 && memcmp(bytes, SQT_RING_MAGIC, 8) == 0)
+        add_ring(l, fd, name);
+    else if (got > 5 && memcmp(bytes, "ring=", 5) == 0)
+        add_pointer(l, bytes, got, name);
+    else
+        sqt_report(l->reporter, where == NAMED ? SQT_ERROR : SQT_WARNING, "%s: not a trace: it looks like %s", name,
+                   sqt_guess(bytes, got, what, sizeof(what)));
+    sqt_input_close(&input);
+    return added;
+}
+
+static int
+ends_with(const char *name, const char *end)
+{
+    const size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Adds the files of a directory whose names end in `suffix`.  Returns how many segments were new. */
+static size_t
+add_directory_files(struct sqt_source_list *l, const char *path, const char *suffix, enum where where, size_t *seen)
+{
+    struct dirent **names;
+    size_t added = 0;
+    const int count = scandir(path, &names, NULL, alphasort);
+    if (count < 0) {
+        if (where != AGAIN)
+            sqt_report(l->reporter, SQT_ERROR, "%s: cannot be read: %s", path, strerror(errno));
+        return 0;
+    }
+    for (int i = 0; i < count; ++i) {
+        char file[4096];
+        if (ends_with(names[i]->d_name, suffix) &&
+            snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name) < (int)sizeof(file)) {
+            const int fd = sqt_open_regular(file, 0);
+            ++*seen;
+            if (fd >= 0) {
+                added += add_file(l, fd, file, where);
+                close(fd);
+            } else if (where != AGAIN && errno == EINVAL)
+                sqt_report(l->reporter, SQT_ERROR, "%s: is not a regular file", file);
+            else if (where != AGAIN && errno != ENOENT) /* deleted meanwhile */
+                sqt_report(l->reporter, SQT_WARNING, "%s: cannot be opened: %s", file, strerror(errno));
+        }
+        free(names[i]);
+    }
+    free(names);
+    return added;
+}
+
+/* Rings before segments: a left-over ring becomes a segment first and goes away afterwards. */
+static void
+add_directory(struct sqt_source_list *l, const char *path)
+{
+    size_t seen = 0;
+    const unsigned problems = l->reporter->problems;
+    add_directory_files(l, path, ".ring", IN_DIRECTORY, &seen);
+    add_directory_files(l, path, ".sqt", IN_DIRECTORY, &seen);
+    if (!seen && l->reporter->problems == problems)
+        sqt_report(l->reporter, SQT_ERROR, "%s: there is no trace (*.sqt, *.ring) in this directory", path);
+    char **const more = realloc(l->directories, (l->directory_count + 1) * sizeof(*more));
+    l->directories = more ? more : l->directories;
+    if (more && (more[l->directory_count] = strdup(path)) != NULL)
+        ++l->directory_count;
+    else
+        sqt_report(l->reporter, SQT_WARNING, "%s: no memory to look into it again for what is new", path);
+}
+
+size_t
+sqt_sources_rescan(struct sqt_source_list *l)
+{
+    size_t seen = 0, added = 0;
+    for (size_t i = 0; i < l->directory_count; ++i)
+        added += add_directory_files(l, l->directories[i], ".sqt", AGAIN, &seen);
+    return added;
+}
+
+/* ---- pipes ---- */
+
+/* Segments joined on a pipe may come in any order, so the pipe is first copied to a file. */
+static void
+add_pipe(struct sqt_source_list *l, int fd, const char *name)
+{
+    const int spool = sqt_spool(fd, name, l->reporter);
+    if (spool < 0)
+        return;
+    int *const more = realloc(l->spools, (l->spool_count + 1) * sizeof(*more));
+    if (!more) {
+        close(spool);
+        return;
+    }
+    l->spools = more;
+    more[l->spool_count++] = spool;
+
+    struct sqt_input input;
+    size_t got;
+    char what[128];
+    sqt_input_init(&input, spool, 0, UINT64_MAX);
+    const uint8_t *bytes = sqt_input_at(&input, 0, 4096, &got);
+    if (!bytes)
+        sqt_report(l->reporter, SQT_ERROR, "%s: empty, there is no trace in it", name);
+    else if (got >= 8 && memcmp(bytes, SQT_RING_MAGIC, 8) == 0)
+        add_ring(l, spool, name);
+    else if (!sqt_guess_is_segment(bytes, got))
+        sqt_report(l->reporter, SQT_ERROR, "%s: not a trace: it looks like %s", name,
+                   sqt_guess(bytes, got, what, sizeof(what)));
+    else
+        for (uint64_t begin = 0, end; begin < UINT64_MAX; begin = end) {
+            end = sqt_spool_next_segment(&input, begin + 1);
+            bytes = sqt_input_at(&input, begin, 4096, &got);
+            if (bytes)
+                add_segment(l, spool, 1, name, begin, end, bytes, got);
+        }
+    sqt_input_close(&input);
+}
+
+/* A pipe with a name, which may have no writer yet. */
+static void
+add_fifo(struct sqt_source_list *l, int fd, const char *name)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    while (poll(&wait, 1, -1) < 0 && errno == EINTR)
+        ;
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    add_pipe(l, fd, name);
+}
+
+/* ---- paths ---- */
+
+void
+sqt_sources_add(struct sqt_source_list *l, const char *path)
+{
+    struct stat st;
+    if (strcmp(path, "-") == 0) {
+        add_pipe(l, STDIN_FILENO, "standard input");
+        return;
+    }
+    /* A directory can be opened, too; a pipe without waiting. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        sqt_report(l->reporter, SQT_ERROR, errno == EACCES ? "%s: cannot be opened: %s" : "%s: %s", path,
+                   strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    if (S_ISDIR(st.st_mode))
+        add_directory(l, path);
+    else if (S_ISFIFO(st.st_mode))
+        add_fifo(l, fd, path);
+    else if (S_ISREG(st.st_mode))
+        add_file(l, fd, path, NAMED);
+    else
+        sqt_report(l->reporter, SQT_ERROR, "%s: neither a file nor a directory nor a pipe", path);
+    close(fd);
+}
+
+void
+sqt_sources_free(struct sqt_source_list *l)
+{
+    for (size_t i = 0; i < l->origin_count; ++i)
+        sqt_joined_free(l->origins[i]);
+    for (size_t i = 0; i < l->spool_count; ++i)
+        close(l->spools[i]);
+    for (size_t i = 0; i < l->directory_count; ++i)
+        free(l->directories[i]);
+    for (size_t i = 0; i < l->gone_count; ++i)
+        free(l->gone[i].name);
+    free(l->gone);
+    free(l->origins);
+    free(l->boots);
+    free(l->directories);
+    free(l->spools);
+    memset(l, 0, sizeof(*l));
+}

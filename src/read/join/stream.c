@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * stream.c - merges origins by time; see stream.h.
+ */
+#include "read/stream.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/file/clock.h"
+#include "sources.h"
+
+/* Origins that are open at a time: each has a block of 2 MiB. */
+#define OPEN_MOST 48
+
+struct sqt_stream {
+    struct sqt_reporter reporter;
+    struct sqt_unpacker unpacker;
+    struct sqt_ahead ahead;
+    struct sqt_source_list sources;
+    struct sqt_joined **waiting; /* not opened yet, by the time of their first record */
+    size_t waiting_count, waiting_next;
+    struct sqt_joined **open;
+    size_t open_count;
+    uint32_t *kids;              /* only these, if there are any */
+    size_t kid_count;
+    struct sqt_joined *current;  /* whose run was handed out last */
+    uint64_t start_ns;           /* by which boots are aligned */
+    uint64_t wall_ns;            /* the time of day then */
+    unsigned opened;
+    int told_open;               /* that too many are open at a time; said once */
+};
+
+static int
+by_key(const void *a, const void *b)
+{
+    const struct sqt_joined *const x = *(struct sqt_joined *const *)a, *const y = *(struct sqt_joined *const *)b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->public.identity.kid < y->public.identity.kid ? -1 : x->public.identity.kid > y->public.identity.kid;
+}
+
+/* Looks at the first record of each origin, so that they can be opened in the order of time, each when its time
+ * comes, and so that the stream's start is known. */
+static int
+look_ahead(struct sqt_stream *s)
+{
+    struct sqt_source_list *const l = &s->sources;
+    s->waiting = calloc(l->origin_count + 1, sizeof(struct sqt_joined *));
+    s->open = calloc(l->origin_count + 1, sizeof(struct sqt_joined *));
+    if (!s->waiting || !s->open)
+        return -1;
+    int64_t start = INT64_MAX;
+    s->reporter.muted = 1;
+    for (size_t i = 0; i < l->origin_count; ++i) {
+        struct sqt_joined *const j = l->origins[i];
+        if (sqt_joined_load(j)) {
+            if (j->key < start) {
+                start = j->key;
+                s->wall_ns = (uint64_t)(j->key - j->offset_ns + j->wall_ns);
+            }
+        } else
+            j->key = INT64_MIN; /* opened at once, to say what is wrong with it */
+        sqt_joined_rewind(j);
+        s->waiting[s->waiting_count++] = j;
+    }
+    s->reporter.muted = 0;
+    if (start == INT64_MAX) { /* no record at all */
+        start = (int64_t)l->origins[0]->public.identity.start.realtime_ns;
+        s->wall_ns = (uint64_t)start;
+    }
+    s->start_ns = (uint64_t)start;
+    for (size_t i = 0; i < s->waiting_count; ++i) {
+        s->waiting[i]->offset_ns -= (int64_t)s->start_ns;
+        if (s->waiting[i]->offset_ns > SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX) {
+            sqt_report(&s->reporter, SQT_WARNING, "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
+                       "later than that of the first; its times are wrong", s->waiting[i]->public.identity.kid,
+                       s->waiting[i]->public.identity.pid);
+            s->waiting[i]->offset_ns = SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX;
+        }
+        s->waiting[i]->timed = 1;
+        if (s->waiting[i]->key == INT64_MIN)
+            continue;
+        s->waiting[i]->key -= (int64_t)s->start_ns;
+        /* What was in the ring may be in a segment when its time comes, and with other anchors. */
+        s->waiting[i]->first_ns = s->waiting[i]->last_ns = s->waiting[i]->key;
+    }
+    qsort(s->waiting, s->waiting_count, sizeof(*s->waiting), by_key);
+    return 0;
+}
+
+struct sqt_stream *
+sqt_stream_open(const char *const *paths, size_t count, sqt_report_function *report, void *context)
+{
+    struct sqt_stream *const s = calloc(1, sizeof(*s));
+    if (!s)
+        return NULL;
+    s->reporter.function = report;
+    s->reporter.context = context;
+    s->sources.reporter = &s->reporter;
+    s->sources.unpacker = &s->unpacker;
+    s->sources.ahead = &s->ahead;
+    for (size_t i = 0; i < count; ++i)
+        sqt_sources_add(&s->sources, paths[i]);
+    sqt_sources_complete(&s->sources);
+    if (s->sources.origin_count == 0) {
+        sqt_stream_close(s);
+        return NULL;
+    }
+    if (look_ahead(s) != 0) {
+        sqt_report(&s->reporter, SQT_ERROR, "no memory to read any trace");
+        sqt_stream_close(s);
+        return NULL;
+    }
+    return s;
+}
+
+void
+sqt_stream_share(struct sqt_stream *s, struct sqt_crew *crew)
+{
+    s->ahead.crew = crew;
+}
+
+int
+sqt_stream_keep_kids(struct sqt_stream *s, const uint32_t *kids, size_t count)
+{
+    free(s->kids);
+    s->kid_count = 0;
+    s->kids = malloc((count + 1) * sizeof(*kids));
+    if (!s->kids)
+        return -1;
+    for (; s->kid_count < count; ++s->kid_count)
+        s->kids[s->kid_count] = kids[s->kid_count];
+    return 0;
+}
+
+static int
+wanted(const struct sqt_stream *s, const struct sqt_joined *j)
+{
+    size_t i = 0;
+    while (i < s->kid_count && s->kids[i] != j->public.identity.kid)
+        ++i;
+    return s->kid_count == 0 || i < s->kid_count;
+}
+
+void
+sqt_stream_extent(const struct sqt_stream *s, struct sqt_extent *extent)
+{
+    memset(extent, 0, sizeof(*extent));
+    extent->lost_known = 1;
+    for (size_t i = 0; i < s->waiting_count; ++i)
+        if (wanted(s, s->waiting[i]))
+            sqt_joined_extent(s->waiting[i], extent);
+}
+
+/* Opens the origins whose time has come. */
+static void
+open_due(struct sqt_stream *s)
+{
+    while (s->waiting_next < s->waiting_count) {
+        struct sqt_joined *const j = s->waiting[s->waiting_next];
+        if (!wanted(s, j)) {
+            ++s->waiting_next;
+            continue;
+        }
+        for (size_t i = 0; i < s->open_count; ++i)
+            if (s->open[i]->key < j->key)
+                return;
+        if (s->open_count == OPEN_MOST) {
+            if (!s->told_open)
+                sqt_report(&s->reporter, SQT_WARNING, "kid %" PRIu32 ", pid %" PRIu32 ": more than %u processes wrote at a "
+                           "time; its rows, and others, come later than their times", j->public.identity.kid,
+                           j->public.identity.pid, OPEN_MOST);
+            s->told_open = 1;
+            return;
+        }
+        ++s->waiting_next;
+        j->public.index = s->opened++;
+        if (sqt_joined_load(j))
+            s->open[s->open_count++] = j;
+        else
+            sqt_joined_rewind(j);
+    }
+}
+
+/* Removes what was handed out last. */
+static void
+advance(struct sqt_stream *s)
+{
+    struct sqt_joined *const j = s->current;
+    if (!j)
+        return;
+    s->current = NULL;
+    if (j->left) {
+        j->key = sqt_line_ns(&j->out_line, j->records->time);
+        return;
+    }
+    if (sqt_joined_load(j))
+        return;
+    sqt_joined_rewind(j);
+    for (size_t i = 0; i < s->open_count; ++i)
+        if (s->open[i] == j)
+            s->open[i--] = s->open[--s->open_count];
+}
+
+/* How many records of j come before `limit`; at least one, and whole units. */
+static size_t
+run_length(const struct sqt_joined *j, int64_t limit)
+{
+    const struct sqt_record *const r = j->records;
+    size_t n = 1, step = 1;
+    if (sqt_line_ns(&j->out_line, r[j->left - 1].time) <= limit)
+        return j->left;
+    /* Runs are mostly short: steps that double find the end fast, and then the half-way points between. */
+    while (n + step < j->left && sqt_line_ns(&j->out_line, r[n + step - 1].time) <= limit) {
+        n += step;
+        step *= 2;
+    }
+    for (; step; step /= 2)
+        while (n + step <= j->left && sqt_line_ns(&j->out_line, r[n + step - 1].time) <= limit)
+            n += step;
+    while (n < j->left && (r[n].flags & SQT_FLAG_PART))
+        ++n;
+    return n;
+}
+
+int
+sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
+{
+    advance(s);
+    open_due(s);
+    struct sqt_joined *first = NULL;
+    for (size_t i = 0; i < s->open_count; ++i)
+        if (!first || s->open[i]->key < first->key)
+            first = s->open[i];
+    if (!first)
+        return 0;
+    int64_t limit = s->waiting_next < s->waiting_count && s->open_count < OPEN_MOST ? s->waiting[s->waiting_next]->key : INT64_MAX;
+    for (size_t i = 0; i < s->open_count; ++i)
+        if (s->open[i] != first && s->open[i]->key < limit)
+            limit = s->open[i]->key;
+
+    const size_t n = limit == INT64_MAX ? first->left : run_length(first, limit);
+    run->origin = &first->public;
+    run->records = first->records;
+    run->count = n;
+    run->first = first->number;
+    run->line = first->out_line;
+    run->unsure = first->unsure;
+    first->records += n;
+    first->left -= n;
+    if (first->number != UINT64_MAX)
+        first->number += n;
+    s->current = first;
+    return 1;
+}
+
+void
+sqt_stream_close(struct sqt_stream *s)
+{
+    if (!s)
+        return;
+    sqt_sources_free(&s->sources);
+    sqt_unpacker_free(&s->ahead.unpacker);
+    sqt_unpacker_free(&s->unpacker);
+    free(s->waiting);
+    free(s->open);
+    free(s->kids);
+    free(s);
+}
+
+uint64_t
+sqt_stream_start_ns(const struct sqt_stream *s)
+{
+    return s->wall_ns;
+}
+
+unsigned
+sqt_stream_problems(const struct sqt_stream *s)
+{
+    return s->reporter.problems;
+}
+
+size_t
+sqt_stream_origins(const struct sqt_stream *s)
+{
+    return s->waiting_count;
+}
+
+const struct sqt_origin *
+sqt_stream_origin(const struct sqt_stream *s, size_t i)
+{
+    return &s->waiting[i]->public;
+}
+
+const char *
+sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
+{
+    return sqt_dictionary_text(&((const struct sqt_joined *)origin)->dictionary, kind, number);
+}
+
+const char *
+sqt_origin_event_name(const struct sqt_origin *origin, unsigned event)
+{
+    return sqt_dictionary_event_name(&((const struct sqt_joined *)origin)->dictionary, event);
+}

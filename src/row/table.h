@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * table.h - tables, figures and their columns as data, and the rows that travel from their makers to a sink.
+ */
+#ifndef SQT_TABLE_H
+#define SQT_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/events.h"
+
+/* What a cell holds and how it is printed. */
+enum sqt_type {
+    SQT_TYPE_TIME,  /* nanoseconds; printed as seconds with nine decimals */
+    SQT_TYPE_NS,    /* nanoseconds */
+    SQT_TYPE_MS,    /* nanoseconds; printed as milliseconds with six decimals */
+    SQT_TYPE_PCT,   /* thousandths of a percent; printed as percent with three decimals */
+    SQT_TYPE_MILLI, /* thousandths; printed with three decimals */
+    SQT_TYPE_BYTES,
+    SQT_TYPE_COUNT,
+    SQT_TYPE_FLAG,  /* 0 or 1 */
+    SQT_TYPE_ID,    /* unsigned */
+    SQT_TYPE_HASH,  /* unsigned; printed as 16 hexadecimal digits */
+    SQT_TYPE_TEXT,
+    SQT_TYPE_RAW    /* unsigned; the cell SQT_RAW_TEXT further on is how it is printed, if not NULL */
+};
+
+/* One value of a row.  Missing: SQT_CELL_MISSING, or NULL for text. */
+union sqt_cell {
+    int64_t number;
+    const char *text;
+};
+#define SQT_CELL_MISSING INT64_MIN
+#define SQT_RAW_TEXT 3
+
+struct sqt_column {
+    const char *name; /* with the unit as suffix */
+    enum sqt_type type;
+    const char *doc;
+};
+
+struct sqt_table {
+    const char *name;
+    int figure; /* a figure's series rather than a table */
+    const char *doc;
+    const struct sqt_column *columns;
+    unsigned column_count;
+    /* Of figures only: a line above the picture, what its axes are, with units, and what the picture shows, how it was
+     * computed, what to look for. */
+    const char *title, *x, *y, *caption;
+};
+
+enum sqt_table_number {
+#define SQT_TABLE(id, name, kind, doc) SQT_TABLE_##id,
+#define SQT_COLUMN(id, name, type, doc)
+#define SQT_STAGE_COLUMNS(id)
+#define SQT_TABLE_END(id)
+#include "tables.def"
+#undef SQT_TABLE
+#undef SQT_COLUMN
+#undef SQT_STAGE_COLUMNS
+#undef SQT_TABLE_END
+    SQT_TABLES
+};
+
+/* Where each column stands in one list of all of them. */
+enum sqt_column_number {
+#define SQT_TABLE(id, name, kind, doc) SQT_AT_##id,
+#define SQT_COLUMN(id, name, type, doc) SQT_AT_##id##_##name,
+#define SQT_STAGE_COLUMNS(id) SQT_AT_##id##_stages, SQT_AT_##id##_stages_end_ = SQT_AT_##id##_stages + SQT_STAGES - 1,
+#define SQT_TABLE_END(id) SQT_AT_##id##_end_,
+#include "tables.def"
+#undef SQT_TABLE
+#undef SQT_COLUMN
+#undef SQT_STAGE_COLUMNS
+#undef SQT_TABLE_END
+    SQT_COLUMNS
+};
+
+/* Place of a column in a row of its table, and how many there are. */
+#define SQT_CELL(table, name) (SQT_AT_##table##_##name - SQT_AT_##table - 1)
+#define SQT_CELLS(table) (SQT_AT_##table##_end_ - SQT_AT_##table - 1)
+
+extern const struct sqt_table sqt_tables[SQT_TABLES];
+
+/* The table or figure of that name, NULL if there is none. */
+const struct sqt_table *sqt_table_find(const char *name, int figure);
+
+/* Place of the column in a row, column_count if there is none. */
+unsigned sqt_column_find(const struct sqt_table *table, const char *name, size_t length);
+
+/* Whether a cell of that type has no value. */
+static inline int
+sqt_cell_missing(enum sqt_type type, union sqt_cell cell)
+{
+    return type == SQT_TYPE_TEXT ? !cell.text : type != SQT_TYPE_RAW && cell.number == SQT_CELL_MISSING;
+}
+
+/* Receives the rows of a table.  Returns 0 to get no more. */
+typedef int sqt_row_function(void *context, const union sqt_cell *row);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * where-parse.c - text -> expression; see where.h for the grammar.
+ */
+#include "where-internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/nearest.h"
+#include "base/units.h"
+
+/* An expression nested deeper than this is refused: the parser calls itself. */
+#define DEEPEST 100
+
+enum token { END, WORD, QUOTED, OPERATOR, OPEN, CLOSE, BAD };
+
+struct parser {
+    const char *text, *next;
+    const struct sqt_table *const *tables;
+    unsigned table_count;
+    struct sqt_where *where;
+    enum token token;  /* the one that is looked at */
+    const char *start; /* of it */
+    size_t length;
+    unsigned depth;
+    int failed;
+    char *error;
+    size_t error_size;
+};
+
+/* The first thing that is wrong is what is told. */
+static unsigned
+fail(struct parser *p, const char *at, const char *format, ...)
+{
+    if (p->failed)
+        return 0;
+    p->failed = 1;
+    char what[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    snprintf(p->error, p->error_size, "at character %zu: %s", (size_t)(at - p->text) + 1, what);
+    return 0;
+}
+
+static int
+ends_word(char c)
+{
+    return !c || strchr(" \t\n()=!<>~'\"", c) != NULL;
+}
+
+static void
+advance(struct parser *p)
+{
+    while (*p->next == ' ' || *p->next == '\t' || *p->next == '\n')
+        ++p->next;
+    const char *s = p->start = p->next;
+    switch (*s) {
+    case '\0':
+        p->token = END;
+        break;
+    case '(':
+    case ')':
+        p->token = *s++ == '(' ? OPEN : CLOSE;
+        break;
+    case '"':
+    case '\'':
+        p->start = s + 1;
+        do
+            ++s;
+        while (*s && *s != p->start[-1]);
+        p->length = (size_t)(s - p->start);
+        p->token = QUOTED;
+        if (*s)
+            ++s;
+        else
+            fail(p, p->start - 1, "the quote is not closed");
+        p->next = s;
+        return;
+    case '=':
+    case '!':
+    case '<':
+    case '>':
+    case '~':
+        p->token = OPERATOR;
+        ++s;
+        if (s[-1] != '~' && (*s == '=' || (s[-1] == '!' && *s == '~')))
+            ++s;
+        break;
+    default:
+        p->token = WORD;
+        while (!ends_word(*s))
+            ++s;
+    }
+    p->length = (size_t)(s - p->start);
+    p->next = s;
+}
+
+static int
+is_word(const struct parser *p, const char *word)
+{
+    return p->token == WORD && strlen(word) == p->length && memcmp(p->start, word, p->length) == 0;
+}
+
+static unsigned
+add(struct parser *p, const struct sqt_where_node *node)
+{
+    struct sqt_where *const w = p->where;
+    w->nodes = sqt_resized(w->nodes, (w->count + 1) * sizeof(*w->nodes));
+    w->nodes[w->count] = *node;
+    return w->count++;
+}
+
+static int
+find_column(struct parser *p, struct sqt_where_node *node)
+{
+    for (unsigned t = 0; t < p->table_count; ++t) {
+        node->column = sqt_column_find(p->tables[t], p->start, p->length);
+        if (node->column < p->tables[t]->column_count) {
+            node->table = t;
+            node->type = p->tables[t]->columns[node->column].type;
+            p->where->uses |= 1u << t;
+            return 1;
+        }
+    }
+    struct sqt_nearest nearest;
+    sqt_nearest_init(&nearest, p->start, p->length);
+    for (unsigned t = 0; t < p->table_count; ++t)
+        for (unsigned c = 0; c < p->tables[t]->column_count; ++c)
+            sqt_nearest_offer(&nearest, p->tables[t]->columns[c].name);
+    fail(p, p->start, "%s has no column '%.*s'; %s", p->tables[0]->name, (int)p->length, p->start,
+         sqt_nearest_text(&nearest, "", "--list shows them"));
+    return 0;
+}
+
+static int
+find_operator(struct parser *p, struct sqt_where_node *node)
+{
+    static const struct {
+        const char *text;
+        enum sqt_where_operator operator;
+    } operators[] = {
+        {"==", SQT_WHERE_EQUAL},      {"=", SQT_WHERE_EQUAL},          {"!=", SQT_WHERE_UNEQUAL},
+        {"<", SQT_WHERE_LESS},        {"<=", SQT_WHERE_LESS_EQUAL},    {">", SQT_WHERE_GREATER},
+        {">=", SQT_WHERE_GREATER_EQUAL}, {"~", SQT_WHERE_LIKE},        {"!~", SQT_WHERE_UNLIKE},
+    };
+    for (unsigned i = 0; p->token == OPERATOR && i < sizeof(operators) / sizeof(*operators); ++i)
+        if (strlen(operators[i].text) == p->length && memcmp(operators[i].text, p->start, p->length) == 0) {
+            node->operator = operators[i].operator;
+            return 1;
+        }
+    fail(p, p->start, "one of == != < <= > >= ~ !~ is wanted");
+    return 0;
+}
+
+static char *
+copy(const char *text, size_t length)
+{
+    char *const s = sqt_zeroed(1, length + 1);
+    memcpy(s, text, length);
+    return s;
+}
+
+/* Reads a value of the column's type. */
+static int
+find_value(struct parser *p, struct sqt_where_node *node)
+{
+    if (p->token != WORD && p->token != QUOTED) {
+        fail(p, p->start, "a value is wanted");
+        return 0;
+    }
+    const int equality = node->operator == SQT_WHERE_EQUAL || node->operator == SQT_WHERE_UNEQUAL;
+    const int like = node->operator == SQT_WHERE_LIKE || node->operator == SQT_WHERE_UNLIKE;
+    if (p->token == WORD && p->length == 1 && *p->start == '-' && equality) {
+        node->missing = 1;
+        return 1;
+    }
+    const char *error = NULL;
+    switch (node->type) {
+    case SQT_TYPE_TEXT:
+        node->text = copy(p->start, p->length);
+        return 1;
+    case SQT_TYPE_HASH: {
+        char *end;
+        char *const digits = copy(p->start, p->length);
+        node->number = (int64_t)strtoull(digits, &end, 16);
+        const int whole = p->length && !*end;
+        free(digits);
+        if (whole && equality)
+            return 1;
+        fail(p, p->start, whole ? "only == and != compare hashes" : "a hash of hexadecimal digits is wanted");
+        return 0;
+    }
+    case SQT_TYPE_RAW:
+        if (like || sqt_units_parse(p->start, p->length, SQT_UNITS_NONE, 1, &node->number, &error) != 0) {
+            node->type = SQT_TYPE_TEXT;
+            node->column += SQT_RAW_TEXT;
+            node->text = copy(p->start, p->length);
+        }
+        return 1;
+    default:
+        break;
+    }
+    if (like) {
+        fail(p, p->start, "~ compares texts, and %s is a number", p->tables[node->table]->columns[node->column].name);
+        return 0;
+    }
+    const int time = node->type == SQT_TYPE_NS || node->type == SQT_TYPE_MS || node->type == SQT_TYPE_TIME;
+    const int64_t plain = node->type == SQT_TYPE_TIME  ? INT64_C(1000000000)
+                          : node->type == SQT_TYPE_MS  ? 1000000
+                          : node->type == SQT_TYPE_PCT ? 1000
+                                                       : 1;
+    if (sqt_units_parse(p->start, p->length,
+                        time                             ? SQT_UNITS_TIME
+                        : node->type == SQT_TYPE_BYTES ? SQT_UNITS_BYTES
+                                                         : SQT_UNITS_NONE,
+                        plain, &node->number, &error) == 0)
+        return 1;
+    fail(p, p->start, "'%.*s': %s", (int)p->length, p->start, error);
+    return 0;
+}
+
+static unsigned
+comparison(struct parser *p)
+{
+    struct sqt_where_node node;
+    memset(&node, 0, sizeof(node));
+    if (p->token != WORD)
+        return fail(p, p->start, p->token == END ? "the expression ends too early" : "a column is wanted");
+    if (!find_column(p, &node))
+        return 0;
+    advance(p);
+    if (!find_operator(p, &node))
+        return 0;
+    advance(p);
+    if (!find_value(p, &node))
+        return 0;
+    advance(p);
+    return add(p, &node);
+}
+
+static unsigned expression(struct parser *p);
+
+static unsigned
+term(struct parser *p)
+{
+    if (++p->depth > DEEPEST)
+        return fail(p, p->start, "the expression is nested too deeply");
+    unsigned node;
+    if (is_word(p, "not")) {
+        advance(p);
+        const unsigned inner = term(p);
+        node = add(p, &(struct sqt_where_node){.operator = SQT_WHERE_NOT, .left = inner});
+    } else if (p->token == OPEN) {
+        advance(p);
+        node = expression(p);
+        if (p->token != CLOSE)
+            fail(p, p->start, "a closing parenthesis is wanted");
+        advance(p);
+    } else {
+        node = comparison(p);
+    }
+    --p->depth;
+    return node;
+}
+
+static unsigned
+chain(struct parser *p, const char *word, enum sqt_where_operator operator, unsigned (*part)(struct parser *))
+{
+    unsigned node = part(p);
+    while (!p->failed && is_word(p, word)) {
+        advance(p);
+        const unsigned right = part(p);
+        node = add(p, &(struct sqt_where_node){.operator = operator, .left = node, .right = right});
+    }
+    return node;
+}
+
+static unsigned
+all(struct parser *p)
+{
+    return chain(p, "and", SQT_WHERE_AND, term);
+}
+
+static unsigned
+expression(struct parser *p)
+{
+    return chain(p, "or", SQT_WHERE_OR, all);
+}
+
+struct sqt_where *
+sqt_where_parse(const char *text, const struct sqt_table *const *tables, unsigned table_count, char *error,
+                size_t error_size)
+{
+    struct parser p = {
+        .text = text, .next = text, .tables = tables, .table_count = table_count, .error = error,
+        .error_size = error_size,
+    };
+    p.where = sqt_zeroed(1, sizeof(*p.where));
+    advance(&p);
+    p.where->root = expression(&p);
+    if (!p.failed && p.token != END)
+        fail(&p, p.start, "'and', 'or' or the end is wanted");
+    if (p.failed) {
+        sqt_where_free(p.where);
+        return NULL;
+    }
+    return p.where;
+}
+
+void
+sqt_where_free(struct sqt_where *where)
+{
+    if (!where)
+        return;
+    for (unsigned i = 0; i < where->count; ++i)
+        free(where->nodes[i].text);
+    free(where->nodes);
+    free(where);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * config.c - the parameters of the sqtrace_log directive.
+ */
+#include "config-internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "format/compress.h"
+#include "format/events.h"
+#include "suggest-internal.h"
+
+#define KB UINT64_C(1024)
+#define MB (KB * KB)
+#define GB (KB * MB)
+#define TB (KB * GB)
+
+#define RING_WORKER (32 * MB)
+#define RING_OTHER (1 * MB)
+#define RING_MIN (64 * KB)
+#define RING_MAX (4 * GB)
+#define SEGMENT_DEFAULT (1 * GB)
+#define SEGMENT_MIN (64 * KB)
+#define SEGMENT_MAX (1 * TB)
+#define KEEP_MIN (64 * KB)
+#define KEEP_MAX (1024 * TB)
+#define KEEP_SEGMENTS 4 /* how many make up `keep` when no segment size is given */
+
+static const struct {
+    const char *name;
+    uint64_t bytes;
+} units[] = {{"bytes", 1}, {"B", 1}, {"KB", KB}, {"K", KB}, {"MB", MB}, {"M", MB}, {"GB", GB}, {"G", GB}, {"TB", TB}};
+#define UNITS (sizeof(units) / sizeof(units[0]))
+
+/* The largest unit of which bytes is a whole number. */
+static const char *
+print_size(char buf[32], uint64_t bytes)
+{
+    static const char *const names[] = {"bytes", "KB", "MB", "GB", "TB"};
+    unsigned i = 0;
+    for (; i < 4 && bytes && bytes % KB == 0; ++i)
+        bytes /= KB;
+    snprintf(buf, 32, "%" PRIu64 "%s", bytes, names[i]);
+    return buf;
+}
+
+struct size_parameter {
+    const char *name;
+    uint64_t min, max;
+    size_t offset; /* of the uint64_t in struct sqt_config */
+};
+
+static const struct size_parameter sizes[] = {
+    {"ring", RING_MIN, RING_MAX, offsetof(struct sqt_config, ring)},
+    {"segment", SEGMENT_MIN, SEGMENT_MAX, offsetof(struct sqt_config, segment)},
+    {"keep", KEEP_MIN, KEEP_MAX, offsetof(struct sqt_config, keep)},
+};
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static const char *const parameters[] = {"ring", "ringdir", "events", "compress", "segment", "keep"};
+#define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
+
+void
+sqt_config_init(struct sqt_config *config)
+{
+    memset(config, 0, sizeof(*config));
+    config->groups = SQT_GROUP_DEFAULT;
+    config->compression = sqt_compression_default();
+}
+
+uint64_t
+sqt_config_ring(const struct sqt_config *config, uint32_t kid_kind)
+{
+    if (config->ring)
+        return config->ring;
+    return kid_kind == SQT_KID_DISKER || kid_kind == SQT_KID_COORDINATOR ? RING_OTHER : RING_WORKER;
+}
+
+uint64_t
+sqt_config_segment(const struct sqt_config *config)
+{
+    if (config->segment)
+        return config->segment;
+    uint64_t segment = SEGMENT_DEFAULT;
+    if (config->keep && config->keep / KEEP_SEGMENTS < segment)
+        segment = config->keep / KEEP_SEGMENTS;
+    return segment < SEGMENT_MIN ? SEGMENT_MIN : segment;
+}
+
+const char *
+sqt_config_ringdir(const struct sqt_config *config)
+{
+    return config->ringdir[0] ? config->ringdir : SQT_RINGDIR;
+}
+
+/* Reads "<number><unit>".  Returns NULL, or what is wrong with it. */
+static const char *
+read_size(const char *text, uint64_t *bytes)
+{
+    if (!isdigit((unsigned char)*text))
+        return *text == '-' ? "is negative" : "is not a number";
+    char *end;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    if (errno == ERANGE)
+        return "is too large";
+    uint64_t unit = *end ? 0 : 1;
+    for (unsigned i = 0; i < UNITS; ++i)
+        if (strcasecmp(end, units[i].name) == 0)
+            unit = units[i].bytes;
+    if (!unit)
+        return *end == '.' ? "is not a whole number" : "has an unknown unit";
+    if (number > UINT64_MAX / unit)
+        return "is too large";
+    *bytes = number * unit;
+    return NULL;
+}
+
+static int
+set_size(struct sqt_config *config, const struct size_parameter *p, const char *value, char *error, size_t error_size)
+{
+    uint64_t bytes = 0;
+    char min[32], max[32];
+    const char *problem = read_size(value, &bytes);
+    if (!problem && bytes < p->min)
+        problem = "is too small";
+    else if (!problem && bytes > p->max)
+        problem = "is too large";
+    if (problem) {
+        snprintf(error, error_size, "%s=%s %s: allowed is a size from %s to %s, as a whole number with bytes, KB, MB, GB or TB",
+                 p->name, value, problem, print_size(min, p->min), print_size(max, p->max));
+        return -1;
+    }
+    if (p->offset == offsetof(struct sqt_config, ring)) {
+        uint64_t rounded = RING_MIN;
+        while (rounded < bytes)
+            rounded *= 2;
+        bytes = rounded;
+    }
+    memcpy((char *)config + p->offset, &bytes, sizeof(bytes));
+    return 0;
+}
+
+/* Appends ", name" for each group that can be chosen. */
+static void
+list_groups(char *buf, size_t size)
+{
+    size_t used = 0;
+    buf[0] = '\0';
+    for (unsigned i = 1; i < SQT_GROUPS_COUNT && used < size; ++i)
+        used += (size_t)snprintf(buf + used, size - used, "%s%s", i > 1 ? ", " : "", sqt_group_names[i].name);
+}
+
+static int
+set_events(struct sqt_config *config, const char *value, char *error, size_t error_size)
+{
+    const char *names[SQT_GROUPS_COUNT + 1];
+    uint32_t groups = 0;
+    for (unsigned i = 0; i < SQT_GROUPS_COUNT; ++i)
+        names[i] = sqt_group_names[i].name;
+    names[0] = "all"; /* instead of the trace's own, which cannot be chosen */
+
+    for (const char *item = value;; ++item) {
+        char name[32];
+        const size_t size = strcspn(item, ",");
+        unsigned i = SQT_GROUPS_COUNT;
+        if (size && size < sizeof(name)) {
+            memcpy(name, item, size);
+            name[size] = '\0';
+            for (i = 0; i < SQT_GROUPS_COUNT && strcmp(name, names[i]) != 0; ++i)
+                ;
+        }
+        if (i == SQT_GROUPS_COUNT) {
+            char all[256], hint[64];
+            list_groups(all, sizeof(all));
+            snprintf(error, error_size, "events=%s: '%.*s' is not a group of events%s: allowed are all, %s", value,
+                     (int)size, item, sqt_suggest(hint, sizeof(hint), item, size, names, SQT_GROUPS_COUNT), all);
+            return -1;
+        }
+        groups |= i ? 1u << i : (1u << SQT_GROUPS_COUNT) - 1;
+        item += size;
+        if (!*item)
+            break;
+    }
+    config->groups = groups | SQT_GROUP_TRACE;
+    return 0;
+}
+
+static int
+set_path(char *to, size_t room, const char *name, const char *value, char *error, size_t error_size)
+{
+    if (*value != '/') {
+        snprintf(error, error_size, "%s%s: allowed is an absolute path", name, value);
+        return -1;
+    }
+    if (strlen(value) >= room) {
+        snprintf(error, error_size, "%s%.40s...: allowed is a path of at most %zu bytes", name, value, room - 1);
+        return -1;
+    }
+    strcpy(to, value);
+    return 0;
+}
+
+/* "on" stays a word for the default. */
+static int
+set_compression(struct sqt_config *config, const char *value, char *error, size_t error_size)
+{
+    const int zstd = sqt_compression_is_known(SQT_COMPRESSION_ZSTD);
+    if (strcmp(value, "on") == 0) {
+        config->compression = sqt_compression_default();
+        return 0;
+    }
+    for (int i = SQT_COMPRESSION_OFF; i <= SQT_COMPRESSION_ZSTD; ++i)
+        if (strcmp(value, sqt_compression_name((enum sqt_compression)i)) == 0 &&
+            sqt_compression_is_known((enum sqt_compression)i)) {
+            config->compression = i;
+            return 0;
+        }
+    snprintf(error, error_size, "compress=%s: allowed are %szlib and off%s", value, zstd ? "zstd, " : "",
+             zstd ? "" : " (this libsqtrace was built without zstd)");
+    return -1;
+}
+
+int
+sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t error_size)
+{
+    if (!config->directory[0])
+        return set_path(config->directory, sizeof(config->directory), "", word, error, error_size);
+
+    const size_t name_size = strcspn(word, "=");
+    const char *const value = word + name_size + (word[name_size] == '=');
+    if (word[name_size] == '=') {
+        for (unsigned i = 0; i < SIZES; ++i)
+            if (strlen(sizes[i].name) == name_size && memcmp(word, sizes[i].name, name_size) == 0)
+                return set_size(config, &sizes[i], value, error, error_size);
+        if (name_size == 7 && memcmp(word, "ringdir", 7) == 0)
+            return set_path(config->ringdir, sizeof(config->ringdir), "ringdir=", value, error, error_size);
+        if (name_size == 6 && memcmp(word, "events", 6) == 0)
+            return set_events(config, value, error, error_size);
+        if (name_size == 8 && memcmp(word, "compress", 8) == 0)
+            return set_compression(config, value, error, error_size);
+    }
+    char hint[64];
+    snprintf(error, error_size, "'%s' is not a parameter%s: allowed are ring=, ringdir=, events=, compress=, segment= and keep=",
+             word, sqt_suggest(hint, sizeof(hint), word, name_size, parameters, PARAMETERS));
+    return -1;
+}
+
+int
+sqt_config_check(const struct sqt_config *config, char *error, size_t error_size)
+{
+    char keep[32], segment[32];
+    if (config->keep && config->keep < sqt_config_segment(config)) {
+        snprintf(error, error_size, "keep=%s is less than segment=%s: allowed is the size of a segment and more",
+                 print_size(keep, config->keep), print_size(segment, sqt_config_segment(config)));
+        return -1;
+    }
+    return 0;
+}
+
+size_t
+sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
+{
+    size_t used = 0;
+    char text[32];
+#define PRINT(...) \
+    used += (size_t)snprintf(used < size ? buf + used : NULL, used < size ? size - used : 0, __VA_ARGS__)
+    PRINT("%s", config->directory);
+    for (unsigned i = 0; i < SIZES; ++i) {
+        uint64_t bytes;
+        memcpy(&bytes, (const char *)config + sizes[i].offset, sizeof(bytes));
+        if (bytes)
+            PRINT(" %s=%s", sizes[i].name, print_size(text, bytes));
+    }
+    if (config->ringdir[0])
+        PRINT(" ringdir=%s", config->ringdir);
+    if (config->groups != SQT_GROUP_DEFAULT) {
+        const char *separator = " events=";
+        for (unsigned i = 1; i < SQT_GROUPS_COUNT; ++i) {
+            if (!(config->groups & (1u << i)))
+                continue;
+            PRINT("%s%s", separator, sqt_group_names[i].name);
+            separator = ",";
+        }
+    }
+    if (config->compression != (int)sqt_compression_default())
+        PRINT(" compress=%s", sqt_compression_name((enum sqt_compression)config->compression));
+#undef PRINT
+    return used;
+}

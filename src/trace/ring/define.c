@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * define.c - definitions, interned once.
+ *
+ * Numbers below 64 of the few kinds that there are, are bits; others go into a small open hash table.  The text is
+ * valid once text_used covers it, and that is stored before the head of the first record that needs it.
+ */
+#include "define-internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "emit-internal.h"
+#include "format/events.h"
+
+#define SLOTS 4096    /* of the hash table, a power of two */
+#define SLOTS_USED (SLOTS / 4 * 3)
+#define NAMES 1024    /* texts that are known by their address: sqt_name() has 10 bits of a hash */
+#define NAMES_USED 1000
+
+static struct {
+    struct sqt_ring_header *ring; /* NULL: nothing is traced */
+    uint64_t large[SLOTS]; /* key_of() of what is known; 0: free */
+    unsigned large_used;
+    unsigned invented[SQT_KNOWN_KINDS];
+    uint64_t dropped;
+} definitions;
+
+uint64_t sqt_known[SQT_KNOWN_KINDS];
+
+/* Rings so far, of which the last is definitions.ring. */
+static unsigned rings;
+
+static uint64_t
+key_of(unsigned kind, uint32_t number)
+{
+    return ((uint64_t)kind << 32 | number) + 1;
+}
+
+static uint64_t *
+slot_of(uint64_t key)
+{
+    uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 52;
+    while (definitions.large[i & (SLOTS - 1)] && definitions.large[i & (SLOTS - 1)] != key)
+        ++i;
+    return &definitions.large[i & (SLOTS - 1)];
+}
+
+int
+sqt_defined_large(unsigned kind, uint32_t number)
+{
+    return *slot_of(key_of(kind, number)) != 0;
+}
+
+/* A line is a definition's end, a tab its fields'. */
+static void
+copy_text(char *to, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; ++i)
+        to[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
+}
+
+static void
+append(unsigned kind, uint32_t number, const char *text)
+{
+    struct sqt_ring_header *const ring = definitions.ring;
+    const uint64_t used = ring->writer.text_used;
+    char prefix[48];
+    const size_t prefix_size = (size_t)snprintf(prefix, sizeof(prefix), "def\t%u\t%u\t", kind, (unsigned)number);
+    const size_t text_size = strlen(text);
+    if (prefix_size + text_size + 1 > ring->text_size - used) {
+        ++definitions.dropped;
+        return;
+    }
+    char *to = sqt_ring_text_area(ring) + used;
+    memcpy(to, prefix, prefix_size);
+    copy_text(to + prefix_size, text, text_size);
+    to[prefix_size + text_size] = '\n';
+    __atomic_store_n(&ring->writer.text_used, used + prefix_size + text_size + 1, __ATOMIC_RELEASE);
+}
+
+uint32_t
+sqt_define_new(unsigned kind, uint32_t number, const char *text)
+{
+    if (!definitions.ring)
+        return number;
+    if (kind < SQT_KNOWN_KINDS && number < 64) {
+        sqt_known[kind] |= UINT64_C(1) << number;
+    } else {
+        if (definitions.large_used == SLOTS_USED) {
+            ++definitions.dropped;
+            return number;
+        }
+        const uint64_t key = key_of(kind, number);
+        *slot_of(key) = key;
+        ++definitions.large_used;
+    }
+    append(kind, number, text);
+    return number;
+}
+
+uint32_t
+sqt_define_invented(unsigned kind, uint32_t number, const char *text)
+{
+    char cut[SQT_INVENTED_TEXT + 1];
+    if (sqt_defined(kind, number))
+        return number;
+    if (kind >= SQT_KNOWN_KINDS || definitions.invented[kind] == SQT_INVENTED)
+        return 0;
+    ++definitions.invented[kind];
+    snprintf(cut, sizeof(cut), "%s", text);
+    return sqt_define_new(kind, number, cut);
+}
+
+/* Texts that are known by their address, in an open hash table. */
+static struct {
+    const char *text;
+    unsigned kind;
+    unsigned told; /* the ring that knows it */
+} names[NAMES];
+
+/* A text that does not stand where it is looked for first, or that the ring does not know. */
+static __attribute__((noinline)) uint32_t
+look_for_name(unsigned kind, const char *text, unsigned i)
+{
+    static unsigned used;
+    while (names[i].text && (names[i].text != text || names[i].kind != kind))
+        i = (i + 1) % NAMES;
+    if (names[i].text && names[i].told == rings)
+        return i + 1;
+    if (!names[i].text) {
+        if (used == NAMES_USED)
+            return sqt_define(kind, 0, "other");
+        ++used;
+        names[i].text = text;
+        names[i].kind = kind;
+    }
+    names[i].told = rings;
+    return sqt_define(kind, i + 1, text);
+}
+
+uint32_t
+sqt_name(unsigned kind, const char *text)
+{
+    const unsigned i = (uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+    return names[i].text == text && names[i].kind == kind && names[i].told == rings ? i + 1 : look_for_name(kind, text, i);
+}
+
+int
+sqt_define_begin(struct sqt_ring_header *ring)
+{
+    memset(&definitions, 0, sizeof(definitions));
+    memset(sqt_known, 0, sizeof(sqt_known));
+    const size_t size = sqt_events_text(sqt_ring_text_area(ring), ring->text_size);
+    if (size >= ring->text_size)
+        return -1;
+    __atomic_store_n(&ring->writer.text_used, size, __ATOMIC_RELEASE);
+    definitions.ring = ring;
+    ++rings;
+    return 0;
+}
+
+void
+sqt_define_end(void)
+{
+    definitions.ring = NULL;
+}
+
+uint64_t
+sqt_define_dropped(void)
+{
+    return definitions.dropped;
+}

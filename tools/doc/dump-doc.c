@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * dump-doc.c - the manual page and the completion of sqtrace-dump: see program-doc.h.
+ */
+#include "../dump/dump.h"
+#include "program-doc.h"
+
+/* ---- completion ---- */
+
+static void
+tables(const char *option, int figure)
+{
+    printf("    --%s) names='", option);
+    for (unsigned i = 0; i < SQT_TABLES; ++i)
+        if (sqt_tables[i].figure == figure)
+            printf(" %s", sqt_tables[i].name);
+    fputs("' ;;\n", stdout);
+}
+
+/* The columns of the table or figure that the command line names. */
+static void
+columns(void)
+{
+    fputs("    --columns | --where)\n"
+          "        local table=requests i\n"
+          "        for ((i = 1; i < COMP_CWORD; ++i)); do\n"
+          "            case ${COMP_WORDS[i]} in\n"
+          "            --table | --figure)\n"
+          "                table=${COMP_WORDS[i+1]}\n"
+          "                if [[ $table == = ]]; then table=${COMP_WORDS[i+2]}; fi ;;\n"
+          "            esac\n"
+          "        done\n"
+          "        case $table in\n",
+          stdout);
+    for (unsigned i = 0; i < SQT_TABLES; ++i) {
+        printf("        %s) names='", sqt_tables[i].name);
+        for (unsigned c = 0; c < sqt_tables[i].column_count; ++c)
+            printf(" %s", sqt_tables[i].columns[c].name);
+        puts("' ;;");
+    }
+    puts("        esac ;;");
+}
+
+static void
+names(void)
+{
+    tables("table", 0);
+    tables("figure", 1);
+    fputs("    --format) names='", stdout);
+    for (unsigned i = 0; i < sqt_sink_type_count; ++i)
+        printf(" %s", sqt_sink_types[i].name);
+    puts("' ;;\n    --from) names='strace perf' ;;");
+    columns();
+}
+
+int
+main(int argc, char **argv)
+{
+    static const struct program_doc doc = {"dump", dump_option_infos, DUMP_OPTIONS, NULL, names};
+    return program_doc(&doc, argc, argv);
+}

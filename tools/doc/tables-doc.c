@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * tables-doc.c - the manual pages sqtrace-tables(7) and sqtrace-figures(7): see program-doc.h.
+ */
+#include <string.h>
+
+#include "model/class.h"
+#include "model/digest.h"
+#include "row/table.h"
+#include "program-doc.h"
+#include "troff.h"
+
+static void
+tables_columns(const struct sqt_table *table)
+{
+    for (unsigned c = 0; c < table->column_count; ++c)
+        troff_item(table->columns[c].name, table->columns[c].doc);
+}
+
+static void
+tables_head(const struct sqt_table *table)
+{
+    fputs(".SS ", stdout);
+    troff_text(table->name);
+    putchar('\n');
+    troff_text(table->doc);
+    puts(".");
+}
+
+/* The caption of a figure, and the command that draws it. */
+static void
+tables_figure(const struct sqt_table *figure)
+{
+    puts(".PP");
+    troff_text(figure->caption);
+    fputs("\n.PP\n.EX\nsqtrace\\-dump \\-\\-figure=", stdout);
+    troff_text(figure->name);
+    fputs(" TRACE | gnuplot \\-c \"$PLOTS\"/", stdout);
+    troff_text(figure->name);
+    fputs(".gp ", stdout);
+    troff_text(figure->name);
+    puts(".png\n.EE");
+}
+
+static void
+tables_all(int figures)
+{
+    for (unsigned i = 0; i < SQT_TABLES; ++i) {
+        const struct sqt_table *const table = &sqt_tables[i];
+        if (table->figure != figures)
+            continue;
+        tables_head(table);
+        if (figures)
+            tables_figure(table);
+        tables_columns(table);
+    }
+}
+
+static void
+tables_classes(void)
+{
+    for (unsigned i = 0; i < SQT_CLASSES; ++i)
+        troff_item(sqt_classes[i].name, sqt_classes[i].doc);
+}
+
+static void
+tables_stages(void)
+{
+    for (unsigned i = 0; i < SQT_STAGES; ++i)
+        troff_item(sqt_stages[i].name, sqt_stages[i].doc);
+}
+
+static void
+tables_digests(const struct sqt_digest_word *words, unsigned count)
+{
+    for (unsigned i = 0; i < count; ++i)
+        troff_item(words[i].name, words[i].doc);
+}
+
+static int
+tables_section(const char *line)
+{
+    if (strcmp(line, "@TABLES@\n") == 0)
+        tables_all(0);
+    else if (strcmp(line, "@FIGURES@\n") == 0)
+        tables_all(1);
+    else if (strcmp(line, "@CLASSES@\n") == 0)
+        tables_classes();
+    else if (strcmp(line, "@DIGESTS@\n") == 0)
+        tables_digests(sqt_digest_activities, SQT_DIGEST_ACTIVITIES);
+    else if (strcmp(line, "@DIGEST_RESULTS@\n") == 0)
+        tables_digests(sqt_digest_results, SQT_DIGEST_RESULTS);
+    else if (strcmp(line, "@STAGES@\n") == 0)
+        tables_stages();
+    else
+        return 0;
+    return 1;
+}
+
+int
+main(int argc, char **argv)
+{
+    static const struct program_doc doc = {"tables", NULL, 0, tables_section, NULL};
+    return program_doc(&doc, argc, argv);
+}

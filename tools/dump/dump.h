@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * dump.h - what the files of sqtrace-dump share.
+ */
+#ifndef SQT_DUMP_H
+#define SQT_DUMP_H
+
+#include <stdio.h>
+
+#include "pass/family.h"
+#include "sink/sink.h"
+#include "../program/options.h"
+
+enum dump_status { DUMP_DONE = 0, DUMP_FAILED = 1, DUMP_USAGE = 2, DUMP_DAMAGED = 3 };
+
+enum dump_option {
+#define DUMP_OPTION(id, name, value, doc) DUMP_##id,
+#include "options.def"
+#undef DUMP_OPTION
+    DUMP_OPTIONS
+};
+
+extern const struct option_info dump_option_infos[DUMP_OPTIONS];
+
+/* What the command line says. */
+struct dump_request {
+    const char *given[DUMP_OPTIONS]; /* value of each option; "" if it stands alone, NULL if not given */
+    const char **traces;
+    size_t trace_count;
+
+    const struct sqt_table *table;
+    const struct sqt_family *family;
+    const struct sqt_sink_type *format;
+    struct sqt_where *where;
+    unsigned char columns[256];
+    unsigned column_count;
+    int all_columns;       /* those of the table, in its order */
+    int64_t since, until;  /* ns */
+    int64_t group, peak;   /* ns */
+    int64_t batch;         /* operations; 0: not given */
+    int64_t kid;           /* -1: all */
+};
+
+/* Reads the command line.  Returns 0, or -1 with one line in error. */
+int dump_parse(struct dump_request *request, int argc, char **argv, char *error, size_t error_size);
+void dump_request_free(struct dump_request *request);
+
+/* What --list and --help print. */
+void dump_list(FILE *to);
+void dump_help(FILE *to);
+
+/* Does it.  Returns enum dump_status. */
+int dump_run(const struct dump_request *request);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * list.c - --list and --help, from the tables.
+ */
+#include <string.h>
+
+#include "dump.h"
+
+static void
+list_tables(FILE *to, int figure)
+{
+    for (unsigned i = 0; i < SQT_TABLES; ++i) {
+        const struct sqt_table *const t = &sqt_tables[i];
+        if (t->figure != figure)
+            continue;
+        fprintf(to, "%s %s - %s\n", figure ? "figure" : "table", t->name, t->doc);
+        for (unsigned c = 0; c < t->column_count; ++c)
+            fprintf(to, "    %-20s  %s\n", t->columns[c].name, t->columns[c].doc);
+        fputc('\n', to);
+    }
+}
+
+void
+dump_list(FILE *to)
+{
+    list_tables(to, 0);
+    list_tables(to, 1);
+    for (unsigned i = 0; i < sqt_sink_type_count; ++i)
+        fprintf(to, "format %s - %s\n", sqt_sink_types[i].name, sqt_sink_types[i].doc);
+}
+
+void
+dump_help(FILE *to)
+{
+    fputs("usage: sqtrace-dump [--table=NAME | --figure=NAME] [OPTION]... TRACE...\n"
+          "Prints what a trace of Squid holds.  A TRACE is a segment (.sqt), a live or left-over ring,\n"
+          "a directory of both, or - for the standard input.\n\n",
+          to);
+    options_help(to, dump_option_infos, DUMP_OPTIONS);
+    fputs("\ntables:", to);
+    for (unsigned i = 0; i < SQT_TABLES; ++i)
+        if (!sqt_tables[i].figure)
+            fprintf(to, " %s", sqt_tables[i].name);
+    fputs("\nfigures:", to);
+    for (unsigned i = 0; i < SQT_TABLES; ++i)
+        if (sqt_tables[i].figure)
+            fprintf(to, " %s", sqt_tables[i].name);
+    fputs("\n\nexit status: 0 done; 1 could not; 2 usage; 3 done, but --strict was given and the trace was damaged\n"
+          "or lost records\n",
+          to);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * options.c - the command line of sqtrace-dump.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/memory.h"
+#include "read/strace.h"
+#include "dump.h"
+
+const struct option_info dump_option_infos[DUMP_OPTIONS] = {
+#define DUMP_OPTION(id, name, value, doc) {name, value, doc, 0},
+#include "options.def"
+#undef DUMP_OPTION
+};
+
+#define DEFAULT_GROUP INT64_C(1200000000000) /* 20 min */
+#define DEFAULT_PEAK INT64_C(3600000000000)  /* 1 h */
+#define SECOND INT64_C(1000000000)
+
+static int
+take_table(struct dump_request *r, const struct options *o)
+{
+    if (r->given[DUMP_table] && r->given[DUMP_figure])
+        return options_fail(o, "--table and --figure exclude each other");
+    const int figure = r->given[DUMP_figure] != NULL;
+    const char *const kind = figure ? "figure" : "table";
+    const char *const name = figure                  ? r->given[DUMP_figure]
+                             : r->given[DUMP_table] ? r->given[DUMP_table]
+                             : r->format->table     ? r->format->table
+                                                    : "requests";
+    r->table = sqt_table_find(name, figure);
+    if (r->table) {
+        r->family = sqt_family_of(r->table);
+        return 0;
+    }
+    if (sqt_table_find(name, !figure))
+        return options_fail(o, "'%s' is a %s: --%s=%s", name, figure ? "table" : "figure",
+                            figure ? "table" : "figure", name);
+    struct sqt_nearest nearest;
+    sqt_nearest_init(&nearest, name, strlen(name));
+    for (unsigned i = 0; i < SQT_TABLES; ++i)
+        if (sqt_tables[i].figure == figure)
+            sqt_nearest_offer(&nearest, sqt_tables[i].name);
+    return options_fail(o, "unknown %s '%s'; %s", kind, name, sqt_nearest_text(&nearest, "", "--list shows them"));
+}
+
+static int
+take_columns(struct dump_request *r, const struct options *o)
+{
+    const struct sqt_table *const t = r->table;
+    const char *text = r->given[DUMP_columns];
+    r->all_columns = !text;
+    if (!text) {
+        while (r->column_count < t->column_count) {
+            r->columns[r->column_count] = (unsigned char)r->column_count;
+            ++r->column_count;
+        }
+        return 0;
+    }
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        const unsigned column = sqt_column_find(t, text, length);
+        if (column == t->column_count) {
+            struct sqt_nearest nearest;
+            sqt_nearest_init(&nearest, text, length);
+            for (unsigned i = 0; i < t->column_count; ++i)
+                sqt_nearest_offer(&nearest, t->columns[i].name);
+            return options_fail(o, "--columns: %s has no column '%.*s'; %s", t->name, (int)length, text,
+                                sqt_nearest_text(&nearest, "", "--list shows them"));
+        }
+        if (r->column_count == sizeof(r->columns))
+            return options_fail(o, "--columns: more than %zu columns", sizeof(r->columns));
+        r->columns[r->column_count++] = (unsigned char)column;
+        if (!text[length])
+            return 0;
+        text += length + 1;
+    }
+}
+
+static int
+take_where(struct dump_request *r, const struct options *o)
+{
+    if (!r->given[DUMP_where])
+        return 0;
+    const struct sqt_table *tables[SQT_WHERE_TABLES];
+    if (!r->family->where_count)
+        return options_fail(o, "--where does not go with --%s=%s", r->table->figure ? "figure" : "table",
+                            r->table->name);
+    for (unsigned i = 0; i < r->family->where_count; ++i)
+        tables[i] = &sqt_tables[r->family->where[i]];
+    char error[512];
+    r->where = sqt_where_parse(r->given[DUMP_where], tables, r->family->where_count, error, sizeof(error));
+    return r->where ? 0 : options_fail(o, "--where: %s", error);
+}
+
+static int
+take_format(struct dump_request *r, const struct options *o)
+{
+    const char *const name = r->given[DUMP_format] ? r->given[DUMP_format] : sqt_sink_types[0].name;
+    struct sqt_nearest nearest;
+    sqt_nearest_init(&nearest, name, strlen(name));
+    for (unsigned i = 0; i < sqt_sink_type_count; ++i) {
+        if (strcmp(sqt_sink_types[i].name, name) == 0) {
+            r->format = &sqt_sink_types[i];
+            return 0;
+        }
+        sqt_nearest_offer(&nearest, sqt_sink_types[i].name);
+    }
+    return options_fail(o, "unknown format '%s'; %s", name, sqt_nearest_text(&nearest, "", "--list shows them"));
+}
+
+/* What the format does not go with. */
+static int
+check_format(const struct dump_request *r, const struct options *o)
+{
+    const struct sqt_sink_type *const f = r->format;
+    static const enum dump_option senseless[] = {DUMP_figure, DUMP_columns, DUMP_no_header, DUMP_where};
+    if (f->directory && !r->given[DUMP_output])
+        return options_fail(o, "--format=%s makes a directory: name it with --output=DIRECTORY", f->name);
+    if (!f->table)
+        return 0;
+    if (r->given[DUMP_table] && strcmp(r->given[DUMP_table], f->table) != 0)
+        return options_fail(o, "--format=%s is made of the table %s, not of %s", f->name, f->table,
+                            r->given[DUMP_table]);
+    for (unsigned i = 0; i < sizeof(senseless) / sizeof(*senseless); ++i)
+        if (r->given[senseless[i]] && !(senseless[i] == DUMP_where && f->family))
+            return options_fail(o, "--%s does not go with --format=%s", dump_option_infos[senseless[i]].name, f->name);
+    return 0;
+}
+
+int
+dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t error_size)
+{
+    memset(r, 0, sizeof(*r));
+    r->traces = sqt_zeroed((size_t)argc + 1, sizeof(*r->traces));
+    struct options taken = {dump_option_infos, DUMP_OPTIONS, r->given, r->traces, 0, error, error_size};
+    const struct options *const o = &taken;
+    r->until = INT64_MAX;
+    r->since = INT64_MIN;
+    r->peak = DEFAULT_PEAK;
+    r->kid = -1;
+    if (options_take(&taken, argc, argv) != 0)
+        return -1;
+    r->trace_count = taken.word_count;
+    if (r->given[DUMP_help] || r->given[DUMP_version] || r->given[DUMP_list])
+        return 0;
+    if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_columns(r, o) != 0 ||
+        take_where(r, o) != 0 ||
+        options_number(o, DUMP_since, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->since) != 0 ||
+        options_number(o, DUMP_until, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->until) != 0 ||
+        options_number(o, DUMP_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
+        options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
+        options_number(o, DUMP_batch, SQT_UNITS_NONE, 1, 1, &r->batch) != 0 ||
+        options_number(o, DUMP_kid, SQT_UNITS_NONE, 1, 0, &r->kid) != 0)
+        return -1;
+    if (!r->group)
+        r->group = r->family->group ? r->family->group : DEFAULT_GROUP;
+    if (r->given[DUMP_from] && !sqt_tracer_find(r->given[DUMP_from]))
+        return options_fail(o, "--from: '%s' is unknown; there are: strace, perf", r->given[DUMP_from]);
+    if (r->given[DUMP_from] && r->table != &sqt_tables[SQT_TABLE_syscalls])
+        return options_fail(o, "--from=%s gives only --table=syscalls", r->given[DUMP_from]);
+    if (r->kid > UINT32_MAX)
+        return options_fail(o, "--kid: '%s': too large", r->given[DUMP_kid]);
+    if (r->since >= r->until)
+        return options_fail(o, "--since is not before --until");
+    if (!r->trace_count)
+        return options_fail(o, "no trace given: name a segment, a ring, a directory of them, or -");
+    return 0;
+}
+
+void
+dump_request_free(struct dump_request *r)
+{
+    sqt_where_free(r->where);
+    free(r->traces);
+}

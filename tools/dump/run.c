@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * run.c - from traces to rows.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "figure/table/syscalls.h"
+#include "read/strace.h"
+#include "run.h"
+
+static void
+note(void *context, const char *key, const char *text)
+{
+    sqt_sink_comment(context, key, text);
+}
+
+static void
+bound(void *context, const struct sqt_bound_row *row)
+{
+    dump_take_bound(context, row);
+}
+
+static void
+loss(void *context, const struct sqt_loss_row *row)
+{
+    dump_take_loss(context, row);
+}
+
+static void
+step(void *context, const struct sqt_step_row *row)
+{
+    dump_take_step(context, row);
+}
+
+/* The sink prints all records of a run by itself, which is several times faster than row by row. */
+static void
+whole_run(struct sqt_job *job, const struct sqt_run *run)
+{
+    job->done = !sqt_sink_events(job->context, run, job->since, job->until);
+}
+
+/* Makes the directory; one that exists is not written into. */
+static int
+open_directory(const char *name)
+{
+    const int fd = mkdir(name, 0777) == 0 ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        fprintf(stderr, "sqtrace-dump: %s: cannot make this directory: %s\n", name, strerror(errno));
+    return fd;
+}
+
+static int
+open_output(struct dump *d)
+{
+    const char *const name = d->request->given[DUMP_output];
+    int fd = STDOUT_FILENO;
+    if (d->request->format->directory) {
+        fd = open_directory(name);
+        if (fd < 0)
+            return -1;
+    } else if (name) {
+        fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd < 0) {
+            fprintf(stderr, "sqtrace-dump: %s: cannot write: %s\n", name, strerror(errno));
+            return -1;
+        }
+    }
+    sqt_out_init(&d->sink.out, fd);
+    return 0;
+}
+
+static void
+begin(struct dump *d, const struct dump_request *r)
+{
+    d->sink.type = r->format;
+    d->sink.table = r->table;
+    d->sink.columns = r->columns;
+    d->sink.column_count = r->column_count;
+    d->sink.no_header = r->given[DUMP_no_header] != NULL;
+    d->sink.no_comments = r->given[DUMP_no_comments] != NULL;
+    d->job = (struct sqt_job){
+        .table = r->table,
+        .family = r->format->family,
+        .where = r->where,
+        .since = r->since,
+        .until = r->until,
+        .group = r->group,
+        .peak = r->peak,
+        .batch = r->batch,
+        .row = sqt_sink_row,
+        .note = note,
+        .context = &d->sink,
+    };
+    if (r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
+        d->job.run = whole_run;
+}
+
+static int
+close_output(struct dump *d)
+{
+    const char *const name = d->request->given[DUMP_output];
+    if (!d->sink.out.error && name && close(d->sink.out.fd) != 0)
+        d->sink.out.error = errno;
+    if (d->sink.out.error && d->request->format->directory)
+        rmdir(name);
+    if (!d->sink.out.error)
+        return 0;
+    fprintf(stderr, "sqtrace-dump: %s: cannot write: %s\n", name ? name : "standard output",
+            strerror(d->sink.out.error));
+    return -1;
+}
+
+/* What strace or perf trace printed, in place of a trace. */
+static int
+read_strace(struct dump *d)
+{
+    const struct dump_request *const r = d->request;
+    for (size_t i = 0; i < r->trace_count; ++i) {
+        const int standard = strcmp(r->traces[i], "-") == 0;
+        FILE *const file = standard ? stdin : fopen(r->traces[i], "r");
+        char error[512];
+        int failed = !file;
+        if (!file)
+            snprintf(error, sizeof(error), "%.400s: %s", r->traces[i], strerror(errno));
+        else
+            failed = sqt_syscalls_of_tracer(&d->job, sqt_tracer_find(r->given[DUMP_from]), file, r->traces[i], error,
+                                            sizeof(error)) != 0;
+        if (file && !standard)
+            fclose(file);
+        if (failed) {
+            fprintf(stderr, "sqtrace-dump: %s\n", error);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+dump_run_strace(struct dump *d)
+{
+    if (open_output(d) != 0)
+        return DUMP_FAILED;
+    begin(d, d->request);
+    const int unread = read_strace(d) != 0;
+    if (!unread)
+        sqt_sink_header(&d->sink);
+    sqt_sink_finish(&d->sink);
+    const int failed = close_output(d) != 0;
+    sqt_sink_free(&d->sink);
+    return unread || failed ? DUMP_FAILED : DUMP_DONE;
+}
+
+int
+dump_run(const struct dump_request *r)
+{
+    struct dump d;
+    memset(&d, 0, sizeof(d));
+    d.request = r;
+    d.quiet = r->given[DUMP_quiet] != NULL;
+    clock_gettime(CLOCK_MONOTONIC, &d.began);
+    if (r->given[DUMP_from])
+        return dump_run_strace(&d);
+    struct sqt_stream *const stream = sqt_stream_open(r->traces, r->trace_count, dump_report, &d);
+    if (!stream)
+        return DUMP_FAILED;
+    if (open_output(&d) != 0) {
+        sqt_stream_close(stream);
+        return DUMP_FAILED;
+    }
+    d.sink.start_ns = sqt_stream_start_ns(stream);
+    d.crew = sqt_crew_new(sqt_processors() - 1);
+    sqt_stream_share(stream, d.crew);
+    begin(&d, r);
+    const struct sqt_consumer also = {.context = &d, .loss = loss, .bound = bound, .step = step};
+    d.pass = sqt_pass_new(&d.job, 1, &also, d.crew);
+    if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
+        fputs("sqtrace-dump: no memory\n", stderr);
+        sqt_pass_free(d.pass);
+        sqt_stream_close(stream);
+        sqt_crew_free(d.crew);
+        return DUMP_FAILED;
+    }
+    dump_head_comments(&d, stream);
+    const int watched = !d.quiet && isatty(STDERR_FILENO);
+    struct sqt_run run;
+    unsigned runs = 0;
+    while (!sqt_pass_done(d.pass) && sqt_stream_next(stream, &run)) {
+        sqt_pass_run(d.pass, &run);
+        if (watched && ++runs % 16 == 0)
+            dump_show_progress(&d);
+    }
+    dump_clear_progress(&d);
+    sqt_pass_finish(d.pass);
+    sqt_sink_header(&d.sink);
+    dump_tail_comments(&d);
+    sqt_sink_finish(&d.sink);
+    if (watched)
+        dump_hint(&d);
+    sqt_pass_free(d.pass);
+    const unsigned problems = sqt_stream_problems(stream);
+    sqt_stream_close(stream);
+    sqt_crew_free(d.crew);
+    const int failed = close_output(&d) != 0;
+    sqt_sink_free(&d.sink);
+    if (failed)
+        return DUMP_FAILED;
+    return r->given[DUMP_strict] && (problems || d.account.lost || d.account.bounds) ? DUMP_DAMAGED : DUMP_DONE;
+}

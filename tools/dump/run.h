@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * run.h - one run of sqtrace-dump.
+ */
+#ifndef SQT_DUMP_RUN_H
+#define SQT_DUMP_RUN_H
+
+#include <time.h>
+
+#include "pass/pass.h"
+#include "../program/account.h"
+#include "dump.h"
+
+struct dump {
+    const struct dump_request *request;
+    struct sqt_sink sink;
+    struct sqt_job job;
+    struct sqt_crew *crew;   /* NULL: one processor, or no trace */
+    struct sqt_pass *pass;
+    int quiet;
+    struct account account;
+    struct timespec began, shown;
+    int progress;            /* a line of it stands on the terminal */
+};
+
+/* say.c */
+/* Takes what the reader has to say; the context is a struct dump. */
+void dump_report(void *context, enum sqt_severity severity, const char *text);
+/* Shows how far it is, at most twice a second, when that takes longer than a second. */
+void dump_show_progress(struct dump *dump);
+void dump_clear_progress(struct dump *dump);
+/* What to do next, for a person at a terminal. */
+void dump_hint(const struct dump *dump);
+/* Counts lost records and says so. */
+void dump_take_loss(struct dump *dump, const struct sqt_loss_row *loss);
+/* Says that there was no room for more of something. */
+void dump_take_bound(struct dump *dump, const struct sqt_bound_row *bound);
+/* A step of a clock. */
+void dump_take_step(struct dump *dump, const struct sqt_step_row *step);
+/* What can be said before the rows, and the exact account behind them. */
+void dump_head_comments(struct dump *dump, const struct sqt_stream *stream);
+void dump_tail_comments(struct dump *dump);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * say.c - what sqtrace-dump says besides rows: on the standard error, and in comment lines.
+ */
+#include <unistd.h>
+
+#include "run.h"
+
+#ifndef SQT_PLOTS
+#define SQT_PLOTS "tools/plots"
+#endif
+
+/* ---- what is said on the standard error ---- */
+
+void
+dump_clear_progress(struct dump *d)
+{
+    if (d->progress)
+        fputs("\r\033[K", stderr);
+    d->progress = 0;
+}
+
+void
+dump_report(void *context, enum sqt_severity severity, const char *text)
+{
+    static const char *const words[] = {[SQT_NOTE] = "", [SQT_WARNING] = "warning: ", [SQT_ERROR] = ""};
+    struct dump *const d = context;
+    if (d->quiet && severity != SQT_ERROR)
+        return;
+    dump_clear_progress(d);
+    fprintf(stderr, "sqtrace-dump: %s%s\n", words[severity], text);
+}
+
+/* Shows how far it is, at most twice a second, when that takes longer than a second and somebody looks. */
+void
+dump_show_progress(struct dump *d)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double since_begin = (double)(now.tv_sec - d->began.tv_sec) + (double)(now.tv_nsec - d->began.tv_nsec) / 1e9;
+    const double since_shown = (double)(now.tv_sec - d->shown.tv_sec) + (double)(now.tv_nsec - d->shown.tv_nsec) / 1e9;
+    if (since_begin < 1 || since_shown < 0.5)
+        return;
+    d->shown = now;
+    d->progress = 1;
+    fprintf(stderr, "\r%.1f M records, %.1f s of trace, %.1f M records/s\033[K", (double)sqt_pass_records(d->pass) / 1e6,
+            (double)sqt_pass_last_ns(d->pass) / 1e9, (double)sqt_pass_records(d->pass) / since_begin / 1e6);
+}
+
+/* What to do next, for a person at a terminal. */
+void
+dump_hint(const struct dump *d)
+{
+    const struct dump_request *const r = d->request;
+    if (d->account.ring_full)
+        fputs("sqtrace-dump: give sqtrace_log a larger ring= to lose fewer records\n", stderr);
+    if (!sqt_pass_records(d->pass) && r->kid >= 0)
+        fprintf(stderr, "sqtrace-dump: no kid %lld wrote this trace; without --kid, each row has its kid\n",
+                (long long)r->kid);
+    else if (!d->sink.rows && r->where)
+        fputs("sqtrace-dump: no row matches --where; --list explains the columns\n", stderr);
+    else if (!d->sink.rows && !sqt_pass_records(d->pass))
+        fputs("sqtrace-dump: the trace holds no records yet\n", stderr);
+    else if (!d->sink.rows && r->table == &sqt_tables[SQT_TABLE_requests])
+        fputs("sqtrace-dump: the trace has no transaction; --table=events shows its records\n", stderr);
+    if (r->table->figure && d->sink.rows && isatty(d->sink.out.fd))
+        fprintf(stderr, "sqtrace-dump: to draw it: sqtrace-dump --figure=%s ... | gnuplot -c %s/%s.gp %s.png\n",
+                r->table->name, SQT_PLOTS, r->table->name, r->table->name);
+}
+
+void
+dump_take_loss(struct dump *d, const struct sqt_loss_row *loss)
+{
+    const char *const text = account_loss(&d->account, loss);
+    if (text && !d->quiet) {
+        dump_clear_progress(d);
+        fprintf(stderr, "sqtrace-dump: lost %s\n", text);
+    }
+}
+
+void
+dump_take_bound(struct dump *d, const struct sqt_bound_row *bound)
+{
+    dump_report(d, SQT_WARNING, account_bound(&d->account, bound));
+}
+
+void
+dump_take_step(struct dump *d, const struct sqt_step_row *step)
+{
+    const char *const text = account_step(&d->account, step);
+    if (text && !d->quiet) {
+        dump_clear_progress(d);
+        fprintf(stderr, "sqtrace-dump: a clock stepped: %s\n", text);
+    }
+}
+
+/* ---- comments ---- */
+
+void
+dump_head_comments(struct dump *d, const struct sqt_stream *stream)
+{
+    const struct dump_request *const r = d->request;
+    account_head(&d->sink, r->traces, r->trace_count, stream);
+    if (r->given[DUMP_where])
+        sqt_sink_comment(&d->sink, "where", r->given[DUMP_where]);
+}
+
+void
+dump_tail_comments(struct dump *d)
+{
+    account_finish(&d->account);
+    if (*d->account.more && !d->quiet)
+        fprintf(stderr, "sqtrace-dump: lost %s\n", d->account.more);
+    account_tail(&d->sink, &d->account, sqt_pass_last_ns(d->pass), sqt_pass_records(d->pass));
+}

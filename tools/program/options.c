@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * options.c - see options.h.
+ */
+#include "options.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/nearest.h"
+
+int
+options_fail(const struct options *o, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(o->error, o->error_size, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+static int
+unknown_option(const struct options *o, const char *name, size_t length)
+{
+    struct sqt_nearest nearest;
+    sqt_nearest_init(&nearest, name, length);
+    for (unsigned i = 0; i < o->info_count; ++i)
+        sqt_nearest_offer(&nearest, o->infos[i].name);
+    return options_fail(o, "unknown option '--%.*s'; %s", (int)length, name,
+                        sqt_nearest_text(&nearest, "--", "--help shows them"));
+}
+
+/* Option i with the value that was given with it, if any; next: the word that follows it.  Returns how many words were
+ * used up, or -1. */
+static int
+take_value(const struct options *o, unsigned i, const char *value, const char *next)
+{
+    const struct option_info *const info = &o->infos[i];
+    if (!*info->value) {
+        if (value)
+            return options_fail(o, "option '--%s' takes no value", info->name);
+        o->given[i] = "";
+        return 1;
+    }
+    if (!value && !next)
+        return options_fail(o, "option '--%s' needs a value: --%s=%s", info->name, info->name, info->value);
+    o->given[i] = value ? value : next;
+    return value ? 1 : 2;
+}
+
+/* argv[0] is "--..." */
+static int
+take_long(const struct options *o, char **argv)
+{
+    const char *const name = argv[0] + 2;
+    const char *const equals = strchr(name, '=');
+    const size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    for (unsigned i = 0; i < o->info_count; ++i)
+        if (strlen(o->infos[i].name) == length && memcmp(o->infos[i].name, name, length) == 0)
+            return take_value(o, i, equals ? equals + 1 : NULL, argv[1]);
+    return unknown_option(o, name, length);
+}
+
+/* argv[0] is "-x..." */
+static int
+take_letter(const struct options *o, char **argv)
+{
+    const char *const rest = argv[0] + 2;
+    for (unsigned i = 0; i < o->info_count; ++i)
+        if (o->infos[i].letter && o->infos[i].letter == argv[0][1])
+            return take_value(o, i, *rest ? rest : NULL, argv[1]);
+    return options_fail(o, "unknown option '%s'; --help shows them", argv[0]);
+}
+
+int
+options_take(struct options *o, int argc, char **argv)
+{
+    int more = 1;
+    for (int i = 1; i < argc;) {
+        const char *const word = argv[i];
+        if (!more || word[0] != '-' || !word[1]) {
+            o->words[o->word_count++] = word;
+            ++i;
+        } else if (strcmp(word, "--") == 0) {
+            more = 0;
+            ++i;
+        } else {
+            const int used = word[1] == '-' ? take_long(o, argv + i) : take_letter(o, argv + i);
+            if (used < 0)
+                return -1;
+            i += used;
+        }
+    }
+    return 0;
+}
+
+int
+options_number(const struct options *o, unsigned option, enum sqt_units units, int64_t plain, int64_t least,
+               int64_t *value)
+{
+    const char *const text = o->given[option];
+    const char *error = NULL;
+    if (!text)
+        return 0;
+    if (sqt_units_parse(text, strlen(text), units, plain, value, &error) != 0)
+        return options_fail(o, "--%s: '%s': %s", o->infos[option].name, text, error);
+    if (*value < least)
+        return options_fail(o, "--%s: '%s': too small", o->infos[option].name, text);
+    return 0;
+}
+
+void
+options_help(FILE *to, const struct option_info *infos, unsigned count)
+{
+    for (unsigned i = 0; i < count; ++i) {
+        char option[64], letter[8] = "";
+        if (infos[i].letter)
+            snprintf(letter, sizeof(letter), "-%c, ", infos[i].letter);
+        snprintf(option, sizeof(option), "%s--%s%s%s", letter, infos[i].name, *infos[i].value ? "=" : "",
+                 infos[i].value);
+        fprintf(to, "  %-20s  %s\n", option, infos[i].doc);
+    }
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * options.h - command lines, from a table of options.
+ *
+ * An option is --NAME, --NAME=VALUE or --NAME VALUE; one letter may stand for it (-o VALUE).  "--" ends the options,
+ * and "-" is no option.
+ */
+#ifndef SQT_OPTIONS_H
+#define SQT_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/units.h"
+
+struct option_info {
+    const char *name;
+    const char *value; /* what follows "=", "" if the option stands alone */
+    const char *doc;
+    char letter;       /* 0: none */
+};
+
+/* What the command line says. */
+struct options {
+    const struct option_info *infos;
+    unsigned info_count;
+    const char **given;  /* value of each option; "" if it stands alone, NULL if not given */
+    const char **words;  /* the arguments that are no options; room for all of them */
+    size_t word_count;
+    char *error;         /* takes one line without newline */
+    size_t error_size;
+};
+
+/* Each returns 0, or -1 with a line in error. */
+int options_take(struct options *options, int argc, char **argv);
+/* An option's value as a number; plain: what a number without a unit counts.  Not given: *value stays. */
+int options_number(const struct options *options, unsigned option, enum sqt_units units, int64_t plain, int64_t least,
+                   int64_t *value);
+/* Puts that line into error, and returns -1. */
+int options_fail(const struct options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A line for each option. */
+void options_help(FILE *to, const struct option_info *infos, unsigned count);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * compare.c - how two traces differ, class by class: the median, the 99th percentile and the mean of the total,
+ * and the mean of each stage.
+ *
+ * All intervals of a pair of traces hold together with 95 %: each of n has 1 - 0.05 / n (Bonferroni), so that two equal
+ * traces seldom differ anywhere in the table.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "base/memory.h"
+
+#define TOGETHER 0.95
+
+static struct compared *
+add(struct comparison *c, enum sqt_class class, const char *name, int stage, const struct sqt_estimate *a,
+    const struct sqt_estimate *b)
+{
+    c->rows = sqt_resized(c->rows, (c->count + 1) * sizeof(*c->rows));
+    c->rows[c->count] = (struct compared){.class = class, .name = name, .stage = stage, .a = a, .b = b};
+    return &c->rows[c->count++];
+}
+
+static void
+compare_class(struct comparison *c, const struct report_trace *a, const struct report_trace *b, enum sqt_class class)
+{
+    const struct sqt_sections *const x = &a->classes[class], *const y = &b->classes[class];
+    uint64_t sums[SQT_PARTS];
+    unsigned order[SQT_PARTS];
+    if (!x->all.count || !y->all.count)
+        return;
+    add(c, class, "median", -1, &x->median, &y->median);
+    add(c, class, "99th percentile", -1, &x->p99, &y->p99);
+    add(c, class, "mean", -1, &x->mean, &y->mean);
+    for (unsigned p = 0; p < SQT_PARTS; ++p)
+        sums[p] = (uint64_t)(x->parts[p].value + y->parts[p].value);
+    words_order(sums, order);
+    for (unsigned p = 0; p < SQT_PARTS && sums[order[p]]; ++p)
+        add(c, class, words_part_name(order[p]), (int)order[p], &x->parts[order[p]], &y->parts[order[p]]);
+}
+
+void
+compare(struct comparison *c, const struct report_trace *a, const struct report_trace *b)
+{
+    size_t told = 0;
+    memset(c, 0, sizeof(*c));
+    c->a = a;
+    c->b = b;
+    for (unsigned class = 0; class < SQT_CLASSES; ++class)
+        compare_class(c, a, b, class);
+    for (size_t i = 0; i < c->count; ++i)
+        told += c->rows[i].a->freedom > 0 && c->rows[i].b->freedom > 0;
+    c->confidence = 1 - (1 - TOGETHER) / (told ? (double)told : 1);
+    for (size_t i = 0; i < c->count; ++i)
+        c->rows[i].difference = sqt_sections_difference(c->rows[i].a, c->rows[i].b, c->confidence);
+}
+
+void
+compare_free(struct comparison *c)
+{
+    free(c->rows);
+}
+
+/* ---- words ---- */
+
+const char *
+compared_verdict(const struct compared *row)
+{
+    const struct sqt_difference *const d = &row->difference;
+    return d->verdict == SQT_VERDICT_DIFFERENT ? d->value > 0 ? "slower" : "faster" : "same";
+}
+
+char *
+compared_words(const struct compared *row)
+{
+    char share[WORDS_ROOM], *text = NULL;
+    const double base = row->a->value;
+    const int slower = row->difference.value > 0;
+    switch (row->difference.verdict) {
+    case SQT_VERDICT_UNKNOWN:
+        return strdup("too few requests to tell");
+    case SQT_VERDICT_SAME:
+        return strdup("no difference");
+    case SQT_VERDICT_DIFFERENT:
+        break;
+    }
+    const char *const word = row->stage < 0 ? (slower ? "slower" : "faster") : slower ? "more" : "less";
+    if (base < 1)
+        return strdup(word);
+    if (asprintf(&text, "%s %s", words_share(fabs(row->difference.value) / base, share), word) < 0)
+        return NULL;
+    return text;
+}
+
+/* The stage whose mean differs most in the direction of the class's mean; NULL: none is sure to. */
+static const struct compared *
+main_stage(const struct comparison *c, enum sqt_class class, int slower)
+{
+    const struct compared *found = NULL;
+    for (size_t i = 0; i < c->count; ++i) {
+        const struct compared *const row = &c->rows[i];
+        if (row->class != class || row->stage < 0 || row->difference.verdict != SQT_VERDICT_DIFFERENT ||
+            (row->difference.value > 0) != slower)
+            continue;
+        if (!found || fabs(row->difference.value) > fabs(found->difference.value))
+            found = row;
+    }
+    return found;
+}
+
+char *
+compared_sentence(const struct comparison *c, size_t first)
+{
+    char *text = NULL, from[WORDS_ROOM], to[WORDS_ROOM], by[WORDS_ROOM], share[WORDS_ROOM];
+    size_t size;
+    const struct compared *const rows = &c->rows[first]; /* median, 99th percentile, mean */
+    FILE *const out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    const char *const class = words_class(rows->class);
+    fprintf(out, "%c%s: ", class[0] - 'a' + 'A', class + 1);
+    const struct compared *chosen = NULL;
+    for (unsigned i = 0; i < 3 && !chosen; ++i)
+        if (rows[i].difference.verdict == SQT_VERDICT_DIFFERENT)
+            chosen = &rows[i];
+    if (rows->difference.verdict == SQT_VERDICT_UNKNOWN) {
+        fputs("too few requests to tell.", out);
+    } else if (!chosen) {
+        fputs("no difference.", out);
+    } else {
+        const int slower = chosen->difference.value > 0;
+        fprintf(out, "%s. The %s went from %s to %s", slower ? "slower" : "faster", chosen->name,
+                words_time(chosen->a->value, from), words_time(chosen->b->value, to));
+        if (chosen->a->value >= 1)
+            fprintf(out, " (%s%s)", slower ? "+" : "\xe2\x88\x92",
+                    words_share(fabs(chosen->difference.value) / chosen->a->value, share));
+        const struct compared *const stage = main_stage(c, rows->class, slower);
+        if (stage)
+            fprintf(out, "; most of it is %s, %s for a request on average", words_part((unsigned)stage->stage),
+                    words_difference(stage->difference.value, by));
+        fputs(".", out);
+    }
+    fclose(out);
+    return text;
+}

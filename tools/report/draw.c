@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * draw.c - pictures: each script runs on its series in a gnuplot of its own, as many at a time as there are
+ * processors.
+ *
+ * gnuplot's SVG follows the page: a style sheet is put into each picture, so that it is light or dark as the reader's
+ * system is.  Phones get a narrower picture, so that its letters are as large as those of the page.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "report.h"
+
+#define AT_A_TIME_MOST 8
+/* Bytes of what gnuplot says that are kept. */
+#define SAID_ROOM 512
+/* What the scripts say when no row has a value: no error. */
+#define NOTHING_TO_DRAW "there are no rows: nothing to draw"
+
+struct drawing {
+    pid_t pid;
+    struct picture *picture;
+    int narrow;
+};
+
+int
+report_find_gnuplot(struct report *r)
+{
+    const pid_t pid = fork();
+    if (pid == 0) {
+        const int null = open("/dev/null", O_RDWR);
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        execlp("gnuplot", "gnuplot", "--version", (char *)NULL);
+        _exit(errno == ENOENT ? 127 : 126);
+    }
+    int status = 0;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (pid < 0)
+        return report_fail(r, "gnuplot cannot be started: %s", strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        return report_fail(r, "gnuplot is not installed, and draws the figures: apt-get install gnuplot-nox");
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return report_fail(r, "gnuplot does not work: 'gnuplot --version' failed");
+    return 0;
+}
+
+/* ---- one picture ---- */
+
+static char *
+said_path(const struct report *r, const struct drawing *d)
+{
+    return folder_path(r, "figures/%s%s.said", d->picture->file, d->narrow ? ".narrow" : "");
+}
+
+static char *
+picture_path(const struct report *r, const struct drawing *d)
+{
+    return folder_path(r, "figures/%s%s.svg", d->picture->file, d->narrow ? ".narrow" : "");
+}
+
+/* In the child: the folder of figures is the current one, so the commands are those that the page shows. */
+static void
+run_gnuplot(const struct report *r, const struct drawing *d)
+{
+    char *const folder = folder_path(r, "figures");
+    const char *const narrow = d->narrow ? ".narrow" : "";
+    char script[192], picture[192], series[192], said[192];
+    snprintf(script, sizeof(script), "%s.gp", d->picture->script);
+    snprintf(picture, sizeof(picture), "%s%s.svg", d->picture->file, narrow);
+    snprintf(said, sizeof(said), "%s%s.said", d->picture->file, narrow);
+    snprintf(series, sizeof(series), "%s.tsv", d->picture->file);
+    if (chdir(folder) == 0) {
+        const int null = open("/dev/null", O_RDONLY);
+        const int fd = open(said, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        dup2(null, STDIN_FILENO);
+        dup2(fd, STDOUT_FILENO);
+        dup2(fd, STDERR_FILENO);
+        execlp("gnuplot", "gnuplot", "-e", d->narrow ? "UNTITLED = 1; NARROW = 1" : "UNTITLED = 1", "-c", script,
+               picture, series, (char *)NULL);
+    }
+    _exit(126);
+}
+
+/* Puts the style sheet before the first element of the picture, and notes its size.  Returns 0, or -1. */
+static int
+put_style(const struct report *r, struct drawing *d, const char *picture)
+{
+    char *text = NULL, *style = NULL;
+    size_t size = 0, style_size = 0;
+    char *const sheet = sqt_zeroed(strlen(r->pages) + 32, 1);
+    sprintf(sheet, "%s/picture.css", r->pages);
+    FILE *in = fopen(picture, "r");
+    const ssize_t got = in ? getdelim(&text, &size, '\0', in) : -1;
+    if (in)
+        fclose(in);
+    in = fopen(sheet, "r");
+    const ssize_t style_got = in ? getdelim(&style, &style_size, '\0', in) : -1;
+    if (in)
+        fclose(in);
+    int failed = -1;
+    const char *const box = got > 0 ? strstr(text, "viewBox=\"0 0 ") : NULL;
+    if (!box || sscanf(box, "viewBox=\"0 0 %u %u", &d->picture->width[d->narrow], &d->picture->height[d->narrow]) != 2)
+        d->picture->width[d->narrow] = d->picture->height[d->narrow] = 0;
+    char *const at = got > 0 ? strstr(text, "<desc>") : NULL;
+    FILE *const out = at && style_got > 0 ? fopen(picture, "w") : NULL;
+    if (out) {
+        fwrite(text, 1, (size_t)(at - text), out);
+        fprintf(out, "<style>%s</style>\n", style);
+        fwrite(at, 1, (size_t)(text + got - at), out);
+        failed = ferror(out) ? -1 : 0;
+        if (fclose(out) != 0)
+            failed = -1;
+    }
+    free(text);
+    free(style);
+    free(sheet);
+    return failed;
+}
+
+/* What gnuplot said, its first line; NULL if nothing. */
+static char *
+first_said(const char *path)
+{
+    static char line[SAID_ROOM];
+    FILE *const in = fopen(path, "r");
+    char *found = NULL;
+    while (in && !found && fgets(line, sizeof(line), in)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[strspn(line, " \t^")])
+            found = line + strspn(line, " \t");
+    }
+    if (in)
+        fclose(in);
+    return found;
+}
+
+static void
+end_drawing(struct report *r, struct drawing *d, int status)
+{
+    char *const said = said_path(r, d), *const picture = picture_path(r, d);
+    const char *trouble = first_said(said);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        if (!trouble)
+            trouble = "gnuplot failed";
+    } else if (trouble) {
+        report_say(r, "warning: gnuplot on %s: %s", d->picture->file, trouble);
+        if (!d->picture->warning)
+            d->picture->warning = strdup(trouble);
+        trouble = NULL;
+    }
+    if (!trouble && put_style(r, d, picture) != 0) {
+        trouble = "gnuplot drew nothing";
+        if (!report_stop && !r->full)
+            report_fail(r, "%s: gnuplot could not write it, or it could not be copied; is the disk full?", picture);
+        r->full = 1;
+    }
+    if (!trouble) {
+        d->picture->drawn = 1;
+    } else if (!d->picture->trouble) {
+        if (!report_stop && !r->full && strcmp(trouble, NOTHING_TO_DRAW) != 0) {
+            report_fail(r, "%s could not be drawn: %s", d->picture->file, trouble);
+            ++r->undrawn;
+        }
+        d->picture->trouble = strdup(trouble);
+    }
+    if (trouble)
+        unlink(picture);
+    unlink(said);
+    free(said);
+    free(picture);
+    d->pid = 0;
+}
+
+/* ---- all pictures ---- */
+
+static int
+wait_for_one(struct report *r, struct drawing *drawings, unsigned count)
+{
+    int status;
+    const pid_t pid = waitpid(-1, &status, 0);
+    for (unsigned i = 0; i < count; ++i)
+        if (pid > 0 && drawings[i].pid == pid)
+            end_drawing(r, &drawings[i], status);
+    return pid < 0 && errno != EINTR ? -1 : 0;
+}
+
+static unsigned
+at_a_time(void)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors < 1 ? 1 : processors > AT_A_TIME_MOST ? AT_A_TIME_MOST : (unsigned)processors;
+}
+
+static int
+has_script(const struct report *r, const struct sqt_table *table)
+{
+    char *const path = folder_path(r, "figures/%s.gp", table->name);
+    const int there = table->figure && access(path, R_OK) == 0;
+    free(path);
+    return there;
+}
+
+/* All of them, for some need others. */
+static int
+copy_scripts(struct report *r)
+{
+    char *const pattern = sqt_zeroed(strlen(r->plots) + 8, 1);
+    sprintf(pattern, "%s/*.gp", r->plots);
+    glob_t found;
+    int failed = 0;
+    if (glob(pattern, 0, NULL, &found) != 0)
+        failed = report_fail(r, "%s: there are none", pattern);
+    else {
+        for (size_t i = 0; !failed && i < found.gl_pathc; ++i) {
+            char to[300];
+            snprintf(to, sizeof(to), "figures/%s", strrchr(found.gl_pathv[i], '/') + 1);
+            failed = folder_copy(r, found.gl_pathv[i], to);
+        }
+        globfree(&found);
+    }
+    free(pattern);
+    return failed;
+}
+
+/* Starts gnuplot, after another one has ended if there are enough of them. */
+static int
+draw(struct report *r, struct drawing *drawings, unsigned room, struct picture *picture, int narrow)
+{
+    unsigned slot = 0;
+    for (;;) {
+        for (slot = 0; slot < room && drawings[slot].pid; ++slot)
+            ;
+        if (slot < room)
+            break;
+        if (wait_for_one(r, drawings, room) != 0)
+            return -1;
+    }
+    drawings[slot] = (struct drawing){.picture = picture, .narrow = narrow};
+    const pid_t pid = fork();
+    if (pid == 0)
+        run_gnuplot(r, &drawings[slot]);
+    if (pid < 0)
+        return report_fail(r, "gnuplot cannot be started: %s", strerror(errno));
+    drawings[slot].pid = pid;
+    return 0;
+}
+
+static int
+draw_both(struct report *r, struct drawing *drawings, unsigned room, struct picture *picture)
+{
+    for (int narrow = 0; narrow < 2 && picture->wanted && !report_stop; ++narrow)
+        if (draw(r, drawings, room, picture, narrow) != 0)
+            return -1;
+    return 0;
+}
+
+int
+report_draw(struct report *r)
+{
+    struct drawing drawings[AT_A_TIME_MOST] = {0};
+    const unsigned room = at_a_time();
+    int failed = copy_scripts(r);
+    if (r->trace_count > 1)
+        r->compared = sqt_zeroed(r->figure_count, sizeof(*r->compared));
+    for (size_t i = 0; i < r->figure_count && !failed && !r->full && !report_stop; ++i) {
+        report_progress(r, "drawing %s, %zu %%", r->figures[i]->name, 100 * i / r->figure_count);
+        if (!has_script(r, r->figures[i]))
+            continue;
+        if (r->compared)
+            failed = report_overlay(r, i, &r->compared[i]) != 0 || draw_both(r, drawings, room, &r->compared[i]) != 0;
+        for (size_t t = 0; t < r->trace_count && !failed; ++t) {
+            struct series *const s = &r->traces[t].series[i];
+            s->picture.wanted = s->sink.rows > 0 && !(r->compared && r->compared[i].wanted);
+            snprintf(s->picture.script, sizeof(s->picture.script), "%s", s->table->name);
+            failed = draw_both(r, drawings, room, &s->picture);
+        }
+    }
+    for (unsigned slot = 0; slot < room; ++slot)
+        while (drawings[slot].pid > 0) {
+            if (failed || r->full || report_stop)
+                kill(drawings[slot].pid, SIGTERM); /* nobody wants it any more */
+            if (wait_for_one(r, drawings, room) != 0)
+                break;
+        }
+    return failed || r->full || report_stop ? -1 : 0;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * report.h - what the files of sqtrace-report share.
+ *
+ *   sqtrace-report.c     main: from the command line to a folder
+ *   options.c            the command line
+ *   folder.c             the folder: made beside its place, moved there when it is whole
+ *   read.c               one pass over each trace: series, sections of requests, what was configured
+ *   draw.c               gnuplot
+ *   overlay.c            a script for a figure with a curve for each trace
+ *   words.c              numbers and sentences
+ *   compare.c            differences between traces
+ *   page.c               fragments of HTML with values put in
+ *   index.c              index.html
+ *   figures.c            its figures
+ */
+#ifndef SQT_REPORT_H
+#define SQT_REPORT_H
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "pass/pass.h"
+#include "figure/stat/sections.h"
+#include "model/class.h"
+#include "../program/account.h"
+#include "../program/options.h"
+
+enum report_status { REPORT_DONE = 0, REPORT_FAILED = 1, REPORT_USAGE = 2, REPORT_PARTLY = 3 };
+
+enum report_option {
+#define REPORT_OPTION(id, name, letter, value, doc) REPORT_##id,
+#include "options.def"
+#undef REPORT_OPTION
+    REPORT_OPTIONS
+};
+extern const struct option_info report_option_infos[REPORT_OPTIONS];
+
+/* ---- lines of text ---- */
+
+struct lines {
+    char **text;
+    size_t count;
+};
+void lines_add(struct lines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same unless the line is there. */
+void lines_add_new(struct lines *lines, const char *text);
+void lines_free(struct lines *lines);
+
+/* ---- what is asked for ---- */
+
+#define REPORT_TRACES 8
+
+struct report;
+struct report_trace;
+
+/* What gnuplot draws: wide, and narrow for phones. */
+struct picture {
+    char file[128];       /* FILE.svg, FILE.narrow.svg, FILE.tsv; within the folder of figures */
+    char script[128];     /* SCRIPT.gp */
+    int wanted, drawn;
+    char *trouble;        /* why there is none; NULL: there is one */
+    char *warning;        /* what gnuplot said of it though it drew it; NULL: nothing */
+    unsigned width[2], height[2]; /* wide, narrow */
+};
+
+/* A figure, or a table that the report shows, of one trace. */
+struct series {
+    struct sqt_sink sink; /* first; the context of its job */
+    const struct sqt_table *table;
+    struct report_trace *trace;
+    struct lines notes;   /* "key: text" */
+    unsigned char seen[256]; /* columns that have a value other than 0 */
+    struct picture picture;
+};
+
+/* Traces under one label. */
+struct report_trace {
+    struct report *report;
+    const char *label;      /* "" if it is the only one */
+    const char **paths;
+    size_t path_count;
+
+    /* what report_read() finds */
+    uint64_t start_ns;      /* wall time */
+    int64_t length;         /* ns */
+    uint64_t records;
+    unsigned problems;
+    struct account account;
+    struct lines damage;    /* what the reader said */
+    struct lines squids, processes, dirs, groups, rings;
+    uint64_t requests, left_out;
+    struct sqt_distributions set;
+    struct sqt_sections classes[SQT_CLASSES];
+    struct lines disks;     /* sentences on cache_dirs */
+    int64_t disk_shares[3]; /* queue, service, notice of the cache_dir that `summary` is at */
+    struct lines broken, unusual, held; /* sentences on what does not hold, on what is worth a look, and on the rest */
+    struct series *series;  /* one for each figure, in the report's order */
+};
+
+struct report {
+    const char *given[REPORT_OPTIONS];
+    const char **words;
+    struct report_trace traces[REPORT_TRACES];
+    size_t trace_count;
+    const struct sqt_table **figures;
+    size_t figure_count;
+    int64_t since, until, group, peak; /* ns */
+    int64_t kid;                       /* -1: all */
+
+    char *folder;           /* what it is to be called */
+    char *making;           /* what it is called meanwhile */
+    char *plots, *pages;    /* where scripts and templates are */
+    int watched;            /* somebody looks at the standard error */
+    int progress;           /* a line of it stands there */
+    unsigned undrawn;       /* figures that gnuplot could not draw */
+    int full;               /* a picture could not be written */
+    struct picture *compared; /* one for each figure, with a curve for each trace; NULL with one trace */
+};
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "0.1"
+#endif
+
+/* The program was asked to end. */
+extern volatile sig_atomic_t report_stop;
+
+/* One line on the standard error, "sqtrace-report: ...".  Returns -1. */
+int report_fail(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for what is no error; nothing with --quiet. */
+void report_say(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A line that the next one replaces; only for a person. */
+void report_progress(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- the steps; each returns 0, or -1 after a line on the standard error ---- */
+
+int report_parse(struct report *report, int argc, char **argv, char *error, size_t error_size);
+void report_help(FILE *to);
+int report_find_data(struct report *report);
+int report_find_gnuplot(struct report *report);
+int folder_begin(struct report *report);
+int report_read(struct report *report, struct report_trace *trace);
+int report_draw(struct report *report);
+/* Writes the script that draws a figure with a curve for each trace; sets picture->wanted if there is something to
+ * draw. */
+int report_overlay(struct report *report, size_t figure, struct picture *picture);
+int report_index(struct report *report);
+int folder_commit(struct report *report);
+/* Leaves nothing behind. */
+void folder_abandon(struct report *report);
+
+/* Titles of the tables that a report shows beside the figures; NULL: it does not. */
+extern const char *const report_tables[SQT_TABLES];
+
+/* The title of a figure, and what it shows. */
+const char *figure_title(const struct sqt_table *figure);
+const char *figure_caption(const struct sqt_table *figure);
+
+/* making/NAME, to be freed. */
+char *folder_path(const struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Copies a file into the new folder. */
+int folder_copy(struct report *report, const char *from, const char *to);
+
+/* ---- words ---- */
+
+#define WORDS_ROOM 32
+/* Three significant digits and a unit: "23.1 ms"; "+1.20 s" with a sign. */
+const char *words_time(double ns, char text[WORDS_ROOM]);
+const char *words_difference(double ns, char text[WORDS_ROOM]);
+/* "61 %"; below 10 one decimal; "under 0.1 %". */
+const char *words_share(double share, char text[WORDS_ROOM]);
+/* A class of requests: "Hits from disk"; in a sentence: "hits from disk". */
+const char *words_class(enum sqt_class class);
+/* What a part of a request's time is: "waiting for the server"; in a label: "server wait". */
+const char *words_part(unsigned part);
+const char *words_part_name(unsigned part);
+
+/* Where the time goes: of all requests together, and of a class.  To be freed. */
+char *words_lead(const struct report_trace *trace);
+char *words_of_class(const struct report_trace *trace, enum sqt_class class);
+
+/* Takes the rows of `summary` in turn, and adds a sentence for each cache_dir. */
+void words_of_disk(struct report_trace *trace, const union sqt_cell *summary_row);
+
+/* Parts by size, the largest first. */
+void words_order(const uint64_t parts[SQT_PARTS], unsigned order[SQT_PARTS]);
+
+#endif
