@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sentences that people read are short: at most 35 words each, and a median of at most 16 in each file.
 
-It reads README.md, HACKING.md, doc/*.md, the manual pages (as written and as made), squid.conf's documentation, and the
-report of doc/sample.  What counts as a sentence is in prose_texts.py.
+It reads README.md, HACKING.md, doc/*.md, the manual pages (as written and as made), squid.conf's documentation, what
+--help prints, and the report of doc/sample.  What counts as a sentence is in prose_texts.py.
 
 usage: prose.py [FILE...]   (only these: counts them and prints each long sentence)
 """
@@ -54,6 +54,16 @@ def reports(folder):
         yield "%s of doc/sample" % name, os.path.join(path, "index.html")
 
 
+def helps(folder):
+    """What each program says of itself."""
+    for program in [os.path.join(TOOLS, "sqtrace-" + name) for name in ("dump", "report", "load")] + [
+            os.path.join(SOURCE, "tools", name) for name in ("sqtrace-build", "sqtrace-experiment", "check", "demo")]:
+        path = os.path.join(folder, os.path.basename(program) + ".help")
+        with open(path, "w", encoding="utf-8") as file:
+            subprocess.run([program, "--help"], check=True, stdin=subprocess.DEVNULL, stdout=file)
+        yield os.path.basename(program) + " --help", path
+
+
 def paragraphs(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -61,6 +71,8 @@ def paragraphs(path):
         return prose_texts.markdown(text)
     if path.endswith(".html"):
         return prose_texts.page(text)
+    if path.endswith(".help"):
+        return prose_texts.help_text(text)
     if path.endswith(".patch"):
         return prose_texts.squid_conf(text)
     return prose_texts.manual_page(text)
@@ -97,6 +109,11 @@ def counting():
     check(lengths(prose_texts.squid_conf("+DOC_START\n+\tOne two three four five.\n+\n+\t    ring=SIZE\t\tHow much memory there is\n"
                                          "+\t\t\tfor a ring.\n+\n+\tExample:\n+\t\ta b c d e f\n+DOC_END\n")) == [5, 8],
           "squid.conf: a paragraph and an option; no example")
+    check(lengths(prose_texts.help_text("usage: a b c d e f g\n       h i j k l m\nOne two three four five.\n\n"
+                                        "  --file=NAME    six words about this file name\n                 and two\n"
+                                        "  -h, --help     this text is of five\n"
+                                        "  --squid=VERSION,...\n                 the Squids to be tested\n"))
+          == [5, 8, 5, 5], "--help: a paragraph and options; no usage")
 
 
 def main():
@@ -107,6 +124,9 @@ def main():
     counting()
     for name, path in files():
         judge(name, path)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, path in helps(folder):
+            judge(name, path)
     if shutil.which("gnuplot"):
         with tempfile.TemporaryDirectory() as folder:
             for name, path in reports(folder):

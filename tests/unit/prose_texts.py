@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""prose_texts.py - the paragraphs and list items of Markdown, manual pages, pages of HTML and squid.conf's documentation.
+"""prose_texts.py - paragraphs and list items of Markdown, manual pages, HTML, squid.conf's documentation and --help.
 
 Each function takes a text and returns [(line, paragraph), ...] without code, tables, headings and synopses.
 """
@@ -154,6 +154,24 @@ def squid_conf(text):
             verbatim = line.startswith("\tFormat:") or line.startswith("\tExample:")
             if not verbatim:
                 out.add(number, option.group(1) if option else line.strip())
+    out.end()
+    return out.found
+
+
+def help_text(text):
+    """What --help prints: an option or name with two spaces before its text is an item."""
+    out, usage = Paragraphs(), False
+    for number, line in enumerate(text.split("\n"), 1):
+        usage = line.startswith("usage:") or usage and line.startswith("       ")
+        item = re.match(r" {2,}(?:\S+(?: \S+)*? {2,}(\S.*)|(-\S+)$)", line)
+        if usage or not line.strip() or re.match(r"[\w ]+:( \S+){20}|\S*:$", line):
+            out.end()
+        elif item and not line.startswith(" " * 12):
+            out.end()
+            if item.group(1):
+                out.add(number, item.group(1))
+        else:
+            out.add(number, line.strip())
     out.end()
     return out.found
 
