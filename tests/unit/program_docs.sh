@@ -46,7 +46,7 @@ done
 [ -z "$missing" ]
 check "the manual page of sqtrace-load names every workload, error and word of an object"
 for words in "an unlink by the main thread is the write to unlinkd's pipe" \
-    "this time counts for the stage that each of them is in"; do
+    "this time counts for the stage that it is in"; do
     tr '\n' ' ' <"$SQT_TOOLS/sqtrace-tables.7" | grep -qF "$words"
     check "sqtrace-tables(7) says: $words"
 done
