@@ -40,8 +40,7 @@ main(int argc, char **argv)
     make_identity(&who, 1, 0);
     make_traffic_init(&traffic, 1);
     make_header_for(&bytes, &who, 0, MAKE_ZSTD);
-    make_text(&bytes, "def\t1\t0\taufs /cache\ndef\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\n"
-                      "def\t3\t1\tGET\ndef\t4\t1\tdirect\n");
+    make_text(&bytes, make_traffic_texts());
     int ok = 1;
     uint64_t made = 0;
     while (ok && made < wanted) {

@@ -15,12 +15,12 @@
 
 #include "../unit/make_trace.h"
 
-#define RECORDS 180
+#define RECORDS 240
 
 static struct sqt_record records[RECORDS];
 static size_t count;
 static struct sqt_identity who;
-static const char *directory;
+static const char *directory, *definitions;
 
 static const char *
 path(const char *name)
@@ -37,9 +37,6 @@ unit_at(size_t i)
         --i;
     return i;
 }
-
-static const char definitions[] = "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t3\t1\tGET\n"
-                                  "def\t1\t0\tufs /var/spool/squid\ndef\t4\t1\tdirect\n";
 
 /* Header, text, blocks of 30 records, totals.  block2: offset of the third block. */
 static struct make_bytes
@@ -206,7 +203,9 @@ main(int argc, char **argv)
         return 2;
     }
     directory = argv[1];
+    definitions = make_traffic_texts();
     make_traffic_init(&traffic, 42);
+    traffic.at_a_time = 1; /* so that some requests are whole */
     count = make_traffic_records(&traffic, records, RECORDS);
     make_identity(&who, 1, 1);
     b = whole(0, definitions, &block2);

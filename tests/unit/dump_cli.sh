@@ -154,7 +154,7 @@ done
 [ $status = 0 ] && [ $missing = 0 ] && grep -q '^    dns_ns ' "$out"
 check "--list shows every table, figure and column"
 run "$dump" --columns=tag,xid,total_ns --no-comments busy.sqt
-[ "$(head -1 "$out")" = "$(printf 'tag\txid\ttotal_ns')" ] && [ "$(head -2 "$out" | tail -1 | cut -f2)" = 1 ]
+[ "$(head -1 "$out")" = "$(printf 'tag\txid\ttotal_ns')" ] && head -2 "$out" | tail -1 | grep -qx 'TCP_[A-Z_]*	[0-9]*	[0-9]*'
 check "--columns prints those, in that order"
 run "$dump" --no-header busy.sqt
 ! grep -q '^time_s' "$out" && grep -q '^# ' "$out"
@@ -213,7 +213,8 @@ run "$dump" --figure=hit-stages --group=1ms busy.sqt
 grep -q '^# group: 0.001 s$' "$out"
 check "--group sets the width"
 run "$dump" --figure=hit-stages busy.sqt
-grep -q '^# group: .*, because the trace is shorter than four groups of 1200 s$' "$out" && [ "$(rows)" -ge 12 ]
+grep -q '^# group: .*, because the trace is shorter than four groups of 1200 s$' "$out" &&
+    awk '/^# group:/ { group = $3 } /^# length:/ { groups = $3 / group } END { exit !(groups >= 12) }' "$out"
 check "a short trace has at least 12 groups, and says so"
 run "$dump" --figure=block-comb --quiet --where='xid == 3 and direction == out' story
 grep -q '^# swap: sio 2 of request 3, out' "$out"

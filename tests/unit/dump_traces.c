@@ -257,7 +257,7 @@ busy(const char *path, const struct sqt_identity *who)
     struct make_traffic traffic;
     make_traffic_init(&traffic, 7);
     const size_t n = make_traffic_records(&traffic, made, 30000);
-    make_segment_file(path, who, 0, 0, made, n, texts, MAKE_ZLIB);
+    make_segment_file(path, who, 0, 0, made, n, make_traffic_texts(), MAKE_ZLIB);
 }
 
 int

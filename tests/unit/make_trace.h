@@ -84,14 +84,40 @@ void make_ring_file(const char *path, const struct sqt_identity *identity, uint6
 /* The pointer file of a ring, as libsqtrace leaves it in the trace directory. */
 void make_pointer_file(const char *path, const struct sqt_identity *identity, const char *ring);
 
-/* ---- records that look like a busy proxy's ---- */
+/* ---- records as a busy proxy makes them ----
+ *
+ * Their proportions are those of traffic.def.  The same seed makes the same records. */
+
+#define MAKE_TRAFFIC_SLOTS 12   /* requests at a time */
+#define MAKE_TRAFFIC_MOST 640   /* records of a request */
+#define MAKE_TRAFFIC_BLOCKS 32  /* the most blocks of a swap */
+#define MAKE_TRAFFIC_COLUMNS 11 /* of traffic.def */
+#define MAKE_TRAFFIC_SERVERS 4  /* connections to servers that a slot keeps */
+
+struct make_traffic_slot {
+    struct sqt_record records[MAKE_TRAFFIC_MOST];
+    size_t count, next; /* records made, and handed out */
+    int waits;          /* a mark for the next record */
+    uint64_t conn;      /* of its client, 0: none */
+    uint64_t servers[MAKE_TRAFFIC_SERVERS];
+    uint64_t asked, noticed; /* ticks: the last question to a disk, the last answer */
+};
 
 struct make_traffic {
-    uint64_t random, time, xact, conn, sio, offset;
-    unsigned step;
+    uint64_t random, time, requests, xact, conn, sio, operation, lookup;
+    double owed[SQT_EVENTS][MAKE_TRAFFIC_COLUMNS]; /* records that are still to be made */
+    double classes[MAKE_TRAFFIC_COLUMNS];          /* requests */
+    struct make_traffic_slot slots[MAKE_TRAFFIC_SLOTS];
+    struct make_traffic_slot loop; /* what the event loop makes between them */
+    unsigned at_a_time; /* requests, up to MAKE_TRAFFIC_SLOTS; may be changed before the first record is made */
+    unsigned current, resumed, calls_told;
+    uint64_t worked_from; /* ticks: the last wait ended */
+    uint64_t samples[SQT_SAMPLES];
 };
 void make_traffic_init(struct make_traffic *traffic, uint64_t seed);
 /* Fills room records (at least SQT_UNIT_MAX) with whole units; returns how many were made, a little under room. */
 size_t make_traffic_records(struct make_traffic *traffic, struct sqt_record *records, size_t room);
+/* The lines of definitions that these records need, for make_text() and make_segment_file(). */
+const char *make_traffic_texts(void);
 
 #endif

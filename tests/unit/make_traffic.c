@@ -1,19 +1,303 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * make_traffic.c - records that look like a busy proxy's: disk hits, misses and memory hits of several clients at
- * once, between waits of the event loop.  The same seed makes the same records.
+ * make_traffic.c - records as a busy proxy makes them: requests of all classes at once, between waits of the event loop.
  */
-#include "make_trace.h"
+#include "traffic-internal.h"
 
 #include <string.h>
 
-static uint64_t
-next_random(struct make_traffic *t)
+#include "format/events.h"
+
+/* ---- how many ---- */
+
+static const double per_thousand[SQT_EVENTS][TRAFFIC_COLUMNS] = {
+#define TRAFFIC_CLASS(class, share)
+#define TRAFFIC(event, ...) [SQT_EV_##event] = {__VA_ARGS__},
+#include "traffic.def"
+};
+
+static const double shares[TRAFFIC_COLUMNS] = {
+#define TRAFFIC_CLASS(class, share) [TRAFFIC_##class] = share,
+#define TRAFFIC(...)
+#include "traffic.def"
+};
+
+#define CALLS_STRETCH 300 /* passes of the event loop for which system calls are told, or are not */
+#define SAMPLES_SECONDS 1.0
+
+uint64_t
+traffic_random(struct make_traffic *t, uint64_t below)
 {
     t->random ^= t->random << 13;
     t->random ^= t->random >> 7;
     t->random ^= t->random << 17;
-    return t->random;
+    return t->random % below;
+}
+
+void
+traffic_owe(struct make_traffic *t, unsigned column, unsigned event)
+{
+    t->owed[event][column] += per_thousand[event][column] / 1000;
+}
+
+int
+traffic_take(struct make_traffic *t, unsigned column, unsigned event, double least)
+{
+    const int taken = t->owed[event][column] >= least;
+    t->owed[event][column] -= taken;
+    return taken;
+}
+
+unsigned
+traffic_times(struct make_traffic *t, unsigned column, unsigned event)
+{
+    unsigned times = 0;
+    traffic_owe(t, column, event);
+    while (traffic_take(t, column, event, 1))
+        ++times;
+    return times;
+}
+
+unsigned
+traffic_once_or_more(struct make_traffic *t, unsigned column, unsigned event)
+{
+    const unsigned times = traffic_times(t, column, event);
+    t->owed[event][column] -= !times;
+    return times ? times : 1;
+}
+
+unsigned
+traffic_varied(struct make_traffic *t, unsigned column, unsigned event)
+{
+    traffic_owe(t, column, event);
+    const double owed = t->owed[event][column];
+    unsigned times = owed < 2 ? 1 : 1 + (unsigned)traffic_random(t, 2 * (uint64_t)owed - 1);
+    times = times < MAKE_TRAFFIC_BLOCKS ? times : MAKE_TRAFFIC_BLOCKS;
+    t->owed[event][column] -= times;
+    return times;
+}
+
+unsigned
+traffic_class(struct make_traffic *t)
+{
+    unsigned next = 1;
+    double most = -1e9;
+    for (unsigned c = 1; c < TRAFFIC_COLUMNS; ++c) {
+        t->classes[c] += shares[c] / 1000;
+        const double wish = t->classes[c] + (double)traffic_random(t, 1000) / 1000;
+        if (wish > most) {
+            most = wish;
+            next = c;
+        }
+    }
+    t->classes[next] -= 1;
+    return next;
+}
+
+/* ---- slots ---- */
+
+void
+traffic_add(struct make_traffic_slot *slot, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    slot->records[slot->count++] = (struct sqt_record){.time = slot->waits ? TRAFFIC_WAIT : 0, .id = id, .arg = arg,
+                                                       .aux = aux, .event = (uint16_t)event};
+    slot->waits = 0;
+}
+
+void
+traffic_part(struct make_traffic_slot *slot, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
+{
+    size_t first = slot->count - 1;
+    while (slot->records[first].flags & SQT_FLAG_PART)
+        --first;
+    ++slot->records[first].flags;
+    traffic_add(slot, event, id, arg, aux);
+    slot->records[slot->count - 1].flags = SQT_FLAG_PART;
+}
+
+void
+traffic_wait(struct make_traffic_slot *slot)
+{
+    slot->waits = 1;
+}
+
+/* ---- what the event loop does between requests ---- */
+
+/* System calls are told for some hundred passes, then not for as many, as if squid -k reconfigure had changed it. */
+static void
+calls(struct make_traffic *t)
+{
+    const double owed = t->owed[SQT_EV_CALLS_TOLD][TRAFFIC_ALL];
+    if (owed > CALLS_STRETCH && !t->calls_told) {
+        traffic_add(&t->loop, SQT_EV_RECONFIGURE, SQT_GROUP_DEFAULT | SQT_GROUP_SYSCALL, 0, 0);
+        traffic_add(&t->loop, SQT_EV_CALLS_TOLD, 0, 0, 1);
+        t->calls_told = 1;
+    } else if (owed < 0 && t->calls_told) {
+        traffic_add(&t->loop, SQT_EV_RECONFIGURE, SQT_GROUP_DEFAULT, 0, 0);
+        t->calls_told = 0;
+    } else if (t->calls_told) {
+        double *const some = &t->owed[SQT_EV_CALLS][TRAFFIC_ALL];
+        *some += per_thousand[SQT_EV_CALLS][TRAFFIC_ALL] / per_thousand[SQT_EV_CALLS_TOLD][TRAFFIC_ALL];
+        for (uint32_t call = 1; *some >= 1; ++call, *some -= 1) {
+            const uint64_t longest = 900 + traffic_random(t, 20000);
+            traffic_add(&t->loop, SQT_EV_CALLS, call, longest + (call - 1) * longest / 2, call);
+            traffic_part(&t->loop, SQT_EV_PART_CALLS, 0, longest, 1);
+        }
+        traffic_add(&t->loop, SQT_EV_CALLS_TOLD, 0, 0, 0);
+        t->owed[SQT_EV_CALLS_TOLD][TRAFFIC_ALL] -= 1;
+    }
+}
+
+static void
+passes(struct make_traffic *t)
+{
+    for (unsigned i = 0; i < 16 && traffic_take(t, TRAFFIC_ALL, SQT_EV_WAIT_BEGIN, i ? 32 : 1); ++i) {
+        calls(t);
+        traffic_add(&t->loop, SQT_EV_WAIT_BEGIN, 0, 10 + traffic_random(t, 990), 0);
+        traffic_part(&t->loop, SQT_EV_PART_ACTIVITY, 0, 0, 1 + (uint32_t)traffic_random(t, 4));
+        traffic_add(&t->loop, SQT_EV_WAIT_END, 0, 1 + traffic_random(t, 5), 0);
+    }
+}
+
+static void
+samples(struct make_traffic *t)
+{
+    double *const owed = &t->owed[SQT_EV_SAMPLE][TRAFFIC_ALL];
+    if (*owed < SQT_SAMPLES)
+        return;
+    *owed -= SQT_SAMPLES;
+    for (uint32_t i = 0; i < SQT_SAMPLES; ++i) {
+        t->samples[i] = sqt_samples[i].counter ? t->samples[i] + traffic_random(t, 900) : traffic_random(t, 90000);
+        traffic_add(&t->loop, SQT_EV_SAMPLE, t->samples[i], 0, i + 1);
+    }
+}
+
+/* The own digest is made anew, or written. */
+static void
+own_digest(struct make_traffic *t, unsigned event)
+{
+    double *const owed = &t->owed[event][TRAFFIC_ALL];
+    const int rebuilt = event == SQT_EV_DIGEST_REBUILD;
+    if (*owed < 2)
+        return;
+    *owed -= 2;
+    traffic_add(&t->loop, event, rebuilt ? 0 : 128, 20000 + traffic_random(t, 90000), SQT_DIGEST_BEGUN);
+    traffic_add(&t->loop, event, rebuilt ? 0 : 4096, 90000 + traffic_random(t, 90000), SQT_DIGEST_DONE);
+    for (uint32_t added = 0; rebuilt && added < 2; ++added)
+        traffic_part(&t->loop, SQT_EV_PART_DIGEST_UPDATES, 1 + traffic_random(t, 300), traffic_random(t, 40000), added);
+}
+
+static void
+housekeeping(struct make_traffic *t)
+{
+    if (traffic_take(t, TRAFFIC_ALL, SQT_EV_RELEASE, 1))
+        traffic_add(&t->loop, SQT_EV_RELEASE, t->random, UINT64_MAX, UINT32_MAX);
+    if (traffic_take(t, TRAFFIC_ALL, SQT_EV_UNLINK, 1))
+        traffic_unlink(t, &t->loop);
+    own_digest(t, SQT_EV_DIGEST_REBUILD);
+    own_digest(t, SQT_EV_DIGEST_REWRITE);
+    samples(t);
+}
+
+/* Takes the next slot in turn, and makes what the event loop does first. */
+static void
+turn(struct make_traffic *t)
+{
+    struct make_traffic_slot *const slot = &t->slots[t->current = (unsigned)traffic_random(t, t->at_a_time)];
+    t->loop.count = t->loop.next = 0;
+    housekeeping(t);
+    passes(t);
+    if (slot->next == slot->count)
+        traffic_request(t, slot);
+    t->resumed = 1;
+}
+
+/* ---- records ---- */
+
+/* So long the event loop waits on average, that rounds of samples come once a second. */
+static uint64_t
+wait_ticks(struct make_traffic *t)
+{
+    const double seconds = per_thousand[SQT_EV_SAMPLE][TRAFFIC_ALL] / SQT_SAMPLES * SAMPLES_SECONDS /
+                           per_thousand[SQT_EV_WAIT_BEGIN][TRAFFIC_ALL];
+    return traffic_random(t, (uint64_t)(2 * seconds * MAKE_TICKS_PER_SECOND));
+}
+
+/* The stamps of a service lie between question and answer. */
+static void
+stamp_service(struct make_traffic *t, const struct make_traffic_slot *slot, struct sqt_record *r)
+{
+    const uint64_t quarter = (t->time - slot->asked) / 4;
+    r->id = slot->asked + quarter;
+    r->arg = t->time - quarter;
+    r->aux = (uint32_t)(traffic_random(t, 2000) * quarter / (quarter + 2000));
+}
+
+/* Fills in what depends on the time. */
+static void
+stamp(struct make_traffic *t, struct make_traffic_slot *slot, struct sqt_record *r)
+{
+    switch (r->event) {
+    case SQT_EV_SWAPIN_OPEN: case SQT_EV_SWAPIN_READ: case SQT_EV_SWAPIN_CLOSE:
+    case SQT_EV_SWAPOUT_OPEN: case SQT_EV_SWAPOUT_WRITE: case SQT_EV_SWAPOUT_CLOSE: case SQT_EV_UNLINK:
+        slot->asked = t->time;
+        break;
+    case SQT_EV_PART_DISKOP_IO:
+        stamp_service(t, slot, r);
+        slot->noticed = t->time;
+        break;
+    case SQT_EV_DISKOP_END:
+        r->arg = slot->noticed = r->flags & SQT_FLAG_MORE ? t->time : slot->noticed;
+        break;
+    case SQT_EV_PART_ACTIVITY:
+        r->id = t->worked_from + (t->time - t->worked_from) / 3;
+        r->arg = t->time;
+        break;
+    case SQT_EV_WAIT_END:
+        t->worked_from = t->time;
+        break;
+    case SQT_EV_SAMPLE: case SQT_EV_CALLS_TOLD:
+        r->arg = t->time;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Hands out the next unit of a slot; returns how many records. */
+static size_t
+hand_out(struct make_traffic *t, struct make_traffic_slot *slot, struct sqt_record *to)
+{
+    const struct sqt_record *const from = &slot->records[slot->next];
+    const size_t n = 1 + (from->flags & SQT_FLAG_MORE);
+    t->time += 600 + traffic_random(t, 9000); /* 0.2 to 3.2 us at 3 GHz */
+    if (from->event == SQT_EV_WAIT_END)
+        t->time += wait_ticks(t);
+    for (size_t i = 0; i < n; ++i) {
+        to[i] = from[i];
+        to[i].time = t->time;
+        stamp(t, slot, &to[i]);
+    }
+    slot->next += n;
+    return n;
+}
+
+size_t
+make_traffic_records(struct make_traffic *t, struct sqt_record *records, size_t room)
+{
+    size_t n = 0;
+    while (room - n >= SQT_UNIT_MAX) {
+        struct make_traffic_slot *const slot = &t->slots[t->current];
+        if (t->loop.next < t->loop.count)
+            n += hand_out(t, &t->loop, records + n);
+        else if (slot->next == slot->count || (slot->records[slot->next].time == TRAFFIC_WAIT && !t->resumed))
+            turn(t);
+        else {
+            n += hand_out(t, slot, records + n);
+            t->resumed = 0;
+        }
+    }
+    return n;
 }
 
 void
@@ -21,132 +305,9 @@ make_traffic_init(struct make_traffic *t, uint64_t seed)
 {
     memset(t, 0, sizeof(*t));
     t->random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    t->time = MAKE_START;
-    t->xact = t->conn = t->sio = 1;
-}
-
-static size_t
-put(struct make_traffic *t, struct sqt_record *r, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
-{
-    t->time += 600 + next_random(t) % 9000; /* 0.2 to 3.2 us at 3 GHz */
-    memset(r, 0, sizeof(*r));
-    r->time = t->time;
-    r->event = (uint16_t)event;
-    r->id = id;
-    r->arg = arg;
-    r->aux = aux;
-    return 1;
-}
-
-/* Distinct objects; each is asked for again and again. */
-#define OBJECTS (1u << 20)
-
-/* One transaction's records from its parsed header to its look-up; returns how many. */
-static size_t
-begin(struct make_traffic *t, struct sqt_record *r, uint64_t xact, uint64_t conn, uint64_t object)
-{
-    size_t n = 0;
-    n += put(t, r + n, SQT_EV_CLIENT_READ, conn, 200 + next_random(t) % 64, 0);
-    n += put(t, r + n, SQT_EV_REQUEST_PARSED, conn, 200 + next_random(t) % 64, 0);
-    n += put(t, r + n, SQT_EV_XACT_BEGIN, SQT_UNNAMED | xact, conn, 0);
-    n += put(t, r + n, SQT_EV_XACT_NAMED, xact, SQT_UNNAMED | xact, 1);
-    n += put(t, r + n, SQT_EV_ACCESS_BEGIN, xact, 0, 0);
-    n += put(t, r + n, SQT_EV_ACCESS_END, xact, 0, 0);
-    n += put(t, r + n, SQT_EV_LOOKUP_BEGIN, xact, 0, 0);
-    n += put(t, r + n, SQT_EV_LOOKUP_END, xact, object, 1);
-    return n;
-}
-
-static size_t
-end(struct make_traffic *t, struct sqt_record *r, uint64_t xact, uint64_t conn, uint32_t tag, uint64_t size,
-    uint64_t object)
-{
-    size_t n = 0;
-    n += put(t, r + n, SQT_EV_REPLY_WRITE, xact, size, 1);
-    n += put(t, r + n, SQT_EV_REPLY_WRITTEN, xact, size, 0);
-    n += put(t, r + n, SQT_EV_XACT_END, xact, tag, 200);
-    n += put(t, r + n, SQT_EV_PART_XACT_SIZES, size - 300, size, tag == 3);
-    n += put(t, r + n, SQT_EV_PART_XACT_FLAGS, object, conn, 0);
-    r[n - 2].time = r[n - 1].time = r[n - 3].time;
-    t->time = r[n - 1].time;
-    make_unit(r + n - 3, 3);
-    return n;
-}
-
-static size_t
-open_swap(struct make_traffic *t, struct sqt_record *r, unsigned event, uint64_t sio, uint64_t xact, uint64_t object)
-{
-    size_t n = 0;
-    n += put(t, r + n, event, sio, xact, 0);
-    n += put(t, r + n, SQT_EV_PART_SWAP_FILE, object, sio * 3, 0);
-    r[n - 1].time = r[n - 2].time;
-    t->time = r[n - 1].time;
-    make_unit(r + n - 2, 2);
-    return n;
-}
-
-static size_t
-disk_block(struct make_traffic *t, struct sqt_record *r, unsigned ask, unsigned answer, uint64_t sio, uint64_t offset)
-{
-    size_t n = 0;
-    n += put(t, r + n, ask, sio, offset, 4096);
-    const uint64_t asked = t->time;
-    n += put(t, r + n, answer, sio, offset, 4096);
-    n += put(t, r + n, SQT_EV_PART_DISKOP_IO, asked + 400, asked + 900 + next_random(t) % 300, 0);
-    r[n - 1].time = r[n - 2].time;
-    t->time = r[n - 1].time;
-    make_unit(r + n - 2, 2);
-    return n;
-}
-
-#define STEP_RECORDS 48
-
-size_t
-make_traffic_records(struct make_traffic *t, struct sqt_record *r, size_t room)
-{
-    size_t n = 0;
-    while (room - n >= STEP_RECORDS) {
-        const uint64_t xact = t->xact++, conn = 1 + next_random(t) % 64;
-        const uint64_t object = (1 + next_random(t) % OBJECTS) * UINT64_C(0x9e3779b97f4a7c15);
-        n += put(t, r + n, SQT_EV_WAIT_BEGIN, 0, 10, 0);
-        n += put(t, r + n, SQT_EV_WAIT_END, 0, 1 + next_random(t) % 5, 0);
-        n += begin(t, r + n, xact, conn, object);
-        switch (t->step++ % 3) {
-        case 0: {
-            const uint64_t sio = t->sio++;
-            n += open_swap(t, r + n, SQT_EV_SWAPIN_OPEN, sio, xact, object);
-            n += put(t, r + n, SQT_EV_SWAPIN_OPENED, sio, 0, 0);
-            for (unsigned b = 0; b < 4; ++b) {
-                n += disk_block(t, r + n, SQT_EV_SWAPIN_READ, SQT_EV_SWAPIN_READ_DONE, sio, b * UINT64_C(4096));
-                n += put(t, r + n, SQT_EV_REPLY_READY, xact, 0, SQT_REPLY_STORE);
-            }
-            n += put(t, r + n, SQT_EV_SWAPIN_CLOSE, sio, 0, 0);
-            n += put(t, r + n, SQT_EV_SWAPIN_CLOSED, sio, 0, 0);
-            n += end(t, r + n, xact, conn, 1, 16384, object);
-            break;
-        }
-        case 1: {
-            const uint64_t sio = t->sio++;
-            n += put(t, r + n, SQT_EV_FORWARD_BEGIN, xact, 0, 0);
-            n += put(t, r + n, SQT_EV_CONNECT_REUSED, xact, conn + 1000, 1);
-            n += put(t, r + n, SQT_EV_DISPATCH, xact, conn + 1000, 1);
-            n += put(t, r + n, SQT_EV_REQUEST_SENT, xact, conn + 1000, 0);
-            n += put(t, r + n, SQT_EV_SERVER_READ, xact, 4096, 0);
-            n += put(t, r + n, SQT_EV_SERVER_HEADER, xact, 300, 200);
-            n += put(t, r + n, SQT_EV_SERVER_DONE, xact, conn + 1000, 0);
-            n += open_swap(t, r + n, SQT_EV_SWAPOUT_OPEN, sio, xact, object);
-            n += put(t, r + n, SQT_EV_SWAPOUT_OPENED, sio, 0, 0);
-            n += disk_block(t, r + n, SQT_EV_SWAPOUT_WRITE, SQT_EV_SWAPOUT_WRITTEN, sio, 0);
-            n += put(t, r + n, SQT_EV_SWAPOUT_CLOSE, sio, 0, 0);
-            n += end(t, r + n, xact, conn, 3, 4000 + next_random(t) % 2000, object);
-            n += put(t, r + n, SQT_EV_SWAPOUT_CLOSED, sio, 4096, 0);
-            break;
-        }
-        default:
-            n += put(t, r + n, SQT_EV_MEM_HIT, xact, 8192, 0);
-            n += put(t, r + n, SQT_EV_REPLY_READY, xact, 0, SQT_REPLY_STORE);
-            n += end(t, r + n, xact, conn, 2, 8192, object);
-        }
-    }
-    return n;
+    t->time = t->worked_from = MAKE_START;
+    t->at_a_time = MAKE_TRAFFIC_SLOTS;
+    for (unsigned event = 0; event < SQT_EVENTS; ++event)
+        for (unsigned c = 0; c < TRAFFIC_COLUMNS; ++c)
+            t->owed[event][c] = per_thousand[event][c] > 0 ? (double)traffic_random(t, 1000) / 1000 : 0;
 }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * traffic-internal.h - what the parts of make_traffic share.
+ *
+ * A request is made in one go, into a slot.  Where Squid would wait for a client, a server or a disk, its next record is
+ * marked TRAFFIC_WAIT.  make_traffic.c then hands out the records of all slots in turns, from wait to wait, and puts the
+ * passes of the event loop between them.
+ */
+#ifndef SQT_TRAFFIC_INTERNAL_H
+#define SQT_TRAFFIC_INTERNAL_H
+
+#include "make_trace.h"
+
+/* Columns of traffic.def. */
+enum traffic_column {
+    TRAFFIC_ALL,
+#define TRAFFIC_CLASS(class, share) TRAFFIC_##class,
+#define TRAFFIC(...)
+#include "traffic.def"
+    TRAFFIC_COLUMNS
+};
+_Static_assert(TRAFFIC_COLUMNS == MAKE_TRAFFIC_COLUMNS, "make_trace.h has room for each column");
+
+/* In `time` of a record in a slot: Squid waits before it. */
+#define TRAFFIC_WAIT 1u
+
+/* A number below `below`, which is not 0. */
+uint64_t traffic_random(struct make_traffic *traffic, uint64_t below);
+
+/* Notes that a request of that column makes its share of the event. */
+void traffic_owe(struct make_traffic *traffic, unsigned column, unsigned event);
+/* Takes one record of the event from what is noted, if that is at least `least`.  Returns whether it did. */
+int traffic_take(struct make_traffic *traffic, unsigned column, unsigned event, double least);
+
+/* The column of the next request. */
+unsigned traffic_class(struct make_traffic *traffic);
+
+/* How many records of that event this request of that column makes now.  The mean follows traffic.def exactly: what is
+ * left over counts for the next request. */
+unsigned traffic_times(struct make_traffic *traffic, unsigned column, unsigned event);
+/* The same, at least one. */
+unsigned traffic_once_or_more(struct make_traffic *traffic, unsigned column, unsigned event);
+/* The same, of an event whose number differs much from request to request: 1 to MAKE_TRAFFIC_BLOCKS. */
+unsigned traffic_varied(struct make_traffic *traffic, unsigned column, unsigned event);
+
+/* Adds a record, or a part to the one before, to a slot. */
+void traffic_add(struct make_traffic_slot *slot, unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
+void traffic_part(struct make_traffic_slot *slot, unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
+/* Squid waits before what is added next. */
+void traffic_wait(struct make_traffic_slot *slot);
+
+/* ---- traffic_swaps.c ---- */
+
+/* A swap that is under way. */
+struct traffic_swap {
+    struct make_traffic_slot *slot;
+    uint64_t sio, offset;
+    unsigned column, dir;
+    int out;
+};
+/* Asks for the file, and adds the answer. */
+void traffic_swap_open(struct make_traffic *traffic, struct traffic_swap *swap, uint64_t xact, uint64_t object);
+/* Moves a block of so many bytes. */
+void traffic_swap_block(struct make_traffic *traffic, struct traffic_swap *swap, uint32_t bytes);
+void traffic_swap_close(struct make_traffic *traffic, struct traffic_swap *swap);
+/* A file is removed. */
+void traffic_unlink(struct make_traffic *traffic, struct make_traffic_slot *slot);
+
+/* ---- traffic_requests.c ---- */
+
+/* Fills an empty slot with the next request, or with the fetch of a peer's digest. */
+void traffic_request(struct make_traffic *traffic, struct make_traffic_slot *slot);
+
+/* ---- traffic_servers.c ---- */
+
+/* A transaction goes to a server, which answers; up to the last byte if it has no body to wait for. */
+struct traffic_forward {
+    struct make_traffic_slot *slot;
+    uint64_t xact, conn;
+    unsigned column, tries, held, reads;
+    int says_hit; /* a peer's digest */
+};
+/* From FORWARD_BEGIN to the header of the final reply. */
+void traffic_forward_begin(struct make_traffic *traffic, struct traffic_forward *forward);
+/* The rest of the reply. */
+void traffic_forward_end(struct make_traffic *traffic, struct traffic_forward *forward);
+/* A connection to a server, for a tunnel or a try; returns its number. */
+uint64_t traffic_connect(struct make_traffic *traffic, const struct traffic_forward *forward);
+
+#endif

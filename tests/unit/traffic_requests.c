@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * traffic_requests.c - requests of all classes for make_traffic, from the client's first byte to its log line.
+ */
+#include "traffic-internal.h"
+
+#define OBJECTS (1u << 20) /* distinct ones; each is asked for again and again */
+
+struct request {
+    struct make_traffic_slot *slot;
+    uint64_t xact, object;
+    unsigned column, tries;
+};
+
+#define ADD(event, arg, aux) traffic_add(r->slot, SQT_EV_##event, r->xact, arg, aux)
+#define TIMES(event) traffic_times(t, r->column, SQT_EV_##event)
+
+/* ---- the client ---- */
+
+static void
+connect_client(struct make_traffic *t, struct make_traffic_slot *slot)
+{
+    unsigned fresh = traffic_times(t, TRAFFIC_ALL, SQT_EV_CONN_ACCEPT);
+    const unsigned tls = traffic_times(t, TRAFFIC_ALL, SQT_EV_CLIENT_TLS_BEGIN);
+    t->owed[SQT_EV_CONN_ACCEPT][TRAFFIC_ALL] -= !fresh && !slot->conn;
+    if (!fresh && slot->conn && !tls)
+        return;
+    if (slot->conn)
+        traffic_add(slot, SQT_EV_CONN_CLOSE, slot->conn, 0, 0);
+    slot->conn = ++t->conn;
+    traffic_add(slot, SQT_EV_CONN_ACCEPT, slot->conn, 12 + traffic_random(t, 90), 3128);
+    if (tls) {
+        traffic_add(slot, SQT_EV_CLIENT_TLS_BEGIN, slot->conn, 0, 0);
+        traffic_wait(slot);
+        traffic_add(slot, SQT_EV_CLIENT_TLS_END, slot->conn, 0, SQT_CONNECT_OK);
+    }
+}
+
+static void
+begin(struct make_traffic *t, struct request *r)
+{
+    const uint64_t unnamed = SQT_UNNAMED | ++t->xact, size = 120 + traffic_random(t, 200);
+    connect_client(t, r->slot);
+    for (unsigned n = traffic_once_or_more(t, TRAFFIC_ALL, SQT_EV_CLIENT_READ); n; --n) {
+        traffic_wait(r->slot);
+        traffic_add(r->slot, SQT_EV_CLIENT_READ, r->slot->conn, size / n, 0);
+    }
+    if (r->column == TRAFFIC_error) {
+        r->xact = unnamed;
+        traffic_add(r->slot, SQT_EV_XACT_BEGIN, unnamed, r->slot->conn, 0);
+        return;
+    }
+    traffic_add(r->slot, SQT_EV_REQUEST_PARSED, r->slot->conn, size, 0);
+    traffic_add(r->slot, SQT_EV_XACT_BEGIN, unnamed, r->slot->conn, 0);
+    r->xact = t->xact;
+    ADD(XACT_NAMED, unnamed, r->column == TRAFFIC_tunnel ? 2 : 1);
+    ADD(ACCESS_BEGIN, 0, 0);
+    ADD(ACCESS_END, 0, 0);
+}
+
+static void
+end(struct make_traffic *t, struct request *r)
+{
+    static const uint32_t status[TRAFFIC_COLUMNS] = {
+        [TRAFFIC_ims_hit] = 304, [TRAFFIC_negative_hit] = 404, [TRAFFIC_denied] = 403, [TRAFFIC_error] = 400};
+    static const uint32_t flags[TRAFFIC_COLUMNS] = {
+        [TRAFFIC_tunnel] = SQT_XACT_TUNNEL, [TRAFFIC_error] = SQT_XACT_ERROR_PAGE,
+        [TRAFFIC_denied] = SQT_XACT_ERROR_PAGE | SQT_XACT_INTERNAL};
+    const uint64_t size = r->column == TRAFFIC_tunnel ? UINT64_MAX : 300 + traffic_random(t, 40000);
+    ADD(XACT_END, r->column, status[r->column] ? status[r->column] : 200);
+    traffic_part(r->slot, SQT_EV_PART_XACT_SIZES, size, size == UINT64_MAX ? 39 : size + 300, r->tries);
+    traffic_part(r->slot, SQT_EV_PART_XACT_FLAGS, r->object, r->slot->conn, flags[r->column]);
+}
+
+/* ---- the reply ---- */
+
+/* Pieces of the reply; while one is written, the next block is read. */
+static void
+reply(struct make_traffic *t, struct request *r, struct traffic_swap *swap, unsigned blocks)
+{
+    for (unsigned n = traffic_varied(t, r->column, SQT_EV_REPLY_WRITE), i = 0; i < n; ++i) {
+        ADD(REPLY_WRITE, i ? 4096 : 300 + traffic_random(t, 3000), i == 0);
+        if (blocks) {
+            traffic_swap_block(t, swap, 4096);
+            --blocks;
+        }
+        traffic_wait(r->slot);
+        ADD(REPLY_WRITTEN, 4096, 0);
+    }
+    for (; blocks; --blocks)
+        traffic_swap_block(t, swap, 4096);
+}
+
+static void
+reply_made(struct make_traffic *t, struct request *r)
+{
+    ADD(REPLY_READY, 0, SQT_REPLY_MADE);
+    reply(t, r, NULL, 0);
+}
+
+/* ---- classes ---- */
+
+/* The store is asked.  Returns how many blocks are still to be read of a swap-in that it needs. */
+static unsigned
+look_up(struct make_traffic *t, struct request *r, struct traffic_swap *swap, int found)
+{
+    unsigned blocks = 0;
+    *swap = (struct traffic_swap){.slot = r->slot, .column = r->column};
+    r->object = (1 + traffic_random(t, OBJECTS)) * UINT64_C(0x9e3779b97f4a7c15);
+    ADD(LOOKUP_BEGIN, 0, 0);
+    if (TIMES(SWAPIN_OPEN)) {
+        blocks = traffic_varied(t, r->column, SQT_EV_SWAPIN_READ) - 1;
+        traffic_swap_open(t, swap, r->xact, r->object);
+        traffic_swap_block(t, swap, 4096);
+    } else
+        traffic_owe(t, r->column, SQT_EV_SWAPIN_READ);
+    ADD(LOOKUP_END, r->object, (uint32_t)found);
+    return blocks;
+}
+
+static void
+hit(struct make_traffic *t, struct request *r)
+{
+    struct traffic_swap swap;
+    const unsigned blocks = look_up(t, r, &swap, 1);
+    traffic_owe(t, r->column, SQT_EV_MEM_HIT);
+    if (TIMES(COLLAPSED))
+        ADD(COLLAPSED, 0, 0);
+    else if (!swap.sio && traffic_take(t, r->column, SQT_EV_MEM_HIT, 0.5))
+        ADD(MEM_HIT, 4096, 0);
+    ADD(REPLY_READY, 0, SQT_REPLY_STORE);
+    reply(t, r, &swap, blocks);
+    if (swap.sio)
+        traffic_swap_close(t, &swap);
+}
+
+static void
+swap_out(struct make_traffic *t, struct request *r, struct traffic_swap *swap)
+{
+    *swap = (struct traffic_swap){.slot = r->slot, .column = r->column, .out = 1};
+    if (!TIMES(SWAPOUT_OPEN)) {
+        traffic_owe(t, r->column, SQT_EV_SWAPOUT_WRITE);
+        return;
+    }
+    traffic_swap_open(t, swap, r->xact, r->object);
+    for (unsigned n = traffic_varied(t, r->column, SQT_EV_SWAPOUT_WRITE), i = 0; i < n; ++i)
+        traffic_swap_block(t, swap, i ? 4096 : 140);
+}
+
+/* A miss, or a hit that a server must confirm. */
+static void
+asked_server(struct make_traffic *t, struct request *r)
+{
+    struct traffic_swap in, out = {0};
+    struct traffic_forward forward = {.slot = r->slot, .xact = r->xact, .column = r->column};
+    const int refresh = r->column == TRAFFIC_refresh_hit;
+    const unsigned blocks = look_up(t, r, &in, r->column != TRAFFIC_miss);
+    if (in.sio && !refresh)
+        traffic_swap_close(t, &in);
+    traffic_forward_begin(t, &forward);
+    r->tries = forward.tries;
+    if (!refresh)
+        swap_out(t, r, &out);
+    traffic_forward_end(t, &forward);
+    if (refresh)
+        ADD(REPLY_READY, 0, SQT_REPLY_STORE);
+    reply(t, r, &in, refresh ? blocks : 0);
+    if (out.sio)
+        traffic_swap_close(t, &out);
+    if (in.sio && refresh)
+        traffic_swap_close(t, &in);
+}
+
+static void
+tunnel(struct make_traffic *t, struct request *r)
+{
+    const struct traffic_forward forward = {.slot = r->slot, .xact = r->xact, .column = r->column};
+    ADD(PEER_SELECT_BEGIN, 0, 0);
+    ADD(PEER_SELECT_END, 0, 1);
+    const uint64_t conn = traffic_connect(t, &forward);
+    reply_made(t, r);
+    ADD(TUNNEL_BEGIN, conn, 0);
+    for (unsigned i = 0; i < 3; ++i)
+        traffic_wait(r->slot);
+    ADD(TUNNEL_END, 0, 0);
+    traffic_add(r->slot, SQT_EV_SERVER_CLOSE, conn, 0, 0);
+    r->tries = 1;
+}
+
+/* Nothing that can be parsed came; about half of such clients wait for the answer. */
+static void
+unparsed(struct make_traffic *t, struct request *r)
+{
+    const int answered = traffic_take(t, TRAFFIC_ALL, SQT_EV_REPLY_READY, 1);
+    for (int part = 0; answered && part < 2; ++part) {
+        if (part == 0)
+            ADD(REPLY_READY, 0, SQT_REPLY_MADE);
+        ADD(REPLY_WRITE, 300, (uint32_t)(part == 0));
+        traffic_wait(r->slot);
+        ADD(REPLY_WRITTEN, 300, 0);
+    }
+}
+
+/* The digest of a peer is fetched, which no client asked for. */
+static void
+fetch_digest(struct make_traffic *t, struct request *r)
+{
+    const uint64_t conn = r->slot->servers[0];
+    r->xact = ++t->xact;
+    ADD(DIGEST_FETCH_BEGIN, 0, 1);
+    ADD(FORWARD_BEGIN, 0, 0);
+    ADD(PEER_SELECT_BEGIN, 0, 0);
+    ADD(PEER_SELECT_END, 0, 1);
+    ADD(CONNECT_REUSED, conn, 2);
+    ADD(DISPATCH, conn, 1);
+    ADD(REQUEST_SENT, conn, 0);
+    traffic_wait(r->slot);
+    ADD(SERVER_READ, 2000, 0);
+    ADD(SERVER_HEADER, 300, 200);
+    ADD(REPLY_READY, 0, SQT_REPLY_SERVER);
+    ADD(SERVER_DONE, conn, 0);
+    ADD(FORWARD_END, 0, 1);
+    ADD(DIGEST_FETCH_END, 1800, SQT_DIGEST_NEW);
+}
+
+static void
+one_of_a_class(struct make_traffic *t, struct request *r)
+{
+    switch (r->column) {
+    case TRAFFIC_miss: case TRAFFIC_refresh_hit: case TRAFFIC_refresh_miss:
+        asked_server(t, r);
+        break;
+    case TRAFFIC_tunnel:
+        tunnel(t, r);
+        break;
+    case TRAFFIC_denied:
+        reply_made(t, r);
+        break;
+    case TRAFFIC_error:
+        unparsed(t, r);
+        break;
+    default:
+        hit(t, r);
+    }
+}
+
+void
+traffic_request(struct make_traffic *t, struct make_traffic_slot *slot)
+{
+    static const unsigned of_the_loop[] = {SQT_EV_WAIT_BEGIN, SQT_EV_CALLS_TOLD, SQT_EV_SAMPLE, SQT_EV_RELEASE,
+                                           SQT_EV_UNLINK, SQT_EV_UNLINKED, SQT_EV_DIGEST_REBUILD, SQT_EV_DIGEST_REWRITE,
+                                           SQT_EV_REPLY_READY};
+    struct request r = {.slot = slot};
+    slot->count = slot->next = 0;
+    if (traffic_take(t, TRAFFIC_ALL, SQT_EV_DIGEST_FETCH_BEGIN, 1) && slot->servers[0]) {
+        fetch_digest(t, &r);
+        return;
+    }
+    traffic_owe(t, TRAFFIC_ALL, SQT_EV_DIGEST_FETCH_BEGIN);
+    for (unsigned i = 0; i < sizeof(of_the_loop) / sizeof(*of_the_loop); ++i)
+        traffic_owe(t, TRAFFIC_ALL, of_the_loop[i]);
+    r.column = traffic_class(t);
+    traffic_owe(t, r.column, SQT_EV_DISKOP_QUEUED);
+    begin(t, &r);
+    one_of_a_class(t, &r);
+    end(t, &r);
+}
