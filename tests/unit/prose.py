@@ -35,10 +35,9 @@ def check(good, name):
 
 def files():
     """[(name, path)] of what stands in files."""
-    found = [os.path.join(SOURCE, name) for name in ("README.md", "HACKING.md")]
+    found = [os.path.join(SOURCE, name) for name in ("README.md", "HACKING.md") if os.path.exists(os.path.join(SOURCE, name))]
     found += sorted(glob.glob(os.path.join(SOURCE, "doc", "*.md")))
     found += sorted(glob.glob(os.path.join(SOURCE, "doc", "*.[1-9]")) + glob.glob(os.path.join(SOURCE, "doc", "*.[1-9].in")))
-    found = [path for path in found if os.path.exists(path)]
     found.append(os.path.join(SOURCE, "patches", "0010-configuration.patch"))
     named = [(os.path.relpath(path, SOURCE), path) for path in found]
     return named + [(os.path.basename(path), path) for path in sorted(glob.glob(os.path.join(TOOLS, "sqtrace*.[1-9]")))]
