@@ -52,7 +52,7 @@ do_one(struct sqt_crew *c)
 }
 
 static void *
-work(void *argument)
+crew_work(void *argument)
 {
     struct sqt_crew *const c = argument;
     pthread_mutex_lock(&c->mutex);
@@ -71,7 +71,7 @@ sqt_crew_new(unsigned threads)
         return NULL;
     pthread_mutex_init(&c->mutex, NULL);
     pthread_cond_init(&c->changed, NULL);
-    while (c->count < threads && c->count < SQT_LANES && pthread_create(&c->threads[c->count], NULL, work, c) == 0)
+    while (c->count < threads && c->count < SQT_LANES && pthread_create(&c->threads[c->count], NULL, crew_work, c) == 0)
         ++c->count;
     if (c->count)
         return c;

@@ -41,7 +41,7 @@ bucket_of(struct sqt_distribution *d, unsigned octave, unsigned bucket)
 
 /* Counts the value that waits. */
 static void
-settle(struct sqt_distribution *d)
+distribution_settle(struct sqt_distribution *d)
 {
     if (d->waiting)
         ++*d->waiting;
@@ -53,7 +53,7 @@ put_value(struct sqt_distribution *d, int64_t value)
 {
     unsigned octave, bucket;
     locate(value, &octave, &bucket);
-    settle(d);
+    distribution_settle(d);
     d->waiting = bucket_of(d, octave, bucket);
     __builtin_prefetch(d->waiting, 1);
 }
@@ -155,13 +155,13 @@ sort(struct sqt_distribution *d)
 
 /* The value of that rank, from 1. */
 static int64_t
-ranked(struct sqt_distribution *d, uint64_t rank)
+distribution_ranked(struct sqt_distribution *d, uint64_t rank)
 {
     if (!d->octaves) {
         sort(d);
         return d->values[rank - 1];
     }
-    settle(d);
+    distribution_settle(d);
     uint64_t seen = 0;
     for (unsigned octave = 0; octave < SQT_OCTAVES; ++octave)
         for (unsigned bucket = 0; d->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS; ++bucket) {
@@ -180,7 +180,7 @@ sqt_distribution_quantile(struct sqt_distribution *d, unsigned per_mille)
     if (!d->count)
         return 0;
     const uint64_t rank = (d->count * per_mille + 999) / 1000;
-    return ranked(d, rank ? rank : 1);
+    return distribution_ranked(d, rank ? rank : 1);
 }
 
 int64_t
@@ -188,8 +188,8 @@ sqt_distribution_median(struct sqt_distribution *d)
 {
     if (!d->count)
         return 0;
-    const int64_t low = ranked(d, (d->count + 1) / 2);
-    return d->count % 2 ? low : low + (ranked(d, d->count / 2 + 1) - low) / 2;
+    const int64_t low = distribution_ranked(d, (d->count + 1) / 2);
+    return d->count % 2 ? low : low + (distribution_ranked(d, d->count / 2 + 1) - low) / 2;
 }
 
 struct sqt_spread
@@ -210,7 +210,7 @@ uint64_t
 sqt_distribution_upto(struct sqt_distribution *d, int64_t value)
 {
     uint64_t low = 0, high = d->count;
-    settle(d);
+    distribution_settle(d);
     if (d->octaves) {
         unsigned last_octave, last_bucket;
         locate(value, &last_octave, &last_bucket);
@@ -235,7 +235,7 @@ sqt_distribution_upto(struct sqt_distribution *d, int64_t value)
 const uint32_t *
 sqt_distribution_octave(struct sqt_distribution *d, unsigned octave)
 {
-    settle(d);
+    distribution_settle(d);
     return d->octaves ? d->octaves[octave] : NULL;
 }
 
@@ -245,7 +245,7 @@ sqt_distribution_add_all(struct sqt_distributions *set, struct sqt_distribution 
 {
     if (!from->count)
         return;
-    settle(from);
+    distribution_settle(from);
     if (!into->values && !into->octaves)
         join(set, into);
     if (!set->coarse)

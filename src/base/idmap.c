@@ -19,7 +19,7 @@ home(const struct sqt_idmap *map, uint64_t id)
 
 /* The slot of id, or the free one where it belongs. */
 static inline size_t
-find(const struct sqt_idmap *map, uint64_t id)
+idmap_find(const struct sqt_idmap *map, uint64_t id)
 {
     size_t i = home(map, id);
     while (map->slots[i].value && map->slots[i].id != id)
@@ -30,11 +30,11 @@ find(const struct sqt_idmap *map, uint64_t id)
 void *
 sqt_idmap_get(const struct sqt_idmap *map, uint64_t id)
 {
-    return map->used ? map->slots[find(map, id)].value : NULL;
+    return map->used ? map->slots[idmap_find(map, id)].value : NULL;
 }
 
 static void
-grow(struct sqt_idmap *map)
+idmap_grow(struct sqt_idmap *map)
 {
     const struct sqt_idmap old = *map;
     map->room = old.room ? old.room * 2 : FIRST_ROOM;
@@ -47,7 +47,7 @@ grow(struct sqt_idmap *map)
     map->slots = sqt_zeroed(map->room, sizeof(*map->slots));
     for (size_t i = 0; i < old.room; ++i)
         if (old.slots[i].value)
-            map->slots[find(map, old.slots[i].id)] = old.slots[i];
+            map->slots[idmap_find(map, old.slots[i].id)] = old.slots[i];
     free(old.slots);
 }
 
@@ -55,8 +55,8 @@ void
 sqt_idmap_put(struct sqt_idmap *map, uint64_t id, void *value)
 {
     if (map->used * 2 >= map->room)
-        grow(map);
-    struct sqt_idmap_slot *const slot = &map->slots[find(map, id)];
+        idmap_grow(map);
+    struct sqt_idmap_slot *const slot = &map->slots[idmap_find(map, id)];
     if (!slot->value)
         ++map->used;
     slot->id = id;
@@ -68,7 +68,7 @@ sqt_idmap_take(struct sqt_idmap *map, uint64_t id)
 {
     if (!map->used)
         return NULL;
-    size_t hole = find(map, id);
+    size_t hole = idmap_find(map, id);
     void *const value = map->slots[hole].value;
     if (!value)
         return NULL;

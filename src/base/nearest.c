@@ -11,13 +11,13 @@
 #define PART 3     /* letters of a word that is looked for within names */
 
 static unsigned
-least(unsigned a, unsigned b)
+nearest_least(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
 static unsigned
-distance(const char *a, size_t a_length, const char *b, size_t b_length)
+nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     unsigned row[3][LONGEST + 1];
     for (size_t j = 0; j <= b_length; ++j)
@@ -26,9 +26,9 @@ distance(const char *a, size_t a_length, const char *b, size_t b_length)
         unsigned *const now = row[i % 3], *const last = row[(i + 2) % 3], *const before = row[(i + 1) % 3];
         now[0] = (unsigned)i;
         for (size_t j = 1; j <= b_length; ++j) {
-            now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            now[j] = nearest_least(nearest_least(last[j], now[j - 1]) + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                now[j] = least(now[j], before[j - 2] + 1);
+                now[j] = nearest_least(now[j], before[j - 2] + 1);
         }
     }
     return row[a_length % 3][b_length];
@@ -58,7 +58,7 @@ sqt_nearest_offer(struct sqt_nearest *n, const char *name)
         return;
     unsigned d = part(n, name, length);
     if (!d) {
-        d = distance(n->word, n->length, name, length);
+        d = nearest_distance(n->word, n->length, name, length);
         /* One letter may be wrong and a third of them, but not more than half. */
         if (d > n->length / 3 + 1 || d * 2 > n->length)
             return;

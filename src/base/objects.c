@@ -21,7 +21,7 @@ mixed(const struct sqt_objects *objects, uint64_t id)
 
 /* The highest byte picks the part, the bits below it the place to begin at. */
 static struct sqt_objects_part *
-part_of(const struct sqt_objects *objects, uint64_t hash)
+objects_part_of(const struct sqt_objects *objects, uint64_t hash)
 {
     return (struct sqt_objects_part *)&objects->parts[hash >> 56];
 }
@@ -33,7 +33,7 @@ first_slot(const struct sqt_objects_part *part, uint64_t hash)
 }
 
 static uint64_t *
-slot_of(const struct sqt_objects_part *part, uint64_t hash)
+objects_slot_of(const struct sqt_objects_part *part, uint64_t hash)
 {
     const uint64_t key = hash & ~MARKS;
     size_t i = first_slot(part, hash);
@@ -44,14 +44,14 @@ slot_of(const struct sqt_objects_part *part, uint64_t hash)
 
 /* At most 7 of 8 slots are used, and a fuller table grows by a half. */
 static void
-grow(struct sqt_objects_part *part)
+objects_grow(struct sqt_objects_part *part)
 {
     struct sqt_objects_part bigger = {.room = part->room ? part->room + part->room / 2 : FIRST_ROOM,
                                       .used = part->used};
     bigger.slots = sqt_zeroed(bigger.room, sizeof(*bigger.slots));
     for (size_t i = 0; i < part->room; ++i)
         if (part->slots[i])
-            *slot_of(&bigger, part->slots[i]) = part->slots[i];
+            *objects_slot_of(&bigger, part->slots[i]) = part->slots[i];
     free(part->slots);
     *part = bigger;
 }
@@ -62,10 +62,10 @@ sqt_objects_mark(struct sqt_objects *objects, uint64_t hash, unsigned marks)
     if (!objects->scatter)
         objects->scatter = sqt_scatter();
     hash = mixed(objects, hash);
-    struct sqt_objects_part *const part = part_of(objects, hash);
+    struct sqt_objects_part *const part = objects_part_of(objects, hash);
     if ((part->used + 1) * 8 > part->room * 7)
-        grow(part);
-    uint64_t *const slot = slot_of(part, hash);
+        objects_grow(part);
+    uint64_t *const slot = objects_slot_of(part, hash);
     const unsigned before = *slot & MARKS;
     if (!*slot && objects->used == SQT_OBJECTS_MOST) {
         ++objects->beyond;
@@ -83,15 +83,15 @@ unsigned
 sqt_objects_marks(const struct sqt_objects *objects, uint64_t hash)
 {
     hash = mixed(objects, hash);
-    const struct sqt_objects_part *const part = part_of(objects, hash);
-    return part->room ? *slot_of(part, hash) & MARKS : 0;
+    const struct sqt_objects_part *const part = objects_part_of(objects, hash);
+    return part->room ? *objects_slot_of(part, hash) & MARKS : 0;
 }
 
 void
 sqt_objects_expect(const struct sqt_objects *objects, uint64_t hash)
 {
     hash = mixed(objects, hash);
-    const struct sqt_objects_part *const part = part_of(objects, hash);
+    const struct sqt_objects_part *const part = objects_part_of(objects, hash);
     if (part->room)
         __builtin_prefetch(&part->slots[first_slot(part, hash)], 1);
 }

@@ -12,7 +12,7 @@ static uint64_t multiplier;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void
-draw(void)
+scatter_draw(void)
 {
     struct timespec now;
     if (getrandom(&multiplier, sizeof(multiplier), GRND_NONBLOCK) != sizeof(multiplier)) {
@@ -25,6 +25,6 @@ draw(void)
 uint64_t
 sqt_scatter(void)
 {
-    pthread_once(&once, draw);
+    pthread_once(&once, scatter_draw);
     return multiplier;
 }

@@ -63,7 +63,7 @@ struct figure {
 };
 
 static void
-start(struct sqt_job *job)
+block_comb_start(struct sqt_job *job)
 {
     struct figure *const f = job->state = sqt_zeroed(1, sizeof(*f));
     f->left = ROOM;
@@ -104,16 +104,16 @@ comb_of(struct figure *f, uint64_t key)
 
 /* Swaps of one life of a process have numbers of their own; so, with the origin's, they are a key. */
 static uint64_t
-key(const struct sqt_origin *origin, uint64_t sio)
+block_comb_key(const struct sqt_origin *origin, uint64_t sio)
 {
     return (uint64_t)origin->index << 44 ^ sio;
 }
 
 static void
-io(struct sqt_job *job, const struct sqt_io_fact *i)
+block_comb_io(struct sqt_job *job, const struct sqt_io_fact *i)
 {
     struct figure *const f = job->state;
-    struct comb *const comb = comb_of(f, key(i->origin, i->sio));
+    struct comb *const comb = comb_of(f, block_comb_key(i->origin, i->sio));
     if (!comb) {
         ++f->beyond;
         return;
@@ -125,7 +125,7 @@ io(struct sqt_job *job, const struct sqt_io_fact *i)
 
 /* Keeps the comb if it is the slowest so far; takes it over in any case. */
 static void
-judge(struct sqt_job *job, struct comb *comb, const union sqt_cell *request)
+block_comb_judge(struct sqt_job *job, struct comb *comb, const union sqt_cell *request)
 {
     struct figure *const f = job->state;
     const union sqt_cell *const rows[] = {comb->swap, request};
@@ -140,10 +140,10 @@ judge(struct sqt_job *job, struct comb *comb, const union sqt_cell *request)
 }
 
 static void
-swap(struct sqt_job *job, const struct sqt_swap_fact *s)
+block_comb_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     struct figure *const f = job->state;
-    struct comb *const comb = sqt_idmap_take(&f->open, key(s->origin, s->sio));
+    struct comb *const comb = sqt_idmap_take(&f->open, block_comb_key(s->origin, s->sio));
     if (!comb)
         return;
     comb->origin = s->origin;
@@ -158,12 +158,12 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
         return;
     }
     if (!f->needs_request) {
-        judge(job, comb, NULL);
+        block_comb_judge(job, comb, NULL);
         return;
     }
     for (unsigned i = 0; i < REMEMBERED; ++i)
         if (f->remembered[i].origin == comb->origin && f->remembered[i].xact == comb->xact) {
-            judge(job, comb, f->remembered[i].row);
+            block_comb_judge(job, comb, f->remembered[i].row);
             return;
         }
     if (f->waiting_count == WAITING) {
@@ -177,7 +177,7 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 }
 
 static void
-request(struct sqt_job *job, const struct sqt_request_fact *x)
+block_comb_request(struct sqt_job *job, const struct sqt_request_fact *x)
 {
     struct figure *const f = job->state;
     if (!f->needs_request)
@@ -191,7 +191,7 @@ request(struct sqt_job *job, const struct sqt_request_fact *x)
         if (comb->origin == x->origin && comb->xact == x->xact) {
             *p = comb->next;
             --f->waiting_count;
-            judge(job, comb, r->row);
+            block_comb_judge(job, comb, r->row);
         } else {
             p = &comb->next;
         }
@@ -202,7 +202,7 @@ request(struct sqt_job *job, const struct sqt_request_fact *x)
 #define SWAP(name) comb->swap[SQT_CELL(swaps, name)]
 
 static void
-print(struct sqt_job *job, const struct comb *comb)
+block_comb_print(struct sqt_job *job, const struct comb *comb)
 {
     char text[256];
     snprintf(text, sizeof(text), "sio %llu of request %llu, %s, cache_dir %lld (%s), %lld blocks, %lld bytes, %.3f ms",
@@ -226,15 +226,15 @@ print(struct sqt_job *job, const struct comb *comb)
 }
 
 static void
-finish(struct sqt_job *job)
+block_comb_finish(struct sqt_job *job)
 {
     struct figure *const f = job->state;
     for (struct comb *comb = f->waiting, *next; comb; comb = next) {
         next = comb->next;
-        judge(job, comb, NULL);
+        block_comb_judge(job, comb, NULL);
     }
     if (f->best)
-        print(job, f->best);
+        block_comb_print(job, f->best);
     else
         job->note(job->context, "swap", "none was picked");
     sqt_job_note_bound(job, f->beyond, "blocks are left out, because too many were under way at once");
@@ -250,9 +250,9 @@ finish(struct sqt_job *job)
 const struct sqt_family sqt_family_block_comb = {
     .where = {[SWAPS] = SQT_TABLE_swaps, [REQUESTS] = SQT_TABLE_requests},
     .where_count = 2,
-    .start = start,
-    .request = request,
-    .swap = swap,
-    .io = io,
-    .finish = finish,
+    .start = block_comb_start,
+    .request = block_comb_request,
+    .swap = block_comb_swap,
+    .io = block_comb_io,
+    .finish = block_comb_finish,
 };

@@ -23,7 +23,7 @@ struct cdf {
 };
 
 static void
-start(struct sqt_job *job)
+cdf_start(struct sqt_job *job)
 {
     struct cdf *const c = job->state = sqt_zeroed(1, sizeof(*c));
     c->set.coarse = 1;
@@ -37,7 +37,7 @@ counts(struct cdf *c, const struct sqt_population *p, unsigned curve, uint64_t o
 }
 
 static void
-expect(struct sqt_job *job, const struct sqt_request_fact *r)
+cdf_expect(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     unsigned count;
     const struct sqt_curve *const curves = sqt_curves_of(job->table, &count);
@@ -47,7 +47,7 @@ expect(struct sqt_job *job, const struct sqt_request_fact *r)
 }
 
 static void
-request(struct sqt_job *job, const struct sqt_request_fact *r)
+cdf_request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct cdf *const state = job->state;
     unsigned count;
@@ -62,7 +62,7 @@ request(struct sqt_job *job, const struct sqt_request_fact *r)
 }
 
 static void
-swap(struct sqt_job *job, const struct sqt_swap_fact *s)
+cdf_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     struct cdf *const state = job->state;
     unsigned count;
@@ -87,7 +87,7 @@ upper(unsigned step)
 }
 
 static void
-print(struct sqt_job *job, struct sqt_distribution *values)
+cdf_print(struct sqt_job *job, struct sqt_distribution *values)
 {
     unsigned count;
     sqt_curves_of(job->table, &count);
@@ -116,11 +116,11 @@ print(struct sqt_job *job, struct sqt_distribution *values)
 }
 
 static void
-finish(struct sqt_job *job)
+cdf_finish(struct sqt_job *job)
 {
     struct cdf *const c = job->state;
     sqt_job_note_bound(job, c->objects.beyond, "accesses to objects are left out, because there are too many objects");
-    print(job, c->values);
+    cdf_print(job, c->values);
     for (unsigned i = 0; i < SQT_CURVES_MOST; ++i)
         if (c->values[i].count)
             sqt_distribution_drop(&c->set, &c->values[i]);
@@ -160,14 +160,14 @@ peak_finish(struct sqt_job *job)
 {
     struct sqt_peak *const p = job->state;
     sqt_peak_finish(p, job);
-    print(job, p->best);
+    cdf_print(job, p->best);
     sqt_peak_free(p);
     free(p);
 }
 
 const struct sqt_family sqt_family_cdf = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .request = request, .expect = expect, .swap = swap,
-    .finish = finish};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .start = cdf_start, .request = cdf_request, .expect = cdf_expect, .swap = cdf_swap,
+    .finish = cdf_finish};
 const struct sqt_family sqt_family_cdf_peak = {
     .where = {SQT_TABLE_requests}, .where_count = 1, .start = peak_start, .request = peak_request,
     .finish = peak_finish};

@@ -41,7 +41,7 @@ struct checks {
 };
 
 static void
-start(struct sqt_job *job)
+checks_start(struct sqt_job *job)
 {
     struct checks *const c = job->state = sqt_zeroed(1, sizeof(*c));
     c->set.budget = BUDGET;
@@ -72,7 +72,7 @@ adds_up(const union sqt_cell *row, unsigned first, unsigned count, int64_t whole
 }
 
 static void
-request(struct sqt_job *job, const struct sqt_request_fact *r)
+checks_request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct checks *const c = job->state;
     if (sqt_durations_unknown(r->outcome)) {
@@ -86,7 +86,7 @@ request(struct sqt_job *job, const struct sqt_request_fact *r)
 }
 
 static struct place *
-place_of(struct checks *c, const struct sqt_swap_fact *s)
+checks_place_of(struct checks *c, const struct sqt_swap_fact *s)
 {
     const unsigned number = sqt_place_number(&c->names, s->place);
     struct place **const p = &c->of_name[number][s->out];
@@ -103,7 +103,7 @@ place_of(struct checks *c, const struct sqt_swap_fact *s)
 #define SWAP(name) s->row[SQT_CELL(swaps, name)].number
 
 static void
-swap(struct sqt_job *job, const struct sqt_swap_fact *s)
+checks_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     struct checks *const c = job->state;
     if (sqt_durations_unknown(s->outcome))
@@ -124,11 +124,11 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
     if (s->outcome != SQT_OUTCOME_COMPLETE || SWAP(first_delay_ns) == SQT_CELL_MISSING || SWAP(size_bytes) <= 0)
         return;
     const unsigned bits = 64 - (unsigned)__builtin_clzll((uint64_t)SWAP(size_bytes));
-    sqt_distribution_add(&c->set, &place_of(c, s)->by_size[bits], SWAP(first_delay_ns));
+    sqt_distribution_add(&c->set, &checks_place_of(c, s)->by_size[bits], SWAP(first_delay_ns));
 }
 
 static void
-io(struct sqt_job *job, const struct sqt_io_fact *i)
+checks_io(struct sqt_job *job, const struct sqt_io_fact *i)
 {
     struct checks *const c = job->state;
     ++c->ios;
@@ -151,7 +151,7 @@ diskop(struct sqt_job *job, const struct sqt_diskop_fact *d)
 #define CELL(name) row[SQT_CELL(checks, name)]
 
 static void
-say(struct sqt_job *job, const char *check, int64_t holds, int64_t unusual, uint64_t count, const char *sentence)
+checks_say(struct sqt_job *job, const char *check, int64_t holds, int64_t unusual, uint64_t count, const char *sentence)
 {
     union sqt_cell row[SQT_CELLS(checks)];
     CELL(check).text = check;
@@ -167,13 +167,13 @@ say(struct sqt_job *job, const char *check, int64_t holds, int64_t unusual, uint
 static void
 say_invariant(struct sqt_job *job, const char *check, uint64_t bad, const char *sentence)
 {
-    say(job, check, !bad, SQT_CELL_MISSING, bad, sentence);
+    checks_say(job, check, !bad, SQT_CELL_MISSING, bad, sentence);
 }
 
 static void
 say_evidence(struct sqt_job *job, const char *check, int unusual, uint64_t count, const char *sentence)
 {
-    say(job, check, SQT_CELL_MISSING, unusual, count, sentence);
+    checks_say(job, check, SQT_CELL_MISSING, unusual, count, sentence);
 }
 
 /* Compares the larger half of the swaps with the smaller one.  If the first delay does not know the size, half of the
@@ -248,7 +248,7 @@ diskop_ends(struct sqt_job *job, const struct checks *c)
 }
 
 static void
-finish(struct sqt_job *job)
+checks_finish(struct sqt_job *job)
 {
     struct checks *const c = job->state;
     char text[400];
@@ -277,5 +277,5 @@ finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_checks = {
-    .where = {SQT_TABLE_checks}, .start = start, .request = request, .swap = swap, .io = io, .diskop = diskop,
-    .finish = finish};
+    .where = {SQT_TABLE_checks}, .start = checks_start, .request = checks_request, .swap = checks_swap, .io = checks_io, .diskop = diskop,
+    .finish = checks_finish};

@@ -20,7 +20,7 @@ struct counts {
 };
 
 static void
-start(struct sqt_job *job)
+counts_start(struct sqt_job *job)
 {
     struct counts *const c = job->state = sqt_zeroed(1, sizeof(*c));
     unsigned count;
@@ -29,14 +29,14 @@ start(struct sqt_job *job)
 }
 
 static void
-count(struct sqt_time_group *group, const struct sqt_population *p, const union sqt_cell *row, unsigned which)
+counts_count(struct sqt_time_group *group, const struct sqt_population *p, const union sqt_cell *row, unsigned which)
 {
     const int64_t value = sqt_population_value(p, row);
     group->sums[which] += value > 0 ? (uint64_t)value : 0;
 }
 
 static void
-expect(struct sqt_job *job, const struct sqt_request_fact *r)
+counts_expect(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     unsigned count;
     const struct sqt_curve *const curves = sqt_curves_of(job->table, &count);
@@ -46,7 +46,7 @@ expect(struct sqt_job *job, const struct sqt_request_fact *r)
 }
 
 static void
-request(struct sqt_job *job, const struct sqt_request_fact *r)
+counts_request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct counts *const state = job->state;
     unsigned curve_count;
@@ -59,21 +59,21 @@ request(struct sqt_job *job, const struct sqt_request_fact *r)
     for (unsigned c = 0; c < curve_count; ++c) {
         const struct sqt_population *const part = &curves[c].part, *const whole = &curves[c].whole;
         if (sqt_population_has_request(whole, r))
-            count(group, whole, r->row, 2 * c + 1);
+            counts_count(group, whole, r->row, 2 * c + 1);
         if (part->never) {
             const int64_t object = r->row[SQT_CELL(requests, object)].number;
             if (sqt_population_has_request(part, r) && !sqt_objects_marks(&state->objects, (uint64_t)object))
-                count(group, part, r->row, 2 * c);
+                counts_count(group, part, r->row, 2 * c);
             if (r->row[SQT_CELL(requests, swap_ins)].number > 0 && object != SQT_CELL_MISSING)
                 sqt_objects_mark(&state->objects, (uint64_t)object, SWAPPED_IN);
         } else if (sqt_population_has_request(part, r)) {
-            count(group, part, r->row, 2 * c);
+            counts_count(group, part, r->row, 2 * c);
         }
     }
 }
 
 static void
-swap(struct sqt_job *job, const struct sqt_swap_fact *s)
+counts_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     struct counts *const state = job->state;
     unsigned curve_count;
@@ -85,9 +85,9 @@ swap(struct sqt_job *job, const struct sqt_swap_fact *s)
         return;
     for (unsigned c = 0; c < curve_count; ++c) {
         if (sqt_population_has_swap(&curves[c].whole, s))
-            count(group, &curves[c].whole, s->row, 2 * c + 1);
+            counts_count(group, &curves[c].whole, s->row, 2 * c + 1);
         if (sqt_population_has_swap(&curves[c].part, s))
-            count(group, &curves[c].part, s->row, 2 * c);
+            counts_count(group, &curves[c].part, s->row, 2 * c);
     }
 }
 
@@ -106,7 +106,7 @@ sqt_rate(uint64_t events, int64_t ns)
 }
 
 static void
-finish(struct sqt_job *job, int share)
+counts_finish(struct sqt_job *job, int share)
 {
     static const struct sqt_time_group empty;
     struct counts *const state = job->state;
@@ -148,21 +148,21 @@ finish(struct sqt_job *job, int share)
 static void
 finish_rates(struct sqt_job *job)
 {
-    finish(job, 0);
+    counts_finish(job, 0);
 }
 
 static void
-finish_shares(struct sqt_job *job)
+counts_finish_shares(struct sqt_job *job)
 {
-    finish(job, 1);
+    counts_finish(job, 1);
 }
 
 const struct sqt_family sqt_family_request_rates = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .request = request, .finish = finish_rates};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .start = counts_start, .request = counts_request, .finish = finish_rates};
 const struct sqt_family sqt_family_swap_rates = {
-    .where = {SQT_TABLE_swaps}, .where_count = 1, .start = start, .swap = swap, .finish = finish_rates};
+    .where = {SQT_TABLE_swaps}, .where_count = 1, .start = counts_start, .swap = counts_swap, .finish = finish_rates};
 const struct sqt_family sqt_family_request_shares = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .request = request, .expect = expect,
-    .finish = finish_shares};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .start = counts_start, .request = counts_request, .expect = counts_expect,
+    .finish = counts_finish_shares};
 const struct sqt_family sqt_family_swap_shares = {
-    .where = {SQT_TABLE_swaps}, .where_count = 1, .start = start, .swap = swap, .finish = finish_shares};
+    .where = {SQT_TABLE_swaps}, .where_count = 1, .start = counts_start, .swap = counts_swap, .finish = counts_finish_shares};

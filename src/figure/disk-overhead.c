@@ -26,7 +26,7 @@ struct overhead {
 };
 
 static void
-start(struct sqt_job *job)
+disk_overhead_start(struct sqt_job *job)
 {
     struct overhead *const o = job->state = sqt_zeroed(1, sizeof(*o));
     o->set.budget = SQT_GROUP_BUDGET;
@@ -35,7 +35,7 @@ start(struct sqt_job *job)
 }
 
 static void
-request(struct sqt_job *job, const struct sqt_request_fact *r)
+disk_overhead_request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct overhead *const o = job->state;
     if (sqt_job_counts_request(job, r))
@@ -43,7 +43,7 @@ request(struct sqt_job *job, const struct sqt_request_fact *r)
 }
 
 static void
-add(struct overhead *o, const struct sqt_swap_fact *s, unsigned which, int64_t value)
+disk_overhead_add(struct overhead *o, const struct sqt_swap_fact *s, unsigned which, int64_t value)
 {
     which += s->out ? KEPT : 0;
     sqt_distribution_add(&o->set, &o->whole[which], value);
@@ -53,19 +53,19 @@ add(struct overhead *o, const struct sqt_swap_fact *s, unsigned which, int64_t v
 #define SWAP(name) s->row[SQT_CELL(swaps, name)].number
 
 static void
-swap(struct sqt_job *job, const struct sqt_swap_fact *s)
+disk_overhead_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     struct overhead *const o = job->state;
     if (!sqt_job_wants_swap(job, s) || s->outcome != SQT_OUTCOME_COMPLETE || SWAP(first_io_ns) == SQT_CELL_MISSING)
         return;
     if (SWAP(ios) == 1) {
-        add(o, s, ONE, SWAP(total_ns));
-        add(o, s, IO, SWAP(first_io_ns));
-        add(o, s, OVERHEAD, SWAP(total_ns) - SWAP(first_io_ns));
+        disk_overhead_add(o, s, ONE, SWAP(total_ns));
+        disk_overhead_add(o, s, IO, SWAP(first_io_ns));
+        disk_overhead_add(o, s, OVERHEAD, SWAP(total_ns) - SWAP(first_io_ns));
         if (SWAP(size_bytes) > o->step[s->out])
             o->step[s->out] = SWAP(size_bytes);
     } else if (SWAP(ios) == 2) {
-        add(o, s, TWO, SWAP(total_ns));
+        disk_overhead_add(o, s, TWO, SWAP(total_ns));
     }
 }
 
@@ -78,7 +78,7 @@ apart(int64_t a, int64_t b, int64_t whole)
 #define CELL(name) row[SQT_CELL(disk_overhead, name)]
 
 static void
-print(struct sqt_job *job, const char *period, struct sqt_distribution *kept, unsigned out)
+disk_overhead_print(struct sqt_job *job, const char *period, struct sqt_distribution *kept, unsigned out)
 {
     static const char *const directions[] = {"in", "out"};
     const struct overhead *const o = job->state;
@@ -114,14 +114,14 @@ print(struct sqt_job *job, const char *period, struct sqt_distribution *kept, un
 }
 
 static void
-finish(struct sqt_job *job)
+disk_overhead_finish(struct sqt_job *job)
 {
     struct overhead *const o = job->state;
     sqt_peak_finish(&o->peak, job);
     sqt_job_note_coarse(job, "medians", o->set.coarse || o->peak.set.coarse);
     for (unsigned out = 0; out < 2; ++out) {
-        print(job, "whole", &o->whole[out * KEPT], out);
-        print(job, "peak", &o->peak.best[out * KEPT], out);
+        disk_overhead_print(job, "whole", &o->whole[out * KEPT], out);
+        disk_overhead_print(job, "peak", &o->peak.best[out * KEPT], out);
     }
     for (unsigned i = 0; i < 2 * KEPT; ++i)
         if (o->whole[i].count)
@@ -131,4 +131,4 @@ finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_disk_overhead = {
-    .where = {SQT_TABLE_swaps}, .where_count = 1, .start = start, .request = request, .swap = swap, .finish = finish};
+    .where = {SQT_TABLE_swaps}, .where_count = 1, .start = disk_overhead_start, .request = disk_overhead_request, .swap = disk_overhead_swap, .finish = disk_overhead_finish};

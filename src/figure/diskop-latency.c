@@ -35,7 +35,7 @@ struct latency {
 };
 
 static void
-start(struct sqt_job *job)
+diskop_latency_start(struct sqt_job *job)
 {
     struct latency *const l = job->state = sqt_zeroed(1, sizeof(*l));
     l->set.budget = BUDGET;
@@ -45,7 +45,7 @@ start(struct sqt_job *job)
 
 /* Prints a batch and empties it. */
 static void
-print(struct sqt_job *job, enum sqt_disk_op op)
+diskop_latency_print(struct sqt_job *job, enum sqt_disk_op op)
 {
     struct latency *const l = job->state;
     struct batch *const b = &l->batches[op];
@@ -68,7 +68,7 @@ print(struct sqt_job *job, enum sqt_disk_op op)
 }
 
 static void
-add(struct sqt_job *job, const struct sqt_diskop_fact *d)
+diskop_latency_add(struct sqt_job *job, const struct sqt_diskop_fact *d)
 {
     struct latency *const l = job->state;
     struct batch *const b = &l->batches[d->op];
@@ -83,17 +83,17 @@ add(struct sqt_job *job, const struct sqt_diskop_fact *d)
             sqt_distribution_add(&l->set, &b->values[i], sqt_diskop_stage(d, i));
     sqt_distribution_add(&l->set, &b->values[SQT_DISKOP_STAGES], d->end - d->begin);
     if (++b->count == batch_of(job))
-        print(job, d->op);
+        diskop_latency_print(job, d->op);
 }
 
 static void
-finish(struct sqt_job *job)
+diskop_latency_finish(struct sqt_job *job)
 {
     struct latency *const l = job->state;
     char text[64];
     for (unsigned op = 0; op < SQT_DISK_OPS; ++op)
         if (l->batches[op].count)
-            print(job, op);
+            diskop_latency_print(job, op);
     snprintf(text, sizeof(text), "%llu successive operations of a kind", (unsigned long long)batch_of(job));
     job->note(job->context, "batch", text);
     sqt_job_note_coarse(job, "medians", l->set.coarse);
@@ -101,4 +101,4 @@ finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_diskop_latency = {
-    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = start, .diskop = add, .finish = finish};
+    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = diskop_latency_start, .diskop = diskop_latency_add, .finish = diskop_latency_finish};

@@ -65,7 +65,7 @@ print_share(struct sqt_job *job, const struct share *s, const char *place, enum 
 }
 
 static void
-finish_shares(struct sqt_job *job)
+diskop_share_finish_shares(struct sqt_job *job)
 {
     struct shares *const all = job->state;
     unsigned char sorted[SQT_PLACES + 1];
@@ -102,6 +102,6 @@ print_lost(struct sqt_job *job, const struct sqt_diskop_fact *d)
 }
 
 const struct sqt_family sqt_family_diskop_share = {
-    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = start_shares, .diskop = add_share, .finish = finish_shares};
+    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = start_shares, .diskop = add_share, .finish = diskop_share_finish_shares};
 const struct sqt_family sqt_family_diskops_lost = {
     .where = {SQT_TABLE_diskops}, .where_count = 1, .diskop = print_lost};

@@ -42,7 +42,7 @@ note_sweep(const struct sqt_sweep *s, struct sqt_job *job)
 #define LEVEL 4
 
 static void
-finish(struct sqt_job *job)
+levels_finish(struct sqt_job *job)
 {
     struct sqt_sweep *const s = job->state;
     sqt_sweep_finish(s, job);
@@ -74,7 +74,7 @@ request_start(struct sqt_job *job)
 }
 
 static unsigned
-part_of(const struct sqt_request_fact *r)
+levels_part_of(const struct sqt_request_fact *r)
 {
     if (r->outcome == SQT_OUTCOME_UNFINISHED)
         return OTHER;
@@ -82,19 +82,19 @@ part_of(const struct sqt_request_fact *r)
 }
 
 static void
-request(struct sqt_job *job, const struct sqt_request_fact *r)
+levels_request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     if (!sqt_durations_unknown(r->outcome) && sqt_job_wants(job, r->begin, r->row))
-        sqt_sweep_add(job->state, job, part_of(r), r->begin, r->end);
+        sqt_sweep_add(job->state, job, levels_part_of(r), r->begin, r->end);
 }
 
 static void
-connection(struct sqt_job *job, const struct sqt_request_fact *r)
+levels_connection(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     const int64_t from = r->row[SQT_CELL(requests, server_from_ns)].number;
     const int64_t until = r->row[SQT_CELL(requests, server_until_ns)].number;
     if (!sqt_durations_unknown(r->outcome) && from != SQT_CELL_MISSING && sqt_job_wants(job, r->begin, r->row))
-        sqt_sweep_add(job->state, job, part_of(r), r->begin + from, r->begin + until);
+        sqt_sweep_add(job->state, job, levels_part_of(r), r->begin + from, r->begin + until);
 }
 
 /* ---- swaps ---- */
@@ -106,7 +106,7 @@ swap_start(struct sqt_job *job)
 }
 
 static void
-swap(struct sqt_job *job, const struct sqt_swap_fact *s)
+levels_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     if (!sqt_durations_unknown(s->outcome) && sqt_job_wants(job, s->begin, s->row))
         sqt_sweep_add(job->state, job, s->out ? OUT : IN, s->begin, s->end);
@@ -260,11 +260,11 @@ flight_finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_request_levels = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = request_start, .request = request, .finish = finish};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .start = request_start, .request = levels_request, .finish = levels_finish};
 const struct sqt_family sqt_family_connection_levels = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = request_start, .request = connection, .finish = finish};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .start = request_start, .request = levels_connection, .finish = levels_finish};
 const struct sqt_family sqt_family_swap_levels = {
-    .where = {SQT_TABLE_swaps}, .where_count = 1, .start = swap_start, .swap = swap, .finish = finish};
+    .where = {SQT_TABLE_swaps}, .where_count = 1, .start = swap_start, .swap = levels_swap, .finish = levels_finish};
 const struct sqt_family sqt_family_disk_utilization = {
     .where = {SQT_TABLE_swaps}, .where_count = 1, .start = busy_start, .swap = busy_swap, .finish = busy_finish};
 const struct sqt_family sqt_family_diskops_in_flight = {

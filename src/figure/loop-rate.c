@@ -11,13 +11,13 @@
 enum { PASSES, WAIT_NS, WORK_NS, SUMS };
 
 static void
-start(struct sqt_job *job)
+loop_rate_start(struct sqt_job *job)
 {
     sqt_groups_init(job->state = sqt_zeroed(1, sizeof(struct sqt_groups)), job, SUMS, 1);
 }
 
 static void
-pass(void *context, const struct sqt_loop_row *p)
+loop_rate_pass(void *context, const struct sqt_loop_row *p)
 {
     struct sqt_job *const job = context;
     if (p->unknown || !sqt_job_wants_loop(job, p))
@@ -34,7 +34,7 @@ pass(void *context, const struct sqt_loop_row *p)
 #define CELL(name) row[SQT_CELL(loop_rate, name)]
 
 static void
-finish(struct sqt_job *job)
+loop_rate_finish(struct sqt_job *job)
 {
     struct sqt_groups *const g = job->state;
     sqt_groups_finish(g, job);
@@ -59,4 +59,4 @@ finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_loop_rate = {
-    .where = {SQT_TABLE_loops}, .where_count = 1, .start = start, .consumer = {.loop = pass}, .finish = finish};
+    .where = {SQT_TABLE_loops}, .where_count = 1, .start = loop_rate_start, .consumer = {.loop = loop_rate_pass}, .finish = loop_rate_finish};

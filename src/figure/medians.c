@@ -133,7 +133,7 @@ size_start(struct sqt_job *job)
 }
 
 static void
-add(struct bins *b, unsigned bin, unsigned curve, int64_t value)
+medians_add(struct bins *b, unsigned bin, unsigned curve, int64_t value)
 {
     if (!b->of_bin[bin])
         b->of_bin[bin] = sqt_zeroed(b->curve_count, sizeof(**b->of_bin));
@@ -150,7 +150,7 @@ size_request(struct sqt_job *job, const struct sqt_request_fact *r)
         return;
     for (unsigned c = 0; c < count; ++c)
         if (sqt_population_has_request(&curves[c].part, r))
-            add(job->state, bin_of(size), c, sqt_population_value(&curves[c].part, r->row));
+            medians_add(job->state, bin_of(size), c, sqt_population_value(&curves[c].part, r->row));
 }
 
 static void
@@ -163,7 +163,7 @@ small_request(struct sqt_job *job, const struct sqt_request_fact *r)
         return;
     for (unsigned c = 0; c < count; ++c)
         if (sqt_population_has_request(&curves[c].part, r))
-            add(job->state, small_bin_of(size), c, sqt_population_value(&curves[c].part, r->row));
+            medians_add(job->state, small_bin_of(size), c, sqt_population_value(&curves[c].part, r->row));
 }
 
 static void
@@ -175,7 +175,7 @@ size_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
         return;
     for (unsigned c = 0; c < count; ++c)
         if (sqt_population_has_swap(&curves[c].part, s))
-            add(job->state, bin_of(s->row[SQT_CELL(swaps, size_bytes)].number), c,
+            medians_add(job->state, bin_of(s->row[SQT_CELL(swaps, size_bytes)].number), c,
                 sqt_population_value(&curves[c].part, s->row));
 }
 

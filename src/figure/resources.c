@@ -35,7 +35,7 @@ put_row(struct sqt_job *job, const union sqt_cell *row, unsigned first)
 }
 
 static void
-finish(struct sqt_job *job, print_function *print)
+resources_finish(struct sqt_job *job, print_function *print)
 {
     struct sqt_sampled_source *sources = job->state;
     sqt_sampled_finish(&sources, job);
@@ -79,7 +79,7 @@ print_process(struct sqt_job *job, const struct sqt_sampled_source *s, int64_t m
 static void
 finish_processes(struct sqt_job *job)
 {
-    finish(job, print_process);
+    resources_finish(job, print_process);
 }
 
 /* ---- the machine ---- */
@@ -117,7 +117,7 @@ print_machine(struct sqt_job *job, const struct sqt_sampled_source *s, int64_t m
 static void
 finish_machine(struct sqt_job *job)
 {
-    finish(job, print_machine);
+    resources_finish(job, print_machine);
 }
 
 /* ---- disks ---- */
@@ -155,7 +155,7 @@ print_disk(struct sqt_job *job, const struct sqt_sampled_source *s, int64_t midd
 static void
 finish_disks(struct sqt_job *job)
 {
-    finish(job, print_disk);
+    resources_finish(job, print_disk);
 }
 
 /* ---- the cache ---- */

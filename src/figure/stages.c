@@ -35,7 +35,7 @@ SQT_ASSERT(SQT_CELL(hit_stages, stages_ms) - SQT_CELL(hit_stages, client_connect
 SQT_ASSERT(SQT_CELL(miss_stages, total_ms) == SQT_CELL(hit_stages, total_ms), "one row for both");
 
 static void
-start(struct sqt_job *job)
+stages_start(struct sqt_job *job)
 {
     struct sqt_groups *const g = job->state = sqt_zeroed(1, sizeof(*g));
     sqt_groups_init(g, job, 0, VALUES);
@@ -43,7 +43,7 @@ start(struct sqt_job *job)
 }
 
 static void
-take(struct sqt_job *job, const struct sqt_request_fact *r)
+stages_take(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct sqt_groups *const g = job->state;
     struct sqt_time_group *const group = sqt_groups_at(g, r->begin);
@@ -58,20 +58,20 @@ static void
 hit(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     if (SQT_HITS >> r->class & 1 && r->row[SQT_CELL(requests, status)].number == 200 && sqt_job_wants_request(job, r))
-        take(job, r);
+        stages_take(job, r);
 }
 
 static void
 miss(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     if (SQT_MISSES >> r->class & 1 && sqt_job_wants_request(job, r))
-        take(job, r);
+        stages_take(job, r);
 }
 
 #define CELL(name) row[SQT_CELL(hit_stages, name)]
 
 static void
-print(struct sqt_job *job, const struct sqt_groups *g, size_t index)
+stages_print(struct sqt_job *job, const struct sqt_groups *g, size_t index)
 {
     const struct sqt_group_value *const values = g->groups[index]->values;
     union sqt_cell row[SQT_CELLS(hit_stages)];
@@ -91,19 +91,19 @@ print(struct sqt_job *job, const struct sqt_groups *g, size_t index)
 }
 
 static void
-finish(struct sqt_job *job)
+stages_finish(struct sqt_job *job)
 {
     struct sqt_groups *const g = job->state;
     sqt_groups_finish(g, job);
     sqt_groups_note(g, job);
     for (size_t i = 0; i < g->count; ++i)
         if (g->groups[i] && g->groups[i]->values[0].spread.count >= SQT_GROUP_LEAST)
-            print(job, g, i);
+            stages_print(job, g, i);
     sqt_groups_free(g);
     free(g);
 }
 
 const struct sqt_family sqt_family_hit_stages = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .request = hit, .finish = finish};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .start = stages_start, .request = hit, .finish = stages_finish};
 const struct sqt_family sqt_family_miss_stages = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start, .request = miss, .finish = finish};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .start = stages_start, .request = miss, .finish = stages_finish};

@@ -52,7 +52,7 @@ struct summary {
 };
 
 static void
-start(struct sqt_job *job)
+summary_start(struct sqt_job *job)
 {
     struct summary *const s = sqt_zeroed(1, sizeof(*s));
     s->set.budget = BUDGET;
@@ -60,7 +60,7 @@ start(struct sqt_job *job)
 }
 
 static void
-request(struct sqt_job *job, const struct sqt_request_fact *r)
+summary_request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     struct summary *const s = job->state;
     if (!sqt_job_wants_request(job, r))
@@ -76,7 +76,7 @@ request(struct sqt_job *job, const struct sqt_request_fact *r)
 
 /* The cache_dir of a swap, under its type and number. */
 static struct place *
-place_of(struct summary *s, const char *store, uint32_t dir)
+summary_place_of(struct summary *s, const char *store, uint32_t dir)
 {
     char name[SQT_PLACE_NAME];
     sqt_place_name(name, store, dir);
@@ -87,7 +87,7 @@ place_of(struct summary *s, const char *store, uint32_t dir)
 }
 
 static void
-measure(struct sqt_job *job, struct place *place, int out, const union sqt_cell *row, int block)
+summary_measure(struct sqt_job *job, struct place *place, int out, const union sqt_cell *row, int block)
 {
     struct summary *const s = job->state;
     for (unsigned i = 0; i < DISK_PHASES; ++i)
@@ -97,29 +97,29 @@ measure(struct sqt_job *job, struct place *place, int out, const union sqt_cell 
 
 /* A condition is about requests, so with one the disks are left out. */
 static int
-wanted(const struct sqt_job *job, int64_t begin)
+summary_wanted(const struct sqt_job *job, int64_t begin)
 {
     return !job->where && begin >= job->since && begin < job->until;
 }
 
 static void
-swap(struct sqt_job *job, const struct sqt_swap_fact *s)
+summary_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
-    if (wanted(job, s->begin) && !sqt_durations_unknown(s->outcome) && s->outcome != SQT_OUTCOME_UNFINISHED)
-        measure(job, place_of(job->state, s->row[SQT_CELL(swaps, store)].text, s->dir), s->out, s->row, 0);
+    if (summary_wanted(job, s->begin) && !sqt_durations_unknown(s->outcome) && s->outcome != SQT_OUTCOME_UNFINISHED)
+        summary_measure(job, summary_place_of(job->state, s->row[SQT_CELL(swaps, store)].text, s->dir), s->out, s->row, 0);
 }
 
 static void
-io(struct sqt_job *job, const struct sqt_io_fact *i)
+summary_io(struct sqt_job *job, const struct sqt_io_fact *i)
 {
-    if (wanted(job, i->row[SQT_CELL(ios, time_s)].number))
-        measure(job, place_of(job->state, i->store, (uint32_t)i->row[SQT_CELL(ios, dir)].number), i->out, i->row, 1);
+    if (summary_wanted(job, i->row[SQT_CELL(ios, time_s)].number))
+        summary_measure(job, summary_place_of(job->state, i->store, (uint32_t)i->row[SQT_CELL(ios, dir)].number), i->out, i->row, 1);
 }
 
 #define CELL(name) row[SQT_CELL(summary, name)]
 
 static void
-print(struct sqt_job *job, const char *stage, const char *class, struct sqt_distribution *d, uint64_t whole)
+summary_print(struct sqt_job *job, const char *stage, const char *class, struct sqt_distribution *d, uint64_t whole)
 {
     union sqt_cell row[SQT_CELLS(summary)];
     if (!d->count)
@@ -147,7 +147,7 @@ print_class(struct sqt_job *job, const char *class, struct sqt_distribution *sta
         char name[64];
         snprintf(name, sizeof(name), "%.*s", (int)strlen(column->name) - 3, column->name); /* without _ns */
         const int within = FROM + i > SQT_CELL(requests, client_connect_ns) && FROM + i <= SQT_CELL(requests, total_ns);
-        print(job, name, class, &stages[i], within ? total : 0);
+        summary_print(job, name, class, &stages[i], within ? total : 0);
     }
 }
 
@@ -163,13 +163,13 @@ print_place(struct sqt_job *job, const char *place_name, struct place *place)
         for (unsigned i = 0; i < DISK_PHASES; ++i) {
             char name[64];
             snprintf(name, sizeof(name), "disk_%s_%s", directions[out], disk_phases[i].name);
-            print(job, name, place_name, &place->phases[out][i], whole[disk_phases[i].block]);
+            summary_print(job, name, place_name, &place->phases[out][i], whole[disk_phases[i].block]);
         }
     }
 }
 
 static void
-finish(struct sqt_job *job)
+summary_finish(struct sqt_job *job)
 {
     struct summary *const s = job->state;
     sqt_job_note_coarse(job, "percentiles", s->set.coarse);
@@ -188,9 +188,9 @@ finish(struct sqt_job *job)
 const struct sqt_family sqt_family_summary = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
-    .start = start,
-    .request = request,
-    .swap = swap,
-    .io = io,
-    .finish = finish,
+    .start = summary_start,
+    .request = summary_request,
+    .swap = summary_swap,
+    .io = summary_io,
+    .finish = summary_finish,
 };

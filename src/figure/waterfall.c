@@ -65,7 +65,7 @@ struct figure {
 };
 
 static void
-start(struct sqt_job *job)
+waterfall_start(struct sqt_job *job)
 {
     struct figure *const f = job->state = sqt_zeroed(1, sizeof(*f));
     f->left = ROOM;
@@ -142,7 +142,7 @@ sum(int64_t a, int64_t b)
 }
 
 static void
-place(struct line *line, const struct row *row)
+waterfall_place(struct line *line, const struct row *row)
 {
     struct row *const last = line->last[row->lane] ? &line->rows[line->last[row->lane] - 1] : NULL;
     if (!last || !is_short(line, last) || !is_short(line, row) || slice_of(line, last) != slice_of(line, row)) {
@@ -171,12 +171,12 @@ place_again(struct line *line, unsigned from)
         line->last[line->rows[i].lane] = i + 1;
     for (unsigned i = from; i < count; ++i) {
         const struct row row = line->rows[i];
-        place(line, &row);
+        waterfall_place(line, &row);
     }
 }
 
 static void
-add(struct figure *f, struct line *line, const struct row *row)
+waterfall_add(struct figure *f, struct line *line, const struct row *row)
 {
     if (line->count == line->room) {
         const unsigned more = line->room ? line->room : FIRST_ROWS;
@@ -189,7 +189,7 @@ add(struct figure *f, struct line *line, const struct row *row)
         line->rows = sqt_resized(line->rows, line->room * sizeof(*line->rows));
     }
     line->spans += row->spans;
-    place(line, row);
+    waterfall_place(line, row);
     while (line->count > MOST) {
         line->slice *= 2;
         place_again(line, 0);
@@ -199,7 +199,7 @@ add(struct figure *f, struct line *line, const struct row *row)
 /* ---- what the model says ---- */
 
 static void
-charge(void *context, const struct sqt_charge *c)
+waterfall_charge(void *context, const struct sqt_charge *c)
 {
     const struct sqt_job *const job = context;
     struct line *const line = line_of(job->state, c->xact);
@@ -212,7 +212,7 @@ charge(void *context, const struct sqt_charge *c)
         return;
     }
     if (now->spans)
-        add(job->state, line, now);
+        waterfall_add(job->state, line, now);
     *now = (struct row){c->stage, 1, 0, c->from, c->until, c->until - c->from, SQT_CELL_MISSING, SQT_CELL_MISSING,
                         SQT_CELL_MISSING, SQT_CELL_MISSING};
 }
@@ -229,7 +229,7 @@ recharge_row(struct row *row, const struct sqt_charge *c)
 /* Some time that was charged to one stage turns out to be another's.  It is the last of that stage: an interim
  * response, which shares a row with what came before only if a reply broke off within the same slice. */
 static void
-recharge(void *context, const struct sqt_charge *c)
+waterfall_recharge(void *context, const struct sqt_charge *c)
 {
     const struct sqt_job *const job = context;
     struct line *const line = line_of(job->state, c->xact);
@@ -246,20 +246,20 @@ recharge(void *context, const struct sqt_charge *c)
 }
 
 static void
-io(void *context, const struct sqt_io *i)
+waterfall_io(void *context, const struct sqt_io *i)
 {
     const struct sqt_job *const job = context;
     const struct sqt_swap *const s = i->swap;
     struct line *const line = !s->out && s->reader && s->reader->pooled.serial == s->reader_serial
                                   ? line_of(job->state, s->reader) : NULL;
     if (line)
-        add(job->state, line,
+        waterfall_add(job->state, line,
             &(struct row){BLOCKS, 1, i->index, i->asked, i->done, i->done - i->asked, i->queue, i->service, i->notice,
                           i->size});
 }
 
 static void
-request(void *context, const struct sqt_xact *x)
+waterfall_request(void *context, const struct sqt_xact *x)
 {
     struct sqt_job *const job = context;
     struct figure *const f = job->state;
@@ -280,7 +280,7 @@ request(void *context, const struct sqt_xact *x)
 }
 
 static void
-unlogged(void *context, const struct sqt_xact *x)
+waterfall_unlogged(void *context, const struct sqt_xact *x)
 {
     const struct sqt_job *const job = context;
     struct figure *const f = job->state;
@@ -292,7 +292,7 @@ unlogged(void *context, const struct sqt_xact *x)
 #define CELL(name) row[SQT_CELL(waterfall, name)]
 
 static void
-print_row(struct sqt_job *job, const struct line *line, const struct row *r)
+waterfall_print_row(struct sqt_job *job, const struct line *line, const struct row *r)
 {
     union sqt_cell row[SQT_CELLS(waterfall)];
     const int block = r->lane == BLOCKS;
@@ -314,7 +314,7 @@ print_row(struct sqt_job *job, const struct line *line, const struct row *r)
 #define OF(name) f->fact.row[SQT_CELL(requests, name)]
 
 static void
-print(struct sqt_job *job, struct figure *f)
+waterfall_print(struct sqt_job *job, struct figure *f)
 {
     struct line *const line = f->best;
     char text[256];
@@ -324,7 +324,7 @@ print(struct sqt_job *job, struct figure *f)
              (double)f->fact.begin / 1e9, (double)(f->fact.end - f->fact.begin) / 1e6);
     job->note(job->context, "request", text);
     if (line->now.spans)
-        add(f, line, &line->now);
+        waterfall_add(f, line, &line->now);
     if (line->slice > 1) {
         snprintf(text, sizeof(text),
                  "%llu spans in %u rows: those of a stage, or blocks, that are shorter than %.6f ms and begin in the "
@@ -335,15 +335,15 @@ print(struct sqt_job *job, struct figure *f)
     for (unsigned blocks = 0; blocks < 2; ++blocks)
         for (unsigned i = 0; i < line->count; ++i)
             if ((line->rows[i].lane == BLOCKS) == (int)blocks)
-                print_row(job, line, &line->rows[i]);
+                waterfall_print_row(job, line, &line->rows[i]);
 }
 
 static void
-finish(struct sqt_job *job)
+waterfall_finish(struct sqt_job *job)
 {
     struct figure *const f = job->state;
     if (f->best)
-        print(job, f);
+        waterfall_print(job, f);
     sqt_job_note_bound(job, f->beyond, "spans of requests are left out, because too many were open at once");
     for (size_t i = 0; i < f->lines.room; ++i)
         line_free(f, f->lines.slots[i].value);
@@ -360,7 +360,7 @@ finish(struct sqt_job *job)
 const struct sqt_family sqt_family_waterfall = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
-    .start = start,
-    .consumer = {.charge = charge, .recharge = recharge, .request = request, .unlogged = unlogged, .io = io},
-    .finish = finish,
+    .start = waterfall_start,
+    .consumer = {.charge = waterfall_charge, .recharge = waterfall_recharge, .request = waterfall_request, .unlogged = waterfall_unlogged, .io = waterfall_io},
+    .finish = waterfall_finish,
 };

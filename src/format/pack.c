@@ -59,7 +59,7 @@ unzigzag(uint64_t z)
 }
 
 static uint8_t *
-put(uint8_t *p, uint64_t v)
+pack_put(uint8_t *p, uint64_t v)
 {
     while (v >= 0x80) {
         *p++ = (uint8_t)(v | 0x80);
@@ -112,7 +112,7 @@ close_column(uint8_t *start, uint8_t *end)
             const uint64_t v = records[i].field;                       \
             expected[SLOT_ZERO] = 0;                                   \
             expected[SLOT_TIME] = records[i].time;                     \
-            p = put(p, zigzag(v - expected[slot]));                    \
+            p = pack_put(p, zigzag(v - expected[slot]));                    \
             expected[slot] = v;                                        \
         }                                                              \
         p = close_column(column, p);                                   \
@@ -146,7 +146,7 @@ sqt_pack(const struct sqt_pack_table *t, const struct sqt_record *records, size_
     p += sizeof(uint32_t);
     uint64_t before = count ? records[0].time : 0;
     for (size_t i = 0; i < count; ++i) {
-        p = put(p, records[i].time - before);
+        p = pack_put(p, records[i].time - before);
         before = records[i].time;
     }
     p = close_column(column, p);

@@ -15,34 +15,34 @@
 #define LIST_MOST 32
 
 static uint64_t
-key(const struct sqt_io *io)
+blocks_key(const struct sqt_io *io)
 {
     return io->swap->pooled.serial * sqt_scatter() + io->offset;
 }
 
 static void
-enter(struct sqt_life *life, struct sqt_io *io)
+blocks_enter(struct sqt_life *life, struct sqt_io *io)
 {
-    struct sqt_io *const first = sqt_idmap_get(&life->ios, key(io));
+    struct sqt_io *const first = sqt_idmap_get(&life->ios, blocks_key(io));
     io->same = NULL;
     io->same_last = io;
     if (first) {
         first->same_last->same = io;
         first->same_last = io;
     } else {
-        sqt_idmap_put(&life->ios, key(io), io);
+        sqt_idmap_put(&life->ios, blocks_key(io), io);
     }
 }
 
 /* Takes the first one at its offset out of the index. */
 static void
-leave(struct sqt_life *life, struct sqt_io *io)
+blocks_leave(struct sqt_life *life, struct sqt_io *io)
 {
     if (io->same) {
         io->same->same_last = io->same_last;
-        sqt_idmap_put(&life->ios, key(io), io->same);
+        sqt_idmap_put(&life->ios, blocks_key(io), io->same);
     } else {
-        sqt_idmap_take(&life->ios, key(io));
+        sqt_idmap_take(&life->ios, blocks_key(io));
     }
 }
 
@@ -62,11 +62,11 @@ sqt_block_ask(struct sqt_life *life, struct sqt_swap *swap, uint64_t offset)
     if (++swap->waiting <= LIST_MOST)
         return io;
     if (swap->indexed) {
-        enter(life, io);
+        blocks_enter(life, io);
     } else {
         swap->indexed = 1;
         for (struct sqt_io *i = swap->first_io; i; i = i->next)
-            enter(life, i);
+            blocks_enter(life, i);
     }
     return io;
 }
@@ -85,7 +85,7 @@ sqt_block_unlink(struct sqt_life *life, struct sqt_io *io)
         swap->last_io = io->previous;
     --swap->waiting;
     if (swap->indexed) {
-        leave(life, io);
+        blocks_leave(life, io);
         swap->indexed = swap->waiting != 0;
     }
 }

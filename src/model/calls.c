@@ -8,7 +8,7 @@
 #define CALLS_MAX (UINT64_C(1) << 40)
 
 static int64_t
-duration(const struct sqt_life *life, uint64_t ticks)
+calls_duration(const struct sqt_life *life, uint64_t ticks)
 {
     return sqt_line_ns(&life->line, life->line.base_ticks + ticks) - life->line.base_ns;
 }
@@ -25,8 +25,8 @@ sqt_calls_some(struct sqt_life *life, int64_t now, const struct sqt_record *reco
         .call = record->aux,
         .thread = record[1].aux,
         .count = record->id < CALLS_MAX ? record->id : CALLS_MAX,
-        .ns = stepped ? 0 : duration(life, record->arg),
-        .longest_ns = stepped ? 0 : duration(life, record[1].arg),
+        .ns = stepped ? 0 : calls_duration(life, record->arg),
+        .longest_ns = stepped ? 0 : calls_duration(life, record[1].arg),
     };
     life->consumer->calls(life->consumer->context, &row);
 }

@@ -21,7 +21,7 @@ sqt_client_drop(struct sqt_life *life, struct sqt_client *client)
 }
 
 static struct sqt_client *
-add(struct sqt_life *life, uint64_t id)
+clients_add(struct sqt_life *life, uint64_t id)
 {
     while (sqt_pool_full(&life->client_pool) || sqt_idmap_full(&life->clients)) {
         sqt_bound_met(life, SQT_OPEN_CLIENT, life->client_pool.used);
@@ -38,11 +38,11 @@ add(struct sqt_life *life, uint64_t id)
 
 /* The connection, also one that was accepted before the trace began.  After a loss its bytes cannot be counted on. */
 static struct sqt_client *
-find(struct sqt_life *life, uint64_t id)
+clients_find(struct sqt_life *life, uint64_t id)
 {
     struct sqt_client *client = sqt_idmap_get(&life->clients, id);
     if (!client)
-        client = add(life, id);
+        client = clients_add(life, id);
     if (client->epoch != life->epoch) {
         client->epoch = life->epoch;
         sqt_pool_renew(&life->client_pool, client);
@@ -82,7 +82,7 @@ sqt_client_accept(struct sqt_life *life, int64_t now, const struct sqt_record *r
         give_up_lost(life, old, now);
         sqt_client_drop(life, old);
     }
-    add(life, record->id)->accepted = now;
+    clients_add(life, record->id)->accepted = now;
 }
 
 void
@@ -100,7 +100,7 @@ void
 sqt_client_tls_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    find(life, record->id)->tls_begin = now;
+    clients_find(life, record->id)->tls_begin = now;
 }
 
 /* The handshake is that of the transaction under way, which is a CONNECT that is bumped, or else of the next one. */
@@ -108,7 +108,7 @@ void
 sqt_client_tls_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_client *const client = find(life, record->id);
+    struct sqt_client *const client = clients_find(life, record->id);
     if (client->tls_begin == SQT_MISSING)
         return;
     const int64_t tls = now - client->tls_begin;
@@ -129,7 +129,7 @@ sqt_client_read(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     (void)more;
     if (!record->arg)
         return;
-    struct sqt_client *const client = find(life, record->id);
+    struct sqt_client *const client = clients_find(life, record->id);
     if (!record->aux)
         client->read_count = 0; /* all that came before was used up */
     if (client->read_count < SQT_CLIENT_READS) {
@@ -153,7 +153,7 @@ void
 sqt_client_parsed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_client *const client = find(life, record->id);
+    struct sqt_client *const client = clients_find(life, record->id);
     give_up_lost(life, client, now);
     const uint64_t header_and_left = record->arg + record->aux;
     int64_t since = SQT_MISSING;
@@ -182,7 +182,7 @@ sqt_client_add(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 {
     if (!xact->conn)
         return;
-    struct sqt_client *const client = find(life, xact->conn);
+    struct sqt_client *const client = clients_find(life, xact->conn);
     give_up_lost(life, client, now);
     xact->client_connect = client->waiting;
     client->waiting = SQT_MISSING;

@@ -28,13 +28,13 @@ const struct sqt_digest_word sqt_digest_results[SQT_DIGEST_RESULTS] = {
 /* ---- work ---- */
 
 static int64_t
-duration(const struct sqt_life *life, uint64_t ticks)
+digests_duration(const struct sqt_life *life, uint64_t ticks)
 {
     return sqt_line_ns(&life->line, life->line.base_ticks + ticks) - life->line.base_ns;
 }
 
 static void
-tell(const struct sqt_life *life, const struct sqt_digest *digest)
+digests_tell(const struct sqt_life *life, const struct sqt_digest *digest)
 {
     if (life->consumer->digest)
         life->consumer->digest(life->consumer->context, digest);
@@ -42,9 +42,9 @@ tell(const struct sqt_life *life, const struct sqt_digest *digest)
 
 /* Work of so many ticks that is over now. */
 static struct sqt_digest
-work(const struct sqt_life *life, int64_t now, enum sqt_digest_activity activity, uint64_t ticks)
+digests_work(const struct sqt_life *life, int64_t now, enum sqt_digest_activity activity, uint64_t ticks)
 {
-    const int64_t busy = duration(life, ticks);
+    const int64_t busy = digests_duration(life, ticks);
     const int stepped = sqt_stepped_since(life, now - busy);
     return (struct sqt_digest){.origin = life->origin, .activity = activity, .peer = UINT32_MAX,
                                .begin = stepped ? now : now - busy, .end = now, .busy = stepped ? SQT_MISSING : busy,
@@ -56,18 +56,18 @@ sqt_digest_look(struct sqt_life *life, int64_t now, const struct sqt_record *rec
 {
     (void)more;
     const int key = record->event == SQT_EV_DIGEST_KEY;
-    struct sqt_digest look = work(life, now, key ? SQT_DIGEST_KEY : SQT_DIGEST_LOOKUP, record->arg);
+    struct sqt_digest look = digests_work(life, now, key ? SQT_DIGEST_KEY : SQT_DIGEST_LOOKUP, record->arg);
     look.xact = record->id;
     look.result = key ? SQT_DIGEST_RESULTS :
                   record->event == SQT_EV_DIGEST_NONE ? SQT_DIGEST_RESULT_NONE :
                   record->aux & SQT_DIGEST_SAYS_HIT ? SQT_DIGEST_RESULT_HIT : SQT_DIGEST_RESULT_MISS;
     if (!key)
         look.peer = record->aux & ~SQT_DIGEST_SAYS_HIT;
-    tell(life, &look);
+    digests_tell(life, &look);
 }
 
 static enum sqt_digest_result
-step(uint32_t aux)
+digests_step(uint32_t aux)
 {
     return aux == SQT_DIGEST_BEGUN ? SQT_DIGEST_RESULT_BEGUN :
            aux == SQT_DIGEST_DONE ? SQT_DIGEST_RESULT_DONE : SQT_DIGEST_RESULT_MORE;
@@ -76,10 +76,10 @@ step(uint32_t aux)
 void
 sqt_digest_rebuilt(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_digest rebuild = work(life, now, SQT_DIGEST_REBUILD, record->arg);
-    rebuild.result = step(record->aux);
+    struct sqt_digest rebuild = digests_work(life, now, SQT_DIGEST_REBUILD, record->arg);
+    rebuild.result = digests_step(record->aux);
     for (unsigned i = 1; i <= more && record[i].event == SQT_EV_PART_DIGEST_UPDATES; ++i) {
-        struct sqt_digest updates = work(life, now, SQT_DIGEST_UPDATE, record[i].arg);
+        struct sqt_digest updates = digests_work(life, now, SQT_DIGEST_UPDATE, record[i].arg);
         updates.begin = rebuild.begin;
         updates.result = record[i].aux ? SQT_DIGEST_RESULT_ADDED : SQT_DIGEST_RESULT_REFUSED;
         updates.count = record[i].id;
@@ -87,21 +87,21 @@ sqt_digest_rebuilt(struct sqt_life *life, int64_t now, const struct sqt_record *
             rebuild.busy = SQT_MISSING;
         else if (rebuild.busy != SQT_MISSING)
             rebuild.busy -= updates.busy;
-        tell(life, &updates);
+        digests_tell(life, &updates);
     }
     if (rebuild.busy < 0 && rebuild.busy != SQT_MISSING)
         rebuild.busy = 0; /* nanoseconds, from rounding */
-    tell(life, &rebuild);
+    digests_tell(life, &rebuild);
 }
 
 void
 sqt_digest_rewritten(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_digest rewrite = work(life, now, SQT_DIGEST_REWRITE, record->arg);
-    rewrite.result = step(record->aux);
+    struct sqt_digest rewrite = digests_work(life, now, SQT_DIGEST_REWRITE, record->arg);
+    rewrite.result = digests_step(record->aux);
     rewrite.bytes = sqt_bytes(record->id);
-    tell(life, &rewrite);
+    digests_tell(life, &rewrite);
 }
 
 /* ---- what waits for a peer ---- */
@@ -113,7 +113,7 @@ sqt_digest_end(struct sqt_life *life, struct sqt_digest *digest, int64_t now, en
     digest->busy = now - digest->begin;
     digest->result = digest->epoch != life->epoch ? SQT_DIGEST_RESULT_LOST :
                      sqt_stepped_since(life, digest->begin) ? SQT_DIGEST_RESULT_CLOCK : result;
-    tell(life, digest);
+    digests_tell(life, digest);
     if (sqt_idmap_get(&life->digests, digest->xact) == digest)
         sqt_idmap_take(&life->digests, digest->xact);
     sqt_pool_put(&life->digest_pool, digest);

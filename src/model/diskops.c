@@ -14,7 +14,7 @@
 #include <string.h>
 
 static inline struct sqt_diskop *
-find(const struct sqt_life *life, uint64_t serial)
+diskops_find(const struct sqt_life *life, uint64_t serial)
 {
     return sqt_idmap_get(&life->diskops, serial);
 }
@@ -22,13 +22,13 @@ find(const struct sqt_life *life, uint64_t serial)
 static void
 forget(struct sqt_life *life, struct sqt_diskop *op)
 {
-    if (find(life, op->serial) == op)
+    if (diskops_find(life, op->serial) == op)
         sqt_idmap_take(&life->diskops, op->serial);
     sqt_pool_put(&life->diskop_pool, op);
 }
 
 static void
-tell(const struct sqt_life *life, const struct sqt_diskop *op)
+diskops_tell(const struct sqt_life *life, const struct sqt_diskop *op)
 {
     if (life->consumer->diskop)
         life->consumer->diskop(life->consumer->context, op);
@@ -55,7 +55,7 @@ end_without_record(struct sqt_life *life, struct sqt_diskop *op, enum sqt_outcom
         op->stages[SQT_DISKOP_ENQUEUED] = op->queued - op->begin;
         op->end = life->now;
         op->outcome = outcome_of(life, op, outcome);
-        tell(life, op);
+        diskops_tell(life, op);
     }
     forget(life, op);
 }
@@ -69,9 +69,9 @@ clear_stages(struct sqt_diskop *op)
 
 /* An operation of serial that was asked for at `asked` and is queued now. */
 static void
-begin(struct sqt_life *life, int64_t now, uint64_t serial, const struct sqt_question *question, uint64_t depth)
+diskops_begin(struct sqt_life *life, int64_t now, uint64_t serial, const struct sqt_question *question, uint64_t depth)
 {
-    struct sqt_diskop *const old = find(life, serial);
+    struct sqt_diskop *const old = diskops_find(life, serial);
     if (old)
         forget(life, old);
     while (sqt_pool_full(&life->diskop_pool) || sqt_idmap_full(&life->diskops)) {
@@ -105,7 +105,7 @@ sqt_diskop_begin(struct sqt_life *life, int64_t now, const struct sqt_record *re
     const struct sqt_question question = {
         .sio = record->arg, .dir = record->aux, .at = sqt_line_ns(&life->line, record[1].id),
         .op = record[1].aux < SQT_DISK_OPS ? record[1].aux : SQT_DISK_OTHER};
-    begin(life, now, record->id, &question, record[1].arg);
+    diskops_begin(life, now, record->id, &question, record[1].arg);
 }
 
 void
@@ -128,7 +128,7 @@ sqt_diskop_queued(struct sqt_life *life, int64_t now, const struct sqt_record *r
     /* After a loss the question may be another one. */
     if (!question.at || question.sio != record->arg || question.epoch != life->epoch)
         question = (struct sqt_question){.sio = record->arg, .op = SQT_DISK_OTHER, .dir = UINT32_MAX, .at = now};
-    begin(life, now, record->id, &question, record->aux);
+    diskops_begin(life, now, record->id, &question, record->aux);
 }
 
 void
@@ -187,12 +187,12 @@ read_end(const struct sqt_life *life, struct sqt_diskop *op, int64_t now, const 
 void
 sqt_diskop_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_diskop *const op = find(life, record->id);
+    struct sqt_diskop *const op = diskops_find(life, record->id);
     if (!op || op->timed_out)
         return;
     read_end(life, op, now, record, more);
     life->told.sio = 0; /* it was told for this operation alone */
-    tell(life, op);
+    diskops_tell(life, op);
     op->timed_out = sqt_io_outcome(record->aux) == SQT_OUTCOME_TIMEOUT && op->outcome != SQT_OUTCOME_LOST;
     if (!op->timed_out) /* else its answer may still come */
         forget(life, op);
@@ -201,12 +201,12 @@ sqt_diskop_end(struct sqt_life *life, int64_t now, const struct sqt_record *reco
 void
 sqt_diskop_late(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_diskop *const op = find(life, record->id);
+    struct sqt_diskop *const op = diskops_find(life, record->id);
     if (!op || !op->timed_out)
         return;
     read_end(life, op, now, record, more);
     op->late = 1;
-    tell(life, op);
+    diskops_tell(life, op);
     forget(life, op);
 }
 
@@ -236,7 +236,7 @@ tell_inline(struct sqt_life *life, uint64_t sio, enum sqt_disk_op what, uint32_t
     clear_stages(&op);
     if (!stepped)
         op.stages[SQT_DISKOP_IO] = end - begin;
-    tell(life, &op);
+    diskops_tell(life, &op);
 }
 
 void

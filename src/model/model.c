@@ -204,7 +204,7 @@ struct thing {
 };
 
 static int
-by_begin(const void *one, const void *two)
+model_by_begin(const void *one, const void *two)
 {
     const struct thing *const a = one, *const b = two;
     if (a->begin != b->begin)
@@ -248,7 +248,7 @@ sqt_model_finish(struct sqt_model *model)
     for (size_t i = 0; i < model->count; ++i)
         if (model->lives[i])
             count = collect(model->lives[i], things, count);
-    qsort(things, count, sizeof(*things), by_begin);
+    qsort(things, count, sizeof(*things), model_by_begin);
     for (size_t i = 0; i < count; ++i) {
         struct sqt_life *const life = model->lives[things[i].life];
         switch ((enum thing_kind)things[i].kind) {

@@ -51,7 +51,7 @@ add_chunk(struct sqt_pool *pool)
 }
 
 static void
-append(struct sqt_pool *pool, struct sqt_pooled *object)
+pool_append(struct sqt_pool *pool, struct sqt_pooled *object)
 {
     object->previous = pool->last;
     object->next = NULL;
@@ -63,7 +63,7 @@ append(struct sqt_pool *pool, struct sqt_pooled *object)
 }
 
 static void
-take_out(struct sqt_pool *pool, const struct sqt_pooled *object)
+pool_take_out(struct sqt_pool *pool, const struct sqt_pooled *object)
 {
     if (object->previous)
         ((struct sqt_pooled *)object->previous)->next = object->next;
@@ -84,7 +84,7 @@ sqt_pool_get(struct sqt_pool *pool)
     pool->unused = object->next;
     memset(object, 0, pool->size);
     object->serial = ++pool->serial;
-    append(pool, object);
+    pool_append(pool, object);
     ++pool->used;
     return object;
 }
@@ -93,7 +93,7 @@ void
 sqt_pool_put(struct sqt_pool *pool, void *put)
 {
     struct sqt_pooled *const object = put;
-    take_out(pool, object);
+    pool_take_out(pool, object);
     object->serial = 0;
     object->next = pool->unused;
     pool->unused = object;
@@ -103,6 +103,6 @@ sqt_pool_put(struct sqt_pool *pool, void *put)
 void
 sqt_pool_renew(struct sqt_pool *pool, void *object)
 {
-    take_out(pool, object);
-    append(pool, object);
+    pool_take_out(pool, object);
+    pool_append(pool, object);
 }

@@ -38,7 +38,7 @@ sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now,
 }
 
 static struct sqt_attempt *
-add(struct sqt_life *life, int64_t now, const struct sqt_record *record)
+servers_add(struct sqt_life *life, int64_t now, const struct sqt_record *record)
 {
     while (sqt_pool_full(&life->attempt_pool) || sqt_idmap_full(&life->attempts)) {
         sqt_bound_met(life, SQT_OPEN_ATTEMPT, life->attempt_pool.used);
@@ -58,7 +58,7 @@ add(struct sqt_life *life, int64_t now, const struct sqt_record *record)
 
 /* No more will come of it. */
 static void
-settle(struct sqt_life *life, uint64_t conn, int64_t now)
+servers_settle(struct sqt_life *life, uint64_t conn, int64_t now)
 {
     struct sqt_attempt *const attempt = sqt_idmap_get(&life->attempts, conn);
     if (attempt)
@@ -71,8 +71,8 @@ void
 sqt_connect_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_xact_stages(life, now, record, more);
-    settle(life, record->arg, now);
-    sqt_idmap_put(&life->attempts, record->arg, add(life, now, record));
+    servers_settle(life, record->arg, now);
+    sqt_idmap_put(&life->attempts, record->arg, servers_add(life, now, record));
 }
 
 void
@@ -114,7 +114,7 @@ void
 sqt_server_used(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_xact_stages(life, now, record, more);
-    settle(life, record->arg, now);
+    servers_settle(life, record->arg, now);
 }
 
 void
@@ -124,7 +124,7 @@ sqt_connect_reused(struct sqt_life *life, int64_t now, const struct sqt_record *
     struct sqt_xact *const xact = sqt_idmap_get(&life->xacts, record->id);
     if (xact)
         xact->reused = 1;
-    struct sqt_attempt *const attempt = add(life, now, record);
+    struct sqt_attempt *const attempt = servers_add(life, now, record);
     attempt->reused = 1;
     sqt_attempt_end(life, attempt, now, SQT_OUTCOME_COMPLETE);
 }
@@ -135,5 +135,5 @@ void
 sqt_server_close(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    settle(life, record->id, now);
+    servers_settle(life, record->id, now);
 }

@@ -44,7 +44,7 @@ stops_of(struct sqt_life *life)
 }
 
 static void
-tell(const struct sqt_life *life, const struct sqt_loop_row *pass, int waited, int64_t begin, int64_t end, int64_t ns)
+stops_tell(const struct sqt_life *life, const struct sqt_loop_row *pass, int waited, int64_t begin, int64_t end, int64_t ns)
 {
     const struct sqt_stop_row row = {.begin = begin, .end = end, .ns = ns, .pass = pass, .waited = waited};
     if (life->consumer->stop)
@@ -72,18 +72,18 @@ wait_stopped(const struct sqt_loop_row *p, const struct late *late)
 }
 
 static void
-judge(const struct sqt_life *life, const struct sqt_loop_row *p, const struct late *late)
+stops_judge(const struct sqt_life *life, const struct sqt_loop_row *p, const struct late *late)
 {
     const int64_t begin = p->begin > late->last ? p->begin : late->last;
     const int64_t work = p->work > late->last ? p->work : late->last;
     if (wait_stopped(p, late)) {
         const int64_t end = p->work < late->again ? p->work : late->again;
-        tell(life, p, 1, begin, end, end - begin);
+        stops_tell(life, p, 1, begin, end, end - begin);
     } else if (covers(p->work, p->end, late) && !(late->main_thread & SQT_HEARTBEAT_AT_WORK)) {
         const int64_t end = p->end < late->again ? p->end : late->again;
         const int64_t computed = (int64_t)late->main_thread * 1000;
         if (end - work - computed >= LATE)
-            tell(life, p, 0, work, end, end - work - computed);
+            stops_tell(life, p, 0, work, end, end - work - computed);
     }
 }
 
@@ -93,7 +93,7 @@ judge_all(const struct sqt_life *life, struct sqt_stops *stops)
     const uint64_t first = stops->pass_count > REMEMBERED ? stops->pass_count - REMEMBERED : 0;
     for (unsigned i = 0; i < stops->pending_count; ++i)
         for (uint64_t k = first; k < stops->pass_count; ++k)
-            judge(life, &stops->passes[k % REMEMBERED], &stops->pending[i]);
+            stops_judge(life, &stops->passes[k % REMEMBERED], &stops->pending[i]);
     stops->pending_count = 0;
 }
 
@@ -108,7 +108,7 @@ sqt_stops_pass(struct sqt_life *life, const struct sqt_loop_row *pass)
         stops->passes[stops->pass_count++ % REMEMBERED] = *pass;
     }
     if (wait >= LATE && wait - LATE >= pass->timeout)
-        tell(life, pass, 1, pass->begin + pass->timeout, pass->work, wait - pass->timeout);
+        stops_tell(life, pass, 1, pass->begin + pass->timeout, pass->work, wait - pass->timeout);
     if (life->loop.stops && life->loop.stops->pending_count)
         judge_all(life, life->loop.stops);
 }

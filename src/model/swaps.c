@@ -14,7 +14,7 @@
 #define STAGE(name) (1u << SQT_STAGE_##name)
 
 static inline struct sqt_swap *
-find(const struct sqt_life *life, uint64_t sio)
+swaps_find(const struct sqt_life *life, uint64_t sio)
 {
     return sqt_idmap_get(&life->swaps, sio);
 }
@@ -48,7 +48,7 @@ reader_closes(const struct sqt_life *life, const struct sqt_swap *swap, int64_t 
 void
 sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_swap *const old = find(life, record->id);
+    struct sqt_swap *const old = swaps_find(life, record->id);
     if (old)
         sqt_swap_end(life, old, now, SQT_OUTCOME_ABORTED);
     while (sqt_pool_full(&life->swap_pool) || sqt_idmap_full(&life->swaps)) {
@@ -87,7 +87,7 @@ sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *recor
 void
 sqt_swap_opened(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_swap *const swap = find(life, record->id);
+    struct sqt_swap *const swap = swaps_find(life, record->id);
     sqt_diskop_told(life, record, more);
     if (!swap || !swap->opening)
         return;
@@ -127,7 +127,7 @@ lose_oldest(struct sqt_life *life, int64_t now)
 void
 sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_swap *const swap = find(life, record->id);
+    struct sqt_swap *const swap = swaps_find(life, record->id);
     if (!swap)
         return;
     sqt_diskop_asked(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, now);
@@ -146,14 +146,14 @@ sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record
 }
 
 static int64_t
-between(int64_t low, int64_t value, int64_t high)
+swaps_between(int64_t low, int64_t value, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
 
 /* Without stamps the I/O ran in the main thread between the two records. */
 static void
-split(const struct sqt_life *life, struct sqt_io *io, const struct sqt_record *record, unsigned more)
+swaps_split(const struct sqt_life *life, struct sqt_io *io, const struct sqt_record *record, unsigned more)
 {
     int64_t begin = io->asked, end = io->done;
     for (unsigned i = 1; i <= more; ++i) {
@@ -167,8 +167,8 @@ split(const struct sqt_life *life, struct sqt_io *io, const struct sqt_record *r
             end = sqt_line_ns(&life->line, part->arg);
         }
     }
-    begin = between(io->asked, begin, io->done);
-    end = between(begin, end, io->done);
+    begin = swaps_between(io->asked, begin, io->done);
+    end = swaps_between(begin, end, io->done);
     io->queue = begin - io->asked;
     io->service = end - begin;
     io->notice = io->done - end;
@@ -185,7 +185,7 @@ void
 sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_diskop_told(life, record, more);
-    struct sqt_swap *const swap = find(life, record->id);
+    struct sqt_swap *const swap = swaps_find(life, record->id);
     struct sqt_io *const io = swap ? sqt_block_take(life, swap, record->arg) : NULL;
     if (!io)
         return;
@@ -196,7 +196,7 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     if (io->outcome == SQT_OUTCOME_TIMEOUT)
         split_unknown(io);
     else
-        split(life, io, record, more);
+        swaps_split(life, io, record, more);
     if (!more)
         sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now,
                           complete ? sqt_sum(io->size, swap->slot_header) : 0, io->outcome);
@@ -232,7 +232,7 @@ void
 sqt_swap_close(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_swap *const swap = find(life, record->id);
+    struct sqt_swap *const swap = swaps_find(life, record->id);
     if (!swap)
         return;
     sqt_diskop_asked(life, swap, SQT_DISK_CLOSE, now);
@@ -247,7 +247,7 @@ void
 sqt_swap_closed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     sqt_diskop_told(life, record, more);
-    struct sqt_swap *const swap = find(life, record->id);
+    struct sqt_swap *const swap = swaps_find(life, record->id);
     if (!swap)
         return;
     if (swap->out)
@@ -274,7 +274,7 @@ sqt_swap_end(struct sqt_life *life, struct sqt_swap *swap, int64_t now, enum sqt
         sqt_block_unlink(life, io);
         end_io(life, io, now);
     }
-    if (find(life, swap->sio) == swap)
+    if (swaps_find(life, swap->sio) == swap)
         sqt_idmap_take(&life->swaps, swap->sio);
     sqt_pool_put(&life->swap_pool, swap);
 }

@@ -18,18 +18,18 @@
 #define REPLY (1u << SQT_STAGE_SERVER_REPLY)
 
 static inline struct sqt_xact *
-find(const struct sqt_life *life, uint64_t id)
+xacts_find(const struct sqt_life *life, uint64_t id)
 {
     return sqt_idmap_get(&life->xacts, id);
 }
 
 static void
-enter(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+xacts_enter(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 {
-    struct sqt_xact *other = find(life, xact->id);
+    struct sqt_xact *other = xacts_find(life, xact->id);
     if (other && other->epoch != life->epoch) {
         sqt_xact_give_up(life, other, now); /* its id is used anew */
-        other = find(life, xact->id);
+        other = xacts_find(life, xact->id);
     }
     xact->older = other;
     if (other)
@@ -38,7 +38,7 @@ enter(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 }
 
 static void
-leave(struct sqt_life *life, struct sqt_xact *xact)
+xacts_leave(struct sqt_life *life, struct sqt_xact *xact)
 {
     if (xact->newer)
         xact->newer->older = xact->older;
@@ -52,7 +52,7 @@ leave(struct sqt_life *life, struct sqt_xact *xact)
 }
 
 static struct sqt_xact *
-make(struct sqt_life *life, uint64_t id, int64_t begin)
+xacts_make(struct sqt_life *life, uint64_t id, int64_t begin)
 {
     struct sqt_xact *const xact = sqt_pool_get(&life->xact_pool);
     xact->origin = life->origin;
@@ -79,9 +79,9 @@ sqt_xact_begin(struct sqt_life *life, int64_t now, const struct sqt_record *reco
         sqt_bound_met(life, SQT_OPEN_XACT, life->xact_pool.used);
         sqt_xact_give_up(life, life->xact_pool.first, now);
     }
-    struct sqt_xact *const xact = make(life, record->id, now);
+    struct sqt_xact *const xact = xacts_make(life, record->id, now);
     xact->conn = record->arg;
-    enter(life, xact, now);
+    xacts_enter(life, xact, now);
     sqt_client_add(life, xact, now);
 }
 
@@ -89,13 +89,13 @@ void
 sqt_xact_named(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = find(life, record->arg);
+    struct sqt_xact *const xact = xacts_find(life, record->arg);
     if (!xact)
         return;
-    leave(life, xact);
+    xacts_leave(life, xact);
     xact->id = record->id;
     xact->method = record->aux;
-    enter(life, xact, now);
+    xacts_enter(life, xact, now);
 }
 
 static void
@@ -119,7 +119,7 @@ void
 sqt_xact_stages(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(life, record->id);
     if (xact)
         apply(life, xact, now, record->event);
 }
@@ -128,7 +128,7 @@ void
 sqt_xact_lookup(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(life, record->id);
     if (!xact)
         return;
     apply(life, xact, now, record->event);
@@ -140,7 +140,7 @@ void
 sqt_xact_ready(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(life, record->id);
     if (!xact)
         return;
     apply(life, xact, now, record->event);
@@ -152,7 +152,7 @@ sqt_xact_collapsed(struct sqt_life *life, int64_t now, const struct sqt_record *
 {
     (void)now;
     (void)more;
-    struct sqt_xact *const xact = find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(life, record->id);
     if (xact)
         xact->flags |= SQT_XACT_COLLAPSED;
 }
@@ -161,7 +161,7 @@ void
 sqt_xact_written(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(life, record->id);
     if (!xact)
         return;
     apply(life, xact, now, record->event);
@@ -173,7 +173,7 @@ void
 sqt_xact_server_read(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(life, record->id);
     if (!xact)
         return;
     const uint32_t open = xact->stages.open;
@@ -194,7 +194,7 @@ void
 sqt_xact_server_1xx(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(life, record->id);
     if (!xact || record->arg || !(xact->stages.open & REPLY) || xact->reply_charged == SQT_MISSING)
         return;
     struct sqt_spans *const s = &xact->stages;
@@ -218,7 +218,7 @@ sqt_xact_server_1xx(struct sqt_life *life, int64_t now, const struct sqt_record 
 }
 
 static void
-hand_out(struct sqt_life *life, struct sqt_xact *xact)
+xacts_hand_out(struct sqt_life *life, struct sqt_xact *xact)
 {
     if (life->consumer->request)
         life->consumer->request(life->consumer->context, xact);
@@ -230,8 +230,8 @@ sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum s
     sqt_xact_charge(life, xact, now);
     xact->end = now;
     xact->outcome = sqt_outcome_of(life, xact->epoch, xact->begin, outcome);
-    hand_out(life, xact);
-    leave(life, xact);
+    xacts_hand_out(life, xact);
+    xacts_leave(life, xact);
     sqt_client_remove(xact);
     sqt_pool_put(&life->xact_pool, xact);
 }
@@ -242,12 +242,12 @@ sqt_xact_unlogged(struct sqt_life *life, int64_t now, const struct sqt_record *r
 {
     (void)now;
     (void)more;
-    struct sqt_xact *const xact = find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(life, record->id);
     if (!xact)
         return;
     if (life->consumer->unlogged)
         life->consumer->unlogged(life->consumer->context, xact);
-    leave(life, xact);
+    xacts_leave(life, xact);
     sqt_client_remove(xact);
     sqt_pool_put(&life->xact_pool, xact);
 }
@@ -297,16 +297,16 @@ take_end(struct sqt_xact *xact, const struct sqt_record *record, unsigned more)
 void
 sqt_xact_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_xact *xact = find(life, record->id);
+    struct sqt_xact *xact = xacts_find(life, record->id);
     if (!xact) {
         /* Its begin is missing: all that is known is its end. */
         if (was_given_up(life, record->id))
             return;
-        xact = make(life, record->id, SQT_MISSING);
+        xact = xacts_make(life, record->id, SQT_MISSING);
         take_end(xact, record, more);
         xact->end = now;
         xact->outcome = SQT_OUTCOME_LOST;
-        hand_out(life, xact);
+        xacts_hand_out(life, xact);
         sqt_pool_put(&life->xact_pool, xact);
         return;
     }

@@ -82,7 +82,7 @@ SQT_CONSUMER_FUNCTIONS(TELL_ALL)
 
 /* Tells facts of one kind. */
 static void
-tell(const struct pass_job *j, unsigned kind, const void *const *facts, size_t count)
+pass_tell(const struct pass_job *j, unsigned kind, const void *const *facts, size_t count)
 {
     switch (kind) {
 #define TELL(name, type) \
@@ -100,7 +100,7 @@ tell_here(const struct sqt_pass *pass, unsigned kind, const void *fact)
 {
     for (size_t i = 0; i < pass->here[kind].count; ++i)
         if (!pass->here[kind].jobs[i].job->done)
-            tell(&pass->here[kind].jobs[i], kind, &fact, 1);
+            pass_tell(&pass->here[kind].jobs[i], kind, &fact, 1);
 }
 
 /* The kinds of facts that it wants, as bits. */
@@ -138,10 +138,10 @@ tell_there(void *context, const struct sqt_relay_fact *facts, size_t count)
         if (kinds & (kinds - 1)) {
             for (size_t i = 0; i < count; ++i)
                 if (kinds >> facts[i].kind & 1)
-                    tell(j, facts[i].kind, &facts[i].fact, 1);
+                    pass_tell(j, facts[i].kind, &facts[i].fact, 1);
         } else {
             const unsigned kind = (unsigned)__builtin_ctz(kinds);
-            tell(j, kind, of[kind].facts, of[kind].count);
+            pass_tell(j, kind, of[kind].facts, of[kind].count);
         }
     }
 }
@@ -201,7 +201,7 @@ share_out(struct sqt_pass *pass, struct sqt_crew *crew)
 
 /* What somebody wants to hear. */
 static struct sqt_consumer
-wanted(struct sqt_pass *pass)
+pass_wanted(struct sqt_pass *pass)
 {
     struct sqt_consumer c = {.context = pass};
 #define WANTED(name, type) \
@@ -241,7 +241,7 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also
     }
     share_out(pass, crew);
     if (model) {
-        const struct sqt_consumer consumer = wanted(pass);
+        const struct sqt_consumer consumer = pass_wanted(pass);
         pass->model = sqt_model_new(&consumer);
     }
     return pass;

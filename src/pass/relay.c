@@ -34,7 +34,7 @@ struct sqt_relay {
 };
 
 static void
-empty(void *context)
+relay_empty(void *context)
 {
     struct batch *const batch = context;
     batch->relay->function(batch->relay->context, batch->facts, batch->count);
@@ -49,7 +49,7 @@ sqt_relay_new(sqt_relay_function *function, void *context, struct sqt_crew *crew
     r->context = context;
     r->crew = crew;
     for (unsigned i = 0; i < BATCHES; ++i) {
-        r->batches[i].task = (struct sqt_task){.function = empty, .context = &r->batches[i]};
+        r->batches[i].task = (struct sqt_task){.function = relay_empty, .context = &r->batches[i]};
         r->batches[i].relay = r;
     }
     return r;
@@ -60,7 +60,7 @@ static void
 hand_over(struct sqt_relay *r)
 {
     if (!r->crew) {
-        empty(&r->batches[r->filling]);
+        relay_empty(&r->batches[r->filling]);
         return;
     }
     sqt_crew_give(r->crew, SQT_LANE_FIGURES, &r->batches[r->filling].task);

@@ -203,7 +203,7 @@ sqt_strace_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *
 
 /* "squid/77 ": behind it; NULL if it is none.  A program's name may hold anything. */
 static const char *
-take_thread(const char *p, uint32_t *thread)
+strace_take_thread(const char *p, uint32_t *thread)
 {
     for (const char *slash = strchr(p, '/'); slash; slash = strchr(slash + 1, '/')) {
         char *end;
@@ -230,7 +230,7 @@ sqt_perf_take(struct sqt_strace *s, const char *line, struct sqt_traced_call *ca
         return SQT_STRACE_STRANGE;
     const char *const duration = take_decimal(skip_spaces(p + 2), 1000000, &took);
     p = strstr(duration ? duration : p, "): ");
-    if (!p || !(p = take_thread(p + 3, &call->thread)))
+    if (!p || !(p = strace_take_thread(p + 3, &call->thread)))
         return SQT_STRACE_STRANGE;
     struct going *const g = going_of(s, call->thread);
     if (strncmp(p, continued, sizeof(continued) - 1) == 0) {

@@ -34,7 +34,7 @@ struct parser {
 
 /* The first thing that is wrong is what is told. */
 static unsigned
-fail(struct parser *p, const char *at, const char *format, ...)
+where_parse_fail(struct parser *p, const char *at, const char *format, ...)
 {
     if (p->failed)
         return 0;
@@ -55,7 +55,7 @@ ends_word(char c)
 }
 
 static void
-advance(struct parser *p)
+where_parse_advance(struct parser *p)
 {
     while (*p->next == ' ' || *p->next == '\t' || *p->next == '\n')
         ++p->next;
@@ -79,7 +79,7 @@ advance(struct parser *p)
         if (*s)
             ++s;
         else
-            fail(p, p->start - 1, "the quote is not closed");
+            where_parse_fail(p, p->start - 1, "the quote is not closed");
         p->next = s;
         return;
     case '=':
@@ -108,7 +108,7 @@ is_word(const struct parser *p, const char *word)
 }
 
 static unsigned
-add(struct parser *p, const struct sqt_where_node *node)
+where_parse_add(struct parser *p, const struct sqt_where_node *node)
 {
     struct sqt_where *const w = p->where;
     w->nodes = sqt_resized(w->nodes, (w->count + 1) * sizeof(*w->nodes));
@@ -133,7 +133,7 @@ find_column(struct parser *p, struct sqt_where_node *node)
     for (unsigned t = 0; t < p->table_count; ++t)
         for (unsigned c = 0; c < p->tables[t]->column_count; ++c)
             sqt_nearest_offer(&nearest, p->tables[t]->columns[c].name);
-    fail(p, p->start, "%s has no column '%.*s'; %s", p->tables[0]->name, (int)p->length, p->start,
+    where_parse_fail(p, p->start, "%s has no column '%.*s'; %s", p->tables[0]->name, (int)p->length, p->start,
          sqt_nearest_text(&nearest, "", "--list shows them"));
     return 0;
 }
@@ -154,7 +154,7 @@ find_operator(struct parser *p, struct sqt_where_node *node)
             node->operator = operators[i].operator;
             return 1;
         }
-    fail(p, p->start, "one of == != < <= > >= ~ !~ is wanted");
+    where_parse_fail(p, p->start, "one of == != < <= > >= ~ !~ is wanted");
     return 0;
 }
 
@@ -171,7 +171,7 @@ static int
 find_value(struct parser *p, struct sqt_where_node *node)
 {
     if (p->token != WORD && p->token != QUOTED) {
-        fail(p, p->start, "a value is wanted");
+        where_parse_fail(p, p->start, "a value is wanted");
         return 0;
     }
     const int equality = node->operator == SQT_WHERE_EQUAL || node->operator == SQT_WHERE_UNEQUAL;
@@ -193,7 +193,7 @@ find_value(struct parser *p, struct sqt_where_node *node)
         free(digits);
         if (whole && equality)
             return 1;
-        fail(p, p->start, whole ? "only == and != compare hashes" : "a hash of hexadecimal digits is wanted");
+        where_parse_fail(p, p->start, whole ? "only == and != compare hashes" : "a hash of hexadecimal digits is wanted");
         return 0;
     }
     case SQT_TYPE_RAW:
@@ -207,7 +207,7 @@ find_value(struct parser *p, struct sqt_where_node *node)
         break;
     }
     if (like) {
-        fail(p, p->start, "~ compares texts, and %s is a number", p->tables[node->table]->columns[node->column].name);
+        where_parse_fail(p, p->start, "~ compares texts, and %s is a number", p->tables[node->table]->columns[node->column].name);
         return 0;
     }
     const int time = node->type == SQT_TYPE_NS || node->type == SQT_TYPE_MS || node->type == SQT_TYPE_TIME;
@@ -221,7 +221,7 @@ find_value(struct parser *p, struct sqt_where_node *node)
                                                          : SQT_UNITS_NONE,
                         plain, &node->number, &error) == 0)
         return 1;
-    fail(p, p->start, "'%.*s': %s", (int)p->length, p->start, error);
+    where_parse_fail(p, p->start, "'%.*s': %s", (int)p->length, p->start, error);
     return 0;
 }
 
@@ -231,17 +231,17 @@ comparison(struct parser *p)
     struct sqt_where_node node;
     memset(&node, 0, sizeof(node));
     if (p->token != WORD)
-        return fail(p, p->start, p->token == END ? "the expression ends too early" : "a column is wanted");
+        return where_parse_fail(p, p->start, p->token == END ? "the expression ends too early" : "a column is wanted");
     if (!find_column(p, &node))
         return 0;
-    advance(p);
+    where_parse_advance(p);
     if (!find_operator(p, &node))
         return 0;
-    advance(p);
+    where_parse_advance(p);
     if (!find_value(p, &node))
         return 0;
-    advance(p);
-    return add(p, &node);
+    where_parse_advance(p);
+    return where_parse_add(p, &node);
 }
 
 static unsigned expression(struct parser *p);
@@ -250,18 +250,18 @@ static unsigned
 term(struct parser *p)
 {
     if (++p->depth > DEEPEST)
-        return fail(p, p->start, "the expression is nested too deeply");
+        return where_parse_fail(p, p->start, "the expression is nested too deeply");
     unsigned node;
     if (is_word(p, "not")) {
-        advance(p);
+        where_parse_advance(p);
         const unsigned inner = term(p);
-        node = add(p, &(struct sqt_where_node){.operator = SQT_WHERE_NOT, .left = inner});
+        node = where_parse_add(p, &(struct sqt_where_node){.operator = SQT_WHERE_NOT, .left = inner});
     } else if (p->token == OPEN) {
-        advance(p);
+        where_parse_advance(p);
         node = expression(p);
         if (p->token != CLOSE)
-            fail(p, p->start, "a closing parenthesis is wanted");
-        advance(p);
+            where_parse_fail(p, p->start, "a closing parenthesis is wanted");
+        where_parse_advance(p);
     } else {
         node = comparison(p);
     }
@@ -274,9 +274,9 @@ chain(struct parser *p, const char *word, enum sqt_where_operator operator, unsi
 {
     unsigned node = part(p);
     while (!p->failed && is_word(p, word)) {
-        advance(p);
+        where_parse_advance(p);
         const unsigned right = part(p);
-        node = add(p, &(struct sqt_where_node){.operator = operator, .left = node, .right = right});
+        node = where_parse_add(p, &(struct sqt_where_node){.operator = operator, .left = node, .right = right});
     }
     return node;
 }
@@ -302,10 +302,10 @@ sqt_where_parse(const char *text, const struct sqt_table *const *tables, unsigne
         .error_size = error_size,
     };
     p.where = sqt_zeroed(1, sizeof(*p.where));
-    advance(&p);
+    where_parse_advance(&p);
     p.where->root = expression(&p);
     if (!p.failed && p.token != END)
-        fail(&p, p.start, "'and', 'or' or the end is wanted");
+        where_parse_fail(&p, p.start, "'and', 'or' or the end is wanted");
     if (p.failed) {
         sqt_where_free(p.where);
         return NULL;

@@ -29,7 +29,7 @@ kept_of(struct sqt_keep *keep, struct sqt_xact *xact)
 
 /* Makes room for one more in an array; 0 if that would take too much. */
 static int
-grow(struct sqt_keep *keep, void **array, size_t count, size_t *room, size_t size)
+chrome_keep_grow(struct sqt_keep *keep, void **array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
         return 1;
@@ -55,7 +55,7 @@ sqt_keep_charge(struct sqt_keep *keep, const struct sqt_charge *charge)
     void *tiles = kept->tiles;
     if (kept->until != INT64_MAX)
         return;
-    if (grow(keep, &tiles, kept->tile_count, &kept->tile_room, sizeof(*kept->tiles))) {
+    if (chrome_keep_grow(keep, &tiles, kept->tile_count, &kept->tile_room, sizeof(*kept->tiles))) {
         kept->tiles = tiles;
         kept->tiles[kept->tile_count++] = tile_of(charge, charge->stage);
     } else {
@@ -80,7 +80,7 @@ sqt_keep_block(struct sqt_keep *keep, struct sqt_xact *xact, const union sqt_cel
     void *blocks = kept->blocks;
     if (kept->until != INT64_MAX)
         return;
-    if (grow(keep, &blocks, kept->block_count, &kept->block_room, sizeof(*kept->blocks))) {
+    if (chrome_keep_grow(keep, &blocks, kept->block_count, &kept->block_room, sizeof(*kept->blocks))) {
         kept->blocks = blocks;
         memcpy(kept->blocks[kept->block_count].row, row, sizeof(kept->blocks->row));
         kept->blocks[kept->block_count++].thread = thread;

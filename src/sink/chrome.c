@@ -49,7 +49,7 @@ struct chrome {
 
 /* Begins an event, up to and without its closing brace. */
 static void
-event(struct chrome *c, char phase, const char *category, const char *name, const struct sqt_origin *origin,
+chrome_event(struct chrome *c, char phase, const char *category, const char *name, const struct sqt_origin *origin,
       uint64_t thread, int64_t at)
 {
     sqt_json_print(c->out, "%s{\"ph\":\"%c\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%u,\"tid\":%llu,\"ts\":",
@@ -62,7 +62,7 @@ event(struct chrome *c, char phase, const char *category, const char *name, cons
 static void
 inside(struct chrome *c, char phase, const char *name, const struct sqt_origin *origin, int64_t at)
 {
-    event(c, phase, "request", name, origin, REQUESTS, at);
+    chrome_event(c, phase, "request", name, origin, REQUESTS, at);
     sqt_json_print(c->out, ",\"id\":\"%llu\"", (unsigned long long)c->serial);
 }
 
@@ -76,7 +76,7 @@ static void
 slice(struct chrome *c, const char *category, const char *name, const struct sqt_origin *origin, uint64_t thread,
       int64_t at, int64_t lasts)
 {
-    event(c, 'X', category, name, origin, thread, at);
+    chrome_event(c, 'X', category, name, origin, thread, at);
     sqt_json_print(c->out, ",\"dur\":");
     sqt_json_us(c->out, lasts);
 }
@@ -97,7 +97,7 @@ name_thing(struct chrome *c, const char *what, const struct sqt_origin *origin, 
 }
 
 static struct process *
-process_of(struct chrome *c, const struct sqt_origin *origin)
+chrome_process_of(struct chrome *c, const struct sqt_origin *origin)
 {
     if (origin->index >= c->process_count) {
         c->processes = sqt_resized(c->processes, (origin->index + 1) * sizeof(*c->processes));
@@ -117,9 +117,9 @@ process_of(struct chrome *c, const struct sqt_origin *origin)
 /* A thread of the disk that is free at that time.  Blocks come in the order of their ends, so nothing that was
  * placed before can overlap what begins after the last end in its thread. */
 static uint64_t
-thread_of(struct chrome *c, const struct sqt_io *io)
+chrome_thread_of(struct chrome *c, const struct sqt_io *io)
 {
-    struct process *const process = process_of(c, io->swap->origin);
+    struct process *const process = chrome_process_of(c, io->swap->origin);
     const unsigned dir = io->swap->dir < DISKS ? io->swap->dir : DISKS - 1;
     if (!process->disks[dir])
         process->disks[dir] = sqt_zeroed(1, sizeof(struct disk));
@@ -191,7 +191,7 @@ print_block(struct chrome *c, const struct sqt_origin *origin, const union sqt_c
 }
 
 static void
-io(void *context, const struct sqt_io *io)
+chrome_io(void *context, const struct sqt_io *io)
 {
     struct sqt_job *const job = context;
     struct chrome *const c = job->state;
@@ -199,7 +199,7 @@ io(void *context, const struct sqt_io *io)
     union sqt_cell row[SQT_CELLS(ios)];
     sqt_sink_header(c->sink);
     sqt_io_cells(row, io);
-    const uint64_t thread = thread_of(c, io);
+    const uint64_t thread = chrome_thread_of(c, io);
     if (reader)
         sqt_keep_block(&c->keep, reader, row, thread);
     if (!job->where && io->asked >= job->since && io->asked < job->until)
@@ -209,7 +209,7 @@ io(void *context, const struct sqt_io *io)
 /* ---- requests ---- */
 
 static void
-charge(void *context, const struct sqt_charge *charge)
+chrome_charge(void *context, const struct sqt_charge *charge)
 {
     struct sqt_job *const job = context;
     struct chrome *const c = job->state;
@@ -217,7 +217,7 @@ charge(void *context, const struct sqt_charge *charge)
 }
 
 static void
-recharge(void *context, const struct sqt_charge *charge)
+chrome_recharge(void *context, const struct sqt_charge *charge)
 {
     (void)context;
     sqt_keep_recharge(charge);
@@ -301,7 +301,7 @@ print_request(struct chrome *c, const struct sqt_xact *xact, const union sqt_cel
     const char *const name = CELL(class).text ? CELL(class).text : CELL(outcome).text;
     const int known = !sqt_durations_unknown(xact->outcome); /* else it is an instant */
     const int64_t at = xact->begin == SQT_MISSING ? xact->end : xact->begin;
-    process_of(c, xact->origin);
+    chrome_process_of(c, xact->origin);
     ++c->serial;
     inside(c, known ? 'b' : 'n', name, xact->origin, at);
     sqt_json_print(c->out, ",\"args\":{");
@@ -321,7 +321,7 @@ print_request(struct chrome *c, const struct sqt_xact *xact, const union sqt_cel
 }
 
 static void
-request(void *context, const struct sqt_xact *xact)
+chrome_request(void *context, const struct sqt_xact *xact)
 {
     struct sqt_job *const job = context;
     struct chrome *const c = job->state;
@@ -337,21 +337,21 @@ request(void *context, const struct sqt_xact *xact)
 }
 
 static void
-unlogged(void *context, const struct sqt_xact *xact)
+chrome_unlogged(void *context, const struct sqt_xact *xact)
 {
     struct sqt_job *const job = context;
     sqt_keep_drop(&((struct chrome *)job->state)->keep, xact->user);
 }
 
 static void
-loss(void *context, const struct sqt_loss_row *loss)
+chrome_loss(void *context, const struct sqt_loss_row *loss)
 {
     struct sqt_job *const job = context;
     struct chrome *const c = job->state;
     if (loss->from < job->since || loss->from >= job->until)
         return;
     sqt_sink_header(c->sink);
-    process_of(c, loss->origin);
+    chrome_process_of(c, loss->origin);
     slice(c, "loss", "records lost", loss->origin, REQUESTS, loss->from, loss->until - loss->from);
     sqt_json_print(c->out, ",\"args\":{\"records\":%llu,\"reason\":\"%s\"}", (unsigned long long)loss->records,
                    sqt_loss_reason(loss->reason));
@@ -361,7 +361,7 @@ loss(void *context, const struct sqt_loss_row *loss)
 /* ---- begin and end ---- */
 
 static void
-start(struct sqt_job *job)
+chrome_start(struct sqt_job *job)
 {
     struct chrome *const c = job->state = sqt_zeroed(1, sizeof(*c));
     c->sink = job->context;
@@ -370,7 +370,7 @@ start(struct sqt_job *job)
 }
 
 static void
-finish(struct sqt_job *job)
+chrome_finish(struct sqt_job *job)
 {
     struct chrome *const c = job->state;
     for (size_t i = 0; i < c->process_count; ++i) {
@@ -386,9 +386,9 @@ finish(struct sqt_job *job)
 const struct sqt_family sqt_chrome_family = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
-    .start = start,
-    .consumer = {.charge = charge, .recharge = recharge, .request = request, .unlogged = unlogged, .io = io, .loss = loss},
-    .finish = finish,
+    .start = chrome_start,
+    .consumer = {.charge = chrome_charge, .recharge = chrome_recharge, .request = chrome_request, .unlogged = chrome_unlogged, .io = chrome_io, .loss = chrome_loss},
+    .finish = chrome_finish,
 };
 
 /* ---- the frame around the events ---- */

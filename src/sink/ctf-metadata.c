@@ -44,10 +44,10 @@ ctf_event_of(struct ctf_event *event, const struct sqt_event_info *info)
                                 {field_of("id", &info->id), field_of("arg", &info->arg), field_of("aux", &info->aux)}};
 }
 
-static void print(struct sqt_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void ctf_metadata_print(struct sqt_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void
-print(struct sqt_out *out, const char *format, ...)
+ctf_metadata_print(struct sqt_out *out, const char *format, ...)
 {
     const size_t room = 4096;
     va_list arguments;
@@ -62,27 +62,27 @@ static void
 print_literal(struct sqt_out *out, const char *text)
 {
     for (; *text; ++text)
-        print(out, "%c", isalnum((unsigned char)*text) || strchr("._- ", *text) ? *text : '?');
+        ctf_metadata_print(out, "%c", isalnum((unsigned char)*text) || strchr("._- ", *text) ? *text : '?');
 }
 
 static void
 print_event(struct sqt_out *out, const struct ctf_event *event, unsigned number)
 {
-    print(out, "\n/* %s */\nevent {\n\tname = \"", event->doc);
+    ctf_metadata_print(out, "\n/* %s */\nevent {\n\tname = \"", event->doc);
     print_literal(out, event->name);
-    print(out, "\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n", number);
+    ctf_metadata_print(out, "\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n", number);
     for (unsigned i = 0; i < 3; ++i) {
         const struct ctf_field *const f = &event->fields[i];
         if (f->type != CTF_NOTHING)
-            print(out, "\t\t%s %s_%s; /* %s */\n", type_names[f->type], f->role, sqt_kinds[f->kind].name, f->doc);
+            ctf_metadata_print(out, "\t\t%s %s_%s; /* %s */\n", type_names[f->type], f->role, sqt_kinds[f->kind].name, f->doc);
     }
-    print(out, "\t};\n};\n");
+    ctf_metadata_print(out, "\t};\n};\n");
 }
 
 void
 ctf_metadata(struct sqt_out *out, const struct sqt_ctf *ctf, uint64_t start_ns)
 {
-    print(out,
+    ctf_metadata_print(out,
           "/* CTF 1.8 */\n\n"
           "typealias integer { size = 16; align = 8; signed = false; } := uint16;\n"
           "typealias integer { size = 32; align = 8; signed = false; } := uint32;\n"
@@ -95,7 +95,7 @@ ctf_metadata(struct sqt_out *out, const struct sqt_ctf *ctf, uint64_t start_ns)
           "\t};\n};\n\n"
           "env {\n\ttracer_name = \"sqtrace\";\n\tsquid_version = \"");
     print_literal(out, ctf->squid_version);
-    print(out,
+    ctf_metadata_print(out,
           "\";\n};\n\n"
           "/* Nanoseconds since the start of the trace. */\n"
           "clock {\n\tname = trace;\n\tfreq = 1000000000;\n\toffset_s = %llu;\n\toffset = %llu;\n};\n\n"

@@ -47,7 +47,7 @@ begin_packet(struct ctf_stream *s, int64_t begin)
 
 /* A file is open only while a packet is appended to it: there may be more processes than descriptors. */
 static void
-append(struct sqt_sink *sink, const struct ctf_stream *s)
+ctf_append(struct sqt_sink *sink, const struct ctf_stream *s)
 {
     struct sqt_out out = sink->out;
     if (sink->out.error)
@@ -70,7 +70,7 @@ end_packet(struct sqt_sink *sink, struct ctf_stream *s, int64_t end)
     s->packet.timestamp_end = (uint64_t)end;
     s->packet.content_size = s->packet.packet_size = 8 * (uint64_t)s->used;
     memcpy(s->bytes, &s->packet, sizeof(s->packet));
-    append(sink, s);
+    ctf_append(sink, s);
     ++s->packet.packet_seq_num;
     s->used = 0;
 }
@@ -136,14 +136,14 @@ strange_event(struct sqt_ctf *ctf, const char *name)
 }
 
 static unsigned char *
-put(unsigned char *p, const void *value, size_t size)
+ctf_put(unsigned char *p, const void *value, size_t size)
 {
     memcpy(p, value, size);
     return p + size;
 }
 
 static unsigned char *
-put_text(unsigned char *p, const struct sqt_origin *origin, unsigned definition, uint64_t value)
+ctf_put_text(unsigned char *p, const struct sqt_origin *origin, unsigned definition, uint64_t value)
 {
     const char *const text = sqt_origin_text(origin, definition, (uint32_t)value & ~(UINT32_C(1) << 31));
     if (text) {
@@ -155,20 +155,20 @@ put_text(unsigned char *p, const struct sqt_origin *origin, unsigned definition,
 }
 
 static unsigned char *
-put_field(unsigned char *p, const struct sqt_run *run, const struct ctf_field *field, uint64_t value)
+ctf_put_field(unsigned char *p, const struct sqt_run *run, const struct ctf_field *field, uint64_t value)
 {
     switch (field->type) {
     case CTF_NOTHING:
         return p;
     case CTF_UINT32:
-        return put(p, &(uint32_t){(uint32_t)value}, 4);
+        return ctf_put(p, &(uint32_t){(uint32_t)value}, 4);
     case CTF_UINT64:
     case CTF_HASH:
-        return put(p, &value, 8);
+        return ctf_put(p, &value, 8);
     case CTF_INT64:
-        return put(p, &(int64_t){sqt_line_ns(&run->line, value)}, 8);
+        return ctf_put(p, &(int64_t){sqt_line_ns(&run->line, value)}, 8);
     case CTF_STRING:
-        return put_text(p, run->origin, field->definition, value);
+        return ctf_put_text(p, run->origin, field->definition, value);
     }
     return p;
 }
@@ -189,18 +189,18 @@ put_record(struct sqt_sink *sink, struct ctf_stream *s, const struct sqt_run *ru
     if (!s->used)
         begin_packet(s, s->now);
     unsigned char *p = s->bytes + s->used;
-    p = put(p, &(uint16_t){(uint16_t)number}, 2);
-    p = put(p, &(uint64_t){(uint64_t)s->now}, 8);
-    p = put(p, &run->origin->identity.kid, 4);
-    p = put_field(p, run, &event->fields[0], r->id);
-    p = put_field(p, run, &event->fields[1], r->arg);
-    p = put_field(p, run, &event->fields[2], r->aux);
+    p = ctf_put(p, &(uint16_t){(uint16_t)number}, 2);
+    p = ctf_put(p, &(uint64_t){(uint64_t)s->now}, 8);
+    p = ctf_put(p, &run->origin->identity.kid, 4);
+    p = ctf_put_field(p, run, &event->fields[0], r->id);
+    p = ctf_put_field(p, run, &event->fields[1], r->arg);
+    p = ctf_put_field(p, run, &event->fields[2], r->aux);
     s->used = (size_t)(p - s->bytes);
 }
 
 /* The packets around a LOST record. */
 static void
-take_loss(struct sqt_sink *sink, struct ctf_stream *s, const struct sqt_run *run, const struct sqt_record *r,
+ctf_take_loss(struct sqt_sink *sink, struct ctf_stream *s, const struct sqt_run *run, const struct sqt_record *r,
           int64_t before)
 {
     const int64_t from = sqt_line_ns(&run->line, r->id);
@@ -225,7 +225,7 @@ sqt_ctf_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, 
         const int64_t before = s->now;
         s->now = at > before ? at : before;
         if (r->event == SQT_EV_LOST)
-            take_loss(sink, s, run, r, before);
+            ctf_take_loss(sink, s, run, r, before);
         else
             put_record(sink, s, run, r);
         ++sink->rows;

@@ -79,7 +79,7 @@ put_special(char *p, const struct sqt_run *run, const struct pattern *pattern, u
 }
 
 static inline char *
-put_field(char *p, const struct sqt_run *run, const struct pattern *pattern, unsigned field, uint64_t value)
+tsv_events_put_field(char *p, const struct sqt_run *run, const struct pattern *pattern, unsigned field, uint64_t value)
 {
     if (pattern->raw[field] == SQT_RAW_NOTHING) {
         *p = '-';
@@ -135,11 +135,11 @@ sqt_tsv_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, 
         }
         memcpy(p, pattern->text, sizeof(pattern->text));
         p += pattern->length;
-        p = put_field(p, run, pattern, 0, r->id);
+        p = tsv_events_put_field(p, run, pattern, 0, r->id);
         *p++ = '\t';
-        p = put_field(p, run, pattern, 1, r->arg);
+        p = tsv_events_put_field(p, run, pattern, 1, r->arg);
         *p++ = '\t';
-        p = put_field(p, run, pattern, 2, r->aux);
+        p = tsv_events_put_field(p, run, pattern, 2, r->aux);
         *p++ = '\n';
         sink->out.used += (size_t)(p - start);
         ++sink->rows;

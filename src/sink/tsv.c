@@ -13,7 +13,7 @@
 
 /* A tab or newline in a text would break the table, and an escape sequence could drive a terminal. */
 static inline char *
-put_text(char *p, const char *text)
+tsv_put_text(char *p, const char *text)
 {
     return sqt_visible(p, text, TEXT_MAX);
 }
@@ -25,10 +25,10 @@ sqt_tsv_comment(struct sqt_sink *sink, const char *key, const char *text)
     char *const start = p;
     *p++ = '#';
     *p++ = ' ';
-    p = put_text(p, key);
+    p = tsv_put_text(p, key);
     *p++ = ':';
     *p++ = ' ';
-    p = put_text(p, text);
+    p = tsv_put_text(p, text);
     *p++ = '\n';
     sink->out.used += (size_t)(p - start);
 }
@@ -38,7 +38,7 @@ sqt_tsv_header(struct sqt_sink *sink)
 {
     for (unsigned i = 0; i < sink->column_count; ++i) {
         char *const start = sqt_out_room(&sink->out, TEXT_ROOM);
-        char *p = put_text(start, sink->table->columns[sink->columns[i]].name);
+        char *p = tsv_put_text(start, sink->table->columns[sink->columns[i]].name);
         *p++ = i + 1 < sink->column_count ? '\t' : '\n';
         sink->out.used += (size_t)(p - start);
     }
@@ -78,13 +78,13 @@ put_cell(char *p, enum sqt_type type, const union sqt_cell *cell)
     case SQT_TYPE_MILLI:
         return put_fixed(p, cell->number, 3);
     case SQT_TYPE_TEXT:
-        return put_text(p, cell->text);
+        return tsv_put_text(p, cell->text);
     case SQT_TYPE_HASH:
         return sqt_put_hex(p, (uint64_t)cell->number);
     case SQT_TYPE_ID:
         return sqt_put_unsigned(p, (uint64_t)cell->number);
     case SQT_TYPE_RAW:
-        return cell[SQT_RAW_TEXT].text ? put_text(p, cell[SQT_RAW_TEXT].text)
+        return cell[SQT_RAW_TEXT].text ? tsv_put_text(p, cell[SQT_RAW_TEXT].text)
                                        : sqt_put_unsigned(p, (uint64_t)cell->number);
     default:
         return sqt_put_signed(p, cell->number);

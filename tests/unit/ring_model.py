@@ -145,9 +145,9 @@ def attach(s):
 BEGINNING = [
     Step("pointer", [(RING, "sqt_ring_create", "create_pointer(")], setting(pointer=True)),
     Step("ring", [(RING, "sqt_ring_create", "create_file(")], setting(ring=True)),
-    Step("header", [(LIFE, "begin", "sqt_define_begin(")], setting(header=True)),
-    Step("magic", [(LIFE, "begin", "sqt_ring_finish(")], setting(magic=True)),
-    Step("attach", [(LIFE, "begin", "sqt_emitter_attach(")], attach, private=True),
+    Step("header", [(LIFE, "life_begin", "sqt_define_begin(")], setting(header=True)),
+    Step("magic", [(LIFE, "life_begin", "sqt_ring_finish(")], setting(magic=True)),
+    Step("attach", [(LIFE, "life_begin", "sqt_emitter_attach(")], attach, private=True),
 ]
 
 
@@ -163,7 +163,7 @@ def leave(s):
 ENDING = [
     Step("closed", [(LIFE, "sqt_stop", "->writer.closed, 1")], setting(closed=True)),
     Step("wait", [(LIFE, "sqt_stop", "finish_or_leave("), (TRACE, "run", "sqt_flusher_run(")], flusher_ended),
-    Step("remove ring", [(TRACE, "run", "sqt_apart_call(remove_ring"), (TRACE, "remove_ring", "sqt_ring_remove("),
+    Step("remove ring", [(TRACE, "run", "sqt_apart_call(trace_remove_ring"), (TRACE, "trace_remove_ring", "sqt_ring_remove("),
                          (RING, "sqt_ring_remove", "unlinkat(ring->ringdir")], setting(ring=False)),
     Step("remove pointer", [(RING, "sqt_ring_remove", "unlinkat(directory")], setting(pointer=False)),
     Step("leave", [(TRACE, "run", "sqt_apart_call(close_directory")], leave),
@@ -232,17 +232,17 @@ def emission(serial, n, definition):
 
     steps = []
     if definition:
-        steps += [Step("define", [(DEFINE, "append", "memcpy(to, prefix")], define),
-                  Step("text used", [(DEFINE, "append", "&ring->writer.text_used, ")], setting(text_used=1))]
+        steps += [Step("define", [(DEFINE, "define_append", "memcpy(to, prefix")], define),
+                  Step("text used", [(DEFINE, "define_append", "&ring->writer.text_used, ")], setting(text_used=1))]
     steps += [
         Step("begin", [(EMIT, "put", "head + n > e->limit"), (EMIT, "emit_one", "r >= SHARED(e->quick)")], begin,
              private=True),
         Step("look for room", [(EMIT, "look_for_room", "look_at_tail(")], look_for_room,
              full),
-        Step("loss at", [(EMIT, "drop", "&loss->at")], lambda s: set_loss(s, 0, s.e_head), first_lost),
-        Step("loss base", [(EMIT, "drop", "&loss->base")], lambda s: set_loss(s, 1, s.lost), first_lost),
-        Step("stretch", [(EMIT, "drop", "&w->episodes, episodes, __ATOMIC_RELEASE")], begin_stretch, first_lost),
-        Step("lost", [(EMIT, "drop", "&w->lost, w->lost + n, __ATOMIC_RELEASE")], count_lost, full),
+        Step("loss at", [(EMIT, "emit_drop", "&loss->at")], lambda s: set_loss(s, 0, s.e_head), first_lost),
+        Step("loss base", [(EMIT, "emit_drop", "&loss->base")], lambda s: set_loss(s, 1, s.lost), first_lost),
+        Step("stretch", [(EMIT, "emit_drop", "&w->episodes, episodes, __ATOMIC_RELEASE")], begin_stretch, first_lost),
+        Step("lost", [(EMIT, "emit_drop", "&w->lost, w->lost + n, __ATOMIC_RELEASE")], count_lost, full),
         Step("LOST, word 0", [(EMIT, "look_for_room", "put_lost("), (EMIT, "put_lost", "fill(")], put_lost(0),
              after_loss),
         Step("LOST, word 1", [(EMIT, "put_lost", "fill(")], put_lost(1), after_loss),
@@ -378,7 +378,7 @@ def close(s):
 
 FLUSHING = [
     Step("look", [], lambda s: None, private=True),
-    Step("head", [(FLUSHER, "look", "&f->ring->writer.head, __ATOMIC_ACQUIRE")], load_head),
+    Step("head", [(FLUSHER, "flusher_look", "&f->ring->writer.head, __ATOMIC_ACQUIRE")], load_head),
     Step("next", [], next_block, private=True),
     Step("sequence", [(FLUSHER, "open_segment", "&f->ring->flusher.sequence, ")], store_sequence, opening),
     Step("create", [(FLUSHER, "open_segment", "sqt_segment_open(")], create, opening),
@@ -457,7 +457,7 @@ TAKING_OVER = [
     Step("last frame", [(SALVAGE, "write_rest", "sqt_segment_end(")], lambda s: add_frame(
         s, s.t_draft, ("END", account(s.episodes, s.loss, s.head, s.lost))), any_head),
     Step("rename", [(SALVAGE, "sqt_salvage", "renameat("), (LEFTOVER, "adopt", "sqt_salvage("), (LEFTOVER, "judge_ring", "adopt(")], rename, any_head),
-    Step("unlink ring", [(LEFTOVER, "judge_ring", "remove_ring(")], setting(ring=False)),
+    Step("unlink ring", [(LEFTOVER, "judge_ring", "leftover_remove_ring(")], setting(ring=False)),
     Step("unlink pointer", [(LEFTOVER, "judge_pointer", "unlinkat(")], setting(pointer=False)),
     Step("check", [], check_directory),
     Step("done", [], lambda s: False),
@@ -588,21 +588,21 @@ def finish_reading(s):
 
 
 READING = [
-    Step("find ring", [(READ_RING, "take_header", " tail = load(&live->flusher.tail)")], find_ring),
+    Step("find ring", [(READ_RING, "ring_take_header", " tail = load(&live->flusher.tail)")], find_ring),
     Step("episodes", [(FORMAT, "sqt_ring_totals", "&w->episodes")], load_episodes, is_live),
     Step("loss", [(FORMAT, "sqt_ring_totals", "&loss->at")], load_loss, is_live),
     Step("load head", [(FORMAT, "sqt_ring_totals", "&w->head")], load_ring_head, is_live),
     Step("load lost", [(FORMAT, "sqt_ring_totals", "&w->lost,")], load_lost, is_live),
     Step("episodes again", [(FORMAT, "sqt_ring_totals", "again = __atomic_load_n(&w->episodes")], load_episodes_again,
          is_live),
-    Step("tail now", [(READ_RING, "take_header", "tail_now = load(&live->flusher.tail)")], load_tail_now, is_live),
+    Step("tail now", [(READ_RING, "ring_take_header", "tail_now = load(&live->flusher.tail)")], load_tail_now, is_live),
     Step("list", [(SOURCES, "add_directory", '".sqt"')], list_segments),
     Step("frame", [(ORIGIN, "fill", "read_segments(")], read_frame),
     Step("copy from", [(READ_RING, "sqt_ring_copy", "*tail = load(")], load_ring_tail),
     Step("copy", [(READ_RING, "sqt_ring_copy", "copy_words(")], copy_record),
     Step("tail again", [(READ_RING, "sqt_ring_copy", "*tail = load(")], load_ring_tail_again),
-    Step("load text", [(ORIGIN, "take_ring", "sqt_ring_text(")], load_ring_text),
-    Step("take", [(ORIGIN, "take_ring", "take(j,")], take_copy),
+    Step("load text", [(ORIGIN, "origin_take_ring", "sqt_ring_text(")], load_ring_text),
+    Step("take", [(ORIGIN, "origin_take_ring", "origin_take(j,")], take_copy),
     Step("behind", [(ORIGIN, "fill", "sqt_sources_rescan(")], behind),
     Step("finish", [], finish_reading),
     Step("end", [], lambda s: False),

@@ -42,7 +42,7 @@ columns(void)
 }
 
 static void
-names(void)
+dump_doc_names(void)
 {
     tables("table", 0);
     tables("figure", 1);
@@ -56,6 +56,6 @@ names(void)
 int
 main(int argc, char **argv)
 {
-    static const struct program_doc doc = {"dump", dump_option_infos, DUMP_OPTIONS, NULL, names};
+    static const struct program_doc doc = {"dump", dump_option_infos, DUMP_OPTIONS, NULL, dump_doc_names};
     return program_doc(&doc, argc, argv);
 }

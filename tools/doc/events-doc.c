@@ -43,7 +43,7 @@ stages(const char *verb, uint32_t mask)
 }
 
 static void
-event(const struct sqt_event_info *e)
+events_doc_event(const struct sqt_event_info *e)
 {
     troff_item(e->name, e->doc);
     field("id", &e->id);
@@ -112,7 +112,7 @@ main(int argc, char **argv)
                 troff_text(sqt_group_names[g].doc);
                 puts(".");
             }
-            event(&sqt_events[i]);
+            events_doc_event(&sqt_events[i]);
         }
     }
     named("STAGES",

@@ -59,7 +59,7 @@ section(const char *line)
 }
 
 static void
-names(void)
+load_doc_names(void)
 {
     fputs("    -w | --workload) names='", stdout);
     for (unsigned i = 0; i < WORKLOADS; ++i)
@@ -70,6 +70,6 @@ names(void)
 int
 main(int argc, char **argv)
 {
-    static const struct program_doc doc = {"load", load_option_infos, LOAD_OPTIONS, section, names};
+    static const struct program_doc doc = {"load", load_option_infos, LOAD_OPTIONS, section, load_doc_names};
     return program_doc(&doc, argc, argv);
 }

@@ -6,7 +6,7 @@
 #include "../report/report.h"
 
 static void
-names(void)
+report_doc_names(void)
 {
     fputs("    --figures) names='", stdout);
     for (unsigned i = 0; i < SQT_TABLES; ++i)
@@ -18,6 +18,6 @@ names(void)
 int
 main(int argc, char **argv)
 {
-    static const struct program_doc doc = {"report", report_option_infos, REPORT_OPTIONS, NULL, names};
+    static const struct program_doc doc = {"report", report_option_infos, REPORT_OPTIONS, NULL, report_doc_names};
     return program_doc(&doc, argc, argv);
 }

@@ -25,13 +25,13 @@ bound(void *context, const struct sqt_bound_row *row)
 }
 
 static void
-loss(void *context, const struct sqt_loss_row *row)
+dump_loss(void *context, const struct sqt_loss_row *row)
 {
     dump_take_loss(context, row);
 }
 
 static void
-step(void *context, const struct sqt_step_row *row)
+dump_step(void *context, const struct sqt_step_row *row)
 {
     dump_take_step(context, row);
 }
@@ -45,7 +45,7 @@ whole_run(struct sqt_job *job, const struct sqt_run *run)
 
 /* Makes the directory; one that exists is not written into. */
 static int
-open_directory(const char *name)
+dump_open_directory(const char *name)
 {
     const int fd = mkdir(name, 0777) == 0 ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (fd < 0)
@@ -59,7 +59,7 @@ open_output(struct dump *d)
     const char *const name = d->request->given[DUMP_output];
     int fd = STDOUT_FILENO;
     if (d->request->format->directory) {
-        fd = open_directory(name);
+        fd = dump_open_directory(name);
         if (fd < 0)
             return -1;
     } else if (name) {
@@ -74,7 +74,7 @@ open_output(struct dump *d)
 }
 
 static void
-begin(struct dump *d, const struct dump_request *r)
+dump_begin(struct dump *d, const struct dump_request *r)
 {
     d->sink.type = r->format;
     d->sink.table = r->table;
@@ -144,7 +144,7 @@ dump_run_strace(struct dump *d)
 {
     if (open_output(d) != 0)
         return DUMP_FAILED;
-    begin(d, d->request);
+    dump_begin(d, d->request);
     const int unread = read_strace(d) != 0;
     if (!unread)
         sqt_sink_header(&d->sink);
@@ -174,8 +174,8 @@ dump_run(const struct dump_request *r)
     d.sink.start_ns = sqt_stream_start_ns(stream);
     d.crew = sqt_crew_new(sqt_processors() - 1);
     sqt_stream_share(stream, d.crew);
-    begin(&d, r);
-    const struct sqt_consumer also = {.context = &d, .loss = loss, .bound = bound, .step = step};
+    dump_begin(&d, r);
+    const struct sqt_consumer also = {.context = &d, .loss = dump_loss, .bound = bound, .step = dump_step};
     d.pass = sqt_pass_new(&d.job, 1, &also, d.crew);
     if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
         fputs("sqtrace-dump: no memory\n", stderr);

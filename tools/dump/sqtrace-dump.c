@@ -11,7 +11,7 @@
 #endif
 
 static int
-told(void)
+dump_main_told(void)
 {
     return fflush(stdout) == 0 && !ferror(stdout) ? DUMP_DONE : DUMP_FAILED;
 }
@@ -29,13 +29,13 @@ main(int argc, char **argv)
         status = DUMP_USAGE;
     } else if (request.given[DUMP_help]) {
         dump_help(stdout);
-        status = told();
+        status = dump_main_told();
     } else if (request.given[DUMP_version]) {
         puts("sqtrace-dump " PACKAGE_VERSION);
-        status = told();
+        status = dump_main_told();
     } else if (request.given[DUMP_list]) {
         dump_list(stdout);
-        status = told();
+        status = dump_main_told();
     } else {
         status = dump_run(&request);
     }

@@ -30,7 +30,7 @@ open_regular(const char *path, const struct stat *st, int type)
 }
 
 static int
-drop(const char *path, const struct stat *st, int type, struct FTW *place)
+file_pages_drop(const char *path, const struct stat *st, int type, struct FTW *place)
 {
     const int file = open_regular(path, st, type);
     (void)place;
@@ -69,7 +69,7 @@ main(int argc, char **argv)
     do {
         failed = 0;
         for (int i = 2; i < argc && !failed; ++i)
-            failed = nftw(argv[i], keeps ? keep : drop, 16, FTW_PHYS);
+            failed = nftw(argv[i], keeps ? keep : file_pages_drop, 16, FTW_PHYS);
         if (!keeps)
             nanosleep(&pause_between_drops, NULL);
     } while (!keeps);

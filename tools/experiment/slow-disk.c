@@ -74,7 +74,7 @@ list(const char *path, void *to, fuse_fill_dir_t fill, off_t offset, struct fuse
 
 /* `echo 20000 >service` truncates first. */
 static int
-cut(const char *path, off_t size, struct fuse_file_info *info)
+slow_disk_cut(const char *path, off_t size, struct fuse_file_info *info)
 {
     (void)size, (void)info;
     return is_disk(path) ? -EPERM : 0;
@@ -82,7 +82,7 @@ cut(const char *path, off_t size, struct fuse_file_info *info)
 
 /* One request of the loop device is one I/O of the arm, as large as FUSE can have it. */
 static void *
-begin(struct fuse_conn_info *connection, struct fuse_config *config)
+slow_disk_begin(struct fuse_conn_info *connection, struct fuse_config *config)
 {
     (void)config;
     connection->max_write = 1 << 20;
@@ -155,10 +155,10 @@ write_bytes(const char *path, const char *from, size_t size, off_t offset, struc
 }
 
 static const struct fuse_operations operations = {
-    .init = begin,
+    .init = slow_disk_begin,
     .getattr = get_attributes,
     .readdir = list,
-    .truncate = cut,
+    .truncate = slow_disk_cut,
     .open = open_file,
     .read = read_bytes,
     .write = write_bytes,

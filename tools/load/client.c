@@ -92,7 +92,7 @@ peer_name(const struct client *c)
 /* ---- how a request ends ---- */
 
 static void
-finish(struct client *c, enum load_error error, int keep)
+client_finish(struct client *c, enum load_error error, int keep)
 {
     struct clients *const all = c->all;
     c->outcome.request = &c->request;
@@ -112,7 +112,7 @@ finish(struct client *c, enum load_error error, int keep)
 
 /* The words for the first one are kept. */
 static void
-fail(struct client *c, enum load_error error, const char *why)
+client_fail(struct client *c, enum load_error error, const char *why)
 {
     struct load *const load = c->all->load;
     if (!*load->first_error)
@@ -120,7 +120,7 @@ fail(struct client *c, enum load_error error, const char *why)
                  why ? why : "");
     if (error == LOAD_ERROR_connect && ++c->all->failed >= (load->connected ? FAILED_MOST : 1))
         load->broken = 1;
-    finish(c, error, 0);
+    client_finish(c, error, 0);
 }
 
 /* The same, but not before the caller has returned: else a failing client would call itself again and again. */
@@ -138,7 +138,7 @@ on_soon(evutil_socket_t none, short what, void *context)
     char why[128];
     (void)none, (void)what;
     snprintf(why, sizeof(why), "%s: %s", peer_name(c), strerror(c->failure));
-    fail(c, LOAD_ERROR_connect, why);
+    client_fail(c, LOAD_ERROR_connect, why);
 }
 
 /* The whole response is here. */
@@ -154,7 +154,7 @@ complete(struct client *c)
     else if (c->outcome.verified && c->outcome.bytes != (uint64_t)c->object.words[SQT_OBJECT_size])
         error = c->to_close ? LOAD_ERROR_truncated : LOAD_ERROR_wrong;
     if (error == LOAD_FINE) {
-        finish(c, error, keep);
+        client_finish(c, error, keep);
         return;
     }
     char why[128];
@@ -162,7 +162,7 @@ complete(struct client *c)
              c->request.path);
     if (!*c->all->load->first_error)
         snprintf(c->all->load->first_error, sizeof(c->all->load->first_error), "%s: %s", load_errors[error].words, why);
-    finish(c, error, keep);
+    client_finish(c, error, keep);
 }
 
 /* ---- the request ---- */
@@ -235,7 +235,7 @@ take_head(struct client *c)
     const size_t size = end.pos < 0 ? 0 : (size_t)end.pos + 4;
     const char *const text = size ? (const char *)evbuffer_pullup(input, (ev_ssize_t)size) : NULL;
     if (!text || sqt_head_response(&c->head, text, size) != 0) {
-        fail(c, LOAD_ERROR_garbage, c->request.path);
+        client_fail(c, LOAD_ERROR_garbage, c->request.path);
         return 0;
     }
     evbuffer_drain(input, size);
@@ -318,7 +318,7 @@ take_body(struct client *c)
     for (;;) {
         if (c->chunk == CHUNK_NONE || c->chunk == CHUNK_DATA) {
             if (take_bytes(c) != 0) {
-                fail(c, LOAD_ERROR_wrong, c->request.path);
+                client_fail(c, LOAD_ERROR_wrong, c->request.path);
                 return;
             }
             if (c->left || c->to_close)
@@ -329,7 +329,7 @@ take_body(struct client *c)
         }
         const int taken = take_chunk_line(c);
         if (taken < 0) {
-            fail(c, LOAD_ERROR_garbage, c->request.path);
+            client_fail(c, LOAD_ERROR_garbage, c->request.path);
             return;
         }
         if (!taken)
@@ -342,8 +342,8 @@ take_body(struct client *c)
 
 /* ---- TLS through a proxy ---- */
 
-static void on_read(struct bufferevent *bev, void *context);
-static void on_event(struct bufferevent *bev, short what, void *context);
+static void client_on_read(struct bufferevent *bev, void *context);
+static void client_on_event(struct bufferevent *bev, short what, void *context);
 
 static void
 ask_for_tunnel(struct client *c)
@@ -363,7 +363,7 @@ take_tunnel(struct client *c)
     const size_t size = (size_t)end.pos + 4;
     const char *const text = (const char *)evbuffer_pullup(input, (ev_ssize_t)size);
     if (!text || sqt_head_response(&c->head, text, size) != 0 || c->head.status / 100 != 2) {
-        fail(c, LOAD_ERROR_tls, "the proxy refused the tunnel");
+        client_fail(c, LOAD_ERROR_tls, "the proxy refused the tunnel");
         return;
     }
     evbuffer_drain(input, size);
@@ -371,14 +371,14 @@ take_tunnel(struct client *c)
     c->bev = bufferevent_openssl_filter_new(c->all->base, c->bev, tls_to(c->all->load, c->request.place),
                                             BUFFEREVENT_SSL_CONNECTING, BEV_OPT_CLOSE_ON_FREE);
     bufferevent_openssl_set_allow_dirty_shutdown(c->bev, 1);
-    bufferevent_setcb(c->bev, on_read, NULL, on_event, c);
+    bufferevent_setcb(c->bev, client_on_read, NULL, client_on_event, c);
     bufferevent_enable(c->bev, EV_READ | EV_WRITE);
 }
 
 /* ---- what happens ---- */
 
 static void
-on_read(struct bufferevent *bev, void *context)
+client_on_read(struct bufferevent *bev, void *context)
 {
     struct client *const c = context;
     (void)bev;
@@ -400,7 +400,7 @@ on_read(struct bufferevent *bev, void *context)
 }
 
 static void
-on_event(struct bufferevent *bev, short what, void *context)
+client_on_event(struct bufferevent *bev, short what, void *context)
 {
     struct client *const c = context;
     const int error = EVUTIL_SOCKET_ERROR();
@@ -428,7 +428,7 @@ on_event(struct bufferevent *bev, short what, void *context)
     case CONNECTING:
     case TUNNEL:
     case SECURING:
-        fail(c, tls_error || c->state == SECURING || (what & BEV_EVENT_EOF) ? LOAD_ERROR_tls : LOAD_ERROR_connect, why);
+        client_fail(c, tls_error || c->state == SECURING || (what & BEV_EVENT_EOF) ? LOAD_ERROR_tls : LOAD_ERROR_connect, why);
         break;
     case HEAD:
         if (c->used && !c->outcome.retries && !c->outcome.first) { /* it was closed when we sent */
@@ -436,16 +436,16 @@ on_event(struct bufferevent *bev, short what, void *context)
             disconnect(c);
             client_connect(c);
         } else if (what & BEV_EVENT_EOF) {
-            fail(c, LOAD_ERROR_closed, why);
+            client_fail(c, LOAD_ERROR_closed, why);
         } else {
-            fail(c, LOAD_ERROR_reset, why);
+            client_fail(c, LOAD_ERROR_reset, why);
         }
         break;
     case BODY:
         if ((what & BEV_EVENT_EOF) && c->to_close)
             complete(c);
         else
-            fail(c, what & BEV_EVENT_EOF ? LOAD_ERROR_truncated : LOAD_ERROR_reset, why);
+            client_fail(c, what & BEV_EVENT_EOF ? LOAD_ERROR_truncated : LOAD_ERROR_reset, why);
     }
 }
 
@@ -461,9 +461,9 @@ on_sweep(evutil_socket_t none, short what, void *context)
         if (c->state == CONNECTING && now - c->active > connect_limit) {
             char why[128];
             snprintf(why, sizeof(why), "%s: no answer", peer_name(c));
-            fail(c, LOAD_ERROR_connect, why);
+            client_fail(c, LOAD_ERROR_connect, why);
         } else if (c->state != OFF && c->state != IDLE && now - c->active > limit) {
-            fail(c, LOAD_ERROR_timeout, c->request.path);
+            client_fail(c, LOAD_ERROR_timeout, c->request.path);
         }
     }
 }
@@ -500,7 +500,7 @@ client_connect(struct client *c)
         fail_soon(c);
         return;
     }
-    bufferevent_setcb(c->bev, on_read, NULL, on_event, c);
+    bufferevent_setcb(c->bev, client_on_read, NULL, client_on_event, c);
     bufferevent_enable(c->bev, EV_READ | EV_WRITE);
 }
 
@@ -534,7 +534,7 @@ clients_give_up(struct clients *all)
     for (unsigned i = 0; i < all->count; ++i) {
         struct client *const c = &all->client[i];
         if (c->state != OFF && c->state != IDLE)
-            finish(c, LOAD_ERROR_timeout, 0);
+            client_finish(c, LOAD_ERROR_timeout, 0);
     }
 }
 

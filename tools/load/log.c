@@ -31,7 +31,7 @@ struct log {
 /* ---- objects by URL ---- */
 
 static uint32_t *
-slot_of(struct log *l, uint64_t hash)
+log_slot_of(struct log *l, uint64_t hash)
 {
     uint32_t at = (uint32_t)hash & (l->slot_count - 1);
     while (l->slots[at] && l->objects[l->slots[at] - 1].hash != hash)
@@ -40,14 +40,14 @@ slot_of(struct log *l, uint64_t hash)
 }
 
 static void
-grow(struct log *l)
+log_grow(struct log *l)
 {
     l->slot_count = l->slot_count ? 2 * l->slot_count : 1024;
     free(l->slots);
     l->slots = sqt_zeroed(l->slot_count, sizeof(*l->slots));
     l->objects = sqt_resized(l->objects, l->slot_count / 2 * sizeof(*l->objects));
     for (uint32_t i = 0; i < l->object_count; ++i)
-        *slot_of(l, l->objects[i].hash) = i + 1;
+        *log_slot_of(l, l->objects[i].hash) = i + 1;
 }
 
 static uint32_t
@@ -57,8 +57,8 @@ object_of(struct log *l, const char *url, uint64_t size)
     while (*url)
         hash = sqt_mix(hash ^ (unsigned char)*url++);
     if (l->object_count >= l->slot_count / 2)
-        grow(l);
-    uint32_t *const slot = slot_of(l, hash);
+        log_grow(l);
+    uint32_t *const slot = log_slot_of(l, hash);
     if (!*slot) {
         l->objects[l->object_count] = (struct log_object){hash, size};
         *slot = ++l->object_count;
@@ -106,14 +106,14 @@ take_line(struct log *l, char *line)
 }
 
 static int
-by_begin(const void *a, const void *b)
+log_by_begin(const void *a, const void *b)
 {
     const struct log_request *const x = a, *const y = b;
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
 static int
-take_file(struct load *load, struct log *l, const char *name, char *error, size_t error_size)
+log_take_file(struct load *load, struct log *l, const char *name, char *error, size_t error_size)
 {
     FILE *const file = fopen(name, "re");
     char *line = NULL, first_bad[64] = "";
@@ -148,7 +148,7 @@ take_file(struct load *load, struct log *l, const char *name, char *error, size_
                  (unsigned long long)number);
     if (failed || (bad && bad * 2 >= number) || !l->request_count)
         return -1;
-    qsort(l->requests, l->request_count, sizeof(*l->requests), by_begin);
+    qsort(l->requests, l->request_count, sizeof(*l->requests), log_by_begin);
     load_say(load, "%s: %llu requests for %u URLs", name, (unsigned long long)l->request_count, l->object_count);
     if (other)
         load_say(load, "%s: left out: %llu lines that are no GET with status 200 or 304", name,
@@ -175,7 +175,7 @@ log_plan(struct load *load, char *error, size_t error_size)
                                                               : "--speed: more than 0 is wanted");
         return -1;
     }
-    if (take_file(load, l, load->given[LOAD_log], error, error_size) != 0)
+    if (log_take_file(load, l, load->given[LOAD_log], error, error_size) != 0)
         return -1;
     load->phases[load->phase_count++] = (struct phase){
         .name = "log", .rate = load->real[LOAD_rate], .end_rate = load->real[LOAD_rate], .scheduled = timing,

@@ -85,7 +85,7 @@ take_real(struct load *load, const struct options *o, unsigned i)
 }
 
 static int
-take_value(struct load *load, const struct options *o, unsigned i)
+load_options_take_value(struct load *load, const struct options *o, unsigned i)
 {
     if (!load->value[i])
         return 0;
@@ -173,7 +173,7 @@ load_parse(struct load *load, int argc, char **argv, char *error, size_t error_s
         return -1;
     take_presets(load);
     for (unsigned i = 0; i < LOAD_OPTIONS; ++i)
-        if (take_value(load, &taken, i) != 0)
+        if (load_options_take_value(load, &taken, i) != 0)
             return -1;
     if (take_http(load, &taken) != 0 || take_places(load, &taken, LOAD_listen, &load->listen) != 0 ||
         take_places(load, &taken, LOAD_server, &load->servers) != 0 ||

@@ -120,7 +120,7 @@ finished(struct peer *p)
 
 /* Nothing waits to be written: more of the body, or the end. */
 static enum step
-go_on(struct peer *p)
+server_go_on(struct peer *p)
 {
     struct evbuffer *const output = bufferevent_get_output(p->bev);
     if (p->offset == p->end)
@@ -166,7 +166,7 @@ send_at_once(struct peer *p, char *head, size_t size)
         return WAITS;
     }
     p->offset += (uint64_t)written - size;
-    return go_on(p);
+    return server_go_on(p);
 }
 
 static void
@@ -278,7 +278,7 @@ read_request(struct peer *p)
 
 /* As many requests as can be answered now. */
 static void
-serve(struct peer *p, enum step step)
+server_serve(struct peer *p, enum step step)
 {
     while (step == NEXT)
         step = read_request(p);
@@ -287,12 +287,12 @@ serve(struct peer *p, enum step step)
 /* ---- what happens ---- */
 
 static void
-on_read(struct bufferevent *bev, void *context)
+server_on_read(struct bufferevent *bev, void *context)
 {
     struct peer *const p = context;
     (void)bev;
     if (p->state == READING)
-        serve(p, NEXT);
+        server_serve(p, NEXT);
 }
 
 static void
@@ -301,7 +301,7 @@ on_written(struct bufferevent *bev, void *context)
     struct peer *const p = context;
     (void)bev;
     if (p->state == SENDING)
-        serve(p, go_on(p));
+        server_serve(p, server_go_on(p));
 }
 
 static void
@@ -310,16 +310,16 @@ on_time(evutil_socket_t none, short what, void *context)
     struct peer *const p = context;
     (void)none, (void)what;
     if (p->state == WAITING_HEAD) {
-        serve(p, respond(p));
+        server_serve(p, respond(p));
     } else if (p->state == WAITING_BODY) {
         p->state = SENDING;
         if (!evbuffer_get_length(bufferevent_get_output(p->bev)))
-            serve(p, go_on(p));
+            server_serve(p, server_go_on(p));
     }
 }
 
 static void
-on_event(struct bufferevent *bev, short what, void *context)
+server_on_event(struct bufferevent *bev, short what, void *context)
 {
     struct peer *const p = context;
     (void)bev;
@@ -348,7 +348,7 @@ on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *
     p->timer = evtimer_new(o->base, on_time, p);
     if (p->tls)
         bufferevent_openssl_set_allow_dirty_shutdown(p->bev, 1);
-    bufferevent_setcb(p->bev, on_read, on_written, on_event, p);
+    bufferevent_setcb(p->bev, server_on_read, on_written, server_on_event, p);
     bufferevent_enable(p->bev, EV_READ | EV_WRITE);
 }
 

@@ -142,7 +142,7 @@ again(struct load *load, struct poly *p)
 }
 
 static enum request_kind
-kind_of(double luck)
+poly_kind_of(double luck)
 {
     return luck < OLDER_SHARE                               ? REQUEST_SINCE_OLDER
            : luck < OLDER_SHARE + SAME_SHARE                ? REQUEST_SINCE_SAME
@@ -161,7 +161,7 @@ poly_next(struct load *load, struct request *r)
     const int repeats = p->newest && sqt_random_unit(&p->random) < load->real[LOAD_recurrence];
     const uint64_t number = repeats ? again(load, p) : ++p->newest;
     name_object(load, number, r->made);
-    r->kind = kind_of(sqt_random_unit(&p->random));
+    r->kind = poly_kind_of(sqt_random_unit(&p->random));
     r->place = &load->servers.place[number % load->servers.count];
     return 1;
 }

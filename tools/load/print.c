@@ -27,7 +27,7 @@ seconds(const struct phase_stats *s)
 }
 
 static double
-mean(const struct sqt_distribution *d)
+print_mean(const struct sqt_distribution *d)
 {
     return d->count ? (double)d->sum / (double)d->count / 1e6 : 0;
 }
@@ -54,7 +54,7 @@ static void
 text_latency(FILE *to, const char *name, struct sqt_distribution *d)
 {
     char count[32];
-    fprintf(to, "  %-16s %11s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f\n", name, grouped(d->count, count), mean(d),
+    fprintf(to, "  %-16s %11s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f\n", name, grouped(d->count, count), print_mean(d),
             ms(sqt_distribution_quantile(d, 500)), ms(sqt_distribution_quantile(d, 900)),
             ms(sqt_distribution_quantile(d, 990)), ms(sqt_distribution_quantile(d, 999)), ms(d->max));
 }
@@ -153,7 +153,7 @@ tsv_latency(FILE *to, struct sqt_distribution *d)
         fputs("\t-\t-\t-\t-\t-\t-", to);
         return;
     }
-    fprintf(to, "\t%.6f", mean(d));
+    fprintf(to, "\t%.6f", print_mean(d));
     for (unsigned i = 0; i < 4; ++i)
         fprintf(to, "\t%.6f", ms(sqt_distribution_quantile(d, per_mille[i])));
     fprintf(to, "\t%.6f", ms(d->max));

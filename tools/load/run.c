@@ -72,7 +72,7 @@ send_as(struct run *r, unsigned client, struct request *request)
 
 /* Makes the workload's next request. */
 static int
-make(struct run *r, unsigned client, struct request *request)
+load_make(struct run *r, unsigned client, struct request *request)
 {
     request->client = client;
     request->kind = REQUEST_PLAIN;
@@ -86,7 +86,7 @@ closed_next(struct run *r, unsigned client)
     struct request request;
     const int64_t now = load_now();
     if (r->closing || load_stop || r->load->broken || phase_over(r, now) ||
-        (r->phase->requests && r->given[client] >= r->phase->requests) || !make(r, client, &request)) {
+        (r->phase->requests && r->given[client] >= r->phase->requests) || !load_make(r, client, &request)) {
         if (!clients_busy(r->clients))
             event_base_loopbreak(r->base);
         return;
@@ -107,11 +107,11 @@ spread_of(const struct load *load, uint64_t index)
 /* The next request of an open loop if it is due: its time, and 1; else 0, with the time that it will be due at; -1 if
  * none will. */
 static int
-open_due(struct run *r, int64_t now, int64_t *due)
+load_open_due(struct run *r, int64_t now, int64_t *due)
 {
     const uint64_t index = r->stats->due;
     if (r->phase->scheduled) {
-        if (!r->has_ahead && !(r->has_ahead = make(r, 0, &r->ahead)))
+        if (!r->has_ahead && !(r->has_ahead = load_make(r, 0, &r->ahead)))
             return -1;
         *due = r->begin + r->ahead.due;
     } else {
@@ -144,10 +144,10 @@ open_go_on(struct run *r)
     int state = -1;
     if (r->closing)
         return;
-    while (!load_stop && !r->load->broken && r->unused_count && (state = open_due(r, now, &due)) > 0) {
+    while (!load_stop && !r->load->broken && r->unused_count && (state = load_open_due(r, now, &due)) > 0) {
         struct request request = r->ahead;
         const unsigned client = r->unused[r->unused_count - 1];
-        if (!r->phase->scheduled && !make(r, client, &request)) {
+        if (!r->phase->scheduled && !load_make(r, client, &request)) {
             state = -1;
             break;
         }
@@ -244,7 +244,7 @@ run_phase(struct run *r, int64_t begin)
 
 /* Lets what is under way come to its end. */
 static void
-drain(struct run *r)
+load_drain(struct run *r)
 {
     r->closing = 1;
     while (clients_busy(r->clients) && !load_stop && !r->load->broken)
@@ -268,7 +268,7 @@ run_all(struct load *load)
     for (unsigned i = 0; i < load->phase_count && !load_stop && !load->broken; ++i) {
         const int follows = i && phase_is_open(&load->phases[i]) && phase_is_open(&load->phases[i - 1]);
         if (!follows) {
-            drain(&r);
+            load_drain(&r);
             begin = load_now();
             r.unused_count = 0;
             for (unsigned k = count; k-- > 0;)
@@ -279,7 +279,7 @@ run_all(struct load *load)
         const int64_t wanted = begin + r.phase->duration;
         begin = phase_is_open(r.phase) && r.phase->duration && r.stats->end >= wanted ? wanted : r.stats->end;
     }
-    drain(&r);
+    load_drain(&r);
     clients_give_up(r.clients);
     clients_free(r.clients);
     event_free(r.tick);

@@ -17,7 +17,7 @@ load_clear(struct load *load)
 }
 
 static void
-say(struct load *load, const char *format, va_list arguments)
+say_line(struct load *load, const char *format, va_list arguments)
 {
     load_clear(load);
     fputs("sqtrace-load: ", stderr);
@@ -30,7 +30,7 @@ load_fail(struct load *load, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say(load, format, arguments);
+    say_line(load, format, arguments);
     va_end(arguments);
     return -1;
 }
@@ -42,7 +42,7 @@ load_say(struct load *load, const char *format, ...)
     if (load->given[LOAD_quiet])
         return;
     va_start(arguments, format);
-    say(load, format, arguments);
+    say_line(load, format, arguments);
     va_end(arguments);
 }
 

@@ -61,7 +61,7 @@ close_rows(struct load *load)
 /* ---- the origin ---- */
 
 static int
-serve(struct load *load, char *error, size_t error_size)
+load_main_serve(struct load *load, char *error, size_t error_size)
 {
     if (load->given[LOAD_tls] && tls_server(load, error, error_size) != 0)
         return -1;
@@ -110,7 +110,7 @@ fork_origin(struct load *load, char *error, size_t error_size)
 /* ---- the whole ---- */
 
 static void
-stop(int signal_number)
+load_main_stop(int signal_number)
 {
     load_stop = signal_number;
 }
@@ -135,7 +135,7 @@ wrong_bodies(const struct load *load)
 
 /* From phases to an exit status. */
 static int
-measure(struct load *load)
+load_main_measure(struct load *load)
 {
     if (open_rows(load) != 0)
         return LOAD_FAILED;
@@ -165,7 +165,7 @@ load_run(struct load *load)
     if (raise_limits(load) != 0)
         return LOAD_FAILED;
     if (load->given[LOAD_origin]) {
-        if (serve(load, error, sizeof(error)) == 0)
+        if (load_main_serve(load, error, sizeof(error)) == 0)
             return LOAD_DONE;
         load_fail(load, "%s", error);
         return LOAD_FAILED;
@@ -176,7 +176,7 @@ load_run(struct load *load)
         (needs_tls(load) && tls_client(load, error, sizeof(error)) != 0))
         load_fail(load, "%s", error);
     else
-        status = measure(load);
+        status = load_main_measure(load);
     if (origin > 0) {
         kill(origin, SIGKILL); /* it holds nothing that outlives it */
         waitpid(origin, NULL, 0);
@@ -201,7 +201,7 @@ load_free(struct load *load)
 }
 
 static int
-told(void)
+load_main_told(void)
 {
     return fflush(stdout) == 0 && !ferror(stdout) ? LOAD_DONE : LOAD_FAILED;
 }
@@ -214,16 +214,16 @@ main(int argc, char **argv)
     int status;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, as a full disk is */
-    const struct sigaction action = {.sa_handler = stop};
+    const struct sigaction action = {.sa_handler = load_main_stop};
     if (load_parse(&load, argc, argv, error, sizeof(error)) != 0) {
         fprintf(stderr, "sqtrace-load: %s\n", error);
         status = LOAD_USAGE;
     } else if (load.given[LOAD_help]) {
         load_help(stdout);
-        status = told();
+        status = load_main_told();
     } else if (load.given[LOAD_version]) {
         puts("sqtrace-load " PACKAGE_VERSION);
-        status = told();
+        status = load_main_told();
     } else {
         load.watched = !load.given[LOAD_quiet] && isatty(STDERR_FILENO);
         if (!load.given[LOAD_origin]) {

@@ -16,7 +16,7 @@ const struct load_error_info load_errors[LOAD_ERRORS] = {
 const char *const load_class_names[LOAD_CLASSES] = {[LOAD_ALL] = "all", [LOAD_HIT] = "hit", [LOAD_MISS] = "miss"};
 
 static void
-print_row(struct load *load, const struct outcome *o)
+stats_print_row(struct load *load, const struct outcome *o)
 {
     static const char *const caches[] = {[SQT_CACHE_UNTOLD] = "-", [SQT_CACHE_MISS] = "miss", [SQT_CACHE_HIT] = "hit"};
     static const char *const kinds[] = {[REQUEST_PLAIN] = "plain", [REQUEST_SINCE_SAME] = "since_same",
@@ -39,7 +39,7 @@ print_row(struct load *load, const struct outcome *o)
 }
 
 static void
-add(struct load *load, struct class_stats *stats, const struct outcome *o)
+stats_add(struct load *load, struct class_stats *stats, const struct outcome *o)
 {
     stats->bytes += o->bytes;
     sqt_distribution_add(&load->distributions, &stats->total, o->end - o->request->due);
@@ -67,14 +67,14 @@ stats_take(struct load *load, const struct outcome *o)
     }
     if (o->error == LOAD_FINE) {
         s->verified += (uint64_t)o->verified;
-        add(load, &s->classes[LOAD_ALL], o);
+        stats_add(load, &s->classes[LOAD_ALL], o);
         if (o->cache != SQT_CACHE_UNTOLD)
-            add(load, &s->classes[o->cache == SQT_CACHE_HIT ? LOAD_HIT : LOAD_MISS], o);
+            stats_add(load, &s->classes[o->cache == SQT_CACHE_HIT ? LOAD_HIT : LOAD_MISS], o);
     } else {
         ++s->errors[o->error];
     }
     if (load->rows)
-        print_row(load, o);
+        stats_print_row(load, o);
 }
 
 uint64_t

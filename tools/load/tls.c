@@ -12,7 +12,7 @@
 #include "load.h"
 
 static int
-say(char *error, size_t error_size, const char *what, const char *file)
+tls_say(char *error, size_t error_size, const char *what, const char *file)
 {
     const unsigned long number = ERR_get_error();
     const char *const reason = number ? ERR_reason_error_string(number) : NULL;
@@ -27,12 +27,12 @@ tls_client(struct load *load, char *error, size_t error_size)
     const char *const ca = load->given[LOAD_ca];
     load->client_tls = SSL_CTX_new(TLS_client_method());
     if (!load->client_tls)
-        return say(error, error_size, "no context", "TLS");
+        return tls_say(error, error_size, "no context", "TLS");
     if (!ca)
         return 0;
     SSL_CTX_set_verify(load->client_tls, SSL_VERIFY_PEER, NULL);
     return SSL_CTX_load_verify_locations(load->client_tls, ca, NULL) == 1
-               ? 0 : say(error, error_size, "certificates are wanted here, PEM", ca);
+               ? 0 : tls_say(error, error_size, "certificates are wanted here, PEM", ca);
 }
 
 SSL *
@@ -76,12 +76,12 @@ tls_server(struct load *load, char *error, size_t error_size)
     const char *const file = load->given[LOAD_cert];
     load->server_tls = SSL_CTX_new(TLS_server_method());
     if (!load->server_tls)
-        return say(error, error_size, "no context", "TLS");
+        return tls_say(error, error_size, "no context", "TLS");
     if (!file)
-        return make_certificate(load->server_tls) == 0 ? 0 : say(error, error_size, "no certificate", "TLS");
+        return make_certificate(load->server_tls) == 0 ? 0 : tls_say(error, error_size, "no certificate", "TLS");
     if (SSL_CTX_use_certificate_chain_file(load->server_tls, file) != 1)
-        return say(error, error_size, "a certificate is wanted here, PEM", file);
+        return tls_say(error, error_size, "a certificate is wanted here, PEM", file);
     if (SSL_CTX_use_PrivateKey_file(load->server_tls, file, SSL_FILETYPE_PEM) != 1)
-        return say(error, error_size, "its key is wanted here, too, PEM", file);
+        return tls_say(error, error_size, "its key is wanted here, too, PEM", file);
     return 0;
 }

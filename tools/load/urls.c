@@ -51,7 +51,7 @@ take_url(struct load *load, struct urls *u, const char *url, char *error, size_t
 }
 
 static int
-take_file(struct load *load, struct urls *u, const char *name, char *error, size_t error_size)
+urls_take_file(struct load *load, struct urls *u, const char *name, char *error, size_t error_size)
 {
     FILE *const file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
     char *line = NULL, why[512];
@@ -89,7 +89,7 @@ urls_plan(struct load *load, char *error, size_t error_size)
     for (size_t i = 0; i < load->word_count; ++i)
         if (take_url(load, u, load->words[i], error, error_size) != 0)
             return -1;
-    if (load->given[LOAD_urls] && take_file(load, u, load->given[LOAD_urls], error, error_size) != 0)
+    if (load->given[LOAD_urls] && urls_take_file(load, u, load->given[LOAD_urls], error, error_size) != 0)
         return -1;
     if (load->given[LOAD_urls] && !u->count) {
         snprintf(error, error_size, "--urls: %s: no URL in it", load->given[LOAD_urls]);

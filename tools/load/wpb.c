@@ -55,7 +55,7 @@ wpb_plan(struct load *load, char *error, size_t error_size)
 }
 
 static uint32_t
-choose(struct load *load, struct wpb_client *c)
+wpb_choose(struct load *load, struct wpb_client *c)
 {
     if (load->phase == 1 && c->count && sqt_random_unit(&c->random) < load->real[LOAD_hit_ratio])
         return c->files[c->count - sqt_random_harmonic(&c->random, c->count)];
@@ -71,7 +71,7 @@ wpb_next(struct load *load, struct request *r)
         c->room = c->room ? 2 * c->room : 1024;
         c->files = sqt_resized(c->files, c->room * sizeof(*c->files));
     }
-    const uint32_t file = choose(load, c);
+    const uint32_t file = wpb_choose(load, c);
     c->files[c->count++] = file;
     struct sqt_random of_file = sqt_random_of((uint64_t)load->number[LOAD_seed] + r->client,
                                               UINT64_C(1) << 32 | file);

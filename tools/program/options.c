@@ -33,7 +33,7 @@ unknown_option(const struct options *o, const char *name, size_t length)
 /* Option i with the value that was given with it, if any; next: the word that follows it.  Returns how many words were
  * used up, or -1. */
 static int
-take_value(const struct options *o, unsigned i, const char *value, const char *next)
+options_take_value(const struct options *o, unsigned i, const char *value, const char *next)
 {
     const struct option_info *const info = &o->infos[i];
     if (!*info->value) {
@@ -57,7 +57,7 @@ take_long(const struct options *o, char **argv)
     const size_t length = equals ? (size_t)(equals - name) : strlen(name);
     for (unsigned i = 0; i < o->info_count; ++i)
         if (strlen(o->infos[i].name) == length && memcmp(o->infos[i].name, name, length) == 0)
-            return take_value(o, i, equals ? equals + 1 : NULL, argv[1]);
+            return options_take_value(o, i, equals ? equals + 1 : NULL, argv[1]);
     return unknown_option(o, name, length);
 }
 
@@ -68,7 +68,7 @@ take_letter(const struct options *o, char **argv)
     const char *const rest = argv[0] + 2;
     for (unsigned i = 0; i < o->info_count; ++i)
         if (o->infos[i].letter && o->infos[i].letter == argv[0][1])
-            return take_value(o, i, *rest ? rest : NULL, argv[1]);
+            return options_take_value(o, i, *rest ? rest : NULL, argv[1]);
     return options_fail(o, "unknown option '%s'; --help shows them", argv[0]);
 }
 

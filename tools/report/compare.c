@@ -16,7 +16,7 @@
 #define TOGETHER 0.95
 
 static struct compared *
-add(struct comparison *c, enum sqt_class class, const char *name, int stage, const struct sqt_estimate *a,
+compare_add(struct comparison *c, enum sqt_class class, const char *name, int stage, const struct sqt_estimate *a,
     const struct sqt_estimate *b)
 {
     c->rows = sqt_resized(c->rows, (c->count + 1) * sizeof(*c->rows));
@@ -32,14 +32,14 @@ compare_class(struct comparison *c, const struct report_trace *a, const struct r
     unsigned order[SQT_PARTS];
     if (!x->all.count || !y->all.count)
         return;
-    add(c, class, "median", -1, &x->median, &y->median);
-    add(c, class, "99th percentile", -1, &x->p99, &y->p99);
-    add(c, class, "mean", -1, &x->mean, &y->mean);
+    compare_add(c, class, "median", -1, &x->median, &y->median);
+    compare_add(c, class, "99th percentile", -1, &x->p99, &y->p99);
+    compare_add(c, class, "mean", -1, &x->mean, &y->mean);
     for (unsigned p = 0; p < SQT_PARTS; ++p)
         sums[p] = (uint64_t)(x->parts[p].value + y->parts[p].value);
     words_order(sums, order);
     for (unsigned p = 0; p < SQT_PARTS && sums[order[p]]; ++p)
-        add(c, class, words_part_name(order[p]), (int)order[p], &x->parts[order[p]], &y->parts[order[p]]);
+        compare_add(c, class, words_part_name(order[p]), (int)order[p], &x->parts[order[p]], &y->parts[order[p]]);
 }
 
 void

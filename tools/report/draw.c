@@ -234,7 +234,7 @@ copy_scripts(struct report *r)
 
 /* Starts gnuplot, after another one has ended if there are enough of them. */
 static int
-draw(struct report *r, struct drawing *drawings, unsigned room, struct picture *picture, int narrow)
+pictures_draw(struct report *r, struct drawing *drawings, unsigned room, struct picture *picture, int narrow)
 {
     unsigned slot = 0;
     for (;;) {
@@ -259,7 +259,7 @@ static int
 draw_both(struct report *r, struct drawing *drawings, unsigned room, struct picture *picture)
 {
     for (int narrow = 0; narrow < 2 && picture->wanted && !report_stop; ++narrow)
-        if (draw(r, drawings, room, picture, narrow) != 0)
+        if (pictures_draw(r, drawings, room, picture, narrow) != 0)
             return -1;
     return 0;
 }

@@ -156,7 +156,7 @@ put_large(const struct report *r, struct page *page, size_t figure, const struct
 
 /* Words of a line between tabs; the line is cut up. */
 static unsigned
-split(char *line, char *cells[256])
+figures_split(char *line, char *cells[256])
 {
     unsigned count = 0;
     line[strcspn(line, "\n")] = '\0';
@@ -202,7 +202,7 @@ put_table(const struct report *r, struct page *page, const struct report_trace *
     while (in && rows < ROWS_MOST && getline(&line, &room, in) > 0) {
         if (*line == '#')
             continue;
-        const unsigned count = split(line, cells);
+        const unsigned count = figures_split(line, cells);
         if (headed)
             page_put(page, "table-row", NULL);
         for (unsigned i = 0; i < count; ++i)

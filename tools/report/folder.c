@@ -95,7 +95,7 @@ ends_with_mark(const char *file)
 
 /* Looks at what stands where the report is to be. */
 static int
-look(struct report *r, enum place *place)
+folder_look(struct report *r, enum place *place)
 {
     struct stat status;
     *place = PLACE_FREE;
@@ -133,7 +133,7 @@ folder_begin(struct report *r)
         --length;
     r->folder = sqt_zeroed(length + 1, 1);
     memcpy(r->folder, given, length);
-    if (look(r, &place) != 0)
+    if (folder_look(r, &place) != 0)
         return -1;
     char *const making = sqt_zeroed(length + 8, 1);
     sprintf(making, "%s.part", r->folder);
@@ -159,7 +159,7 @@ int
 folder_commit(struct report *r)
 {
     enum place place;
-    if (look(r, &place) != 0)
+    if (folder_look(r, &place) != 0)
         return -1;
     char *const old = sqt_zeroed(strlen(r->folder) + 8, 1);
     sprintf(old, "%s.old", r->folder);

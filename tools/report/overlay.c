@@ -34,7 +34,7 @@ is_seen(const struct report *r, size_t figure, unsigned column)
 
 /* The columns to draw, one for each curve; those of the first ending that any column has.  Returns how many. */
 static unsigned
-choose(const struct report *r, size_t figure, unsigned x, unsigned chosen[CURVES_MOST], const char **ending)
+overlay_choose(const struct report *r, size_t figure, unsigned x, unsigned chosen[CURVES_MOST], const char **ending)
 {
     const struct sqt_table *const t = r->figures[figure];
     unsigned count = 0;
@@ -87,7 +87,7 @@ report_overlay(struct report *r, size_t figure, struct picture *picture)
     const enum sqt_type type = t->columns[x].type;
     unsigned chosen[CURVES_MOST];
     const char *ending = "";
-    const unsigned count = choose(r, figure, x, chosen, &ending);
+    const unsigned count = overlay_choose(r, figure, x, chosen, &ending);
     /* A row of another kind is one thing of one trace, as a block is: those stand side by side. */
     if (!count || has_rows_of_several(t) || (type != SQT_TYPE_TIME && type != SQT_TYPE_BYTES && type != SQT_TYPE_MS))
         return 0;

@@ -52,7 +52,7 @@ page_free(struct page *page)
 
 /* The text of a fragment and where it ends; NULL: there is none. */
 static const char *
-find(const struct page *page, const char *name, const char **end)
+page_find(const struct page *page, const char *name, const char **end)
 {
     const size_t length = strlen(name);
     for (const char *p = page->text; (p = strstr(p, MARK));) {
@@ -69,7 +69,7 @@ find(const struct page *page, const char *name, const char **end)
 }
 
 static void
-put_text(FILE *out, const char *text)
+page_put_text(FILE *out, const char *text)
 {
     while (*text) {
         char character[4 * SQT_VISIBLE_MOST];
@@ -97,7 +97,7 @@ page_put(struct page *page, const char *fragment, ...)
         ++count;
     }
     va_end(arguments);
-    const char *p = find(page, fragment, &end);
+    const char *p = page_find(page, fragment, &end);
     if (!p) {
         if (!*page->error)
             snprintf(page->error, sizeof(page->error), "there is no fragment '%s'", fragment);
@@ -115,7 +115,7 @@ page_put(struct page *page, const char *fragment, ...)
         while (i < count && (strlen(names[i]) != length || memcmp(names[i], open + 2, length) != 0))
             ++i;
         if (i < count)
-            put_text(page->out, values[i] ? values[i] : "");
+            page_put_text(page->out, values[i] ? values[i] : "");
         else if (!*page->error)
             snprintf(page->error, sizeof(page->error), "fragment '%s': nothing is given for {{%.*s}}", fragment,
                      (int)length, open + 2);

@@ -33,7 +33,7 @@ reader_says(void *context, enum sqt_severity severity, const char *text)
 }
 
 static void
-take_loss(void *context, const struct sqt_loss_row *loss)
+report_read_take_loss(void *context, const struct sqt_loss_row *loss)
 {
     struct report_trace *const t = context;
     const char *const text = account_loss(&t->account, loss);
@@ -235,7 +235,7 @@ show(struct report_trace *t, const struct sqt_pass *pass, const struct sqt_exten
 static int
 read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs, size_t count, struct sqt_crew *crew)
 {
-    const struct sqt_consumer also = {.context = t, .loss = take_loss, .bound = take_bound, .step = take_step};
+    const struct sqt_consumer also = {.context = t, .loss = report_read_take_loss, .bound = take_bound, .step = take_step};
     struct sqt_pass *const pass = sqt_pass_new(jobs, count, &also, crew);
     struct sqt_extent extent;
     struct sqt_run run;

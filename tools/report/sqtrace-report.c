@@ -138,14 +138,14 @@ free_report(struct report *r)
 /* ---- the whole ---- */
 
 static void
-stop(int signal_number)
+report_main_stop(int signal_number)
 {
     report_stop = signal_number;
 }
 
 /* The page is whole, or there is none. */
 static int
-make(struct report *r)
+report_main_make(struct report *r)
 {
     int failed = report_find_data(r) != 0 || report_find_gnuplot(r) != 0 || folder_begin(r) != 0;
     for (size_t i = 0; !failed && i < r->trace_count; ++i)
@@ -161,7 +161,7 @@ make(struct report *r)
 }
 
 static int
-told(void)
+report_main_told(void)
 {
     return fflush(stdout) == 0 && !ferror(stdout) ? REPORT_DONE : REPORT_FAILED;
 }
@@ -174,7 +174,7 @@ main(int argc, char **argv)
     int status;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, as a full disk is */
-    const struct sigaction action = {.sa_handler = stop};
+    const struct sigaction action = {.sa_handler = report_main_stop};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
@@ -183,13 +183,13 @@ main(int argc, char **argv)
         status = REPORT_USAGE;
     } else if (report.given[REPORT_help]) {
         report_help(stdout);
-        status = told();
+        status = report_main_told();
     } else if (report.given[REPORT_version]) {
         puts("sqtrace-report " PACKAGE_VERSION);
-        status = told();
+        status = report_main_told();
     } else {
         report.watched = !report.given[REPORT_quiet] && isatty(STDERR_FILENO);
-        status = make(&report);
+        status = report_main_make(&report);
     }
     free_report(&report);
     if (report_stop) {

@@ -20,7 +20,7 @@ sqt_peak_init(struct sqt_peak *p, const struct sqt_job *job, unsigned value_coun
 }
 
 static void
-empty(struct sqt_peak *p, struct sqt_distribution *values)
+peak_empty(struct sqt_peak *p, struct sqt_distribution *values)
 {
     for (unsigned i = 0; values && i < p->value_count; ++i)
         if (values[i].count)
@@ -29,7 +29,7 @@ empty(struct sqt_peak *p, struct sqt_distribution *values)
 
 /* Compares the window that begins with the oldest slot. */
 static void
-judge(struct sqt_peak *p)
+peak_judge(struct sqt_peak *p)
 {
     uint64_t requests = 0;
     for (uint64_t i = p->first; i < p->first + SQT_PEAK_SLOTS; ++i)
@@ -39,7 +39,7 @@ judge(struct sqt_peak *p)
     p->found = 1;
     p->best_first = p->first;
     p->best_requests = requests;
-    empty(p, p->best);
+    peak_empty(p, p->best);
     for (uint64_t i = p->first; i < p->first + SQT_PEAK_SLOTS; ++i)
         for (unsigned v = 0; p->slots[i % SQT_PEAK_OPEN].values && v < p->value_count; ++v)
             sqt_distribution_add_all(&p->set, &p->best[v], &p->slots[i % SQT_PEAK_OPEN].values[v]);
@@ -49,7 +49,7 @@ static void
 leave_oldest(struct sqt_peak *p)
 {
     struct sqt_peak_slot *const oldest = &p->slots[p->first % SQT_PEAK_OPEN];
-    empty(p, oldest->values);
+    peak_empty(p, oldest->values);
     oldest->requests = 0;
     ++p->first;
 }
@@ -68,7 +68,7 @@ slot_at(struct sqt_peak *p, int64_t time)
             p->first = slot - SQT_PEAK_OPEN + 1;
             break;
         }
-        judge(p);
+        peak_judge(p);
         leave_oldest(p);
     }
     if (slot >= p->end)
@@ -102,7 +102,7 @@ sqt_peak_finish(struct sqt_peak *p, struct sqt_job *job)
 {
     char text[160];
     do
-        judge(p);
+        peak_judge(p);
     while (p->first + SQT_PEAK_SLOTS < p->end && (leave_oldest(p), 1));
     const int64_t end = job->until < job->length ? job->until : job->length;
     const double from = (double)p->base + (double)p->best_first * (double)p->width / SQT_PEAK_SLOTS;
@@ -124,9 +124,9 @@ void
 sqt_peak_free(struct sqt_peak *p)
 {
     for (unsigned i = 0; i < SQT_PEAK_OPEN; ++i) {
-        empty(p, p->slots[i].values);
+        peak_empty(p, p->slots[i].values);
         free(p->slots[i].values);
     }
-    empty(p, p->best);
+    peak_empty(p, p->best);
     free(p->best);
 }

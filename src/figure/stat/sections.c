@@ -52,7 +52,7 @@ sqt_sections_add(struct sqt_sections *s, int64_t total, const int64_t *parts)
 /* ---- estimates ---- */
 
 static double
-mean(uint64_t sum, uint64_t count)
+sections_mean(uint64_t sum, uint64_t count)
 {
     return count ? (double)sum / (double)count : 0;
 }
@@ -93,9 +93,9 @@ sqt_sections_finish(struct sqt_sections *s)
         struct sqt_section *const section = &s->sections[i];
         medians[i] = (double)sqt_distribution_median(&section->totals);
         p99s[i] = (double)sqt_distribution_quantile(&section->totals, 990);
-        means[i] = mean(section->totals.sum, section->count);
+        means[i] = sections_mean(section->totals.sum, section->count);
         for (unsigned p = 0; p < SQT_PARTS; ++p)
-            parts[p][i] = mean(section->parts[p], section->count);
+            parts[p][i] = sections_mean(section->parts[p], section->count);
     }
     struct sqt_section *const all = &s->all;
     for (unsigned i = 0; i < s->count; ++i) {
@@ -110,9 +110,9 @@ sqt_sections_finish(struct sqt_sections *s)
     s->p99 = estimate((double)sqt_distribution_quantile(&all->totals, 990), p99s,
                       s->length >= SQT_SECTION_P99_LEAST ? s->count : 0);
     allow_for_buckets(s, &s->p99);
-    s->mean = estimate(mean(all->totals.sum, all->count), means, s->count);
+    s->mean = estimate(sections_mean(all->totals.sum, all->count), means, s->count);
     for (unsigned p = 0; p < SQT_PARTS; ++p)
-        s->parts[p] = estimate(mean(all->parts[p], all->count), parts[p], s->count);
+        s->parts[p] = estimate(sections_mean(all->parts[p], all->count), parts[p], s->count);
 }
 
 void

@@ -91,7 +91,7 @@ tally(struct sqt_sweep *s, uint64_t samples)
 
 /* The level of that rank, from 1. */
 static int64_t
-ranked(const uint64_t *counts, uint64_t rank)
+sweep_ranked(const uint64_t *counts, uint64_t rank)
 {
     int64_t level = 0;
     for (uint64_t seen = counts[0]; seen < rank; seen += counts[++level])
@@ -106,9 +106,9 @@ level_of(struct sqt_sweep *s, unsigned curve, uint64_t samples)
     struct sqt_level l = {.samples = samples};
     if (samples) {
         l.busy = samples - counts[0];
-        l.p50 = (ranked(counts, (samples + 1) / 2) + ranked(counts, samples / 2 + 1)) * 500;
-        l.p75 = ranked(counts, (samples * 3 + 3) / 4) * 1000;
-        l.max = ranked(counts, samples);
+        l.p50 = (sweep_ranked(counts, (samples + 1) / 2) + sweep_ranked(counts, samples / 2 + 1)) * 500;
+        l.p75 = sweep_ranked(counts, (samples * 3 + 3) / 4) * 1000;
+        l.max = sweep_ranked(counts, samples);
         memset(counts, 0, (s->highest + 1) * sizeof(*counts));
     }
     return l;
@@ -192,7 +192,7 @@ count_upto(struct sqt_sweep *s, uint64_t end)
 
 /* Sums up the samples of the next group, which end before `end`. */
 static void
-settle(struct sqt_sweep *s, uint64_t end)
+sweep_settle(struct sqt_sweep *s, uint64_t end)
 {
     count_upto(s, end);
     if (s->level_count + 2 > s->level_room) {
@@ -222,12 +222,12 @@ settle_old(struct sqt_sweep *s)
     if (s->groups.halvings)
         return;
     while (s->groups.count > s->level_count + OPEN_GROUPS)
-        settle(s, sample_at(s, sqt_groups_begin(&s->groups, s->level_count + 1)));
+        sweep_settle(s, sample_at(s, sqt_groups_begin(&s->groups, s->level_count + 1)));
     while (*s->left < wanted && s->block_count > BLOCKS_LEAST) {
         const uint64_t group_end = sample_at(s, sqt_groups_begin(&s->groups, s->level_count + 1));
         const uint64_t block_end = (s->settled / BLOCK + 1) * BLOCK;
         if (group_end <= block_end) {
-            settle(s, group_end);
+            sweep_settle(s, group_end);
         } else {
             count_upto(s, block_end);
             free_settled(s);
@@ -244,7 +244,7 @@ settle_far(struct sqt_sweep *s, uint64_t sample)
     const uint64_t upto = sample - BLOCKS_AHEAD * BLOCK / 2;
     sqt_groups_widen(&s->groups);
     for (uint64_t end; (end = sample_at(s, sqt_groups_begin(&s->groups, s->level_count + 1))) <= upto;)
-        settle(s, end);
+        sweep_settle(s, end);
     count_upto(s, upto);
     free_settled(s);
 }
@@ -404,7 +404,7 @@ sqt_sweep_finish(struct sqt_sweep *s, struct sqt_job *job)
     const uint64_t all = (uint64_t)(s->groups.length / s->period) + 1;
     while (s->level_count < s->groups.count) {
         const uint64_t end = sample_at(s, sqt_groups_begin(&s->groups, s->level_count + 1));
-        settle(s, end < all ? end : all > s->settled ? all : s->settled);
+        sweep_settle(s, end < all ? end : all > s->settled ? all : s->settled);
     }
     settle_raised(s);
     for (size_t g = 1; g < s->whole_count; ++g)

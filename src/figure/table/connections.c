@@ -7,7 +7,7 @@
 #define CELL(name) row[SQT_CELL(connections, name)]
 
 static void
-connection(void *context, const struct sqt_attempt *a)
+connection_table_connection(void *context, const struct sqt_attempt *a)
 {
     struct sqt_job *const job = context;
     union sqt_cell row[SQT_CELLS(connections)];
@@ -31,7 +31,7 @@ connection(void *context, const struct sqt_attempt *a)
 #define CELL(name) row[SQT_CELL(losses, name)]
 
 static void
-loss(void *context, const struct sqt_loss_row *l)
+connection_table_loss(void *context, const struct sqt_loss_row *l)
 {
     struct sqt_job *const job = context;
     union sqt_cell row[SQT_CELLS(losses)];
@@ -48,7 +48,7 @@ loss(void *context, const struct sqt_loss_row *l)
 #define CELL(name) row[SQT_CELL(clock_steps, name)]
 
 static void
-step(void *context, const struct sqt_step_row *s)
+connection_table_step(void *context, const struct sqt_step_row *s)
 {
     struct sqt_job *const job = context;
     union sqt_cell row[SQT_CELLS(clock_steps)];
@@ -62,8 +62,8 @@ step(void *context, const struct sqt_step_row *s)
 }
 
 const struct sqt_family sqt_family_connections = {
-    .where = {SQT_TABLE_connections}, .where_count = 1, .consumer = {.connection = connection}};
+    .where = {SQT_TABLE_connections}, .where_count = 1, .consumer = {.connection = connection_table_connection}};
 const struct sqt_family sqt_family_losses = {
-    .where = {SQT_TABLE_losses}, .where_count = 1, .consumer = {.loss = loss}};
+    .where = {SQT_TABLE_losses}, .where_count = 1, .consumer = {.loss = connection_table_loss}};
 const struct sqt_family sqt_family_clock_steps = {
-    .where = {SQT_TABLE_clock_steps}, .where_count = 1, .consumer = {.step = step}};
+    .where = {SQT_TABLE_clock_steps}, .where_count = 1, .consumer = {.step = connection_table_step}};

@@ -49,10 +49,10 @@ sqt_diskop_cells(union sqt_cell *row, const struct sqt_diskop *op, struct sqt_ro
 }
 
 static void
-print(struct sqt_job *job, const struct sqt_diskop_fact *d)
+diskop_table_print(struct sqt_job *job, const struct sqt_diskop_fact *d)
 {
     if (sqt_job_wants(job, d->begin, d->row))
         sqt_job_row(job, d->row);
 }
 
-const struct sqt_family sqt_family_diskops = {.where = {SQT_TABLE_diskops}, .where_count = 1, .diskop = print};
+const struct sqt_family sqt_family_diskops = {.where = {SQT_TABLE_diskops}, .where_count = 1, .diskop = diskop_table_print};

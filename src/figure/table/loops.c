@@ -47,7 +47,7 @@ sqt_loop_cells(union sqt_cell *row, const struct sqt_loop_row *p, struct sqt_lon
 }
 
 static void
-pass(void *context, const struct sqt_loop_row *p)
+loop_table_pass(void *context, const struct sqt_loop_row *p)
 {
     struct sqt_job *const job = context;
     union sqt_cell row[SQT_CELLS(loops)];
@@ -78,7 +78,7 @@ struct stalls {
 static const char NOT_RUNNING[] = "not running";
 
 static void
-start(struct sqt_job *job)
+loop_table_start(struct sqt_job *job)
 {
     job->state = sqt_zeroed(1, sizeof(struct stalls));
 }
@@ -99,14 +99,14 @@ insert(struct stalls *s, const struct stall *stall)
 }
 
 static void
-take_out(struct stalls *s, const struct stall *stall)
+loop_table_take_out(struct stalls *s, const struct stall *stall)
 {
     const size_t i = (size_t)(stall - s->worst);
     memmove(&s->worst[i], &s->worst[i + 1], (--s->count - i) * sizeof(*stall));
 }
 
 static void
-judge(void *context, const struct sqt_loop_row *p)
+loop_table_judge(void *context, const struct sqt_loop_row *p)
 {
     struct sqt_job *const job = context;
     struct stalls *const s = job->state;
@@ -151,7 +151,7 @@ judge_wait(struct sqt_job *job, const struct sqt_stop_row *stop)
     if (before && before->work >= stall.work)
         return;
     if (before)
-        take_out(s, before);
+        loop_table_take_out(s, before);
     if (!is_among_the_worst(s, stall.work))
         return;
     union sqt_cell row[SQT_CELLS(loops)];
@@ -183,7 +183,7 @@ mostly_stopped(const struct stall *stall)
 
 /* "214 ms", "1.22 s" */
 static const char *
-duration(char text[32], int64_t ns)
+loop_table_duration(char text[32], int64_t ns)
 {
     const double ms = (double)ns / 1e6;
     if (ms < 999.5)
@@ -195,34 +195,34 @@ duration(char text[32], int64_t ns)
 
 /* "12.041 s: 214 ms in write on cache_dir 1 (aufs)" */
 static void
-say(char *text, size_t size, const struct stall *stall)
+loop_table_say(char *text, size_t size, const struct stall *stall)
 {
     const double begin = (double)stall->begin / 1e9;
     const struct sqt_longest *const longest = &stall->longest;
     char work[32], part[32];
-    duration(work, stall->work);
+    loop_table_duration(work, stall->work);
     if (stall->waited)
         snprintf(text, size, "%.3f s: %s %s (stopped, or no processor)", begin, work, NOT_RUNNING);
     else if (mostly_stopped(stall))
         snprintf(text, size, "%.3f s: %s, of which %s %s (stopped, or no processor)", begin, work,
-                 duration(part, stall->stopped), NOT_RUNNING);
+                 loop_table_duration(part, stall->stopped), NOT_RUNNING);
     else if (!longest->name[0])
         snprintf(text, size, "%.3f s: %s in nothing that is known", begin, work);
     else if (longest->ns >= stall->work / 2)
-        snprintf(text, size, "%.3f s: %s in %s", begin, duration(part, longest->ns), longest->name);
+        snprintf(text, size, "%.3f s: %s in %s", begin, loop_table_duration(part, longest->ns), longest->name);
     else
         snprintf(text, size, "%.3f s: %s in many activities, of which %s in %s", begin, work,
-                 duration(part, longest->ns), longest->name);
+                 loop_table_duration(part, longest->ns), longest->name);
 }
 
 static void
-finish(struct sqt_job *job)
+loop_table_finish(struct sqt_job *job)
 {
     struct stalls *const s = job->state;
     for (unsigned i = 0; i < s->count; ++i) {
         const struct stall *const stall = &s->worst[i];
         char what[SQT_LONGEST_NAME + 160];
-        say(what, sizeof(what), stall);
+        loop_table_say(what, sizeof(what), stall);
         union sqt_cell row[SQT_CELLS(stalls)];
         CELL(time_s).number = stall->begin;
         CELL(kid).number = stall->origin->identity.kid;
@@ -237,7 +237,7 @@ finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_loops = {
-    .where = {SQT_TABLE_loops}, .where_count = 1, .consumer = {.loop = pass}};
+    .where = {SQT_TABLE_loops}, .where_count = 1, .consumer = {.loop = loop_table_pass}};
 const struct sqt_family sqt_family_stalls = {
-    .where = {SQT_TABLE_loops}, .where_count = 1, .start = start, .consumer = {.loop = judge, .stop = judge_stop},
-    .finish = finish};
+    .where = {SQT_TABLE_loops}, .where_count = 1, .start = loop_table_start, .consumer = {.loop = loop_table_judge, .stop = judge_stop},
+    .finish = loop_table_finish};

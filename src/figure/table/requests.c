@@ -65,11 +65,11 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
 }
 
 static void
-request(struct sqt_job *job, const struct sqt_request_fact *r)
+request_table_request(struct sqt_job *job, const struct sqt_request_fact *r)
 {
     if (sqt_job_wants(job, r->begin == SQT_MISSING ? r->end : r->begin, r->row))
         sqt_job_row(job, r->row);
 }
 
 const struct sqt_family sqt_family_requests = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .request = request};
+    .where = {SQT_TABLE_requests}, .where_count = 1, .request = request_table_request};

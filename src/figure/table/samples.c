@@ -19,7 +19,7 @@ is_of(const char *text, enum sqt_sample_source source)
 }
 
 static enum sqt_sample_value
-value_of(const char *source, const char *name)
+sample_table_value_of(const char *source, const char *name)
 {
     unsigned kind = 0;
     while (kind < SQT_SAMPLE_SOURCES && !is_of(source, kind))
@@ -40,14 +40,14 @@ sqt_sample_split(const struct sqt_sample_row *sample, char *source, enum sqt_sam
     const size_t taken = length < SQT_SOURCE_NAME ? length : SQT_SOURCE_NAME - 1;
     memcpy(source, space ? text : unknown, taken);
     source[taken] = '\0';
-    *what = space ? value_of(source, space + 1) : SQT_SAMPLES;
+    *what = space ? sample_table_value_of(source, space + 1) : SQT_SAMPLES;
     return space ? space + 1 : unknown;
 }
 
 #define CELL(name) row[SQT_CELL(samples, name)]
 
 static void
-cells(union sqt_cell *row, const struct sqt_sample_row *sample, const char *source, const char *name)
+sample_table_cells(union sqt_cell *row, const struct sqt_sample_row *sample, const char *source, const char *name)
 {
     CELL(time_s).number = sample->at;
     CELL(kid).number = sample->origin->identity.kid;
@@ -63,7 +63,7 @@ sample(void *context, const struct sqt_sample_row *s)
     union sqt_cell row[SQT_CELLS(samples)];
     char source[SQT_SOURCE_NAME];
     enum sqt_sample_value what;
-    cells(row, s, source, sqt_sample_split(s, source, &what));
+    sample_table_cells(row, s, source, sqt_sample_split(s, source, &what));
     if (sqt_job_wants(job, s->at, row))
         sqt_job_row(job, row);
 }
@@ -117,7 +117,7 @@ sqt_sampled_add(struct sqt_sampled_source **sources, struct sqt_job *job, const 
         source->before[what].known = 1;
     }
     union sqt_cell row[SQT_CELLS(samples)];
-    cells(row, s, name, value_name);
+    sample_table_cells(row, s, name, value_name);
     const int wanted = merge ? s->at >= job->since && s->at < job->until : sqt_job_wants(job, s->at, row);
     struct sqt_time_group *const group = wanted && weight ? sqt_groups_at(&source->groups, s->at) : NULL;
     if (group) {

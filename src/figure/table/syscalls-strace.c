@@ -55,7 +55,7 @@ class_of(const struct sqt_traced_call *call)
 }
 
 static void
-add(struct sqt_thread *t, const struct sqt_traced_call *call)
+strace_table_add(struct sqt_thread *t, const struct sqt_traced_call *call)
 {
     const char *const name = class_of(call);
     unsigned i = 0;
@@ -77,7 +77,7 @@ add(struct sqt_thread *t, const struct sqt_traced_call *call)
 }
 
 static void
-take_thread(void *context, struct sqt_thread *thread)
+strace_table_take_thread(void *context, struct sqt_thread *thread)
 {
     const struct strace *const s = context;
     snprintf(thread->name, sizeof(thread->name), "thread %u", (unsigned)thread->number);
@@ -90,25 +90,25 @@ take_thread(void *context, struct sqt_thread *thread)
 }
 
 static void
-close_window(struct strace *s, int64_t end)
+strace_table_close_window(struct strace *s, int64_t end)
 {
     s->end = end;
-    sqt_threads_close(&s->threads, take_thread, s);
+    sqt_threads_close(&s->threads, strace_table_take_thread, s);
     s->begin = end;
 }
 
 static void
-take(struct strace *s, const struct sqt_traced_call *call)
+strace_table_take(struct strace *s, const struct sqt_traced_call *call)
 {
     if (s->first == SQT_MISSING)
         s->first = call->begin;
     const int64_t end = sqt_account_sum(call->begin - s->first, call->ns);
     /* Windows in which nothing is told are rows, but not any number of them. */
     for (unsigned idle = 0; end - s->begin >= s->job->group; ++idle)
-        close_window(s, idle < IDLE_MOST ? s->begin + s->job->group : end - (end - s->begin) % s->job->group);
+        strace_table_close_window(s, idle < IDLE_MOST ? s->begin + s->job->group : end - (end - s->begin) % s->job->group);
     struct sqt_thread *const thread = sqt_threads_call(&s->threads, call->thread);
     if (thread)
-        add(thread, call);
+        strace_table_add(thread, call);
     if (end > s->last)
         s->last = end;
 }
@@ -131,7 +131,7 @@ sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FIL
             line[length - 1] = '\0';
         const enum sqt_strace_line what = tracer->take(reader, line, &call);
         if (what == SQT_STRACE_CALL)
-            take(&s, &call);
+            strace_table_take(&s, &call);
         else if (what == SQT_STRACE_STRANGE)
             ++strange;
         if (what == SQT_STRACE_NO_TIME || (what == SQT_STRACE_STRANGE && strange == number && number == 10)) {
@@ -150,7 +150,7 @@ sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FIL
         failed = 1;
     }
     if (!failed) {
-        close_window(&s, s.last);
+        strace_table_close_window(&s, s.last);
         char text[64];
         snprintf(text, sizeof(text), "%llu", (unsigned long long)strange);
         if (strange)

@@ -14,7 +14,7 @@
 /* ---- rows ---- */
 
 static int
-by_name(const void *one, const void *two)
+syscall_table_by_name(const void *one, const void *two)
 {
     const struct sqt_account_call *const a = *(const struct sqt_account_call *const *)one;
     const struct sqt_account_call *const b = *(const struct sqt_account_call *const *)two;
@@ -32,14 +32,14 @@ sorted_calls(const struct sqt_account *account, const struct sqt_account_call *s
             sorted[count++] = call;
     }
     if (count > 1)
-        qsort(sorted, count, sizeof(*sorted), by_name);
+        qsort(sorted, count, sizeof(*sorted), syscall_table_by_name);
     return count;
 }
 
 #define CELL(name) row[SQT_CELL(syscalls, name)]
 
 static void
-cells(union sqt_cell *row, const struct sqt_account *account, const struct sqt_account_call *call)
+syscall_table_cells(union sqt_cell *row, const struct sqt_account *account, const struct sqt_account_call *call)
 {
     const int64_t window = account->end - account->begin;
     CELL(time_s).number = account->begin;
@@ -56,10 +56,10 @@ cells(union sqt_cell *row, const struct sqt_account *account, const struct sqt_a
 }
 
 static void
-print(struct sqt_job *job, const struct sqt_account *account, const struct sqt_account_call *call)
+syscall_table_print(struct sqt_job *job, const struct sqt_account *account, const struct sqt_account_call *call)
 {
     union sqt_cell row[SQT_CELLS(syscalls)];
-    cells(row, account, call);
+    syscall_table_cells(row, account, call);
     if (sqt_job_wants(job, account->begin, row))
         sqt_job_row(job, row);
 }
@@ -74,9 +74,9 @@ sqt_account_rows(struct sqt_job *job, const struct sqt_account *account)
         misc.count += sorted[i]->count;
         misc.ns = sqt_account_sum(misc.ns, -sorted[i]->ns);
     }
-    print(job, account, &misc);
+    syscall_table_print(job, account, &misc);
     for (unsigned i = 0; i < count; ++i)
-        print(job, account, sorted[i]);
+        syscall_table_print(job, account, sorted[i]);
 }
 
 /* ---- rows of the trend ---- */
@@ -98,7 +98,7 @@ sqt_account_trend(struct sqt_job *job, const struct sqt_account *account)
     const struct sqt_account_call *sorted[SQT_ACCOUNT_CALLS];
     const unsigned count = sorted_calls(account, sorted);
     for (unsigned i = 0; i < count; ++i) {
-        cells(row, account, sorted[i]);
+        syscall_table_cells(row, account, sorted[i]);
         if (!sqt_job_wants(job, account->begin, row) || !(job->where || is_of_disk(sorted[i]->name)))
             continue;
         TREND(time_s) = CELL(time_s);
@@ -138,13 +138,13 @@ struct syscalls {
 };
 
 static void
-start(struct sqt_job *job)
+syscall_table_start(struct sqt_job *job)
 {
     job->state = sqt_zeroed(1, sizeof(struct syscalls));
 }
 
 static struct process *
-process_of(struct syscalls *s, const struct sqt_origin *origin)
+syscall_table_process_of(struct syscalls *s, const struct sqt_origin *origin)
 {
     if (origin->index >= s->origin_count) {
         s->by_origin = sqt_resized(s->by_origin, (origin->index + 1) * sizeof(*s->by_origin));
@@ -165,7 +165,7 @@ process_of(struct syscalls *s, const struct sqt_origin *origin)
 
 /* NULL if there is no room for another thread. */
 static struct thread *
-thread_of(struct syscalls *s, struct process *process, uint32_t number)
+syscall_table_thread_of(struct syscalls *s, struct process *process, uint32_t number)
 {
     if (process->last && process->last->number == number)
         return process->last;
@@ -206,7 +206,7 @@ add_account(struct sqt_account *all, const struct sqt_account *own)
 }
 
 static void
-close_window(struct sqt_job *job, struct process *process)
+syscall_table_close_window(struct sqt_job *job, struct process *process)
 {
     struct sqt_account all = {0};
     for (struct thread *t = process->threads; t && process->told > process->begin; t = t->next) {
@@ -228,22 +228,22 @@ static void
 calls(void *context, const struct sqt_calls_row *c)
 {
     struct sqt_job *const job = context;
-    struct process *const process = process_of(job->state, c->origin);
+    struct process *const process = syscall_table_process_of(job->state, c->origin);
     if (c->call == UINT32_MAX) {
         if (c->begins) {
-            close_window(job, process);
+            syscall_table_close_window(job, process);
             process->begin = c->at;
         } else if (process->begin == SQT_MISSING)
             process->begin = c->at;
         process->told = c->at;
         if (c->at - process->begin >= job->group)
-            close_window(job, process);
+            syscall_table_close_window(job, process);
         return;
     }
     if (process->begin == SQT_MISSING || c->call >= SQT_ACCOUNT_CALLS)
         return;
     struct syscalls *const s = job->state;
-    struct thread *const thread = thread_of(s, process, c->thread);
+    struct thread *const thread = syscall_table_thread_of(s, process, c->thread);
     if (!thread) {
         ++s->beyond;
         return;
@@ -258,7 +258,7 @@ calls(void *context, const struct sqt_calls_row *c)
 }
 
 static void
-finish(struct sqt_job *job)
+syscall_table_finish(struct sqt_job *job)
 {
     struct syscalls *const s = job->state;
     if (!s->processes)
@@ -267,7 +267,7 @@ finish(struct sqt_job *job)
     free(s->by_origin);
     for (struct process *p = s->processes, *next; p; p = next) {
         next = p->next;
-        close_window(job, p);
+        syscall_table_close_window(job, p);
         for (struct thread *t = p->threads, *after; t; t = after) {
             after = t->next;
             free(t);
@@ -278,8 +278,8 @@ finish(struct sqt_job *job)
 }
 
 const struct sqt_family sqt_family_syscalls = {
-    .where = {SQT_TABLE_syscalls}, .where_count = 1, .group = INT64_C(10000000000), .start = start,
-    .consumer = {.calls = calls}, .finish = finish};
+    .where = {SQT_TABLE_syscalls}, .where_count = 1, .group = INT64_C(10000000000), .start = syscall_table_start,
+    .consumer = {.calls = calls}, .finish = syscall_table_finish};
 const struct sqt_family sqt_family_syscall_trend = {
-    .where = {SQT_TABLE_syscalls}, .where_count = 1, .group = INT64_C(10000000000), .start = start,
-    .consumer = {.calls = calls}, .finish = finish};
+    .where = {SQT_TABLE_syscalls}, .where_count = 1, .group = INT64_C(10000000000), .start = syscall_table_start,
+    .consumer = {.calls = calls}, .finish = syscall_table_finish};

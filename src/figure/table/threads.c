@@ -37,7 +37,7 @@ by_number(const void *a, const void *b)
 }
 
 static void
-empty(struct sqt_thread *thread)
+threads_empty(struct sqt_thread *thread)
 {
     if (!thread->account.used)
         return;
@@ -56,7 +56,7 @@ sqt_threads_close(struct sqt_threads *t, void (*take)(void *context, struct sqt_
     for (size_t i = 0; i < t->count; ++i) {
         struct sqt_thread *const thread = t->all[i];
         take(context, thread);
-        empty(thread);
+        threads_empty(thread);
         if (thread->idle++ < SQT_THREADS_IDLE) {
             t->all[left++] = thread;
         } else {
@@ -82,7 +82,7 @@ void
 sqt_threads_free(struct sqt_threads *t)
 {
     for (size_t i = 0; i < t->count; ++i) {
-        empty(t->all[i]);
+        threads_empty(t->all[i]);
         free(t->all[i]);
     }
     free(t->all);

@@ -47,7 +47,7 @@ slot(const struct sqt_dictionary *d, unsigned kind, uint32_t number)
 }
 
 static int
-grow(struct sqt_dictionary *d)
+dictionary_grow(struct sqt_dictionary *d)
 {
     struct sqt_dictionary larger = *d;
     larger.room = d->room ? d->room * 2 : 64;
@@ -80,7 +80,7 @@ unescape(char *to, const char *from, size_t size)
 static int
 define(struct sqt_dictionary *d, unsigned kind, uint32_t number, const char *text, size_t size)
 {
-    if ((d->used + 1) * 2 > d->room && grow(d) != 0)
+    if ((d->used + 1) * 2 > d->room && dictionary_grow(d) != 0)
         return -1;
     struct sqt_definition **const at = slot(d, kind, number);
     if (*at)

@@ -29,7 +29,7 @@ sqt_input_init(struct sqt_input *input, int fd, int own_fd, uint64_t end)
 
 /* Notes what the file is like before it is read. */
 static void
-look(struct sqt_input *input)
+input_look(struct sqt_input *input)
 {
     struct stat st;
     if (fstat(input->fd, &st) != 0)
@@ -70,7 +70,7 @@ sqt_input_refresh(struct sqt_input *input)
 
 /* Makes room for size bytes, keeping those that are there. */
 static int
-grow(struct sqt_input *input, size_t size)
+input_grow(struct sqt_input *input, size_t size)
 {
     if (size <= input->room)
         return 0;
@@ -110,10 +110,10 @@ sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got)
             input->offset = offset;
             skip = 0;
         }
-        if (grow(input, want + READ_AHEAD) != 0)
+        if (input_grow(input, want + READ_AHEAD) != 0)
             return NULL;
         if (!input->used)
-            look(input);
+            input_look(input);
         while (input->used < want) {
             size_t ask = want + READ_AHEAD - input->used;
             if (ask > input->end - input->offset - input->used)

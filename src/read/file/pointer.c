@@ -13,7 +13,7 @@
 
 /* The value of the line `key=value`; empty if there is none. */
 static void
-value_of(const char *text, const char *key, char *value, size_t size)
+pointer_value_of(const char *text, const char *key, char *value, size_t size)
 {
     const size_t key_size = strlen(key);
     value[0] = '\0';
@@ -36,8 +36,8 @@ sqt_pointer_parse(const uint8_t *bytes, size_t got, struct sqt_pointer_text *p)
         got = sizeof(text) - 1;
     memcpy(text, bytes, got);
     text[got] = '\0';
-    value_of(text, "ring", p->ring, sizeof(p->ring));
-    value_of(text, "id", id, sizeof(id));
+    pointer_value_of(text, "ring", p->ring, sizeof(p->ring));
+    pointer_value_of(text, "id", id, sizeof(id));
     if (!p->ring[0] || strlen(id) != 2 * sizeof(p->ring_id) ||
         strspn(id, "0123456789abcdefABCDEF") != 2 * sizeof(p->ring_id))
         return -1;

@@ -33,7 +33,7 @@ area_fits(uint64_t offset, uint64_t size, uint64_t file_size)
 
 /* Copies what the reader relies on out of the shared memory, and checks the copy.  Returns NULL or what is wrong. */
 static const char *
-take_header(struct sqt_ring *ring)
+ring_take_header(struct sqt_ring *ring)
 {
     struct sqt_ring_header h;
     memcpy(&h, ring->map, sizeof(h));
@@ -91,7 +91,7 @@ sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_report
     else if (live->incompatible)
         sqt_report(reporter, SQT_ERROR, "%s: written by a newer sqtrace (it needs features 0x%" PRIx32
                    " that this does not know)", name, live->incompatible);
-    else if ((wrong = take_header(ring)) != NULL)
+    else if ((wrong = ring_take_header(ring)) != NULL)
         sqt_report(reporter, SQT_ERROR, "%s: damaged ring: %s", name, wrong);
     else
         return 0;

@@ -20,7 +20,7 @@ struct walk {
 };
 
 static int
-read_at(int fd, uint64_t offset, void *to, size_t size)
+extent_read_at(int fd, uint64_t offset, void *to, size_t size)
 {
     return pread(fd, to, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
 }
@@ -37,7 +37,7 @@ take_records(struct walk *w, uint64_t first, uint64_t count)
 }
 
 static void
-take_block(struct walk *w, const struct sqt_block *block)
+extent_take_block(struct walk *w, const struct sqt_block *block)
 {
     struct sqt_line line;
     if (block->count > SQT_BLOCK_RECORDS ||
@@ -56,19 +56,19 @@ take_part(struct walk *w, const struct sqt_part *part)
     const int fd = part->fd >= 0 ? part->fd : sqt_open_regular(part->name, 0);
     uint64_t at = part->begin + part->header.header_size;
     struct sqt_frame frame;
-    while (fd >= 0 && at < part->end && read_at(fd, at, &frame, sizeof(frame)) == 0 &&
+    while (fd >= 0 && at < part->end && extent_read_at(fd, at, &frame, sizeof(frame)) == 0 &&
            frame.magic == SQT_FRAME_MAGIC && frame.size <= SQT_FRAME_MAX) {
         struct sqt_block block;
         struct sqt_totals totals;
         uint8_t end;
         at += sizeof(frame);
-        if (frame.size && read_at(fd, at + frame.size - 1, &end, 1) != 0)
+        if (frame.size && extent_read_at(fd, at + frame.size - 1, &end, 1) != 0)
             break; /* it is cut off */
         if (frame.type == SQT_FRAME_BLOCK && frame.size >= sizeof(block) &&
-            read_at(fd, at, &block, sizeof(block)) == 0) {
-            take_block(w, &block);
+            extent_read_at(fd, at, &block, sizeof(block)) == 0) {
+            extent_take_block(w, &block);
         } else if (frame.type == SQT_FRAME_END && frame.size >= sizeof(totals) &&
-                   read_at(fd, at, &totals, sizeof(totals)) == 0) {
+                   extent_read_at(fd, at, &totals, sizeof(totals)) == 0) {
             w->lost = totals.lost;
             w->lost_known = 1;
         }
@@ -80,7 +80,7 @@ take_part(struct walk *w, const struct sqt_part *part)
 
 /* What the ring holds beyond the segments. */
 static void
-take_ring(struct walk *w, const struct sqt_ring *ring)
+extent_take_ring(struct walk *w, const struct sqt_ring *ring)
 {
     struct sqt_record last;
     struct sqt_anchor anchor;
@@ -107,7 +107,7 @@ sqt_joined_extent(const struct sqt_joined *joined, struct sqt_extent *extent)
     for (size_t i = 0; i < joined->part_count; ++i)
         take_part(&w, joined->parts[i]);
     if (joined->ring.map)
-        take_ring(&w, &joined->ring);
+        extent_take_ring(&w, &joined->ring);
     extent->lost += w.lost;
     extent->lost_known &= w.lost_known;
 }

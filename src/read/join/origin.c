@@ -43,7 +43,7 @@ make_lost(struct sqt_joined *j, unsigned reason, uint64_t count, uint64_t from, 
 
 /* Where the reader is, for messages. */
 static const char *
-place(const struct sqt_joined *j)
+origin_place(const struct sqt_joined *j)
 {
     return j->segment.name ? j->segment.name : j->ring_name ? j->ring_name : "-";
 }
@@ -64,7 +64,7 @@ keep_time(struct sqt_joined *j, struct sqt_line *line, uint64_t time_first)
 /* Makes the `count` good records in the buffer, numbered from `first`, the ones to hand out.  Returns 0 if all were
  * seen before. */
 static int
-take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt_line *line, int unsure)
+origin_take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt_line *line, int unsure)
 {
     size_t skip = 0;
 
@@ -77,7 +77,7 @@ take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt_line *
     if (!j->started) {
         if (first > 0)
             sqt_report(j->reporter, SQT_NOTE, "%s: begins at record %" PRIu64 "; those before it were not given",
-                       place(j), first);
+                       origin_place(j), first);
         j->next = first;
         j->started = 1;
         j->last_ticks = j->buffer[0].time;
@@ -100,7 +100,7 @@ take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt_line *
         const uint64_t missing = first - j->next;
         if (!j->damaged)
             sqt_report(j->reporter, SQT_WARNING, "%s: %" PRIu64 " records before record %" PRIu64
-                       " are missing (a segment is not there)", place(j), missing, first);
+                       " are missing (a segment is not there)", origin_place(j), missing, first);
         make_lost(j, j->damaged ? SQT_LOSS_DAMAGED : SQT_LOSS_MISSING, missing, j->last_ticks,
                   j->buffer[skip].time, &j->line);
     }
@@ -125,7 +125,7 @@ need_table(struct sqt_joined *j)
     if (!j->dictionary.events)
         sqt_dictionary_assume(&j->dictionary);
     if (j->dictionary.assumed && !j->told_table)
-        sqt_report(j->reporter, SQT_WARNING, "%s: its table of events is lost; this program's own is used", place(j));
+        sqt_report(j->reporter, SQT_WARNING, "%s: its table of events is lost; this program's own is used", origin_place(j));
     j->told_table = 1;
 }
 
@@ -134,7 +134,7 @@ tell_refused(struct sqt_joined *j)
 {
     if (j->dictionary.refused && !j->told_refused)
         sqt_report(j->reporter, SQT_WARNING, "%s: definitions take more than %u MB; what comes after that is left out",
-                   place(j), SQT_DEFINITION_BYTES >> 20);
+                   origin_place(j), SQT_DEFINITION_BYTES >> 20);
     j->told_refused = j->dictionary.refused != 0;
 }
 
@@ -166,7 +166,7 @@ wall_of(const struct sqt_anchor *a, const struct sqt_anchor *b, uint64_t ticks)
 }
 
 static int
-take_block(struct sqt_joined *j)
+origin_take_block(struct sqt_joined *j)
 {
     const struct sqt_frame *const frame = &j->segment.frame;
     const uint8_t *const payload = j->segment.payload;
@@ -205,7 +205,7 @@ take_block(struct sqt_joined *j)
                    "off by more than 50 us", j->segment.name, j->segment.frame_at);
         j->told_suspect = 1;
     }
-    if (!take(j, block.first, block.count, &line, stepped))
+    if (!origin_take(j, block.first, block.count, &line, stepped))
         return 0;
     sqt_ahead_begin(j, block.count);
     return 1;
@@ -265,7 +265,7 @@ read_segment(struct sqt_joined *j, int *progress)
                            j->segment.name, j->segment.frame_at);
             tell_refused(j);
         } else if (frame->type == SQT_FRAME_BLOCK) {
-            if (take_block(j))
+            if (origin_take_block(j))
                 return 1;
         } else if (frame->type == SQT_FRAME_END && frame->size >= sizeof(j->totals) &&
                    memcmp(payload, j->public.identity.ring_id, sizeof(j->totals.ring_id)) == 0) {
@@ -319,7 +319,7 @@ ring_line_around_step(struct sqt_joined *j, uint64_t time_first, uint64_t until,
 /* Where among `count` records, but not as the first one, a step is told that hides durations; else count.  Those before it
  * may be from both sides of the step. */
 static size_t
-find_step(const struct sqt_joined *j, size_t count)
+origin_find_step(const struct sqt_joined *j, size_t count)
 {
     for (size_t i = 1; i < count; ++i) {
         const struct sqt_record *const r = &j->buffer[i];
@@ -331,7 +331,7 @@ find_step(const struct sqt_joined *j, size_t count)
 
 /* Takes `count` records that were copied from the ring, numbered from `first`. */
 static int
-take_ring(struct sqt_joined *j, uint64_t first, size_t count)
+origin_take_ring(struct sqt_joined *j, uint64_t first, size_t count)
 {
     struct sqt_line line;
     size_t text_size;
@@ -340,7 +340,7 @@ take_ring(struct sqt_joined *j, uint64_t first, size_t count)
     if (sqt_dictionary_take(&j->dictionary, text, text_size) != 0)
         sqt_report(j->reporter, SQT_WARNING, "%s: a line of the text is not understood", j->ring_name);
     need_table(j);
-    const size_t step = find_step(j, count);
+    const size_t step = origin_find_step(j, count);
     const int unsure = step < count;
     const uint64_t told = j->buffer[unsure ? step : 0].time;
     if (unsure)
@@ -356,7 +356,7 @@ take_ring(struct sqt_joined *j, uint64_t first, size_t count)
         j->finished = 1;
         j->damaged = 1;
     }
-    const int taken = good && take(j, first, good, &line, unsure);
+    const int taken = good && origin_take(j, first, good, &line, unsure);
     j->damaged |= j->finished;
     return taken;
 }
@@ -368,7 +368,7 @@ read_ring(struct sqt_joined *j)
     uint64_t tail;
     const size_t count = sqt_ring_copy(&j->ring, j->next, SQT_BLOCK_RECORDS, j->buffer, &tail);
     if (count)
-        return take_ring(j, j->next, count);
+        return origin_take_ring(j, j->next, count);
     return tail > j->next ? -1 : 0;
 }
 
@@ -385,7 +385,7 @@ read_ring_after_gap(struct sqt_joined *j)
         const uint64_t from = tail;
         count = sqt_ring_copy(&j->ring, from, SQT_BLOCK_RECORDS, j->buffer, &tail);
         if (count)
-            return take_ring(j, from, count);
+            return origin_take_ring(j, from, count);
     } while (1);
 }
 
@@ -393,7 +393,7 @@ read_ring_after_gap(struct sqt_joined *j)
 
 /* What the last totals, or the ring, say beyond the last record.  Returns 1 if a record was made of it. */
 static int
-finish(struct sqt_joined *j)
+origin_finish(struct sqt_joined *j)
 {
     uint64_t lost = 0, from = 0;
 
@@ -418,7 +418,7 @@ finish(struct sqt_joined *j)
         make_lost(j, j->damaged ? SQT_LOSS_DAMAGED : SQT_LOSS_MISSING, head - j->next, j->last_ticks, j->last_ticks,
                   &j->last_line);
         if (!j->damaged)
-            sqt_report(j->reporter, SQT_WARNING, "%s: the last %" PRIu64 " records are missing", place(j),
+            sqt_report(j->reporter, SQT_WARNING, "%s: the last %" PRIu64 " records are missing", origin_place(j),
                        head - j->next);
         j->next = head;
         return 1;
@@ -482,7 +482,7 @@ fill(struct sqt_joined *j)
 
 /* Hands out the record that the reader made, or the buffer. */
 static void
-hand_out(struct sqt_joined *j)
+origin_hand_out(struct sqt_joined *j)
 {
     if (j->lost_pending) {
         j->lost_pending = 0;
@@ -507,7 +507,7 @@ sqt_joined_load(struct sqt_joined *j)
         j->buffer = j->unpacker->spare ? j->unpacker->spare : malloc(SQT_BLOCK_RECORDS * sizeof(*j->buffer));
         j->unpacker->spare = NULL;
         if (!j->buffer) {
-            sqt_report(j->reporter, SQT_ERROR, "%s: no memory to read it", place(j));
+            sqt_report(j->reporter, SQT_ERROR, "%s: no memory to read it", origin_place(j));
             return 0;
         }
     }
@@ -516,12 +516,12 @@ sqt_joined_load(struct sqt_joined *j)
             return 0;
         if (!fill(j)) {
             j->finished = 1;
-            if (!finish(j)) {
+            if (!origin_finish(j)) {
                 j->finished = 2;
                 return 0;
             }
         }
     }
-    hand_out(j);
+    origin_hand_out(j);
     return 1;
 }

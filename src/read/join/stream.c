@@ -136,7 +136,7 @@ sqt_stream_keep_kids(struct sqt_stream *s, const uint32_t *kids, size_t count)
 }
 
 static int
-wanted(const struct sqt_stream *s, const struct sqt_joined *j)
+stream_wanted(const struct sqt_stream *s, const struct sqt_joined *j)
 {
     size_t i = 0;
     while (i < s->kid_count && s->kids[i] != j->public.identity.kid)
@@ -150,17 +150,17 @@ sqt_stream_extent(const struct sqt_stream *s, struct sqt_extent *extent)
     memset(extent, 0, sizeof(*extent));
     extent->lost_known = 1;
     for (size_t i = 0; i < s->waiting_count; ++i)
-        if (wanted(s, s->waiting[i]))
+        if (stream_wanted(s, s->waiting[i]))
             sqt_joined_extent(s->waiting[i], extent);
 }
 
 /* Opens the origins whose time has come. */
 static void
-open_due(struct sqt_stream *s)
+stream_open_due(struct sqt_stream *s)
 {
     while (s->waiting_next < s->waiting_count) {
         struct sqt_joined *const j = s->waiting[s->waiting_next];
-        if (!wanted(s, j)) {
+        if (!stream_wanted(s, j)) {
             ++s->waiting_next;
             continue;
         }
@@ -186,7 +186,7 @@ open_due(struct sqt_stream *s)
 
 /* Removes what was handed out last. */
 static void
-advance(struct sqt_stream *s)
+stream_advance(struct sqt_stream *s)
 {
     struct sqt_joined *const j = s->current;
     if (!j)
@@ -228,8 +228,8 @@ run_length(const struct sqt_joined *j, int64_t limit)
 int
 sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
 {
-    advance(s);
-    open_due(s);
+    stream_advance(s);
+    stream_open_due(s);
     struct sqt_joined *first = NULL;
     for (size_t i = 0; i < s->open_count; ++i)
         if (!first || s->open[i]->key < first->key)

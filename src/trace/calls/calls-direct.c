@@ -18,7 +18,7 @@ library_of(const char *name)
 }
 
 static int
-look(void)
+direct_look(void)
 {
     static const char *const names[] = {
 #define SQT_WRAP(type, name, parameters, arguments, class)
@@ -42,7 +42,7 @@ sqt_calls_can_be_direct(void)
 #ifdef SQT_CALLS_DIRECT_KNOWN
     static int can = -1;
     if (can < 0)
-        can = look();
+        can = direct_look();
     return can;
 #else
     (void)look;

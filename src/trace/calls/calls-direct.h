@@ -34,7 +34,7 @@ kernel_refused(long result)
 }
 
 static inline long
-kernel(long call, long a, long b, long c, long d, long e)
+direct_kernel(long call, long a, long b, long c, long d, long e)
 {
     register const long fourth __asm__("r10") = d, fifth __asm__("r8") = e;
     long result;
@@ -48,67 +48,67 @@ kernel(long call, long a, long b, long c, long d, long e)
 static inline int
 kernel_close(int fd)
 {
-    return (int)kernel(SYS_close, fd, 0, 0, 0, 0);
+    return (int)direct_kernel(SYS_close, fd, 0, 0, 0, 0);
 }
 
 static inline int
 kernel_epoll_wait(int epoll, struct epoll_event *events, int room, int ms)
 {
-    return (int)kernel(SYS_epoll_wait, epoll, (long)events, room, ms, 0);
+    return (int)direct_kernel(SYS_epoll_wait, epoll, (long)events, room, ms, 0);
 }
 
 static inline ssize_t
 kernel_msgrcv(int queue, void *message, size_t size, long type, int flags)
 {
-    return kernel(SYS_msgrcv, queue, (long)message, (long)size, type, flags);
+    return direct_kernel(SYS_msgrcv, queue, (long)message, (long)size, type, flags);
 }
 
 static inline int
 kernel_msgsnd(int queue, const void *message, size_t size, int flags)
 {
-    return (int)kernel(SYS_msgsnd, queue, (long)message, (long)size, flags, 0);
+    return (int)direct_kernel(SYS_msgsnd, queue, (long)message, (long)size, flags, 0);
 }
 
 static inline int
 kernel_open(const char *path, int flags, mode_t mode)
 {
-    return (int)kernel(SYS_open, (long)path, flags, (long)mode, 0, 0);
+    return (int)direct_kernel(SYS_open, (long)path, flags, (long)mode, 0, 0);
 }
 
 static inline ssize_t
 kernel_pread(int fd, void *buffer, size_t size, off_t offset)
 {
-    return kernel(SYS_pread64, fd, (long)buffer, (long)size, offset, 0);
+    return direct_kernel(SYS_pread64, fd, (long)buffer, (long)size, offset, 0);
 }
 
 static inline ssize_t
 kernel_pwrite(int fd, const void *buffer, size_t size, off_t offset)
 {
-    return kernel(SYS_pwrite64, fd, (long)buffer, (long)size, offset, 0);
+    return direct_kernel(SYS_pwrite64, fd, (long)buffer, (long)size, offset, 0);
 }
 
 static inline ssize_t
 kernel_read(int fd, void *buffer, size_t size)
 {
-    return kernel(SYS_read, fd, (long)buffer, (long)size, 0, 0);
+    return direct_kernel(SYS_read, fd, (long)buffer, (long)size, 0, 0);
 }
 
 static inline ssize_t
 kernel_recvmsg(int fd, struct msghdr *message, int flags)
 {
-    return kernel(SYS_recvmsg, fd, (long)message, flags, 0, 0);
+    return direct_kernel(SYS_recvmsg, fd, (long)message, flags, 0, 0);
 }
 
 static inline ssize_t
 kernel_sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    return kernel(SYS_sendmsg, fd, (long)message, flags, 0, 0);
+    return direct_kernel(SYS_sendmsg, fd, (long)message, flags, 0, 0);
 }
 
 static inline ssize_t
 kernel_write(int fd, const void *buffer, size_t size)
 {
-    return kernel(SYS_write, fd, (long)buffer, (long)size, 0, 0);
+    return direct_kernel(SYS_write, fd, (long)buffer, (long)size, 0, 0);
 }
 #endif
 

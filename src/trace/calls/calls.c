@@ -155,7 +155,7 @@ define_thread(const struct thread *t)
 
 /* Count, time and longest are of the same calls, or are left for the next time: 1 if the thread was always at it. */
 static int
-tell(struct thread *t, enum sqt_call call)
+trace_calls_tell(struct thread *t, enum sqt_call call)
 {
     struct account *const now = &t->calls[call], *const told = &t->told[call];
     uint64_t made, count, ticks;
@@ -200,7 +200,7 @@ tell_threads(void)
         const uint64_t made = __atomic_load_n(&t->made, __ATOMIC_ACQUIRE);
         unsigned left = 0;
         for (unsigned call = 0; made != t->made_told && call < SQT_CALLS; ++call)
-            left += (unsigned)tell(t, call);
+            left += (unsigned)trace_calls_tell(t, call);
         if (!left)
             t->made_told = made;
         all_left += left;

@@ -16,14 +16,14 @@ sqt_clock_watch_init(struct sqt_clock_watch *w, uint32_t clock, const struct sqt
 }
 
 static double
-between(uint64_t from, uint64_t to)
+step_between(uint64_t from, uint64_t to)
 {
     return (double)(int64_t)(to - from);
 }
 
 /* The step of the trace's clock or of the machine, if there was one. */
 static uint32_t
-kind_of(double ticks_off, double suspended, double slack)
+step_kind_of(double ticks_off, double suspended, double slack)
 {
     if (suspended > slack)
         return SQT_STEP_SUSPEND; /* whatever the counter did meanwhile: it may stop, go on or begin anew */
@@ -34,18 +34,18 @@ unsigned
 sqt_clock_watch_look(struct sqt_clock_watch *w, const struct sqt_moment *now, double ns_per_tick,
                      struct sqt_step steps[SQT_STEPS_AT_ONCE])
 {
-    const double boottime = between(w->last.boottime_ns, now->boottime_ns);
-    const double monotonic = between(w->last.monotonic_ns, now->monotonic_ns);
+    const double boottime = step_between(w->last.boottime_ns, now->boottime_ns);
+    const double monotonic = step_between(w->last.monotonic_ns, now->monotonic_ns);
     /* A CLOCK_MONOTONIC that goes back, which no kernel should have, says nothing of how long it was. */
     const double elapsed = monotonic >= 0 ? monotonic : boottime > 0 ? boottime : 0;
     const double slack = STEP_NS + STEP_SHARE * (elapsed > boottime ? elapsed : boottime);
-    const double ticks = between(w->last.ticks, now->ticks) * ns_per_tick;
+    const double ticks = step_between(w->last.ticks, now->ticks) * ns_per_tick;
     const double suspended = boottime - elapsed;
-    const double wall = between(w->last.realtime_ns, now->realtime_ns) - boottime;
+    const double wall = step_between(w->last.realtime_ns, now->realtime_ns) - boottime;
     const uint64_t from = w->last.ticks + w->offset;
     unsigned count = 0;
 
-    const uint32_t kind = kind_of(ticks - elapsed, suspended, slack);
+    const uint32_t kind = step_kind_of(ticks - elapsed, suspended, slack);
     if (kind) {
         const double size = kind == SQT_STEP_SUSPEND ? suspended : ticks - elapsed;
         if (ticks - elapsed < -slack)

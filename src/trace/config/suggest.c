@@ -11,7 +11,7 @@
 #define CLOSE 2    /* letters that may be missing, too many or wrong */
 
 static unsigned
-least(unsigned a, unsigned b, unsigned c)
+suggest_least(unsigned a, unsigned b, unsigned c)
 {
     const unsigned ab = a < b ? a : b;
     return ab < c ? ab : c;
@@ -19,7 +19,7 @@ least(unsigned a, unsigned b, unsigned c)
 
 /* Letters to add, drop or change to come from a to b. */
 static unsigned
-distance(const char *a, size_t a_size, const char *b, size_t b_size)
+suggest_distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
     unsigned row[LONGEST + 1];
     for (size_t j = 0; j <= b_size; ++j)
@@ -29,7 +29,7 @@ distance(const char *a, size_t a_size, const char *b, size_t b_size)
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= b_size; ++j) {
             const unsigned above = row[j];
-            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            row[j] = suggest_least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
             diagonal = above;
         }
     }
@@ -47,7 +47,7 @@ sqt_suggest(char *hint, size_t hint_size, const char *word, size_t size, const c
         const size_t name_size = strlen(names[i]);
         if (name_size > LONGEST)
             continue;
-        const unsigned d = distance(word, size, names[i], name_size);
+        const unsigned d = suggest_distance(word, size, names[i], name_size);
         if (d < best && d < name_size) {
             best = d;
             snprintf(hint, hint_size, " (did you mean %s?)", names[i]);

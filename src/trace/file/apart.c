@@ -44,7 +44,7 @@ static __thread struct apart *mine;
 static __thread int inside; /* the helper is running, so it is the helper that asks */
 
 static long
-kernel(long call, long a, long b, long c, long d)
+apart_kernel(long call, long a, long b, long c, long d)
 {
     register const long fourth __asm__("r10") = d;
     long result;
@@ -61,7 +61,7 @@ wait_a_while(struct apart *a, enum turn turn)
 {
     const struct timespec second = {1, 0};
     if (__atomic_load_n(&a->turn, __ATOMIC_ACQUIRE) != turn)
-        kernel(SYS_futex, (long)&a->turn, FUTEX_WAIT_PRIVATE, !turn, (long)&second);
+        apart_kernel(SYS_futex, (long)&a->turn, FUTEX_WAIT_PRIVATE, !turn, (long)&second);
     return __atomic_load_n(&a->turn, __ATOMIC_ACQUIRE) == turn;
 }
 
@@ -69,7 +69,7 @@ static void
 give_turn(struct apart *a, enum turn turn)
 {
     __atomic_store_n(&a->turn, turn, __ATOMIC_RELEASE);
-    kernel(SYS_futex, (long)&a->turn, FUTEX_WAKE_PRIVATE, 1, 0);
+    apart_kernel(SYS_futex, (long)&a->turn, FUTEX_WAKE_PRIVATE, 1, 0);
 }
 
 static int
@@ -78,14 +78,14 @@ help(void *context)
     struct apart *const a = context;
     /* Of this process alone.  The real and the saved user stay those of Squid: with Squid's user as the only one, any other
      * process of that user could trace this one, and through the shared memory get at a Squid that can become root. */
-    kernel(SYS_setresuid, -1, a->user, -1, 0);
-    kernel(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
-    kernel(SYS_prctl, PR_SET_NAME, (long)"sqtrace-disk", 0, 0);
+    apart_kernel(SYS_setresuid, -1, a->user, -1, 0);
+    apart_kernel(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+    apart_kernel(SYS_prctl, PR_SET_NAME, (long)"sqtrace-disk", 0, 0);
     for (;;) {
         /* The signal may not come: if the thread died before it was asked for, or has another user now. */
         while (!wait_a_while(a, TURN_HELPER))
-            if (kernel(SYS_getppid, 0, 0, 0, 0) != a->owner)
-                kernel(SYS_exit_group, 0, 0, 0, 0);
+            if (apart_kernel(SYS_getppid, 0, 0, 0, 0) != a->owner)
+                apart_kernel(SYS_exit_group, 0, 0, 0, 0);
         if (!a->work)
             return 0; /* ends the process */
         a->result = a->work(a->context);
@@ -127,7 +127,7 @@ take_turns(struct apart *a)
 {
     give_turn(a, TURN_HELPER);
     while (!wait_a_while(a, TURN_THREAD))
-        if (kernel(SYS_wait4, a->pid, 0, WNOHANG | __WALL, 0) != 0)
+        if (apart_kernel(SYS_wait4, a->pid, 0, WNOHANG | __WALL, 0) != 0)
             return -1;
     return 0;
 }
@@ -162,7 +162,7 @@ sqt_apart_end(void)
     mine = NULL;
     a->work = NULL;
     give_turn(a, TURN_HELPER);
-    while (kernel(SYS_wait4, a->pid, 0, __WALL, 0) == -EINTR)
+    while (apart_kernel(SYS_wait4, a->pid, 0, __WALL, 0) == -EINTR)
         ;
     munmap(a->stack, STACK_SIZE);
     free(a);

@@ -49,7 +49,7 @@ sqt_pointer_name(char name[SQT_NAME_MAX], const char *base)
 
 /* Cuts suffix off the end of text; returns whether it was there. */
 static int
-cut(char *text, const char *suffix)
+name_cut(char *text, const char *suffix)
 {
     const size_t size = strlen(text), suffix_size = strlen(suffix);
     if (size < suffix_size || strcmp(text + size - suffix_size, suffix) != 0)
@@ -87,11 +87,11 @@ sqt_name_parse(struct sqt_name *parsed, const char *name)
         return;
     strcpy(text, name);
 
-    const int draft = cut(text, SQT_DRAFT_SUFFIX);
-    const int pointer = cut(text, SQT_POINTER_SUFFIX);
+    const int draft = name_cut(text, SQT_DRAFT_SUFFIX);
+    const int pointer = name_cut(text, SQT_POINTER_SUFFIX);
     if (!pointer) {
         const char *sequence;
-        if (!cut(text, SQT_SEGMENT_SUFFIX) || !(sequence = cut_part(text)) || !all_digits(sequence))
+        if (!name_cut(text, SQT_SEGMENT_SUFFIX) || !(sequence = cut_part(text)) || !all_digits(sequence))
             return;
         parsed->sequence = strtoull(sequence, NULL, 10);
     }

@@ -231,7 +231,7 @@ drain_step(struct sqt_flusher *f, uint64_t end, const struct sqt_anchor *to)
 
 /* Writes everything that is in the ring now.  Returns 0 or -1. */
 static int
-drain(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to)
+flusher_drain(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to)
 {
     if (f->ring->flusher.tail == head)
         return 0;
@@ -251,7 +251,7 @@ drain(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to)
 
 /* Looks at the ring.  force: write whatever there is.  Returns whether the ring was emptied (up to the moment). */
 static int
-look(struct sqt_flusher *f, int force)
+flusher_look(struct sqt_flusher *f, int force)
 {
     /* The head first: everything before it is older than the anchor, and its definitions are in the text. */
     const uint64_t head = __atomic_load_n(&f->ring->writer.head, __ATOMIC_ACQUIRE);
@@ -260,7 +260,7 @@ look(struct sqt_flusher *f, int force)
     int emptied = 0;
     if (stepped || force || head - f->ring->flusher.tail >= f->enough || now - f->flushed_ns >= LONGEST_WAIT_NS) {
         const struct sqt_anchor anchor = sqt_clock_anchor(f->watch.clock, f->watch.offset);
-        emptied = drain(f, head, &anchor) == 0;
+        emptied = flusher_drain(f, head, &anchor) == 0;
         if (emptied) { /* also when there was nothing: an idle hour is not a good stretch to interpolate in */
             f->from = anchor;
             f->flushed_ns = now;
@@ -300,9 +300,9 @@ wait_for_work(struct sqt_flusher *f, int *rotate)
 }
 
 static void
-rotate(struct sqt_flusher *f)
+flusher_rotate(struct sqt_flusher *f)
 {
-    if (!look(f, 1))
+    if (!flusher_look(f, 1))
         return; /* asked for again in the next round */
     pthread_mutex_lock(&f->mutex);
     f->rotate = 0;
@@ -313,12 +313,12 @@ rotate(struct sqt_flusher *f)
 
 /* Writes the rest.  Returns whether it is all in closed segments. */
 static int
-finish(struct sqt_flusher *f)
+flusher_finish(struct sqt_flusher *f)
 {
     const struct timespec pause = {0, (long)(20 * MS)};
     const uint64_t by = sqt_monotonic_ns() + FINISH_NS;
     for (;;) {
-        if (look(f, 1) && (f->writer.segment.fd >= 0 || sqt_apart_call(open_segment, f) == 0)) {
+        if (flusher_look(f, 1) && (f->writer.segment.fd >= 0 || sqt_apart_call(open_segment, f) == 0)) {
             if (sqt_segment_end(&f->writer, f->ring, 1) == 0)
                 break;
             stall(f, "cannot write", errno);
@@ -342,12 +342,12 @@ sqt_flusher_run(struct sqt_flusher *f)
         if (sqt_monotonic_ns() >= f->leftovers_due_ns)
             sqt_apart_call(take_leftovers, f);
         if (turn)
-            rotate(f);
+            flusher_rotate(f);
         else
-            look(f, 0);
+            flusher_look(f, 0);
         sqt_sampler_look(f->sampler, f->now.sample);
     }
-    return finish(f);
+    return flusher_finish(f);
 }
 
 static void

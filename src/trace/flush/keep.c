@@ -28,7 +28,7 @@ struct closed_list {
 };
 
 static int
-by_name(const void *a, const void *b)
+keep_by_name(const void *a, const void *b)
 {
     const struct closed_segment *const x = a, *const y = b;
     const int by_base = strcmp(x->base, y->base);
@@ -43,7 +43,7 @@ older_first(const void *a, const void *b)
     const struct closed_segment *const x = a, *const y = b;
     if (x->run != y->run)
         return x->run < y->run ? -1 : 1;
-    return by_name(a, b);
+    return keep_by_name(a, b);
 }
 
 /* Fills in the run numbers: one header is read for each run, unless it is damaged. */
@@ -51,7 +51,7 @@ static void
 number_runs(const struct sqt_keep *keep, struct closed_list *list)
 {
     const struct sqt_leftovers *const l = keep->leftovers;
-    qsort(list->segments, list->count, sizeof(*list->segments), by_name);
+    qsort(list->segments, list->count, sizeof(*list->segments), keep_by_name);
     for (size_t i = 0; i < list->count;) {
         const char *const base = list->segments[i].base;
         uint32_t run = strcmp(base, l->base) == 0 ? UINT32_MAX : 0;
@@ -65,7 +65,7 @@ number_runs(const struct sqt_keep *keep, struct closed_list *list)
 }
 
 static int
-add(struct closed_list *list, const struct sqt_name *parsed, const char *name, uint64_t bytes)
+keep_add(struct closed_list *list, const struct sqt_name *parsed, const char *name, uint64_t bytes)
 {
     if (list->count == list->room) {
         const size_t room = list->room ? 2 * list->room : 64;
@@ -120,7 +120,7 @@ list_closed(const struct sqt_keep *keep, struct closed_list *list)
             continue;
         if (fstatat(l->directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
             sqt_trusted(st.st_uid, l->owner))
-            result = add(list, &name, entry->d_name, (uint64_t)st.st_size);
+            result = keep_add(list, &name, entry->d_name, (uint64_t)st.st_size);
     }
     closedir(dir);
     return result;

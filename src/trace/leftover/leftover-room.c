@@ -63,7 +63,7 @@ struct census {
 };
 
 static void
-count(void *context, const char *file, const struct sqt_name *name)
+leftover_room_count(void *context, const char *file, const struct sqt_name *name)
 {
     struct census *const c = context;
     struct sqt_leftover found;
@@ -114,7 +114,7 @@ adopt_all(void *context)
 }
 
 static int
-start_thread(struct adopter *a)
+leftover_room_start_thread(struct adopter *a)
 {
     pthread_attr_t apart;
     pthread_t thread;
@@ -145,7 +145,7 @@ adopt_apart(const struct sqt_leftovers *l)
     a->leftovers.base = "";
     a->leftovers.mailbox = NULL; /* nobody empties it while nothing is traced */
     a->leftovers.directory = fcntl(l->directory, F_DUPFD_CLOEXEC, 3);
-    if (a->leftovers.directory >= 0 && start_thread(a) == 0)
+    if (a->leftovers.directory >= 0 && leftover_room_start_thread(a) == 0)
         return;
     if (a->leftovers.directory >= 0)
         close(a->leftovers.directory);
@@ -157,7 +157,7 @@ sqt_leftovers_check(const struct sqt_leftovers *l, uint32_t kid, struct sqt_erro
 {
     struct census c = {l, kid, 0, 0};
     const uint64_t most = most_bytes(l->ringdir);
-    sqt_leftovers_each(l, count, &c);
+    sqt_leftovers_each(l, leftover_room_count, &c);
     if (c.rings < SQT_LEFTOVERS_MOST && c.bytes < most)
         return 0;
     adopt_apart(l);

@@ -32,7 +32,7 @@ leave_alone(const struct sqt_leftovers *l, const char *file, const struct sqt_er
 }
 
 static void
-remove_ring(const struct sqt_leftover *found)
+leftover_remove_ring(const struct sqt_leftover *found)
 {
     if (sqt_same_file(found->ringdir, found->ring_name, found->ring_fd))
         unlinkat(found->ringdir, found->ring_name, 0);
@@ -91,7 +91,7 @@ judge_ring(const struct sqt_leftovers *l, const struct sqt_leftover *found, cons
     }
     sqt_dead_ring_free(&ring);
     if (verdict == VERDICT_DONE)
-        remove_ring(found);
+        leftover_remove_ring(found);
     return verdict;
 }
 
@@ -124,7 +124,7 @@ struct taking {
 };
 
 static void
-take(void *context, const char *file, const struct sqt_name *name)
+leftover_take(void *context, const char *file, const struct sqt_name *name)
 {
     struct taking *const t = context;
     const enum verdict verdict = judge_pointer(t->leftovers, file, name->base);
@@ -135,7 +135,7 @@ unsigned
 sqt_leftovers_take(struct sqt_leftovers *l)
 {
     struct taking t = {l, 0};
-    sqt_leftovers_each(l, take, &t);
+    sqt_leftovers_each(l, leftover_take, &t);
     l->said = 1;
     return t.again;
 }

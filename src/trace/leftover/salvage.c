@@ -143,7 +143,7 @@ fits(const struct sqt_anchor *a, const struct sqt_anchor *earlier, uint64_t tick
 /* Finds the last record from number `first` on that tells a step which hides durations; *step: its number, UINT64_MAX if
  * there is none.  Returns 0, or -1 with errno. */
 static int
-find_step(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uint64_t first, uint64_t *step)
+salvage_find_step(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uint64_t first, uint64_t *step)
 {
     const uint64_t head = ring->header->writer.head;
     *step = UINT64_MAX;
@@ -239,7 +239,7 @@ write_rest(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, const
     const struct sqt_anchor *const before = last->to.ticks ? &last->to : &header->identity.start;
     struct sqt_anchor to = *before;
     uint64_t step;
-    if (find_step(w, ring, first, &step) != 0)
+    if (salvage_find_step(w, ring, first, &step) != 0)
         return -1;
     const struct sqt_anchor from = first_anchor(header, last, step != UINT64_MAX);
     if (sqt_segment_open(w, header, draft, sequence, header->writer.text_used, sqt_compression_default()) != 0 ||

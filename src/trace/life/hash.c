@@ -30,7 +30,7 @@ static struct {
 } latest;
 
 static inline uint64_t
-rotate(uint64_t x, unsigned bits)
+hash_rotate(uint64_t x, unsigned bits)
 {
     return x << bits | x >> (64 - bits);
 }
@@ -40,14 +40,14 @@ round_once(uint64_t v[4])
 {
     v[0] += v[1];
     v[2] += v[3];
-    v[1] = rotate(v[1], 13) ^ v[0];
-    v[3] = rotate(v[3], 16) ^ v[2];
-    v[0] = rotate(v[0], 32);
+    v[1] = hash_rotate(v[1], 13) ^ v[0];
+    v[3] = hash_rotate(v[3], 16) ^ v[2];
+    v[0] = hash_rotate(v[0], 32);
     v[2] += v[1];
     v[0] += v[3];
-    v[1] = rotate(v[1], 17) ^ v[2];
-    v[3] = rotate(v[3], 21) ^ v[0];
-    v[2] = rotate(v[2], 32);
+    v[1] = hash_rotate(v[1], 17) ^ v[2];
+    v[3] = hash_rotate(v[3], 21) ^ v[0];
+    v[2] = hash_rotate(v[2], 32);
 }
 
 static inline void
@@ -59,7 +59,7 @@ absorb(uint64_t v[4], uint64_t word)
 }
 
 static inline void
-start(uint64_t v[4], const struct sqt_hash_key *key)
+hash_start(uint64_t v[4], const struct sqt_hash_key *key)
 {
     v[0] = key->k0 ^ UINT64_C(0x736f6d6570736575);
     v[1] = key->k1 ^ UINT64_C(0x646f72616e646f6d);
@@ -69,7 +69,7 @@ start(uint64_t v[4], const struct sqt_hash_key *key)
 
 /* last: the bytes behind the last whole word, and the size in the top byte */
 static inline uint64_t
-finish(uint64_t v[4], uint64_t last)
+hash_finish(uint64_t v[4], uint64_t last)
 {
     absorb(v, last);
     v[2] ^= 0xff;
@@ -84,7 +84,7 @@ sqt_siphash(const struct sqt_hash_key *key, const void *data, size_t size)
 {
     uint64_t v[4], word;
     const unsigned char *p = data;
-    start(v, key);
+    hash_start(v, key);
     for (size_t left = size; left >= sizeof(word); left -= sizeof(word), p += sizeof(word)) {
         memcpy(&word, p, sizeof(word));
         absorb(v, word);
@@ -92,7 +92,7 @@ sqt_siphash(const struct sqt_hash_key *key, const void *data, size_t size)
     word = (uint64_t)size << 56;
     for (size_t i = 0; i < size % sizeof(word); ++i)
         word |= (uint64_t)p[i] << (8 * i);
-    return finish(v, word);
+    return hash_finish(v, word);
 }
 
 void
@@ -122,11 +122,11 @@ sqt_hash_key(const unsigned char key[16])
     memcpy(words, key, sizeof(words));
     if (words[0] == latest.key[0] && words[1] == latest.key[1] && latest.hash)
         return latest.hash;
-    start(v, &key_in_use);
+    hash_start(v, &key_in_use);
     absorb(v, words[0]);
     absorb(v, words[1]);
     memcpy(latest.key, words, sizeof(words));
-    return latest.hash = not_zero(finish(v, (uint64_t)sizeof(words) << 56));
+    return latest.hash = not_zero(hash_finish(v, (uint64_t)sizeof(words) << 56));
 }
 
 /* Gives a file its name if none has it, in one step.  A profile of AppArmor that lets Squid write may forbid links; not

@@ -41,7 +41,7 @@ static volatile pid_t switched_off; /* the process that called sqt_off() */
 static volatile pid_t tracing_pid;  /* the process that the tracer belongs to */
 
 static void
-say(int level, const char *text)
+life_say(int level, const char *text)
 {
     if (tracer.log)
         tracer.log(level, text);
@@ -56,7 +56,7 @@ say_about(int level, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    say(level, text);
+    life_say(level, text);
 }
 
 /* Whether this process, and not its parent, has a trace, and nothing switched it off. */
@@ -196,7 +196,7 @@ refuse(const char *why)
 
 /* From SQT_PREPARED on: what the main thread writes to a new ring. */
 static int
-begin(struct sqt_trace *t, struct sqt_error *error)
+life_begin(struct sqt_trace *t, struct sqt_error *error)
 {
     struct sqt_ring_header *const ring = t->ring.header;
     if (sqt_define_begin(ring) != 0)
@@ -221,12 +221,12 @@ begin(struct sqt_trace *t, struct sqt_error *error)
 /* Goes on with a trace that is being made, if its thread is done by then.  Returns 0, also if it is not, or -1 after one
  * line if it failed. */
 static int
-go_on(uint64_t until_ns)
+life_go_on(uint64_t until_ns)
 {
     struct sqt_trace *const t = tracer.trace;
     struct sqt_error error;
     const enum sqt_phase phase = sqt_trace_wait(t, SQT_PREPARED, until_ns);
-    if (phase == SQT_PREPARING || (phase == SQT_PREPARED && begin(t, &error) == 0))
+    if (phase == SQT_PREPARING || (phase == SQT_PREPARED && life_begin(t, &error) == 0))
         return 0;
     tracer.state = STATE_OFF;
     tracer.trace = NULL;
@@ -264,7 +264,7 @@ sqt_start(const struct sqt_config *config, const struct sqt_process *process, sq
         return refuse(error.text);
     tracing_pid = getpid();
     tracer.state = STATE_STARTING;
-    if (go_on(until_ns) != 0)
+    if (life_go_on(until_ns) != 0)
         return -1;
     if (tracer.state == STATE_STARTING)
         say_about(0, "WARNING: sqtrace: %.255s does not answer; tracing begins when it does", config->directory);
@@ -320,12 +320,12 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     char text[SQT_MESSAGE_MAX] = "WARNING: sqtrace: ";
     const size_t prefix = strlen(text);
     if (sqt_config_check(config, text + prefix, sizeof(text) - prefix) != 0) {
-        say(0, text);
+        life_say(0, text);
         return;
     }
     struct sqt_trace *const t = tracer.trace;
     if (!is_same_place(config, &t->config, t->who.kid_kind))
-        say(0, "WARNING: sqtrace: a changed DIRECTORY, ring or ringdir of sqtrace_log needs a restart");
+        life_say(0, "WARNING: sqtrace: a changed DIRECTORY, ring or ringdir of sqtrace_log needs a restart");
 
     sqt_flusher_configure(&t->flusher, config);
     t->config.groups = config->groups;
@@ -372,7 +372,7 @@ sqt_poll(void)
     if (!has_trace())
         return;
     if (tracer.state == STATE_STARTING)
-        go_on(0);
+        life_go_on(0);
     if (tracer.state != STATE_TRACING)
         return;
     sqt_mailbox_empty(&tracer.trace->mailbox, tracer.log);

@@ -37,7 +37,7 @@ leave_descriptors(struct sqt_trace *t)
 }
 
 static int
-open_directory(struct sqt_trace *t)
+trace_open_directory(struct sqt_trace *t)
 {
     char resolved[PATH_MAX];
     struct sqt_error cause;
@@ -54,7 +54,7 @@ static long
 find_directory(void *context)
 {
     struct sqt_trace *const t = context;
-    if (open_directory(t) != 0)
+    if (trace_open_directory(t) != 0)
         return -1;
     if (sqt_hash_key_load(&t->key, t->directory, t->owner, &t->error) == 0)
         return 0;
@@ -71,7 +71,7 @@ create_ring(void *context)
 }
 
 static long
-remove_ring(void *context)
+trace_remove_ring(void *context)
 {
     struct sqt_trace *const t = context;
     if (t->complete)
@@ -101,12 +101,12 @@ prepare(struct sqt_trace *t)
     if (sqt_flusher_open(&t->flusher, t->directory, t->owner) == 0)
         return 0;
     t->complete = 1; /* nothing is in it */
-    sqt_apart_call(remove_ring, t);
+    sqt_apart_call(trace_remove_ring, t);
     return sqt_fail(&t->error, "cannot start the flusher: %s", strerror(ENOMEM));
 }
 
 static void
-enter(struct sqt_trace *t, enum sqt_phase phase)
+trace_enter(struct sqt_trace *t, enum sqt_phase phase)
 {
     pthread_mutex_lock(&t->mutex);
     t->phase = phase;
@@ -143,13 +143,13 @@ run(void *context)
         /* With nothing in the ring, there is nothing to keep. */
         t->complete = wait_to_go(t) ? sqt_flusher_run(&t->flusher) : 1;
         sqt_flusher_close(&t->flusher);
-        sqt_apart_call(remove_ring, t);
+        sqt_apart_call(trace_remove_ring, t);
     }
     if (t->directory >= 0)
         sqt_apart_call(close_directory, t);
     sqt_apart_end();
     sqt_fd_apart_end();
-    enter(t, SQT_ENDED);
+    trace_enter(t, SQT_ENDED);
     return NULL;
 }
 
@@ -193,7 +193,7 @@ fill_in(struct sqt_trace *t, const struct sqt_config *config, const struct sqt_p
 
 /* Squid's signals are for its main thread.  Returns 0 or an error number. */
 static int
-start_thread(struct sqt_trace *t)
+trace_start_thread(struct sqt_trace *t)
 {
     pthread_condattr_t monotonic;
     sigset_t all, before;
@@ -221,7 +221,7 @@ sqt_trace_new(const struct sqt_config *config, const struct sqt_process *process
         return NULL;
     }
     if (fill_in(t, config, process, others, error) == 0) {
-        const int failure = start_thread(t);
+        const int failure = trace_start_thread(t);
         if (!failure)
             return t;
         sqt_fail(error, "cannot start the flusher: %s", strerror(failure));

@@ -14,7 +14,7 @@
 
 /* Copies the value of "name=" at the start of a line. */
 static int
-value_of(const char *text, const char *name, char *value, size_t size)
+dead_ring_value_of(const char *text, const char *name, char *value, size_t size)
 {
     const size_t name_size = strlen(name);
     for (const char *line = text; line && *line;) {
@@ -42,9 +42,9 @@ sqt_pointer_read(struct sqt_pointer *pointer, int fd)
     if (n <= 0)
         return -1;
     text[n] = '\0';
-    return value_of(text, "ring=", pointer->ring, sizeof(pointer->ring)) == 0 &&
-                   value_of(text, "id=", pointer->id, sizeof(pointer->id)) == 0 &&
-                   value_of(text, "boot=", pointer->boot, sizeof(pointer->boot)) == 0
+    return dead_ring_value_of(text, "ring=", pointer->ring, sizeof(pointer->ring)) == 0 &&
+                   dead_ring_value_of(text, "id=", pointer->id, sizeof(pointer->id)) == 0 &&
+                   dead_ring_value_of(text, "boot=", pointer->boot, sizeof(pointer->boot)) == 0
                ? 0
                : -1;
 }
@@ -64,7 +64,7 @@ makes_sense(const struct sqt_ring_header *h, uint64_t size)
 }
 
 static int
-read_at(int fd, void *to, size_t size, uint64_t offset)
+dead_ring_read_at(int fd, void *to, size_t size, uint64_t offset)
 {
     for (char *p = to; size;) {
         const ssize_t n = pread(fd, p, size, (off_t)offset);
@@ -87,7 +87,7 @@ is_unfinished(int fd)
 {
     static const char nothing[8];
     char magic[sizeof(nothing)];
-    return read_at(fd, magic, sizeof(magic), 0) != 0 ? errno == ENODATA : memcmp(magic, nothing, sizeof(magic)) == 0;
+    return dead_ring_read_at(fd, magic, sizeof(magic), 0) != 0 ? errno == ENODATA : memcmp(magic, nothing, sizeof(magic)) == 0;
 }
 
 static int
@@ -111,7 +111,7 @@ sqt_dead_ring_read(struct sqt_dead_ring *ring, int fd, struct sqt_error *error)
     *ring = (struct sqt_dead_ring){.fd = fd};
     if (is_unfinished(fd))
         return 1;
-    if (fstat(fd, &st) != 0 || read_at(fd, &header, sizeof(header), 0) != 0)
+    if (fstat(fd, &st) != 0 || dead_ring_read_at(fd, &header, sizeof(header), 0) != 0)
         return sqt_fail(error, "its header cannot be read: %s", strerror(errno));
     if (check_header(&header, (uint64_t)st.st_size, error) != 0)
         return -1;
@@ -119,7 +119,7 @@ sqt_dead_ring_read(struct sqt_dead_ring *ring, int fd, struct sqt_error *error)
     if (!ring->header)
         return sqt_fail(error, "%s", strerror(ENOMEM));
     char *const text = (char *)ring->header + SQT_RING_HEADER;
-    if (read_at(fd, text, header.writer.text_used, header.text_offset) != 0) {
+    if (dead_ring_read_at(fd, text, header.writer.text_used, header.text_offset) != 0) {
         sqt_fail(error, "its text cannot be read: %s", strerror(errno));
         sqt_dead_ring_free(ring);
         return -1;
@@ -137,9 +137,9 @@ sqt_dead_ring_records(const struct sqt_dead_ring *ring, uint64_t first, size_t c
     const struct sqt_ring_header *const h = ring->header;
     const uint64_t at = first & (h->capacity - 1);
     const size_t before = count < h->capacity - at ? count : (size_t)(h->capacity - at);
-    if (read_at(ring->fd, to, before * sizeof(*to), h->records_offset + at * sizeof(*to)) != 0)
+    if (dead_ring_read_at(ring->fd, to, before * sizeof(*to), h->records_offset + at * sizeof(*to)) != 0)
         return -1;
-    return read_at(ring->fd, to + before, (count - before) * sizeof(*to), h->records_offset);
+    return dead_ring_read_at(ring->fd, to + before, (count - before) * sizeof(*to), h->records_offset);
 }
 
 void

@@ -38,7 +38,7 @@ key_of(unsigned kind, uint32_t number)
 }
 
 static uint64_t *
-slot_of(uint64_t key)
+define_slot_of(uint64_t key)
 {
     uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 52;
     while (definitions.large[i & (SLOTS - 1)] && definitions.large[i & (SLOTS - 1)] != key)
@@ -49,7 +49,7 @@ slot_of(uint64_t key)
 int
 sqt_defined_large(unsigned kind, uint32_t number)
 {
-    return *slot_of(key_of(kind, number)) != 0;
+    return *define_slot_of(key_of(kind, number)) != 0;
 }
 
 /* A line is a definition's end, a tab its fields'. */
@@ -61,7 +61,7 @@ copy_text(char *to, const char *text, size_t size)
 }
 
 static void
-append(unsigned kind, uint32_t number, const char *text)
+define_append(unsigned kind, uint32_t number, const char *text)
 {
     struct sqt_ring_header *const ring = definitions.ring;
     const uint64_t used = ring->writer.text_used;
@@ -92,10 +92,10 @@ sqt_define_new(unsigned kind, uint32_t number, const char *text)
             return number;
         }
         const uint64_t key = key_of(kind, number);
-        *slot_of(key) = key;
+        *define_slot_of(key) = key;
         ++definitions.large_used;
     }
-    append(kind, number, text);
+    define_append(kind, number, text);
     return number;
 }
 

@@ -113,7 +113,7 @@ check_thread(const struct sqt_emitter *e)
 
 /* Counts n records that found no room. */
 static void
-drop(struct sqt_emitter *e, uint64_t now, unsigned n)
+emit_drop(struct sqt_emitter *e, uint64_t now, unsigned n)
 {
     const uint64_t time = now + e->offset;
     struct sqt_ring_writer *const w = &e->ring->writer;
@@ -157,7 +157,7 @@ look_for_room(struct sqt_emitter *e, uint64_t now, unsigned n)
 {
     const uint64_t head = head_of(e), limit = look_at_tail(e);
     if (head + e->losing + n > limit) {
-        drop(e, now, n);
+        emit_drop(e, now, n);
         return UINT64_MAX;
     }
     e->limit = limit;
@@ -284,7 +284,7 @@ put_shifted(struct sqt_emitter *e, uint64_t now, const struct sqt_record *record
     put_apart(e, now, unit, n);
 }
 
-/* append() for when something is not as it mostly is. */
+/* emit_append() for when something is not as it mostly is. */
 static __attribute__((noinline, cold)) void
 append_otherwise(struct sqt_emitter *e, uint64_t now, const struct sqt_record *records, unsigned n)
 {
@@ -303,7 +303,7 @@ append_otherwise(struct sqt_emitter *e, uint64_t now, const struct sqt_record *r
 
 /* Appends a unit made at the reading `now`. */
 static void
-append(struct sqt_emitter *e, uint64_t now, const struct sqt_record *records, unsigned n)
+emit_append(struct sqt_emitter *e, uint64_t now, const struct sqt_record *records, unsigned n)
 {
     if (UNLIKELY(!SHARED(e->plain)))
         append_otherwise(e, now, records, n);
@@ -316,13 +316,13 @@ static __attribute__((noinline)) void
 emit_with_care(int too, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
     const struct sqt_record record = {.id = id, .arg = arg, .aux = aux, .event = (uint16_t)event};
-    append(&sqt_emitter, too ? 0 : sqt_read_clock(sqt_clock), &record, 1);
+    emit_append(&sqt_emitter, too ? 0 : sqt_read_clock(sqt_clock), &record, 1);
 }
 
 static __attribute__((noinline)) void
 emit_unit_with_care(const struct sqt_record *records, unsigned n)
 {
-    append(&sqt_emitter, sqt_read_clock(sqt_clock), records, n);
+    emit_append(&sqt_emitter, sqt_read_clock(sqt_clock), records, n);
 }
 
 /* given: made at `now`. */
@@ -333,7 +333,7 @@ emit_pair_with_care(int given, uint64_t now, uint32_t events, uint64_t id, uint6
     const struct sqt_record pair[2] = {
         {.id = id, .arg = arg, .aux = aux, .event = (uint16_t)events},
         {.id = part_id, .arg = part_arg, .aux = part_aux, .event = (uint16_t)(events >> 16)}};
-    append(&sqt_emitter, given ? now : sqt_read_clock(sqt_clock), pair, 2);
+    emit_append(&sqt_emitter, given ? now : sqt_read_clock(sqt_clock), pair, 2);
 }
 
 #if SQT_HAVE_CYCLES

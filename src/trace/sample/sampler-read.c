@@ -52,7 +52,7 @@ read_text(struct sqt_sampler *s, unsigned what, const char *path, char *text, si
 }
 
 static unsigned
-add(struct sqt_sampled *round, unsigned count, enum sqt_sample_value what, unsigned index, uint64_t value)
+sampler_read_add(struct sqt_sampled *round, unsigned count, enum sqt_sample_value what, unsigned index, uint64_t value)
 {
     round[count] = (struct sqt_sampled){.value = value, .number = sqt_sample_number(what, index)};
     return count + 1;
@@ -112,20 +112,20 @@ sqt_sample_process(struct sqt_sampler *s, struct sqt_sampled *round, unsigned co
 {
     struct rusage used;
     if (getrusage(RUSAGE_SELF, &used) == 0) {
-        count = add(round, count, SQT_SAMPLE_PROCESS_cpu_user_us, 0, microseconds(&used.ru_utime));
-        count = add(round, count, SQT_SAMPLE_PROCESS_cpu_system_us, 0, microseconds(&used.ru_stime));
-        count = add(round, count, SQT_SAMPLE_PROCESS_voluntary_switches, 0, (uint64_t)used.ru_nvcsw);
-        count = add(round, count, SQT_SAMPLE_PROCESS_involuntary_switches, 0, (uint64_t)used.ru_nivcsw);
-        count = add(round, count, SQT_SAMPLE_PROCESS_minor_faults, 0, (uint64_t)used.ru_minflt);
-        count = add(round, count, SQT_SAMPLE_PROCESS_major_faults, 0, (uint64_t)used.ru_majflt);
+        count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_cpu_user_us, 0, microseconds(&used.ru_utime));
+        count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_cpu_system_us, 0, microseconds(&used.ru_stime));
+        count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_voluntary_switches, 0, (uint64_t)used.ru_nvcsw);
+        count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_involuntary_switches, 0, (uint64_t)used.ru_nivcsw);
+        count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_minor_faults, 0, (uint64_t)used.ru_minflt);
+        count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_major_faults, 0, (uint64_t)used.ru_majflt);
     }
     const int64_t open_now = descriptors(s);
     if (open_now >= 0)
-        count = add(round, count, SQT_SAMPLE_PROCESS_descriptors, 0, (uint64_t)open_now);
+        count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_descriptors, 0, (uint64_t)open_now);
     char text[256];
     uint64_t pages;
     if (read_text(s, MEMORY, "/proc/self/statm", text, sizeof(text)) == 0 && sscanf(text, "%*u %" SCNu64, &pages) == 1)
-        count = add(round, count, SQT_SAMPLE_PROCESS_rss_bytes, 0, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+        count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_rss_bytes, 0, pages * (uint64_t)sysconf(_SC_PAGESIZE));
     return count;
 }
 
@@ -147,18 +147,18 @@ sqt_sample_machine(struct sqt_sampler *s, struct sqt_sampled *round, unsigned co
         sscanf(text, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
                &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal) == 8) {
         const uint64_t tick = 1000 / (uint64_t)sysconf(_SC_CLK_TCK); /* ms */
-        count = add(round, count, SQT_SAMPLE_MACHINE_cpu_user_ms, 0, (user + nice) * tick);
-        count = add(round, count, SQT_SAMPLE_MACHINE_cpu_system_ms, 0, (system + irq + softirq) * tick);
-        count = add(round, count, SQT_SAMPLE_MACHINE_cpu_idle_ms, 0, idle * tick);
-        count = add(round, count, SQT_SAMPLE_MACHINE_cpu_iowait_ms, 0, iowait * tick);
-        count = add(round, count, SQT_SAMPLE_MACHINE_cpu_steal_ms, 0, steal * tick);
+        count = sampler_read_add(round, count, SQT_SAMPLE_MACHINE_cpu_user_ms, 0, (user + nice) * tick);
+        count = sampler_read_add(round, count, SQT_SAMPLE_MACHINE_cpu_system_ms, 0, (system + irq + softirq) * tick);
+        count = sampler_read_add(round, count, SQT_SAMPLE_MACHINE_cpu_idle_ms, 0, idle * tick);
+        count = sampler_read_add(round, count, SQT_SAMPLE_MACHINE_cpu_iowait_ms, 0, iowait * tick);
+        count = sampler_read_add(round, count, SQT_SAMPLE_MACHINE_cpu_steal_ms, 0, steal * tick);
     }
     if (read_text(s, PAGING, "/proc/vmstat", text, sizeof(text)) == 0)
         for (unsigned i = 0; i < sizeof(paging) / sizeof(*paging); ++i) {
             const char *const at = strstr(text, paging[i].line);
             uint64_t value;
             if (at && sscanf(at + strlen(paging[i].line), "%" SCNu64, &value) == 1)
-                count = add(round, count, paging[i].what, 0, value);
+                count = sampler_read_add(round, count, paging[i].what, 0, value);
         }
     return count;
 }
@@ -176,16 +176,16 @@ sqt_sample_disk(struct sqt_sampler *s, struct sqt_sampled *round, unsigned count
                " %" SCNu64, &reads, &sectors_read, &read_ms, &writes, &sectors_written, &write_ms, &in_flight, &busy_ms,
                &queue_ms) != 9)
         return count;
-    count = add(round, count, SQT_SAMPLE_DISK_device, disk, device);
-    count = add(round, count, SQT_SAMPLE_DISK_reads, disk, reads);
-    count = add(round, count, SQT_SAMPLE_DISK_read_bytes, disk, sectors_read * SECTOR);
-    count = add(round, count, SQT_SAMPLE_DISK_read_ms, disk, read_ms);
-    count = add(round, count, SQT_SAMPLE_DISK_writes, disk, writes);
-    count = add(round, count, SQT_SAMPLE_DISK_written_bytes, disk, sectors_written * SECTOR);
-    count = add(round, count, SQT_SAMPLE_DISK_write_ms, disk, write_ms);
-    count = add(round, count, SQT_SAMPLE_DISK_busy_ms, disk, busy_ms);
-    count = add(round, count, SQT_SAMPLE_DISK_queue_ms, disk, queue_ms);
-    return add(round, count, SQT_SAMPLE_DISK_in_flight, disk, in_flight);
+    count = sampler_read_add(round, count, SQT_SAMPLE_DISK_device, disk, device);
+    count = sampler_read_add(round, count, SQT_SAMPLE_DISK_reads, disk, reads);
+    count = sampler_read_add(round, count, SQT_SAMPLE_DISK_read_bytes, disk, sectors_read * SECTOR);
+    count = sampler_read_add(round, count, SQT_SAMPLE_DISK_read_ms, disk, read_ms);
+    count = sampler_read_add(round, count, SQT_SAMPLE_DISK_writes, disk, writes);
+    count = sampler_read_add(round, count, SQT_SAMPLE_DISK_written_bytes, disk, sectors_written * SECTOR);
+    count = sampler_read_add(round, count, SQT_SAMPLE_DISK_write_ms, disk, write_ms);
+    count = sampler_read_add(round, count, SQT_SAMPLE_DISK_busy_ms, disk, busy_ms);
+    count = sampler_read_add(round, count, SQT_SAMPLE_DISK_queue_ms, disk, queue_ms);
+    return sampler_read_add(round, count, SQT_SAMPLE_DISK_in_flight, disk, in_flight);
 }
 
 /* What /proc/self/mountinfo says of the file system with that number: its type and what it is made of. */

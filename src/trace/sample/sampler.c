@@ -154,7 +154,7 @@ sqt_sampler_dir(struct sqt_sampler *s, unsigned number, const char *path)
 
 /* disk: the name of the disk that it is of, if it is of one. */
 static void
-tell(enum sqt_sample_value what, unsigned index, const char *disk, uint64_t value, uint64_t ticks)
+sampler_tell(enum sqt_sample_value what, unsigned index, const char *disk, uint64_t value, uint64_t ticks)
 {
     const uint32_t number = sqt_sample_number(what, index);
     if (!sqt_defined(SQT_DEF_SAMPLE, number)) {
@@ -175,7 +175,7 @@ tell(enum sqt_sample_value what, unsigned index, const char *disk, uint64_t valu
 void
 sqt_sample(enum sqt_sample_value what, unsigned number, uint64_t value)
 {
-    tell(what, number, NULL, value, sqt_read_clock(sqt_clock));
+    sampler_tell(what, number, NULL, value, sqt_read_clock(sqt_clock));
 }
 
 void
@@ -185,7 +185,7 @@ sqt_sampler_tell(struct sqt_sampler *s)
     for (unsigned i = 0; sqt_on(SQT_GROUP_SAMPLE) && i < s->waiting_count; ++i) {
         const struct sqt_sampled *const w = &s->waiting[i];
         const unsigned index = w->number >> 8;
-        tell((enum sqt_sample_value)(w->number & 255), index, index < s->disk_count ? s->disks[index].name : "?", w->value,
+        sampler_tell((enum sqt_sample_value)(w->number & 255), index, index < s->disk_count ? s->disks[index].name : "?", w->value,
              w->ticks);
     }
     s->waiting_count = 0;

@@ -87,7 +87,7 @@ append_now(void *context)
 
 /* Appends all the bytes or none. */
 static int
-append(struct sqt_segment *s, const void *data, size_t size)
+segment_file_append(struct sqt_segment *s, const void *data, size_t size)
 {
     struct appending appending = {s, data, size};
     return (int)sqt_apart_call(append_now, &appending);
@@ -101,7 +101,7 @@ append_frame(struct sqt_segment_writer *w, unsigned type, unsigned flags, size_t
     const uint8_t *const body = w->frame + sizeof(header);
     header.crc = (uint32_t)crc32_z(crc32_z(0, (const uint8_t *)&header, sizeof(header)), body, header.size);
     memcpy(w->frame, &header, sizeof(header));
-    return append(&w->segment, w->frame, size);
+    return segment_file_append(&w->segment, w->frame, size);
 }
 
 static int
@@ -116,7 +116,7 @@ write_header(struct sqt_segment_writer *w, const struct sqt_ring_header *ring)
     header.sequence = w->segment.sequence;
     header.identity = ring->identity;
     header.crc = (uint32_t)crc32_z(0, (const uint8_t *)&header, sizeof(header));
-    return append(&w->segment, &header, sizeof(header));
+    return segment_file_append(&w->segment, &header, sizeof(header));
 }
 
 int

@@ -103,7 +103,7 @@ take_x_cache(struct sqt_head *h, struct span value)
 }
 
 static int
-take_header(struct sqt_head *h, struct span line)
+head_take_header(struct sqt_head *h, struct span line)
 {
     const char *const colon = memchr(line.at, ':', (size_t)(line.end - line.at));
     if (!colon || colon == line.at)
@@ -155,7 +155,7 @@ take_headers(struct sqt_head *h, struct span text)
         const struct span line = next_line(&text);
         if (line.at == line.end)
             break;
-        if (take_header(h, line) != 0)
+        if (head_take_header(h, line) != 0)
             return -1;
     }
     return 0;
