@@ -183,6 +183,9 @@ says '--debian with options of configure' 2 'only --squid, --source' --debian --
 says '--debian: no directory' 1 "--source: $work/file is not a directory" --debian "$into" --source="$work/file"
 says '--debian: a tree that is not Squid' 1 "--source: $work/empty is not the unpacked source package" \
     --debian "$into" --source="$work/empty"
+says '--rpm with what it does not take' 2 'only --squid, --source and --work go with it' --rpm "$prefix"
+says '--rpm: a version without a package' 2 '--squid=VERSION goes with --source=FILE.src.rpm only' --rpm --squid=7.7
+says '--rpm and --debian' 2 'only --squid, --source and --work go with it' --rpm --debian
 mkdir -p "$work/other/debian"
 printf 'other (1-1) unstable; urgency=low\n' >"$work/other/debian/changelog"
 says '--debian: the source package of something else' 1 "--source: $work/other is not a Squid source tree" \
@@ -209,6 +212,10 @@ sed -i "s/='4\.6'/='$newest'/" "$work/tree/configure"
 before=$(sum_of_tree "$work/tree")
 saved_path=$PATH
 PATH=$work/bin:$PATH
+fake rpmbuild </dev/null
+fake cpio </dev/null
+says '--rpm: a tree' 1 "a source package is wanted, FILE.src.rpm, and $work/tree is none" --rpm "$into" --source="$work/tree"
+says '--rpm: no file' 1 "--source: $work/none.src.rpm is not a file" --rpm "$into" --source="$work/none.src.rpm"
 fake dh </dev/null
 fake fakeroot </dev/null
 fake dpkg-checkbuilddeps <<'END'

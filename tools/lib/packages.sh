@@ -12,6 +12,8 @@ gnutls_packages='libgnutls28-dev libecap3-dev pkg-config'
 arm64_packages='gcc-aarch64-linux-gnu qemu-user-static'
 # For the test of the Debian packages, beside those.
 packaging_packages='debhelper lintian man-db pkg-config'
+# For the test of the RPM packages, beside those.
+rpm_packages='rpm rpmlint cpio pkg-config'
 
 # Those of the given packages that are not installed.
 packages_missing()
