@@ -12,8 +12,9 @@ gnutls_packages='libgnutls28-dev libecap3-dev pkg-config'
 arm64_packages='gcc-aarch64-linux-gnu qemu-user-static'
 # For the test of the Debian packages, beside those.
 packaging_packages='debhelper lintian man-db pkg-config'
-# For the test of the RPM packages, beside those.
+# For the tests of the RPM packages and of the container, beside those.
 rpm_packages='rpm rpmlint cpio pkg-config'
+container_packages='mmdebstrap podman runc'
 
 # Those of the given packages that are not installed.
 packages_missing()
