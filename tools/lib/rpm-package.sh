@@ -49,8 +49,11 @@ make_tools_rpm()
     rm -rf "$1/build" && mkdir -p "$1/build/SOURCES" "$1/dist" && : >"$log" || die "$1: cannot make this directory"
     plain_tree "$tree" "$1" >>"$log" 2>&1 || die_with_log "$log" "sqtrace's source tree cannot be copied"
     say "making sqtrace's archive, log in $log"
-    [ -x "$plain/configure" ] || (cd "$plain" && autoreconf -i) >>"$log" 2>&1 || die_with_log "$log" "autoreconf failed"
-    (cd "$1/dist" && rm -f sqtrace-*.tar.xz && "$plain/configure" -q && make -s dist) >>"$log" 2>&1 ||
+    if [ ! -x "$plain/configure" ] || [ "$plain/configure.ac" -nt "$plain/configure" ] ||
+        [ "$plain/Makefile.am" -nt "$plain/Makefile.in" ]; then
+        (cd "$plain" && autoreconf -i) >>"$log" 2>&1 || die_with_log "$log" "autoreconf failed"
+    fi
+    (cd "$1/dist" && rm -f sqtrace-*.tar.xz Makefile && "$plain/configure" -q && make -s dist) >>"$log" 2>&1 ||
         die_with_log "$log" "make dist failed"
     mv "$1/dist"/sqtrace-*.tar.xz "$1/build/SOURCES" || die "$1: there is no archive"
     archive=$(cd "$1/build/SOURCES" && echo sqtrace-*.tar.xz)
