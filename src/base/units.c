@@ -35,7 +35,7 @@ factor_of(const char *unit, size_t length, enum sqt_units units, int64_t *factor
         }
     *error = units == SQT_UNITS_TIME    ? "the unit is none of ns, us, ms, s, min, h"
              : units == SQT_UNITS_BYTES ? "the unit is none of B, KB, MB, GB, TB"
-                                        : "a number without a unit is wanted";
+                                        : "expected a number without a unit";
     return -1;
 }
 
@@ -62,7 +62,7 @@ sqt_units_parse(const char *text, size_t length, enum sqt_units units, int64_t p
         any = 1;
     }
     if (!any) {
-        *error = "a number is wanted";
+        *error = "expected a number";
         return -1;
     }
     int64_t factor = plain;

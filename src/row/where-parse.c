@@ -154,7 +154,7 @@ find_operator(struct parser *p, struct sqt_where_node *node)
             node->operator = operators[i].operator;
             return 1;
         }
-    where_parse_fail(p, p->start, "one of == != < <= > >= ~ !~ is wanted");
+    where_parse_fail(p, p->start, "expected one of == != < <= > >= ~ !~");
     return 0;
 }
 
@@ -171,7 +171,7 @@ static int
 find_value(struct parser *p, struct sqt_where_node *node)
 {
     if (p->token != WORD && p->token != QUOTED) {
-        where_parse_fail(p, p->start, "a value is wanted");
+        where_parse_fail(p, p->start, "expected a value");
         return 0;
     }
     const int equality = node->operator == SQT_WHERE_EQUAL || node->operator == SQT_WHERE_UNEQUAL;
@@ -193,7 +193,7 @@ find_value(struct parser *p, struct sqt_where_node *node)
         free(digits);
         if (whole && equality)
             return 1;
-        where_parse_fail(p, p->start, whole ? "only == and != compare hashes" : "a hash of hexadecimal digits is wanted");
+        where_parse_fail(p, p->start, whole ? "only == and != compare hashes" : "expected a hash of hexadecimal digits");
         return 0;
     }
     case SQT_TYPE_RAW:
@@ -231,7 +231,7 @@ comparison(struct parser *p)
     struct sqt_where_node node;
     memset(&node, 0, sizeof(node));
     if (p->token != WORD)
-        return where_parse_fail(p, p->start, p->token == END ? "the expression ends too early" : "a column is wanted");
+        return where_parse_fail(p, p->start, p->token == END ? "the expression ends too early" : "expected a column");
     if (!find_column(p, &node))
         return 0;
     where_parse_advance(p);
@@ -260,7 +260,7 @@ term(struct parser *p)
         where_parse_advance(p);
         node = expression(p);
         if (p->token != CLOSE)
-            where_parse_fail(p, p->start, "a closing parenthesis is wanted");
+            where_parse_fail(p, p->start, "expected a closing parenthesis");
         where_parse_advance(p);
     } else {
         node = comparison(p);
@@ -305,7 +305,7 @@ sqt_where_parse(const char *text, const struct sqt_table *const *tables, unsigne
     where_parse_advance(&p);
     p.where->root = expression(&p);
     if (!p.failed && p.token != END)
-        where_parse_fail(&p, p.start, "'and', 'or' or the end is wanted");
+        where_parse_fail(&p, p.start, "expected 'and', 'or' or the end");
     if (p.failed) {
         sqt_where_free(p.where);
         return NULL;

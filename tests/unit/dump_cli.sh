@@ -54,12 +54,12 @@ fails 2 "--where does not go with --table=checks" --table=checks --where='xid ==
 fails 2 "--where: at character 12: '3KB': the unit is none of ns, us, ms, s, min, h" --where 'total_ns > 3KB' story
 fails 2 "unknown format 'tvs'; did you mean tsv?" --format=tvs story
 fails 2 "unknown format 'spreadsheet'; --list shows them" --format=spreadsheet story
-fails 2 "--since: 'noon': a number is wanted" --since=noon story
+fails 2 "--since: 'noon': expected a number" --since=noon story
 fails 2 "--until: '3KB': the unit is none of ns, us, ms, s, min, h" --until=3KB story
 fails 2 "--since is not before --until" --since=5 --until=5s story
 fails 2 "--group: '0': too small" --group=0 story
 fails 2 "--peak: '-1s': too small" --peak=-1s story
-fails 2 "--kid: 'one': a number is wanted" --kid=one story
+fails 2 "--kid: 'one': expected a number" --kid=one story
 fails 2 "--kid: '-1': too small" --kid=-1 story
 fails 2 "--kid: '4294967296': too large" --kid=4294967296 story
 

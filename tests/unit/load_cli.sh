@@ -37,28 +37,28 @@ fails() {
 fails 2 "unknown option '--clinets'; did you mean --clients?" --clinets=3
 fails 2 "unknown workload 'wbp'; did you mean wpb?" --workload=wbp
 fails 2 "unknown workload 'plethora'; --help shows them" --workload=plethora
-fails 2 "--clients: 'many': a number is wanted" --clients=many
+fails 2 "--clients: 'many': expected a number" --clients=many
 fails 2 "--clients: '0': too small" --clients=0
-fails 2 "--rate: 'fast': a number from 0 to 1e+09 is wanted" --rate=fast
-fails 2 "--errors: '1.5': a number from 0 to 1 is wanted" --errors=1.5
+fails 2 "--rate: 'fast': expected a number from 0 to 1e+09" --rate=fast
+fails 2 "--errors: '1.5': expected a number from 0 to 1" --errors=1.5
 fails 2 "--wait: '3KB': the unit is none of ns, us, ms, s, min, h" --wait=3KB
-fails 2 "--http: '2': 1.0 or 1.1 is wanted" --http=2
+fails 2 "--http: '2': expected 1.0 or 1.1" --http=2
 fails 2 "--once and --keep-alive exclude each other" --once --keep-alive
-fails 2 "--proxy: 'here': HOST:PORT is wanted" --proxy=here
-fails 2 "--proxy: '127.0.0.1:x': the port is none" --proxy=127.0.0.1:x
-fails 2 "--proxy: one is wanted" --proxy=127.0.0.1:1,127.0.0.1:2
+fails 2 "--proxy: 'here': expected HOST:PORT" --proxy=here
+fails 2 "--proxy: '127.0.0.1:x': expected a port" --proxy=127.0.0.1:x
+fails 2 "--proxy: expected one address" --proxy=127.0.0.1:1,127.0.0.1:2
 fails 2 "--origin takes no URL" --origin http://127.0.0.1/
 fails 2 "'http://127.0.0.1/': only --workload=urls takes URLs" -w wpb http://127.0.0.1/
 fails 2 "--tunnel needs a proxy" --tunnel
 fails 1 "'ftp://127.0.0.1/': a URL begins with http:// or https://" ftp://127.0.0.1/
-fails 1 "--sizes: 'large': uniform or pareto is wanted" -w wpb --sizes=large
+fails 1 "--sizes: 'large': expected uniform or pareto" -w wpb --sizes=large
 fails 1 "--rate: wpb is a closed loop" -w wpb --rate=3
 fails 1 "--requests=0: wpb needs a number of requests or a --duration" -w wpb --requests=0
 
 fails 1 "poly needs a --rate" -w poly
-fails 1 "--scale: more than 0 is wanted" -w poly --rate=1 --scale=0
+fails 1 "--scale: expected more than 0" -w poly --rate=1 --scale=0
 fails 1 "--phases: there is no phase 'top'; did you mean top1 or top2?" -w poly --rate=1 --phases=fill,top
-fails 1 "log needs the name of one: --log=FILE" -w log
+fails 1 "workload log needs --log=FILE" -w log
 fails 1 "--timing and --rate exclude each other" -w log --log=none --timing --rate=3
 
 # ---- what cannot be read, written, reached ----
@@ -71,11 +71,11 @@ fails 1 "--urls: list, line 3: 'nonsense': a URL begins with http:// or https://
 fails 1 "--urls: empty: no URL in it" --urls=empty
 fails 1 "--log: none: No such file or directory" -w log --log=none
 fails 1 "--log: .: Is a directory" -w log --log=.
-fails 1 "--log: list, line 1: '# a list': wanted is Squid's native format: time elapsed client tag/status bytes method URL" \
+fails 1 "--log: list, line 1: '# a list': expected Squid's native format: time elapsed client tag/status bytes method URL" \
     -w log --log=list
 fails 1 "--log: empty: no GET with status 200 or 304 in 0 lines" -w log --log=empty
 fails 1 "none/rows: cannot write: No such file or directory" --rows=none/rows
-fails 1 "empty: a certificate is wanted here, PEM: no start line" --tls --cert=empty
+fails 1 "empty: expected a certificate in PEM: no start line" --tls --cert=empty
 if [ -w /dev/full ]; then
     timeout 30 "$load" -n 10 >/dev/full 2>err
     [ $? = 1 ] && [ "$(cat err)" = "sqtrace-load: standard output: cannot write: No space left on device" ]

@@ -45,7 +45,7 @@ fails 2 "--figures: there is no figure 'blockcomb'; did you mean block-comb?" --
     -o r t/few.sqt
 fails 2 "--figures: there is no figure 'plethora'; sqtrace-dump --list shows them" --figures=plethora -o r t/few.sqt
 fails 2 "--figures: there is no figure ''; sqtrace-dump --list shows them" --figures= -o r t/few.sqt
-fails 2 "--since: 'noon': a number is wanted" --since=noon -o r t/few.sqt
+fails 2 "--since: 'noon': expected a number" --since=noon -o r t/few.sqt
 fails 2 "--until: '3KB': the unit is none of ns, us, ms, s, min, h" --until=3KB -o r t/few.sqt
 fails 2 "--since is not before --until" --since=5 --until=5s -o r t/few.sqt
 fails 2 "--group: '0': too small" --group=0 -o r t/few.sqt
@@ -105,10 +105,10 @@ done
 
 # ---- the folder ----
 : >file
-fails 1 "file: is there and is no folder; name another with -o" -o file t/few.sqt
+fails 1 "file: exists and is not a folder; name another with -o" -o file t/few.sqt
 mkdir mine
 : >mine/letter
-fails 1 "mine: holds something else than a report; name another with -o" -o mine/ t/few.sqt
+fails 1 "mine: is not a report; name another with -o" -o mine/ t/few.sqt
 [ -f mine/letter ]
 check "what is not a report is not touched"
 fails 1 "none/r.part: cannot be made: No such file or directory" -o none/r t/few.sqt
@@ -122,7 +122,7 @@ printf '<!DOCTYPE html>\n<title>Where the' >broken/index.html
 fails 1 "broken: holds half a report (its index.html has no end); remove it, or name another with -o" \
     -o broken t/few.sqt
 mkdir r.part
-fails 1 "r.part: is there: another sqtrace-report is at work, or was killed; if none is, remove it" -o r t/few.sqt
+fails 1 "r.part: exists: another sqtrace-report is running, or was killed; if none runs, remove it" -o r t/few.sqt
 rmdir r.part
 cp -r "$data" data && sed -i 's/{{kicker}}/{{kikker}}/' data/report/page.html
 run --data=data --quiet --figures=hit-stages -o r t/few.sqt

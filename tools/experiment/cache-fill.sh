@@ -46,7 +46,7 @@ need()
 {
     need_disks
     need_memory
-    [ "$(calc "$memory > 0")" = 1 ] || die_usage "--memory: more than 0 is wanted"
+    [ "$(calc "$memory > 0")" = 1 ] || die_usage "--memory: expected more than 0"
 }
 
 # urls FROM UNTIL COUNT: URLs of objects; all of them in turn, or COUNT at random.

@@ -141,7 +141,7 @@ log_take_file(struct load *load, struct log *l, const char *name, char *error, s
     if (failed)
         snprintf(error, error_size, "--log: %s: %s", name, strerror(failed));
     else if (bad && bad * 2 >= number)
-        snprintf(error, error_size, "--log: %s, line %llu: '%s': wanted is Squid's native format: time elapsed client "
+        snprintf(error, error_size, "--log: %s, line %llu: '%s': expected Squid's native format: time elapsed client "
                  "tag/status bytes method URL", name, (unsigned long long)first, first_bad);
     else if (!l->request_count)
         snprintf(error, error_size, "--log: %s: no GET with status 200 or 304 in %llu lines", name,
@@ -167,12 +167,12 @@ log_plan(struct load *load, char *error, size_t error_size)
     struct log *const l = load->state = sqt_zeroed(1, sizeof(*l));
     const int timing = load->given[LOAD_timing] != NULL;
     if (!load->given[LOAD_log]) {
-        snprintf(error, error_size, "log needs the name of one: --log=FILE");
+        snprintf(error, error_size, "workload log needs --log=FILE");
         return -1;
     }
     if (timing && (load->real[LOAD_rate] > 0 || !(load->real[LOAD_speed] > 0))) {
         snprintf(error, error_size, load->real[LOAD_rate] > 0 ? "--timing and --rate exclude each other"
-                                                              : "--speed: more than 0 is wanted");
+                                                              : "--speed: expected more than 0");
         return -1;
     }
     if (log_take_file(load, l, load->given[LOAD_log], error, error_size) != 0)

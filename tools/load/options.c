@@ -65,7 +65,7 @@ load_help(FILE *to)
     for (unsigned i = 0; i < sizeof(presets) / sizeof(*presets); ++i)
         fprintf(to, "%s %s: --%s=%s", i ? "," : ";", load_workloads[presets[i].workload].name,
                 load_option_infos[presets[i].option].name, presets[i].text);
-    fputs("\n\nexit status: 0 done; 1 could not, or a body was wrong; 2 usage; 3 done, but the run says little: more\n"
+    fputs("\n\nexit status: 0 done; 1 could not, or a body was wrong; 2 usage; 3 done, but the run is invalid: more\n"
           "than 1 % of the requests could not be sent on time, or no response came\n", to);
 }
 
@@ -79,7 +79,7 @@ take_real(struct load *load, const struct options *o, unsigned i)
     const double most = rules[i].kind == RATIO ? 1 : 1e9;
     load->real[i] = strtod(text, &end);
     if (end == text || *end || !(load->real[i] >= (double)rules[i].least) || !(load->real[i] <= most))
-        return options_fail(o, "--%s: '%s': a number from %g to %g is wanted", o->infos[i].name, text,
+        return options_fail(o, "--%s: '%s': expected a number from %g to %g", o->infos[i].name, text,
                             (double)rules[i].least, most);
     return 0;
 }
@@ -148,7 +148,7 @@ take_http(struct load *load, const struct options *o)
 {
     const char *const version = load->value[LOAD_http];
     if (strcmp(version, "1.0") != 0 && strcmp(version, "1.1") != 0)
-        return options_fail(o, "--http: '%s': 1.0 or 1.1 is wanted", version);
+        return options_fail(o, "--http: '%s': expected 1.0 or 1.1", version);
     if (load->given[LOAD_once] && load->given[LOAD_keep])
         return options_fail(o, "--once and --keep-alive exclude each other");
     load->minor = (unsigned)(version[2] - '0');
@@ -180,7 +180,7 @@ load_parse(struct load *load, int argc, char **argv, char *error, size_t error_s
         take_places(load, &taken, LOAD_proxy, &load->proxy) != 0)
         return -1;
     if (load->proxy.count > 1)
-        return options_fail(&taken, "--proxy: one is wanted");
+        return options_fail(&taken, "--proxy: expected one address");
     if (load->given[LOAD_origin] && load->word_count)
         return options_fail(&taken, "--origin takes no URL");
     if (load->word_count && load->workload != &load_workloads[WORKLOAD_urls])

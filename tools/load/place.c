@@ -16,13 +16,13 @@ look_up(struct place *p, const char *text, size_t length, char *error, size_t er
     char host[256];
     const char *colon = memrchr(text, ':', length);
     if (!colon || colon == text || (size_t)(colon - text) >= sizeof(host) || colon + 1 == text + length) {
-        snprintf(error, error_size, "'%.*s': HOST:PORT is wanted", (int)length, text);
+        snprintf(error, error_size, "'%.*s': expected HOST:PORT", (int)length, text);
         return -1;
     }
     char *end;
     const unsigned long port = strtoul(colon + 1, &end, 10);
     if (end != text + length || end - colon > 6 || port > 65535) {
-        snprintf(error, error_size, "'%.*s': the port is none", (int)length, text);
+        snprintf(error, error_size, "'%.*s': expected a port", (int)length, text);
         return -1;
     }
     const int bracketed = *text == '[' && colon[-1] == ']';

@@ -91,7 +91,7 @@ poly_plan(struct load *load, char *error, size_t error_size)
     const double rate = load->real[LOAD_rate], scale = load->real[LOAD_scale];
     p->random = sqt_random_of((uint64_t)load->number[LOAD_seed], 0);
     if (!(rate > 0) || !(scale > 0)) {
-        snprintf(error, error_size, rate > 0 ? "--scale: more than 0 is wanted" : "poly needs a --rate");
+        snprintf(error, error_size, rate > 0 ? "--scale: expected more than 0" : "poly needs a --rate");
         return -1;
     }
     if (check_phases(load->given[LOAD_phases], error, error_size) != 0)

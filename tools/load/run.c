@@ -289,6 +289,6 @@ run_all(struct load *load)
     free(r.unused);
     if (!load->broken)
         return 0;
-    return load_fail(load, "%s%s", load->connected ? "given up, no connection comes about any more; first: " : "",
+    return load_fail(load, "%s%s", load->connected ? "given up, no connection succeeds any more; first: " : "",
                      load->first_error);
 }

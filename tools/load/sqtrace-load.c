@@ -150,7 +150,7 @@ load_main_measure(struct load *load)
         return LOAD_FAILED;
     if (load_stop || !stats_invalid(load))
         return LOAD_DONE;
-    load_fail(load, "the run says little: %s", *load->first_error ? load->first_error :
+    load_fail(load, "the run is invalid: %s", *load->first_error ? load->first_error :
               "more than 1 % of the requests could not be sent on time");
     return LOAD_INVALID;
 }

@@ -32,7 +32,7 @@ tls_client(struct load *load, char *error, size_t error_size)
         return 0;
     SSL_CTX_set_verify(load->client_tls, SSL_VERIFY_PEER, NULL);
     return SSL_CTX_load_verify_locations(load->client_tls, ca, NULL) == 1
-               ? 0 : tls_say(error, error_size, "certificates are wanted here, PEM", ca);
+               ? 0 : tls_say(error, error_size, "expected certificates in PEM", ca);
 }
 
 SSL *
@@ -80,8 +80,8 @@ tls_server(struct load *load, char *error, size_t error_size)
     if (!file)
         return make_certificate(load->server_tls) == 0 ? 0 : tls_say(error, error_size, "no certificate", "TLS");
     if (SSL_CTX_use_certificate_chain_file(load->server_tls, file) != 1)
-        return tls_say(error, error_size, "a certificate is wanted here, PEM", file);
+        return tls_say(error, error_size, "expected a certificate in PEM", file);
     if (SSL_CTX_use_PrivateKey_file(load->server_tls, file, SSL_FILETYPE_PEM) != 1)
-        return tls_say(error, error_size, "its key is wanted here, too, PEM", file);
+        return tls_say(error, error_size, "expected its key, too, in PEM", file);
     return 0;
 }

@@ -34,7 +34,7 @@ wpb_plan(struct load *load, char *error, size_t error_size)
         w->client[i].random = sqt_random_of((uint64_t)load->number[LOAD_seed], i);
     w->size = sizes_named(load->value[LOAD_sizes]);
     if (!w->size) {
-        snprintf(error, error_size, "--sizes: '%s': uniform or pareto is wanted", load->value[LOAD_sizes]);
+        snprintf(error, error_size, "--sizes: '%s': expected uniform or pareto", load->value[LOAD_sizes]);
         return -1;
     }
     if (load->real[LOAD_rate] > 0) {

@@ -102,7 +102,7 @@ folder_look(struct report *r, enum place *place)
     if (lstat(r->folder, &status) != 0)
         return errno == ENOENT ? 0 : report_fail(r, "%s: %s", r->folder, strerror(errno));
     if (!S_ISDIR(status.st_mode))
-        return report_fail(r, "%s: is there and is no folder; name another with -o", r->folder);
+        return report_fail(r, "%s: exists and is not a folder; name another with -o", r->folder);
     char *const index = sqt_zeroed(strlen(r->folder) + 16, 1);
     sprintf(index, "%s/index.html", r->folder);
     *place = ends_with_mark(index) ? PLACE_OURS : PLACE_TAKEN;
@@ -120,7 +120,7 @@ folder_look(struct report *r, enum place *place)
         return report_fail(r, "%s: cannot be replaced: %s", r->folder, strerror(errno));
     return partly ? report_fail(r, "%s: holds half a report (its index.html has no end); remove it, or name another "
                                 "with -o", r->folder)
-                  : report_fail(r, "%s: holds something else than a report; name another with -o", r->folder);
+                  : report_fail(r, "%s: is not a report; name another with -o", r->folder);
 }
 
 int
@@ -139,7 +139,7 @@ folder_begin(struct report *r)
     sprintf(making, "%s.part", r->folder);
     if (mkdir(making, 0777) != 0) {
         if (errno == EEXIST)
-            report_fail(r, "%s: is there: another sqtrace-report is at work, or was killed; if none is, remove it",
+            report_fail(r, "%s: exists: another sqtrace-report is running, or was killed; if none runs, remove it",
                         making);
         else
             report_fail(r, "%s: cannot be made: %s", making, strerror(errno));

@@ -61,7 +61,8 @@ adopt(const struct sqt_leftovers *l, const struct sqt_leftover *found, const str
     const struct sqt_trace_place to = {l->directory, l->owner, base};
     uint64_t records = 0;
     if (sqt_salvage(ring, &to, &records) != 0) {
-        sqt_say(l->mailbox, 1, "sqtrace: the records that an earlier process left in %s wait: %s", found->pointer.ring,
+        sqt_say(l->mailbox, 1, "sqtrace: records that an earlier process left in %s cannot be read yet: %s",
+                found->pointer.ring,
                 errno == ENODATA ? "the file got shorter while it was read" : strerror(errno));
         return VERDICT_AGAIN;
     }

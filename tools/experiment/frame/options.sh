@@ -29,7 +29,7 @@ read_options()
             *" $option "*) ;;
             *) die_usage "unknown option '--$option'" ;;
             esac
-            [ -n "${1#*=}" ] || die_usage "--$option: a value is wanted"
+            [ -n "${1#*=}" ] || die_usage "--$option: expected a value"
             eval "$option=\${1#*=}"
             given="$given $option"
             ;;
@@ -81,15 +81,15 @@ check_options()
     fi
     for option in scale wait service memory rate; do
         eval "value=\$$option"
-        [ -z "$value" ] || is_number "$value" || die_usage "--$option: '$value': a number is wanted"
+        [ -z "$value" ] || is_number "$value" || die_usage "--$option: '$value': expected a number"
     done
     for option in rounds clients; do
         eval "value=\$$option"
         case ${value:-1} in
-        *[!0-9]* | 0*) die_usage "--$option: '$value': a number above 0 is wanted" ;;
+        *[!0-9]* | 0*) die_usage "--$option: '$value': expected a number above 0" ;;
         esac
     done
-    [ "$(calc "$scale > 0")" = 1 ] || die_usage "--scale: more than 0 is wanted"
+    [ "$(calc "$scale > 0")" = 1 ] || die_usage "--scale: expected more than 0"
     for store in $(echo "$stores" | tr , ' '); do
         case $store in
         ufs | aufs | diskd | rock) ;;

@@ -217,7 +217,7 @@ begin_load()
     made process $!
 }
 
-# end_load: waits for the load of $here.  Fails if it could not, or if bodies were wrong; a run that says little
+# end_load: waits for the load of $here.  Fails if it could not, or if bodies were wrong; an invalid run
 # (status 3) is told.
 end_load()
 {
@@ -227,7 +227,7 @@ end_load()
     load_status=$?
     case $load_status in
     0) ;;
-    3) say "  this run says little: $(grep -m 1 . "$here/load.err" || echo 'requests could not be sent on time')" ;;
+    3) say "  this run is invalid: $(grep -m 1 . "$here/load.err" || echo 'requests could not be sent on time')" ;;
     *) die_with_log "$here/load.err" "sqtrace-load failed" ;;
     esac
 }
