@@ -143,13 +143,4 @@ int64_t sqt_share(uint64_t part, uint64_t whole);
 /* Events for each second in thousandths, rounded. */
 int64_t sqt_rate(uint64_t events, int64_t ns);
 
-/* The type of the swap's cache_dir, made in text if need be, and its path; NULL if they are not known. */
-const char *sqt_split_dir(const struct sqt_swap *swap, struct sqt_row_text *text, const char **path);
-
-/* Fill rows of `requests`, `swaps`, `ios` and `diskops`. */
-enum sqt_class sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xact);
-void sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *swap, struct sqt_row_text *text);
-void sqt_io_cells(union sqt_cell *row, const struct sqt_io *io);
-void sqt_diskop_cells(union sqt_cell *row, const struct sqt_diskop *op, struct sqt_row_text *text);
-
 #endif

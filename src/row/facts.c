@@ -2,7 +2,7 @@
  *
  * facts.c - see facts.h.
  */
-#include "pass/family.h"
+#include "facts.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #ifndef SQT_FACTS_H
 #define SQT_FACTS_H
 
+#include "cells.h"
 #include "model/class.h"
 #include "model/model.h"
 #include "table.h"
@@ -20,11 +21,6 @@ struct sqt_request_fact {
     enum sqt_class class;
     enum sqt_outcome outcome; /* the model's; the row's says, too, what ended as an error */
     union sqt_cell row[SQT_CELLS(requests)];
-};
-
-/* Room for what a row's texts are made of. */
-struct sqt_row_text {
-    char store[32];
 };
 
 /* A cache_dir as figures name it: type and number, as in aufs:0; without the type if it is not known, as in dir:0. */

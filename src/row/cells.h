@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * cells.h - from a request, a swap, a block or a disk operation of the model to a row of its table.
+ */
+#ifndef SQT_CELLS_H
+#define SQT_CELLS_H
+
+#include "model/class.h"
+#include "model/model.h"
+#include "table.h"
+
+/* Room for what a row's texts are made of. */
+struct sqt_row_text {
+    char store[32];
+};
+
+/* The type of the swap's cache_dir, made in text if need be, and its path; NULL if they are not known. */
+const char *sqt_split_dir(const struct sqt_swap *swap, struct sqt_row_text *text, const char **path);
+
+/* Fill rows of `requests`, `swaps`, `ios` and `diskops`. */
+enum sqt_class sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xact);
+void sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *swap, struct sqt_row_text *text);
+void sqt_io_cells(union sqt_cell *row, const struct sqt_io *io);
+void sqt_diskop_cells(union sqt_cell *row, const struct sqt_diskop *op, struct sqt_row_text *text);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * request-cells.c - the row of a client transaction.
+ */
+#include "cells.h"
+
+#define CELL(name) row[SQT_CELL(requests, name)]
+
+/* Whether it ended as an error: it could not be parsed, or Squid had nothing but a page of its own that says what
+ * went wrong on the way to the server.  Squid marks the latter as aborted, too, though the client was not. */
+static int
+is_error(const struct sqt_xact *x, enum sqt_class class)
+{
+    const int made = (x->flags & SQT_XACT_ERROR_PAGE) || x->reply_source == SQT_REPLY_MADE;
+    return (x->outcome == SQT_OUTCOME_COMPLETE && class == SQT_CLASS_ERROR) ||
+           ((x->outcome == SQT_OUTCOME_COMPLETE || x->outcome == SQT_OUTCOME_ABORTED) && made && x->status >= 500);
+}
+
+static void
+stage_cells(union sqt_cell *row, const struct sqt_xact *x, int unknown)
+{
+    for (unsigned i = 0; i < SQT_STAGES; ++i) {
+        const unsigned stage = sqt_stage_columns[i];
+        row[SQT_CELL(requests, stages) + i].number =
+            unknown || !(x->stages.seen >> stage & 1) ? SQT_CELL_MISSING : x->stages.ns[stage];
+    }
+    CELL(unaccounted_ns).number = unknown ? SQT_CELL_MISSING : x->stages.ns[SQT_UNACCOUNTED];
+}
+
+enum sqt_class
+sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
+{
+    const int lost = x->outcome == SQT_OUTCOME_LOST;
+    const int unknown = sqt_durations_unknown(x->outcome);
+    const int ended = x->tag != UINT32_MAX;
+    const char *const tag = ended ? sqt_origin_text(x->origin, SQT_DEF_TAG, x->tag) : NULL;
+    const enum sqt_class class = sqt_class_of(tag, x->disk_reads, x->flags);
+    CELL(time_s).number = x->begin;
+    CELL(kid).number = x->origin->identity.kid;
+    CELL(xid).number = x->id & SQT_UNNAMED ? SQT_CELL_MISSING : (int64_t)x->id;
+    CELL(conn).number = x->conn ? (int64_t)x->conn : SQT_CELL_MISSING;
+    CELL(method).text = x->method == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_METHOD, x->method);
+    CELL(status).number = ended ? (int64_t)x->status : SQT_CELL_MISSING;
+    CELL(tag).text = tag;
+    CELL(class).text = ended ? sqt_classes[class].name : NULL;
+    CELL(size_bytes).number = x->size;
+    CELL(sent_bytes).number = x->sent;
+    CELL(object).number = x->object ? (int64_t)x->object : SQT_CELL_MISSING;
+    CELL(client_connect_ns).number = x->client_connect;
+    stage_cells(row, x, unknown);
+    CELL(total_ns).number = unknown ? SQT_CELL_MISSING : x->end - x->begin;
+    CELL(first_byte_ns).number = unknown || x->first_byte == SQT_MISSING ? SQT_CELL_MISSING : x->first_byte - x->begin;
+    CELL(tries).number = ended ? (int64_t)x->tries : SQT_CELL_MISSING;
+    CELL(reused_conn).number = lost || x->reused < 0 ? SQT_CELL_MISSING : x->reused;
+    CELL(collapsed).number = (x->flags & SQT_XACT_COLLAPSED) != 0;
+    CELL(swap_ins).number = lost ? SQT_CELL_MISSING : (int64_t)x->swap_ins;
+    const int served = !unknown && x->server_from != SQT_MISSING;
+    CELL(server_from_ns).number = served ? x->server_from - x->begin : SQT_CELL_MISSING;
+    CELL(server_until_ns).number =
+        !served ? SQT_CELL_MISSING : (x->server_until == SQT_MISSING ? x->end : x->server_until) - x->begin;
+    CELL(client_tls_ns).number = x->client_tls;
+    CELL(outcome).text = sqt_outcome_names[ended && is_error(x, class) ? SQT_OUTCOME_ERROR : x->outcome];
+    return class;
+}
