@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The trace's disk hangs: Squid's main thread goes on, and no record is lost."""
 
+import glob
 import os
 import subprocess
 import threading
@@ -53,6 +54,17 @@ def reload_(env, squid, watch, trace, what):
     time.sleep(0.5)
     longest = watch.longest(begin)
     env.note("%s: %.3f s without an answer" % (what, longest))
+    return longest
+
+
+def rotate(env, squid, watch):
+    """Rotates.  Returns the longest time without an answer."""
+    since, done = time.monotonic(), squid.log_text().count("logfileRotate")
+    squid.rotate()
+    wait_for(lambda: squid.log_text().count("logfileRotate") > done, 60, "the rotation")
+    time.sleep(1)
+    longest = watch.longest(since)
+    env.note("rotated: %.3f s without an answer" % longest)
     return longest
 
 
@@ -120,11 +132,7 @@ def hang(env):
     env.equal(len(rings), 2, "rings")
     heads = {ring.Ring(path).identity.ring_id for path in rings}
     env.check(first in heads, "the first trace's ring is gone")
-    since = time.monotonic()
-    squid.rotate()
-    time.sleep(1)
-    took["rotated"] = watch.longest(since)
-    env.note("rotated: %.3f s without an answer" % took["rotated"])
+    took["rotated"] = rotate(env, squid, watch)
     for what, seconds in took.items():
         env.check(seconds < usual + 1, "%s: Squid did not answer for %.3f s; without a disk that hangs for %.3f s at most"
                   % (what, seconds, usual))
@@ -188,7 +196,7 @@ def uninterruptible(env):
     hanging = [pid for pid in squid.processes() if status(pid)[0] == "sqtrace-disk"]
     env.equal(len(hanging), 1, "disk processes")
     begin = time.monotonic()
-    took = {"reconfigured": reload_(env, squid, watch, "", "reconfigured"),
+    took = {"rotated": rotate(env, squid, watch), "reconfigured": reload_(env, squid, watch, "", "reconfigured"),
             "without the directive": reload_(env, squid, watch, None, "without the directive"),
             "with it again": reload_(env, squid, watch, "", "with it again")}
     env.check("does not answer; tracing begins when it does" in squid.log_text(), "cache.log does not say that the "
@@ -196,7 +204,7 @@ def uninterruptible(env):
     for what, seconds in took.items():
         env.check(seconds < usual + 1, "%s: Squid did not answer for %.3f s; without a disk that hangs for %.3f s at most"
                   % (what, seconds, usual))
-    env.note("all three took %.1f s" % (time.monotonic() - begin))
+    env.note("all four took %.1f s" % (time.monotonic() - begin))
     watch.stop()
     since = time.monotonic()
     squid.signal(15)
@@ -213,6 +221,65 @@ def uninterruptible(env):
     check_whole(env, squid, heads)
 
 
+# Each request of a file system that sqtrace makes, and one that only a start beside leftovers makes.
+REQUESTS = "readdir getattr open create write rename unlink chmod truncate flush release read".split()
+
+
+def one_call(env):
+    """Only one kind of call hangs, in each moment: no thread of Squid makes one, so Squid goes on and ends."""
+    origin = Origin(env)
+    flag, directory = env.path("hang"), env.path("slow")
+    folder = mount_hanging(env, directory, flag)
+    squid = Squid(env, trace="", dns=origin.host, directory=directory)
+    squid.give(folder)
+    squid.start()
+    watch = Watch(squid, origin.url("o1"))
+    usual = max(reload_(env, squid, watch, words, "a reconfiguration") for words in (None, ""))
+    for request in REQUESTS if env.full else REQUESTS[:3]:
+        with open(flag, "w") as file:
+            file.write(request)
+        took = {"rotated": rotate(env, squid, watch),
+                "without the directive": reload_(env, squid, watch, None, request + ": without the directive"),
+                "with it again": reload_(env, squid, watch, "", request + ": with it again")}
+        for what, seconds in took.items():
+            env.check(seconds < usual + 1, "%s hangs, %s: Squid did not answer for %.3f s; otherwise for %.3f s at most"
+                      % (request, what, seconds, usual))
+        stuck = sleepers(squid)
+        env.check(not stuck, "%s hangs: threads of Squid sleep uninterruptibly: %s" % (request, stuck))
+        os.unlink(flag)
+        wait_for(lambda: "state: tracing" in squid.manager("sqtrace")[1] and
+                 "traces left behind: 0" in squid.manager("sqtrace")[1], 30, "the trace to begin after " + request)
+    with open(flag, "w") as file:
+        file.write("readdir")
+    reload_(env, squid, watch, None, "without the directive")
+    reload_(env, squid, watch, "", "with it again")
+    watch.stop()
+    since = time.monotonic()
+    squid.signal(15)
+    squid.process.wait(60)
+    env.note("shut down: %.3f s" % (time.monotonic() - since))
+    env.check(time.monotonic() - since < 5, "the shutdown took %.3f s" % (time.monotonic() - since))
+    squid.process = None
+    os.unlink(flag)
+
+
+def sleepers(squid):
+    """(process, thread) of each thread of Squid in an uninterruptible sleep; the disk process is none of them."""
+    found = []
+    for pid in squid.processes():
+        if status(pid)[0] == "sqtrace-disk":
+            continue
+        for path in glob.glob("/proc/%d/task/[0-9]*/stat" % pid):
+            try:
+                with open(path) as file:
+                    letter = file.read().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if letter == "D":
+                found.append((pid, int(path.split("/")[4])))
+    return found
+
+
 def status(pid):
     """(name, letter of the state) of a process; empty if it is gone."""
     try:
@@ -227,4 +294,5 @@ TESTS = [
     ("a disk that hangs until Squid has ended", hang, 150),
     ("a disk that hangs for a while", over, 90),
     ("a disk that hangs uninterruptibly", uninterruptible, 150),
+    ("one kind of call that hangs uninterruptibly", one_call, 150),
 ]

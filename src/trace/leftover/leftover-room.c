@@ -60,6 +60,7 @@ struct census {
     uint32_t kid;
     unsigned rings; /* of the kid */
     uint64_t bytes; /* of all kids */
+    uint64_t most;  /* bytes that there may be */
 };
 
 static void
@@ -85,6 +86,15 @@ most_bytes(const char *ringdir)
     if (statfs(ringdir, &fs) != 0 || !fs.f_blocks)
         return UINT64_MAX;
     return (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize / SQT_LEFTOVERS_SHARE;
+}
+
+static long
+leftover_take_census(void *context)
+{
+    struct census *const c = context;
+    c->most = most_bytes(c->leftovers->ringdir);
+    sqt_leftovers_each(c->leftovers, leftover_room_count, c);
+    return 0;
 }
 
 /* ---- a thread that adopts and does nothing else ---- */
@@ -155,10 +165,11 @@ adopt_apart(const struct sqt_leftovers *l)
 int
 sqt_leftovers_check(const struct sqt_leftovers *l, uint32_t kid, struct sqt_error *error)
 {
-    struct census c = {l, kid, 0, 0};
-    const uint64_t most = most_bytes(l->ringdir);
-    sqt_leftovers_each(l, leftover_room_count, &c);
-    if (c.rings < SQT_LEFTOVERS_MOST && c.bytes < most)
+    struct census c = {.leftovers = l, .kid = kid};
+    if (sqt_apart_call(leftover_take_census, &c) != 0)
+        return sqt_fail(error, "%.255s: cannot look for rings that earlier processes left: %s", l->directory_path,
+                        strerror(errno));
+    if (c.rings < SQT_LEFTOVERS_MOST && c.bytes < c.most)
         return 0;
     adopt_apart(l);
     if (c.rings >= SQT_LEFTOVERS_MOST)
@@ -167,5 +178,5 @@ sqt_leftovers_check(const struct sqt_leftovers *l, uint32_t kid, struct sqt_erro
                         l->directory_path, c.rings, (unsigned)kid, l->ringdir, SQT_LEFTOVERS_MOST);
     return sqt_fail(error, "%.255s: rings that earlier processes left hold %" PRIu64 " KB in %.255s, and at most %" PRIu64
                     " KB may; they are written to segments now, after which 'squid -k reconfigure' starts tracing",
-                    l->directory_path, c.bytes >> 10, l->ringdir, most >> 10);
+                    l->directory_path, c.bytes >> 10, l->ringdir, c.most >> 10);
 }
