@@ -17,8 +17,6 @@
 #define REMEMBERED 1024
 /* Most swaps that are over and wait for their requests. */
 #define WAITING 1024
-/* Bytes of swaps and blocks that are kept. */
-#define ROOM ((int64_t)24 << 20)
 /* Blocks of a swap that there is place for at first. */
 #define FIRST_BLOCKS 2
 #define COMB_BYTES ((int64_t)sizeof(struct comb) + 64)
@@ -66,7 +64,7 @@ static void
 block_comb_start(struct sqt_job *job)
 {
     struct figure *const f = job->state = sqt_zeroed(1, sizeof(*f));
-    f->left = ROOM;
+    f->left = sqt_job_open_room(job);
     f->needs_request = sqt_where_uses(job->where, REQUESTS);
     if (f->needs_request)
         f->remembered = sqt_zeroed(REMEMBERED, sizeof(*f->remembered));

@@ -26,7 +26,6 @@
 
 #define MOST 1000 /* rows of a request */
 #define FEW 64    /* as most requests have */
-#define ROOM ((int64_t)24 << 20) /* bytes that may be kept */
 #define FIRST_ROWS 8
 #define LINE_BYTES ((int64_t)sizeof(struct line) + 64)
 
@@ -68,7 +67,7 @@ static void
 waterfall_start(struct sqt_job *job)
 {
     struct figure *const f = job->state = sqt_zeroed(1, sizeof(*f));
-    f->left = ROOM;
+    f->left = sqt_job_open_room(job);
 }
 
 /* The line of a transaction; NULL if there is no room for it. */

@@ -17,7 +17,7 @@ struct sqt_family;
 
 /* Bytes of a job's time groups and the like, if it is one of few; and if it is one of many. */
 #define SQT_JOB_ROOM ((size_t)64 << 20)
-#define SQT_JOB_ROOM_OF_MANY ((size_t)2 << 20)
+#define SQT_JOB_ROOM_OF_MANY ((size_t)3 << 19)
 
 /* What is asked for, and where the rows go. */
 struct sqt_job {
@@ -120,6 +120,14 @@ static inline int64_t
 sqt_job_room(const struct sqt_job *job)
 {
     return (int64_t)(job->room ? job->room : SQT_JOB_ROOM);
+}
+
+/* The bytes that a job has for requests and swaps that are not over: 24 MiB, or 6 MiB in a pass of many. */
+static inline int64_t
+sqt_job_open_room(const struct sqt_job *job)
+{
+    const int64_t room = 4 * sqt_job_room(job), most = (int64_t)24 << 20;
+    return room < most ? room : most;
 }
 
 /* The line that says that a bound was met: the count of things, and what became of them. */

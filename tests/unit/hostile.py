@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Traces that are made to exhaust their reader: time and memory stay linear in the file, and a bound that is met is said.
 
-SQT_HOSTILE_BYTES is the size of a file, without its texts.  With 1000000 each table reads each kind of them.
+SQT_HOSTILE_BYTES is the size of a file, without its texts.  With 1000000 it is the long form: three files of each kind,
+each table alone and all in one pass, and what each file takes.  With names of kinds it is the long form of these alone.
 """
 
 import os
@@ -15,6 +16,7 @@ import time
 TOOLS = os.environ["SQT_TOOLS"]
 BYTES = int(os.environ.get("SQT_HOSTILE_BYTES", "20000"))
 LONG = BYTES >= 500000
+SMALL = min(BYTES, 20000)  # where everything can be deflated, which makes millions of records of it
 MAKE = os.path.join(TOOLS, "tests/unit/make_hostile")
 DUMP = os.path.join(TOOLS, "sqtrace-dump")
 FIGURES = os.path.join(TOOLS, "tests/bench/all-figures")
@@ -42,24 +44,26 @@ def skip(name, why):
     print("ok %d - %s # SKIP %s" % (NUMBER, name, why))
 
 
-def make(folder, kind, size):
+def make(folder, kind, size, *variant):
     path = os.path.join(folder, kind)
     subprocess.run([MAKE, kind, "1", path], check=True)
     if size:
-        subprocess.run([MAKE, kind, str(os.path.getsize(path) + size), path], check=True)
+        subprocess.run([MAKE, kind, str(os.path.getsize(path) + size), path, *map(str, variant)], check=True)
     hour_ago = time.time() - 3600  # a file that is being written to is looked at again and again
     os.utime(path, (hour_ago, hour_ago))
     return path
 
 
 class Run:
-    """One run of a program over a file: its last lines, its records, and what it used."""
+    """One run of a program over a file: its last lines, its records, and what it used.  to: its output, if nobody wants
+    its last lines."""
 
-    def __init__(self, path, *command):
+    def __init__(self, path, *command, after=(), to=None):
         piped = os.path.basename(path) in PIPED
         with open(path) as file, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = subprocess.Popen([*command, "/dev/stdin" if piped and command[0] == FIGURES else
-                                        "-" if piped else path], stdin=file if piped else None, stdout=out, stderr=err)
+                                        "-" if piped else path, *after], stdin=file if piped else None,
+                                       stdout=to or out, stderr=err)
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = status
             out.seek(max(out.tell() - 4096, 0))
@@ -85,7 +89,7 @@ def time_and_memory(folder, kinds):
     for i, kind in enumerate(kinds):
         path = make(folder, kind, BYTES)
         problems = []
-        for table in TABLES if LONG else [TABLES[i % len(TABLES)], "requests"]:
+        for table in [TABLES[i % len(TABLES)], "requests"]:
             problems += Run(path, DUMP, "--quiet", "--table=" + table).problems(table)
         if kind not in PIPED:
             problems += Run(path, FIGURES).problems("all figures")
@@ -94,26 +98,74 @@ def time_and_memory(folder, kinds):
         os.unlink(path)
 
 
+# Seed, and so many records that can be deflated.  In the first, a record takes a byte at least, so each table can have a
+# run of its own.  Of the others most kinds have millions of records.
+VARIANTS = (2, 0), (5, 4500000), (4, 25000000)
+
+
+def told(name, run):
+    rate = run.records / run.seconds / 1e6 if run.seconds else 0
+    return "%s %.2f s, %.2f million records/s, %.0f MiB" % (name, run.seconds, rate, run.mebibytes)
+
+
+def runs_of(path, alone):
+    """(name, run, how much slower it may be) of a file."""
+    yield "all tables", Run(path, FIGURES, after=TABLES), 1
+    whole = Run(path, FIGURES)
+    yield "all figures", whole, 1
+    if not alone:
+        return
+    with open(os.devnull, "wb") as nothing:
+        for name, slower in [("--table=" + table, 1) for table in TABLES] + [("--format=chrome", 4)]:
+            run = Run(path, DUMP, "--quiet", name, to=nothing)
+            run.records = whole.records
+            yield name, run, slower
+
+
+def long_form(folder, kinds):
+    worst, files = {}, 0
+    for kind in kinds:
+        for seed, dense in VARIANTS:
+            path, problems, lines = make(folder, kind, BYTES, seed, dense), [], []
+            for name, run, slower in runs_of(path, dense == 0):
+                problems += run.problems(name, slower)
+                lines.append((run.seconds / max(SECONDS, run.records / RECORDS_PER_SECOND) / slower, run.mebibytes, name, run))
+            files += os.path.getsize(path) >= BYTES
+            slowest, largest = max(lines, key=lambda l: l[0]), max(lines, key=lambda l: l[1])
+            print("# %s %d: %d records; %s; %s" % (kind, seed, slowest[3].records, told("slowest: " + slowest[2], slowest[3]),
+                                                 told("largest: " + largest[2], largest[3])), flush=True)
+            for what, line, value in (("slowest", slowest, slowest[0]), ("largest", largest, largest[1])):
+                if value >= worst.get(what, (0, ""))[0]:
+                    worst[what] = value, "%s %d, %s" % (kind, seed, told(line[2], line[3]))
+            check(problems, "%s, file %d: at least 1 million records/s or 2 s, under 256 MiB" % (kind, seed))
+            os.unlink(path)
+    for what, (_, line) in worst.items():
+        print("# %s of all: %s" % (what, line))
+    if not sys.argv[1:]:
+        check([] if files >= 100 else ["%d" % files], "100 files of %d bytes" % BYTES)
+
+
 # What is too much in each kind, and the words for it.
-BOUNDS = {
-    "begins": ("--table=requests", "transactions of kid 1 are open at .* the oldest are closed as lost"),
-    "with-clients": ("--table=requests", "client connections of kid 1 are open at"),
-    "swaps": ("--table=swaps", "swaps of kid 1 are open at"),
-    "blocks": ("--table=swaps", "blocks of swaps of kid 1 are open at"),
-    "attempts": ("--table=connections", "connection attempts of kid 1 are open at"),
-    "operations": ("--table=diskops", "disk operations of kid 1 are open at"),
-    "digests": ("--table=digests", "requests for digests of kid 1 are open at"),
-    "places": ("--figure=disk-utilization", "are of more than 64 cache_dirs and stand together as `other`"),
-    "calls": ("--table=syscalls", "records of calls are left out, because there are too many threads"),
-}
+BOUNDS = (
+    ("begins", "--table=requests", "transactions of kid 1 are open at .* the oldest are closed as lost"),
+    ("with-clients", "--table=requests", "client connections of kid 1 are open at"),
+    ("swaps", "--table=swaps", "swaps of kid 1 are open at"),
+    ("blocks", "--table=swaps", "blocks of swaps of kid 1 are open at"),
+    ("attempts", "--table=connections", "connection attempts of kid 1 are open at"),
+    ("operations", "--table=diskops", "disk operations of kid 1 are open at"),
+    ("digests", "--table=digests", "requests for digests of kid 1 are open at"),
+    ("places", "--figure=disk-utilization", "are of more than 64 cache_dirs and stand together as `other`"),
+    ("calls", "--table=syscalls", "records of calls are left out, because there are too many threads"),
+    ("calls", "--table=syscalls", "rows of threads that made no call are left out, because there are too many"),
+)
 
 
 def bounds_are_said(folder):
-    for kind, (option, words) in BOUNDS.items():
-        process = subprocess.Popen([DUMP, "--quiet", option, make(folder, kind, BYTES)], stdout=subprocess.PIPE)
+    for kind, option, words in BOUNDS:
+        process = subprocess.Popen([DUMP, "--quiet", option, make(folder, kind, SMALL)], stdout=subprocess.PIPE)
         comments = [line.decode() for line in process.stdout if line.startswith(b"# ")]
         said = process.wait() == 0 and [line for line in comments if re.match("# bound: .*" + words, line)]
-        check([] if said else comments, "%s: a line says that a bound was met" % kind)
+        check([] if said else comments, "%s: a line says that a bound was met: %s" % (kind, words))
 
 
 def a_crowd(folder):
@@ -173,11 +225,14 @@ def harmful_text(folder):
 def main():
     kinds = subprocess.run([MAKE], stdout=subprocess.PIPE, check=True).stdout.decode().split()
     with tempfile.TemporaryDirectory() as folder:
+        if sys.argv[1:]:
+            long_form(folder, sys.argv[1:])
+            return
         harmful_text(folder)
         if not THREADS_CHECKED: # which makes all of it too slow, and it is not about threads
             a_crowd(folder)
             bounds_are_said(folder)
-            time_and_memory(folder, kinds)
+            (long_form if LONG else time_and_memory)(folder, kinds)
         if not SANITIZED and not THREADS_CHECKED:
             twice_the_file(folder, [kind for kind in kinds if kind not in PIPED] if LONG else
                            ["one-id", "losses", "blocks-backwards", "magics-between", "collisions"])

@@ -2,11 +2,13 @@
  *
  * make_hostile.c - traces that nobody's Squid writes, made to exhaust whoever reads them.
  *
- *     make_hostile KIND BYTES FILE     writes a segment of about that many bytes (for `many` a stream of segments)
- *     make_hostile                     lists the kinds
+ *     make_hostile KIND BYTES FILE [SEED RECORDS]   writes a segment of about that many bytes (for `many` a stream of
+ *                                                   segments)
+ *     make_hostile                                  lists the kinds
  *
  * Each kind is about one bound or one loop of the reader, the model or the figures.  Blocks are deflated as far as
- * zlib can, so that a file of 1 MB holds millions of records.
+ * zlib can, so that a file of 1 MB holds up to 135 million records.  With SEED, random times follow the first RECORDS
+ * records.  They cannot be deflated, so the rest of the file holds about a record a byte.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,7 @@ struct maker {
     uint64_t first, time, step; /* ticks between records */
     uint64_t n;                 /* calls so far */
     uint64_t random;
+    uint64_t seed, dense;       /* after so many records, times are random; UINT64_MAX: never */
     int enough;                 /* however few bytes that are */
 };
 
@@ -59,7 +62,7 @@ put(struct maker *m, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
     unit(m);
     struct sqt_record *const r = &m->records[m->count++];
-    m->time += m->step;
+    m->time += m->step + (m->first + m->count > m->dense ? draw(m) % 128 : 0);
     *r = (struct sqt_record){.time = m->time, .id = id, .arg = arg, .aux = aux, .event = (uint16_t)event};
     return r;
 }
@@ -328,13 +331,13 @@ false_frame(struct maker *m, uint32_t size)
     make_append(&m->bytes, &f, sizeof(f));
 }
 
-static void magics(struct maker *m) { false_frame(m, 512u << 10); }
+static void magics(struct maker *m) { false_frame(m, (512u << 10) - (uint32_t)m->seed * 4099); }
 static void large_magics(struct maker *m) { false_frame(m, SQT_FRAME_MAX - 64 - (uint32_t)(m->n % 1000)); }
 
 static void
 magics_between(struct maker *m)
 {
-    false_frame(m, 256u << 10);
+    false_frame(m, (256u << 10) - (uint32_t)m->seed * 4099);
     make_frame(&m->bytes, SQT_FRAME_TEXT, 0, "x\n", 2);
 }
 
@@ -379,6 +382,10 @@ headers(struct maker *m)
     make_append(&m->bytes, &h, 48);
 }
 
+static void together(struct maker *m);
+static void everything(struct maker *m);
+static void in_turn(struct maker *m);
+
 static const struct kind {
     const char *name;
     void (*make)(struct maker *m);
@@ -413,6 +420,9 @@ static const struct kind {
     {"calls", calls, 30},
     {"anything", anything, 30},
     {"unknown-events", unknown_events, 1},
+    {"together", together, 30},
+    {"everything", everything, 30},
+    {"in-turn", in_turn, 1},
     {"definitions", definitions, 0},
     {"magics", magics, 0},
     {"large-magics", large_magics, 0},
@@ -423,6 +433,62 @@ static const struct kind {
     {"headers", headers, UINT64_MAX},
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+/* What stays open in the model and what figures keep, and how many calls fill it. */
+static const struct fill {
+    void (*make)(struct maker *);
+    unsigned calls;
+} fill[] = {
+    {begins, 300000}, {with_clients, 300000}, {clients, 300000}, {attempts, 300000}, {digests, 300000},
+    {swaps, 300000}, {blocks, 300000}, {operations, 300000}, {waiting, 300000}, {places, 30000}, {objects, 2200000},
+    {collisions, 30000}, {renamed, 30000}, {parsed, 300000}, {interim, 100000}, {swaps_with_blocks, 300000},
+    {groups, 70000}, {samples, 100000}, {calls, 30000}, {unknown_events, 1000},
+};
+#define FILL (sizeof(fill) / sizeof(*fill))
+
+/* Kinds that end what others began as well. */
+static void (*const all[])(struct maker *) = {
+    together, together, together, one_id, losses, blocks_backwards, reconfigured, ages, anything,
+};
+#define ALL (sizeof(all) / sizeof(*all))
+
+/* Each kind counts its own calls. */
+static void
+make_counted(struct maker *m, void (*make)(struct maker *), uint64_t *calls)
+{
+    const uint64_t n = m->n;
+    m->n = ++*calls;
+    make(m);
+    m->n = n;
+}
+
+static void
+together(struct maker *m)
+{
+    static uint64_t calls[FILL];
+    const unsigned i = (unsigned)(draw(m) % FILL);
+    make_counted(m, fill[i].make, &calls[i]);
+}
+
+static void
+everything(struct maker *m)
+{
+    static uint64_t calls[ALL];
+    const unsigned i = (unsigned)(draw(m) % ALL);
+    make_counted(m, all[i], &calls[i]);
+}
+
+/* One kind until its bound is met, then the next: the bounds of all are met at once.  The seed says which comes first. */
+static void
+in_turn(struct maker *m)
+{
+    static uint64_t calls[FILL];
+    static unsigned turn;
+    const unsigned i = (unsigned)(turn + 7 * m->seed) % FILL;
+    make_counted(m, fill[i].make, &calls[i]);
+    if (calls[i] % fill[i].calls == 0)
+        ++turn;
+}
 
 /* Texts that records of many kinds speak of. */
 static char *
@@ -452,8 +518,8 @@ main(int argc, char **argv)
             kind = &kinds[i];
     if (argc < 2)
         return 0;
-    if (argc != 4 || !kind) {
-        fputs("usage: make_hostile [KIND BYTES FILE]\n", stderr);
+    if ((argc != 4 && argc != 6) || !kind) {
+        fputs("usage: make_hostile [KIND BYTES FILE [SEED RECORDS]]\n", stderr);
         return 2;
     }
     const size_t size = strtoul(argv[2], NULL, 10);
@@ -461,7 +527,9 @@ main(int argc, char **argv)
     make_identity(&m.who, 1, 1);
     m.time = MAKE_START;
     m.step = kind->step == UINT64_MAX ? 1 : kind->step;
-    m.random = 88172645463325252u;
+    m.seed = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
+    m.dense = argc > 4 ? strtoull(argv[5], NULL, 10) : UINT64_MAX;
+    m.random = 88172645463325252u + m.seed;
     if (kind->step != UINT64_MAX)
         make_header(&m.bytes, &m.who, 0);
     if (m.step && kind->step != UINT64_MAX)

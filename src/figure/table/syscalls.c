@@ -135,12 +135,20 @@ struct syscalls {
     size_t origin_count;
     unsigned thread_count;
     uint64_t beyond; /* records of threads for which there was no room */
+    int64_t idle_left;    /* rows that idle threads may still have */
+    uint64_t idle_beyond; /* those that they did not get */
 };
+
+/* One record can end a window, and each thread then has a row, although most made no call.  So a trace gets this many
+ * rows of idle threads at first, and more for each record. */
+#define IDLE_ROWS 1000000
+#define IDLE_ROWS_A_RECORD 4
 
 static void
 syscall_table_start(struct sqt_job *job)
 {
-    job->state = sqt_zeroed(1, sizeof(struct syscalls));
+    struct syscalls *const s = job->state = sqt_zeroed(1, sizeof(*s));
+    s->idle_left = IDLE_ROWS;
 }
 
 static struct process *
@@ -205,6 +213,17 @@ add_account(struct sqt_account *all, const struct sqt_account *own)
     }
 }
 
+/* Whether a thread has a row in its window. */
+static int
+syscall_table_has_row(struct syscalls *s, const struct sqt_account *account)
+{
+    if (account->used || s->idle_left-- > 0)
+        return 1;
+    ++s->idle_left;
+    ++s->idle_beyond;
+    return 0;
+}
+
 static void
 syscall_table_close_window(struct sqt_job *job, struct process *process)
 {
@@ -216,7 +235,7 @@ syscall_table_close_window(struct sqt_job *job, struct process *process)
         t->account.thread = sqt_origin_text(process->origin, SQT_DEF_THREAD, t->number);
         if (job->table == &sqt_tables[SQT_TABLE_syscall_trend])
             add_account(&all, &t->account);
-        else
+        else if (syscall_table_has_row(job->state, &t->account))
             sqt_account_rows(job, &t->account);
         sqt_account_clear(&t->account);
     }
@@ -228,7 +247,9 @@ static void
 calls(void *context, const struct sqt_calls_row *c)
 {
     struct sqt_job *const job = context;
-    struct process *const process = syscall_table_process_of(job->state, c->origin);
+    struct syscalls *const s = job->state;
+    struct process *const process = syscall_table_process_of(s, c->origin);
+    s->idle_left += IDLE_ROWS_A_RECORD;
     if (c->call == UINT32_MAX) {
         if (c->begins) {
             syscall_table_close_window(job, process);
@@ -242,7 +263,6 @@ calls(void *context, const struct sqt_calls_row *c)
     }
     if (process->begin == SQT_MISSING || c->call >= SQT_ACCOUNT_CALLS)
         return;
-    struct syscalls *const s = job->state;
     struct thread *const thread = syscall_table_thread_of(s, process, c->thread);
     if (!thread) {
         ++s->beyond;
@@ -264,6 +284,8 @@ syscall_table_finish(struct sqt_job *job)
     if (!s->processes)
         job->note(job->context, "syscalls", "the trace has no account of system calls: events=syscall was not given");
     sqt_job_note_bound(job, s->beyond, "records of calls are left out, because there are too many threads");
+    sqt_job_note_bound(job, s->idle_beyond, "rows of threads that made no call are left out, because there are too many");
+    s->idle_left += SQT_ACCOUNT_ALL_THREADS; /* the last windows are whole */
     free(s->by_origin);
     for (struct process *p = s->processes, *next; p; p = next) {
         next = p->next;
