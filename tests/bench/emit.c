@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/events.h"
 #include "measure.h"
 #include "trace/ring/emit-internal.h"
 #include "../unit/make_trace.h"
@@ -172,6 +173,20 @@ bursts(const char *name, unsigned n)
     measure_print("event_p999", measure_percentile(&histogram, 0.999), "ns");
 }
 
+/* Copies a unit; the stamps that it carries are as long ago now as they were when it was made. */
+static void
+renew(struct sqt_record *to, const struct sqt_record *from, unsigned n, uint64_t now)
+{
+    for (unsigned i = 0; i < n; ++i) {
+        const struct sqt_event_info *const info = &sqt_events[from[i].event];
+        to[i] = from[i];
+        if (info->id.kind == SQT_KIND_TIME)
+            to[i].id = now - (from[i].time - from[i].id);
+        if (info->arg.kind == SQT_KIND_TIME)
+            to[i].arg = now - (from[i].time - from[i].arg);
+    }
+}
+
 /* A million records a second, in steps of 100 us, as a busy proxy mixes them. */
 static void
 steady(unsigned seconds)
@@ -191,9 +206,12 @@ steady(unsigned seconds)
     while (made < seconds * UINT64_C(1000000)) {
         while ((measure_now() - begin) / 1000 < made)
             ;
+        const uint64_t now = sqt_read_clock(sqt_clock);
         for (const uint64_t until = made + 100; made < until;) {
+            struct sqt_record unit[SQT_UNIT_MAX];
             const unsigned n = (records[at].flags & SQT_FLAG_MORE) + 1;
-            sqt_emit_unit(records + at, n);
+            renew(unit, records + at, n, now);
+            sqt_emit_unit(unit, n);
             made += n;
             at = at + n < count ? at + n : 0;
         }

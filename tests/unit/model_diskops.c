@@ -19,13 +19,8 @@ static void
 play_diskops(void)
 {
     const struct sqt_consumer consumer = {.diskop = hear};
-    struct sqt_model *const model = sqt_model_new(&consumer);
-    const struct sqt_run run = {&script.origins[0], script.records, script.count, 0, {0, 0, 1.0}, script.unsure};
     told_count = 0;
-    assert_hooks_emit_it();
-    sqt_model_run(model, &run);
-    sqt_model_finish(model);
-    sqt_model_free(model);
+    play_to(&consumer);
 }
 
 static void

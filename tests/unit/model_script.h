@@ -258,6 +258,18 @@ play(void)
     play_as(0);
 }
 
+/* Gives the records so far, up to the end of the trace, to a model of their own, whose rows the consumer gets. */
+static inline void
+play_to(const struct sqt_consumer *consumer)
+{
+    struct sqt_model *const model = sqt_model_new(consumer);
+    const struct sqt_run run = {&script.origins[0], script.records, script.count, 0, {0, 0, 1.0}, script.unsure};
+    assert_hooks_emit_it();
+    sqt_model_run(model, &run);
+    sqt_model_finish(model);
+    sqt_model_free(model);
+}
+
 /* A transaction from its begin to its name. */
 static inline void
 begin_xact(int64_t time, uint64_t id, uint64_t conn)
