@@ -25,6 +25,14 @@
 
 enum { HANG_SEGMENT = 1, HANG_OPEN = 2, HANG_UNLINK = 4 };
 
+/* Waits while that is so, up to 10 s.  POLL_WHILE calls sqt_poll() meanwhile, as Squid does. */
+#define WAIT_WHILE(condition)                                                                                            \
+    for (unsigned waited_ms = 0; waited_ms < 10000 && (condition); ++waited_ms)                                          \
+        usleep(1000)
+#define POLL_WHILE(condition)                                                                                            \
+    for (unsigned waited_ms = 0; waited_ms < 10000 && (condition); ++waited_ms, sqt_poll())                              \
+        usleep(1000)
+
 static unsigned hanging; /* which calls hang now; bits of the above */
 static unsigned hung;    /* calls that hang now */
 static int no_locks;     /* as where a profile forbids them */
@@ -115,8 +123,7 @@ answer(void)
 static void
 until_hung(unsigned count)
 {
-    for (unsigned i = 0; i < 10000 && __atomic_load_n(&hung, __ATOMIC_ACQUIRE) < count; ++i)
-        usleep(1000);
+    WAIT_WHILE(__atomic_load_n(&hung, __ATOMIC_ACQUIRE) < count);
     assert_int_equal(__atomic_load_n(&hung, __ATOMIC_ACQUIRE), count);
 }
 
@@ -125,10 +132,7 @@ static void
 until_released(void)
 {
     answer();
-    for (unsigned i = 0; i < 10000 && sqt_has_trace(); ++i) {
-        usleep(1000);
-        sqt_poll();
-    }
+    POLL_WHILE(sqt_has_trace());
     assert_false(sqt_has_trace());
 }
 
@@ -161,10 +165,7 @@ now_s(void)
 static void
 until_tracing(void)
 {
-    for (unsigned i = 0; i < 10000 && !sqt_groups; ++i) {
-        usleep(1000);
-        sqt_poll();
-    }
+    POLL_WHILE(!sqt_groups);
     assert_true(sqt_groups != 0);
 }
 
@@ -290,10 +291,7 @@ the_one_left_behind_ends_beside_the_next(void **state)
     base_of_ring(place, first, second);
     uint64_t others = emit_mixed(0, 30000);
     answer();
-    for (unsigned i = 0; i < 10000 && left_behind(); ++i) {
-        usleep(1000);
-        sqt_poll();
-    }
+    POLL_WHILE(left_behind());
     assert_int_equal(left_behind(), 0);
     others += emit_mixed(30000, 1000);
     reconfigure(place, 0);
@@ -417,8 +415,7 @@ the_next_start_adopts_what_was_left_behind(void **state)
     assert_int_equal(result, 0);
     base_of_ring(place, NULL, first);
     assert_int_equal(place_start(place, NULL), 0);
-    for (unsigned i = 0; i < 10000 && place_count(place->ringdir, ".ring") > 1; ++i)
-        usleep(1000);
+    WAIT_WHILE(place_count(place->ringdir, ".ring") > 1);
     sqt_stop();
     check_account(place, first, 42000 + 2);
     assert_int_equal(place_count(place->ringdir, ""), 0);
@@ -459,10 +456,7 @@ teardown(void **state)
     answer();
     __atomic_store_n(&no_locks, 0, __ATOMIC_RELEASE);
     sqt_stop();
-    for (unsigned i = 0; i < 10000 && sqt_has_trace(); ++i) {
-        usleep(1000);
-        sqt_poll();
-    }
+    POLL_WHILE(sqt_has_trace());
     return place_teardown(state);
 }
 
