@@ -151,8 +151,13 @@ def kill_writer(env):
 
 
 def hold(rings):
-    """Opens rings, so that their headers can be read after the files are gone."""
-    return [open(path, "rb") for path in rings]
+    """Opens rings that are made, so that their headers can be read after the files are gone."""
+    return [open(path, "rb") for path in made(rings)]
+
+
+def made(rings):
+    """Without those that a process was about to make when it was killed."""
+    return [path for path in rings if os.path.exists(path) and ring.is_whole(path)]
 
 
 def heads(files):
@@ -175,7 +180,7 @@ def kill_squid(env):
         os.mkdir(squid.directory)
         squid.give(squid.directory)
         squid.start()
-        wait_for(lambda: len(squid.rings()) >= 2, 10, "two rings")
+        wait_for(lambda: len(made(squid.rings())) >= 2, 30, "two rings")
 
         def work(n):
             with Client(squid.client_address(), 5) as client:
@@ -204,7 +209,7 @@ def kill_squid(env):
             squid.kill_all()
             traffic.stop()
             dead = heads(held)
-            check_whole(env, squid.directory, squid.rings(), dead, "round %d, rings left over" % turn)
+            check_whole(env, squid.directory, made(squid.rings()), dead, "round %d, rings left over" % turn)
             squid.start()
             wait_for(lambda: not [file.name for file in held if os.path.exists(file.name)], 10,
                      "the next start to take up the rings")

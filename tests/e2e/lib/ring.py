@@ -30,6 +30,12 @@ class Identity:
         self.service = service.split(b"\0")[0].decode()
 
 
+def is_whole(path):
+    """Whether the ring is made: a process writes its pointer first and the ring's magic last."""
+    with open(path, "rb") as file:
+        return file.read(8) == RING_MAGIC
+
+
 class Ring:
     """The header of a ring file."""
 

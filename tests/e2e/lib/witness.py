@@ -51,7 +51,7 @@ class Witness:
         return {number: count for number, count in enumerate(events) if count} if magic == MAGIC else {}
 
     def processes(self):
-        """{pid: (records begun, records done)}"""
+        """{pid: (records begun, records done)}, of the newest process where a busy machine gave a pid twice."""
         found = {}
         for pid, begun, done in struct.iter_unpack("<3Q", self.read()[HEAD.size:HEAD.size + 24 * SLOTS]):
             if pid:

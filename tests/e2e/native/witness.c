@@ -69,14 +69,14 @@ open_witness(void)
     backtrace(frames, 1); /* its first call allocates */
 }
 
+/* A slot of its own: one with the same pid is of a process that is dead. */
 static struct slot *
 slot_of_process(void)
 {
     const uint64_t pid = (uint64_t)getpid();
     for (unsigned i = 0; i < SLOTS; ++i) {
         uint64_t none = 0;
-        if (__atomic_compare_exchange_n(&witness->slots[i].pid, &none, pid, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
-            none == pid)
+        if (__atomic_compare_exchange_n(&witness->slots[i].pid, &none, pid, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             return &witness->slots[i];
     }
     __atomic_fetch_add(&witness->overflow, 1, __ATOMIC_RELAXED);
