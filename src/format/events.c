@@ -9,7 +9,6 @@
 const struct sqt_kind_info sqt_kinds[SQT_KINDS] = {
 #define SQT_KIND(NAME, name, predictor, doc) [SQT_KIND_##NAME] = {#name, SQT_PREDICT_##predictor, doc},
 #include "kinds.def"
-#undef SQT_KIND
 };
 
 #define SQT_EV_NONE SQT_EV_NONE_
@@ -18,42 +17,32 @@ const struct sqt_event_info sqt_events[SQT_EVENTS] = {
     [SQT_EV_##NAME] = {#NAME, SQT_GROUP_##GROUP, {SQT_KIND_##ID, id_doc}, {SQT_KIND_##ARG, arg_doc}, \
                        {SQT_KIND_##AUX, aux_doc}, opens, closes, SQT_EV_##pair, doc},
 #include "events.def"
-#undef SQT_EVENT
 };
 
 const struct sqt_named sqt_group_names[SQT_GROUPS_COUNT] = {
 #define SQT_GROUP(NAME, name, on, doc) {#name, doc},
 #include "groups.def"
-#undef SQT_GROUP
 };
 
 const struct sqt_named sqt_stages[SQT_STAGES] = {
 #define SQT_STAGE(NAME, name, column, doc) {#name, doc},
 #include "stages.def"
-#undef SQT_STAGE
 };
 
 const struct sqt_named sqt_sample_sources[SQT_SAMPLE_SOURCES] = {
 #define SQT_SAMPLE_SOURCE(SOURCE, text, doc) [SQT_SOURCE_##SOURCE] = {text, doc},
-#define SQT_SAMPLE(SOURCE, name, nature, doc)
 #include "samples.def"
-#undef SQT_SAMPLE_SOURCE
-#undef SQT_SAMPLE
 };
 
 enum { GAUGE, COUNTER };
 const struct sqt_sample_info sqt_samples[SQT_SAMPLES] = {
-#define SQT_SAMPLE_SOURCE(SOURCE, text, doc)
 #define SQT_SAMPLE(SOURCE, name, nature, doc) [SQT_SAMPLE_##SOURCE##_##name] = {SQT_SOURCE_##SOURCE, #name, nature, doc},
 #include "samples.def"
-#undef SQT_SAMPLE_SOURCE
-#undef SQT_SAMPLE
 };
 
 const unsigned char sqt_stage_columns[SQT_STAGES] = {
 #define SQT_STAGE(NAME, name, column, doc) [column] = SQT_STAGE_##NAME,
 #include "stages.def"
-#undef SQT_STAGE
 };
 
 unsigned

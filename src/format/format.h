@@ -25,14 +25,12 @@ extern "C" {
 enum sqt_stage {
 #define SQT_STAGE(NAME, name, column, doc) SQT_STAGE_##NAME,
 #include "stages.def"
-#undef SQT_STAGE
     SQT_STAGES /* how many */
 };
 
 enum sqt_group_index {
 #define SQT_GROUP(NAME, name, on, doc) SQT_GROUP_INDEX_##NAME,
 #include "groups.def"
-#undef SQT_GROUP
     SQT_GROUPS_COUNT
 };
 
@@ -40,36 +38,27 @@ enum sqt_group_index {
 enum sqt_group {
 #define SQT_GROUP(NAME, name, on, doc) SQT_GROUP_##NAME = 1 << SQT_GROUP_INDEX_##NAME,
 #include "groups.def"
-#undef SQT_GROUP
     SQT_GROUP_DEFAULT = 0
 #define SQT_GROUP(NAME, name, on, doc) | ((on) << SQT_GROUP_INDEX_##NAME)
 #include "groups.def"
-#undef SQT_GROUP
 };
 
 enum sqt_kind {
 #define SQT_KIND(NAME, name, predictor, doc) SQT_KIND_##NAME,
 #include "kinds.def"
-#undef SQT_KIND
     SQT_KINDS
 };
 
 /* What is sampled, and of what: see samples.def.  A value belongs to the source above it. */
 enum sqt_sample_source {
 #define SQT_SAMPLE_SOURCE(SOURCE, text, doc) SQT_SOURCE_##SOURCE,
-#define SQT_SAMPLE(SOURCE, name, nature, doc)
 #include "samples.def"
-#undef SQT_SAMPLE_SOURCE
-#undef SQT_SAMPLE
     SQT_SAMPLE_SOURCES
 };
 
 enum sqt_sample_value {
-#define SQT_SAMPLE_SOURCE(SOURCE, text, doc)
 #define SQT_SAMPLE(SOURCE, name, nature, doc) SQT_SAMPLE_##SOURCE##_##name,
 #include "samples.def"
-#undef SQT_SAMPLE_SOURCE
-#undef SQT_SAMPLE
     SQT_SAMPLES
 };
 
@@ -78,7 +67,6 @@ enum sqt_event {
     SQT_EV_NONE_,
 #define SQT_EVENT(NAME, GROUP, ID, id_doc, ARG, arg_doc, AUX, aux_doc, opens, closes, pair, doc) SQT_EV_##NAME,
 #include "events.def"
-#undef SQT_EVENT
     SQT_EVENTS /* one more than the last */
 };
 SQT_ASSERT(SQT_EVENTS <= 256, "pack.c codes an event in one byte");

@@ -11,7 +11,6 @@
 const struct sqt_class_info sqt_classes[SQT_CLASSES] = {
 #define SQT_CLASS(NAME, name, doc) {#name, doc},
 #include "classes.def"
-#undef SQT_CLASS
 };
 
 #define CODE(code, CLASS) {#code, sizeof(#code) - 1, SQT_CLASS_##CLASS}

@@ -10,7 +10,6 @@
 enum sqt_class {
 #define SQT_CLASS(NAME, name, doc) SQT_CLASS_##NAME,
 #include "classes.def"
-#undef SQT_CLASS
     SQT_CLASSES
 };
 

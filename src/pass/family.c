@@ -9,17 +9,7 @@
 static const struct sqt_family *const families[SQT_TABLES] = {
 #define SQT_TABLE(id, name, kind, doc) [SQT_TABLE_##id] = &sqt_family_##id,
 #define SQT_FIGURE(id, name, family, title, x, y, rule, caption) [SQT_TABLE_##id] = &sqt_family_##family,
-#define SQT_CURVE(id, curve, FORM, part, whole)
-#define SQT_COLUMN(id, name, type, doc)
-#define SQT_STAGE_COLUMNS(id)
-#define SQT_TABLE_END(id)
 #include "row/tables.def"
-#undef SQT_TABLE
-#undef SQT_COLUMN
-#undef SQT_STAGE_COLUMNS
-#undef SQT_TABLE_END
-#undef SQT_FIGURE
-#undef SQT_CURVE
 };
 
 const struct sqt_family *

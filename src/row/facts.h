@@ -88,7 +88,6 @@ sqt_diskop_lost(const struct sqt_diskop_fact *d)
 enum { /* stages.def, by name */
 #define SQT_STAGE(NAME, name, column, doc) SQT_AT_requests_##name##_ns = SQT_AT_requests_stages + (column),
 #include "format/stages.def"
-#undef SQT_STAGE
 };
 #define SQT_PROXY_CONNECT (SQT_NS(connect) | SQT_NS(tls))
 #define SQT_SERVER_REPLY (SQT_NS(request_send) | SQT_NS(client_body) | SQT_NS(server_wait) | SQT_NS(server_reply))

@@ -7,33 +7,17 @@
 #include <string.h>
 
 static const struct sqt_column columns[SQT_COLUMNS] = {
-#define SQT_TABLE(id, name, kind, doc)
 #define SQT_COLUMN(id, name, type, doc) [SQT_AT_##id##_##name] = {#name, SQT_TYPE_##type, doc},
-#define SQT_STAGE_COLUMNS(id)
-#define SQT_TABLE_END(id)
 #include "tables.def"
-#undef SQT_TABLE
-#undef SQT_COLUMN
-#undef SQT_STAGE_COLUMNS
-#undef SQT_TABLE_END
 #define SQT_STAGE(NAME, name, column, doc) [SQT_AT_requests_stages + (column)] = {#name "_ns", SQT_TYPE_NS, doc},
 #include "format/stages.def"
-#undef SQT_STAGE
 };
 
 const struct sqt_table sqt_tables[SQT_TABLES] = {
 #define SQT_TABLE(id, name, kind, doc) {name, 0, doc, &columns[SQT_AT_##id + 1], SQT_CELLS(id), NULL, NULL, NULL, NULL},
 #define SQT_FIGURE(id, name, family, title, x, y, rule, caption) \
     {name, 1, rule, &columns[SQT_AT_##id + 1], SQT_CELLS(id), title, x, y, caption},
-#define SQT_COLUMN(id, name, type, doc)
-#define SQT_STAGE_COLUMNS(id)
-#define SQT_TABLE_END(id)
 #include "tables.def"
-#undef SQT_TABLE
-#undef SQT_COLUMN
-#undef SQT_STAGE_COLUMNS
-#undef SQT_TABLE_END
-#undef SQT_FIGURE
 };
 
 const struct sqt_table *

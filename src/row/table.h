@@ -53,14 +53,7 @@ struct sqt_table {
 
 enum sqt_table_number {
 #define SQT_TABLE(id, name, kind, doc) SQT_TABLE_##id,
-#define SQT_COLUMN(id, name, type, doc)
-#define SQT_STAGE_COLUMNS(id)
-#define SQT_TABLE_END(id)
 #include "tables.def"
-#undef SQT_TABLE
-#undef SQT_COLUMN
-#undef SQT_STAGE_COLUMNS
-#undef SQT_TABLE_END
     SQT_TABLES
 };
 
@@ -71,10 +64,6 @@ enum sqt_column_number {
 #define SQT_STAGE_COLUMNS(id) SQT_AT_##id##_stages, SQT_AT_##id##_stages_end_ = SQT_AT_##id##_stages + SQT_STAGES - 1,
 #define SQT_TABLE_END(id) SQT_AT_##id##_end_,
 #include "tables.def"
-#undef SQT_TABLE
-#undef SQT_COLUMN
-#undef SQT_STAGE_COLUMNS
-#undef SQT_TABLE_END
     SQT_COLUMNS
 };
 

@@ -25,7 +25,6 @@ sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
         "NONE",
 #define SQT_EVENT(name, ...) #name,
 #include "format/events.def"
-#undef SQT_EVENT
     };
     emitted += std::string(names[event]) + " " + std::to_string(id) + " " + std::to_string(arg) + " " +
                std::to_string(aux) + "; ";

@@ -21,7 +21,6 @@ presets(void)
 #define LOAD_OPTION(id, name, letter, kind, value, preset, least, doc) \
     if (preset) \
         printf("\\-\\-%s=%s\n.br\n", name, (const char *)preset);
-#define LOAD_WORKLOAD(name, doc)
 #define LOAD_PRESET(workload, option, text) \
     printf(".B %s\n\\-\\-%s=%s\n.br\n", #workload, load_option_infos[LOAD_##option].name, text);
 #include "../load/options.def"

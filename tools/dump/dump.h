@@ -16,7 +16,6 @@ enum dump_status { DUMP_DONE = 0, DUMP_FAILED = 1, DUMP_USAGE = 2, DUMP_DAMAGED 
 enum dump_option {
 #define DUMP_OPTION(id, name, value, doc) DUMP_##id,
 #include "options.def"
-#undef DUMP_OPTION
     DUMP_OPTIONS
 };
 

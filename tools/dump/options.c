@@ -13,7 +13,6 @@
 const struct option_info dump_option_infos[DUMP_OPTIONS] = {
 #define DUMP_OPTION(id, name, value, doc) {name, value, doc, 0},
 #include "options.def"
-#undef DUMP_OPTION
 };
 
 #define DEFAULT_GROUP INT64_C(1200000000000) /* 20 min */

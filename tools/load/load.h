@@ -40,7 +40,6 @@ enum load_status { LOAD_DONE = 0, LOAD_FAILED = 1, LOAD_USAGE = 2, LOAD_INVALID 
 enum load_option {
 #define LOAD_OPTION(id, name, letter, kind, value, preset, least, doc) LOAD_##id,
 #include "options.def"
-#undef LOAD_OPTION
     LOAD_OPTIONS
 };
 extern const struct option_info load_option_infos[LOAD_OPTIONS];
@@ -48,7 +47,6 @@ extern const struct option_info load_option_infos[LOAD_OPTIONS];
 enum load_error {
 #define LOAD_ERROR(id, words, doc) LOAD_ERROR_##id,
 #include "errors.def"
-#undef LOAD_ERROR
     LOAD_ERRORS,
     LOAD_FINE = LOAD_ERRORS
 };
@@ -128,10 +126,7 @@ struct workload {
 };
 enum load_workload {
 #define LOAD_WORKLOAD(name, doc) WORKLOAD_##name,
-#define LOAD_PRESET(workload, option, text)
 #include "workloads.def"
-#undef LOAD_WORKLOAD
-#undef LOAD_PRESET
     WORKLOADS
 };
 extern const struct workload load_workloads[WORKLOADS];
@@ -139,10 +134,7 @@ extern const struct workload load_workloads[WORKLOADS];
     int name##_plan(struct load *, char *, size_t); \
     int name##_next(struct load *, struct request *); \
     void name##_end(struct load *);
-#define LOAD_PRESET(workload, option, text)
 #include "workloads.def"
-#undef LOAD_WORKLOAD
-#undef LOAD_PRESET
 
 /* ---- results ---- */
 

@@ -14,7 +14,6 @@ enum kind { FLAG, TEXT, NUMBER, REAL, RATIO, TIME, BYTES };
 const struct option_info load_option_infos[LOAD_OPTIONS] = {
 #define LOAD_OPTION(id, name, letter, kind, value, preset, least, doc) {name, value, doc, letter},
 #include "options.def"
-#undef LOAD_OPTION
 };
 
 static const struct {
@@ -24,15 +23,11 @@ static const struct {
 } rules[LOAD_OPTIONS] = {
 #define LOAD_OPTION(id, name, letter, kind, value, preset, least, doc) {kind, preset, least},
 #include "options.def"
-#undef LOAD_OPTION
 };
 
 const struct workload load_workloads[WORKLOADS] = {
 #define LOAD_WORKLOAD(name, doc) {#name, doc, name##_plan, name##_next, name##_end},
-#define LOAD_PRESET(workload, option, text)
 #include "workloads.def"
-#undef LOAD_WORKLOAD
-#undef LOAD_PRESET
 };
 
 static const struct {
@@ -40,11 +35,8 @@ static const struct {
     enum load_option option;
     const char *text;
 } presets[] = {
-#define LOAD_WORKLOAD(name, doc)
 #define LOAD_PRESET(workload, option, text) {WORKLOAD_##workload, LOAD_##option, text},
 #include "workloads.def"
-#undef LOAD_WORKLOAD
-#undef LOAD_PRESET
 };
 
 void

@@ -24,10 +24,7 @@ static const struct {
     double share, mean, deviation, stored;
 } contents[] = {
 #define POLY_CONTENT(name, share, mean, deviation, stored) {#name, share, mean, deviation, stored},
-#define POLY_PHASE(name, minutes, from, to)
 #include "poly.def"
-#undef POLY_CONTENT
-#undef POLY_PHASE
 };
 #define CONTENTS (sizeof(contents) / sizeof(*contents))
 
@@ -35,11 +32,8 @@ static const struct {
     const char *name;
     double minutes, from, to;
 } phases[] = {
-#define POLY_CONTENT(name, share, mean, deviation, stored)
 #define POLY_PHASE(name, minutes, from, to) {#name, minutes, from, to},
 #include "poly.def"
-#undef POLY_CONTENT
-#undef POLY_PHASE
 };
 #define PHASES (sizeof(phases) / sizeof(*phases))
 

@@ -10,7 +10,6 @@
 const struct load_error_info load_errors[LOAD_ERRORS] = {
 #define LOAD_ERROR(id, words, doc) {#id, words, doc},
 #include "errors.def"
-#undef LOAD_ERROR
 };
 
 const char *const load_class_names[LOAD_CLASSES] = {[LOAD_ALL] = "all", [LOAD_HIT] = "hit", [LOAD_MISS] = "miss"};

@@ -12,7 +12,6 @@
 const struct option_info report_option_infos[REPORT_OPTIONS] = {
 #define REPORT_OPTION(id, name, letter, value, doc) {name, value, doc, letter},
 #include "options.def"
-#undef REPORT_OPTION
 };
 
 const char *const report_tables[SQT_TABLES] = {

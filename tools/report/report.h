@@ -31,7 +31,6 @@ enum report_status { REPORT_DONE = 0, REPORT_FAILED = 1, REPORT_USAGE = 2, REPOR
 enum report_option {
 #define REPORT_OPTION(id, name, letter, value, doc) REPORT_##id,
 #include "options.def"
-#undef REPORT_OPTION
     REPORT_OPTIONS
 };
 extern const struct option_info report_option_infos[REPORT_OPTIONS];

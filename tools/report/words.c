@@ -70,7 +70,6 @@ static const struct {
 } parts[SQT_PARTS] = {
 #define REPORT_PART(STAGE, label, text) [SQT_STAGE_##STAGE] = {label, text},
 #include "parts.def"
-#undef REPORT_PART
     [SQT_STAGES] = {"unaccounted", "unaccounted for"},
 };
 
@@ -79,7 +78,6 @@ enum {
     NAMED = 0
 #include "parts.def"
 };
-#undef REPORT_PART
 SQT_ASSERT((int)NAMED == (int)SQT_STAGES, "each stage has a row in parts.def");
 
 static const char *const classes[SQT_CLASSES] = {

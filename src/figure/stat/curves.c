@@ -4,22 +4,14 @@
  */
 #include "curves.h"
 
-#define SQT_TABLE(id, name, kind, doc)
-#define SQT_COLUMN(id, name, type, doc)
-#define SQT_STAGE_COLUMNS(id)
 
 /* Where the curves of each figure stand. */
 enum {
 #define SQT_FIGURE(id, name, family, title, x, y, rule, caption) OF_##id,
 #define SQT_CURVE(id, curve, FORM, part, whole) OF_##id##_##curve,
 #define SQT_TABLE_END(id) OF_##id##_end_,
-#undef SQT_TABLE
 #define SQT_TABLE(id, name, kind, doc) OF_##id,
 #include "row/tables.def"
-#undef SQT_TABLE
-#undef SQT_FIGURE
-#undef SQT_CURVE
-#undef SQT_TABLE_END
     PLACES
 };
 
@@ -38,27 +30,15 @@ enum {
 #define NOTHING {.classes = 0}
 
 static const struct sqt_curve curves[PLACES] = {
-#define SQT_TABLE(id, name, kind, doc)
-#define SQT_FIGURE(id, name, family, title, x, y, rule, caption)
 #define SQT_CURVE(id, curve, FORM, part, whole) [OF_##id##_##curve] = {part, whole},
-#define SQT_TABLE_END(id)
 #include "row/tables.def"
-#undef SQT_TABLE
-#undef SQT_FIGURE
-#undef SQT_CURVE
-#undef SQT_TABLE_END
 };
 
 static const struct {
     unsigned first, end;
 } places[SQT_TABLES] = {
 #define SQT_TABLE(id, name, kind, doc) [SQT_TABLE_##id] = {OF_##id + 1, OF_##id##_end_},
-#define SQT_CURVE(id, curve, FORM, part, whole)
-#define SQT_TABLE_END(id)
 #include "row/tables.def"
-#undef SQT_TABLE
-#undef SQT_CURVE
-#undef SQT_TABLE_END
 };
 
 const struct sqt_curve *

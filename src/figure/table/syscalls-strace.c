@@ -19,7 +19,6 @@ static const struct {
 } classes[] = {
 #define SQT_CALL(NAME, name, kernel, doc) {#name, kernel},
 #include "format/calls.def"
-#undef SQT_CALL
 };
 /* Windows without a call that stand one by one; more of them are one. */
 #define IDLE_MOST (2 * SQT_THREADS_IDLE)

@@ -21,13 +21,9 @@ static int
 direct_look(void)
 {
     static const char *const names[] = {
-#define SQT_WRAP(type, name, parameters, arguments, class)
 #define SQT_WRAP_DIRECT(type, name, parameters, arguments, class) #name,
 #define SQT_WRAP_SPECIAL(name) #name,
 #include "calls-wrap.def"
-#undef SQT_WRAP
-#undef SQT_WRAP_DIRECT
-#undef SQT_WRAP_SPECIAL
     };
     const void *const libc = library_of("__libc_start_main");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)

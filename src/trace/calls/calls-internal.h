@@ -13,7 +13,6 @@
 enum sqt_call {
 #define SQT_CALL(NAME, name, kernel, doc) SQT_CALL_##NAME,
 #include "format/calls.def"
-#undef SQT_CALL
     SQT_CALLS
 };
 

@@ -141,11 +141,7 @@ static int direct;
 #define SQT_WRAP_DIRECT(type, name, parameters, arguments, class) \
     SQT_WRAPPER(type, name, parameters, arguments) \
     SQT_TIMED(type, name, parameters, SQT_CALLEE(name, arguments), class)
-#define SQT_WRAP_SPECIAL(name)
 #include "calls-wrap.def"
-#undef SQT_WRAP
-#undef SQT_WRAP_DIRECT
-#undef SQT_WRAP_SPECIAL
 
 /* An argument that may be left out stands where it would stand if it might not: one that is not there is passed on as
  * the nothing that it is, without the 30 instructions that looking for it takes.  fcntl's is a number or a pointer, as
@@ -190,7 +186,6 @@ sqt_calls_go(uint32_t way)
 #define SQT_WRAP(type, name, parameters, arguments, class) SQT_GO(name, __real_##name)
 #define SQT_WRAP_DIRECT(type, name, parameters, arguments, class) \
     SQT_GO(name, straight ? SQT_DIRECT(name) : __real_##name)
-#define SQT_WRAP_SPECIAL(name)
 #include "calls-wrap.def"
     SQT_GO(fcntl, __real_fcntl)
     SQT_GO(open, straight ? SQT_DIRECT(open) : __real_open)

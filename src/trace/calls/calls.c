@@ -21,7 +21,6 @@
 static const char *const names[SQT_CALLS] = {
 #define SQT_CALL(NAME, name, kernel, doc) [SQT_CALL_##NAME] = #name,
 #include "format/calls.def"
-#undef SQT_CALL
 };
 
 /* Written by its thread alone, and only added to; `longest` is taken away by the main thread. */

@@ -11,7 +11,6 @@
 const struct sqt_object_word_info sqt_object_words[SQT_OBJECT_WORDS] = {
 #define OBJECT_WORD(name, preset, doc) {#name, doc, preset},
 #include "object.def"
-#undef OBJECT_WORD
 };
 
 #define HEAD 16

@@ -16,7 +16,6 @@
 enum sqt_object_word {
 #define OBJECT_WORD(name, preset, doc) SQT_OBJECT_##name,
 #include "object.def"
-#undef OBJECT_WORD
     SQT_OBJECT_WORDS
 };
 
