@@ -249,8 +249,8 @@ waterfall_io(void *context, const struct sqt_io *i)
 {
     const struct sqt_job *const job = context;
     const struct sqt_swap *const s = i->swap;
-    struct line *const line = !s->out && s->reader && s->reader->pooled.serial == s->reader_serial
-                                  ? line_of(job->state, s->reader) : NULL;
+    struct sqt_xact *const reader = s->out ? NULL : sqt_swap_reader(s);
+    struct line *const line = reader ? line_of(job->state, reader) : NULL;
     if (line)
         waterfall_add(job->state, line,
             &(struct row){BLOCKS, 1, i->index, i->asked, i->done, i->done - i->asked, i->queue, i->service, i->notice,

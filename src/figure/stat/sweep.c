@@ -114,6 +114,8 @@ level_of(struct sqt_sweep *s, unsigned curve, uint64_t samples)
     return l;
 }
 
+SQT_ASSERT(SQT_SWEEP_PARTS == 3, "next_change() looks at the first part, the one in the middle and the last");
+
 /* The first sample of a block after `from` at which something changes; `end`, in the block, if there is none. */
 static unsigned
 next_change(const struct sqt_changes *changes, unsigned part_count, unsigned from, unsigned end)
