@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * digits.c - the table of digits.h, made by the preprocessor.
+ * digits.c - the table of digits.h, made by the preprocessor, and numbers for people.
  */
 #include "digits.h"
 
@@ -13,3 +13,16 @@
 
 const char sqt_digits_three[1000][4] = {HUNDRED(0), HUNDRED(1), HUNDRED(2), HUNDRED(3), HUNDRED(4),
                                         HUNDRED(5), HUNDRED(6), HUNDRED(7), HUNDRED(8), HUNDRED(9)};
+
+const char *
+sqt_grouped(uint64_t value, char buffer[32])
+{
+    char *p = buffer + 31;
+    *p = '\0';
+    for (unsigned digits = 0; value || !digits; ++digits, value /= 10) {
+        if (digits && digits % 3 == 0)
+            *--p = ',';
+        *--p = (char)('0' + value % 10);
+    }
+    return p;
+}

@@ -88,4 +88,7 @@ sqt_put_hex(char *p, uint64_t value)
     return p;
 }
 
+/* 7002 -> "7,002", somewhere in buffer. */
+const char *sqt_grouped(uint64_t value, char buffer[32]);
+
 #endif

@@ -193,7 +193,7 @@ dump_run(const struct dump_request *r)
         if (watched && ++runs % 16 == 0)
             dump_show_progress(&d);
     }
-    dump_clear_progress(&d);
+    program_clear(&d.voice);
     sqt_pass_finish(d.pass);
     sqt_sink_header(&d.sink);
     dump_tail_comments(&d);

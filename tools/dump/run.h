@@ -9,6 +9,7 @@
 
 #include "pass/pass.h"
 #include "../program/account.h"
+#include "../program/voice.h"
 #include "dump.h"
 
 struct dump {
@@ -20,7 +21,7 @@ struct dump {
     int quiet;
     struct account account;
     struct timespec began, shown;
-    int progress;            /* a line of it stands on the terminal */
+    struct program_voice voice; /* for the progress */
 };
 
 /* say.c */
@@ -28,7 +29,6 @@ struct dump {
 void dump_report(void *context, enum sqt_severity severity, const char *text);
 /* Shows how far it is, at most twice a second, when that takes longer than a second. */
 void dump_show_progress(struct dump *dump);
-void dump_clear_progress(struct dump *dump);
 /* What to do next, for a person at a terminal. */
 void dump_hint(const struct dump *dump);
 /* Counts lost records and says so. */

@@ -13,21 +13,13 @@
 /* ---- what is said on the standard error ---- */
 
 void
-dump_clear_progress(struct dump *d)
-{
-    if (d->progress)
-        fputs("\r\033[K", stderr);
-    d->progress = 0;
-}
-
-void
 dump_report(void *context, enum sqt_severity severity, const char *text)
 {
     static const char *const words[] = {[SQT_NOTE] = "", [SQT_WARNING] = "warning: ", [SQT_ERROR] = ""};
     struct dump *const d = context;
     if (d->quiet && severity != SQT_ERROR)
         return;
-    dump_clear_progress(d);
+    program_clear(&d->voice);
     fprintf(stderr, "sqtrace-dump: %s%s\n", words[severity], text);
 }
 
@@ -42,7 +34,7 @@ dump_show_progress(struct dump *d)
     if (since_begin < 1 || since_shown < 0.5)
         return;
     d->shown = now;
-    d->progress = 1;
+    d->voice.progress = 1;
     fprintf(stderr, "\r%.1f M records, %.1f s of trace, %.1f M records/s\033[K", (double)sqt_pass_records(d->pass) / 1e6,
             (double)sqt_pass_last_ns(d->pass) / 1e9, (double)sqt_pass_records(d->pass) / since_begin / 1e6);
 }
@@ -73,7 +65,7 @@ dump_take_loss(struct dump *d, const struct sqt_loss_row *loss)
 {
     const char *const text = account_loss(&d->account, loss);
     if (text && !d->quiet) {
-        dump_clear_progress(d);
+        program_clear(&d->voice);
         fprintf(stderr, "sqtrace-dump: lost %s\n", text);
     }
 }
@@ -89,7 +81,7 @@ dump_take_step(struct dump *d, const struct sqt_step_row *step)
 {
     const char *const text = account_step(&d->account, step);
     if (text && !d->quiet) {
-        dump_clear_progress(d);
+        program_clear(&d->voice);
         fprintf(stderr, "sqtrace-dump: a clock stepped: %s\n", text);
     }
 }

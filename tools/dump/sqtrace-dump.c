@@ -6,10 +6,6 @@
 
 #include "dump.h"
 
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "0.1"
-#endif
-
 static int
 dump_main_told(void)
 {

@@ -11,7 +11,6 @@
  *   due.c            times of the requests of a rate
  *   client.c         connections: a request out, its response in
  *   urls.c ...       workloads: what the next request is
- *   say.c            lines on the standard error
  *   stats.c          counts and latencies by phase
  *   print.c          the results
  */
@@ -31,6 +30,7 @@
 #include "object/object.h"
 #include "object/random.h"
 #include "../program/options.h"
+#include "../program/voice.h"
 
 #define LOAD_SECOND INT64_C(1000000000)
 #define LOAD_PATH_MAX 128
@@ -218,7 +218,7 @@ struct load {
     FILE *rows;
     int64_t start;                     /* of the first phase; ns of CLOCK_MONOTONIC */
     int rows_failed;
-    int watched, progress;
+    struct program_voice voice;
     int connected, broken;             /* a connection came about; the run was given up, since none does any more */
     char first_error[160];             /* the first error of a connection in words */
 };
@@ -226,21 +226,13 @@ struct load {
 /* The program was asked to end. */
 extern volatile sig_atomic_t load_stop;
 
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "0.1"
-#endif
-
 int load_parse(struct load *load, int argc, char **argv, char *error, size_t error_size);
 void load_help(FILE *to);
 
-/* One line on the standard error, "sqtrace-load: ...".  Returns -1. */
-int load_fail(struct load *load, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same for what is no error; nothing with --quiet. */
-void load_say(struct load *load, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A line that the next one replaces; only for a person. */
-void load_progress(struct load *load, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* No such line stands there any more. */
-void load_clear(struct load *load);
+/* What it says on the standard error: see voice.h. */
+#define load_fail(load, ...) program_fail(&(load)->voice, __VA_ARGS__)
+#define load_say(load, ...) program_say(&(load)->voice, __VA_ARGS__)
+#define load_progress(load, ...) program_progress(&(load)->voice, __VA_ARGS__)
 
 int64_t load_now(void); /* ns of CLOCK_MONOTONIC */
 struct event_base *load_base(void);

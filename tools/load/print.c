@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/digits.h"
 #include "load.h"
 
 static double
@@ -34,27 +35,11 @@ print_mean(const struct sqt_distribution *d)
 
 /* ---- text ---- */
 
-/* 7002 -> "7,002" */
-static const char *
-grouped(uint64_t value, char text[32])
-{
-    char plain[24];
-    const int length = snprintf(plain, sizeof(plain), "%llu", (unsigned long long)value);
-    char *p = text;
-    for (int i = 0; i < length; ++i) {
-        if (i && (length - i) % 3 == 0)
-            *p++ = ',';
-        *p++ = plain[i];
-    }
-    *p = '\0';
-    return text;
-}
-
 static void
 text_latency(FILE *to, const char *name, struct sqt_distribution *d)
 {
     char count[32];
-    fprintf(to, "  %-16s %11s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f\n", name, grouped(d->count, count), print_mean(d),
+    fprintf(to, "  %-16s %11s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f\n", name, sqt_grouped(d->count, count), print_mean(d),
             ms(sqt_distribution_quantile(d, 500)), ms(sqt_distribution_quantile(d, 900)),
             ms(sqt_distribution_quantile(d, 990)), ms(sqt_distribution_quantile(d, 999)), ms(d->max));
 }
@@ -64,8 +49,8 @@ text_phase(const struct load *load, unsigned i, FILE *to)
 {
     struct phase_stats *const s = (struct phase_stats *)(uintptr_t)&load->stats[i];
     char a[32], b[32];
-    fprintf(to, "\n%s: %s requests in %.3f s (%.1f/s), %s bytes of bodies\n", load->phases[i].name, grouped(s->sent, a),
-            seconds(s), seconds(s) > 0 ? (double)s->sent / seconds(s) : 0, grouped(s->body_bytes, b));
+    fprintf(to, "\n%s: %s requests in %.3f s (%.1f/s), %s bytes of bodies\n", load->phases[i].name, sqt_grouped(s->sent, a),
+            seconds(s), seconds(s) > 0 ? (double)s->sent / seconds(s) : 0, sqt_grouped(s->body_bytes, b));
     fprintf(to, "  ms               %11s %10s %10s %10s %10s %10s %10s\n", "responses", "mean", "p50", "p90", "p99",
             "p99.9", "max");
     for (unsigned k = 0; k < LOAD_CLASSES; ++k)
@@ -76,20 +61,20 @@ text_phase(const struct load *load, unsigned i, FILE *to)
             text_latency(to, name, &s->classes[k].first_byte);
         }
     if (s->told)
-        fprintf(to, "  hits: %s of %s responses (%.2f %%), %.2f %% of the bytes\n", grouped(s->hits, a),
-                grouped(s->heads, b), share(s->hits, s->heads),
+        fprintf(to, "  hits: %s of %s responses (%.2f %%), %.2f %% of the bytes\n", sqt_grouped(s->hits, a),
+                sqt_grouped(s->heads, b), share(s->hits, s->heads),
                 share(s->classes[LOAD_HIT].bytes, s->classes[LOAD_ALL].bytes));
     if (phase_is_open(&load->phases[i]))
         fprintf(to, "  not sent: %s of %s; sent more than %g ms late: %s; the latest %.3f ms\n",
-                grouped(s->due > s->sent ? s->due - s->sent : 0, a), grouped(s->due, b), ms(load->number[LOAD_late]),
-                grouped(s->late, (char[32]){0}), ms(s->lag));
-    fprintf(to, "  bodies compared: %s", grouped(s->verified, a));
+                sqt_grouped(s->due > s->sent ? s->due - s->sent : 0, a), sqt_grouped(s->due, b), ms(load->number[LOAD_late]),
+                sqt_grouped(s->late, (char[32]){0}), ms(s->lag));
+    fprintf(to, "  bodies compared: %s", sqt_grouped(s->verified, a));
     if (s->retries)
-        fprintf(to, "; second tries on a new connection: %s", grouped(s->retries, a));
+        fprintf(to, "; second tries on a new connection: %s", sqt_grouped(s->retries, a));
     fputs("\n  errors:", to);
     for (unsigned e = 0; e < LOAD_ERRORS; ++e)
         if (s->errors[e])
-            fprintf(to, " %s %s;", grouped(s->errors[e], a), load_errors[e].words);
+            fprintf(to, " %s %s;", sqt_grouped(s->errors[e], a), load_errors[e].words);
     fputs(stats_errors(s) ? "\n" : " none\n", to);
 }
 

@@ -15,6 +15,8 @@
 #include "base/memory.h"
 #include "load.h"
 
+volatile sig_atomic_t load_stop;
+
 struct run {
     struct load *load;
     struct event_base *base;

@@ -140,7 +140,7 @@ load_main_measure(struct load *load)
     if (open_rows(load) != 0)
         return LOAD_FAILED;
     int failed = run_all(load) != 0;
-    load_clear(load);
+    program_clear(&load->voice);
     if (load->connected || !load->broken)
         failed |= print_results(load) != 0;
     failed |= close_rows(load) != 0;
@@ -225,7 +225,9 @@ main(int argc, char **argv)
         puts("sqtrace-load " PACKAGE_VERSION);
         status = load_main_told();
     } else {
-        load.watched = !load.given[LOAD_quiet] && isatty(STDERR_FILENO);
+        const int quiet = load.given[LOAD_quiet] != NULL;
+        load.voice = (struct program_voice){
+            .program = "sqtrace-load", .quiet = quiet, .watched = !quiet && isatty(STDERR_FILENO)};
         if (!load.given[LOAD_origin]) {
             sigaction(SIGINT, &action, NULL);
             sigaction(SIGTERM, &action, NULL);

@@ -3,6 +3,7 @@
  * account.c - see account.h.
  */
 #include "account.h"
+#include "base/digits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,19 +12,6 @@
 
 /* Most processes that are listed. */
 #define TOLD_PROCESSES 20
-
-const char *
-account_grouped(uint64_t value, char buffer[32])
-{
-    char *p = buffer + 31;
-    *p = '\0';
-    for (unsigned digits = 0; value || !digits; ++digits, value /= 10) {
-        if (digits && digits % 3 == 0)
-            *--p = ',';
-        *--p = (char)('0' + value % 10);
-    }
-    return p;
-}
 
 const char *
 account_kid_kind(uint32_t kind)
@@ -55,7 +43,7 @@ account_loss(struct account *a, const struct sqt_loss_row *loss)
         return NULL;
     char *const text = a->told[a->losses - 1];
     snprintf(text, sizeof(a->told[0]), "%s records between %.2f s and %.2f s (%s)",
-             account_grouped(loss->records, number), (double)loss->from / 1e9, (double)loss->until / 1e9,
+             sqt_grouped(loss->records, number), (double)loss->from / 1e9, (double)loss->until / 1e9,
              sqt_loss_reason(loss->reason));
     return text;
 }
@@ -66,7 +54,7 @@ account_bound(struct account *a, const struct sqt_bound_row *bound)
     char number[32];
     char *const text = a->bound[a->bounds < TOLD_BOUNDS - 1 ? a->bounds++ : TOLD_BOUNDS - 1];
     snprintf(text, sizeof(a->bound[0]), "%s %s of kid %u are open at %.6f s: from there on the oldest are closed as lost",
-             account_grouped(bound->open, number), bound->what, bound->origin->identity.kid, (double)bound->at / 1e9);
+             sqt_grouped(bound->open, number), bound->what, bound->origin->identity.kid, (double)bound->at / 1e9);
     return text;
 }
 
@@ -88,7 +76,7 @@ account_finish(struct account *a)
     char records[32], losses[32];
     if (a->losses > TOLD_LOSSES)
         snprintf(a->more, sizeof(a->more), "%s records in %s stretches; --table=losses shows them all",
-                 account_grouped(a->lost, records), account_grouped(a->losses, losses));
+                 sqt_grouped(a->lost, records), sqt_grouped(a->losses, losses));
 }
 
 /* ---- comments ---- */

@@ -46,8 +46,6 @@ void account_tail(struct sqt_sink *sink, const struct account *account, int64_t 
 /* "single process", "worker", ... */
 const char *account_kid_kind(uint32_t kind);
 
-/* 7002 -> "7,002" */
-const char *account_grouped(uint64_t value, char buffer[32]);
 
 /* A wall time in nanoseconds since the epoch -> "2026-11-21T20:07:18" in UTC; the fraction is left out. */
 void account_date(uint64_t ns, char text[32]);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "index.h"
 
 /* Most rows of a series that the page shows. */
@@ -198,7 +199,7 @@ put_table(const struct report *r, struct page *page, const struct report_trace *
     size_t room = 0, rows = 0;
     int headed = 0;
     page_put(page, "table-begin", "title", figure_title(s->table), "label", t->label, "rows",
-             account_grouped(s->sink.rows, shown), NULL);
+             sqt_grouped(s->sink.rows, shown), NULL);
     while (in && rows < ROWS_MOST && getline(&line, &room, in) > 0) {
         if (*line == '#')
             continue;

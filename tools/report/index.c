@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/memory.h"
 #include "compare.h"
 #include "index.h"
@@ -157,7 +158,7 @@ put_class(const struct report *r, struct page *page, enum sqt_class class)
     words_order(sums, order);
     const struct sqt_section *const first = &r->traces[0].classes[class].all;
     if (r->trace_count == 1 && first->count)
-        snprintf(count, sizeof(count), "%s %s, %s of all time", account_grouped(first->count, number),
+        snprintf(count, sizeof(count), "%s %s, %s of all time", sqt_grouped(first->count, number),
                  first->count == 1 ? "request" : "requests",
                  words_share((double)first->totals.sum / whole_time(&r->traces[0]), share));
     page_put(page, "class-begin", "name", class_title(class, name), "count", count, NULL);
@@ -251,8 +252,8 @@ put_rows(struct page *page, const struct comparison *c)
         if (!i || row[-1].class != row->class) {
             char name[80];
             page_put(page, "differences-class", "class", class_title(row->class, name), "first",
-                     account_grouped(c->a->classes[row->class].all.count, first), "second",
-                     account_grouped(c->b->classes[row->class].all.count, second), NULL);
+                     sqt_grouped(c->a->classes[row->class].all.count, first), "second",
+                     sqt_grouped(c->b->classes[row->class].all.count, second), NULL);
         }
         if (row->difference.verdict != SQT_VERDICT_UNKNOWN)
             snprintf(interval, sizeof(interval), "%s to %s", words_difference(row->difference.low, low),
@@ -325,7 +326,7 @@ put_wrong(struct page *page, const struct report_trace *t)
         page_put(page, "broken", "label", t->label, "text", t->damage.text[k], NULL);
     if (t->left_out) {
         snprintf(text, sizeof(text), "%s %s not counted: records are missing, a clock stepped, or the trace ended first.",
-                 account_grouped(t->left_out, number), t->left_out == 1 ? "request is" : "requests are");
+                 sqt_grouped(t->left_out, number), t->left_out == 1 ? "request is" : "requests are");
         page_put(page, "list-item-of", "label", t->label, "text", text, NULL);
     }
     return count;
@@ -387,8 +388,8 @@ put_configured(const struct report *r, struct page *page)
         strcat(text, " UTC, for ");
         strcat(text, words_time((double)t->length, length));
         page_put(page, "fact", "name", "begun", "text", text, NULL);
-        snprintf(text, sizeof(text), "%s, and %s lost", account_grouped(t->records, number),
-                 account_grouped(t->account.lost, lost));
+        snprintf(text, sizeof(text), "%s, and %s lost", sqt_grouped(t->records, number),
+                 sqt_grouped(t->account.lost, lost));
         page_put(page, "fact", "name", "records", "text", text, NULL);
         put_lines(page, "Squid", "Squids", &t->squids);
         put_lines(page, "process", "processes", &t->processes);

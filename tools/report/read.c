@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "base/memory.h"
 #include "report.h"
 
@@ -83,7 +84,7 @@ look_for_starts(struct report_trace *t, const struct sqt_run *run)
         describe_groups(&t->groups, r->id);
         if (r->event == SQT_EV_START && r->aux) {
             char text[32], number[32];
-            snprintf(text, sizeof(text), "%s KB", account_grouped(r->aux, number));
+            snprintf(text, sizeof(text), "%s KB", sqt_grouped(r->aux, number));
             lines_add_new(&t->rings, text);
         }
     }

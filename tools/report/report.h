@@ -25,6 +25,7 @@
 #include "model/class.h"
 #include "../program/account.h"
 #include "../program/options.h"
+#include "../program/voice.h"
 
 enum report_status { REPORT_DONE = 0, REPORT_FAILED = 1, REPORT_USAGE = 2, REPORT_PARTLY = 3 };
 
@@ -110,26 +111,19 @@ struct report {
     char *folder;           /* what it is to be called */
     char *making;           /* what it is called meanwhile */
     char *plots, *pages;    /* where scripts and templates are */
-    int watched;            /* somebody looks at the standard error */
-    int progress;           /* a line of it stands there */
+    struct program_voice voice;
     unsigned undrawn;       /* figures that gnuplot could not draw */
     int full;               /* a picture could not be written */
     struct picture *compared; /* one for each figure, with a curve for each trace; NULL with one trace */
 };
 
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "0.1"
-#endif
-
 /* The program was asked to end. */
 extern volatile sig_atomic_t report_stop;
 
-/* One line on the standard error, "sqtrace-report: ...".  Returns -1. */
-int report_fail(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same for what is no error; nothing with --quiet. */
-void report_say(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A line that the next one replaces; only for a person. */
-void report_progress(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What it says on the standard error: see voice.h. */
+#define report_fail(report, ...) program_fail(&(report)->voice, __VA_ARGS__)
+#define report_say(report, ...) program_say(&(report)->voice, __VA_ARGS__)
+#define report_progress(report, ...) program_progress(&(report)->voice, __VA_ARGS__)
 
 /* ---- the steps; each returns 0, or -1 after a line on the standard error ---- */
 

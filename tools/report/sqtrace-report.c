@@ -15,58 +15,6 @@ volatile sig_atomic_t report_stop;
 
 /* ---- what is said ---- */
 
-static void
-clear_progress(struct report *r)
-{
-    if (r->progress)
-        fputs("\r\033[K", stderr);
-    r->progress = 0;
-}
-
-/* One line; what is harmful in it, a file's name perhaps, is escaped. */
-static void
-say_line(struct report *r, const char *format, va_list arguments)
-{
-    char text[2048], line[4096];
-    clear_progress(r);
-    vsnprintf(text, sizeof(text), format, arguments);
-    fprintf(stderr, "sqtrace-report: %s\n", sqt_visible_text(line, sizeof(line), text));
-}
-
-int
-report_fail(struct report *r, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    say_line(r, format, arguments);
-    va_end(arguments);
-    return -1;
-}
-
-void
-report_say(struct report *r, const char *format, ...)
-{
-    va_list arguments;
-    if (r->given[REPORT_quiet])
-        return;
-    va_start(arguments, format);
-    say_line(r, format, arguments);
-    va_end(arguments);
-}
-
-void
-report_progress(struct report *r, const char *format, ...)
-{
-    va_list arguments;
-    if (!r->watched)
-        return;
-    clear_progress(r);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    r->progress = 1;
-}
-
 void
 lines_add(struct lines *lines, const char *format, ...)
 {
@@ -152,7 +100,7 @@ report_main_make(struct report *r)
         failed = report_read(r, &r->traces[i]) != 0;
     failed = failed || report_draw(r) != 0 || report_index(r) != 0 || report_stop || folder_commit(r) != 0;
     if (failed) {
-        clear_progress(r);
+        program_clear(&r->voice);
         folder_abandon(r);
         return REPORT_FAILED;
     }
@@ -188,7 +136,9 @@ main(int argc, char **argv)
         puts("sqtrace-report " PACKAGE_VERSION);
         status = report_main_told();
     } else {
-        report.watched = !report.given[REPORT_quiet] && isatty(STDERR_FILENO);
+        const int quiet = report.given[REPORT_quiet] != NULL;
+        report.voice = (struct program_voice){
+            .program = "sqtrace-report", .quiet = quiet, .watched = !quiet && isatty(STDERR_FILENO)};
         status = report_main_make(&report);
     }
     free_report(&report);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "report.h"
 
 /* A space that does not break. */
@@ -32,7 +33,7 @@ time_words(double ns, const char *sign, char text[WORDS_ROOM])
     const int decimals = value >= 99.95 || unit == 3 ? 0 : value >= 9.995 ? 1 : 2;
     if (value >= 999.5) {
         char grouped[32];
-        snprintf(text, WORDS_ROOM, "%s%s" NBSP "%s", sign, account_grouped((uint64_t)(value + 0.5), grouped),
+        snprintf(text, WORDS_ROOM, "%s%s" NBSP "%s", sign, sqt_grouped((uint64_t)(value + 0.5), grouped),
                  units[unit].name);
     } else {
         snprintf(text, WORDS_ROOM, "%s%.*f" NBSP "%s", sign, decimals, value, units[unit].name);
@@ -160,7 +161,7 @@ words_lead(const struct report_trace *trace)
     } else {
         char duration[WORDS_ROOM];
         fprintf(to, "%s%s %s spent %s in Squid: ", trace->requests == 1 ? "" : "Together, ",
-                account_grouped(trace->requests, number), trace->requests == 1 ? "request" : "requests",
+                sqt_grouped(trace->requests, number), trace->requests == 1 ? "request" : "requests",
                 words_time((double)whole, duration));
         name_parts(to, sums, whole, " of it is");
         fputs(".", to);
@@ -185,7 +186,7 @@ words_of_class(const struct report_trace *trace, enum sqt_class class)
         fprintf(to, "There is one of the %s; it took %s", words_class(class), words_time(s->median.value, median));
     } else {
         fprintf(to, "Half of %s %s took at most %s, 99" NBSP "%% at most %s",
-                account_grouped(s->all.count, number), words_class(class), words_time(s->median.value, median),
+                sqt_grouped(s->all.count, number), words_class(class), words_time(s->median.value, median),
                 words_time(s->p99.value, p99));
     }
     if (whole) {
@@ -245,7 +246,7 @@ words_of_disk(struct report_trace *trace, const union sqt_cell *row)
                                   "waiting for Squid to notice that it is done", shares[1], shares[0], shares[2]) < 0)
             return;
         lines_add(&trace->disks, "%s %s %s blocks, median %s%s.", dir_words(trace, CELL(class).text), directions[d].verb,
-                  account_grouped((uint64_t)CELL(count).number, number), words_time((double)CELL(p50_ms).number, median),
+                  sqt_grouped((uint64_t)CELL(count).number, number), words_time((double)CELL(p50_ms).number, median),
                   text ? text : ", in Squid\xe2\x80\x99s main thread: nothing else ran meanwhile");
         free(text);
         return;
