@@ -165,7 +165,7 @@ sqt_digest_fetched(struct sqt_life *life, int64_t now, const struct sqt_record *
 void
 sqt_digest_server_read(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_server_read(life, now, record, more);
+    (void)now, (void)more;
     struct sqt_digest *const hit = open_one(life, SQT_DIGEST_HIT, record->id);
     if (hit)
         hit->bytes = sqt_sum(hit->bytes, sqt_bytes(record->arg));
@@ -174,7 +174,7 @@ sqt_digest_server_read(struct sqt_life *life, int64_t now, const struct sqt_reco
 void
 sqt_digest_server_header(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(life, now, record, more);
+    (void)now, (void)more;
     struct sqt_digest *const hit = open_one(life, SQT_DIGEST_HIT, record->id);
     if (hit)
         hit->status = record->aux;
@@ -184,7 +184,7 @@ sqt_digest_server_header(struct sqt_life *life, int64_t now, const struct sqt_re
 void
 sqt_digest_server_done(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(life, now, record, more);
+    (void)more;
     struct sqt_digest *const hit = open_one(life, SQT_DIGEST_HIT, record->id);
     if (!hit)
         return;

@@ -6,6 +6,7 @@
 #include "model-internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const char *const sqt_outcome_names[SQT_OUTCOMES] = {
     [SQT_OUTCOME_COMPLETE] = "complete", [SQT_OUTCOME_ABORTED] = "aborted", [SQT_OUTCOME_TIMEOUT] = "timeout",
@@ -18,9 +19,11 @@ const char *const sqt_disk_op_names[SQT_DISK_OPS] = {
     [SQT_DISK_WRITE] = "write", [SQT_DISK_CLOSE] = "close", [SQT_DISK_UNLINK] = "unlink",
 };
 
+#define SUBSCRIBERS 2 /* of one event, at most */
+
 struct sqt_model {
     struct sqt_consumer consumer;
-    sqt_handler *handlers[SQT_EVENTS]; /* NULL: the event means nothing here */
+    sqt_handler *handlers[SQT_EVENTS][SUBSCRIBERS]; /* the first NULL ends them: most events mean little here */
     struct sqt_life **lives;           /* by the origin's index */
     size_t count;
     struct sqt_model_room room;
@@ -36,71 +39,72 @@ reconfigured(struct sqt_life *life, int64_t now, const struct sqt_record *record
         sqt_loop_switched_off(life);
 }
 
-/* What an event means beyond the stages that events.def says. */
-static sqt_handler *const special[SQT_EVENTS] = {
-    [SQT_EV_LOST] = sqt_lost,
-    [SQT_EV_CLOCK_STEP] = sqt_clock_step,
-    [SQT_EV_CONN_ACCEPT] = sqt_client_accept,
-    [SQT_EV_CONN_CLOSE] = sqt_client_close,
-    [SQT_EV_CLIENT_TLS_BEGIN] = sqt_client_tls_begin,
-    [SQT_EV_CLIENT_TLS_END] = sqt_client_tls_end,
-    [SQT_EV_CLIENT_READ] = sqt_client_read,
-    [SQT_EV_REQUEST_PARSED] = sqt_client_parsed,
-    [SQT_EV_XACT_BEGIN] = sqt_xact_begin,
-    [SQT_EV_XACT_NAMED] = sqt_xact_named,
-    [SQT_EV_XACT_END] = sqt_xact_end,
-    [SQT_EV_XACT_UNLOGGED] = sqt_xact_unlogged,
-    [SQT_EV_LOOKUP_END] = sqt_xact_lookup,
-    [SQT_EV_COLLAPSED] = sqt_xact_collapsed,
-    [SQT_EV_REPLY_READY] = sqt_xact_ready,
-    [SQT_EV_REPLY_WRITTEN] = sqt_xact_written,
-    [SQT_EV_SERVER_READ] = sqt_digest_server_read,
-    [SQT_EV_SERVER_1XX] = sqt_xact_server_1xx,
-    [SQT_EV_SERVER_HEADER] = sqt_digest_server_header,
-    [SQT_EV_SERVER_DONE] = sqt_digest_server_done,
-    [SQT_EV_RETRY] = sqt_digest_server_done,
-    [SQT_EV_FORWARD_END] = sqt_digest_server_done,
-    [SQT_EV_CONNECT_BEGIN] = sqt_connect_begin,
-    [SQT_EV_CONNECT_END] = sqt_connect_end,
-    [SQT_EV_CONNECT_REUSED] = sqt_connect_reused,
-    [SQT_EV_TLS_BEGIN] = sqt_tls_begin,
-    [SQT_EV_TLS_END] = sqt_tls_end,
-    [SQT_EV_DISPATCH] = sqt_server_used,
-    [SQT_EV_TUNNEL_BEGIN] = sqt_server_used,
-    [SQT_EV_SERVER_CLOSE] = sqt_server_close,
-    [SQT_EV_WAIT_BEGIN] = sqt_loop_wait,
-    [SQT_EV_WAIT_END] = sqt_loop_work,
-    [SQT_EV_HEARTBEAT_LATE] = sqt_heartbeat_late,
-    [SQT_EV_CALLS] = sqt_calls_some,
-    [SQT_EV_CALLS_TOLD] = sqt_calls_told,
-    [SQT_EV_SAMPLE] = sqt_sampled,
-    [SQT_EV_SWAPIN_OPEN] = sqt_swap_open,
-    [SQT_EV_SWAPIN_OPENED] = sqt_swap_opened,
-    [SQT_EV_SWAPIN_READ] = sqt_swap_ask,
-    [SQT_EV_SWAPIN_READ_DONE] = sqt_swap_done,
-    [SQT_EV_SWAPIN_CLOSE] = sqt_swap_close,
-    [SQT_EV_SWAPIN_CLOSED] = sqt_swap_closed,
-    [SQT_EV_SWAPOUT_OPEN] = sqt_swap_open,
-    [SQT_EV_SWAPOUT_OPENED] = sqt_swap_opened,
-    [SQT_EV_SWAPOUT_WRITE] = sqt_swap_ask,
-    [SQT_EV_SWAPOUT_WRITTEN] = sqt_swap_done,
-    [SQT_EV_SWAPOUT_CLOSE] = sqt_swap_close,
-    [SQT_EV_SWAPOUT_CLOSED] = sqt_swap_closed,
-    [SQT_EV_UNLINK] = sqt_unlink,
-    [SQT_EV_UNLINKED] = sqt_unlinked,
-    [SQT_EV_RECONFIGURE] = reconfigured,
-    [SQT_EV_DISKOP_BEGIN] = sqt_diskop_begin,
-    [SQT_EV_DISKOP_QUEUED] = sqt_diskop_queued,
-    [SQT_EV_DISKOP_END] = sqt_diskop_end,
-    [SQT_EV_DISKOP_LATE] = sqt_diskop_late,
-    [SQT_EV_DIGEST_KEY] = sqt_digest_look,
-    [SQT_EV_DIGEST_LOOKUP] = sqt_digest_look,
-    [SQT_EV_DIGEST_NONE] = sqt_digest_look,
-    [SQT_EV_DIGEST_HIT] = sqt_digest_ask,
-    [SQT_EV_DIGEST_REBUILD] = sqt_digest_rebuilt,
-    [SQT_EV_DIGEST_REWRITE] = sqt_digest_rewritten,
-    [SQT_EV_DIGEST_FETCH_BEGIN] = sqt_digest_ask,
-    [SQT_EV_DIGEST_FETCH_END] = sqt_digest_fetched,
+/* Who is called for an event, in this order.  For one of a transaction that is not here, and opens or closes stages in
+ * events.def, it is sqt_xact_stages(). */
+static sqt_handler *const subscribers[SQT_EVENTS][SUBSCRIBERS] = {
+    [SQT_EV_LOST] = {sqt_lost},
+    [SQT_EV_CLOCK_STEP] = {sqt_clock_step},
+    [SQT_EV_CONN_ACCEPT] = {sqt_client_accept},
+    [SQT_EV_CONN_CLOSE] = {sqt_client_close},
+    [SQT_EV_CLIENT_TLS_BEGIN] = {sqt_client_tls_begin},
+    [SQT_EV_CLIENT_TLS_END] = {sqt_client_tls_end},
+    [SQT_EV_CLIENT_READ] = {sqt_client_read},
+    [SQT_EV_REQUEST_PARSED] = {sqt_client_parsed},
+    [SQT_EV_XACT_BEGIN] = {sqt_xact_begin},
+    [SQT_EV_XACT_NAMED] = {sqt_xact_named},
+    [SQT_EV_XACT_END] = {sqt_xact_end},
+    [SQT_EV_XACT_UNLOGGED] = {sqt_xact_unlogged},
+    [SQT_EV_LOOKUP_END] = {sqt_xact_lookup},
+    [SQT_EV_COLLAPSED] = {sqt_xact_collapsed},
+    [SQT_EV_REPLY_READY] = {sqt_xact_ready},
+    [SQT_EV_REPLY_WRITTEN] = {sqt_xact_written},
+    [SQT_EV_SERVER_READ] = {sqt_xact_server_read, sqt_digest_server_read},
+    [SQT_EV_SERVER_1XX] = {sqt_xact_server_1xx},
+    [SQT_EV_SERVER_HEADER] = {sqt_xact_stages, sqt_digest_server_header},
+    [SQT_EV_SERVER_DONE] = {sqt_xact_stages, sqt_digest_server_done},
+    [SQT_EV_RETRY] = {sqt_xact_stages, sqt_digest_server_done},
+    [SQT_EV_FORWARD_END] = {sqt_xact_stages, sqt_digest_server_done},
+    [SQT_EV_CONNECT_BEGIN] = {sqt_connect_begin},
+    [SQT_EV_CONNECT_END] = {sqt_connect_end},
+    [SQT_EV_CONNECT_REUSED] = {sqt_connect_reused},
+    [SQT_EV_TLS_BEGIN] = {sqt_tls_begin},
+    [SQT_EV_TLS_END] = {sqt_tls_end},
+    [SQT_EV_DISPATCH] = {sqt_server_used},
+    [SQT_EV_TUNNEL_BEGIN] = {sqt_server_used},
+    [SQT_EV_SERVER_CLOSE] = {sqt_server_close},
+    [SQT_EV_WAIT_BEGIN] = {sqt_loop_wait},
+    [SQT_EV_WAIT_END] = {sqt_loop_work},
+    [SQT_EV_HEARTBEAT_LATE] = {sqt_heartbeat_late},
+    [SQT_EV_CALLS] = {sqt_calls_some},
+    [SQT_EV_CALLS_TOLD] = {sqt_calls_told},
+    [SQT_EV_SAMPLE] = {sqt_sampled},
+    [SQT_EV_SWAPIN_OPEN] = {sqt_swap_open},
+    [SQT_EV_SWAPIN_OPENED] = {sqt_swap_opened},
+    [SQT_EV_SWAPIN_READ] = {sqt_swap_ask},
+    [SQT_EV_SWAPIN_READ_DONE] = {sqt_swap_done},
+    [SQT_EV_SWAPIN_CLOSE] = {sqt_swap_close},
+    [SQT_EV_SWAPIN_CLOSED] = {sqt_swap_closed},
+    [SQT_EV_SWAPOUT_OPEN] = {sqt_swap_open},
+    [SQT_EV_SWAPOUT_OPENED] = {sqt_swap_opened},
+    [SQT_EV_SWAPOUT_WRITE] = {sqt_swap_ask},
+    [SQT_EV_SWAPOUT_WRITTEN] = {sqt_swap_done},
+    [SQT_EV_SWAPOUT_CLOSE] = {sqt_swap_close},
+    [SQT_EV_SWAPOUT_CLOSED] = {sqt_swap_closed},
+    [SQT_EV_UNLINK] = {sqt_unlink},
+    [SQT_EV_UNLINKED] = {sqt_unlinked},
+    [SQT_EV_RECONFIGURE] = {reconfigured},
+    [SQT_EV_DISKOP_BEGIN] = {sqt_diskop_begin},
+    [SQT_EV_DISKOP_QUEUED] = {sqt_diskop_queued},
+    [SQT_EV_DISKOP_END] = {sqt_diskop_end},
+    [SQT_EV_DISKOP_LATE] = {sqt_diskop_late},
+    [SQT_EV_DIGEST_KEY] = {sqt_digest_look},
+    [SQT_EV_DIGEST_LOOKUP] = {sqt_digest_look},
+    [SQT_EV_DIGEST_NONE] = {sqt_digest_look},
+    [SQT_EV_DIGEST_HIT] = {sqt_digest_ask},
+    [SQT_EV_DIGEST_REBUILD] = {sqt_digest_rebuilt},
+    [SQT_EV_DIGEST_REWRITE] = {sqt_digest_rewritten},
+    [SQT_EV_DIGEST_FETCH_BEGIN] = {sqt_digest_ask},
+    [SQT_EV_DIGEST_FETCH_END] = {sqt_digest_fetched},
 };
 
 struct sqt_model *
@@ -111,9 +115,9 @@ sqt_model_new(const struct sqt_consumer *consumer)
     model->room.left = SQT_MODEL_BYTES;
     for (unsigned i = 1; i < SQT_EVENTS; ++i) {
         const struct sqt_event_info *const event = &sqt_events[i];
-        model->handlers[i] = special[i];
-        if (!special[i] && event->id.kind == SQT_KIND_XACT && (event->opens | event->closes))
-            model->handlers[i] = sqt_xact_stages;
+        memcpy(model->handlers[i], subscribers[i], sizeof(model->handlers[i]));
+        if (!subscribers[i][0] && event->id.kind == SQT_KIND_XACT && (event->opens | event->closes))
+            model->handlers[i][0] = sqt_xact_stages;
     }
     return model;
 }
@@ -172,6 +176,7 @@ life_of(struct sqt_model *model, const struct sqt_origin *origin)
 void
 sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 {
+    static sqt_handler *const none[SUBSCRIBERS] = {NULL};
     struct sqt_life *const life = life_of(model, run->origin);
     life->line = run->line;
     if (life->unsure && !run->unsure)
@@ -186,8 +191,9 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
         /* The lines of two blocks may disagree by some nanoseconds where they meet. */
         if (at > life->now)
             life->now = at;
-        if (record->event < SQT_EVENTS && model->handlers[record->event])
-            model->handlers[record->event](life, life->now, record, (unsigned)more);
+        sqt_handler *const *const called = record->event < SQT_EVENTS ? model->handlers[record->event] : none;
+        for (unsigned s = 0; s < SUBSCRIBERS && called[s]; ++s)
+            called[s](life, life->now, record, (unsigned)more);
         i += more;
     }
 }
