@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void
 no_memory(void)
@@ -30,4 +31,11 @@ sqt_resized(void *memory, size_t size)
     if (!resized)
         no_memory();
     return resized;
+}
+
+char *
+sqt_copied(const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    return memcpy(sqt_zeroed(1, size), text, size);
 }

@@ -13,4 +13,7 @@ void *sqt_zeroed(size_t count, size_t size);
 /* realloc in the same manner. */
 void *sqt_resized(void *memory, size_t size);
 
+/* strdup in the same manner. */
+char *sqt_copied(const char *text);
+
 #endif

@@ -14,8 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "read/file/damage.h"
+#include "base/memory.h"
 #include "guess.h"
+#include "read/file/damage.h"
 #include "read/file/pointer.h"
 #include "spool.h"
 
@@ -29,12 +30,9 @@ boot_offset(struct sqt_source_list *l, const struct sqt_identity *who)
         if (memcmp(l->boots[i].id, who->boot_id, sizeof(who->boot_id)) == 0)
             return l->boots[i].offset_ns;
     const int64_t offset = (int64_t)(who->start.realtime_ns - who->start.monotonic_ns);
-    struct sqt_boot *const more = realloc(l->boots, (l->boot_count + 1) * sizeof(*more));
-    if (more) {
-        l->boots = more;
-        memcpy(more[l->boot_count].id, who->boot_id, sizeof(who->boot_id));
-        more[l->boot_count++].offset_ns = offset;
-    }
+    l->boots = sqt_resized(l->boots, (l->boot_count + 1) * sizeof(*l->boots));
+    memcpy(l->boots[l->boot_count].id, who->boot_id, sizeof(who->boot_id));
+    l->boots[l->boot_count++].offset_ns = offset;
     return offset;
 }
 
@@ -69,14 +67,8 @@ origin_of(struct sqt_source_list *l, const struct sqt_identity *who, int damaged
     }
     if (l->origin_count == SQT_ORIGINS_MOST)
         return NULL;
-    struct sqt_joined **const more = realloc(l->origins, (l->origin_count + 1) * sizeof(*more));
-    if (!more)
-        return NULL;
-    l->origins = more;
-    j = calloc(1, sizeof(*j));
-    if (!j)
-        return NULL;
-    more[l->origin_count++] = j;
+    l->origins = sqt_resized(l->origins, (l->origin_count + 1) * sizeof(*l->origins));
+    j = l->origins[l->origin_count++] = sqt_zeroed(1, sizeof(*j));
     set_identity(l, j, who, damaged);
     j->reporter = l->reporter;
     j->unpacker = l->unpacker;
@@ -172,10 +164,9 @@ add_pointer(struct sqt_source_list *l, const uint8_t *bytes, size_t got, const c
         return;
     }
     if (fd < 0) {
-        struct sqt_pointer *const more = realloc(l->gone, (l->gone_count + 1) * sizeof(*more));
-        if (more && (more[l->gone_count].name = strdup(name)) != NULL)
-            memcpy(more[l->gone_count++].ring_id, text.ring_id, sizeof(text.ring_id));
-        l->gone = more ? more : l->gone;
+        l->gone = sqt_resized(l->gone, (l->gone_count + 1) * sizeof(*l->gone));
+        l->gone[l->gone_count].name = sqt_copied(name);
+        memcpy(l->gone[l->gone_count++].ring_id, text.ring_id, sizeof(text.ring_id));
         return;
     }
     const ssize_t got_magic = pread(fd, magic, sizeof(magic), 0);
@@ -286,12 +277,8 @@ add_directory(struct sqt_source_list *l, const char *path)
     add_directory_files(l, path, ".sqt", IN_DIRECTORY, &seen);
     if (!seen && l->reporter->problems == problems)
         sqt_report(l->reporter, SQT_ERROR, "%s: there is no trace (*.sqt, *.ring) in this directory", path);
-    char **const more = realloc(l->directories, (l->directory_count + 1) * sizeof(*more));
-    l->directories = more ? more : l->directories;
-    if (more && (more[l->directory_count] = strdup(path)) != NULL)
-        ++l->directory_count;
-    else
-        sqt_report(l->reporter, SQT_WARNING, "%s: no memory to look into it again for what is new", path);
+    l->directories = sqt_resized(l->directories, (l->directory_count + 1) * sizeof(*l->directories));
+    l->directories[l->directory_count++] = sqt_copied(path);
 }
 
 size_t
@@ -312,13 +299,8 @@ add_pipe(struct sqt_source_list *l, int fd, const char *name)
     const int spool = sqt_spool(fd, name, l->reporter);
     if (spool < 0)
         return;
-    int *const more = realloc(l->spools, (l->spool_count + 1) * sizeof(*more));
-    if (!more) {
-        close(spool);
-        return;
-    }
-    l->spools = more;
-    more[l->spool_count++] = spool;
+    l->spools = sqt_resized(l->spools, (l->spool_count + 1) * sizeof(*l->spools));
+    l->spools[l->spool_count++] = spool;
 
     struct sqt_input input;
     size_t got;
