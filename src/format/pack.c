@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* One byte a value of up to ten. */
+/* Bytes of the longest varint. */
 #define VARINT_MAX 10
 
 /* Slots of what the fields of coming records are expected to be. */
@@ -46,41 +46,84 @@ sqt_pack_bound(size_t count)
     return 6 * sizeof(uint32_t) + count * (1 + 2 + 4 * VARINT_MAX);
 }
 
-static uint64_t
+/* ---- varints: seven bits a byte, the lowest first; bit 7 says that another byte follows ---- */
+
+static inline uint64_t
 zigzag(uint64_t d)
 {
     return (d << 1) ^ (uint64_t)((int64_t)d >> 63);
 }
 
-static uint64_t
+static inline uint64_t
 unzigzag(uint64_t z)
 {
     return (z >> 1) ^ (0 - (z & 1));
 }
 
-static uint8_t *
-pack_put(uint8_t *p, uint64_t v)
+/* The lower 56 bits of v, seven in each byte. */
+static inline uint64_t
+spread(uint64_t v)
 {
-    while (v >= 0x80) {
-        *p++ = (uint8_t)(v | 0x80);
-        v >>= 7;
-    }
-    *p++ = (uint8_t)v;
-    return p;
+    v = (v & UINT64_C(0x000000000fffffff)) | (v & UINT64_C(0x00fffffff0000000)) << 4;
+    v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x0fffc0000fffc000)) << 2;
+    return (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x3f803f803f803f80)) << 1;
 }
 
-/* Returns NULL if the varint does not end before `end` or does not fit 64 bits. */
-static inline const uint8_t *
-get(const uint8_t *p, const uint8_t *end, uint64_t *v)
+/* And back; bit 7 of each byte is ignored. */
+static inline uint64_t
+gather(uint64_t w)
 {
-    if (__builtin_expect(p < end && *p < 0x80, 1)) {
-        *v = *p;
+    w = (w & UINT64_C(0x007f007f007f007f)) | (w & UINT64_C(0x7f007f007f007f00)) >> 1;
+    w = (w & UINT64_C(0x00003fff00003fff)) | (w & UINT64_C(0x3fff00003fff0000)) >> 2;
+    return (w & UINT64_C(0x000000000fffffff)) | (w & UINT64_C(0x0fffffff00000000)) >> 4;
+}
+
+/* Three bytes and more. */
+static __attribute__((noinline)) uint8_t *
+put_long(uint8_t *p, uint64_t v)
+{
+    const uint64_t more = UINT64_C(0x8080808080808080); /* in each byte: another one follows */
+    const unsigned top = (unsigned)(v >> 56), bytes = (9 * (64 - (unsigned)__builtin_clzll(v | 1)) + 64) / 64;
+    const uint64_t w = spread(v) | (top ? more : more >> (72 - 8 * bytes));
+    memcpy(p, &w, sizeof(w));
+    if (top) {
+        p[8] = (uint8_t)(top | (top > 0x7f) << 7);
+        p[9] = (uint8_t)(top >> 7);
+    }
+    return p + bytes;
+}
+
+/* Writes v, which mostly takes a byte.  Up to VARINT_MAX bytes from p on may change, whatever v takes of them. */
+static inline __attribute__((always_inline)) uint8_t *
+put(uint8_t *p, uint64_t v)
+{
+    if (__builtin_expect(v < 0x80, 1)) {
+        *p = (uint8_t)v;
         return p + 1;
     }
-    if (__builtin_expect(end - p > 1 && p[1] < 0x80, 1)) {
-        *v = (uint64_t)p[1] << 7 | (p[0] & 0x7f);
-        return p + 2;
-    }
+    if (__builtin_expect(v >> 14 != 0, 0))
+        return put_long(p, v);
+    p[0] = (uint8_t)(v | 0x80);
+    p[1] = (uint8_t)(v >> 7);
+    return p + 2;
+}
+
+/* The same for a value that takes a byte or two, without a jump that could not be foreseen. */
+static inline __attribute__((always_inline)) uint8_t *
+put_two(uint8_t *p, uint64_t v)
+{
+    if (__builtin_expect(v >> 14 != 0, 0))
+        return put_long(p, v);
+    const unsigned two = v > 0x7f;
+    const uint16_t w = (uint16_t)((v & 0x7f) | two << 7 | v >> 7 << 8);
+    memcpy(p, &w, sizeof(w));
+    return p + 1 + two;
+}
+
+/* Reads one that must end before `end`.  Returns NULL if it does not, or does not fit 64 bits. */
+static const uint8_t *
+get_checked(const uint8_t *p, const uint8_t *end, uint64_t *v)
+{
     uint64_t r = 0;
     for (unsigned shift = 0; p < end && shift < 64; shift += 7) {
         const uint8_t b = *p++;
@@ -93,74 +136,172 @@ get(const uint8_t *p, const uint8_t *end, uint64_t *v)
     return NULL;
 }
 
-/* A column is preceded by its length, which is known when it ends. */
-static uint8_t *
-close_column(uint8_t *start, uint8_t *end)
+/* Three bytes and more. */
+static __attribute__((noinline)) const uint8_t *
+get_long(const uint8_t *p, uint64_t *v, int *failed)
 {
-    const uint32_t size = (uint32_t)(end - start - sizeof(uint32_t));
-    memcpy(start, &size, sizeof(size));
-    return end;
+    uint64_t w;
+    memcpy(&w, p, sizeof(w));
+    const uint64_t ends = ~w & UINT64_C(0x8080808080808080);
+    if (!ends) {
+        const uint8_t *const next = get_checked(p, p + VARINT_MAX, v);
+        *failed |= !next;
+        return next ? next : p;
+    }
+    *v = gather(w & (ends ^ (ends - 1)));
+    return p + (__builtin_ctzll(ends) + 1) / 8;
 }
 
-#define PACK_COLUMN(field)                                             \
-    do {                                                               \
-        column = p;                                                    \
-        p += sizeof(uint32_t);                                         \
-        memset(expected, 0, sizeof(expected));                         \
-        for (size_t i = 0; i < count; ++i) {                           \
-            const unsigned slot = t->field[records[i].event & 0xff];   \
-            const uint64_t v = records[i].field;                       \
-            expected[SLOT_ZERO] = 0;                                   \
-            expected[SLOT_TIME] = records[i].time;                     \
-            p = pack_put(p, zigzag(v - expected[slot]));                    \
-            expected[slot] = v;                                        \
-        }                                                              \
-        p = close_column(column, p);                                   \
-    } while (0)
+/* Reads one where VARINT_MAX bytes may be read from p on.  Sets *failed if it does not fit 64 bits. */
+static inline __attribute__((always_inline)) const uint8_t *
+get(const uint8_t *p, uint64_t *v, int *failed)
+{
+    uint16_t w;
+    memcpy(&w, p, sizeof(w));
+    if (__builtin_expect((w & 0x8080) == 0x8080, 0))
+        return get_long(p, v, failed);
+    const unsigned two = w >> 7 & 1;
+    *v = (w & 0x7fu) | (w >> 1 & 0x3f80u & (0u - two));
+    return p + 1 + two;
+}
+
+/* ---- what fields are expected to be ---- */
+
+enum field { FIELD_ID, FIELD_ARG, FIELD_AUX, FIELDS };
+
+/* Values of all fields by slot.  What is expected to be 0 or the time is read from a slot that others share, and goes
+ * to one that nobody reads. */
+enum { VALUE_ZERO, VALUE_TIME, VALUE_UNREAD, VALUE_FIRST };
+
+struct prediction {
+    struct {
+        uint16_t from, to;
+    } slot[256][FIELDS];
+    uint64_t value[VALUE_FIRST + FIELDS * SLOTS];
+};
+
+static void
+predict(struct prediction *p, unsigned event, enum field field, uint16_t slot)
+{
+    const int own = slot >= SLOT_KIND;
+    const uint16_t place = (uint16_t)(VALUE_FIRST + field * SLOTS + slot);
+    p->slot[event][field].from = own ? place : slot == SLOT_TIME ? VALUE_TIME : VALUE_ZERO;
+    p->slot[event][field].to = own ? place : VALUE_UNREAD;
+}
+
+static void
+prediction_init(struct prediction *p, const struct sqt_pack_table *t)
+{
+    for (unsigned event = 0; event < 256; ++event) {
+        predict(p, event, FIELD_ID, t->id[event]);
+        predict(p, event, FIELD_ARG, t->arg[event]);
+        predict(p, event, FIELD_AUX, t->aux[event]);
+    }
+    memset(p->value, 0, sizeof(p->value));
+}
+
+/* ---- packing ---- */
+
+enum column { COLUMN_EVENT, COLUMN_FLAGS, COLUMN_TIME, COLUMN_ID, COLUMN_ARG, COLUMN_AUX, COLUMNS };
+
+static inline __attribute__((always_inline)) uint8_t *
+put_field(struct prediction *x, unsigned event, enum field field, uint64_t v, uint8_t *p)
+{
+    p = put(p, zigzag(v - x->value[x->slot[event][field].from]));
+    x->value[x->slot[event][field].to] = v;
+    return p;
+}
+
+/* Where the next record goes in each column. */
+struct heads {
+    uint8_t *at[COLUMNS];
+};
+
+/* Runs of flags are short, so a run is written with each of its records, until the next one has others: no jump that
+ * could not be foreseen. */
+static void
+put_events(struct heads *h, unsigned *run, const struct sqt_record *records, size_t count, int last)
+{
+    uint8_t *events = h->at[COLUMN_EVENT], *flags = h->at[COLUMN_FLAGS];
+    unsigned length = *run;
+    for (const struct sqt_record *r = records; r < records + count; ++r) {
+        *events++ = (uint8_t)r->event;
+        flags[0] = (uint8_t)r->flags;
+        flags[1] = (uint8_t)length;
+        const unsigned ends = (last && r + 1 == records + count) || (uint8_t)r[1].flags != flags[0] || length == 255;
+        flags += 2 * ends;
+        length = ends ? 0 : length + 1;
+    }
+    *run = length;
+    h->at[COLUMN_EVENT] = events;
+    h->at[COLUMN_FLAGS] = flags;
+}
+
+static void
+put_times(struct heads *h, uint64_t before, const struct sqt_record *records, size_t count)
+{
+    uint8_t *p = h->at[COLUMN_TIME];
+    for (size_t i = 0; i < count; ++i) {
+        p = put_two(p, records[i].time - before);
+        before = records[i].time;
+    }
+    h->at[COLUMN_TIME] = p;
+}
+
+static void
+put_fields(struct heads *h, struct prediction *x, const struct sqt_record *records, size_t count)
+{
+    uint8_t *ids = h->at[COLUMN_ID], *args = h->at[COLUMN_ARG], *auxs = h->at[COLUMN_AUX];
+    for (const struct sqt_record *r = records; r < records + count; ++r) {
+        const unsigned event = r->event & 0xff;
+        x->value[VALUE_TIME] = r->time;
+        ids = put_field(x, event, FIELD_ID, r->id, ids);
+        args = put_field(x, event, FIELD_ARG, r->arg, args);
+        auxs = put_field(x, event, FIELD_AUX, r->aux, auxs);
+    }
+    h->at[COLUMN_ID] = ids;
+    h->at[COLUMN_ARG] = args;
+    h->at[COLUMN_AUX] = auxs;
+}
+
+/* Records that are looked at once for each column: they stay in the first-level cache meanwhile. */
+#define CHUNK 32u
 
 size_t
 sqt_pack(const struct sqt_pack_table *t, const struct sqt_record *records, size_t count, uint8_t *out)
 {
-    uint8_t *p = out;
-    uint8_t *column = p;
+    static const unsigned most[COLUMNS] = {1, 2, VARINT_MAX, VARINT_MAX, VARINT_MAX, VARINT_MAX};
+    struct prediction x;
+    struct heads h;
+    uint8_t *start[COLUMNS], *p = out;
+    unsigned run = 0;
 
-    p += sizeof(uint32_t);
-    for (size_t i = 0; i < count; ++i)
-        *p++ = (uint8_t)records[i].event;
-    p = close_column(column, p);
-
-    column = p;
-    p += sizeof(uint32_t);
-    for (size_t i = 0; i < count;) {
-        const uint8_t flags = (uint8_t)records[i].flags;
-        size_t run = 1;
-        while (run < 256 && i + run < count && (uint8_t)records[i + run].flags == flags)
-            ++run;
-        *p++ = flags;
-        *p++ = (uint8_t)(run - 1);
-        i += run;
+    prediction_init(&x, t);
+    for (unsigned c = 0; c < COLUMNS; ++c) { /* as far apart as they may need */
+        start[c] = h.at[c] = p + sizeof(uint32_t);
+        p = start[c] + count * most[c];
     }
-    p = close_column(column, p);
-
-    column = p;
-    p += sizeof(uint32_t);
-    uint64_t before = count ? records[0].time : 0;
-    for (size_t i = 0; i < count; ++i) {
-        p = pack_put(p, records[i].time - before);
-        before = records[i].time;
+    for (size_t i = 0; i < count; i += CHUNK) {
+        const size_t n = count - i < CHUNK ? count - i : CHUNK;
+        put_events(&h, &run, records + i, n, i + n == count);
+        put_times(&h, records[i ? i - 1 : 0].time, records + i, n);
+        put_fields(&h, &x, records + i, n);
     }
-    p = close_column(column, p);
-
-    uint64_t expected[SLOTS];
-    PACK_COLUMN(id);
-    PACK_COLUMN(arg);
-    PACK_COLUMN(aux);
+    p = out;
+    for (unsigned c = 0; c < COLUMNS; ++c) { /* a column is preceded by its length */
+        const uint32_t size = (uint32_t)(h.at[c] - start[c]);
+        memcpy(p, &size, sizeof(size));
+        memmove(p + sizeof(size), start[c], size);
+        p += sizeof(size) + size;
+    }
     return (size_t)(p - out);
 }
 
+/* ---- unpacking ---- */
+
 /* Takes the next column off the bytes; returns 0 if it is not whole. */
 static int
-open_column(const uint8_t **p, const uint8_t *end, const uint8_t **column_end)
+open_column(const uint8_t **p, const uint8_t *end, const uint8_t **column, const uint8_t **column_end)
 {
     uint32_t size;
     if ((size_t)(end - *p) < sizeof(size))
@@ -169,72 +310,113 @@ open_column(const uint8_t **p, const uint8_t *end, const uint8_t **column_end)
     *p += sizeof(size);
     if (size > (size_t)(end - *p))
         return 0;
-    *column_end = *p + size;
+    *column = *p;
+    *column_end = *p += size;
     return 1;
 }
 
-#define UNPACK_COLUMN(field, type)                                     \
-    do {                                                               \
-        if (!open_column(&p, end, &column_end))                        \
-            return -1;                                                 \
-        memset(expected, 0, sizeof(expected));                         \
-        for (size_t i = 0; i < count; ++i) {                           \
-            const unsigned slot = t->field[records[i].event & 0xff];   \
-            uint64_t z;                                                \
-            p = get(p, column_end, &z);                                \
-            if (!p)                                                    \
-                return -1;                                             \
-            expected[SLOT_ZERO] = 0;                                   \
-            expected[SLOT_TIME] = records[i].time;                     \
-            const uint64_t v = expected[slot] + unzigzag(z);           \
-            records[i].field = (type)v;                                \
-            expected[slot] = v;                                        \
-        }                                                              \
-        if (p != column_end)                                           \
-            return -1;                                                 \
-    } while (0)
+/* Whether the runs of flags are those of `count` records. */
+static int
+flags_fit(const uint8_t *p, const uint8_t *end, size_t count)
+{
+    size_t records = 0;
+    for (; end - p >= 2 && records <= count; p += 2)
+        records += (size_t)p[1] + 1;
+    return p == end && records == count;
+}
+
+/* Where the next record is in each column. */
+struct cursor {
+    const uint8_t *at[COLUMNS], *end[COLUMNS];
+    unsigned run; /* records of the current run of flags so far */
+    uint64_t time;
+    int failed;
+};
+
+static inline __attribute__((always_inline)) const uint8_t *
+get_varint(const uint8_t *p, const uint8_t *end, int checked, uint64_t *v, int *failed)
+{
+    if (!checked)
+        return get(p, v, failed);
+    const uint8_t *const next = get_checked(p, end, v);
+    *failed |= !next;
+    return next ? next : p;
+}
+
+static inline __attribute__((always_inline)) uint64_t
+expect(struct prediction *x, unsigned event, enum field field, uint64_t z)
+{
+    const uint64_t v = x->value[x->slot[event][field].from] + unzigzag(z);
+    x->value[x->slot[event][field].to] = v;
+    return v;
+}
+
+/* The next count records.  checked: nothing behind the end of a column may be read. */
+static inline __attribute__((always_inline)) void
+get_records(struct prediction *x, struct cursor *c, int checked, struct sqt_record *records, size_t count)
+{
+    const uint8_t *events = c->at[COLUMN_EVENT], *flags = c->at[COLUMN_FLAGS], *times = c->at[COLUMN_TIME];
+    const uint8_t *ids = c->at[COLUMN_ID], *args = c->at[COLUMN_ARG], *auxs = c->at[COLUMN_AUX];
+    uint64_t time = c->time;
+    unsigned run = c->run;
+    int failed = c->failed;
+    for (struct sqt_record *r = records; r < records + count; ++r) {
+        const unsigned event = *events++;
+        uint64_t z = 0;
+        r->event = (uint16_t)event;
+        r->flags = flags[0];
+        const unsigned ends = run == flags[1];
+        flags += 2 * ends;
+        run = ends ? 0 : run + 1;
+        times = get_varint(times, c->end[COLUMN_TIME], checked, &z, &failed);
+        r->time = x->value[VALUE_TIME] = time += z;
+        ids = get_varint(ids, c->end[COLUMN_ID], checked, &z, &failed);
+        r->id = expect(x, event, FIELD_ID, z);
+        args = get_varint(args, c->end[COLUMN_ARG], checked, &z, &failed);
+        r->arg = expect(x, event, FIELD_ARG, z);
+        auxs = get_varint(auxs, c->end[COLUMN_AUX], checked, &z, &failed);
+        r->aux = (uint32_t)expect(x, event, FIELD_AUX, z);
+    }
+    *c = (struct cursor){{events, flags, times, ids, args, auxs},
+                         {c->end[0], c->end[1], c->end[2], c->end[3], c->end[4], c->end[5]}, run, time, failed};
+}
+
+/* Records whose bounds are checked at once. */
+#define GROUP 16u
+
+/* Whether GROUP varints can be read from each column without looking where the bytes end. */
+static int
+far_from_end(const struct cursor *c, const uint8_t *end)
+{
+    int far = 1;
+    for (unsigned i = COLUMN_TIME; i < COLUMNS; ++i)
+        far &= end - c->at[i] >= (ptrdiff_t)(GROUP * VARINT_MAX);
+    return far;
+}
 
 int
 sqt_unpack(const struct sqt_pack_table *t, const uint8_t *in, size_t size, uint64_t time_first,
            struct sqt_record *records, size_t count)
 {
     const uint8_t *p = in, *const end = in + size;
-    const uint8_t *column_end;
+    struct prediction x;
+    struct cursor c = {.time = time_first};
 
-    if (!open_column(&p, end, &column_end) || (size_t)(column_end - p) != count)
-        return -1;
-    for (size_t i = 0; i < count; ++i)
-        records[i].event = *p++;
-
-    if (!open_column(&p, end, &column_end))
-        return -1;
-    for (size_t i = 0; i < count;) {
-        if (column_end - p < 2 || (size_t)p[1] + 1 > count - i)
+    for (unsigned i = 0; i < COLUMNS; ++i)
+        if (!open_column(&p, end, &c.at[i], &c.end[i]))
             return -1;
-        for (size_t run = (size_t)p[1] + 1; run; --run)
-            records[i++].flags = p[0];
-        p += 2;
+    if (p != end || (size_t)(c.end[COLUMN_EVENT] - c.at[COLUMN_EVENT]) != count ||
+        !flags_fit(c.at[COLUMN_FLAGS], c.end[COLUMN_FLAGS], count))
+        return -1;
+    prediction_init(&x, t);
+    for (size_t i = 0; i < count && !c.failed; i += GROUP) {
+        if (count - i >= GROUP && far_from_end(&c, end))
+            get_records(&x, &c, 0, records + i, GROUP);
+        else
+            get_records(&x, &c, 1, records + i, count - i < GROUP ? count - i : GROUP);
     }
-    if (p != column_end)
-        return -1;
-
-    if (!open_column(&p, end, &column_end))
-        return -1;
-    uint64_t time = time_first;
-    for (size_t i = 0; i < count; ++i) {
-        uint64_t d;
-        p = get(p, column_end, &d);
-        if (!p)
+    for (unsigned i = COLUMN_TIME; i < COLUMNS; ++i)
+        if (c.at[i] != c.end[i])
             return -1;
-        time += d;
-        records[i].time = time;
-    }
-    if (p != column_end)
-        return -1;
-
-    uint64_t expected[SLOTS];
-    UNPACK_COLUMN(id, uint64_t);
-    UNPACK_COLUMN(arg, uint64_t);
-    UNPACK_COLUMN(aux, uint32_t);
-    return p == end ? 0 : -1;
+    return c.failed ? -1 : 0;
 }
