@@ -136,33 +136,47 @@ get_checked(const uint8_t *p, const uint8_t *end, uint64_t *v)
     return NULL;
 }
 
-/* Three bytes and more. */
-static __attribute__((noinline)) const uint8_t *
-get_long(const uint8_t *p, uint64_t *v, int *failed)
+/* A varint that was read, and what is behind it. */
+struct got {
+    const uint8_t *next;
+    uint64_t value;
+};
+
+/* Two bytes and more.  Sets *failed if it does not fit 64 bits. */
+static __attribute__((noinline)) struct got
+get_long(const uint8_t *p, int *failed)
 {
     uint64_t w;
     memcpy(&w, p, sizeof(w));
     const uint64_t ends = ~w & UINT64_C(0x8080808080808080);
-    if (!ends) {
-        const uint8_t *const next = get_checked(p, p + VARINT_MAX, v);
-        *failed |= !next;
-        return next ? next : p;
-    }
-    *v = gather(w & (ends ^ (ends - 1)));
-    return p + (__builtin_ctzll(ends) + 1) / 8;
+    if (ends)
+        return (struct got){p + (__builtin_ctzll(ends) + 1) / 8, gather(w & (ends ^ (ends - 1)))};
+    const uint64_t nine = gather(w) | (uint64_t)(p[8] & 0x7f) << 56;
+    if (p[8] < 0x80)
+        return (struct got){p + 9, nine};
+    *failed |= p[9] > 1;
+    return (struct got){p + 10, nine | (uint64_t)p[9] << 63};
 }
 
-/* Reads one where VARINT_MAX bytes may be read from p on.  Sets *failed if it does not fit 64 bits. */
-static inline __attribute__((always_inline)) const uint8_t *
-get(const uint8_t *p, uint64_t *v, int *failed)
+/* Reads one, which is mostly a byte, where VARINT_MAX bytes may be read from p on. */
+static inline __attribute__((always_inline)) struct got
+get(const uint8_t *p, int *failed)
+{
+    if (__builtin_expect(p[0] < 0x80, 1))
+        return (struct got){p + 1, p[0]};
+    return get_long(p, failed);
+}
+
+/* The same for one of a byte or two, without a jump that could not be foreseen. */
+static inline __attribute__((always_inline)) struct got
+get_two(const uint8_t *p, int *failed)
 {
     uint16_t w;
     memcpy(&w, p, sizeof(w));
     if (__builtin_expect((w & 0x8080) == 0x8080, 0))
-        return get_long(p, v, failed);
+        return get_long(p, failed);
     const unsigned two = w >> 7 & 1;
-    *v = (w & 0x7fu) | (w >> 1 & 0x3f80u & (0u - two));
-    return p + 1 + two;
+    return (struct got){p + 1 + two, (w & 0x7fu) | (w >> 1 & 0x3f80u & (0u - two))};
 }
 
 /* ---- what fields are expected to be ---- */
@@ -333,14 +347,14 @@ struct cursor {
     int failed;
 };
 
-static inline __attribute__((always_inline)) const uint8_t *
-get_varint(const uint8_t *p, const uint8_t *end, int checked, uint64_t *v, int *failed)
+static struct got
+get_last(const uint8_t *p, const uint8_t *end, int *failed)
 {
-    if (!checked)
-        return get(p, v, failed);
-    const uint8_t *const next = get_checked(p, end, v);
+    struct got got = {p, 0};
+    const uint8_t *const next = get_checked(p, end, &got.value);
     *failed |= !next;
-    return next ? next : p;
+    got.next = next ? next : p;
+    return got;
 }
 
 static inline __attribute__((always_inline)) uint64_t
@@ -351,38 +365,72 @@ expect(struct prediction *x, unsigned event, enum field field, uint64_t z)
     return v;
 }
 
+static inline __attribute__((always_inline)) void
+get_events(struct cursor *c, struct sqt_record *records, size_t count)
+{
+    const uint8_t *const events = c->at[COLUMN_EVENT], *flags = c->at[COLUMN_FLAGS];
+    unsigned run = c->run;
+    for (size_t i = 0; i < count; ++i) {
+        records[i].event = events[i];
+        records[i].flags = flags[0];
+        const unsigned ends = run == flags[1];
+        flags += 2 * ends;
+        run = ends ? 0 : run + 1;
+    }
+    c->at[COLUMN_EVENT] += count;
+    c->at[COLUMN_FLAGS] = flags;
+    c->run = run;
+}
+
+static inline __attribute__((always_inline)) void
+get_times(struct cursor *c, int checked, struct sqt_record *records, size_t count)
+{
+    const uint8_t *p = c->at[COLUMN_TIME];
+    uint64_t time = c->time;
+    for (size_t i = 0; i < count; ++i) {
+        const struct got got = checked ? get_last(p, c->end[COLUMN_TIME], &c->failed) : get_two(p, &c->failed);
+        records[i].time = time += got.value;
+        p = got.next;
+    }
+    c->at[COLUMN_TIME] = p;
+    c->time = time;
+}
+
+static inline __attribute__((always_inline)) uint64_t
+get_field(struct prediction *x, struct cursor *c, int checked, unsigned event, enum field field, const uint8_t **p)
+{
+    const struct got got = checked ? get_last(*p, c->end[COLUMN_ID + field], &c->failed) : get(*p, &c->failed);
+    *p = got.next;
+    return expect(x, event, field, got.value);
+}
+
+static inline __attribute__((always_inline)) void
+get_fields(struct prediction *x, struct cursor *c, int checked, struct sqt_record *records, size_t count)
+{
+    const uint8_t *ids = c->at[COLUMN_ID], *args = c->at[COLUMN_ARG], *auxs = c->at[COLUMN_AUX];
+    for (struct sqt_record *r = records; r < records + count; ++r) {
+        const unsigned event = r->event & 0xff;
+        x->value[VALUE_TIME] = r->time;
+        r->id = get_field(x, c, checked, event, FIELD_ID, &ids);
+        r->arg = get_field(x, c, checked, event, FIELD_ARG, &args);
+        r->aux = (uint32_t)get_field(x, c, checked, event, FIELD_AUX, &auxs);
+    }
+    c->at[COLUMN_ID] = ids;
+    c->at[COLUMN_ARG] = args;
+    c->at[COLUMN_AUX] = auxs;
+}
+
 /* The next count records.  checked: nothing behind the end of a column may be read. */
 static inline __attribute__((always_inline)) void
 get_records(struct prediction *x, struct cursor *c, int checked, struct sqt_record *records, size_t count)
 {
-    const uint8_t *events = c->at[COLUMN_EVENT], *flags = c->at[COLUMN_FLAGS], *times = c->at[COLUMN_TIME];
-    const uint8_t *ids = c->at[COLUMN_ID], *args = c->at[COLUMN_ARG], *auxs = c->at[COLUMN_AUX];
-    uint64_t time = c->time;
-    unsigned run = c->run;
-    int failed = c->failed;
-    for (struct sqt_record *r = records; r < records + count; ++r) {
-        const unsigned event = *events++;
-        uint64_t z = 0;
-        r->event = (uint16_t)event;
-        r->flags = flags[0];
-        const unsigned ends = run == flags[1];
-        flags += 2 * ends;
-        run = ends ? 0 : run + 1;
-        times = get_varint(times, c->end[COLUMN_TIME], checked, &z, &failed);
-        r->time = x->value[VALUE_TIME] = time += z;
-        ids = get_varint(ids, c->end[COLUMN_ID], checked, &z, &failed);
-        r->id = expect(x, event, FIELD_ID, z);
-        args = get_varint(args, c->end[COLUMN_ARG], checked, &z, &failed);
-        r->arg = expect(x, event, FIELD_ARG, z);
-        auxs = get_varint(auxs, c->end[COLUMN_AUX], checked, &z, &failed);
-        r->aux = (uint32_t)expect(x, event, FIELD_AUX, z);
-    }
-    *c = (struct cursor){{events, flags, times, ids, args, auxs},
-                         {c->end[0], c->end[1], c->end[2], c->end[3], c->end[4], c->end[5]}, run, time, failed};
+    get_events(c, records, count);
+    get_times(c, checked, records, count);
+    get_fields(x, c, checked, records, count);
 }
 
 /* Records whose bounds are checked at once. */
-#define GROUP 16u
+#define GROUP 32u
 
 /* Whether GROUP varints can be read from each column without looking where the bytes end. */
 static int

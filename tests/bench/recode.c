@@ -12,8 +12,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "../../src/read/block.h"
-#include "../../src/read/segment.h"
+#include "../../src/read/file/block.h"
+#include "../../src/read/file/segment.h"
 #include "../unit/make_trace.h"
 #include "measure.h"
 

@@ -76,7 +76,7 @@ class Driven:
                 ns = int(file.read().split()[0])
             with open(os.path.dirname(path) + "/comm") as file:
                 name = file.read().strip()
-            if name == "sqtrace":
+            if name in ("sqtrace", "sqtrace-disk"):
                 flusher += ns
             else:
                 squid += ns

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # experiment overhead: what tracing costs: on, off, and an unpatched Squid twice
 #
-# Hits in memory, as fast as Squid can, which is where tracing weighs most.  All Squids run at the same time, their main
-# threads on one processor, of which each gets the same share; each round has new ones.  Ratios to the unpatched Squid are
-# taken within the round.
+# Hits in memory, as fast as Squid can, which is where tracing weighs most.  One Squid at a time is driven, so its caches
+# are hot and its main thread has a processor for itself.  The flusher and the disk process share the other processors with
+# the clients.  Each round has new Squids, in another order.  Ratios to the unpatched Squid are taken within the round.
 
 takes='unpatched clients'
 : "${clients:=20}"
@@ -11,7 +11,7 @@ case " $given " in
 *" rounds "*) ;;
 *) rounds=16 ;;
 esac
-drive_seconds=$(calc "8 * $scale")
+drive_seconds=$(calc "4 * $scale")
 
 configurations()
 {
@@ -62,6 +62,12 @@ end_one()
     end_cpu "$pid"
 }
 
+drive_alone()
+{
+    drive_one "$1"
+    end_one "$1"
+}
+
 run_one()
 {
     set_apart
@@ -69,8 +75,7 @@ run_one()
     sqtrace-load --origin --quiet --listen="127.0.0.1:$origin_port" >"$run/origin.out" 2>&1 </dev/null &
     made process $!
     each start_one "$@"
-    each drive_one "$@"
-    each end_one "$@"
+    each drive_alone "$@"
     # shellcheck disable=SC2046 # numbers
     stop_squids $(cut -d ' ' -f 1 "$run"/*/pid)
     [ ! -d "$run/patched-on" ] || { enter patched-on && keep_trace "$run/patched-on"; }
@@ -101,9 +106,10 @@ traces()
 make_tables()
 {
     cat <<END_OF_WORDS
-overhead: $clients clients of each Squid ask for 100 objects of 4 KB in memory, $drive_seconds s in each of $rounds rounds,
-all Squids at the same time on one processor.  Mean (coefficient of variation in %); ratios are to the unpatched Squid
-of the same round, with their 95 % interval.
+overhead: processor time is that of all threads and processes of Squid, tracing's flusher and disk process included.
+$clients clients ask for 100 objects of 4 KB in memory.  In each of $rounds rounds each Squid is driven alone for
+$drive_seconds s.  Mean (coefficient of variation in %); ratios are to the unpatched Squid of the same round, with their
+95 % interval.
 END_OF_WORDS
     while read -r metric words; do
         echo

@@ -55,27 +55,31 @@ decompress_block(struct sqt_unpacker *u, unsigned flags, const uint8_t *in, size
                           u->packed, packed_size);
 }
 
+/* The first record of the unit that record i belongs to. */
+static size_t
+unit_of(const struct sqt_record *r, size_t i)
+{
+    while (i && (r[i].flags & SQT_FLAG_PART))
+        --i;
+    return i;
+}
+
 size_t
 sqt_records_check(struct sqt_dictionary *dictionary, struct sqt_record *r, size_t count, uint64_t time)
 {
-    unsigned more = 0;
-    size_t unit = 0;
+    unsigned more = 0; /* parts that are still to come */
     for (size_t i = 0; i < count; ++i) {
-        if (r[i].time < time || r[i].event > 255 || !(r[i].flags & SQT_FLAG_PART) != !more)
-            return more ? unit : i;
+        const unsigned number = r[i].event, flags = r[i].flags;
+        if (__builtin_expect(r[i].time < time || number > 255 || !(flags & SQT_FLAG_PART) != !more, 0))
+            return more ? unit_of(r, i - 1) : i;
         time = r[i].time;
-        if (more)
-            --more;
-        else {
-            unit = i;
-            more = r[i].flags & SQT_FLAG_MORE;
-        }
-        unsigned event = dictionary->event[r[i].event];
+        more = more ? more - 1 : flags & SQT_FLAG_MORE;
+        unsigned event = dictionary->event[number];
         if (__builtin_expect(!event, 0))
-            event = sqt_dictionary_event(dictionary, r[i].event);
+            event = sqt_dictionary_event(dictionary, number);
         r[i].event = (uint16_t)event;
     }
-    return more ? unit : count;
+    return more ? unit_of(r, count - 1) : count;
 }
 
 const char *

@@ -17,11 +17,13 @@ set_apart()
     rm -f "$folder/processors"
 }
 
-# share_processor PID: the main threads of that process and its children move to the processor that was set apart.
+# share_processor PID: the main threads of that process and its children move to the processor that was set apart; the
+# disk process of tracing stays with the flusher.
 share_processor()
 {
     [ -n "$processor" ] || return 0
     for process in $(family "$1"); do
+        [ "$(cat "/proc/$process/comm")" != sqtrace-disk ] || continue
         taskset -cp "$processor" "$process" >/dev/null
     done
 }
