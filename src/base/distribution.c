@@ -8,18 +8,14 @@
 #include <string.h>
 
 #include "memory.h"
+#include "octaves.h"
 
-/* ---- histograms ----
- *
- * Octave 0 holds 0 to 511, one value a bucket; octave k > 0 holds 2^(8+k) to 2^(9+k) - 1 in buckets of 2^(k-1). */
+/* ---- histograms: see octaves.h ---- */
 
 static void
 locate(int64_t value, unsigned *octave, unsigned *bucket)
 {
-    const uint64_t v = (uint64_t)value;
-    const unsigned bits = v ? 64 - (unsigned)__builtin_clzll(v) : 0;
-    *octave = bits > 9 ? bits - 9 : 0;
-    *bucket = *octave ? (unsigned)(v >> (*octave - 1)) - SQT_OCTAVE_BUCKETS : (unsigned)v;
+    *octave = sqt_octave_of((uint64_t)value, SQT_OCTAVE_BITS, bucket);
 }
 
 static int64_t

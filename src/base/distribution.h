@@ -16,7 +16,8 @@
 
 /* Values are below 2^63 and not negative (a negative one counts as 0). */
 #define SQT_OCTAVES 56
-#define SQT_OCTAVE_BUCKETS 512
+#define SQT_OCTAVE_BITS 9
+#define SQT_OCTAVE_BUCKETS (1 << SQT_OCTAVE_BITS)
 /* Values that there is room for at first. */
 #define SQT_FIRST_ROOM 16
 

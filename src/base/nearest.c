@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST 48 /* letters of a word or name that is looked at */
 #define PART 3     /* letters of a word that is looked for within names */
 
 static unsigned
@@ -16,10 +15,10 @@ nearest_least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-static unsigned
-nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+unsigned
+sqt_nearest_letters(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-    unsigned row[3][LONGEST + 1];
+    unsigned row[3][SQT_NEAREST_LONGEST + 1];
     for (size_t j = 0; j <= b_length; ++j)
         row[0][j] = (unsigned)j;
     for (size_t i = 1; i <= a_length; ++i) {
@@ -54,11 +53,11 @@ void
 sqt_nearest_offer(struct sqt_nearest *n, const char *name)
 {
     const size_t length = strlen(name);
-    if (length > LONGEST || n->length > LONGEST || !n->length)
+    if (length > SQT_NEAREST_LONGEST || n->length > SQT_NEAREST_LONGEST || !n->length)
         return;
     unsigned d = part(n, name, length);
     if (!d) {
-        d = nearest_distance(n->word, n->length, name, length);
+        d = sqt_nearest_letters(n->word, n->length, name, length);
         /* One letter may be wrong and a third of them, but not more than half. */
         if (d > n->length / 3 + 1 || d * 2 > n->length)
             return;

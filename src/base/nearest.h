@@ -18,6 +18,12 @@ struct sqt_nearest {
     char text[256];
 };
 
+/* Letters of a word or name that is looked at, at most. */
+#define SQT_NEAREST_LONGEST 48
+
+/* Letters to add, drop, change or swap with a neighbour to come from a to b, neither of which is longer than that. */
+unsigned sqt_nearest_letters(const char *a, size_t a_length, const char *b, size_t b_length);
+
 void sqt_nearest_init(struct sqt_nearest *nearest, const char *word, size_t length);
 /* name: must last as long as nearest; may be offered twice */
 void sqt_nearest_offer(struct sqt_nearest *nearest, const char *name);

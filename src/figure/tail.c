@@ -7,13 +7,15 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/octaves.h"
 #include "figure/stat/groups.h"
 
 /* ---- tail-stages ----
  *
  * Totals are sorted into steps, 32 to the doubling.  A percentile is the requests of the step that it falls into. */
 
-#define OCTAVE 32
+#define OCTAVE_BITS 5
+#define OCTAVE (1 << OCTAVE_BITS)
 #define STEPS (60 * OCTAVE)
 
 #define FIRST SQT_CELL(requests, stages)
@@ -37,9 +39,9 @@ struct tail {
 static unsigned
 step_of(int64_t total)
 {
-    const uint64_t v = total > 0 ? (uint64_t)total : 0;
-    const unsigned bits = v ? 64 - (unsigned)__builtin_clzll(v) : 0;
-    return bits <= 5 ? (unsigned)v : (bits - 5) * OCTAVE + (unsigned)(v >> (bits - 6)) - OCTAVE;
+    unsigned bucket;
+    const unsigned octave = sqt_octave_of(total > 0 ? (uint64_t)total : 0, OCTAVE_BITS, &bucket);
+    return octave * OCTAVE + bucket;
 }
 
 static void

@@ -7,34 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 #define LONGEST 24 /* letters of a word that is looked at */
-#define CLOSE 2    /* letters that may be missing, too many or wrong */
-
-static unsigned
-suggest_least(unsigned a, unsigned b, unsigned c)
-{
-    const unsigned ab = a < b ? a : b;
-    return ab < c ? ab : c;
-}
-
-/* Letters to add, drop or change to come from a to b. */
-static unsigned
-suggest_distance(const char *a, size_t a_size, const char *b, size_t b_size)
-{
-    unsigned row[LONGEST + 1];
-    for (size_t j = 0; j <= b_size; ++j)
-        row[j] = (unsigned)j;
-    for (size_t i = 1; i <= a_size; ++i) {
-        unsigned diagonal = row[0];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= b_size; ++j) {
-            const unsigned above = row[j];
-            row[j] = suggest_least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[b_size];
-}
+#define CLOSE 2    /* letters that may be missing, too many, wrong or swapped */
 
 const char *
 sqt_suggest(char *hint, size_t hint_size, const char *word, size_t size, const char *const *names, size_t count)
@@ -47,7 +23,7 @@ sqt_suggest(char *hint, size_t hint_size, const char *word, size_t size, const c
         const size_t name_size = strlen(names[i]);
         if (name_size > LONGEST)
             continue;
-        const unsigned d = suggest_distance(word, size, names[i], name_size);
+        const unsigned d = sqt_nearest_letters(word, size, names[i], name_size);
         if (d < best && d < name_size) {
             best = d;
             snprintf(hint, hint_size, " (did you mean %s?)", names[i]);
