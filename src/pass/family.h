@@ -57,22 +57,20 @@ struct sqt_family {
     void (*finish)(struct sqt_job *job);
 };
 
-extern const struct sqt_family sqt_family_requests, sqt_family_events, sqt_family_swaps, sqt_family_ios,
-    sqt_family_diskops, sqt_family_connections, sqt_family_loops, sqt_family_stalls, sqt_family_syscalls, sqt_family_losses,
-    sqt_family_clock_steps,
-    sqt_family_summary, sqt_family_block_comb, sqt_family_hit_stages, sqt_family_miss_stages;
-extern const struct sqt_family sqt_family_request_medians_by_time, sqt_family_request_medians_by_size,
-    sqt_family_request_medians_by_small_size, sqt_family_swap_medians_by_time, sqt_family_swap_medians_by_size,
-    sqt_family_request_rates, sqt_family_swap_rates, sqt_family_request_shares, sqt_family_swap_shares, sqt_family_cdf,
-    sqt_family_cdf_peak;
-extern const struct sqt_family sqt_family_request_levels, sqt_family_connection_levels, sqt_family_swap_levels,
-    sqt_family_disk_utilization, sqt_family_disk_overhead, sqt_family_tail_stages, sqt_family_slowest,
-    sqt_family_waterfall, sqt_family_checks;
-extern const struct sqt_family sqt_family_diskop_latency, sqt_family_diskops_in_flight, sqt_family_diskops_lost,
-    sqt_family_diskop_share, sqt_family_loop_rate, sqt_family_syscall_trend;
-extern const struct sqt_family sqt_family_samples, sqt_family_processes, sqt_family_machine, sqt_family_disks,
-    sqt_family_cache_fill;
-extern const struct sqt_family sqt_family_digests, sqt_family_digest_activity, sqt_family_digest_cost;
+/* The makers: each table has its own, and a figure has the one that its row in figures.def names. */
+#define SQT_TABLE(id, name, kind, doc) extern const struct sqt_family sqt_family_##id;
+#define SQT_FIGURE(id, name, family, title, x, y, rule, caption) extern const struct sqt_family sqt_family_##family;
+#define SQT_CURVE(id, curve, FORM, part, whole)
+#define SQT_COLUMN(id, name, type, doc)
+#define SQT_STAGE_COLUMNS(id)
+#define SQT_TABLE_END(id)
+#include "row/tables.def"
+#undef SQT_TABLE
+#undef SQT_COLUMN
+#undef SQT_STAGE_COLUMNS
+#undef SQT_TABLE_END
+#undef SQT_FIGURE
+#undef SQT_CURVE
 
 /* The maker of a table or figure. */
 const struct sqt_family *sqt_family_of(const struct sqt_table *table);

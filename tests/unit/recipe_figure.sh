@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# recipe_figure.sh - HACKING.md, "A new figure": followed in a copy of the tree, with a dummy.
+set -u
+
+. "${SQT_SOURCE:?}/tests/unit/recipe.sh"
+copy_build
+
+# ---- the recipe ----
+
+sed -i '/^SQT_FIGURE(response_time, /i\
+SQT_FIGURE(dummy_load, "dummy-load", request_rates, "Load of a dummy", SQT_X_TIME, "requests (1/s)",\
+           "requests for each second, in a test of a recipe", "How a dummy is drawn.")\
+SQT_BY_TIME(dummy_load)\
+SQT_CURVE(dummy_load, all, RATE, REQUESTS(SQT_ALL, 0, 0, 0), NOTHING)\
+SQT_TABLE_END(dummy_load)\
+' "$tree/src/row/figures.def"
+sed 's/"load"/"dummy-load"/; s/=load/=dummy-load/; s/ load\.\(gp\|png\)/ dummy-load.\1/g' "$tree/tools/plots/load.gp" \
+    >"$tree/tools/plots/dummy-load.gp"
+sed -i '/^RATES = /a\
+RATES["dummy-load"] = [("all", all_of)]' "$tree/tests/unit/figures_oracle.py"
+
+# ---- what it gives ----
+
+make_in_build sqtrace-dump sqtrace-dump.1 tests/unit/figure_traces
+check "it builds"
+"$build/sqtrace-dump" --list >"$out" 2>&1
+grep -q '^figure dummy-load - requests for each second, in a test of a recipe$' "$out"
+check "sqtrace-dump --list names the figure"
+"$build/sqtrace-dump" --quiet --figure=dummy-load "$tree/doc/sample" >"$work/dummy.tsv" 2>"$out"
+[ "$(grep -vc '^#' "$work/dummy.tsv")" -gt 2 ] && grep -q '^# title: Load of a dummy$' "$work/dummy.tsv"
+check "and prints it"
+if command -v gnuplot >/dev/null; then
+    gnuplot -c "$tree/tools/plots/dummy-load.gp" "$work/dummy.svg" <"$work/dummy.tsv" 2>"$out" && [ ! -s "$out" ] &&
+        grep -q 'Load of a dummy' "$work/dummy.svg"
+    check "and gnuplot draws it"
+else
+    echo "ok $((number = number + 1)) - and gnuplot draws it # SKIP gnuplot is missing"
+fi
+SQT_SOURCE=$tree SQT_TOOLS=$build python3 "$tree/tests/unit/figures_oracle.py" group.sqt >"$out" 2>&1 &&
+    grep -q '^ok .*dummy-load' "$out" && ! grep -q '^not ok' "$out"
+check "and the oracle computes the same"
+make_in_build install-data-local DESTDIR="$work/installed"
+[ -n "$(find "$work/installed" -name dummy-load.gp)" ]
+check "its script is installed"
+follows 'A new figure'
+plan
