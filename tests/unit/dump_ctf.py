@@ -158,7 +158,7 @@ def full_disk(work, trace):
 
 def main():
     if not shutil.which("babeltrace2"):
-        print("not ok 1 - babeltrace2 is installed (apt-get install babeltrace2)\n1..1")
+        print("1..0 # SKIP babeltrace2 is not installed")
         return
     with tempfile.TemporaryDirectory() as work:
         traces = os.path.join(work, "t")

@@ -150,8 +150,8 @@ def compare(understood):
 def draw(work):
     viewer = sorted(glob.glob("/usr/share/go-*/src/**/trace_viewer_full.html", recursive=True))
     if not viewer or not shutil.which("chromium"):
-        check(["they are not: apt-get install chromium golang-src"], "Chromium and its trace viewer are here")
-        return
+        print("1..0 # SKIP chromium, or its trace viewer in golang-src, is not installed")
+        sys.exit()
     for name in ("trace_viewer_full.html", "webcomponents.min.js"):
         os.symlink(os.path.join(os.path.dirname(viewer[-1]), name), os.path.join(work, name))
     with open(os.path.join(work, "index.html"), "w") as out:

@@ -238,8 +238,7 @@ def schemes(folder):
 
 def main():
     if not shutil.which("chromium"):
-        check(["it is not: apt-get install chromium"], "Chromium is here")
-        print("1..%d" % NUMBER)
+        print("1..0 # SKIP chromium is not installed")
         return
     os.makedirs(SHOTS, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
