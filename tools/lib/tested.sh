@@ -16,11 +16,11 @@ tests_as_they_are()
 # have not passed as they are.
 tests_to_run()
 {
-    tests_as_they_are "$1" >"$1/tests"
+    tests_as_they_are "$1" >"$1/tests-now"
     if [ -z "$2" ] && [ -f "$1/passed-tests" ]; then
-        grep -vxF -f "$1/passed-tests" "$1/tests"
+        grep -vxF -f "$1/passed-tests" "$1/tests-now"
     else
-        cat "$1/tests"
+        cat "$1/tests-now"
     fi | cut -d ' ' -f 1 | tr '\n' ' '
 }
 
@@ -33,6 +33,6 @@ note_passed()
         elif [ ! -e "$1/${test%.*}.trs" ]; then
             grep -sxF "$test $sum" "$1/passed-tests" # it did not run now
         fi
-    done <"$1/tests" >"$1/passed-tests.new"
+    done <"$1/tests-now" >"$1/passed-tests.new"
     mv "$1/passed-tests.new" "$1/passed-tests"
 }
