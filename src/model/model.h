@@ -61,6 +61,7 @@ struct sqt_xact {
     uint64_t object;          /* 0 without a look-up */
     int64_t size, sent;       /* bytes */
     int reply_source;         /* enum sqt_reply_source of the last reply that was ready, -1: none was */
+    uint32_t server;          /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
     int reused;               /* -1: no server connection, 0: new, 1: reused */
     enum sqt_outcome outcome;
     void *user;               /* the consumer's; NULL at first */
@@ -147,6 +148,7 @@ struct sqt_attempt {
     uint64_t conn;
     uint64_t xact;
     uint32_t peer_kind;      /* definition */
+    uint32_t server;         /* definition; UINT32_MAX if unknown */
     int spare, reused;
     int64_t begin;
     int64_t connected;       /* SQT_MISSING if it never was */

@@ -37,8 +37,22 @@ sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now,
     sqt_pool_put(&life->attempt_pool, attempt);
 }
 
+/* Which server it is; a CONNECT through a peer and an FTP data connection do not say. */
+static uint32_t
+servers_named(const struct sqt_record *record, unsigned more)
+{
+    return more && record[1].event == SQT_EV_PART_SERVER ? record[1].aux : UINT32_MAX;
+}
+
+static void
+servers_set(struct sqt_xact *xact, uint32_t server)
+{
+    if (xact && server != UINT32_MAX)
+        xact->server = server;
+}
+
 static struct sqt_attempt *
-servers_add(struct sqt_life *life, int64_t now, const struct sqt_record *record)
+servers_add(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     while (sqt_pool_full(&life->attempt_pool) || sqt_idmap_full(&life->attempts)) {
         sqt_bound_met(life, SQT_OPEN_ATTEMPT, life->attempt_pool.used);
@@ -49,6 +63,7 @@ servers_add(struct sqt_life *life, int64_t now, const struct sqt_record *record)
     attempt->conn = record->arg;
     attempt->xact = record->id;
     attempt->peer_kind = record->aux & ~PEER_KIND_SPARE;
+    attempt->server = servers_named(record, more);
     attempt->spare = (record->aux & PEER_KIND_SPARE) != 0;
     attempt->begin = now;
     attempt->connected = attempt->tls = SQT_MISSING;
@@ -72,7 +87,9 @@ sqt_connect_begin(struct sqt_life *life, int64_t now, const struct sqt_record *r
 {
     sqt_xact_stages(life, now, record, more);
     servers_settle(life, record->arg, now);
-    sqt_idmap_put(&life->attempts, record->arg, servers_add(life, now, record));
+    if (!(record->aux & PEER_KIND_SPARE))
+        servers_set(sqt_idmap_get(&life->xacts, record->id), servers_named(record, more));
+    sqt_idmap_put(&life->attempts, record->arg, servers_add(life, now, record, more));
 }
 
 void
@@ -85,6 +102,8 @@ sqt_connect_end(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     struct sqt_attempt *const attempt = sqt_idmap_get(&life->attempts, record->arg);
     if (!attempt)
         return;
+    if (record->aux == SQT_CONNECT_OK)
+        servers_set(xact, attempt->server);
     if (record->aux == SQT_CONNECT_OK)
         attempt->connected = now;
     else
@@ -120,11 +139,11 @@ sqt_server_used(struct sqt_life *life, int64_t now, const struct sqt_record *rec
 void
 sqt_connect_reused(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    (void)more;
     struct sqt_xact *const xact = sqt_idmap_get(&life->xacts, record->id);
     if (xact)
         xact->reused = 1;
-    struct sqt_attempt *const attempt = servers_add(life, now, record);
+    servers_set(xact, servers_named(record, more));
+    struct sqt_attempt *const attempt = servers_add(life, now, record, more);
     attempt->reused = 1;
     sqt_attempt_end(life, attempt, now, SQT_OUTCOME_COMPLETE);
 }

@@ -59,6 +59,7 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
     CELL(server_until_ns).number =
         !served ? SQT_CELL_MISSING : (x->server_until == SQT_MISSING ? x->end : x->server_until) - x->begin;
     CELL(client_tls_ns).number = x->client_tls;
+    CELL(server).text = x->server == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_SERVER, x->server);
     CELL(outcome).text = sqt_outcome_names[ended && is_error(x, class) ? SQT_OUTCOME_ERROR : x->outcome];
     return class;
 }

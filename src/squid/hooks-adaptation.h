@@ -10,6 +10,8 @@
 
 #include "hooks-client.h"
 
+#include <stdio.h>
+
 namespace Sqtrace
 {
 
@@ -63,6 +65,14 @@ ResponseIsAdapted(ServerState &state, const RequestPointer &request)
         sqt_emit(SQT_EV_ADAPT_END, XactOf(request), 0, ResponseMessage);
 }
 
+inline __attribute__((noinline, cold)) void
+DefineService(const uint32_t number, const char *name)
+{
+    char text[32];
+    snprintf(text, sizeof text, "service-%08x", static_cast<unsigned>(number));
+    sqt_define(SQT_DEF_SERVICE, number, sqt_names == SQT_NAMES_OFF ? text : name);
+}
+
 /// the next service of a chain is given the message; config is what squid.conf says of it
 template <class Request, class ServiceConfig>
 inline void
@@ -71,8 +81,10 @@ ServiceIsAsked(const Request *request, const ServiceConfig &config, const int st
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
     const char *const name = config.key.termedBuf();
-    sqt_emit(SQT_EV_ADAPT_SERVICE, XactOf(request), sqt_define(SQT_DEF_SERVICE, NumberOfName(name), name),
-             static_cast<uint32_t>(step));
+    const uint32_t number = NumberOfName(name);
+    if (!sqt_defined(SQT_DEF_SERVICE, number))
+        DefineService(number, name);
+    sqt_emit(SQT_EV_ADAPT_SERVICE, XactOf(request), number, static_cast<uint32_t>(step));
 }
 
 } // namespace Sqtrace

@@ -15,7 +15,7 @@ namespace Sqtrace
 
 /* ---- queries that are sent ---- */
 
-/// the number of a cache_peer; the text is its name=, for without one its name is its host
+/// the number of a cache_peer
 template <class Peer>
 inline uint32_t
 NumberOfPeer(const Peer *peer)
@@ -26,8 +26,7 @@ NumberOfPeer(const Peer *peer)
     if (sqt_defined(SQT_DEF_PEER, number))
         return number;
     char place[32];
-    snprintf(place, sizeof(place), "cache_peer %u", static_cast<unsigned>(peer->index));
-    return sqt_define(SQT_DEF_PEER, number, strcmp(peer->name, peer->host) == 0 ? place : peer->name);
+    return sqt_define(SQT_DEF_PEER, number, TextOfPeer(peer, place));
 }
 
 template <class RequestPointer>

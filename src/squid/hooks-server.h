@@ -9,6 +9,9 @@
 
 #include "ids.h"
 
+#include <netinet/in.h>
+#include <stdio.h>
+
 namespace Sqtrace
 {
 
@@ -97,6 +100,71 @@ PeerKindOf(const Peer *peer, const bool pinned)
     return kind < sizeof texts / sizeof *texts ? sqt_define(SQT_DEF_PEER_KIND, kind, texts[kind]) : kind;
 }
 
+/// the text for a cache_peer; place is room for one that does not give its name away
+template <class Peer>
+inline const char *
+TextOfPeer(const Peer *peer, char (&place)[32])
+{
+    if (sqt_names != SQT_NAMES_OFF)
+        return peer->name;
+    snprintf(place, sizeof place, "cache_peer %u", static_cast<unsigned>(peer->index));
+    return place;
+}
+
+/// an origin server is met for the first time
+template <class Address>
+__attribute__((noinline, cold)) uint32_t
+DefineOrigin(const uint32_t number, const Address &address)
+{
+    char text[SQT_SERVER_TEXT + 1];
+    if (sqt_names == SQT_NAMES_SERVERS)
+        address.toUrl(text, sizeof text);
+    else
+        snprintf(text, sizeof text, "origin-%08x", static_cast<unsigned>(number));
+    return sqt_define_server(number, text);
+}
+
+/// the number of an origin server, which is its address and port: one that cannot be told from them without the key
+template <class Address>
+inline uint32_t
+NumberOfOrigin(const Address &address)
+{
+    struct {
+        struct in6_addr address;
+        uint32_t port, names; // what another names= calls otherwise has another number
+    } whole;
+    address.getInAddr(whole.address);
+    whole.port = address.port();
+    whole.names = static_cast<uint32_t>(sqt_names);
+    const uint32_t number = static_cast<uint32_t>(sqt_hash(&whole, sizeof whole) & INT32_MAX) | 1;
+    return sqt_defined(SQT_DEF_SERVER, number) ? number : DefineOrigin(number, address);
+}
+
+/// the number of the server at the other end: a cache_peer or an origin server
+template <class ConnectionPointer>
+inline uint32_t
+ServerOf(const ConnectionPointer &conn)
+{
+    const auto *const peer = conn->getPeer();
+    if (!peer)
+        return NumberOfOrigin(conn->remote);
+    const uint32_t number = NumberOfName(peer->name) | 1;
+    return sqt_defined(SQT_DEF_SERVER, number) ? number : sqt_define_server(number, peer->name);
+}
+
+/// emits a record of a connection with a server, and which server that is
+template <class RequestPointer, class ConnectionPointer>
+inline void
+EmitToServer(const unsigned event, const RequestPointer &request, const ConnectionPointer &conn, const uint32_t kind)
+{
+    if (sqt_names == SQT_NAMES_OFF) {
+        EmitServer(event, request, ConnOf(conn), kind);
+        return;
+    }
+    sqt_emit_pair(SQT_PAIR(event, SQT_EV_PART_SERVER), XactOf(request), ConnOf(conn), kind, 0, 0, ServerOf(conn));
+    StayOnStack();
+}
+
 /// an attempt to open conn begins; opening remembers its id until the attempt is over
 template <class RequestPointer, class ConnectionPointer>
 inline void
@@ -106,8 +174,8 @@ ConnectBegins(uint64_t &opening, const RequestPointer &request, const Connection
     if (!sqt_on(SQT_GROUP_SERVER))
         return;
     opening = ConnOf(conn);
-    EmitServer(SQT_EV_CONNECT_BEGIN, request, opening,
-               PeerKindOf(conn->getPeer(), false) | (spare ? UINT32_C(1) << 31 : 0));
+    EmitToServer(SQT_EV_CONNECT_BEGIN, request, conn,
+                 PeerKindOf(conn->getPeer(), false) | (spare ? UINT32_C(1) << 31 : 0));
 }
 
 /// only the first word counts
@@ -186,7 +254,7 @@ inline void
 ConnectionIsReused(const RequestPointer &request, const ConnectionPointer &conn, const bool pinned)
 {
     if (sqt_on(SQT_GROUP_SERVER))
-        EmitServer(SQT_EV_CONNECT_REUSED, request, ConnOf(conn), PeerKindOf(conn->getPeer(), pinned));
+        EmitToServer(SQT_EV_CONNECT_REUSED, request, conn, PeerKindOf(conn->getPeer(), pinned));
 }
 
 /* ---- TLS ---- */

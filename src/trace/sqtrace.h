@@ -153,6 +153,20 @@ sqt_define(unsigned kind, uint32_t number, const char *text)
 #define SQT_INVENTED_TEXT 32
 uint32_t sqt_define_invented(unsigned kind, uint32_t number, const char *text);
 
+/* The same for the name of a server: its first SQT_SERVER_TEXT bytes, and only the first SQT_SERVERS of them. */
+#define SQT_SERVERS 1000
+#define SQT_SERVER_TEXT 64
+uint32_t sqt_define_server(uint32_t number, const char *text);
+
+/* Which names a trace may hold: names= of sqtrace_log. */
+enum sqt_names {
+    SQT_NAMES_OFF,        /* none of servers, and neighbours and services by their place or a number */
+    SQT_NAMES_CONFIGURED, /* those that stand in squid.conf; an origin server is a keyed number */
+    SQT_NAMES_SERVERS     /* addresses and ports of origin servers, too */
+};
+/* The names that the present trace may hold (enum sqt_names).  Main thread; written only by libsqtrace. */
+extern int sqt_names;
+
 /* The number of a text that lives as long as the process, of a kind whose numbers are not given elsewhere.  Numbers go
  * by the text's address; once there are 1,000 of them the rest share the number 0, "other". */
 uint32_t sqt_name(unsigned kind, const char *text);
@@ -263,6 +277,7 @@ struct sqt_config {
     uint64_t keep;       /* bytes of closed segments that each kid keeps; 0: no bound */
     uint32_t groups;     /* enum sqt_group bits */
     int compression;     /* enum sqt_compression (format/compress.h) */
+    int names;           /* enum sqt_names */
 };
 
 void sqt_config_init(struct sqt_config *config);

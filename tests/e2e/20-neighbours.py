@@ -143,7 +143,7 @@ htcp_clr_access allow all
         hits = [row["aux"] for found in events(env, child, "NEIGHBOR_ANSWER").values() for row in found]
         env.equal(hits.count("1"), 20, "hits that the sibling said")
         env.equal([row["arg"] for found in events(env, child, "NEIGHBOR_ANSWER").values() for row in found][:1],
-                  ["cache_peer 1"], "a neighbour without name=")
+                  ["127.0.0.1"], "a neighbour without name= is called by its host")
     _, lines, requests = finish(env, parent)
     check_queries(env, lines, requests, {"UDP_HIT": 40, "UDP_MISS": 20, "UDP_DENIED": 2})
 

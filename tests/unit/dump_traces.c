@@ -23,7 +23,7 @@ static const char texts[] = "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var
                             "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t2\t4\tTCP_TUNNEL\n"
                             "def\t2\t5\tTCP_MISS_ABORTED\n"
                             "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
-                            "def\t4\t1\tdirect\n";
+                            "def\t4\t1\tdirect\ndef\t12\t1\torigin-00000001\ndef\t12\t3\tparent\n";
 
 static struct sqt_record records[512];
 static unsigned count;
@@ -133,6 +133,8 @@ first_kid(void)
     PUT(20500, DNS_END, 3, 1, 0);
     PUT(20501, PEER_SELECT_END, 3, 0, 1);
     PUT(20502, CONNECT_BEGIN, 3, 11, 1);
+    PUT(20502, PART_SERVER, 0, 0, 1);
+    unit(2);
     PUT(20800, CONNECT_END, 3, 11, SQT_CONNECT_OK);
     PUT(20801, DISPATCH, 3, 11, 1);
     PUT(20810, REQUEST_SENT, 3, 11, 0);
@@ -155,6 +157,8 @@ first_kid(void)
 
     begin_xact(500000, 4, 10, 2);
     PUT(500020, CONNECT_BEGIN, 4, 12, 1);
+    PUT(500020, PART_SERVER, 0, 0, 3);
+    unit(2);
     PUT(500120, CONNECT_END, 4, 12, SQT_CONNECT_OK);
     reply(500121, 4, 39);
     PUT(500132, TUNNEL_BEGIN, 4, 12, 0);
@@ -165,6 +169,8 @@ first_kid(void)
 
     begin_xact(700000, 5, 13, 1);
     PUT(700020, CONNECT_REUSED, 5, 11, 1);
+    PUT(700020, PART_SERVER, 0, 0, 1);
+    unit(2);
     PUT(700021, DISPATCH, 5, 11, 1);
     PUT(700030, REQUEST_SENT, 5, 11, 0);
     end_xact(800000, 5, 13, 5, UINT64_MAX, 1, SQT_XACT_ABORTED);

@@ -2,6 +2,7 @@
  *
  * hooks.cc - hooks over objects that look like Squid's, and what they emit into a list instead of a ring.
  */
+#include "squid/hooks-adaptation.h"
 #include "squid/hooks-client.h"
 #include "squid/hooks-digests.h"
 #include "squid/hooks-rock.h"
@@ -63,10 +64,18 @@ sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint3
 
 uint64_t sqt_known[SQT_KNOWN_KINDS];
 int sqt_defined_large(unsigned, uint32_t) { return 0; }
-uint32_t sqt_define_new(unsigned, uint32_t number, const char *) { return number; }
+static std::string defined; // "text; ..." of what was defined since it was looked at last
+uint32_t
+sqt_define_new(unsigned, uint32_t number, const char *text)
+{
+    defined += std::string(text) + "; ";
+    return number;
+}
+uint32_t sqt_define_server(uint32_t number, const char *text) { return sqt_define_new(SQT_DEF_SERVER, number, text); }
+int sqt_names;
 static unsigned invented; // definitions of the present trace
 uint32_t sqt_define_invented(unsigned, uint32_t number, const char *) { return ++invented <= SQT_INVENTED ? number : 0; }
-uint64_t sqt_hash(const void *, size_t) { return 1; }
+uint64_t sqt_hash(const void *, size_t size) { return size == 24 ? 125 : 1; } // 24: an address and port
 uint64_t sqt_hash_key(const unsigned char *) { return 1; }
 
 static int tests;
@@ -589,6 +598,81 @@ digests()
     sqt_groups = 0;
 }
 
+/* ---- names ---- */
+
+struct Address {
+    void getInAddr(struct in6_addr &to) const { memset(&to, 7, sizeof to); }
+    unsigned short port() const { return 80; }
+    char *toUrl(char *to, unsigned size) const { return snprintf(to, size, "192.0.2.7:80"), to; }
+};
+
+struct ServerPeer {
+    const char *name;
+    unsigned type, index;
+    struct {
+        bool originserver;
+    } options;
+};
+
+struct ServerConnection {
+    struct {
+        uint64_t value;
+    } id;
+    const ServerPeer *peer;
+    Address remote;
+    const ServerPeer *getPeer() const { return peer; }
+};
+
+static void
+expect_defined(const char *what, const std::string &wanted)
+{
+    emitted.swap(defined);
+    expect(what, wanted);
+    defined.clear();
+}
+
+struct ServiceConfig {
+    struct {
+        const char *termedBuf() const { return "virus-scan"; }
+    } key;
+};
+
+static void
+names()
+{
+    struct {
+        const Xaction *masterXaction;
+    } const request = {new Xaction{{5}}};
+    const ServerPeer peer = {"moon", 1, 3, {false}};
+    const ServerConnection direct = {{50}, nullptr, {}}, parent = {{51}, &peer, {}};
+    uint64_t opening = 0;
+    defined.clear();
+    const auto connect = [&](const ServerConnection &conn) { Sqtrace::ConnectBegins(opening, &request, &conn, false); };
+    sqt_groups = SQT_GROUP_SERVER | SQT_GROUP_CLIENT;
+    sqt_names = SQT_NAMES_OFF;
+    connect(direct);
+    Sqtrace::ConnectionIsReused(&request, &parent, false);
+    expect("names=off: no record says which server", "CONNECT_BEGIN 5 50 0; CONNECT_REUSED 5 51 2; ");
+    Sqtrace::NumberOfPeer(&peer);
+    Sqtrace::ServiceIsAsked(&request, ServiceConfig(), 1);
+    expect_defined("and nothing is called by its name", "direct; sibling; cache_peer 3; service-00000001; ");
+    sqt_names = SQT_NAMES_CONFIGURED;
+    emitted.clear();
+    connect(direct);
+    Sqtrace::ConnectionIsReused(&request, &parent, false);
+    expect("names=configured: a second record says which server",
+           "CONNECT_BEGIN 5 50 0; PART_SERVER 0 0 125; CONNECT_REUSED 5 51 2; PART_SERVER 0 0 1; ");
+    Sqtrace::NumberOfPeer(&peer);
+    Sqtrace::ServiceIsAsked(&request, ServiceConfig(), 1);
+    expect_defined("peers and services have names, an origin server a number",
+                   "direct; origin-0000007d; sibling; moon; moon; virus-scan; ");
+    sqt_names = SQT_NAMES_SERVERS;
+    connect(direct);
+    expect_defined("names=servers: an origin server is its address and port", "direct; 192.0.2.7:80; ");
+    emitted.clear();
+    sqt_groups = 0;
+}
+
 /// what Squid's functions begin with that are run again in the right context
 static void
 in_its_context(const Place::Pointer right, const bool fails)
@@ -644,6 +728,7 @@ main()
     late_answers();
     diskd();
     digests();
+    names();
     contexts();
     printf("1..%d\n", tests);
 }

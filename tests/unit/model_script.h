@@ -38,6 +38,9 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         return "aufs /cache";
     if (kind == SQT_DEF_PEER_KIND && number == 1)
         return "direct";
+    static const char *const servers[] = {"other", "parent", "origin-1", "origin-2"};
+    if (kind == SQT_DEF_SERVER && number < sizeof(servers) / sizeof(*servers))
+        return servers[number];
     if (kind == SQT_DEF_ACTIVITY && number == 4)
         return "a call";
     return NULL;
@@ -148,7 +151,7 @@ static inline int
 script_wide_row(void *context, const union sqt_cell *row)
 {
     union sqt_cell wide[64] = {{0}};
-    memcpy(wide, row, 10 * sizeof(*row)); /* connections has 10 columns */
+    memcpy(wide, row, SQT_CELLS(connections) * sizeof(*row));
     return script_row(context, wide);
 }
 

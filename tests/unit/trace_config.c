@@ -55,7 +55,7 @@ all_parameters_are_taken(void **state)
     struct sqt_config config;
     char error[512];
     const char *const words[] = {"/t", "ring=8MB", "ringdir=/run/shm", "events=client,store", "compress=off",
-                                 "segment=100mb", "keep=2GB", NULL};
+                                 "segment=100mb", "keep=2GB", "names=off", NULL};
     assert_int_equal(take(&config, error, words), 0);
     assert_int_equal(config.ring, 8 * MB);
     assert_string_equal(config.ringdir, "/run/shm");
@@ -63,6 +63,7 @@ all_parameters_are_taken(void **state)
     assert_int_equal(config.compression, SQT_COMPRESSION_OFF);
     assert_int_equal(config.segment, 100 * MB);
     assert_int_equal(config.keep, 2048 * MB);
+    assert_int_equal(config.names, SQT_NAMES_OFF);
 }
 
 static void
@@ -167,6 +168,7 @@ bad_words_are_named(void **state)
         {"ringdir=shm", {"ringdir=shm", "absolute path", ""}},
         {"ringdir=", {"ringdir=", "absolute path", ""}},
         {"compress=yes", {"compress=yes", "zlib and off", ""}},
+        {"names=all", {"names=all", "off, configured and servers", ""}},
         {"compress=", {"compress=", "zlib and off", ""}},
         {"events=clint", {"'clint' is not a group of events", "did you mean client?", "client, server, store"}},
         {"events=client,,store", {"'' is not a group of events", "client, server, store", ""}},
@@ -176,7 +178,7 @@ bad_words_are_named(void **state)
         {"events=averyveryverylongnamethatnobodywouldeverchoose", {"is not a group", "all, client", ""}},
         {"rign=1MB", {"'rign=1MB' is not a parameter", "did you mean ring?", "ring=, ringdir=, events="}},
         {"ring", {"'ring' is not a parameter", "allowed are ring=", ""}},
-        {"fast", {"'fast' is not a parameter", "compress=, segment= and keep=", ""}},
+        {"fast", {"'fast' is not a parameter", "segment=, keep= and names=", ""}},
         {"=", {"'=' is not a parameter", "", ""}},
         {"", {"'' is not a parameter", "", ""}},
     };
@@ -230,11 +232,12 @@ printed_words_are_read_back(void **state)
     struct sqt_config config, again;
     char error[512], text[512], copy[512];
     const char *const words[] = {"/t", "ring=8MB", "ringdir=/run/shm", "events=client,loop", "compress=off",
-                                 "segment=70000", "keep=2GB", NULL};
+                                 "segment=70000", "keep=2GB", "names=servers", NULL};
     assert_int_equal(take(&config, error, words), 0);
     const size_t size = sqt_config_print(&config, text, sizeof(text));
     assert_int_equal(size, strlen(text));
-    assert_string_equal(text, "/t ring=8MB segment=70000bytes keep=2GB ringdir=/run/shm events=client,loop compress=off");
+    assert_string_equal(text, "/t ring=8MB segment=70000bytes keep=2GB ringdir=/run/shm events=client,loop compress=off "
+                              "names=servers");
     assert_int_equal(sqt_config_print(&config, NULL, 0), size);
     assert_int_equal(sqt_config_print(&config, copy, 5), size);
     assert_string_equal(copy, "/t r");

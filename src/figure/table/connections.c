@@ -23,6 +23,7 @@ connection_table_connection(void *context, const struct sqt_attempt *a)
     CELL(tls_ns).number = a->tls == SQT_MISSING || unknown ? SQT_CELL_MISSING : a->end - a->tls;
     CELL(outcome).text = sqt_outcome_names[a->outcome];
     CELL(spare).number = a->spare;
+    CELL(server).text = a->server == UINT32_MAX ? NULL : sqt_origin_text(a->origin, SQT_DEF_SERVER, a->server);
     if (sqt_job_wants(job, a->begin, row))
         sqt_job_row(job, row);
 }

@@ -63,7 +63,7 @@ static const struct size_parameter sizes[] = {
 };
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-static const char *const parameters[] = {"ring", "ringdir", "events", "compress", "segment", "keep"};
+static const char *const parameters[] = {"ring", "ringdir", "events", "compress", "segment", "keep", "names"};
 #define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
 
 void
@@ -72,6 +72,7 @@ sqt_config_init(struct sqt_config *config)
     memset(config, 0, sizeof(*config));
     config->groups = SQT_GROUP_DEFAULT;
     config->compression = sqt_compression_default();
+    config->names = SQT_NAMES_CONFIGURED;
 }
 
 uint64_t
@@ -227,6 +228,21 @@ set_compression(struct sqt_config *config, const char *value, char *error, size_
     return -1;
 }
 
+static const char *const names_words[] = {
+    [SQT_NAMES_OFF] = "off", [SQT_NAMES_CONFIGURED] = "configured", [SQT_NAMES_SERVERS] = "servers"};
+
+static int
+set_names(struct sqt_config *config, const char *value, char *error, size_t error_size)
+{
+    for (int i = SQT_NAMES_OFF; i <= SQT_NAMES_SERVERS; ++i)
+        if (strcmp(value, names_words[i]) == 0) {
+            config->names = i;
+            return 0;
+        }
+    snprintf(error, error_size, "names=%s: allowed are off, configured and servers", value);
+    return -1;
+}
+
 int
 sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t error_size)
 {
@@ -245,9 +261,11 @@ sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t
             return set_events(config, value, error, error_size);
         if (name_size == 8 && memcmp(word, "compress", 8) == 0)
             return set_compression(config, value, error, error_size);
+        if (name_size == 5 && memcmp(word, "names", 5) == 0)
+            return set_names(config, value, error, error_size);
     }
     char hint[64];
-    snprintf(error, error_size, "'%s' is not a parameter%s: allowed are ring=, ringdir=, events=, compress=, segment= and keep=",
+    snprintf(error, error_size, "'%s' is not a parameter%s: allowed are ring=, ringdir=, events=, compress=, segment=, keep= and names=",
              word, sqt_suggest(hint, sizeof(hint), word, name_size, parameters, PARAMETERS));
     return -1;
 }
@@ -291,6 +309,8 @@ sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
     }
     if (config->compression != (int)sqt_compression_default())
         PRINT(" compress=%s", sqt_compression_name((enum sqt_compression)config->compression));
+    if (config->names != SQT_NAMES_CONFIGURED)
+        PRINT(" names=%s", names_words[config->names]);
 #undef PRINT
     return used;
 }

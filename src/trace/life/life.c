@@ -36,6 +36,8 @@ static struct {
     uint64_t lost_told, lost_told_ns;
 } tracer;
 
+int sqt_names;
+
 /* Stored by signal handlers and forked children, so apart from the rest. */
 static volatile pid_t switched_off; /* the process that called sqt_off() */
 static volatile pid_t tracing_pid;  /* the process that the tracer belongs to */
@@ -211,6 +213,7 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
     tracer.state = STATE_TRACING;
     sqt_calls_name_thread("main");
     sqt_calls_restart();
+    sqt_names = t->config.names;
     set_groups(t->config.groups | SQT_GROUP_TRACE);
     const uint64_t kilobytes = ring->capacity * sizeof(struct sqt_record) / 1024;
     sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid, (uint32_t)kilobytes);
@@ -332,10 +335,12 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     t->config.compression = config->compression;
     t->config.segment = config->segment;
     t->config.keep = config->keep;
+    t->config.names = config->names;
     if (tracer.state != STATE_TRACING)
         return;
     if (!sqt_on(SQT_GROUP_SYSCALL))
         sqt_calls_restart();
+    sqt_names = config->names;
     set_groups(config->groups | SQT_GROUP_TRACE);
     sqt_emit(SQT_EV_RECONFIGURE, sqt_groups, 0, 0);
 }

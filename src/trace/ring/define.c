@@ -99,17 +99,31 @@ sqt_define_new(unsigned kind, uint32_t number, const char *text)
     return number;
 }
 
+/* Interns the text's first `longest` bytes, and only the first `most` texts of a kind.  Returns 0 if there were more. */
+static uint32_t
+define_bounded(unsigned kind, uint32_t number, const char *text, unsigned most, int longest)
+{
+    char cut[SQT_SERVER_TEXT + 1];
+    if (sqt_defined(kind, number))
+        return number;
+    if (kind >= SQT_KNOWN_KINDS || definitions.invented[kind] == most)
+        return 0;
+    ++definitions.invented[kind];
+    snprintf(cut, sizeof(cut), "%.*s", longest, text);
+    return sqt_define_new(kind, number, cut);
+}
+
 uint32_t
 sqt_define_invented(unsigned kind, uint32_t number, const char *text)
 {
-    char cut[SQT_INVENTED_TEXT + 1];
-    if (sqt_defined(kind, number))
-        return number;
-    if (kind >= SQT_KNOWN_KINDS || definitions.invented[kind] == SQT_INVENTED)
-        return 0;
-    ++definitions.invented[kind];
-    snprintf(cut, sizeof(cut), "%s", text);
-    return sqt_define_new(kind, number, cut);
+    return define_bounded(kind, number, text, SQT_INVENTED, SQT_INVENTED_TEXT);
+}
+
+uint32_t
+sqt_define_server(uint32_t number, const char *text)
+{
+    const uint32_t defined = define_bounded(SQT_DEF_SERVER, number, text, SQT_SERVERS, SQT_SERVER_TEXT);
+    return defined ? defined : sqt_define(SQT_DEF_SERVER, 0, "other");
 }
 
 /* Texts that are known by their address, in an open hash table. */

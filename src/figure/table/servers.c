@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * servers.c - one row for each server: how many requests it served, and how long they waited for it.
+ *
+ * A request counts for the server that it was connected to last, with the time of all its tries.  Requests that are
+ * lost or unfinished are left out: their stages are not what they would have been.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/distribution.h"
+#include "base/memory.h"
+#include "pass/family.h"
+
+/* Values kept before they become histograms: 16 MiB. */
+#define BUDGET ((size_t)2 << 20)
+/* Names that get a row of their own, and chains of the hash table. */
+#define SERVERS 4096
+#define CHAINS 1024
+#define OTHERS "other"
+
+/* The columns of `requests` that are the server's doing. */
+static const unsigned server_stages[] = {
+    SQT_CELL(requests, connect_ns),     SQT_CELL(requests, tls_ns),         SQT_CELL(requests, request_send_ns),
+    SQT_CELL(requests, server_wait_ns), SQT_CELL(requests, server_reply_ns)};
+#define SERVER_STAGES (sizeof(server_stages) / sizeof(*server_stages))
+
+struct server {
+    char *name;
+    struct sqt_distribution times, waits, connects;
+    uint64_t requests, retries, attempts, failures, timeouts;
+    struct server *next; /* of the chain */
+};
+
+struct servers {
+    struct sqt_distributions set;
+    struct server *chains[CHAINS];
+    unsigned count;
+    uint64_t total_ns; /* of all requests that are asked for */
+};
+
+static void
+servers_start(struct sqt_job *job)
+{
+    struct servers *const s = sqt_zeroed(1, sizeof(*s));
+    s->set.budget = BUDGET;
+    job->state = s;
+}
+
+/* FNV-1a. */
+static unsigned
+servers_chain(const char *name)
+{
+    uint32_t hash = UINT32_C(2166136261);
+    for (; *name; ++name)
+        hash = (hash ^ (unsigned char)*name) * UINT32_C(16777619);
+    return hash % CHAINS;
+}
+
+static struct server *
+servers_find(struct servers *s, const char *name)
+{
+    struct server **const chain = &s->chains[servers_chain(name)];
+    for (struct server *server = *chain; server; server = server->next)
+        if (strcmp(server->name, name) == 0)
+            return server;
+    if (s->count >= SERVERS && strcmp(name, OTHERS) != 0)
+        return servers_find(s, OTHERS);
+    struct server *const server = sqt_zeroed(1, sizeof(*server));
+    server->name = sqt_zeroed(strlen(name) + 1, 1);
+    strcpy(server->name, name);
+    server->next = *chain;
+    ++s->count;
+    return *chain = server;
+}
+
+/* Nanoseconds of a request in the stages of servers. */
+static int64_t
+servers_time(const union sqt_cell *row)
+{
+    int64_t sum = 0;
+    for (unsigned i = 0; i < SERVER_STAGES; ++i)
+        if (row[server_stages[i]].number != SQT_CELL_MISSING)
+            sum += row[server_stages[i]].number;
+    return sum;
+}
+
+static void
+servers_request(void *context, const struct sqt_xact *xact)
+{
+    struct sqt_job *const job = context;
+    struct servers *const s = job->state;
+    union sqt_cell row[SQT_CELLS(requests)];
+    if (sqt_durations_unknown(xact->outcome) || xact->outcome == SQT_OUTCOME_UNFINISHED)
+        return;
+    sqt_request_cells(row, xact);
+    if (!sqt_job_wants(job, xact->begin, row))
+        return;
+    s->total_ns += (uint64_t)row[SQT_CELL(requests, total_ns)].number;
+    const char *const name = row[SQT_CELL(requests, server)].text;
+    if (!name)
+        return;
+    struct server *const server = servers_find(s, name);
+    ++server->requests;
+    if (row[SQT_CELL(requests, tries)].number > 1)
+        server->retries += (uint64_t)row[SQT_CELL(requests, tries)].number - 1;
+    sqt_distribution_add(&s->set, &server->times, servers_time(row));
+    if (row[SQT_CELL(requests, server_wait_ns)].number != SQT_CELL_MISSING)
+        sqt_distribution_add(&s->set, &server->waits, row[SQT_CELL(requests, server_wait_ns)].number);
+}
+
+/* A condition is about requests, so with one the attempts to connect are left out. */
+static void
+servers_connection(void *context, const struct sqt_attempt *attempt)
+{
+    struct sqt_job *const job = context;
+    struct servers *const s = job->state;
+    const char *const name =
+        attempt->server == UINT32_MAX ? NULL : sqt_origin_text(attempt->origin, SQT_DEF_SERVER, attempt->server);
+    if (!name || job->where || attempt->reused || attempt->begin < job->since || attempt->begin >= job->until)
+        return;
+    struct server *const server = servers_find(s, name);
+    ++server->attempts;
+    server->failures += attempt->outcome == SQT_OUTCOME_ERROR;
+    server->timeouts += attempt->outcome == SQT_OUTCOME_TIMEOUT;
+    if (attempt->connected != SQT_MISSING && !sqt_durations_unknown(attempt->outcome))
+        sqt_distribution_add(&s->set, &server->connects, attempt->connected - attempt->begin);
+}
+
+#define CELL(name) row[SQT_CELL(servers, name)]
+
+static int64_t
+servers_quantile(struct sqt_distribution *d, unsigned per_mille)
+{
+    return d->count ? sqt_distribution_quantile(d, per_mille) : SQT_CELL_MISSING;
+}
+
+static int64_t
+servers_median(struct sqt_distribution *d)
+{
+    return d->count ? sqt_distribution_median(d) : SQT_CELL_MISSING;
+}
+
+static void
+servers_print(struct sqt_job *job, struct server *server)
+{
+    struct servers *const s = job->state;
+    union sqt_cell row[SQT_CELLS(servers)];
+    CELL(server).text = server->name;
+    CELL(count).number = (int64_t)server->requests;
+    CELL(share_pct).number = sqt_percent((double)server->times.sum, (double)s->total_ns);
+    CELL(p50_ms).number = servers_median(&server->times);
+    CELL(p90_ms).number = servers_quantile(&server->times, 900);
+    CELL(p99_ms).number = servers_quantile(&server->times, 990);
+    CELL(max_ms).number = server->times.count ? server->times.max : SQT_CELL_MISSING;
+    CELL(wait_p50_ms).number = servers_median(&server->waits);
+    CELL(connect_p50_ms).number = servers_median(&server->connects);
+    CELL(retries).number = (int64_t)server->retries;
+    CELL(connects).number = job->where ? SQT_CELL_MISSING : (int64_t)server->attempts;
+    CELL(failures).number = job->where ? SQT_CELL_MISSING : (int64_t)server->failures;
+    CELL(timeouts).number = job->where ? SQT_CELL_MISSING : (int64_t)server->timeouts;
+    sqt_job_row(job, row);
+}
+
+/* Most of the time first; then by name. */
+static int
+servers_compare(const void *a, const void *b)
+{
+    const struct server *const x = *(struct server *const *)a, *const y = *(struct server *const *)b;
+    if (x->times.sum != y->times.sum)
+        return x->times.sum < y->times.sum ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static void
+servers_drop(struct servers *s, struct server *server)
+{
+    sqt_distribution_drop(&s->set, &server->times);
+    sqt_distribution_drop(&s->set, &server->waits);
+    sqt_distribution_drop(&s->set, &server->connects);
+    free(server->name);
+    free(server);
+}
+
+static void
+servers_finish(struct sqt_job *job)
+{
+    struct servers *const s = job->state;
+    struct server **const all = sqt_zeroed(s->count + 1, sizeof(*all));
+    unsigned count = 0;
+    for (unsigned i = 0; i < CHAINS; ++i)
+        for (struct server *server = s->chains[i]; server; server = server->next)
+            all[count++] = server;
+    qsort(all, count, sizeof(*all), servers_compare);
+    sqt_job_note_coarse(job, "percentiles", s->set.coarse);
+    for (unsigned i = 0; i < count; ++i)
+        servers_print(job, all[i]);
+    for (unsigned i = 0; i < count; ++i)
+        servers_drop(s, all[i]);
+    free(all);
+    free(s);
+}
+
+const struct sqt_family sqt_family_servers = {
+    .where = {SQT_TABLE_requests},
+    .where_count = 1,
+    .start = servers_start,
+    .consumer = {.request = servers_request, .connection = servers_connection},
+    .finish = servers_finish,
+};
