@@ -13,7 +13,7 @@
 
 struct sqt_crew {
     pthread_mutex_t mutex;
-    pthread_cond_t changed;    /* there is more to do, or something is done */
+    pthread_cond_t changed; /* there is more to do, or something is done */
     struct {
         struct sqt_task *next; /* to be done */
         int busy;              /* one is being done */

@@ -4,7 +4,10 @@
  */
 #include "digits.h"
 
-#define ONE(h, t, o) {'0' + (h), '0' + (t), '0' + (o), ' '}
+#define ONE(h, t, o) \
+    { \
+        '0' + (h), '0' + (t), '0' + (o), ' ' \
+    }
 #define TEN(h, t) \
     ONE(h, t, 0), ONE(h, t, 1), ONE(h, t, 2), ONE(h, t, 3), ONE(h, t, 4), ONE(h, t, 5), ONE(h, t, 6), ONE(h, t, 7), \
         ONE(h, t, 8), ONE(h, t, 9)

@@ -211,8 +211,9 @@ sqt_distribution_upto(struct sqt_distribution *d, int64_t value)
         unsigned last_octave, last_bucket;
         locate(value, &last_octave, &last_bucket);
         for (unsigned octave = 0; octave <= last_octave; ++octave)
-            for (unsigned bucket = 0; d->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS &&
-                                      (octave < last_octave || bucket <= last_bucket); ++bucket)
+            for (unsigned bucket = 0;
+                 d->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS && (octave < last_octave || bucket <= last_bucket);
+                 ++bucket)
                 low += d->octaves[octave][bucket];
         return low;
     }
@@ -236,8 +237,7 @@ sqt_distribution_octave(struct sqt_distribution *d, unsigned octave)
 }
 
 void
-sqt_distribution_add_all(struct sqt_distributions *set, struct sqt_distribution *into,
-                         struct sqt_distribution *from)
+sqt_distribution_add_all(struct sqt_distributions *set, struct sqt_distribution *into, struct sqt_distribution *from)
 {
     if (!from->count)
         return;

@@ -25,11 +25,11 @@ struct sqt_distribution {
     uint64_t count;
     uint64_t sum;
     int64_t max;
-    int64_t *values;     /* room for `room`; exact mode */
+    int64_t *values; /* room for `room`; exact mode */
     size_t room;
     int sorted;
-    uint32_t **octaves;  /* NULL in exact mode; an octave is NULL until it is needed */
-    uint32_t *waiting;   /* bucket of the last value, not counted yet; NULL: there is none */
+    uint32_t **octaves;                       /* NULL in exact mode; an octave is NULL until it is needed */
+    uint32_t *waiting;                        /* bucket of the last value, not counted yet; NULL: there is none */
     struct sqt_distribution *next, *previous; /* of the set */
 };
 

@@ -28,8 +28,8 @@ struct sqt_idmap {
 static inline int
 sqt_idmap_full(const struct sqt_idmap *map)
 {
-    return __builtin_expect(map->used * 2 >= map->room && map->used && map->left &&
-                            *map->left < map->room * sizeof(*map->slots), 0);
+    return __builtin_expect(
+        map->used * 2 >= map->room && map->used && map->left && *map->left < map->room * sizeof(*map->slots), 0);
 }
 
 void *sqt_idmap_get(const struct sqt_idmap *map, uint64_t id);

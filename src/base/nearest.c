@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PART 3     /* letters of a word that is looked for within names */
+#define PART 3 /* letters of a word that is looked for within names */
 
 static unsigned
 nearest_least(unsigned a, unsigned b)
@@ -90,7 +90,9 @@ sqt_nearest_text(struct sqt_nearest *n, const char *prefix, const char *otherwis
     size_t length = 0;
     for (unsigned i = 0; i < n->count && length < sizeof(n->text); ++i)
         length += (size_t)snprintf(n->text + length, sizeof(n->text) - length, "%s%s%s%s",
-                                   i == 0 ? "did you mean " : i + 1 < n->count ? ", " : " or ", prefix, n->names[i],
-                                   i + 1 < n->count ? "" : "?");
+                                   i == 0             ? "did you mean "
+                                   : i + 1 < n->count ? ", "
+                                                      : " or ",
+                                   prefix, n->names[i], i + 1 < n->count ? "" : "?");
     return n->text;
 }

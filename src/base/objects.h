@@ -24,7 +24,7 @@ struct sqt_objects {
     } parts[SQT_OBJECTS_PARTS];
     uint64_t scatter; /* 0: not chosen yet */
     size_t used;
-    uint64_t beyond;  /* times that there was no room for a new object */
+    uint64_t beyond; /* times that there was no room for a new object */
 };
 
 /* Sets marks (1 to 15) of the object; returns those that it had before, 0 if it is new.  A new one for which there is no

@@ -28,8 +28,7 @@ static int
 factor_of(const char *unit, size_t length, enum sqt_units units, int64_t *factor, const char **error)
 {
     for (unsigned i = 0; i < sizeof(known) / sizeof(*known); ++i)
-        if (known[i].units == units && strlen(known[i].name) == length &&
-            memcmp(known[i].name, unit, length) == 0) {
+        if (known[i].units == units && strlen(known[i].name) == length && memcmp(known[i].name, unit, length) == 0) {
             *factor = known[i].factor;
             return 0;
         }

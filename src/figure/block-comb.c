@@ -52,9 +52,9 @@ struct figure {
     struct comb *best;
     struct comb *waiting; /* over, but their requests are not */
     unsigned waiting_count;
-    int64_t left;         /* bytes */
-    uint64_t beyond;      /* blocks for which there was no room */
-    uint64_t impatient;   /* swaps that did not wait */
+    int64_t left;       /* bytes */
+    uint64_t beyond;    /* blocks for which there was no room */
+    uint64_t impatient; /* swaps that did not wait */
     struct remembered *remembered;
     unsigned remembered_next;
     int needs_request;
@@ -116,9 +116,10 @@ block_comb_io(struct sqt_job *job, const struct sqt_io_fact *i)
         ++f->beyond;
         return;
     }
-    comb->blocks[comb->count++] =
-        (struct block){(uint32_t)IO(index), (uint64_t)IO(offset_bytes), IO(size_bytes), IO(time_s), IO(queue_ns),
-                       IO(service_ns), IO(notice_ns), IO(total_ns)};
+    comb->blocks[comb->count++] = (struct block){(uint32_t)IO(index), (uint64_t)IO(offset_bytes),
+                                                 IO(size_bytes),      IO(time_s),
+                                                 IO(queue_ns),        IO(service_ns),
+                                                 IO(notice_ns),       IO(total_ns)};
 }
 
 /* Keeps the comb if it is the slowest so far; takes it over in any case. */
@@ -128,8 +129,7 @@ block_comb_judge(struct sqt_job *job, struct comb *comb, const union sqt_cell *r
     struct figure *const f = job->state;
     const union sqt_cell *const rows[] = {comb->swap, request};
     const int64_t total = comb->swap[SQT_CELL(swaps, total_ns)].number;
-    if (!sqt_where_match(job->where, rows) ||
-        (f->best && total <= f->best->swap[SQT_CELL(swaps, total_ns)].number)) {
+    if (!sqt_where_match(job->where, rows) || (f->best && total <= f->best->swap[SQT_CELL(swaps, total_ns)].number)) {
         comb_free(f, comb);
         return;
     }
@@ -151,7 +151,8 @@ block_comb_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
     memcpy(comb->swap, s->row, sizeof(s->row));
     if (comb->swap[SQT_CELL(swaps, store)].text == s->text.store)
         comb->swap[SQT_CELL(swaps, store)].text = comb->text.store;
-    if (s->begin < job->since || s->begin >= job->until || sqt_durations_unknown(s->outcome) || (!job->where && s->out)) {
+    if (s->begin < job->since || s->begin >= job->until || sqt_durations_unknown(s->outcome) ||
+        (!job->where && s->out)) {
         comb_free(f, comb);
         return;
     }

@@ -165,9 +165,15 @@ peak_finish(struct sqt_job *job)
     free(p);
 }
 
-const struct sqt_family sqt_family_cdf = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = cdf_start, .request = cdf_request, .expect = cdf_expect, .swap = cdf_swap,
-    .finish = cdf_finish};
-const struct sqt_family sqt_family_cdf_peak = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = peak_start, .request = peak_request,
-    .finish = peak_finish};
+const struct sqt_family sqt_family_cdf = {.where = {SQT_TABLE_requests},
+                                          .where_count = 1,
+                                          .start = cdf_start,
+                                          .request = cdf_request,
+                                          .expect = cdf_expect,
+                                          .swap = cdf_swap,
+                                          .finish = cdf_finish};
+const struct sqt_family sqt_family_cdf_peak = {.where = {SQT_TABLE_requests},
+                                               .where_count = 1,
+                                               .start = peak_start,
+                                               .request = peak_request,
+                                               .finish = peak_finish};

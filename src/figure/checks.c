@@ -202,11 +202,13 @@ first_delay(struct sqt_job *job, struct checks *c, struct place *p)
         /* By far more than chance: four times its standard deviation. */
         const int depends = excess > 0 && excess * excess > 16 * variance &&
                             (m_large > m_small + m_small / 4 || m_small > m_large + m_large / 4);
-        snprintf(text, sizeof(text),
-                 "%s %s: the first delay %s on the size. Of %llu objects of %llu bytes or more, %.0f %% waited longer than "
-                 "the median of the smaller ones (medians %.3f ms and %.3f ms)",
-                 p->out ? "swap-outs to" : "swap-ins from", p->name, depends ? "depends" : "does not depend",
-                 (unsigned long long)large.count, 1ULL << (split - 1), 100 * above, (double)m_large / 1e6, (double)m_small / 1e6);
+        snprintf(
+            text, sizeof(text),
+            "%s %s: the first delay %s on the size. Of %llu objects of %llu bytes or more, %.0f %% waited longer than "
+            "the median of the smaller ones (medians %.3f ms and %.3f ms)",
+            p->out ? "swap-outs to" : "swap-ins from", p->name, depends ? "depends" : "does not depend",
+            (unsigned long long)large.count, 1ULL << (split - 1), 100 * above, (double)m_large / 1e6,
+            (double)m_small / 1e6);
         say_evidence(job, "first-delay", depends, all, text);
     }
     if (small.count)
@@ -220,10 +222,9 @@ swap_ends(struct sqt_job *job, const struct open *open)
 {
     char text[200];
     if (open->count)
-        snprintf(text, sizeof(text),
-                 "%llu %s still open when the trace of %s process ended, the longest for %.3f s",
-                 (unsigned long long)open->count, open->count == 1 ? "swap was" : "swaps were", open->count == 1 ? "its" : "their",
-                 (double)open->longest / 1e9);
+        snprintf(text, sizeof(text), "%llu %s still open when the trace of %s process ended, the longest for %.3f s",
+                 (unsigned long long)open->count, open->count == 1 ? "swap was" : "swaps were",
+                 open->count == 1 ? "its" : "their", (double)open->longest / 1e9);
     else
         snprintf(text, sizeof(text), "every swap that began has ended");
     say_evidence(job, "disk-ends", open->longest > OPEN_LONG, open->count, text);
@@ -240,8 +241,8 @@ diskop_ends(struct sqt_job *job, const struct checks *c)
     if (open->count)
         snprintf(text, sizeof(text),
                  "%llu of %llu disk operations were still open when the trace of their process ended, the longest for "
-                 "%.3f s%s", (unsigned long long)open->count, (unsigned long long)c->diskops,
-                 (double)open->longest / 1e9, lost);
+                 "%.3f s%s",
+                 (unsigned long long)open->count, (unsigned long long)c->diskops, (double)open->longest / 1e9, lost);
     else
         snprintf(text, sizeof(text), "every disk operation that began has ended");
     say_evidence(job, "diskop-ends", c->lost_diskops != 0, open->count, text);
@@ -258,7 +259,8 @@ checks_finish(struct sqt_job *job)
     snprintf(text, sizeof(text), "%llu of %llu requests have stages that do not add up to their totals",
              (unsigned long long)c->bad_requests, (unsigned long long)(c->requests + c->unfinished));
     say_invariant(job, "stages", c->bad_requests, text);
-    snprintf(text, sizeof(text), "%llu of %llu swaps, and %llu of %llu blocks, have parts that do not add up to their totals",
+    snprintf(text, sizeof(text),
+             "%llu of %llu swaps, and %llu of %llu blocks, have parts that do not add up to their totals",
              (unsigned long long)c->bad_swaps, (unsigned long long)c->swaps, (unsigned long long)c->bad_ios,
              (unsigned long long)c->ios);
     say_invariant(job, "disk-parts", c->bad_swaps + c->bad_ios, text);
@@ -276,6 +278,10 @@ checks_finish(struct sqt_job *job)
     free(c);
 }
 
-const struct sqt_family sqt_family_checks = {
-    .where = {SQT_TABLE_checks}, .start = checks_start, .request = checks_request, .swap = checks_swap, .io = checks_io, .diskop = diskop,
-    .finish = checks_finish};
+const struct sqt_family sqt_family_checks = {.where = {SQT_TABLE_checks},
+                                             .start = checks_start,
+                                             .request = checks_request,
+                                             .swap = checks_swap,
+                                             .io = checks_io,
+                                             .diskop = diskop,
+                                             .finish = checks_finish};

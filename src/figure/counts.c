@@ -114,8 +114,9 @@ counts_finish(struct sqt_job *job, int share)
     uint64_t all = 0;
     sqt_groups_finish(g, job);
     sqt_groups_note(g, job);
-    sqt_job_note_bound(job, state->objects.beyond,
-                       "swap-ins are not remembered, because there are too many objects; their hits count as never swapped in");
+    sqt_job_note_bound(
+        job, state->objects.beyond,
+        "swap-ins are not remembered, because there are too many objects; their hits count as never swapped in");
     for (size_t i = 0; i < g->count; ++i)
         for (unsigned s = 0; g->groups[i] && s < g->sum_count; ++s)
             all += g->groups[i]->sums[s];
@@ -157,12 +158,21 @@ counts_finish_shares(struct sqt_job *job)
     counts_finish(job, 1);
 }
 
-const struct sqt_family sqt_family_request_rates = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = counts_start, .request = counts_request, .finish = finish_rates};
+const struct sqt_family sqt_family_request_rates = {.where = {SQT_TABLE_requests},
+                                                    .where_count = 1,
+                                                    .start = counts_start,
+                                                    .request = counts_request,
+                                                    .finish = finish_rates};
 const struct sqt_family sqt_family_swap_rates = {
     .where = {SQT_TABLE_swaps}, .where_count = 1, .start = counts_start, .swap = counts_swap, .finish = finish_rates};
-const struct sqt_family sqt_family_request_shares = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = counts_start, .request = counts_request, .expect = counts_expect,
-    .finish = counts_finish_shares};
-const struct sqt_family sqt_family_swap_shares = {
-    .where = {SQT_TABLE_swaps}, .where_count = 1, .start = counts_start, .swap = counts_swap, .finish = counts_finish_shares};
+const struct sqt_family sqt_family_request_shares = {.where = {SQT_TABLE_requests},
+                                                     .where_count = 1,
+                                                     .start = counts_start,
+                                                     .request = counts_request,
+                                                     .expect = counts_expect,
+                                                     .finish = counts_finish_shares};
+const struct sqt_family sqt_family_swap_shares = {.where = {SQT_TABLE_swaps},
+                                                  .where_count = 1,
+                                                  .start = counts_start,
+                                                  .swap = counts_swap,
+                                                  .finish = counts_finish_shares};

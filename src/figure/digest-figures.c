@@ -173,9 +173,14 @@ finish_cost(struct sqt_job *job)
     free(c);
 }
 
-const struct sqt_family sqt_family_digest_activity = {
-    .where = {SQT_TABLE_digests}, .where_count = 1, .start = start_activities, .consumer = {.digest = add_activity},
-    .finish = finish_activities};
+const struct sqt_family sqt_family_digest_activity = {.where = {SQT_TABLE_digests},
+                                                      .where_count = 1,
+                                                      .start = start_activities,
+                                                      .consumer = {.digest = add_activity},
+                                                      .finish = finish_activities};
 const struct sqt_family sqt_family_digest_cost = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = start_cost,
-    .consumer = {.request = add_request, .loop = add_pass, .sample = add_sample}, .finish = finish_cost};
+    .where = {SQT_TABLE_requests},
+    .where_count = 1,
+    .start = start_cost,
+    .consumer = {.request = add_request, .loop = add_pass, .sample = add_sample},
+    .finish = finish_cost};

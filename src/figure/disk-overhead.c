@@ -106,9 +106,9 @@ disk_overhead_print(struct sqt_job *job, const char *period, struct sqt_distribu
     sqt_job_row(job, row);
     if (two && !agree) {
         char text[200];
-        snprintf(text, sizeof(text), "swap-%s, %s: derived I/O %.3f ms and overhead %.3f ms, measured %.3f ms and %.3f ms",
-                 directions[out], period, (double)io / 1e6, (double)(total - io) / 1e6, (double)measured / 1e6,
-                 (double)overhead / 1e6);
+        snprintf(text, sizeof(text),
+                 "swap-%s, %s: derived I/O %.3f ms and overhead %.3f ms, measured %.3f ms and %.3f ms", directions[out],
+                 period, (double)io / 1e6, (double)(total - io) / 1e6, (double)measured / 1e6, (double)overhead / 1e6);
         job->note(job->context, "disagree", text);
     }
 }
@@ -130,5 +130,9 @@ disk_overhead_finish(struct sqt_job *job)
     free(o);
 }
 
-const struct sqt_family sqt_family_disk_overhead = {
-    .where = {SQT_TABLE_swaps}, .where_count = 1, .start = disk_overhead_start, .request = disk_overhead_request, .swap = disk_overhead_swap, .finish = disk_overhead_finish};
+const struct sqt_family sqt_family_disk_overhead = {.where = {SQT_TABLE_swaps},
+                                                    .where_count = 1,
+                                                    .start = disk_overhead_start,
+                                                    .request = disk_overhead_request,
+                                                    .swap = disk_overhead_swap,
+                                                    .finish = disk_overhead_finish};

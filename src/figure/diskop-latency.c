@@ -100,5 +100,8 @@ diskop_latency_finish(struct sqt_job *job)
     free(l);
 }
 
-const struct sqt_family sqt_family_diskop_latency = {
-    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = diskop_latency_start, .diskop = diskop_latency_add, .finish = diskop_latency_finish};
+const struct sqt_family sqt_family_diskop_latency = {.where = {SQT_TABLE_diskops},
+                                                     .where_count = 1,
+                                                     .start = diskop_latency_start,
+                                                     .diskop = diskop_latency_add,
+                                                     .finish = diskop_latency_finish};

@@ -101,7 +101,10 @@ print_lost(struct sqt_job *job, const struct sqt_diskop_fact *d)
     sqt_job_row(job, lost);
 }
 
-const struct sqt_family sqt_family_diskop_share = {
-    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = start_shares, .diskop = add_share, .finish = diskop_share_finish_shares};
+const struct sqt_family sqt_family_diskop_share = {.where = {SQT_TABLE_diskops},
+                                                   .where_count = 1,
+                                                   .start = start_shares,
+                                                   .diskop = add_share,
+                                                   .finish = diskop_share_finish_shares};
 const struct sqt_family sqt_family_diskops_lost = {
     .where = {SQT_TABLE_diskops}, .where_count = 1, .diskop = print_lost};

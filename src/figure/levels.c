@@ -259,14 +259,22 @@ flight_finish(struct sqt_job *job)
     finish_levels(job, flight_print);
 }
 
-const struct sqt_family sqt_family_request_levels = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = request_start, .request = levels_request, .finish = levels_finish};
-const struct sqt_family sqt_family_connection_levels = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = request_start, .request = levels_connection, .finish = levels_finish};
+const struct sqt_family sqt_family_request_levels = {.where = {SQT_TABLE_requests},
+                                                     .where_count = 1,
+                                                     .start = request_start,
+                                                     .request = levels_request,
+                                                     .finish = levels_finish};
+const struct sqt_family sqt_family_connection_levels = {.where = {SQT_TABLE_requests},
+                                                        .where_count = 1,
+                                                        .start = request_start,
+                                                        .request = levels_connection,
+                                                        .finish = levels_finish};
 const struct sqt_family sqt_family_swap_levels = {
     .where = {SQT_TABLE_swaps}, .where_count = 1, .start = swap_start, .swap = levels_swap, .finish = levels_finish};
 const struct sqt_family sqt_family_disk_utilization = {
     .where = {SQT_TABLE_swaps}, .where_count = 1, .start = busy_start, .swap = busy_swap, .finish = busy_finish};
-const struct sqt_family sqt_family_diskops_in_flight = {
-    .where = {SQT_TABLE_diskops}, .where_count = 1, .start = flight_start, .diskop = flight_diskop,
-    .finish = flight_finish};
+const struct sqt_family sqt_family_diskops_in_flight = {.where = {SQT_TABLE_diskops},
+                                                        .where_count = 1,
+                                                        .start = flight_start,
+                                                        .diskop = flight_diskop,
+                                                        .finish = flight_finish};

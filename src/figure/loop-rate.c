@@ -58,5 +58,8 @@ loop_rate_finish(struct sqt_job *job)
     free(g);
 }
 
-const struct sqt_family sqt_family_loop_rate = {
-    .where = {SQT_TABLE_loops}, .where_count = 1, .start = loop_rate_start, .consumer = {.loop = loop_rate_pass}, .finish = loop_rate_finish};
+const struct sqt_family sqt_family_loop_rate = {.where = {SQT_TABLE_loops},
+                                                .where_count = 1,
+                                                .start = loop_rate_start,
+                                                .consumer = {.loop = loop_rate_pass},
+                                                .finish = loop_rate_finish};

@@ -176,7 +176,7 @@ size_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
     for (unsigned c = 0; c < count; ++c)
         if (sqt_population_has_swap(&curves[c].part, s))
             medians_add(job->state, bin_of(s->row[SQT_CELL(swaps, size_bytes)].number), c,
-                sqt_population_value(&curves[c].part, s->row));
+                        sqt_population_value(&curves[c].part, s->row));
 }
 
 static void
@@ -217,16 +217,22 @@ small_finish(struct sqt_job *job)
     print_bins(job, 1);
 }
 
-const struct sqt_family sqt_family_request_medians_by_time = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = time_start, .request = time_request,
-    .finish = time_finish};
+const struct sqt_family sqt_family_request_medians_by_time = {.where = {SQT_TABLE_requests},
+                                                              .where_count = 1,
+                                                              .start = time_start,
+                                                              .request = time_request,
+                                                              .finish = time_finish};
 const struct sqt_family sqt_family_swap_medians_by_time = {
     .where = {SQT_TABLE_swaps}, .where_count = 1, .start = time_start, .swap = time_swap, .finish = time_finish};
-const struct sqt_family sqt_family_request_medians_by_size = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = size_start, .request = size_request,
-    .finish = size_finish};
-const struct sqt_family sqt_family_request_medians_by_small_size = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = size_start, .request = small_request,
-    .finish = small_finish};
+const struct sqt_family sqt_family_request_medians_by_size = {.where = {SQT_TABLE_requests},
+                                                              .where_count = 1,
+                                                              .start = size_start,
+                                                              .request = size_request,
+                                                              .finish = size_finish};
+const struct sqt_family sqt_family_request_medians_by_small_size = {.where = {SQT_TABLE_requests},
+                                                                    .where_count = 1,
+                                                                    .start = size_start,
+                                                                    .request = small_request,
+                                                                    .finish = small_finish};
 const struct sqt_family sqt_family_swap_medians_by_size = {
     .where = {SQT_TABLE_swaps}, .where_count = 1, .start = size_start, .swap = size_swap, .finish = size_finish};

@@ -252,6 +252,8 @@ const struct sqt_family sqt_family_machine = {
     .where = {SQT_TABLE_samples}, .where_count = 1, .consumer = {.sample = machine_sample}, .finish = finish_machine};
 const struct sqt_family sqt_family_disks = {
     .where = {SQT_TABLE_samples}, .where_count = 1, .consumer = {.sample = disk_sample}, .finish = finish_disks};
-const struct sqt_family sqt_family_cache_fill = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = cache_start,
-    .consumer = {.request = cache_request, .sample = cache_sample}, .finish = finish_cache};
+const struct sqt_family sqt_family_cache_fill = {.where = {SQT_TABLE_requests},
+                                                 .where_count = 1,
+                                                 .start = cache_start,
+                                                 .consumer = {.request = cache_request, .sample = cache_sample},
+                                                 .finish = finish_cache};

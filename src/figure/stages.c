@@ -12,18 +12,8 @@
 
 /* What is drawn, in the order of the columns. */
 static const uint64_t curves[] = {
-    SQT_NS(client_connect),
-    SQT_PROXY_CONNECT,
-    SQT_SERVER_REPLY,
-    SQT_SWAP_IN,
-    SQT_PROXY_REPLY,
-    SQT_NS(access),
-    SQT_NS(redirect),
-    SQT_NS(adapt),
-    SQT_NS(lookup),
-    SQT_NS(peer_select),
-    SQT_NS(dns),
-    SQT_NS(tunnel),
+    SQT_NS(client_connect), SQT_PROXY_CONNECT, SQT_SERVER_REPLY, SQT_SWAP_IN,         SQT_PROXY_REPLY, SQT_NS(access),
+    SQT_NS(redirect),       SQT_NS(adapt),     SQT_NS(lookup),   SQT_NS(peer_select), SQT_NS(dns),     SQT_NS(tunnel),
     SQT_NS(unaccounted),
 };
 #define CURVES (sizeof(curves) / sizeof(*curves))
@@ -82,8 +72,7 @@ stages_print(struct sqt_job *job, const struct sqt_groups *g, size_t index)
     CELL(count).number = (int64_t)values[0].spread.count;
     for (unsigned c = 0; c < CURVES; ++c) {
         (&CELL(client_connect_ms))[c].number = values[c].spread.p50;
-        (&CELL(client_connect_pct))[c].number =
-            sqt_percent((double)values[c].spread.p50, (double)sum);
+        (&CELL(client_connect_pct))[c].number = sqt_percent((double)values[c].spread.p50, (double)sum);
     }
     CELL(stages_ms).number = sum;
     CELL(total_ms).number = values[CURVES].spread.p50;

@@ -26,16 +26,11 @@ static const struct {
     int block;
     unsigned column;
 } disk_phases[] = {
-    {"open", 0, SQT_CELL(swaps, open_ns)},
-    {"first_io", 0, SQT_CELL(swaps, first_io_ns)},
-    {"rest_io", 0, SQT_CELL(swaps, rest_io_ns)},
-    {"idle", 0, SQT_CELL(swaps, idle_ns)},
-    {"close", 0, SQT_CELL(swaps, close_ns)},
-    {"total", 0, SQT_CELL(swaps, total_ns)},
-    {"block_queue", 1, SQT_CELL(ios, queue_ns)},
-    {"block_service", 1, SQT_CELL(ios, service_ns)},
-    {"block_notice", 1, SQT_CELL(ios, notice_ns)},
-    {"block_total", 1, SQT_CELL(ios, total_ns)},
+    {"open", 0, SQT_CELL(swaps, open_ns)},         {"first_io", 0, SQT_CELL(swaps, first_io_ns)},
+    {"rest_io", 0, SQT_CELL(swaps, rest_io_ns)},   {"idle", 0, SQT_CELL(swaps, idle_ns)},
+    {"close", 0, SQT_CELL(swaps, close_ns)},       {"total", 0, SQT_CELL(swaps, total_ns)},
+    {"block_queue", 1, SQT_CELL(ios, queue_ns)},   {"block_service", 1, SQT_CELL(ios, service_ns)},
+    {"block_notice", 1, SQT_CELL(ios, notice_ns)}, {"block_total", 1, SQT_CELL(ios, total_ns)},
 };
 #define DISK_PHASES (sizeof(disk_phases) / sizeof(*disk_phases))
 
@@ -106,14 +101,16 @@ static void
 summary_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
 {
     if (summary_wanted(job, s->begin) && !sqt_durations_unknown(s->outcome) && s->outcome != SQT_OUTCOME_UNFINISHED)
-        summary_measure(job, summary_place_of(job->state, s->row[SQT_CELL(swaps, store)].text, s->dir), s->out, s->row, 0);
+        summary_measure(job, summary_place_of(job->state, s->row[SQT_CELL(swaps, store)].text, s->dir), s->out, s->row,
+                        0);
 }
 
 static void
 summary_io(struct sqt_job *job, const struct sqt_io_fact *i)
 {
     if (summary_wanted(job, i->row[SQT_CELL(ios, time_s)].number))
-        summary_measure(job, summary_place_of(job->state, i->store, (uint32_t)i->row[SQT_CELL(ios, dir)].number), i->out, i->row, 1);
+        summary_measure(job, summary_place_of(job->state, i->store, (uint32_t)i->row[SQT_CELL(ios, dir)].number),
+                        i->out, i->row, 1);
 }
 
 #define CELL(name) row[SQT_CELL(summary, name)]

@@ -33,7 +33,7 @@ struct tail {
     struct tail_class {
         uint64_t count;
         struct tail_step *steps[STEPS]; /* NULL: none */
-    } classes[SQT_CLASSES + 1]; /* the last: all */
+    } classes[SQT_CLASSES + 1];         /* the last: all */
 };
 
 static unsigned
@@ -96,7 +96,7 @@ tail_print(struct sqt_job *job, const struct tail_class *class, const char *name
         union sqt_cell row[SQT_CELLS(tail_stages)];
         CELL(class).text = name;
         CELL(percentile).text = percentiles[p].name;
-        CELL(count).number = (int64_t)class->count;
+        CELL(count).number = (int64_t) class->count;
         CELL(near).number = (int64_t)s->count;
         CELL(total_ms).number = (int64_t)(s->total / s->count);
         for (unsigned i = 0; i < STAGES; ++i)
@@ -195,9 +195,13 @@ slowest_finish(struct sqt_job *job)
     free(s);
 }
 
-const struct sqt_family sqt_family_tail_stages = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = tail_start, .request = tail_request,
-    .finish = tail_finish};
-const struct sqt_family sqt_family_slowest = {
-    .where = {SQT_TABLE_requests}, .where_count = 1, .start = slowest_start, .request = slowest_request,
-    .finish = slowest_finish};
+const struct sqt_family sqt_family_tail_stages = {.where = {SQT_TABLE_requests},
+                                                  .where_count = 1,
+                                                  .start = tail_start,
+                                                  .request = tail_request,
+                                                  .finish = tail_finish};
+const struct sqt_family sqt_family_slowest = {.where = {SQT_TABLE_requests},
+                                              .where_count = 1,
+                                              .start = slowest_start,
+                                              .request = slowest_request,
+                                              .finish = slowest_finish};

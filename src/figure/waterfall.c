@@ -51,15 +51,15 @@ struct line {
     int cut;              /* there was no room for a row */
     unsigned last[LANES]; /* the last row of each lane, from 1; 0: none */
     uint64_t spans;
-    struct line *next;    /* of those that are not used */
+    struct line *next; /* of those that are not used */
 };
 
 struct figure {
     struct sqt_idmap lines; /* by the transaction's place in memory */
     struct line *unused;
-    int64_t left;           /* bytes */
-    uint64_t beyond;        /* spans for which there was no room */
-    struct line *best;      /* NULL: none yet */
+    int64_t left;                 /* bytes */
+    uint64_t beyond;              /* spans for which there was no room */
+    struct line *best;            /* NULL: none yet */
     struct sqt_request_fact fact; /* of the best */
 };
 
@@ -212,8 +212,16 @@ waterfall_charge(void *context, const struct sqt_charge *c)
     }
     if (now->spans)
         waterfall_add(job->state, line, now);
-    *now = (struct row){c->stage, 1, 0, c->from, c->until, c->until - c->from, SQT_CELL_MISSING, SQT_CELL_MISSING,
-                        SQT_CELL_MISSING, SQT_CELL_MISSING};
+    *now = (struct row){c->stage,
+                        1,
+                        0,
+                        c->from,
+                        c->until,
+                        c->until - c->from,
+                        SQT_CELL_MISSING,
+                        SQT_CELL_MISSING,
+                        SQT_CELL_MISSING,
+                        SQT_CELL_MISSING};
 }
 
 static int
@@ -253,8 +261,8 @@ waterfall_io(void *context, const struct sqt_io *i)
     struct line *const line = reader ? line_of(job->state, reader) : NULL;
     if (line)
         waterfall_add(job->state, line,
-            &(struct row){BLOCKS, 1, i->index, i->asked, i->done, i->done - i->asked, i->queue, i->service, i->notice,
-                          i->size});
+                      &(struct row){BLOCKS, 1, i->index, i->asked, i->done, i->done - i->asked, i->queue, i->service,
+                                    i->notice, i->size});
 }
 
 static void
@@ -327,8 +335,8 @@ waterfall_print(struct sqt_job *job, struct figure *f)
     if (line->slice > 1) {
         snprintf(text, sizeof(text),
                  "%llu spans in %u rows: those of a stage, or blocks, that are shorter than %.6f ms and begin in the "
-                 "same slice of that length are one row", (unsigned long long)line->spans, line->count,
-                 (double)line->slice / 1e6);
+                 "same slice of that length are one row",
+                 (unsigned long long)line->spans, line->count, (double)line->slice / 1e6);
         job->note(job->context, "merged", text);
     }
     for (unsigned blocks = 0; blocks < 2; ++blocks)
@@ -360,6 +368,10 @@ const struct sqt_family sqt_family_waterfall = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = waterfall_start,
-    .consumer = {.charge = waterfall_charge, .recharge = waterfall_recharge, .request = waterfall_request, .unlogged = waterfall_unlogged, .io = waterfall_io},
+    .consumer = {.charge = waterfall_charge,
+                 .recharge = waterfall_recharge,
+                 .request = waterfall_request,
+                 .unlogged = waterfall_unlogged,
+                 .io = waterfall_io},
     .finish = waterfall_finish,
 };

@@ -157,8 +157,8 @@ sqt_compress(struct sqt_compressor *c, enum sqt_compression compression, const u
 }
 
 const char *
-sqt_decompress(struct sqt_decompressor *d, enum sqt_compression compression, const uint8_t *data, size_t size, uint8_t *to,
-               size_t whole)
+sqt_decompress(struct sqt_decompressor *d, enum sqt_compression compression, const uint8_t *data, size_t size,
+               uint8_t *to, size_t whole)
 {
     return compression == SQT_COMPRESSION_ZSTD ? zstd_decompress(d, data, size, to, whole)
                                                : zlib_decompress(d, data, size, to, whole);

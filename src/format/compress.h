@@ -40,8 +40,8 @@ size_t sqt_compress_bound(size_t size);
 
 /* Compresses `size` bytes into `to`, which has room for `room` bytes.  Returns the number of bytes there, or 0 if that
  * would not be fewer than `size`, if there is no memory, or for SQT_COMPRESSION_OFF. */
-size_t sqt_compress(struct sqt_compressor *compressor, enum sqt_compression compression, const uint8_t *data, size_t size,
-                    uint8_t *to, size_t room);
+size_t sqt_compress(struct sqt_compressor *compressor, enum sqt_compression compression, const uint8_t *data,
+                    size_t size, uint8_t *to, size_t room);
 
 /* Decompresses `size` bytes into exactly `whole` bytes at `to`.  Returns NULL, or what is wrong, as a constant text. */
 const char *sqt_decompress(struct sqt_decompressor *decompressor, enum sqt_compression compression, const uint8_t *data,

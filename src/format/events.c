@@ -14,8 +14,15 @@ const struct sqt_kind_info sqt_kinds[SQT_KINDS] = {
 #define SQT_EV_NONE SQT_EV_NONE_
 const struct sqt_event_info sqt_events[SQT_EVENTS] = {
 #define SQT_EVENT(NAME, GROUP, ID, id_doc, ARG, arg_doc, AUX, aux_doc, opens, closes, pair, doc) \
-    [SQT_EV_##NAME] = {#NAME, SQT_GROUP_##GROUP, {SQT_KIND_##ID, id_doc}, {SQT_KIND_##ARG, arg_doc}, \
-                       {SQT_KIND_##AUX, aux_doc}, opens, closes, SQT_EV_##pair, doc},
+    [SQT_EV_##NAME] = {#NAME, \
+                       SQT_GROUP_##GROUP, \
+                       {SQT_KIND_##ID, id_doc}, \
+                       {SQT_KIND_##ARG, arg_doc}, \
+                       {SQT_KIND_##AUX, aux_doc}, \
+                       opens, \
+                       closes, \
+                       SQT_EV_##pair, \
+                       doc},
 #include "events.def"
 };
 
@@ -36,7 +43,8 @@ const struct sqt_named sqt_sample_sources[SQT_SAMPLE_SOURCES] = {
 
 enum { GAUGE, COUNTER };
 const struct sqt_sample_info sqt_samples[SQT_SAMPLES] = {
-#define SQT_SAMPLE(SOURCE, name, nature, doc) [SQT_SAMPLE_##SOURCE##_##name] = {SQT_SOURCE_##SOURCE, #name, nature, doc},
+#define SQT_SAMPLE(SOURCE, name, nature, doc) \
+    [SQT_SAMPLE_##SOURCE##_##name] = {SQT_SOURCE_##SOURCE, #name, nature, doc},
 #include "samples.def"
 };
 

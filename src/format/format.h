@@ -113,11 +113,11 @@ enum sqt_digest_fetch { SQT_DIGEST_NEW = 0, SQT_DIGEST_SAME = 1, SQT_DIGEST_FAIL
 
 /* aux of PART_XACT_FLAGS. */
 enum sqt_xact_flags {
-    SQT_XACT_ABORTED = 1,   /* Squid's LogTagsErrors::aborted */
-    SQT_XACT_TIMEDOUT = 2,  /* Squid's LogTagsErrors::timedout */
-    SQT_XACT_COLLAPSED = 4, /* the tag says _CF */
-    SQT_XACT_TUNNEL = 8,    /* a tunnel was set up */
-    SQT_XACT_INTERNAL = 16, /* answered by Squid without asking a server */
+    SQT_XACT_ABORTED = 1,    /* Squid's LogTagsErrors::aborted */
+    SQT_XACT_TIMEDOUT = 2,   /* Squid's LogTagsErrors::timedout */
+    SQT_XACT_COLLAPSED = 4,  /* the tag says _CF */
+    SQT_XACT_TUNNEL = 8,     /* a tunnel was set up */
+    SQT_XACT_INTERNAL = 16,  /* answered by Squid without asking a server */
     SQT_XACT_ERROR_PAGE = 32 /* the reply is an error page made by Squid */
 };
 
@@ -164,12 +164,13 @@ enum sqt_def {
     SQT_DEF_METHOD = 3,    /* request method */
     SQT_DEF_PEER_KIND = 4, /* "direct", "parent", "sibling", "pinned", ... */
     SQT_DEF_ACTIVITY = 5,  /* what the event loop did: the name of a call or of a handler */
-    SQT_DEF_PEER = 6,      /* neighbour: its name in squid.conf; with names=off "cache_peer" and its place among them, from 1 */
-    SQT_DEF_SERVICE = 7,   /* adaptation service: its id in squid.conf; with names=off a keyed number */
-    SQT_DEF_CALL = 8,      /* class of system calls */
-    SQT_DEF_THREAD = 9,    /* name of a thread */
-    SQT_DEF_SAMPLE = 11,   /* a value that is sampled: "<source> <name>" */
-    SQT_DEF_SERVER = 12,   /* server: a cache_peer's name, an origin's keyed number, or its address and port */
+    SQT_DEF_PEER =
+        6, /* neighbour: its name in squid.conf; with names=off "cache_peer" and its place among them, from 1 */
+    SQT_DEF_SERVICE = 7, /* adaptation service: its id in squid.conf; with names=off a keyed number */
+    SQT_DEF_CALL = 8,    /* class of system calls */
+    SQT_DEF_THREAD = 9,  /* name of a thread */
+    SQT_DEF_SAMPLE = 11, /* a value that is sampled: "<source> <name>" */
+    SQT_DEF_SERVER = 12, /* server: a cache_peer's name, an origin's keyed number, or its address and port */
     SQT_DEF_KINDS
 };
 
@@ -216,18 +217,18 @@ SQT_ASSERT(sizeof(struct sqt_anchor) == 24, "an anchor is 24 bytes");
 
 /* One process's life as a writer: the same in its ring and in all of its segments. */
 struct sqt_identity {
-    uint8_t ring_id[16];      /* random */
-    uint8_t boot_id[16];      /* of the machine's boot; ticks of different boots cannot be compared */
-    uint32_t clock;           /* enum sqt_clock */
-    uint32_t kid;             /* Squid's kid number; 0 without SMP */
-    uint32_t kid_kind;        /* enum sqt_kid_kind */
+    uint8_t ring_id[16]; /* random */
+    uint8_t boot_id[16]; /* of the machine's boot; ticks of different boots cannot be compared */
+    uint32_t clock;      /* enum sqt_clock */
+    uint32_t kid;        /* Squid's kid number; 0 without SMP */
+    uint32_t kid_kind;   /* enum sqt_kid_kind */
     uint32_t pid;
     uint64_t ticks_per_second; /* nominal; the anchors are more exact */
-    uint32_t sampling_rate;   /* reserved: 1 */
-    uint32_t run;             /* numbers the runs of a service and kid in a directory, from 1; 0: not known */
-    struct sqt_anchor start;  /* when the ring was made */
-    char squid_version[32];   /* NUL-terminated */
-    char service[32];         /* Squid's service name, NUL-terminated */
+    uint32_t sampling_rate;    /* reserved: 1 */
+    uint32_t run;              /* numbers the runs of a service and kid in a directory, from 1; 0: not known */
+    struct sqt_anchor start;   /* when the ring was made */
+    char squid_version[32];    /* NUL-terminated */
+    char service[32];          /* Squid's service name, NUL-terminated */
 };
 SQT_ASSERT(sizeof(struct sqt_identity) == 152, "identity");
 
@@ -254,7 +255,7 @@ struct sqt_segment_header {
     uint64_t sequence;     /* number of the segment within its ring id, from 0 */
     struct sqt_identity identity;
     uint32_t reserved;
-    uint32_t crc;          /* crc32 of the header_size bytes of the header with this field 0 */
+    uint32_t crc; /* crc32 of the header_size bytes of the header with this field 0 */
 };
 SQT_ASSERT(sizeof(struct sqt_segment_header) == 192, "segment header");
 
@@ -298,12 +299,12 @@ SQT_ASSERT(sizeof(struct sqt_block) == 96, "block");
 
 struct sqt_totals {
     uint8_t ring_id[16];
-    uint64_t head;  /* records written to the ring so far, LOST records included */
-    uint64_t lost;  /* records dropped so far */
-    uint64_t marks; /* LOST records among head */
+    uint64_t head;      /* records written to the ring so far, LOST records included */
+    uint64_t lost;      /* records dropped so far */
+    uint64_t marks;     /* LOST records among head */
     uint64_t lost_from; /* ticks of the first lost record that no LOST record speaks of, 0 if none */
     uint64_t lost_open; /* how many those are */
-    uint32_t clean; /* 1: tracing ended in order; 0: the ring went on in another segment, or was a leftover */
+    uint32_t clean;     /* 1: tracing ended in order; 0: the ring went on in another segment, or was a leftover */
     uint32_t reserved;
 };
 SQT_ASSERT(sizeof(struct sqt_totals) == 64, "totals");
@@ -332,17 +333,17 @@ struct sqt_ring_loss {
 };
 
 struct sqt_ring_writer {
-    uint64_t head;      /* records published, LOST records included */
-    uint64_t lost;      /* records dropped */
-    uint64_t marks;     /* LOST records among head */
-    uint64_t lost_from; /* ticks of the first record dropped since the last LOST record, 0 if none */
-    uint64_t lost_open; /* records dropped since then */
-    uint64_t text_used; /* valid bytes of the text area */
+    uint64_t head;       /* records published, LOST records included */
+    uint64_t lost;       /* records dropped */
+    uint64_t marks;      /* LOST records among head */
+    uint64_t lost_from;  /* ticks of the first record dropped since the last LOST record, 0 if none */
+    uint64_t lost_open;  /* records dropped since then */
+    uint64_t text_used;  /* valid bytes of the text area */
     uint64_t high_water; /* most records that were waiting at once; the flusher notes it */
-    uint64_t closed;    /* 1: the writer ended in order and will write no more */
+    uint64_t closed;     /* 1: the writer ended in order and will write no more */
     /* marks, lost_from and lost_open are stored after head and can lag one step behind it; sqt_ring_totals() takes
      * the account from these instead. */
-    uint64_t episodes;            /* stretches begun; the last is in loss[episodes & 1] */
+    uint64_t episodes; /* stretches begun; the last is in loss[episodes & 1] */
     struct sqt_ring_loss loss[2];
 };
 
@@ -356,19 +357,19 @@ struct sqt_ring_flusher {
 };
 
 struct sqt_ring_header {
-    char magic[8];         /* written last */
+    char magic[8]; /* written last */
     uint32_t version;
-    uint32_t header_size;  /* SQT_RING_HEADER */
+    uint32_t header_size; /* SQT_RING_HEADER */
     uint32_t compatible;
     uint32_t incompatible;
-    uint64_t capacity;     /* records, a power of two */
+    uint64_t capacity; /* records, a power of two */
     uint64_t text_offset;
     uint64_t text_size;
     uint64_t records_offset;
     struct sqt_identity identity;
-    char directory[256];   /* trace directory, resolved, NUL-terminated; for messages */
+    char directory[256]; /* trace directory, resolved, NUL-terminated; for messages */
     uint8_t pad0[1024 - 56 - 152 - 256];
-    struct sqt_ring_writer writer;   /* at 1024 */
+    struct sqt_ring_writer writer; /* at 1024 */
     uint8_t pad1[1024 - sizeof(struct sqt_ring_writer)];
     struct sqt_ring_flusher flusher; /* at 2048 */
     uint8_t pad2[2048 - sizeof(struct sqt_ring_flusher)];

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-
 uint16_t
 sqt_pack_slot(enum sqt_predictor predictor, unsigned kind, unsigned event)
 {

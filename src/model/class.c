@@ -13,7 +13,10 @@ const struct sqt_class_info sqt_classes[SQT_CLASSES] = {
 #include "classes.def"
 };
 
-#define CODE(code, CLASS) {#code, sizeof(#code) - 1, SQT_CLASS_##CLASS}
+#define CODE(code, CLASS) \
+    { \
+#code, sizeof(#code) - 1, SQT_CLASS_##CLASS \
+    }
 static const struct {
     const char *code;
     size_t length;

@@ -135,7 +135,7 @@ sqt_client_read(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     if (client->read_count < SQT_CLIENT_READS) {
         client->reads[client->read_count].offset = client->bytes;
         client->reads[client->read_count++].time = now;
-    } /* else: taken for a part of the read before it */
+    }                             /* else: taken for a part of the read before it */
     client->bytes += record->arg; /* may wrap around, as offsets then do */
 }
 

@@ -46,9 +46,14 @@ digests_work(const struct sqt_life *life, int64_t now, enum sqt_digest_activity 
 {
     const int64_t busy = digests_duration(life, ticks);
     const int stepped = sqt_stepped_since(life, now - busy);
-    return (struct sqt_digest){.origin = life->origin, .activity = activity, .peer = UINT32_MAX,
-                               .begin = stepped ? now : now - busy, .end = now, .busy = stepped ? SQT_MISSING : busy,
-                               .bytes = SQT_MISSING, .count = 1};
+    return (struct sqt_digest){.origin = life->origin,
+                               .activity = activity,
+                               .peer = UINT32_MAX,
+                               .begin = stepped ? now : now - busy,
+                               .end = now,
+                               .busy = stepped ? SQT_MISSING : busy,
+                               .bytes = SQT_MISSING,
+                               .count = 1};
 }
 
 void
@@ -58,9 +63,10 @@ sqt_digest_look(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     const int key = record->event == SQT_EV_DIGEST_KEY;
     struct sqt_digest look = digests_work(life, now, key ? SQT_DIGEST_KEY : SQT_DIGEST_LOOKUP, record->arg);
     look.xact = record->id;
-    look.result = key ? SQT_DIGEST_RESULTS :
-                  record->event == SQT_EV_DIGEST_NONE ? SQT_DIGEST_RESULT_NONE :
-                  record->aux & SQT_DIGEST_SAYS_HIT ? SQT_DIGEST_RESULT_HIT : SQT_DIGEST_RESULT_MISS;
+    look.result = key                                   ? SQT_DIGEST_RESULTS
+                  : record->event == SQT_EV_DIGEST_NONE ? SQT_DIGEST_RESULT_NONE
+                  : record->aux & SQT_DIGEST_SAYS_HIT   ? SQT_DIGEST_RESULT_HIT
+                                                        : SQT_DIGEST_RESULT_MISS;
     if (!key)
         look.peer = record->aux & ~SQT_DIGEST_SAYS_HIT;
     digests_tell(life, &look);
@@ -69,8 +75,9 @@ sqt_digest_look(struct sqt_life *life, int64_t now, const struct sqt_record *rec
 static enum sqt_digest_result
 digests_step(uint32_t aux)
 {
-    return aux == SQT_DIGEST_BEGUN ? SQT_DIGEST_RESULT_BEGUN :
-           aux == SQT_DIGEST_DONE ? SQT_DIGEST_RESULT_DONE : SQT_DIGEST_RESULT_MORE;
+    return aux == SQT_DIGEST_BEGUN  ? SQT_DIGEST_RESULT_BEGUN
+           : aux == SQT_DIGEST_DONE ? SQT_DIGEST_RESULT_DONE
+                                    : SQT_DIGEST_RESULT_MORE;
 }
 
 void
@@ -111,8 +118,9 @@ sqt_digest_end(struct sqt_life *life, struct sqt_digest *digest, int64_t now, en
 {
     digest->end = now;
     digest->busy = now - digest->begin;
-    digest->result = digest->epoch != life->epoch ? SQT_DIGEST_RESULT_LOST :
-                     sqt_stepped_since(life, digest->begin) ? SQT_DIGEST_RESULT_CLOCK : result;
+    digest->result = digest->epoch != life->epoch             ? SQT_DIGEST_RESULT_LOST
+                     : sqt_stepped_since(life, digest->begin) ? SQT_DIGEST_RESULT_CLOCK
+                                                              : result;
     digests_tell(life, digest);
     if (sqt_idmap_get(&life->digests, digest->xact) == digest)
         sqt_idmap_take(&life->digests, digest->xact);
@@ -158,8 +166,9 @@ sqt_digest_fetched(struct sqt_life *life, int64_t now, const struct sqt_record *
         return;
     fetch->bytes = sqt_bytes(record->arg);
     sqt_digest_end(life, fetch, now,
-                   record->aux == SQT_DIGEST_NEW ? SQT_DIGEST_RESULT_NEW :
-                   record->aux == SQT_DIGEST_SAME ? SQT_DIGEST_RESULT_SAME : SQT_DIGEST_RESULT_ERROR);
+                   record->aux == SQT_DIGEST_NEW    ? SQT_DIGEST_RESULT_NEW
+                   : record->aux == SQT_DIGEST_SAME ? SQT_DIGEST_RESULT_SAME
+                                                    : SQT_DIGEST_RESULT_ERROR);
 }
 
 void
@@ -190,6 +199,7 @@ sqt_digest_server_done(struct sqt_life *life, int64_t now, const struct sqt_reco
         return;
     const int failed = record->event != SQT_EV_SERVER_DONE || record->aux;
     sqt_digest_end(life, hit, now,
-                   failed ? SQT_DIGEST_RESULT_ERROR :
-                   hit->status == GATEWAY_TIMEOUT && !hit->parent ? SQT_DIGEST_RESULT_FALSE : SQT_DIGEST_RESULT_HIT);
+                   failed                                           ? SQT_DIGEST_RESULT_ERROR
+                   : hit->status == GATEWAY_TIMEOUT && !hit->parent ? SQT_DIGEST_RESULT_FALSE
+                                                                    : SQT_DIGEST_RESULT_HIT);
 }

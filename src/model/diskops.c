@@ -102,9 +102,10 @@ sqt_diskop_begin(struct sqt_life *life, int64_t now, const struct sqt_record *re
 {
     if (!more || record[1].event != SQT_EV_PART_DISKOP)
         return;
-    const struct sqt_question question = {
-        .sio = record->arg, .dir = record->aux, .at = sqt_line_ns(&life->line, record[1].id),
-        .op = record[1].aux < SQT_DISK_OPS ? record[1].aux : SQT_DISK_OTHER};
+    const struct sqt_question question = {.sio = record->arg,
+                                          .dir = record->aux,
+                                          .at = sqt_line_ns(&life->line, record[1].id),
+                                          .op = record[1].aux < SQT_DISK_OPS ? record[1].aux : SQT_DISK_OTHER};
     diskops_begin(life, now, record->id, &question, record[1].arg);
 }
 
@@ -181,7 +182,8 @@ read_end(const struct sqt_life *life, struct sqt_diskop *op, int64_t now, const 
     op->outcome = outcome_of(life, op, outcome);
     if (op->op == SQT_DISK_READ || op->op == SQT_DISK_WRITE)
         op->size = op->outcome != SQT_OUTCOME_LOST && outcome == SQT_OUTCOME_COMPLETE
-                       ? (int64_t)(record->aux & SQT_IO_BYTES) : 0;
+                       ? (int64_t)(record->aux & SQT_IO_BYTES)
+                       : 0;
 }
 
 void
@@ -231,8 +233,15 @@ tell_inline(struct sqt_life *life, uint64_t sio, enum sqt_disk_op what, uint32_t
     const int stepped = sqt_stepped_since(life, begin);
     if (!stepped)
         sqt_loop_io(life, what, dir, begin, end);
-    struct sqt_diskop op = {.origin = life->origin, .sio = sio, .op = what, .dir = dir, .begin = begin, .end = end,
-                            .depth = SQT_MISSING, .size = size, .outcome = stepped ? SQT_OUTCOME_CLOCK : outcome};
+    struct sqt_diskop op = {.origin = life->origin,
+                            .sio = sio,
+                            .op = what,
+                            .dir = dir,
+                            .begin = begin,
+                            .end = end,
+                            .depth = SQT_MISSING,
+                            .size = size,
+                            .outcome = stepped ? SQT_OUTCOME_CLOCK : outcome};
     clear_stages(&op);
     if (!stepped)
         op.stages[SQT_DISKOP_IO] = end - begin;
@@ -256,8 +265,8 @@ void
 sqt_unlink(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    life->question = (struct sqt_question){
-        .op = SQT_DISK_UNLINK, .dir = (uint32_t)record->id, .at = now, .epoch = life->epoch};
+    life->question =
+        (struct sqt_question){.op = SQT_DISK_UNLINK, .dir = (uint32_t)record->id, .at = now, .epoch = life->epoch};
     life->unlink.dir = record->id;
     life->unlink.begin = now;
 }

@@ -35,7 +35,8 @@ sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     p->waits = 1;
     p->epoch = life->epoch;
     const uint64_t most_ms = INT64_MAX / 1000000;
-    p->row = (struct sqt_loop_row){.begin = now, .activity = UINT32_MAX,
+    p->row = (struct sqt_loop_row){.begin = now,
+                                   .activity = UINT32_MAX,
                                    .timeout = record->arg > most_ms ? INT64_MAX : (int64_t)record->arg * 1000000};
 }
 

@@ -33,13 +33,13 @@ enum sqt_open_kind {
 #define SQT_OPEN(NAME, words) SQT_OPEN_##NAME,
     SQT_OPEN_KINDS(SQT_OPEN)
 #undef SQT_OPEN
-    SQT_OPEN_COUNT
+        SQT_OPEN_COUNT
 };
 
 /* What all origins share. */
 struct sqt_model_room {
-    size_t left;                /* bytes */
-    int told[SQT_OPEN_COUNT];   /* that there was no room for another one */
+    size_t left;              /* bytes */
+    int told[SQT_OPEN_COUNT]; /* that there was no room for another one */
 };
 
 /* One origin: the name space of its ids. */
@@ -47,14 +47,14 @@ struct sqt_life {
     const struct sqt_consumer *consumer;
     const struct sqt_origin *origin;
     struct sqt_model_room *room;
-    struct sqt_line line;  /* of the run being read */
-    int64_t now;           /* ns; never goes back */
-    uint32_t epoch;        /* LOST records so far */
-    int unsure;            /* the records are from around a step of a clock */
-    int64_t calls_told;    /* when all system calls so far had been told */
-    int64_t stepped;       /* when the last one was told; INT64_MIN: never */
+    struct sqt_line line; /* of the run being read */
+    int64_t now;          /* ns; never goes back */
+    uint32_t epoch;       /* LOST records so far */
+    int unsure;           /* the records are from around a step of a clock */
+    int64_t calls_told;   /* when all system calls so far had been told */
+    int64_t stepped;      /* when the last one was told; INT64_MIN: never */
     struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests;
-    struct sqt_idmap ios;  /* by swap and offset, of swaps with many blocks under way */
+    struct sqt_idmap ios; /* by swap and offset, of swaps with many blocks under way */
     struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool;
     struct sqt_loop_state loop;
     struct {
@@ -67,7 +67,7 @@ struct sqt_life {
         uint32_t epoch;
         struct sqt_record service; /* PART_DISKOP_IO */
     } told;                        /* the service that a record of a swap told last */
-    uint64_t unheard;      /* ends of disk operations up to this one of the pool are not told: the group was off */
+    uint64_t unheard; /* ends of disk operations up to this one of the pool are not told: the group was off */
     uint64_t given_up[SQT_GIVEN_UP];
     unsigned given_up_next;
 };
@@ -81,16 +81,16 @@ struct sqt_client {
     struct sqt_pooled pooled;
     uint64_t id;
     uint32_t epoch;
-    int64_t touched;        /* when it was looked up last */
-    int64_t accepted;       /* SQT_MISSING if not seen, or once a request was parsed */
-    int64_t parsed;         /* when the last request was parsed; SQT_MISSING before */
-    int64_t waiting;        /* client_connect of the request just parsed, until its transaction begins */
-    int64_t tls_begin;      /* of the handshake under way; SQT_MISSING if there is none */
-    int64_t tls;            /* how long it lasted, until a transaction begins; SQT_MISSING if there was none */
+    int64_t touched;            /* when it was looked up last */
+    int64_t accepted;           /* SQT_MISSING if not seen, or once a request was parsed */
+    int64_t parsed;             /* when the last request was parsed; SQT_MISSING before */
+    int64_t waiting;            /* client_connect of the request just parsed, until its transaction begins */
+    int64_t tls_begin;          /* of the handshake under way; SQT_MISSING if there is none */
+    int64_t tls;                /* how long it lasted, until a transaction begins; SQT_MISSING if there was none */
     enum sqt_outcome handshake; /* of tls */
-    uint64_t bytes;         /* read so far */
+    uint64_t bytes;             /* read so far */
     struct {
-        uint64_t offset;    /* of the first byte that it brought */
+        uint64_t offset; /* of the first byte that it brought */
         int64_t time;
     } reads[SQT_CLIENT_READS]; /* those that may have brought bytes still in the buffer, the oldest first */
     unsigned read_count;
@@ -123,9 +123,9 @@ sqt_xact_charge(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 {
     struct sqt_spans *const s = &xact->stages;
     if (__builtin_expect(life->consumer->charge != NULL, 0) && now > s->last)
-        life->consumer->charge(life->consumer->context,
-                               &(struct sqt_charge){.xact = xact, .stage = sqt_spans_charged(s), .from = s->last,
-                                                    .until = now});
+        life->consumer->charge(
+            life->consumer->context,
+            &(struct sqt_charge){.xact = xact, .stage = sqt_spans_charged(s), .from = s->last, .until = now});
     sqt_spans_charge(s, now);
 }
 
@@ -151,14 +151,15 @@ void sqt_bound_met(struct sqt_life *life, enum sqt_open_kind kind, uint64_t open
 static inline enum sqt_outcome
 sqt_io_outcome(uint32_t io_bytes)
 {
-    return io_bytes & SQT_IO_TIMED_OUT && io_bytes & SQT_IO_FAILED ? SQT_OUTCOME_TIMEOUT :
-           io_bytes & SQT_IO_FAILED ? SQT_OUTCOME_ERROR :
-           io_bytes & SQT_IO_CANCELLED ? SQT_OUTCOME_ABORTED : SQT_OUTCOME_COMPLETE;
+    return io_bytes & SQT_IO_TIMED_OUT && io_bytes & SQT_IO_FAILED ? SQT_OUTCOME_TIMEOUT
+           : io_bytes & SQT_IO_FAILED                              ? SQT_OUTCOME_ERROR
+           : io_bytes & SQT_IO_CANCELLED                           ? SQT_OUTCOME_ABORTED
+                                                                   : SQT_OUTCOME_COMPLETE;
 }
 
 /* xacts.c */
-sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written, sqt_xact_lookup,
-    sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx;
+sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written,
+    sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx;
 void sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 /* Closes what a loss left without an end. */
 void sqt_xact_give_up(struct sqt_life *life, struct sqt_xact *xact, int64_t now);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 const char *const sqt_outcome_names[SQT_OUTCOMES] = {
-    [SQT_OUTCOME_COMPLETE] = "complete", [SQT_OUTCOME_ABORTED] = "aborted", [SQT_OUTCOME_TIMEOUT] = "timeout",
-    [SQT_OUTCOME_ERROR] = "error",       [SQT_OUTCOME_LOST] = "lost",       [SQT_OUTCOME_CLOCK] = "clock",
+    [SQT_OUTCOME_COMPLETE] = "complete",     [SQT_OUTCOME_ABORTED] = "aborted", [SQT_OUTCOME_TIMEOUT] = "timeout",
+    [SQT_OUTCOME_ERROR] = "error",           [SQT_OUTCOME_LOST] = "lost",       [SQT_OUTCOME_CLOCK] = "clock",
     [SQT_OUTCOME_UNFINISHED] = "unfinished",
 };
 
@@ -24,7 +24,7 @@ const char *const sqt_disk_op_names[SQT_DISK_OPS] = {
 struct sqt_model {
     struct sqt_consumer consumer;
     sqt_handler *handlers[SQT_EVENTS][SUBSCRIBERS]; /* the first NULL ends them: most events mean little here */
-    struct sqt_life **lives;           /* by the origin's index */
+    struct sqt_life **lives;                        /* by the origin's index */
     size_t count;
     struct sqt_model_room room;
 };

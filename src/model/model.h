@@ -43,36 +43,36 @@ sqt_durations_unknown(enum sqt_outcome outcome)
 struct sqt_xact {
     struct sqt_pooled pooled;
     const struct sqt_origin *origin;
-    uint64_t id;              /* master transaction; with SQT_UNNAMED if it never got one */
-    uint64_t conn;            /* client connection, 0 if none */
+    uint64_t id;   /* master transaction; with SQT_UNNAMED if it never got one */
+    uint64_t conn; /* client connection, 0 if none */
     int64_t begin, end;
-    int64_t client_connect;   /* duration before begin */
-    int64_t client_tls;       /* how long the client shook hands with Squid, before begin or, if bumped, after it */
-    int64_t first_byte;       /* when the first bytes of the reply were written */
-    int64_t server_from;      /* when it first turned to a server */
-    int64_t server_until;     /* when it was done with servers; SQT_MISSING: never */
-    struct sqt_spans stages;  /* enum sqt_stage */
-    uint32_t method;          /* definition; UINT32_MAX if unknown */
-    uint32_t tag;             /* definition; UINT32_MAX if unknown */
-    uint32_t status;          /* HTTP status, 0 if none */
+    int64_t client_connect;  /* duration before begin */
+    int64_t client_tls;      /* how long the client shook hands with Squid, before begin or, if bumped, after it */
+    int64_t first_byte;      /* when the first bytes of the reply were written */
+    int64_t server_from;     /* when it first turned to a server */
+    int64_t server_until;    /* when it was done with servers; SQT_MISSING: never */
+    struct sqt_spans stages; /* enum sqt_stage */
+    uint32_t method;         /* definition; UINT32_MAX if unknown */
+    uint32_t tag;            /* definition; UINT32_MAX if unknown */
+    uint32_t status;         /* HTTP status, 0 if none */
     uint32_t tries;
-    uint32_t flags;           /* enum sqt_xact_flags */
+    uint32_t flags; /* enum sqt_xact_flags */
     uint32_t swap_ins, disk_reads;
-    uint64_t object;          /* 0 without a look-up */
-    int64_t size, sent;       /* bytes */
-    int reply_source;         /* enum sqt_reply_source of the last reply that was ready, -1: none was */
-    uint32_t server;          /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
-    int reused;               /* -1: no server connection, 0: new, 1: reused */
+    uint64_t object;    /* 0 without a look-up */
+    int64_t size, sent; /* bytes */
+    int reply_source;   /* enum sqt_reply_source of the last reply that was ready, -1: none was */
+    uint32_t server;    /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
+    int reused;         /* -1: no server connection, 0: new, 1: reused */
     enum sqt_outcome outcome;
-    void *user;               /* the consumer's; NULL at first */
+    void *user; /* the consumer's; NULL at first */
 
     /* for the model */
-    uint32_t epoch;           /* losses before it began */
+    uint32_t epoch;             /* losses before it began */
     enum sqt_outcome handshake; /* of client_tls */
-    enum sqt_outcome cut_off; /* of the first read from disk that failed after a reply was ready; COMPLETE: none */
-    uint32_t reply_closed;    /* stage that the first bytes of a response closed */
-    int64_t reply_opened;     /* when server_reply opened last */
-    int64_t reply_charged;    /* ns of server_reply before that; SQT_MISSING: not open */
+    enum sqt_outcome cut_off;   /* of the first read from disk that failed after a reply was ready; COMPLETE: none */
+    uint32_t reply_closed;      /* stage that the first bytes of a response closed */
+    int64_t reply_opened;       /* when server_reply opened last */
+    int64_t reply_charged;      /* ns of server_reply before that; SQT_MISSING: not open */
     struct sqt_xact *older, *newer; /* other open transactions of the same id */
     struct sqt_client *client;
     struct sqt_xact *client_next, *client_previous;
@@ -93,11 +93,11 @@ struct sqt_swap {
     struct sqt_pooled pooled;
     const struct sqt_origin *origin;
     uint64_t sio;
-    uint64_t xact;           /* 0 if none */
-    int out;                 /* 0: swap-in, 1: swap-out */
-    int update;              /* rewrites the header of a stored entry */
+    uint64_t xact; /* 0 if none */
+    int out;       /* 0: swap-in, 1: swap-out */
+    int update;    /* rewrites the header of a stored entry */
     uint32_t dir;
-    uint64_t file;           /* file number */
+    uint64_t file; /* file number */
     uint64_t object;
     int64_t begin, end;
     struct sqt_spans phases; /* enum sqt_swap_phase */
@@ -105,21 +105,21 @@ struct sqt_swap {
     int64_t size;            /* bytes moved */
     int64_t image;           /* bytes of the stored image, SQT_MISSING if not told */
     enum sqt_outcome outcome;
-    void *user;              /* the consumer's; NULL at first */
+    void *user; /* the consumer's; NULL at first */
 
     /* for the model */
     uint32_t epoch;
-    uint32_t asked;          /* I/Os asked for so far */
-    uint32_t waiting;        /* of which are not completed */
-    int indexed;             /* its I/Os are found through the life's index of offsets */
-    int64_t slot_header;     /* bytes that each write has besides those of the stored image (rock) */
+    uint32_t asked;               /* I/Os asked for so far */
+    uint32_t waiting;             /* of which are not completed */
+    int indexed;                  /* its I/Os are found through the life's index of offsets */
+    int64_t slot_header;          /* bytes that each write has besides those of the stored image (rock) */
     struct sqt_question question; /* the last one of this swap */
-    uint32_t elsewhere;      /* bits of operations (enum sqt_disk_op) that another thread or process does */
+    uint32_t elsewhere;           /* bits of operations (enum sqt_disk_op) that another thread or process does */
     int opening;
-    int64_t close_asked;     /* 0: not yet */
-    enum sqt_outcome failure; /* SQT_OUTCOME_COMPLETE: none so far */
+    int64_t close_asked;               /* 0: not yet */
+    enum sqt_outcome failure;          /* SQT_OUTCOME_COMPLETE: none so far */
     struct sqt_io *first_io, *last_io; /* asked and not completed, in the order of asking */
-    struct sqt_xact *reader; /* charged while its serial is the same */
+    struct sqt_xact *reader;           /* charged while its serial is the same */
     uint64_t reader_serial;
 };
 
@@ -127,16 +127,16 @@ struct sqt_swap {
 struct sqt_io {
     struct sqt_pooled pooled;
     struct sqt_swap *swap;
-    uint32_t index;          /* from 0 in the order of asking */
-    uint64_t offset;         /* bytes from the start of the stored image */
-    int64_t size;            /* bytes moved */
+    uint32_t index;  /* from 0 in the order of asking */
+    uint64_t offset; /* bytes from the start of the stored image */
+    int64_t size;    /* bytes moved */
     int64_t asked, done;
     int64_t queue, service, notice; /* add up to done - asked; SQT_MISSING if its time was up */
     enum sqt_outcome outcome;
 
     /* for the model */
-    uint64_t wanted;         /* bytes */
-    uint32_t stage;          /* of the reader: SQT_STAGE_SWAP_IN_FIRST or SQT_STAGE_SWAP_IN_REST */
+    uint64_t wanted; /* bytes */
+    uint32_t stage;  /* of the reader: SQT_STAGE_SWAP_IN_FIRST or SQT_STAGE_SWAP_IN_REST */
     struct sqt_io *next, *previous;
     struct sqt_io *same, *same_last; /* the next at the same offset; of the first there: the last */
 };
@@ -147,15 +147,15 @@ struct sqt_attempt {
     const struct sqt_origin *origin;
     uint64_t conn;
     uint64_t xact;
-    uint32_t peer_kind;      /* definition */
-    uint32_t server;         /* definition; UINT32_MAX if unknown */
+    uint32_t peer_kind; /* definition */
+    uint32_t server;    /* definition; UINT32_MAX if unknown */
     int spare, reused;
     int64_t begin;
-    int64_t connected;       /* SQT_MISSING if it never was */
-    int64_t tls;             /* when a TLS handshake began; SQT_MISSING if there was none */
-    int64_t end;             /* failed, secured, or put to use without TLS */
+    int64_t connected; /* SQT_MISSING if it never was */
+    int64_t tls;       /* when a TLS handshake began; SQT_MISSING if there was none */
+    int64_t end;       /* failed, secured, or put to use without TLS */
     enum sqt_outcome outcome;
-    uint32_t epoch;          /* for the model */
+    uint32_t epoch; /* for the model */
 };
 
 extern const char *const sqt_disk_op_names[SQT_DISK_OPS];
@@ -173,7 +173,7 @@ enum sqt_diskop_stage {
 
 /* How a disk operation was queued. */
 enum sqt_diskop_queue {
-    SQT_QUEUE_NONE,  /* the main thread did it */
+    SQT_QUEUE_NONE, /* the main thread did it */
     SQT_QUEUE_FIRST,
     SQT_QUEUE_SECOND /* the first was locked */
 };
@@ -182,16 +182,16 @@ enum sqt_diskop_queue {
 struct sqt_diskop {
     struct sqt_pooled pooled;
     const struct sqt_origin *origin;
-    uint64_t serial;         /* 0: the main thread did it */
-    uint64_t sio;            /* 0 if none */
+    uint64_t serial; /* 0: the main thread did it */
+    uint64_t sio;    /* 0 if none */
     enum sqt_disk_op op;
-    uint32_t dir;            /* UINT32_MAX if not known */
-    int64_t begin, end;      /* asked; finished */
+    uint32_t dir;                      /* UINT32_MAX if not known */
+    int64_t begin, end;                /* asked; finished */
     int64_t stages[SQT_DISKOP_STAGES]; /* ns; SQT_MISSING: not known; the others add up to end - begin */
     enum sqt_diskop_queue queue;
-    int64_t depth;           /* operations before it in the queue that were not answered */
-    int64_t size;            /* bytes moved */
-    int late;                /* this is the answer to one that had timed out, and had its row then */
+    int64_t depth;            /* operations before it in the queue that were not answered */
+    int64_t size;             /* bytes moved */
+    int late;                 /* this is the answer to one that had timed out, and had its row then */
     enum sqt_outcome outcome; /* UNFINISHED: end is that of the trace */
 
     /* for the model */
@@ -203,26 +203,26 @@ struct sqt_diskop {
 /* A pass of the event loop. */
 struct sqt_loop_row {
     const struct sqt_origin *origin;
-    int64_t begin, work, end;   /* the wait begins; it ends; the next one begins */
-    uint64_t ready;             /* descriptors */
-    uint32_t activity;          /* the longest: definition; UINT32_MAX: none */
+    int64_t begin, work, end; /* the wait begins; it ends; the next one begins */
+    uint64_t ready;           /* descriptors */
+    uint32_t activity;        /* the longest: definition; UINT32_MAX: none */
     int64_t activity_ns;
-    int unknown;                /* a clock stepped meanwhile: no duration is known */
-    int64_t disk_ns;            /* the longest disk call in the main thread, 0: none */
+    int unknown;     /* a clock stepped meanwhile: no duration is known */
+    int64_t disk_ns; /* the longest disk call in the main thread, 0: none */
     enum sqt_disk_op disk_call;
-    uint32_t dir;               /* its cache_dir */
+    uint32_t dir; /* its cache_dir */
 
     /* for the model */
-    int64_t timeout;            /* ns, of the wait; INT64_MAX: none */
-    int interrupted;            /* what ended the wait was a signal */
+    int64_t timeout; /* ns, of the wait; INT64_MAX: none */
+    int interrupted; /* what ended the wait was a signal */
 };
 
 /* A stretch of a pass of the event loop in which the process did not run, though it should have. */
 struct sqt_stop_row {
     int64_t begin, end;
-    int64_t ns;                  /* for which it did not run in that stretch */
+    int64_t ns; /* for which it did not run in that stretch */
     const struct sqt_loop_row *pass;
-    int waited;                  /* the stretch is of the pass's wait; else of its work */
+    int waited; /* the stretch is of the pass's wait; else of its work */
 };
 
 /* System calls of one class that one thread made, or that all until then have been told. */
@@ -239,8 +239,8 @@ struct sqt_calls_row {
 /* A resource sample. */
 struct sqt_sample_row {
     const struct sqt_origin *origin;
-    int64_t at;      /* when it was sampled */
-    uint32_t what;   /* definition */
+    int64_t at;    /* when it was sampled */
+    uint32_t what; /* definition */
     uint64_t value;
 };
 
@@ -250,17 +250,17 @@ struct sqt_digest {
     const struct sqt_origin *origin;
     enum sqt_digest_activity activity;
     enum sqt_digest_result result; /* SQT_DIGEST_RESULTS: nothing to say */
-    uint64_t xact;       /* 0 if none */
-    uint32_t peer;       /* definition; UINT32_MAX: none */
+    uint64_t xact;                 /* 0 if none */
+    uint32_t peer;                 /* definition; UINT32_MAX: none */
     int64_t begin, end;
-    int64_t busy;        /* ns */
-    int64_t bytes;       /* SQT_MISSING: nothing moved */
-    uint64_t count;      /* entries of an update, else 1 */
+    int64_t busy;   /* ns */
+    int64_t bytes;  /* SQT_MISSING: nothing moved */
+    uint64_t count; /* entries of an update, else 1 */
 
     /* for the model */
     uint32_t epoch;
-    int parent;          /* the peer of a hit is one */
-    uint32_t status;     /* HTTP status of its reply */
+    int parent;      /* the peer of a hit is one */
+    uint32_t status; /* HTTP status of its reply */
 };
 
 struct sqt_loss_row {

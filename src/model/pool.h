@@ -28,7 +28,7 @@ struct sqt_pool {
     void *last;
     void *chunks;
     unsigned chunk_objects; /* of the next chunk */
-    size_t *left;    /* bytes of the budget; NULL: no bound */
+    size_t *left;           /* bytes of the budget; NULL: no bound */
 };
 
 /* left: the budget, which must live as long as the pool; NULL: no bound. */
@@ -39,8 +39,8 @@ void sqt_pool_free(struct sqt_pool *pool);
 static inline int
 sqt_pool_full(const struct sqt_pool *pool)
 {
-    return __builtin_expect(!pool->unused && pool->used && pool->left &&
-                            *pool->left < pool->chunk_objects * pool->size, 0);
+    return __builtin_expect(!pool->unused && pool->used && pool->left && *pool->left < pool->chunk_objects * pool->size,
+                            0);
 }
 
 /* A zeroed object. */

@@ -44,7 +44,8 @@ stops_of(struct sqt_life *life)
 }
 
 static void
-stops_tell(const struct sqt_life *life, const struct sqt_loop_row *pass, int waited, int64_t begin, int64_t end, int64_t ns)
+stops_tell(const struct sqt_life *life, const struct sqt_loop_row *pass, int waited, int64_t begin, int64_t end,
+           int64_t ns)
 {
     const struct sqt_stop_row row = {.begin = begin, .end = end, .ns = ns, .pass = pass, .waited = waited};
     if (life->consumer->stop)
@@ -122,8 +123,8 @@ sqt_heartbeat_late(struct sqt_life *life, int64_t now, const struct sqt_record *
     struct sqt_stops *const stops = stops_of(life);
     if (stops->pending_count == PENDING)
         judge_all(life, stops); /* no pass has ended since: a trace of ours does not come here */
-    stops->pending[stops->pending_count++] = (struct late){
-        sqt_line_ns(&life->line, record->id), sqt_line_ns(&life->line, record->arg), record->aux};
+    stops->pending[stops->pending_count++] =
+        (struct late){sqt_line_ns(&life->line, record->id), sqt_line_ns(&life->line, record->arg), record->aux};
 }
 
 void

@@ -75,7 +75,8 @@ sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     }
     sqt_idmap_put(&life->swaps, swap->sio, swap);
     sqt_diskop_asked(life, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, now);
-    struct sqt_xact *const reader = swap->out || swap->update || !swap->xact ? NULL : sqt_idmap_get(&life->xacts, swap->xact);
+    struct sqt_xact *const reader =
+        swap->out || swap->update || !swap->xact ? NULL : sqt_idmap_get(&life->xacts, swap->xact);
     if (reader) {
         swap->reader = reader;
         swap->reader_serial = reader->pooled.serial;
@@ -255,8 +256,10 @@ sqt_swap_closed(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     if (!more && swap->close_asked)
         sqt_diskop_inline(life, swap, SQT_DISK_CLOSE, swap->close_asked, now, SQT_MISSING,
                           record->aux ? SQT_OUTCOME_ERROR : SQT_OUTCOME_COMPLETE);
-    sqt_swap_end(life, swap, now, swap->failure != SQT_OUTCOME_COMPLETE ? swap->failure :
-                                  record->aux ? SQT_OUTCOME_ERROR : swap->outcome);
+    sqt_swap_end(life, swap, now,
+                 swap->failure != SQT_OUTCOME_COMPLETE ? swap->failure
+                 : record->aux                         ? SQT_OUTCOME_ERROR
+                                                       : swap->outcome);
 }
 
 void

@@ -211,9 +211,11 @@ sqt_xact_server_1xx(struct sqt_life *life, int64_t now, const struct sqt_record 
     const unsigned instead = below ? (unsigned)__builtin_ctz(below) : SQT_UNACCOUNTED;
     s->ns[instead] += back;
     if (life->consumer->recharge && back)
-        life->consumer->recharge(life->consumer->context,
-                                 &(struct sqt_charge){.xact = xact, .stage = instead, .from = xact->reply_opened,
-                                                      .until = now, .was = SQT_STAGE_SERVER_REPLY});
+        life->consumer->recharge(life->consumer->context, &(struct sqt_charge){.xact = xact,
+                                                                               .stage = instead,
+                                                                               .from = xact->reply_opened,
+                                                                               .until = now,
+                                                                               .was = SQT_STAGE_SERVER_REPLY});
     xact->reply_charged = SQT_MISSING;
 }
 
@@ -288,7 +290,7 @@ take_end(struct sqt_xact *xact, const struct sqt_record *record, unsigned more)
             xact->flags |= part->aux;
         }
     }
-    return xact->flags & SQT_XACT_TIMEDOUT ? SQT_OUTCOME_TIMEOUT
+    return xact->flags & SQT_XACT_TIMEDOUT         ? SQT_OUTCOME_TIMEOUT
            : xact->flags & SQT_XACT_ABORTED        ? SQT_OUTCOME_ABORTED
            : xact->cut_off != SQT_OUTCOME_COMPLETE ? xact->cut_off
                                                    : xact->handshake;

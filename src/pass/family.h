@@ -23,20 +23,20 @@ struct sqt_family;
 struct sqt_job {
     const struct sqt_table *table;
     const struct sqt_family *family; /* NULL: the table's own */
-    const struct sqt_where *where; /* NULL: all */
-    int64_t since, until;          /* ns; since <= begin < until */
-    int64_t group;                 /* ns, width of a time group */
-    int64_t peak;                  /* ns, width of the busiest window */
-    int64_t batch;                 /* operations; 0: SQT_BATCH */
+    const struct sqt_where *where;   /* NULL: all */
+    int64_t since, until;            /* ns; since <= begin < until */
+    int64_t group;                   /* ns, width of a time group */
+    int64_t peak;                    /* ns, width of the busiest window */
+    int64_t batch;                   /* operations; 0: SQT_BATCH */
     sqt_row_function *row;
     void (*note)(void *context, const char *key, const char *text); /* a comment line */
-    void *context;                 /* of row and note */
-    void (*run)(struct sqt_job *job, const struct sqt_run *run); /* in place of the family's; NULL: that */
-    int done;                      /* no more rows are wanted */
-    size_t room;                   /* bytes of its time groups and the like; 0: SQT_JOB_ROOM */
-    uint64_t rows;                 /* handed over so far */
-    int64_t length;                /* ns, time of the last record; known to finish() */
-    void *state;                   /* the family's */
+    void *context;                                                  /* of row and note */
+    void (*run)(struct sqt_job *job, const struct sqt_run *run);    /* in place of the family's; NULL: that */
+    int done;                                                       /* no more rows are wanted */
+    size_t room;    /* bytes of its time groups and the like; 0: SQT_JOB_ROOM */
+    uint64_t rows;  /* handed over so far */
+    int64_t length; /* ns, time of the last record; known to finish() */
+    void *state;    /* the family's */
 };
 
 /* Each function may be NULL.  Those of the consumer get the job as their context, and what the model holds; those that
@@ -45,7 +45,7 @@ struct sqt_job {
 struct sqt_family {
     enum sqt_table_number where[SQT_WHERE_TABLES]; /* whose columns --where takes */
     unsigned where_count;
-    int64_t group;                 /* ns, the width of a time group that --group changes; 0: the usual one */
+    int64_t group; /* ns, the width of a time group that --group changes; 0: the usual one */
     void (*start)(struct sqt_job *job);
     void (*run)(struct sqt_job *job, const struct sqt_run *run);
     struct sqt_consumer consumer;
@@ -137,7 +137,9 @@ sqt_percent(double part, double whole)
 {
     const double value = whole > 0 ? part / whole * 100000 : 0;
     return whole <= 0 ? SQT_CELL_MISSING
-                      : (int64_t)(value > 9e18 ? 9e18 : value < -9e18 ? -9e18 : value + (value < 0 ? -0.5 : 0.5));
+                      : (int64_t)(value > 9e18    ? 9e18
+                                  : value < -9e18 ? -9e18
+                                                  : value + (value < 0 ? -0.5 : 0.5));
 }
 
 /* Says how good the medians or percentiles are: coarse ones come from histograms, see distribution.h. */

@@ -41,7 +41,7 @@ enum fact_kind {
 #define KIND(name, type) FACT_##name,
     FACTS(KIND)
 #undef KIND
-    FACT_KINDS
+        FACT_KINDS
 };
 
 struct sqt_pass {
@@ -50,7 +50,7 @@ struct sqt_pass {
     struct sqt_consumer also;
     struct sqt_model *model; /* NULL: no job needs it */
     uint64_t records;
-    int64_t last;            /* ns */
+    int64_t last; /* ns */
     struct {
 #define LISTENERS(name, type) struct listeners name;
         SQT_CONSUMER_FUNCTIONS(LISTENERS)
@@ -108,8 +108,7 @@ static unsigned
 kinds_of(const struct pass_job *j)
 {
     unsigned kinds = 0;
-#define KIND(name, type) \
-    kinds |= (unsigned)(j->family->name != NULL) << FACT_##name;
+#define KIND(name, type) kinds |= (unsigned)(j->family->name != NULL) << FACT_##name;
     FACTS(KIND)
 #undef KIND
     return kinds;
@@ -185,15 +184,15 @@ share_out(struct sqt_pass *pass, struct sqt_crew *crew)
         if (there)
             listen_to(&pass->there, j);
 #define LISTEN(name, type) \
-        if (j->family->name && there) \
-            pass->relayed[FACT_##name] = 1; \
-        else if (j->family->name) \
-            listen_to(&pass->here[FACT_##name], j);
+    if (j->family->name && there) \
+        pass->relayed[FACT_##name] = 1; \
+    else if (j->family->name) \
+        listen_to(&pass->here[FACT_##name], j);
         FACTS(LISTEN)
 #undef LISTEN
 #define LISTEN(name, type) \
-        if (j->family->consumer.name) \
-            listen_to(&pass->hear.name, j);
+    if (j->family->consumer.name) \
+        listen_to(&pass->hear.name, j);
         SQT_CONSUMER_FUNCTIONS(LISTEN)
 #undef LISTEN
     }
@@ -254,19 +253,17 @@ find_losses_and_steps(const struct sqt_pass *pass, const struct sqt_run *run)
     for (size_t i = 0; i < run->count; ++i) {
         const struct sqt_record *const r = &run->records[i];
         if (r->event == SQT_EV_LOST && pass->also.loss)
-            pass->also.loss(pass->also.context,
-                            &(struct sqt_loss_row){.origin = run->origin,
-                                                   .from = sqt_line_ns(&run->line, r->id),
-                                                   .until = sqt_line_ns(&run->line, r->time),
-                                                   .records = r->arg,
-                                                   .reason = r->aux});
+            pass->also.loss(pass->also.context, &(struct sqt_loss_row){.origin = run->origin,
+                                                                       .from = sqt_line_ns(&run->line, r->id),
+                                                                       .until = sqt_line_ns(&run->line, r->time),
+                                                                       .records = r->arg,
+                                                                       .reason = r->aux});
         else if (r->event == SQT_EV_CLOCK_STEP && pass->also.step)
-            pass->also.step(pass->also.context,
-                            &(struct sqt_step_row){.origin = run->origin,
-                                                   .from = sqt_line_ns(&run->line, r->id),
-                                                   .until = sqt_line_ns(&run->line, r->time),
-                                                   .kind = r->aux,
-                                                   .size_ns = r->arg});
+            pass->also.step(pass->also.context, &(struct sqt_step_row){.origin = run->origin,
+                                                                       .from = sqt_line_ns(&run->line, r->id),
+                                                                       .until = sqt_line_ns(&run->line, r->time),
+                                                                       .kind = r->aux,
+                                                                       .size_ns = r->arg});
     }
 }
 

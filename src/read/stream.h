@@ -19,9 +19,9 @@
 
 struct sqt_origin {
     struct sqt_identity identity;
-    unsigned index;        /* dense, from 0 in the order of opening */
-    uint64_t head, lost;   /* from the last totals seen, if any */
-    void *user;            /* the consumer's; NULL at first */
+    unsigned index;      /* dense, from 0 in the order of opening */
+    uint64_t head, lost; /* from the last totals seen, if any */
+    void *user;          /* the consumer's; NULL at first */
 };
 
 /* Ticks to nanoseconds since the start of the stream: a straight line, exact to the nanosecond near its base. */
@@ -49,9 +49,9 @@ struct sqt_run {
     struct sqt_origin *origin;
     const struct sqt_record *records; /* valid until the next call */
     size_t count;
-    uint64_t first;  /* number of the first record within its origin; UINT64_MAX for records the reader made (LOST) */
+    uint64_t first; /* number of the first record within its origin; UINT64_MAX for records the reader made (LOST) */
     struct sqt_line line;
-    int unsure;      /* these records are from around a step of the clock: no duration that touches them is known */
+    int unsure; /* these records are from around a step of the clock: no duration that touches them is known */
 };
 
 enum sqt_severity { SQT_NOTE, SQT_WARNING, SQT_ERROR };
@@ -76,10 +76,10 @@ void sqt_stream_share(struct sqt_stream *stream, struct sqt_crew *crew);
 /* How much there is to read, from the headers of frames alone: quick, but damage is not looked for, and what a live
  * writer adds later is not in it. */
 struct sqt_extent {
-    int64_t last_ns;  /* time of the last record, since the start of the stream */
+    int64_t last_ns; /* time of the last record, since the start of the stream */
     uint64_t records;
     uint64_t lost;
-    int lost_known;   /* each writer has said how many it lost, at the end of what it left */
+    int lost_known; /* each writer has said how many it lost, at the end of what it left */
 };
 void sqt_stream_extent(const struct sqt_stream *stream, struct sqt_extent *extent);
 

@@ -17,7 +17,7 @@
 struct sqt_request_fact {
     const struct sqt_origin *origin;
     uint64_t xact;
-    int64_t begin, end;       /* begin: SQT_MISSING if it is lost */
+    int64_t begin, end; /* begin: SQT_MISSING if it is lost */
     enum sqt_class class;
     enum sqt_outcome outcome; /* the model's; the row's says, too, what ended as an error */
     union sqt_cell row[SQT_CELLS(requests)];
@@ -46,7 +46,7 @@ struct sqt_io_fact {
     uint64_t sio;
     uint64_t xact;
     int out;
-    const char *store;        /* type of the cache_dir, NULL if unknown */
+    const char *store; /* type of the cache_dir, NULL if unknown */
     union sqt_cell row[SQT_CELLS(ios)];
     struct sqt_row_text text; /* store, perhaps */
 };
@@ -55,8 +55,8 @@ struct sqt_diskop_fact {
     int64_t begin, end;
     enum sqt_disk_op op;
     enum sqt_outcome outcome;
-    int main_thread;            /* which did it itself */
-    int came_back;              /* it has a stage of its own for all of its time, and was not told before */
+    int main_thread; /* which did it itself */
+    int came_back;   /* it has a stage of its own for all of its time, and was not told before */
     int late;
     union sqt_cell row[SQT_CELLS(diskops)];
     struct sqt_row_text text;   /* store */

@@ -9,7 +9,7 @@
 
 /* How a field is printed. */
 enum sqt_raw {
-    SQT_RAW_NOTHING,   /* "-" */
+    SQT_RAW_NOTHING, /* "-" */
     SQT_RAW_NUMBER,
     SQT_RAW_XACT,      /* a number, or "u" and the serial of an unnamed transaction */
     SQT_RAW_HASH,      /* 16 hexadecimal digits */

@@ -19,11 +19,11 @@ enum sqt_type {
     SQT_TYPE_MILLI, /* thousandths; printed with three decimals */
     SQT_TYPE_BYTES,
     SQT_TYPE_COUNT,
-    SQT_TYPE_FLAG,  /* 0 or 1 */
-    SQT_TYPE_ID,    /* unsigned */
-    SQT_TYPE_HASH,  /* unsigned; printed as 16 hexadecimal digits */
+    SQT_TYPE_FLAG, /* 0 or 1 */
+    SQT_TYPE_ID,   /* unsigned */
+    SQT_TYPE_HASH, /* unsigned; printed as 16 hexadecimal digits */
     SQT_TYPE_TEXT,
-    SQT_TYPE_RAW    /* unsigned; the cell SQT_RAW_TEXT further on is how it is printed, if not NULL */
+    SQT_TYPE_RAW /* unsigned; the cell SQT_RAW_TEXT further on is how it is printed, if not NULL */
 };
 
 /* One value of a row.  Missing: SQT_CELL_MISSING, or NULL for text. */

@@ -134,7 +134,7 @@ find_column(struct parser *p, struct sqt_where_node *node)
         for (unsigned c = 0; c < p->tables[t]->column_count; ++c)
             sqt_nearest_offer(&nearest, p->tables[t]->columns[c].name);
     where_parse_fail(p, p->start, "%s has no column '%.*s'; %s", p->tables[0]->name, (int)p->length, p->start,
-         sqt_nearest_text(&nearest, "", "--list shows them"));
+                     sqt_nearest_text(&nearest, "", "--list shows them"));
     return 0;
 }
 
@@ -145,13 +145,13 @@ find_operator(struct parser *p, struct sqt_where_node *node)
         const char *text;
         enum sqt_where_operator operator;
     } operators[] = {
-        {"==", SQT_WHERE_EQUAL},      {"=", SQT_WHERE_EQUAL},          {"!=", SQT_WHERE_UNEQUAL},
-        {"<", SQT_WHERE_LESS},        {"<=", SQT_WHERE_LESS_EQUAL},    {">", SQT_WHERE_GREATER},
+        {"==", SQT_WHERE_EQUAL},         {"=", SQT_WHERE_EQUAL},       {"!=", SQT_WHERE_UNEQUAL},
+        {"<", SQT_WHERE_LESS},           {"<=", SQT_WHERE_LESS_EQUAL}, {">", SQT_WHERE_GREATER},
         {">=", SQT_WHERE_GREATER_EQUAL}, {"~", SQT_WHERE_LIKE},        {"!~", SQT_WHERE_UNLIKE},
     };
     for (unsigned i = 0; p->token == OPERATOR && i < sizeof(operators) / sizeof(*operators); ++i)
         if (strlen(operators[i].text) == p->length && memcmp(operators[i].text, p->start, p->length) == 0) {
-            node->operator = operators[i].operator;
+            node->operator= operators[i].operator;
             return 1;
         }
     where_parse_fail(p, p->start, "expected one of == != < <= > >= ~ !~");
@@ -174,8 +174,8 @@ find_value(struct parser *p, struct sqt_where_node *node)
         where_parse_fail(p, p->start, "expected a value");
         return 0;
     }
-    const int equality = node->operator == SQT_WHERE_EQUAL || node->operator == SQT_WHERE_UNEQUAL;
-    const int like = node->operator == SQT_WHERE_LIKE || node->operator == SQT_WHERE_UNLIKE;
+    const int equality = node->operator== SQT_WHERE_EQUAL || node->operator== SQT_WHERE_UNEQUAL;
+    const int like = node->operator== SQT_WHERE_LIKE || node->operator== SQT_WHERE_UNLIKE;
     if (p->token == WORD && p->length == 1 && *p->start == '-' && equality) {
         node->missing = 1;
         return 1;
@@ -193,7 +193,8 @@ find_value(struct parser *p, struct sqt_where_node *node)
         free(digits);
         if (whole && equality)
             return 1;
-        where_parse_fail(p, p->start, whole ? "only == and != compare hashes" : "expected a hash of hexadecimal digits");
+        where_parse_fail(p, p->start,
+                         whole ? "only == and != compare hashes" : "expected a hash of hexadecimal digits");
         return 0;
     }
     case SQT_TYPE_RAW:
@@ -207,7 +208,8 @@ find_value(struct parser *p, struct sqt_where_node *node)
         break;
     }
     if (like) {
-        where_parse_fail(p, p->start, "~ compares texts, and %s is a number", p->tables[node->table]->columns[node->column].name);
+        where_parse_fail(p, p->start, "~ compares texts, and %s is a number",
+                         p->tables[node->table]->columns[node->column].name);
         return 0;
     }
     const int time = node->type == SQT_TYPE_NS || node->type == SQT_TYPE_MS || node->type == SQT_TYPE_TIME;
@@ -216,9 +218,9 @@ find_value(struct parser *p, struct sqt_where_node *node)
                           : node->type == SQT_TYPE_PCT ? 1000
                                                        : 1;
     if (sqt_units_parse(p->start, p->length,
-                        time                             ? SQT_UNITS_TIME
+                        time                           ? SQT_UNITS_TIME
                         : node->type == SQT_TYPE_BYTES ? SQT_UNITS_BYTES
-                                                         : SQT_UNITS_NONE,
+                                                       : SQT_UNITS_NONE,
                         plain, &node->number, &error) == 0)
         return 1;
     where_parse_fail(p, p->start, "'%.*s': %s", (int)p->length, p->start, error);
@@ -255,7 +257,7 @@ term(struct parser *p)
     if (is_word(p, "not")) {
         where_parse_advance(p);
         const unsigned inner = term(p);
-        node = where_parse_add(p, &(struct sqt_where_node){.operator = SQT_WHERE_NOT, .left = inner});
+        node = where_parse_add(p, &(struct sqt_where_node){.operator= SQT_WHERE_NOT, .left = inner});
     } else if (p->token == OPEN) {
         where_parse_advance(p);
         node = expression(p);
@@ -276,7 +278,7 @@ chain(struct parser *p, const char *word, enum sqt_where_operator operator, unsi
     while (!p->failed && is_word(p, word)) {
         where_parse_advance(p);
         const unsigned right = part(p);
-        node = where_parse_add(p, &(struct sqt_where_node){.operator = operator, .left = node, .right = right});
+        node = where_parse_add(p, &(struct sqt_where_node){.operator= operator, .left = node, .right = right});
     }
     return node;
 }
@@ -298,7 +300,11 @@ sqt_where_parse(const char *text, const struct sqt_table *const *tables, unsigne
                 size_t error_size)
 {
     struct parser p = {
-        .text = text, .next = text, .tables = tables, .table_count = table_count, .error = error,
+        .text = text,
+        .next = text,
+        .tables = tables,
+        .table_count = table_count,
+        .error = error,
         .error_size = error_size,
     };
     p.where = sqt_zeroed(1, sizeof(*p.where));

@@ -31,21 +31,21 @@ compare(const struct sqt_where_node *node, const union sqt_cell *row)
 {
     const int missing = !row || sqt_cell_missing(node->type, row[node->column]);
     if (node->missing)
-        return missing == (node->operator == SQT_WHERE_EQUAL);
+        return missing == (node->operator== SQT_WHERE_EQUAL);
     if (missing)
         return 0;
     const union sqt_cell cell = row[node->column];
     if (node->type == SQT_TYPE_TEXT) {
-        if (node->operator == SQT_WHERE_LIKE || node->operator == SQT_WHERE_UNLIKE)
-            return (fnmatch(node->text, cell.text, 0) == 0) == (node->operator == SQT_WHERE_LIKE);
+        if (node->operator== SQT_WHERE_LIKE || node->operator== SQT_WHERE_UNLIKE)
+            return (fnmatch(node->text, cell.text, 0) == 0) == (node->operator== SQT_WHERE_LIKE);
         const int order = strcmp(cell.text, node->text);
         return holds(node->operator, order);
     }
     if (node->type == SQT_TYPE_RAW) {
         const uint64_t a = (uint64_t)cell.number, b = (uint64_t)node->number;
-        return holds(node->operator, (a > b) - (a < b));
+        return holds(node->operator,(a > b) - (a < b));
     }
-    return holds(node->operator, (cell.number > node->number) - (cell.number < node->number));
+    return holds(node->operator,(cell.number > node->number) - (cell.number < node->number));
 }
 
 static int

@@ -100,7 +100,7 @@ sqt_keep_tile(const struct sqt_xact *xact, size_t *i, struct sqt_tile *tile)
     do
         ++*i;
     while (*i < kept->tile_count && (kept->tiles[*i] & STAGE_MASK) == tile->stage);
-    tile->until = *i < kept->tile_count        ? xact->begin + (int64_t)(kept->tiles[*i] >> SQT_TILE_BITS)
+    tile->until = *i < kept->tile_count      ? xact->begin + (int64_t)(kept->tiles[*i] >> SQT_TILE_BITS)
                   : kept->until != INT64_MAX ? kept->until
                                              : xact->end;
     return 1;

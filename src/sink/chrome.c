@@ -50,7 +50,7 @@ struct chrome {
 /* Begins an event, up to and without its closing brace. */
 static void
 chrome_event(struct chrome *c, char phase, const char *category, const char *name, const struct sqt_origin *origin,
-      uint64_t thread, int64_t at)
+             uint64_t thread, int64_t at)
 {
     sqt_json_print(c->out, "%s{\"ph\":\"%c\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%u,\"tid\":%llu,\"ts\":",
                    c->some ? ",\n" : "\n", phase, category, name, origin->index + 1, (unsigned long long)thread);
@@ -89,8 +89,9 @@ name_thing(struct chrome *c, const char *what, const struct sqt_origin *origin, 
     sqt_json_print(c->out, "%s{\"ph\":\"M\",\"name\":\"%s_name\",\"pid\":%u,\"tid\":%llu,\"args\":{\"name\":",
                    c->some ? ",\n" : "\n", what, origin->index + 1, (unsigned long long)thread);
     sqt_json_string(c->out, name);
-    sqt_json_print(c->out, "}},\n{\"ph\":\"M\",\"name\":\"%s_sort_index\",\"pid\":%u,\"tid\":%llu,"
-                           "\"args\":{\"sort_index\":%llu}}",
+    sqt_json_print(c->out,
+                   "}},\n{\"ph\":\"M\",\"name\":\"%s_sort_index\",\"pid\":%u,\"tid\":%llu,"
+                   "\"args\":{\"sort_index\":%llu}}",
                    what, origin->index + 1, (unsigned long long)thread,
                    (unsigned long long)(thread ? thread : origin->identity.kid));
     c->some = 1;
@@ -387,7 +388,12 @@ const struct sqt_family sqt_chrome_family = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = chrome_start,
-    .consumer = {.charge = chrome_charge, .recharge = chrome_recharge, .request = chrome_request, .unlogged = chrome_unlogged, .io = chrome_io, .loss = chrome_loss},
+    .consumer = {.charge = chrome_charge,
+                 .recharge = chrome_recharge,
+                 .request = chrome_request,
+                 .unlogged = chrome_unlogged,
+                 .io = chrome_io,
+                 .loss = chrome_loss},
     .finish = chrome_finish,
 };
 

@@ -10,9 +10,11 @@
 #include "row/raw.h"
 #include "ctf.h"
 
-static const char *const type_names[] = {
-    [CTF_UINT32] = "uint32", [CTF_UINT64] = "uint64", [CTF_HASH] = "hash", [CTF_INT64] = "int64",
-    [CTF_STRING] = "text"};
+static const char *const type_names[] = {[CTF_UINT32] = "uint32",
+                                         [CTF_UINT64] = "uint64",
+                                         [CTF_HASH] = "hash",
+                                         [CTF_INT64] = "int64",
+                                         [CTF_STRING] = "text"};
 
 static struct ctf_field
 field_of(const char *role, const struct sqt_field_info *info)
@@ -40,8 +42,8 @@ field_of(const char *role, const struct sqt_field_info *info)
 void
 ctf_event_of(struct ctf_event *event, const struct sqt_event_info *info)
 {
-    *event = (struct ctf_event){info->name, info->doc,
-                                {field_of("id", &info->id), field_of("arg", &info->arg), field_of("aux", &info->aux)}};
+    *event = (struct ctf_event){
+        info->name, info->doc, {field_of("id", &info->id), field_of("arg", &info->arg), field_of("aux", &info->aux)}};
 }
 
 static void ctf_metadata_print(struct sqt_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -74,7 +76,8 @@ print_event(struct sqt_out *out, const struct ctf_event *event, unsigned number)
     for (unsigned i = 0; i < 3; ++i) {
         const struct ctf_field *const f = &event->fields[i];
         if (f->type != CTF_NOTHING)
-            ctf_metadata_print(out, "\t\t%s %s_%s; /* %s */\n", type_names[f->type], f->role, sqt_kinds[f->kind].name, f->doc);
+            ctf_metadata_print(out, "\t\t%s %s_%s; /* %s */\n", type_names[f->type], f->role, sqt_kinds[f->kind].name,
+                               f->doc);
     }
     ctf_metadata_print(out, "\t};\n};\n");
 }
@@ -82,31 +85,32 @@ print_event(struct sqt_out *out, const struct ctf_event *event, unsigned number)
 void
 ctf_metadata(struct sqt_out *out, const struct sqt_ctf *ctf, uint64_t start_ns)
 {
-    ctf_metadata_print(out,
-          "/* CTF 1.8 */\n\n"
-          "typealias integer { size = 16; align = 8; signed = false; } := uint16;\n"
-          "typealias integer { size = 32; align = 8; signed = false; } := uint32;\n"
-          "typealias integer { size = 64; align = 8; signed = false; } := uint64;\n"
-          "typealias integer { size = 64; align = 8; signed = false; base = 16; } := hash;\n"
-          "typealias integer { size = 64; align = 8; signed = true; } := int64;\n"
-          "typealias string { encoding = UTF8; } := text;\n\n"
-          "trace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = le;\n"
-          "\tpacket.header := struct {\n\t\tuint32 magic;\n\t\tuint32 stream_id;\n\t\tuint64 stream_instance_id;\n"
-          "\t};\n};\n\n"
-          "env {\n\ttracer_name = \"sqtrace\";\n\tsquid_version = \"");
+    ctf_metadata_print(
+        out, "/* CTF 1.8 */\n\n"
+             "typealias integer { size = 16; align = 8; signed = false; } := uint16;\n"
+             "typealias integer { size = 32; align = 8; signed = false; } := uint32;\n"
+             "typealias integer { size = 64; align = 8; signed = false; } := uint64;\n"
+             "typealias integer { size = 64; align = 8; signed = false; base = 16; } := hash;\n"
+             "typealias integer { size = 64; align = 8; signed = true; } := int64;\n"
+             "typealias string { encoding = UTF8; } := text;\n\n"
+             "trace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = le;\n"
+             "\tpacket.header := struct {\n\t\tuint32 magic;\n\t\tuint32 stream_id;\n\t\tuint64 stream_instance_id;\n"
+             "\t};\n};\n\n"
+             "env {\n\ttracer_name = \"sqtrace\";\n\tsquid_version = \"");
     print_literal(out, ctf->squid_version);
-    ctf_metadata_print(out,
-          "\";\n};\n\n"
-          "/* Nanoseconds since the start of the trace. */\n"
-          "clock {\n\tname = trace;\n\tfreq = 1000000000;\n\toffset_s = %llu;\n\toffset = %llu;\n};\n\n"
-          "typealias integer { size = 64; align = 8; signed = false; map = clock.trace.value; } := time;\n\n"
-          "stream {\n\tid = 0;\n"
-          "\tpacket.context := struct {\n\t\ttime timestamp_begin;\n\t\ttime timestamp_end;\n"
-          "\t\tuint64 content_size;\n\t\tuint64 packet_size;\n\t\tuint64 packet_seq_num;\n"
-          "\t\tuint64 events_discarded;\n\t};\n"
-          "\tevent.header := struct {\n\t\tuint16 id;\n\t\ttime timestamp;\n\t};\n"
-          "\tevent.context := struct {\n\t\tuint32 kid;\n\t};\n};\n",
-          (unsigned long long)(start_ns / 1000000000), (unsigned long long)(start_ns % 1000000000));
+    ctf_metadata_print(
+        out,
+        "\";\n};\n\n"
+        "/* Nanoseconds since the start of the trace. */\n"
+        "clock {\n\tname = trace;\n\tfreq = 1000000000;\n\toffset_s = %llu;\n\toffset = %llu;\n};\n\n"
+        "typealias integer { size = 64; align = 8; signed = false; map = clock.trace.value; } := time;\n\n"
+        "stream {\n\tid = 0;\n"
+        "\tpacket.context := struct {\n\t\ttime timestamp_begin;\n\t\ttime timestamp_end;\n"
+        "\t\tuint64 content_size;\n\t\tuint64 packet_size;\n\t\tuint64 packet_seq_num;\n"
+        "\t\tuint64 events_discarded;\n\t};\n"
+        "\tevent.header := struct {\n\t\tuint16 id;\n\t\ttime timestamp;\n\t};\n"
+        "\tevent.context := struct {\n\t\tuint32 kid;\n\t};\n};\n",
+        (unsigned long long)(start_ns / 1000000000), (unsigned long long)(start_ns % 1000000000));
     for (unsigned i = 1; i < ctf->event_count; ++i)
         if (ctf->events[i].name)
             print_event(out, &ctf->events[i], i);

@@ -24,7 +24,7 @@
 #define PACKET_BYTES 32768
 #define TEXT_MAX 256 /* bytes of a definition; more is cut off */
 #define EVENT_MAX (14 + 3 * (SQT_VISIBLE_MOST * (TEXT_MAX + 4) + 1))
-#define EVENTS_MAX 1024  /* the last stands for all others */
+#define EVENTS_MAX 1024 /* the last stands for all others */
 
 struct ctf_stream {
     const struct sqt_origin *origin;
@@ -201,7 +201,7 @@ put_record(struct sqt_sink *sink, struct ctf_stream *s, const struct sqt_run *ru
 /* The packets around a LOST record. */
 static void
 ctf_take_loss(struct sqt_sink *sink, struct ctf_stream *s, const struct sqt_run *run, const struct sqt_record *r,
-          int64_t before)
+              int64_t before)
 {
     const int64_t from = sqt_line_ns(&run->line, r->id);
     const int64_t end = from < before ? before : from < s->now ? from : s->now;

@@ -73,8 +73,8 @@ cell(struct sqt_out *out, enum sqt_type type, union sqt_cell value)
         sqt_json_print(out, "%llu", (unsigned long long)value.number);
         break;
     case SQT_TYPE_TIME:
-        out->used += (size_t)(sqt_put_seconds(sqt_out_room(out, SQT_DIGITS_MAX), value.number) -
-                              (out->buffer + out->used));
+        out->used +=
+            (size_t)(sqt_put_seconds(sqt_out_room(out, SQT_DIGITS_MAX), value.number) - (out->buffer + out->used));
         break;
     default: /* whole numbers; no table of things has a column of another type */
         sqt_json_print(out, "%lld", (long long)value.number);

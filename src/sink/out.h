@@ -14,8 +14,8 @@ struct sqt_out {
     int fd;
     char *buffer;
     size_t used;
-    int error;  /* errno of a failed write; nothing is written after it */
-    int gone;   /* the reader went away (EPIPE): not an error */
+    int error; /* errno of a failed write; nothing is written after it */
+    int gone;  /* the reader went away (EPIPE): not an error */
 };
 
 void sqt_out_init(struct sqt_out *out, int fd);

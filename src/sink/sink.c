@@ -7,14 +7,25 @@
 #include <stdlib.h>
 
 const struct sqt_sink_type sqt_sink_types[] = {
-    {.name = "tsv", .doc = "columns separated by tabs, with a header row, for gnuplot and spreadsheets",
-     .comment = sqt_tsv_comment, .header = sqt_tsv_header, .row = sqt_tsv_row, .events = sqt_tsv_events},
-    {.name = "chrome", .doc = "trace-event JSON of requests and disks, for Perfetto and Chromium",
-     .table = "requests", .family = &sqt_chrome_family, .comment = sqt_chrome_comment, .header = sqt_chrome_header,
+    {.name = "tsv",
+     .doc = "columns separated by tabs, with a header row, for gnuplot and spreadsheets",
+     .comment = sqt_tsv_comment,
+     .header = sqt_tsv_header,
+     .row = sqt_tsv_row,
+     .events = sqt_tsv_events},
+    {.name = "chrome",
+     .doc = "trace-event JSON of requests and disks, for Perfetto and Chromium",
+     .table = "requests",
+     .family = &sqt_chrome_family,
+     .comment = sqt_chrome_comment,
+     .header = sqt_chrome_header,
      .finish = sqt_chrome_finish},
     {.name = "ctf",
      .doc = "a directory of all records in the Common Trace Format 1.8, for babeltrace2 and Trace Compass",
-     .table = "events", .directory = 1, .events = sqt_ctf_events, .finish = sqt_ctf_finish},
+     .table = "events",
+     .directory = 1,
+     .events = sqt_ctf_events,
+     .finish = sqt_ctf_finish},
 };
 const unsigned sqt_sink_type_count = sizeof(sqt_sink_types) / sizeof(*sqt_sink_types);
 

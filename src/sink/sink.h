@@ -16,13 +16,13 @@ struct sqt_sink {
     const unsigned char *columns; /* those to print, in this order */
     unsigned column_count;
     int no_header, no_comments;
-    int headed;                   /* the header row is out */
-    uint64_t rows;                /* printed */
-    uint64_t start_ns;            /* wall time of the trace's start */
+    int headed;                      /* the header row is out */
+    uint64_t rows;                   /* printed */
+    uint64_t start_ns;               /* wall time of the trace's start */
     struct sqt_tsv_origin **origins; /* of tsv-events.c, by index */
     unsigned origin_count;
-    unsigned comments;            /* of chrome.c, since the header or before it */
-    struct sqt_ctf *ctf;          /* of ctf.c */
+    unsigned comments;   /* of chrome.c, since the header or before it */
+    struct sqt_ctf *ctf; /* of ctf.c */
 };
 
 /* Functions that are not needed may be NULL. */

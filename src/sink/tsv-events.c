@@ -42,8 +42,10 @@ learn(struct pattern *pattern, const struct sqt_origin *origin, unsigned number)
         unsigned definition = 0;
         pattern->raw[i] = SQT_RAW_NUMBER;
         if (event)
-            pattern->raw[i] = (unsigned char)sqt_raw_of(
-                i == 0 ? event->id.kind : i == 1 ? event->arg.kind : event->aux.kind, &definition);
+            pattern->raw[i] = (unsigned char)sqt_raw_of(i == 0   ? event->id.kind
+                                                        : i == 1 ? event->arg.kind
+                                                                 : event->aux.kind,
+                                                        &definition);
         pattern->definition[i] = (unsigned char)definition;
     }
 }

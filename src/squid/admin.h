@@ -108,12 +108,17 @@ Report(Entry *entry, const Append append)
     const struct {
         const char *name;
         uint64_t value;
-    } counters[] = {
-        {"records emitted", s.emitted}, {"records written", s.written}, {"records lost", s.lost},
-        {"records in segments", s.flushed}, {"bytes in segments", s.bytes}, {"ring capacity (records)", s.capacity},
-        {"ring waiting (records)", s.waiting}, {"ring high-water mark (records)", s.high_water},
-        {"flusher lag (us)", s.flusher_lag_ns / 1000}, {"write errors", s.errors}, {"groups (bits)", s.groups}
-    };
+    } counters[] = {{"records emitted", s.emitted},
+                    {"records written", s.written},
+                    {"records lost", s.lost},
+                    {"records in segments", s.flushed},
+                    {"bytes in segments", s.bytes},
+                    {"ring capacity (records)", s.capacity},
+                    {"ring waiting (records)", s.waiting},
+                    {"ring high-water mark (records)", s.high_water},
+                    {"flusher lag (us)", s.flusher_lag_ns / 1000},
+                    {"write errors", s.errors},
+                    {"groups (bits)", s.groups}};
     for (const auto &c : counters)
         append(entry, "%s: %llu\n", c.name, static_cast<unsigned long long>(c.value));
     // The flusher's open files are in no /proc/PID/fd of Squid's, where lsof looks, but in that of its disk process.

@@ -397,7 +397,8 @@ TagOf(const Tags &tags)
 /// the three records of the end; al: what access.log prints
 template <class LogEntryPointer>
 inline void
-EmitEnd(const LogEntryPointer &al, const uint64_t xact, const uint64_t size, const uint64_t object, const uint32_t flags)
+EmitEnd(const LogEntryPointer &al, const uint64_t xact, const uint64_t size, const uint64_t object,
+        const uint32_t flags)
 {
     const auto &tags = al->cache.code;
     sqt_record unit[3];

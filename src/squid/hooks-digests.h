@@ -76,7 +76,9 @@ DigestFetchEnds(const RequestPointer &request, const Size bytes, const bool repl
 {
     if (sqt_on(SQT_GROUP_DIGEST))
         sqt_emit(SQT_EV_DIGEST_FETCH_END, XactOf(request), static_cast<uint64_t>(bytes),
-                 failed ? SQT_DIGEST_FAILED : replied200 ? SQT_DIGEST_NEW : SQT_DIGEST_SAME);
+                 failed       ? SQT_DIGEST_FAILED
+                 : replied200 ? SQT_DIGEST_NEW
+                              : SQT_DIGEST_SAME);
 }
 
 /* ---- the own digest ---- */

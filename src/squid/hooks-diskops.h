@@ -24,9 +24,10 @@ namespace Sqtrace
 /// what the store asks for; a queue further down the same chain of calls takes it from here, if one does
 struct Question {
     uint64_t sio;
-    uint64_t asked; ///< stamp; 0: nothing was asked; AskedAndTold: a record of the store has just told what follows, too
+    uint64_t
+        asked; ///< stamp; 0: nothing was asked; AskedAndTold: a record of the store has just told what follows, too
     uint32_t dir;
-    uint32_t what;  ///< enum sqt_disk_op
+    uint32_t what; ///< enum sqt_disk_op
 };
 enum : uint64_t { AskedAndTold = 1 };
 
@@ -231,7 +232,9 @@ public:
     /// \param ours whether it is for this process; an answer for its predecessor is not ours to tell
     template <class Answer>
     Delivery(const Answer &answer, const uint32_t bytes, const bool ours = true) :
-        begun_(Tracing() && ours && begins(OperationOf(answer), bytes)) {}
+        begun_(Tracing() && ours && begins(OperationOf(answer), bytes))
+    {
+    }
     ~Delivery()
     {
         if (begun_)
@@ -242,8 +245,7 @@ public:
 
 private:
     /// whether it is an operation of the trace
-    bool
-    begins(const Operation &operation, const uint32_t bytes)
+    bool begins(const Operation &operation, const uint32_t bytes)
     {
         if (!operation.clock)
             return false;
@@ -253,8 +255,7 @@ private:
         sqt_io_done(operation.begin, operation.end, CopyOf(operation), noticed_);
         return true;
     }
-    void
-    ends()
+    void ends()
     {
         const bool told = sqt_io_pending.taken;
         sqt_io_is_over();
@@ -319,11 +320,12 @@ class DiskdService
 public:
     template <class Message>
     explicit DiskdService(const Message &question) :
-        clock_(question.sqtClock), serial_(question.sqtSerial), begin_(sqt_read_clock(clock_)) {}
+        clock_(question.sqtClock), serial_(question.sqtSerial), begin_(sqt_read_clock(clock_))
+    {
+    }
 
     template <class Message>
-    void
-    endsWith(Message &answer) const
+    void endsWith(Message &answer) const
     {
         const uint64_t took = sqt_read_clock(clock_) - begin_;
         answer.sqtClock = static_cast<uint8_t>(clock_);
@@ -386,8 +388,7 @@ public:
     TimeOut &operator=(const TimeOut &) = delete;
 
 private:
-    void
-    remember(const Block &block)
+    void remember(const Block &block)
     {
         operation_.serial = block.operation;
         if (!block.operation)

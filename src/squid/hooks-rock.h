@@ -61,7 +61,8 @@ EmitHandedOver(const Block &block, const size_t before)
     if (block.offset)
         sqt_emit(SQT_EV_SWAPOUT_WRITE, block.sio, block.offset, block.size);
     else
-        sqt_emit_pair(SQT_PAIR(SQT_EV_SWAPOUT_WRITE, SQT_EV_PART_SLOT), block.sio, block.offset, block.size, 0, before, 0);
+        sqt_emit_pair(SQT_PAIR(SQT_EV_SWAPOUT_WRITE, SQT_EV_PART_SLOT), block.sio, block.offset, block.size, 0, before,
+                      0);
 }
 
 /// A slot is to be written, size bytes of it the stored image's.

@@ -96,7 +96,10 @@ inline uint32_t
 PeerKindOf(const Peer *peer, const bool pinned)
 {
     static const char *const texts[] = {"direct", "peer", "sibling", "parent", "multicast", "origin peer", "pinned"};
-    const uint32_t kind = pinned ? 6 : !peer ? 0 : peer->options.originserver ? 5 : 1 + static_cast<uint32_t>(peer->type);
+    const uint32_t kind = pinned                       ? 6
+                          : !peer                      ? 0
+                          : peer->options.originserver ? 5
+                                                       : 1 + static_cast<uint32_t>(peer->type);
     return kind < sizeof texts / sizeof *texts ? sqt_define(SQT_DEF_PEER_KIND, kind, texts[kind]) : kind;
 }
 

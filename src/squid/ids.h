@@ -85,8 +85,7 @@ StayOnStack(const int line = 0)
 class Moment
 {
 public:
-    void
-    emit(const unsigned event, const uint64_t id, const uint64_t arg, const uint32_t aux)
+    void emit(const unsigned event, const uint64_t id, const uint64_t arg, const uint32_t aux)
     {
         if (begun_)
             sqt_emit_too(event, id, arg, aux);

@@ -39,9 +39,9 @@ struct SwapState {
     bool out = false;        ///< a swap-out
     bool gone = false;       ///< the writer left before the end (swap-out)
     bool closeAsked = false;
-    bool ended = false;        ///< over but for the blocks that are outstanding (rock)
-    uint16_t outstanding = 0;  ///< blocks asked for and not done (rock; its queue holds 1,024)
-    int16_t error = 0;         ///< how it ended (rock)
+    bool ended = false;       ///< over but for the blocks that are outstanding (rock)
+    uint16_t outstanding = 0; ///< blocks asked for and not done (rock; its queue holds 1,024)
+    int16_t error = 0;        ///< how it ended (rock)
 };
 
 /// which block of a stored image an I/O request is about

@@ -336,20 +336,20 @@ int sqt_has_trace(void);
 
 /* What mgr:sqtrace shows. */
 struct sqt_status {
-    const char *state;     /* "off", "starting: <why>", "tracing", "not writing: <why>" */
+    const char *state; /* "off", "starting: <why>", "tracing", "not writing: <why>" */
     char directory[256];
-    char file[512];        /* segment that is being written; empty if none */
+    char file[512]; /* segment that is being written; empty if none */
     char ring[512];
-    uint64_t emitted;      /* records: written to the ring + lost */
-    uint64_t written;      /* LOST records not counted */
+    uint64_t emitted; /* records: written to the ring + lost */
+    uint64_t written; /* LOST records not counted */
     uint64_t lost;
-    uint64_t flushed;      /* records that are in segments */
-    uint64_t bytes;        /* written to segments */
-    uint64_t capacity;     /* records */
-    uint64_t waiting;      /* records in the ring, not yet in a segment */
-    uint64_t high_water;   /* most that ever waited */
+    uint64_t flushed;        /* records that are in segments */
+    uint64_t bytes;          /* written to segments */
+    uint64_t capacity;       /* records */
+    uint64_t waiting;        /* records in the ring, not yet in a segment */
+    uint64_t high_water;     /* most that ever waited */
     uint64_t flusher_lag_ns; /* since the flusher's last round */
-    uint64_t errors;       /* failed writes */
+    uint64_t errors;         /* failed writes */
     uint32_t groups;
     uint32_t flusher;      /* its thread's id; 0: none */
     uint32_t left_behind;  /* earlier traces whose flusher has not ended yet */

@@ -49,15 +49,19 @@ main(int argc, char **argv)
     static struct sqt_job jobs[SQT_TABLES];
     uint64_t rows = 0, records = 0;
     size_t count = 0;
-    struct sqt_stream *const stream =
-        argc > 1 ? sqt_stream_open((const char *const *)&argv[1], 1, report, NULL) : NULL;
+    struct sqt_stream *const stream = argc > 1 ? sqt_stream_open((const char *const *)&argv[1], 1, report, NULL) : NULL;
     if (!stream)
         return 1;
     for (unsigned i = 0; i < SQT_TABLES; ++i)
         if (wanted(&sqt_tables[i], argc, argv))
-            jobs[count++] = (struct sqt_job){.table = &sqt_tables[i], .since = INT64_MIN, .until = INT64_MAX,
-                                             .group = INT64_C(1200000000000), .peak = INT64_C(3600000000000),
-                                             .row = row, .note = note, .context = &rows};
+            jobs[count++] = (struct sqt_job){.table = &sqt_tables[i],
+                                             .since = INT64_MIN,
+                                             .until = INT64_MAX,
+                                             .group = INT64_C(1200000000000),
+                                             .peak = INT64_C(3600000000000),
+                                             .row = row,
+                                             .note = note,
+                                             .context = &rows};
     struct sqt_crew *const crew = sqt_crew_new(sqt_processors() - 1);
     struct sqt_pass *const pass = count ? sqt_pass_new(jobs, count, NULL, crew) : NULL;
     sqt_stream_share(stream, crew);

@@ -14,12 +14,10 @@
 #include <lttng/tracepoint.h>
 #include <stdint.h>
 
-LTTNG_UST_TRACEPOINT_EVENT(
-    sqtrace_bench, event,
-    LTTNG_UST_TP_ARGS(uint64_t, id, uint64_t, arg, uint32_t, aux),
-    LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, id, id)
-                        lttng_ust_field_integer(uint64_t, arg, arg)
-                        lttng_ust_field_integer(uint32_t, aux, aux)))
+LTTNG_UST_TRACEPOINT_EVENT(sqtrace_bench, event, LTTNG_UST_TP_ARGS(uint64_t, id, uint64_t, arg, uint32_t, aux),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, id, id)
+                                                   lttng_ust_field_integer(uint64_t, arg, arg)
+                                                       lttng_ust_field_integer(uint32_t, aux, aux)))
 
 #endif
 

@@ -145,8 +145,9 @@ write_segment(const char *name, enum sqt_compression compression)
 {
     struct make_bytes out = {0};
     struct sqt_identity *const who = &trace.header.identity;
-    const unsigned flags = compression == SQT_COMPRESSION_ZSTD ? MAKE_ZSTD
-                         : compression == SQT_COMPRESSION_ZLIB ? MAKE_ZLIB : 0;
+    const unsigned flags = compression == SQT_COMPRESSION_ZSTD   ? MAKE_ZSTD
+                           : compression == SQT_COMPRESSION_ZLIB ? MAKE_ZLIB
+                                                                 : 0;
     make_header_for(&out, who, trace.header.sequence, flags);
     make_append(&out, trace.others.data, trace.others.size);
     for (const struct block *b = trace.blocks; b < trace.blocks + trace.count; ++b)

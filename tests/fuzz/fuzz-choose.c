@@ -228,8 +228,8 @@ take_lines_away(struct input *input, const char *line, const uint8_t *body, size
 static void
 make_smaller(struct input *input)
 {
-    static int (*const ways[])(struct input *, const char *, const uint8_t *, size_t) = {
-        take_pieces_away, take_records_away, take_lines_away};
+    static int (*const ways[])(struct input *, const char *, const uint8_t *,
+                               size_t) = {take_pieces_away, take_records_away, take_lines_away};
     for (size_t way = 0, tries = 0; way < 3 && tries < 200; ++tries) {
         struct fuzz_input parsed;
         struct make_bytes copy = {NULL, 0, 0};

@@ -104,18 +104,35 @@ change_bytes(struct make_bytes *b, size_t skip)
 static void
 change_text(struct mutation *m, struct make_bytes *b)
 {
-    static const char *const texts[] = {"ufs /cache", "aufs /a", "diskd /d", "rock /r", "TCP_HIT", "TCP_MISS", "GET",
-                                        "CONNECT", "direct", "parent", "read", "open-write", "epoll_wait", "main",
-                                        "process cpu_user_us", "machine cpu_idle_ms", "disk vda reads",
-                                        "disk vda busy_ms", "cache_dir 0 bytes", "squid memory_bytes", "\\t\\n\\\\"};
+    static const char *const texts[] = {"ufs /cache",
+                                        "aufs /a",
+                                        "diskd /d",
+                                        "rock /r",
+                                        "TCP_HIT",
+                                        "TCP_MISS",
+                                        "GET",
+                                        "CONNECT",
+                                        "direct",
+                                        "parent",
+                                        "read",
+                                        "open-write",
+                                        "epoll_wait",
+                                        "main",
+                                        "process cpu_user_us",
+                                        "machine cpu_idle_ms",
+                                        "disk vda reads",
+                                        "disk vda busy_ms",
+                                        "cache_dir 0 bytes",
+                                        "squid memory_bytes",
+                                        "\\t\\n\\\\"};
     char line[128];
     if (below(m, 3) == 0) {
         change_bytes(b, sizeof(struct sqt_frame));
         return;
     }
-    const int n = snprintf(line, sizeof(line), "def\t%llu\t%llu\t%s\n",
-                           (unsigned long long)(1 + below(m, SQT_DEF_KINDS)), (unsigned long long)below(m, 12),
-                           texts[below(m, sizeof(texts) / sizeof(*texts))]);
+    const int n =
+        snprintf(line, sizeof(line), "def\t%llu\t%llu\t%s\n", (unsigned long long)(1 + below(m, SQT_DEF_KINDS)),
+                 (unsigned long long)below(m, 12), texts[below(m, sizeof(texts) / sizeof(*texts))]);
     make_append(b, line, (size_t)n);
 }
 
@@ -125,8 +142,7 @@ change_records(struct mutation *m, size_t at)
     static struct sqt_record records[FUZZ_RECORDS + SQT_UNIT_MAX];
     const size_t count = fuzz_block_unpack(&m->pieces, at, records);
     if (count)
-        fuzz_block_pack(&m->pieces, at, records, fuzz_records_mutate(records, count, &m->random),
-                        any_compression(m));
+        fuzz_block_pack(&m->pieces, at, records, fuzz_records_mutate(records, count, &m->random), any_compression(m));
     else
         change_number(m, m->pieces.piece[at].bytes.data, m->pieces.piece[at].bytes.size);
 }

@@ -181,7 +181,8 @@ fuzz_pieces_seal(struct fuzz_pieces *p, int renumber)
             if (header && renumber)
                 renumber_frame(piece,
                                header->bytes.data + offsetof(struct sqt_segment_header, identity) +
-                                   offsetof(struct sqt_identity, ring_id), &next);
+                                   offsetof(struct sqt_identity, ring_id),
+                               &next);
             seal_frame(&piece->bytes);
         }
     }

@@ -46,9 +46,12 @@ value(const struct change *c, uint64_t now)
 {
     const struct sqt_record *const r = any(c);
     switch (below(c, 12)) {
-    case 0: case 1: case 2:
+    case 0:
+    case 1:
+    case 2:
         return r->id;
-    case 3: case 4:
+    case 3:
+    case 4:
         return r->arg;
     case 5:
         return r->aux;
@@ -251,8 +254,8 @@ size_t
 fuzz_records_mutate(struct sqt_record *records, size_t count, struct fuzz_random *random)
 {
     static void (*const changes[])(struct change *) = {
-        change_field, change_field, change_field, insert_new, insert_new, repeat, repeat, remove_units, rename_id,
-        swap_units, change_times, cut,
+        change_field, change_field, change_field, insert_new, insert_new,   repeat,
+        repeat,       remove_units, rename_id,    swap_units, change_times, cut,
     };
     struct change c = {records, count, random};
     for (uint64_t n = 1 + fuzz_below(random, fuzz_below(random, 4) ? 3 : 24); n; --n)

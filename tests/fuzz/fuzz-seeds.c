@@ -71,10 +71,10 @@ append_definition(struct make_bytes *text, const struct process *p, unsigned kin
     char line[128];
     if (!name)
         return;
-    const int n = kind == SQT_DEF_DIR ? snprintf(line, sizeof(line), "def\t%u\t%u\t%.*s /cache/%u\n", kind,
-                                                 (unsigned)number, (int)strcspn(name, " "), name, (unsigned)number)
-                                      : snprintf(line, sizeof(line), "def\t%u\t%u\t%.80s\n", kind, (unsigned)number,
-                                                 name);
+    const int n = kind == SQT_DEF_DIR
+                      ? snprintf(line, sizeof(line), "def\t%u\t%u\t%.*s /cache/%u\n", kind, (unsigned)number,
+                                 (int)strcspn(name, " "), name, (unsigned)number)
+                      : snprintf(line, sizeof(line), "def\t%u\t%u\t%.80s\n", kind, (unsigned)number, name);
     if (!text->size || !memmem(text->data, text->size, line, (size_t)n))
         make_append(text, line, (size_t)n);
 }
@@ -127,8 +127,7 @@ int
 main(int argc, char **argv)
 {
     struct sqt_run run;
-    struct sqt_stream *const stream =
-        argc == 6 ? sqt_stream_open((const char *const *)&argv[1], 1, hear, NULL) : NULL;
+    struct sqt_stream *const stream = argc == 6 ? sqt_stream_open((const char *const *)&argv[1], 1, hear, NULL) : NULL;
     if (!stream)
         return 1;
     const size_t records = strtoul(argv[4], NULL, 10), step = strtoul(argv[5], NULL, 10);

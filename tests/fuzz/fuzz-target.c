@@ -45,7 +45,7 @@
 #define TWICE 16
 
 static int input_fd, output_fd;
-static FILE *said; /* the standard error, which the program does not have meanwhile */
+static FILE *said;          /* the standard error, which the program does not have meanwhile */
 static unsigned processors; /* that the program is told it has */
 static uint64_t unpacked;   /* records, of this input */
 static uint64_t rows;       /* of all its figures, which are not printed */
@@ -230,9 +230,14 @@ run_figures(const struct dump_request *r)
         return;
     for (unsigned i = 0; i < SQT_TABLES; ++i)
         if (sqt_tables[i].figure)
-            jobs[count++] = (struct sqt_job){.table = &sqt_tables[i], .since = r->since, .until = r->until,
-                                             .group = r->group, .peak = r->peak, .batch = r->batch,
-                                             .row = count_row, .note = no_note};
+            jobs[count++] = (struct sqt_job){.table = &sqt_tables[i],
+                                             .since = r->since,
+                                             .until = r->until,
+                                             .group = r->group,
+                                             .peak = r->peak,
+                                             .batch = r->batch,
+                                             .row = count_row,
+                                             .note = no_note};
     struct sqt_crew *const crew = sqt_crew_new(sqt_processors() - 1);
     struct sqt_pass *const pass = sqt_pass_new(jobs, count, NULL, crew);
     sqt_stream_share(stream, crew);
@@ -337,8 +342,8 @@ run(const struct fuzz_input *input, struct dump_request *r)
     for (unsigned tries = 1; tries < 3 && too_long(input, ns); ++tries)
         ns = run_once(input, r, threads);
     if (too_long(input, ns)) {
-        fprintf(stderr, "fuzz_dump: %.3f s for %zu bytes and %" PRIu64 " records\n", (double)ns / 1e9,
-                input->body_size, unpacked);
+        fprintf(stderr, "fuzz_dump: %.3f s for %zu bytes and %" PRIu64 " records\n", (double)ns / 1e9, input->body_size,
+                unpacked);
         broken("the time grows as the input does");
     }
     const size_t size = printed(first);

@@ -150,8 +150,8 @@ put_number(struct words *w, const char *option)
 static void
 value_text(const struct words *w, enum sqt_type type, char *text, size_t size)
 {
-    static const char *const texts[] = {"TCP_HIT", "hit", "disk_hit", "miss", "*", "TCP*", "'a b'", "\"\"", "?[!a]*",
-                                        "ok", "none", "read", "in", "out", "GET", "'ufs /*'"};
+    static const char *const texts[] = {"TCP_HIT", "hit", "disk_hit", "miss", "*",  "TCP*", "'a b'", "\"\"",
+                                        "?[!a]*",  "ok",  "none",     "read", "in", "out",  "GET",   "'ufs /*'"};
     static const char *const units[] = {"", "B", "KB", "MB", "GB", "TB", "ns"};
     if (below(w, 8) == 0)
         snprintf(text, size, "-");
@@ -177,7 +177,10 @@ comparison(const struct words *w, char *text, size_t size)
     char value[64];
     value_text(w, column->type, value, sizeof(value));
     snprintf(text, size, "%s%s %s %s", below(w, 6) ? "" : "not ", column->name,
-             operators[below(w, column->type == SQT_TYPE_TEXT ? 10 : below(w, 8) ? 6 : 10)], value);
+             operators[below(w, column->type == SQT_TYPE_TEXT ? 10
+                                : below(w, 8)                 ? 6
+                                                              : 10)],
+             value);
 }
 
 static void
@@ -221,13 +224,17 @@ put_option(struct words *w)
     static const char *const plain[] = {"--no-header", "--no-comments", "--strict", "--quiet"};
     char word[WORD];
     switch (below(w, 12)) {
-    case 0: case 1: case 2: case 3:
+    case 0:
+    case 1:
+    case 2:
+    case 3:
         put_where(w);
         break;
     case 4:
         put_columns(w);
         break;
-    case 5: case 6:
+    case 5:
+    case 6:
         put_time(w, "group");
         break;
     case 7:
@@ -268,7 +275,9 @@ fuzz_words_mutate(char *line, struct fuzz_random *random)
     struct words w = {.count = 0, .random = random};
     split(&w, line);
     switch (below(&w, 8)) {
-    case 0: case 1: case 2:
+    case 0:
+    case 1:
+    case 2:
         choose_job(&w);
         break;
     case 3:

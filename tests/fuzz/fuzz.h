@@ -30,11 +30,11 @@ extern const char *const fuzz_words[FUZZ_WORDS]; /* "stdin", ... */
 #define FUZZ_LINE 1024 /* bytes of the line, at most */
 
 struct fuzz_input {
-    char line[FUZZ_LINE + 1];             /* the words, each ended by a NUL */
-    char *arguments[FUZZ_ARGUMENTS + 1];  /* those with a minus, into `line` */
+    char line[FUZZ_LINE + 1];            /* the words, each ended by a NUL */
+    char *arguments[FUZZ_ARGUMENTS + 1]; /* those with a minus, into `line` */
     int argument_count;
-    unsigned words;                       /* 1 << enum fuzz_word */
-    const uint8_t *body;                  /* the bytes of the trace, in the input itself */
+    unsigned words;      /* 1 << enum fuzz_word */
+    const uint8_t *body; /* the bytes of the trace, in the input itself */
     size_t body_size;
 };
 

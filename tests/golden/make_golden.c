@@ -120,14 +120,13 @@ make_foreign(void)
 static void
 make_future(void)
 {
-    static const char text[] =
-        "event\t1\tXACT_BEGIN\tclient\txact\tconn\tnone\tsomething more\n"
-        "event\t2\tQUIC_STREAM\tquic\tstream\tbytes\tpriority\n"
-        "event\t3\tXACT_NAMED\tclient\txact\txact\tmethod\n"
-        "event\t4\tQUIC_PUSH\tquic\txact\tstream\tnone\n"
-        "def\t2\t1\tTCP_HIT\n"
-        "def\t41\t7\ta kind of definition to come\n"
-        "colour\tblue\n";
+    static const char text[] = "event\t1\tXACT_BEGIN\tclient\txact\tconn\tnone\tsomething more\n"
+                               "event\t2\tQUIC_STREAM\tquic\tstream\tbytes\tpriority\n"
+                               "event\t3\tXACT_NAMED\tclient\txact\txact\tmethod\n"
+                               "event\t4\tQUIC_PUSH\tquic\txact\tstream\tnone\n"
+                               "def\t2\t1\tTCP_HIT\n"
+                               "def\t41\t7\ta kind of definition to come\n"
+                               "colour\tblue\n";
     struct make_bytes b = {NULL, 0, 0};
     struct sqt_pack_table table;
     struct sqt_record r[40];

@@ -121,8 +121,15 @@ static struct said
 make(const struct figure *figure, uint64_t count, int64_t *median)
 {
     struct said said = {.figure = figure};
-    struct sqt_job job = {.table = &sqt_tables[figure->table], .since = INT64_MIN, .until = INT64_MAX, .group = SECOND,
-                          .peak = SECOND, .batch = INT64_MAX, .row = row, .note = note, .context = &said,
+    struct sqt_job job = {.table = &sqt_tables[figure->table],
+                          .since = INT64_MIN,
+                          .until = INT64_MAX,
+                          .group = SECOND,
+                          .peak = SECOND,
+                          .batch = INT64_MAX,
+                          .row = row,
+                          .note = note,
+                          .context = &said,
                           .length = 10 * SECOND};
     const struct sqt_family *const family = sqt_family_of(job.table);
     int64_t *const values = malloc(count * sizeof(*values));

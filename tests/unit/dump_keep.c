@@ -19,8 +19,8 @@ static void
 charge_until(struct sqt_keep *keep, struct sqt_xact *xact, int64_t until)
 {
     for (int64_t at = xact->stages.last; at < until; ++at)
-        sqt_keep_charge(keep, &(struct sqt_charge){.xact = xact, .stage = (unsigned)(at % 2), .from = at,
-                                                   .until = at + 1});
+        sqt_keep_charge(keep,
+                        &(struct sqt_charge){.xact = xact, .stage = (unsigned)(at % 2), .from = at, .until = at + 1});
     xact->stages.last = until;
 }
 

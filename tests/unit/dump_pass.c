@@ -77,8 +77,14 @@ make_all(struct said *said, unsigned first, unsigned last, struct sqt_crew *crew
     assert_non_null(stream);
     for (unsigned i = first; i <= last; ++i) {
         said[i] = (struct said){.table = &sqt_tables[i]};
-        jobs[i] = (struct sqt_job){.table = &sqt_tables[i], .since = INT64_MIN, .until = INT64_MAX,
-                                   .group = 20000000, .peak = 60000000, .row = row, .note = note, .context = &said[i]};
+        jobs[i] = (struct sqt_job){.table = &sqt_tables[i],
+                                   .since = INT64_MIN,
+                                   .until = INT64_MAX,
+                                   .group = 20000000,
+                                   .peak = 60000000,
+                                   .row = row,
+                                   .note = note,
+                                   .context = &said[i]};
     }
     struct sqt_pass *const pass = sqt_pass_new(&jobs[first], last - first + 1, NULL, crew);
     sqt_stream_share(stream, crew);
@@ -167,7 +173,8 @@ main(void)
     const size_t n = make_traffic_records(&traffic, records, sizeof(records) / sizeof(*records));
     make_segment_file(path, &who, 0, 0, records, n,
                       "def\t1\t0\taufs /cache\ndef\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\n"
-                      "def\t3\t1\tGET\ndef\t4\t1\tdirect\n", MAKE_ZLIB);
+                      "def\t3\t1\tGET\ndef\t4\t1\tdirect\n",
+                      MAKE_ZLIB);
     const int failed = cmocka_run_group_tests_name("dump: pass", tests, NULL, NULL);
     close(file);
     unlink(path);

@@ -48,10 +48,10 @@ load(const char *name, int with_time)
         struct published *const p = &published[published_count];
         if (line[0] == '#')
             continue;
-        const int found = with_time ? sscanf(line, "%7s %23s %lf %lf %lu %lf", p->time, p->name, &p->total, &p->share,
-                                             &p->count, &p->mean)
-                                    : sscanf(line, "%23s %lf %lf %lu %lf", p->name, &p->total, &p->share, &p->count,
-                                             &p->mean);
+        const int found =
+            with_time
+                ? sscanf(line, "%7s %23s %lf %lf %lu %lf", p->time, p->name, &p->total, &p->share, &p->count, &p->mean)
+                : sscanf(line, "%23s %lf %lf %lu %lf", p->name, &p->total, &p->share, &p->count, &p->mean);
         assert_int_equal(found, with_time ? 6 : 5);
         ++published_count;
     }

@@ -32,8 +32,8 @@ static unsigned count;
 static void
 put(double us, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
-    records[count++] = (struct sqt_record){.time = MAKE_START + (uint64_t)(us * 3000), .id = id, .arg = arg,
-                                           .aux = aux, .event = (uint16_t)event};
+    records[count++] = (struct sqt_record){
+        .time = MAKE_START + (uint64_t)(us * 3000), .id = id, .arg = arg, .aux = aux, .event = (uint16_t)event};
 }
 
 #define PUT(us, name, id, arg, aux) put(us, SQT_EV_##name, id, arg, aux)

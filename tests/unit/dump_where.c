@@ -271,9 +271,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operators),   cmocka_unit_test(texts),          cmocka_unit_test(units),
+        cmocka_unit_test(operators),      cmocka_unit_test(texts),          cmocka_unit_test(units),
         cmocka_unit_test(hashes_and_ids), cmocka_unit_test(missing_values), cmocka_unit_test(logic),
-        cmocka_unit_test(raw_fields),  cmocka_unit_test(two_tables),     cmocka_unit_test(every_error),
+        cmocka_unit_test(raw_fields),     cmocka_unit_test(two_tables),     cmocka_unit_test(every_error),
         cmocka_unit_test(deep_nesting),
     };
     return cmocka_run_group_tests_name("dump: where", tests, setup, NULL);

@@ -29,33 +29,60 @@
 #define SECOND (1000 * MS)
 #define MOST 400000
 
-static const char texts[] = "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var/cache/d\n"
-                            "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t2\t4\tTCP_TUNNEL\n"
-                            "def\t2\t5\tTCP_MISS_ABORTED\ndef\t2\t6\tTCP_IMS_HIT\ndef\t2\t7\tTCP_NEGATIVE_HIT\n"
-                            "def\t2\t8\tTCP_REFRESH_UNMODIFIED\ndef\t2\t9\tTCP_REFRESH_MODIFIED\ndef\t2\t10\tTCP_DENIED\n"
-                            "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
-                            "def\t4\t1\tdirect\n"
-                            "def\t5\t1\tread handler\ndef\t5\t2\tstore callbacks\n"
-                            "def\t6\t1\tmoon\ndef\t6\t2\tmars\n"
-                            "def\t8\t1\tepoll_wait\ndef\t8\t2\tread\ndef\t8\t3\tread-disk\ndef\t8\t4\topen-write\n"
-                            "def\t9\t1\tmain\ndef\t9\t2\t4243\n";
+static const char texts[] =
+    "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var/cache/d\n"
+    "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t2\t4\tTCP_TUNNEL\n"
+    "def\t2\t5\tTCP_MISS_ABORTED\ndef\t2\t6\tTCP_IMS_HIT\ndef\t2\t7\tTCP_NEGATIVE_HIT\n"
+    "def\t2\t8\tTCP_REFRESH_UNMODIFIED\ndef\t2\t9\tTCP_REFRESH_MODIFIED\ndef\t2\t10\tTCP_DENIED\n"
+    "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
+    "def\t4\t1\tdirect\n"
+    "def\t5\t1\tread handler\ndef\t5\t2\tstore callbacks\n"
+    "def\t6\t1\tmoon\ndef\t6\t2\tmars\n"
+    "def\t8\t1\tepoll_wait\ndef\t8\t2\tread\ndef\t8\t3\tread-disk\ndef\t8\t4\topen-write\n"
+    "def\t9\t1\tmain\ndef\t9\t2\t4243\n";
 /* Values that are sampled: their texts are definitions from 1 on, in this order. */
 static const struct {
     const char *text;
     uint64_t growth; /* of a counter: at most, each second; 0: a gauge */
 } sampled[] = {
-    {"process cpu_user_us", 700000}, {"process cpu_system_us", 200000}, {"process voluntary_switches", 900},
-    {"process involuntary_switches", 40}, {"process minor_faults", 3000}, {"process major_faults", 3},
-    {"process descriptors", 0}, {"process rss_bytes", 0},
-    {"machine cpu_user_ms", 800}, {"machine cpu_system_ms", 400}, {"machine cpu_idle_ms", 600},
-    {"machine cpu_iowait_ms", 300}, {"machine cpu_steal_ms", 50}, {"machine paged_in_kb", 100000},
-    {"machine paged_out_kb", 50000}, {"machine swapped_in_pages", 2}, {"machine swapped_out_pages", 20},
-    {"disk vda reads", 90}, {"disk vda read_bytes", 9000000}, {"disk vda read_ms", 900}, {"disk vda writes", 30},
-    {"disk vda written_bytes", 5000000}, {"disk vda write_ms", 2000}, {"disk vda busy_ms", 1000},
-    {"disk vda queue_ms", 3000}, {"disk vda in_flight", 0},
-    {"disk idle0 reads", 1}, {"disk idle0 writes", 1}, {"disk idle0 busy_ms", 1}, {"disk idle0 queue_ms", 1},
-    {"squid memory_bytes", 0}, {"squid memory_objects", 0}, {"squid disk_bytes", 0}, {"squid disk_objects", 0},
-    {"cache_dir 0 bytes", 0}, {"cache_dir 0 objects", 0}, {"future thing", 0}, {"process future_value", 0},
+    {"process cpu_user_us", 700000},
+    {"process cpu_system_us", 200000},
+    {"process voluntary_switches", 900},
+    {"process involuntary_switches", 40},
+    {"process minor_faults", 3000},
+    {"process major_faults", 3},
+    {"process descriptors", 0},
+    {"process rss_bytes", 0},
+    {"machine cpu_user_ms", 800},
+    {"machine cpu_system_ms", 400},
+    {"machine cpu_idle_ms", 600},
+    {"machine cpu_iowait_ms", 300},
+    {"machine cpu_steal_ms", 50},
+    {"machine paged_in_kb", 100000},
+    {"machine paged_out_kb", 50000},
+    {"machine swapped_in_pages", 2},
+    {"machine swapped_out_pages", 20},
+    {"disk vda reads", 90},
+    {"disk vda read_bytes", 9000000},
+    {"disk vda read_ms", 900},
+    {"disk vda writes", 30},
+    {"disk vda written_bytes", 5000000},
+    {"disk vda write_ms", 2000},
+    {"disk vda busy_ms", 1000},
+    {"disk vda queue_ms", 3000},
+    {"disk vda in_flight", 0},
+    {"disk idle0 reads", 1},
+    {"disk idle0 writes", 1},
+    {"disk idle0 busy_ms", 1},
+    {"disk idle0 queue_ms", 1},
+    {"squid memory_bytes", 0},
+    {"squid memory_objects", 0},
+    {"squid disk_bytes", 0},
+    {"squid disk_objects", 0},
+    {"cache_dir 0 bytes", 0},
+    {"cache_dir 0 objects", 0},
+    {"future thing", 0},
+    {"process future_value", 0},
 };
 #define SAMPLED (sizeof(sampled) / sizeof(*sampled))
 enum { HIT = 1, MEM_HIT, MISS, TUNNEL, MISS_ABORTED, IMS_HIT, NEGATIVE_HIT, REFRESH_HIT, REFRESH_MISS, DENIED };
@@ -306,7 +333,8 @@ request(int64_t at, uint64_t xact, uint32_t tag)
         PUT(at, MEM_HIT, xact, size, 0);
     if (tag == HIT) {
         const int64_t from = at + (int64_t)any(MS / 10);
-        at = swap(from, 0, xact, dir, object, size, (int64_t)(MS + any(8 * MS)), (int64_t)(MS + any((dir + 1) * 4 * MS)));
+        at = swap(from, 0, xact, dir, object, size, (int64_t)(MS + any(8 * MS)),
+                  (int64_t)(MS + any((dir + 1) * 4 * MS)));
     }
     if (server) {
         const int64_t from = at;
@@ -317,7 +345,10 @@ request(int64_t at, uint64_t xact, uint32_t tag)
     } else {
         PUT(at, REPLY_READY, xact, 0, SQT_REPLY_STORE);
     }
-    end_xact(at, xact, conn, tag, tag == IMS_HIT || (tag == REFRESH_HIT && any(2)) ? 304 : tag == NEGATIVE_HIT ? 404 : 200,
+    end_xact(at, xact, conn, tag,
+             tag == IMS_HIT || (tag == REFRESH_HIT && any(2)) ? 304
+             : tag == NEGATIVE_HIT                            ? 404
+                                                              : 200,
              object, tag == IMS_HIT ? 0 : size, reply);
 }
 
@@ -338,7 +369,10 @@ disk_operation(int64_t at, uint64_t serial)
     if (fate == 21)
         return;
     PUT(finished, DISKOP_END, serial, ticks(noticed),
-        fate == 22 ? SQT_IO_FAILED | SQT_IO_TIMED_OUT : fate == 23 ? SQT_IO_FAILED : fate == 24 ? SQT_IO_CANCELLED : 4096);
+        fate == 22   ? SQT_IO_FAILED | SQT_IO_TIMED_OUT
+        : fate == 23 ? SQT_IO_FAILED
+        : fate == 24 ? SQT_IO_CANCELLED
+                     : 4096);
     if (fate == 22) {
         PUT(finished + 10 * MS, DISKOP_LATE, serial, ticks(finished + 9 * MS), 4096);
         PART(finished + 10 * MS, PART_DISKOP_IO, ticks(taken), ticks(done), (uint32_t)(ticks(back) - ticks(done)));
@@ -396,7 +430,9 @@ samples(int64_t from, int64_t length)
         if (at > from + 8 * SECOND && at < from + 12 * SECOND)
             continue;
         for (size_t i = 0; i < SAMPLED; ++i) {
-            value[i] = !sampled[i].growth ? any(UINT64_C(5000000000)) : any(50) ? value[i] + any(sampled[i].growth + 1) : 7;
+            value[i] = !sampled[i].growth ? any(UINT64_C(5000000000))
+                       : any(50)          ? value[i] + any(sampled[i].growth + 1)
+                                          : 7;
             if (told < from + length && any(40))
                 PUT(told, SAMPLE, value[i], ticks(at), (uint32_t)i + 1);
         }
@@ -482,9 +518,10 @@ traffic(uint64_t seed, int64_t from, int64_t length, const uint32_t *tags, unsig
     machinery(from, length);
 }
 
-static const uint32_t mixture[] = {HIT, HIT, HIT, HIT, HIT, MEM_HIT, MEM_HIT, MEM_HIT, MEM_HIT, MISS, MISS, MISS, MISS,
-                                   MISS, MISS, TUNNEL, MISS_ABORTED, IMS_HIT, IMS_HIT, NEGATIVE_HIT, REFRESH_HIT,
-                                   REFRESH_HIT, REFRESH_MISS, DENIED};
+static const uint32_t mixture[] = {HIT,     HIT,          HIT,         HIT,         HIT,          MEM_HIT,
+                                   MEM_HIT, MEM_HIT,      MEM_HIT,     MISS,        MISS,         MISS,
+                                   MISS,    MISS,         MISS,        TUNNEL,      MISS_ABORTED, IMS_HIT,
+                                   IMS_HIT, NEGATIVE_HIT, REFRESH_HIT, REFRESH_HIT, REFRESH_MISS, DENIED};
 #define MIXTURE mixture, sizeof(mixture) / sizeof(*mixture)
 
 /* Stretches of records that never came: what was open across them is lost. */
@@ -505,8 +542,8 @@ lossy(const char *path)
                 ++gone;
             lost += gone;
             i += gone;
-            sorted[kept++] = (struct sqt_record){.time = sorted[i].time, .id = from, .arg = gone,
-                                                 .aux = SQT_LOSS_RING_FULL, .event = SQT_EV_LOST};
+            sorted[kept++] = (struct sqt_record){
+                .time = sorted[i].time, .id = from, .arg = gone, .aux = SQT_LOSS_RING_FULL, .event = SQT_EV_LOST};
         } else {
             sorted[kept++] = sorted[i++];
         }

@@ -111,12 +111,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_unique_and_found),
-        cmocka_unit_test(fields_without_a_kind_have_no_text),
-        cmocka_unit_test(pairs_close_what_they_open),
-        cmocka_unit_test(stages_that_open_can_close),
-        cmocka_unit_test(stage_columns_name_each_stage_once),
-        cmocka_unit_test(events_text_has_a_line_for_each_event),
+        cmocka_unit_test(names_are_unique_and_found),         cmocka_unit_test(fields_without_a_kind_have_no_text),
+        cmocka_unit_test(pairs_close_what_they_open),         cmocka_unit_test(stages_that_open_can_close),
+        cmocka_unit_test(stage_columns_name_each_stage_once), cmocka_unit_test(events_text_has_a_line_for_each_event),
     };
     return cmocka_run_group_tests_name("format_events", tests, NULL, NULL);
 }

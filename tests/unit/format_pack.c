@@ -103,7 +103,8 @@ static void
 extremes_come_back(void **state)
 {
     struct fixture *const f = *state;
-    static const uint64_t extremes[] = {0, 1, 0x7f, 0x80, UINT32_MAX, UINT64_MAX, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1};
+    static const uint64_t extremes[] = {
+        0, 1, 0x7f, 0x80, UINT32_MAX, UINT64_MAX, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1};
     size_t count = 0;
     for (unsigned e = 1; e < SQT_EVENTS; ++e)
         for (unsigned i = 0; i < 8; ++i) {

@@ -63,7 +63,11 @@ sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint3
 }
 
 uint64_t sqt_known[SQT_KNOWN_KINDS];
-int sqt_defined_large(unsigned, uint32_t) { return 0; }
+int
+sqt_defined_large(unsigned, uint32_t)
+{
+    return 0;
+}
 static std::string defined; // "text; ..." of what was defined since it was looked at last
 uint32_t
 sqt_define_new(unsigned, uint32_t number, const char *text)
@@ -71,12 +75,28 @@ sqt_define_new(unsigned, uint32_t number, const char *text)
     defined += std::string(text) + "; ";
     return number;
 }
-uint32_t sqt_define_server(uint32_t number, const char *text) { return sqt_define_new(SQT_DEF_SERVER, number, text); }
+uint32_t
+sqt_define_server(uint32_t number, const char *text)
+{
+    return sqt_define_new(SQT_DEF_SERVER, number, text);
+}
 int sqt_names;
 static unsigned invented; // definitions of the present trace
-uint32_t sqt_define_invented(unsigned, uint32_t number, const char *) { return ++invented <= SQT_INVENTED ? number : 0; }
-uint64_t sqt_hash(const void *, size_t size) { return size == 24 ? 125 : 1; } // 24: an address and port
-uint64_t sqt_hash_key(const unsigned char *) { return 1; }
+uint32_t
+sqt_define_invented(unsigned, uint32_t number, const char *)
+{
+    return ++invented <= SQT_INVENTED ? number : 0;
+}
+uint64_t
+sqt_hash(const void *, size_t size)
+{
+    return size == 24 ? 125 : 1;
+} // 24: an address and port
+uint64_t
+sqt_hash_key(const unsigned char *)
+{
+    return 1;
+}
 
 static int tests;
 
@@ -109,7 +129,7 @@ struct Xaction {
 struct LogEntry {
     const struct {
         const Xaction *masterXaction;
-    } *request;
+    } * request;
 };
 
 struct Http {
@@ -473,7 +493,8 @@ operations()
         Sqtrace::SlotIsRead(sio, request, 4096);
     }
     emitted = without_times(emitted, since);
-    expect("what the swap has told is not told again", "SWAPIN_READ 1 8192 4096; DISKOP_QUEUED 2 1 2; "
+    expect("what the swap has told is not told again",
+           "SWAPIN_READ 1 8192 4096; DISKOP_QUEUED 2 1 2; "
            "SWAPIN_READ_DONE 1 8192 4096; PART_DISKOP_IO 100 200 0; DISKOP_END 9 t 4096; ");
     {
         const Sqtrace::Delivery delivery(stamped(100, 200, 9), 4096, false);
@@ -545,7 +566,7 @@ digests()
             struct {
                 uint64_t value;
             } id;
-        } *masterXaction;
+        } * masterXaction;
     };
     const std::remove_pointer<decltype(HttpRequest::masterXaction)>::type xaction = {{5}};
     const HttpRequest request = {{"moon"}, &xaction};

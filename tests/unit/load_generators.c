@@ -177,8 +177,8 @@ static struct load *
 workload(const char *name, const char *const *words, unsigned count)
 {
     static struct load load;
-    static struct place place = {.authority = (char *)(uintptr_t)"127.0.0.1:1"};
-    char *argv[16] = {(char *)(uintptr_t)"sqtrace-load", (char *)(uintptr_t)name}, error[256];
+    static struct place place = {.authority = (char *)(uintptr_t) "127.0.0.1:1"};
+    char *argv[16] = {(char *)(uintptr_t) "sqtrace-load", (char *)(uintptr_t)name}, error[256];
     for (unsigned i = 0; i < count; ++i)
         argv[2 + i] = (char *)(uintptr_t)words[i];
     assert_int_equal(load_parse(&load, (int)count + 2, argv, error, sizeof(error)), 0);
@@ -324,8 +324,10 @@ poly_mix(void **state)
     static const struct {
         const char *name;
         double share, mean, deviation, stored;
-    } wanted[CONTENTS] = {{"image", 0.65, 4.5, 4.5, 0.80}, {"html", 0.15, 8.5, 8.5, 0.90},
-                          {"download", 0.005, 300, 300, 0.95}, {"other", 0.195, 25, 10, 0.72}};
+    } wanted[CONTENTS] = {{"image", 0.65, 4.5, 4.5, 0.80},
+                          {"html", 0.15, 8.5, 8.5, 0.90},
+                          {"download", 0.005, 300, 300, 0.95},
+                          {"other", 0.195, 25, 10, 0.72}};
     static unsigned char seen[POLY_DRAWS + 1];
     struct load *const load = poly((const char *[]){"--rate=250", "--phases=top1"}, 2);
     double count[CONTENTS] = {0}, kb[CONTENTS] = {0}, stored[CONTENTS] = {0}, wait = 0, waits = 0;
@@ -435,8 +437,13 @@ latencies(void **state)
     load.number[LOAD_late] = 100000;
     (void)state;
     for (int64_t i = 1000; i >= 1; --i) {
-        const struct outcome o = {.request = &r, .sent = 500 + (i <= 40 ? 100001 : 99999), .first = 500 + i,
-                                  .end = 500 + 10 * i, .status = 200, .bytes = 7, .error = LOAD_FINE,
+        const struct outcome o = {.request = &r,
+                                  .sent = 500 + (i <= 40 ? 100001 : 99999),
+                                  .first = 500 + i,
+                                  .end = 500 + 10 * i,
+                                  .status = 200,
+                                  .bytes = 7,
+                                  .error = LOAD_FINE,
                                   .cache = i % 4 ? SQT_CACHE_MISS : SQT_CACHE_HIT};
         stats_take(&load, &o);
     }
@@ -463,9 +470,16 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pareto), cmocka_unit_test(uniform), cmocka_unit_test(means), cmocka_unit_test(below),
-        cmocka_unit_test(harmonic), cmocka_unit_test(wpb_recurs), cmocka_unit_test(wpb_repeats_with_its_seed),
-        cmocka_unit_test(poly_mix), cmocka_unit_test(poly_freezes), cmocka_unit_test(rates),
+        cmocka_unit_test(pareto),
+        cmocka_unit_test(uniform),
+        cmocka_unit_test(means),
+        cmocka_unit_test(below),
+        cmocka_unit_test(harmonic),
+        cmocka_unit_test(wpb_recurs),
+        cmocka_unit_test(wpb_repeats_with_its_seed),
+        cmocka_unit_test(poly_mix),
+        cmocka_unit_test(poly_freezes),
+        cmocka_unit_test(rates),
         cmocka_unit_test(latencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

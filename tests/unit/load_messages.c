@@ -48,8 +48,12 @@ cache_status(void **state)
 static void
 responses(void **state)
 {
-    static const char *const bad[] = {"", "HTTP/1.1\r\n\r\n", "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n",
-                                      "HTTP/1.1 099 OK\r\n\r\n", "ICY 200 OK\r\n\r\n",
+    static const char *const bad[] = {"",
+                                      "HTTP/1.1\r\n\r\n",
+                                      "HTTP/2 200 OK\r\n\r\n",
+                                      "HTTP/1.1 2x0 OK\r\n\r\n",
+                                      "HTTP/1.1 099 OK\r\n\r\n",
+                                      "ICY 200 OK\r\n\r\n",
                                       "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
                                       "HTTP/1.1 200 OK\r\nContent-Length: 1x\r\n\r\n",
                                       "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
@@ -113,8 +117,14 @@ body_of(const struct sqt_object *object)
 static void
 paths(void **state)
 {
-    static const char *const bad[] = {"/", "/size=", "/size=3", "/size=x/a", "/size=3;weight=2/a", "/wait=3/a",
-                                      "/size=-3/a", "/size=99999999999999999999/a"};
+    static const char *const bad[] = {"/",
+                                      "/size=",
+                                      "/size=3",
+                                      "/size=x/a",
+                                      "/size=3;weight=2/a",
+                                      "/wait=3/a",
+                                      "/size=-3/a",
+                                      "/size=99999999999999999999/a"};
     struct sqt_object o;
     (void)state;
     for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); ++i)
@@ -135,11 +145,11 @@ bodies(void **state)
     assert_true(sqt_object_matches(&o, 0, body, 200000));
     assert_true(sqt_object_matches(&o, 65535, body + 65535, 2)); /* in any pieces */
     assert_true(sqt_object_matches(&o, 7, body + 7, 150000));
-    assert_false(sqt_object_matches(&o, 0, body2, 200000));      /* another's */
+    assert_false(sqt_object_matches(&o, 0, body2, 200000)); /* another's */
     assert_false(sqt_object_matches(&o, 100, body2 + 100, 64));
-    assert_false(sqt_object_matches(&o, 100, body + 101, 64));   /* shifted */
-    assert_false(sqt_object_matches(&o, 199999, body, 2));       /* behind its end */
-    for (size_t at = 0; at < 200000; at += 997) {                /* a bit */
+    assert_false(sqt_object_matches(&o, 100, body + 101, 64)); /* shifted */
+    assert_false(sqt_object_matches(&o, 199999, body, 2));     /* behind its end */
+    for (size_t at = 0; at < 200000; at += 997) {              /* a bit */
         body[at] ^= 4;
         assert_false(sqt_object_matches(&o, 0, body, 200000));
         body[at] ^= 4;
@@ -157,7 +167,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cache_status), cmocka_unit_test(responses), cmocka_unit_test(requests),
-        cmocka_unit_test(paths), cmocka_unit_test(bodies),
+        cmocka_unit_test(paths),        cmocka_unit_test(bodies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,8 +27,8 @@ struct maker {
     uint64_t first, time, step; /* ticks between records */
     uint64_t n;                 /* calls so far */
     uint64_t random;
-    uint64_t seed, dense;       /* after so many records, times are random; UINT64_MAX: never */
-    int enough;                 /* however few bytes that are */
+    uint64_t seed, dense; /* after so many records, times are random; UINT64_MAX: never */
+    int enough;           /* however few bytes that are */
 };
 
 static uint64_t
@@ -71,8 +71,8 @@ static void
 put_part(struct maker *m, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
     struct sqt_record *const r = &m->records[m->count++];
-    *r = (struct sqt_record){.time = m->time, .id = id, .arg = arg, .aux = aux, .event = (uint16_t)event,
-                             .flags = SQT_FLAG_PART};
+    *r = (struct sqt_record){
+        .time = m->time, .id = id, .arg = arg, .aux = aux, .event = (uint16_t)event, .flags = SQT_FLAG_PART};
     struct sqt_record *head = r;
     while (head->flags & SQT_FLAG_PART)
         --head;
@@ -89,10 +89,26 @@ end_request(struct maker *m, uint64_t id, uint64_t tag, uint64_t object)
     put_part(m, SQT_EV_PART_XACT_FLAGS, object, 0, 0);
 }
 
-static void begins(struct maker *m) { put(m, SQT_EV_XACT_BEGIN, m->n, 0, 0); }
-static void one_connection(struct maker *m) { put(m, SQT_EV_XACT_BEGIN, m->n, 7, 0); }
-static void with_clients(struct maker *m) { put(m, SQT_EV_XACT_BEGIN, m->n, m->n, 0); }
-static void collisions(struct maker *m) { put(m, SQT_EV_XACT_BEGIN, m->n << 44, 0, 0); }
+static void
+begins(struct maker *m)
+{
+    put(m, SQT_EV_XACT_BEGIN, m->n, 0, 0);
+}
+static void
+one_connection(struct maker *m)
+{
+    put(m, SQT_EV_XACT_BEGIN, m->n, 7, 0);
+}
+static void
+with_clients(struct maker *m)
+{
+    put(m, SQT_EV_XACT_BEGIN, m->n, m->n, 0);
+}
+static void
+collisions(struct maker *m)
+{
+    put(m, SQT_EV_XACT_BEGIN, m->n << 44, 0, 0);
+}
 
 /* 30,000 of one id, which end in the order in which they began: each is the last of its chain. */
 static void
@@ -161,7 +177,9 @@ crowd(struct maker *m)
 static void
 texts_of_all_kinds(struct maker *m)
 {
-    make_text(&m->bytes, "def\t2\t7\tTCP_\xc2\x9b" "31m\x9b" "2J\x1b[0m\x7f\xe2\x80\xaegnp\xe2\x80\xa8\xe2\x81\xa6\n"
+    make_text(&m->bytes, "def\t2\t7\tTCP_\xc2\x9b"
+                         "31m\x9b"
+                         "2J\x1b[0m\x7f\xe2\x80\xaegnp\xe2\x80\xa8\xe2\x81\xa6\n"
                          "def\t1\t2000\tufs /\xc2\x9b\x07\n"
                          "def\t3\t7\tG\x9b\xff\rT\n");
     put(m, SQT_EV_XACT_BEGIN, SQT_UNNAMED | 1, 0, 0);
@@ -174,9 +192,21 @@ texts_of_all_kinds(struct maker *m)
     m->enough = 1;
 }
 
-static void clients(struct maker *m) { put(m, SQT_EV_CONN_ACCEPT, m->n, 0, 0); }
-static void attempts(struct maker *m) { put(m, SQT_EV_CONNECT_BEGIN, 0, m->n, 1); }
-static void digests(struct maker *m) { put(m, SQT_EV_DIGEST_FETCH_BEGIN, m->n, 0, 1); }
+static void
+clients(struct maker *m)
+{
+    put(m, SQT_EV_CONN_ACCEPT, m->n, 0, 0);
+}
+static void
+attempts(struct maker *m)
+{
+    put(m, SQT_EV_CONNECT_BEGIN, 0, m->n, 1);
+}
+static void
+digests(struct maker *m)
+{
+    put(m, SQT_EV_DIGEST_FETCH_BEGIN, m->n, 0, 1);
+}
 
 /* Whole requests, each of another object, with a blip in it. */
 static void
@@ -188,7 +218,11 @@ objects(struct maker *m)
 
 /* ---- disks ---- */
 
-static void swaps(struct maker *m) { put(m, SQT_EV_SWAPIN_OPEN, m->n, 0, 0); }
+static void
+swaps(struct maker *m)
+{
+    put(m, SQT_EV_SWAPIN_OPEN, m->n, 0, 0);
+}
 
 static void
 blocks(struct maker *m)
@@ -278,7 +312,11 @@ ages(struct maker *m)
 
 /* ---- samples, system calls ---- */
 
-static void samples(struct maker *m) { put(m, SQT_EV_SAMPLE, m->n, m->time, (uint32_t)(m->n % 20000)); }
+static void
+samples(struct maker *m)
+{
+    put(m, SQT_EV_SAMPLE, m->n, m->time, (uint32_t)(m->n % 20000));
+}
 
 static void
 calls(struct maker *m)
@@ -331,8 +369,16 @@ false_frame(struct maker *m, uint32_t size)
     make_append(&m->bytes, &f, sizeof(f));
 }
 
-static void magics(struct maker *m) { false_frame(m, (512u << 10) - (uint32_t)m->seed * 4099); }
-static void large_magics(struct maker *m) { false_frame(m, SQT_FRAME_MAX - 64 - (uint32_t)(m->n % 1000)); }
+static void
+magics(struct maker *m)
+{
+    false_frame(m, (512u << 10) - (uint32_t)m->seed * 4099);
+}
+static void
+large_magics(struct maker *m)
+{
+    false_frame(m, SQT_FRAME_MAX - 64 - (uint32_t)(m->n % 1000));
+}
 
 static void
 magics_between(struct maker *m)
@@ -439,10 +485,11 @@ static const struct fill {
     void (*make)(struct maker *);
     unsigned calls;
 } fill[] = {
-    {begins, 300000}, {with_clients, 300000}, {clients, 300000}, {attempts, 300000}, {digests, 300000},
-    {swaps, 300000}, {blocks, 300000}, {operations, 300000}, {waiting, 300000}, {places, 30000}, {objects, 2200000},
-    {collisions, 30000}, {renamed, 30000}, {parsed, 300000}, {interim, 100000}, {swaps_with_blocks, 300000},
-    {groups, 70000}, {samples, 100000}, {calls, 30000}, {unknown_events, 1000},
+    {begins, 300000},  {with_clients, 300000}, {clients, 300000},  {attempts, 300000},
+    {digests, 300000}, {swaps, 300000},        {blocks, 300000},   {operations, 300000},
+    {waiting, 300000}, {places, 30000},        {objects, 2200000}, {collisions, 30000},
+    {renamed, 30000},  {parsed, 300000},       {interim, 100000},  {swaps_with_blocks, 300000},
+    {groups, 70000},   {samples, 100000},      {calls, 30000},     {unknown_events, 1000},
 };
 #define FILL (sizeof(fill) / sizeof(*fill))
 

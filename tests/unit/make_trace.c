@@ -264,9 +264,8 @@ make_segment_file(const char *path, const struct sqt_identity *identity, uint64_
 }
 
 void
-make_ring_file(const char *path, const struct sqt_identity *identity, uint64_t capacity, uint64_t first,
-               uint64_t tail, const struct sqt_record *records, size_t count, const char *text,
-               const struct sqt_ring_writer *writer)
+make_ring_file(const char *path, const struct sqt_identity *identity, uint64_t capacity, uint64_t first, uint64_t tail,
+               const struct sqt_record *records, size_t count, const char *text, const struct sqt_ring_writer *writer)
 {
     struct make_bytes lines = text_lines(text);
     const uint64_t text_size = (lines.size + 4096) & ~(uint64_t)4095;

@@ -99,8 +99,8 @@ traffic_class(struct make_traffic *t)
 void
 traffic_add(struct make_traffic_slot *slot, unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 {
-    slot->records[slot->count++] = (struct sqt_record){.time = slot->waits ? TRAFFIC_WAIT : 0, .id = id, .arg = arg,
-                                                       .aux = aux, .event = (uint16_t)event};
+    slot->records[slot->count++] = (struct sqt_record){
+        .time = slot->waits ? TRAFFIC_WAIT : 0, .id = id, .arg = arg, .aux = aux, .event = (uint16_t)event};
     slot->waits = 0;
 }
 
@@ -238,8 +238,13 @@ static void
 stamp(struct make_traffic *t, struct make_traffic_slot *slot, struct sqt_record *r)
 {
     switch (r->event) {
-    case SQT_EV_SWAPIN_OPEN: case SQT_EV_SWAPIN_READ: case SQT_EV_SWAPIN_CLOSE:
-    case SQT_EV_SWAPOUT_OPEN: case SQT_EV_SWAPOUT_WRITE: case SQT_EV_SWAPOUT_CLOSE: case SQT_EV_UNLINK:
+    case SQT_EV_SWAPIN_OPEN:
+    case SQT_EV_SWAPIN_READ:
+    case SQT_EV_SWAPIN_CLOSE:
+    case SQT_EV_SWAPOUT_OPEN:
+    case SQT_EV_SWAPOUT_WRITE:
+    case SQT_EV_SWAPOUT_CLOSE:
+    case SQT_EV_UNLINK:
         slot->asked = t->time;
         break;
     case SQT_EV_PART_DISKOP_IO:
@@ -256,7 +261,8 @@ stamp(struct make_traffic *t, struct make_traffic_slot *slot, struct sqt_record 
     case SQT_EV_WAIT_END:
         t->worked_from = t->time;
         break;
-    case SQT_EV_SAMPLE: case SQT_EV_CALLS_TOLD:
+    case SQT_EV_SAMPLE:
+    case SQT_EV_CALLS_TOLD:
         r->arg = t->time;
         break;
     default:

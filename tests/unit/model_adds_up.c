@@ -104,8 +104,8 @@ value_of(enum sqt_kind kind, int64_t time)
 static void
 random_records(uint64_t seed, int with_losses)
 {
-    const struct sqt_consumer consumer = {.request = check_request, .swap = check_swap, .io = check_io,
-                                          .diskop = check_diskop};
+    const struct sqt_consumer consumer = {
+        .request = check_request, .swap = check_swap, .io = check_io, .diskop = check_diskop};
     struct sqt_model *const model = sqt_model_new(&consumer);
     int64_t time = 1000;
     random_state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
@@ -129,7 +129,8 @@ random_records(uint64_t seed, int with_losses)
                 part(SQT_EV_PART_STAMP, 0, (uint64_t)time - next_random(40), 1 + (uint32_t)next_random(3));
         }
         /* The clock's line may jump back a little from block to block. */
-        struct sqt_run r = {&script.origins[0], script.records, script.count, 0, {0, -(int64_t)next_random(30), 1.0}, 0};
+        struct sqt_run r = {
+            &script.origins[0], script.records, script.count, 0, {0, -(int64_t)next_random(30), 1.0}, 0};
         sqt_model_run(model, &r);
         script.count = 0;
     }

@@ -79,8 +79,8 @@ static void
 fetches(void **state)
 {
     (void)state;
-    static const enum sqt_digest_result results[] = {
-        SQT_DIGEST_RESULT_NEW, SQT_DIGEST_RESULT_SAME, SQT_DIGEST_RESULT_ERROR};
+    static const enum sqt_digest_result results[] = {SQT_DIGEST_RESULT_NEW, SQT_DIGEST_RESULT_SAME,
+                                                     SQT_DIGEST_RESULT_ERROR};
     for (uint32_t how = 0; how < 3; ++how) {
         PUT(100 * how, DIGEST_FETCH_BEGIN, 9 + how, 0, 3);
         PUT(100 * how + 30, DIGEST_FETCH_END, 9 + how, 700, how);

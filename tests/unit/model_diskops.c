@@ -267,7 +267,7 @@ ends_that_are_not_there(void **state)
     PUT(120, LOST, 115, 10, SQT_LOSS_RING_FULL);
     begin(130, 8, 3, 130, 5, SQT_DISK_READ);
     PUT(140, DISKOP_END, 6, 140, 0); /* begun before the trace */
-    PUT(150, RECONFIGURE, 0, 0, 0); /* the group is off */
+    PUT(150, RECONFIGURE, 0, 0, 0);  /* the group is off */
     begin(160, 9, 3, 160, 5, SQT_DISK_READ);
     play_diskops();
     assert_int_equal(told_count, 3);

@@ -133,7 +133,10 @@ stalls_in_words(void **state)
     (void)state;
     const int64_t ms = 1000000, s = 1000 * ms;
     struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = hear};
-    struct sqt_loop_row pass = {.origin = script.origins, .begin = 12 * s, .work = 12 * s + 41 * ms, .activity = 4,
+    struct sqt_loop_row pass = {.origin = script.origins,
+                                .begin = 12 * s,
+                                .work = 12 * s + 41 * ms,
+                                .activity = 4,
                                 .disk_call = SQT_DISK_WRITE};
     said_count = 0;
     sqt_family_stalls.start(&job);

@@ -18,17 +18,35 @@
 #include "pass/family.h"
 #include "sink/chrome-keep.h"
 
-enum tag { HIT = 1, MEM_HIT, MISS, REFRESH_UNMODIFIED, CF_HIT, TUNNEL, NONE, MISS_ABORTED, MISS_TIMEDOUT, IMS_HIT, UDP_HIT };
+enum tag {
+    HIT = 1,
+    MEM_HIT,
+    MISS,
+    REFRESH_UNMODIFIED,
+    CF_HIT,
+    TUNNEL,
+    NONE,
+    MISS_ABORTED,
+    MISS_TIMEDOUT,
+    IMS_HIT,
+    UDP_HIT
+};
 
 /* Takes the place of the reader's. */
 const char *
 sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
 {
-    static const char *const tags[] = {
-        [HIT] = "TCP_HIT", [MEM_HIT] = "TCP_MEM_HIT", [MISS] = "TCP_MISS",
-        [REFRESH_UNMODIFIED] = "TCP_REFRESH_UNMODIFIED", [CF_HIT] = "TCP_CF_HIT", [TUNNEL] = "TCP_TUNNEL",
-        [NONE] = "NONE_NONE", [MISS_ABORTED] = "TCP_MISS_ABORTED", [MISS_TIMEDOUT] = "TCP_MISS_TIMEDOUT",
-        [IMS_HIT] = "TCP_IMS_HIT", [UDP_HIT] = "UDP_HIT"};
+    static const char *const tags[] = {[HIT] = "TCP_HIT",
+                                       [MEM_HIT] = "TCP_MEM_HIT",
+                                       [MISS] = "TCP_MISS",
+                                       [REFRESH_UNMODIFIED] = "TCP_REFRESH_UNMODIFIED",
+                                       [CF_HIT] = "TCP_CF_HIT",
+                                       [TUNNEL] = "TCP_TUNNEL",
+                                       [NONE] = "NONE_NONE",
+                                       [MISS_ABORTED] = "TCP_MISS_ABORTED",
+                                       [MISS_TIMEDOUT] = "TCP_MISS_TIMEDOUT",
+                                       [IMS_HIT] = "TCP_IMS_HIT",
+                                       [UDP_HIT] = "UDP_HIT"};
     (void)origin;
     if (kind == SQT_DEF_TAG && number < sizeof(tags) / sizeof(*tags))
         return tags[number];
@@ -63,7 +81,7 @@ struct rows {
 struct script {
     struct sqt_origin origins[2];
     struct sqt_record records[4096];
-    int unsure; /* the records are from around a step of a clock */
+    int unsure;  /* the records are from around a step of a clock */
     int foreign; /* no hook of today emits them all */
     unsigned count;
     struct sqt_model *model;
@@ -158,7 +176,8 @@ script_wide_row(void *context, const union sqt_cell *row)
 static inline void
 script_connection(void *context, const struct sqt_attempt *a)
 {
-    struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = script_wide_row, .context = &script.connections};
+    struct sqt_job job = {
+        .since = INT64_MIN, .until = INT64_MAX, .row = script_wide_row, .context = &script.connections};
     (void)context;
     sqt_family_connections.consumer.connection(&job, a);
 }
@@ -187,10 +206,14 @@ script_pass(void *context, const struct sqt_loop_row *p)
 static inline int
 script_begin(void **state)
 {
-    static const struct sqt_consumer consumer = {
-        .charge = script_charge, .recharge = script_recharge, .request = script_request,
-        .swap = script_swap,     .io = script_io,             .connection = script_connection,
-        .loss = script_loss,     .loop = script_pass};
+    static const struct sqt_consumer consumer = {.charge = script_charge,
+                                                 .recharge = script_recharge,
+                                                 .request = script_request,
+                                                 .swap = script_swap,
+                                                 .io = script_io,
+                                                 .connection = script_connection,
+                                                 .loss = script_loss,
+                                                 .loop = script_pass};
     (void)state;
     memset(&script, 0, sizeof(script));
     script.origins[1].index = 1;
@@ -237,7 +260,8 @@ part(unsigned event, uint64_t id, uint64_t arg, uint32_t aux)
 static inline void
 assert_hooks_emit_it(void)
 {
-    for (size_t i = script.foreign ? script.count : 0; i < script.count; i += 1 + (script.records[i].flags & SQT_FLAG_MORE)) {
+    for (size_t i = script.foreign ? script.count : 0; i < script.count;
+         i += 1 + (script.records[i].flags & SQT_FLAG_MORE)) {
         const char *const wrong = hook_form_error(&script.records[i], script.count - i);
         if (wrong)
             fail_msg("record %zu: %s", i, wrong);

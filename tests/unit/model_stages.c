@@ -67,7 +67,7 @@ disk_hit(void **state)
     read_block(50, 60, 9, 0);
     PUT(60, REPLY_READY, 5, 0, SQT_REPLY_STORE);
     PUT(65, REPLY_WRITE, 5, 4096, 1);
-    read_block(70, 75, 9, 4096);  /* behind the write: takes no time of its own */
+    read_block(70, 75, 9, 4096); /* behind the write: takes no time of its own */
     PUT(80, REPLY_WRITTEN, 5, 4096, 0);
     read_block(80, 94, 9, 8192);
     PUT(95, REPLY_WRITE, 5, 4096, 0);

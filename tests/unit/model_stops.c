@@ -132,7 +132,7 @@ a_flusher_that_was_at_work(void **state)
     wait_ends(700, 0);
     wait_begins(701, 1000);
     wait_ends(1200, 1);
-    late(1201, 100, 650, SQT_HEARTBEAT_AT_WORK); /* its disk was slow */
+    late(1201, 100, 650, SQT_HEARTBEAT_AT_WORK);  /* its disk was slow */
     late(1202, 720, 1199, SQT_HEARTBEAT_AT_WORK); /* and here the process was stopped, as the wait tells */
     wait_begins(1203, 1000);
     play_stops();
@@ -213,8 +213,9 @@ hear_row(void *context, const union sqt_cell *row)
 static void
 say_stop(struct sqt_job *job, const struct sqt_loop_row *pass, int waited, int64_t begin, int64_t length)
 {
-    sqt_family_stalls.consumer.stop(job, &(struct sqt_stop_row){
-        .pass = pass, .waited = waited, .begin = begin, .end = begin + length, .ns = length});
+    sqt_family_stalls.consumer.stop(
+        job,
+        &(struct sqt_stop_row){.pass = pass, .waited = waited, .begin = begin, .end = begin + length, .ns = length});
 }
 
 static void
@@ -223,14 +224,18 @@ stops_in_words(void **state)
     (void)state;
     const int64_t s = 1000 * MS;
     struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = hear_row};
-    struct sqt_loop_row pass = {.origin = script.origins, .begin = 12 * s, .work = 14 * s, .end = 14 * s + 520 * MS,
-                                .activity = 4, .activity_ns = 519 * MS};
+    struct sqt_loop_row pass = {.origin = script.origins,
+                                .begin = 12 * s,
+                                .work = 14 * s,
+                                .end = 14 * s + 520 * MS,
+                                .activity = 4,
+                                .activity_ns = 519 * MS};
     said_count = 0;
     sqt_family_stalls.start(&job);
     sqt_family_stalls.consumer.loop(&job, &pass);
     say_stop(&job, &pass, 0, pass.work, 300 * MS);
     say_stop(&job, &pass, 0, pass.work + 310 * MS, 200 * MS);
-    say_stop(&job, &pass, 1, 13 * s, s);             /* its time was up */
+    say_stop(&job, &pass, 1, 13 * s, s);                     /* its time was up */
     say_stop(&job, &pass, 1, 13 * s - 70 * MS, s + 70 * MS); /* its heartbeat tells more */
     say_stop(&job, &pass, 1, 13 * s, s);
     say_stop(&job, &pass, 1, 12 * s, 40 * MS); /* another one, in the same wait */

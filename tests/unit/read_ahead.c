@@ -226,13 +226,8 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(whole_segments),
-        TEST(merged_segments),
-        TEST(cut_segments),
-        TEST(damaged_segments),
-        TEST(a_stream_that_ends_early),
-        TEST(a_segment_that_grows),
-        TEST(it_is_read_ahead),
+        TEST(whole_segments),           TEST(merged_segments),      TEST(cut_segments),     TEST(damaged_segments),
+        TEST(a_stream_that_ends_early), TEST(a_segment_that_grows), TEST(it_is_read_ahead),
     };
     return cmocka_run_group_tests_name("read_ahead", tests, NULL, NULL);
 }

@@ -92,9 +92,9 @@ close_or_wrong_anchors_leave_the_nominal_rate(void **state)
     struct sqt_identity who;
     const uint64_t m = MAKE_MONOTONIC_NS, t = MAKE_START;
     const struct sample samples[] = {
-        {t + 300, anchor(t, m), anchor(t + 600, m + 900)},            /* too close */
+        {t + 300, anchor(t, m), anchor(t + 600, m + 900)},              /* too close */
         {t + SECOND, anchor(t, m), anchor(t + SECOND, m + 5000000000)}, /* a rate five times off */
-        {t + 2 * SECOND, anchor(t, m), anchor(t, m)},                 /* no rate */
+        {t + 2 * SECOND, anchor(t, m), anchor(t, m)},                   /* no rate */
     };
     (void)state;
     make_identity(&who, 1, 1);
@@ -220,7 +220,8 @@ the_start_is_by_the_nearest_anchor(void **state)
 {
     struct sqt_identity who;
     const uint64_t m = MAKE_MONOTONIC_NS, t = MAKE_START, hour = UINT64_C(3600000000000);
-    struct sample sample = {t + 9 * SECOND, anchor(t + SECOND, m + 1000000000), anchor(t + 10 * SECOND, m + 10000000000)};
+    struct sample sample = {t + 9 * SECOND, anchor(t + SECOND, m + 1000000000),
+                            anchor(t + 10 * SECOND, m + 10000000000)};
     (void)state;
     make_identity(&who, 1, 1);
     sample.to.realtime_ns += hour;
@@ -244,7 +245,8 @@ a_step_between_the_anchors(void **state)
         {t + SECOND / 5 + 300, anchor(t + SECOND / 5 * 2 + hour, m + 400000000), anchor(t + SECOND / 5, m + 200000000)},
         {t + SECOND / 5 * 2 + hour - 300, anchor(t + SECOND / 5 * 2 + hour, m + 400000000),
          anchor(t + SECOND / 5, m + 200000000)},
-        {t + SECOND + hour, anchor(t + SECOND / 5 * 2 + hour, m + 400000000), anchor(t + SECOND + hour, m + 1000000000)},
+        {t + SECOND + hour, anchor(t + SECOND / 5 * 2 + hour, m + 400000000),
+         anchor(t + SECOND + hour, m + 1000000000)},
     };
     const int64_t expected[] = {0, 200000000, 400000000, 1000000000};
     struct sqt_run run;

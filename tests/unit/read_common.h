@@ -10,19 +10,19 @@
 
 struct read_result {
     int opened;
-    size_t count, room;           /* records, those made by the reader included */
+    size_t count, room; /* records, those made by the reader included */
     struct sqt_record *records;
     int64_t *ns;
-    uint64_t *number;             /* UINT64_MAX for those made by the reader */
+    uint64_t *number; /* UINT64_MAX for those made by the reader */
     uint32_t *kid;
     size_t runs;
-    int went_back;                /* a time was less than the one before it */
-    int split;                    /* a run began within a unit */
+    int went_back; /* a time was less than the one before it */
+    int split;     /* a run began within a unit */
     uint64_t start_ns;
     unsigned problems;
-    char *messages;               /* "N ", "W " or "E " and a line each, without the directory of the test's files */
+    char *messages; /* "N ", "W " or "E " and a line each, without the directory of the test's files */
     size_t messages_size;
-    struct sqt_stream *stream;    /* open until read_free */
+    struct sqt_stream *stream;       /* open until read_free */
     const struct sqt_origin *origin; /* of the last run */
 };
 
@@ -48,8 +48,7 @@ void read_expect_records(const struct read_result *result, const struct sqt_reco
 /* The result's i-th record was made by the reader. */
 void read_expect_lost(const struct read_result *result, size_t i, unsigned reason, uint64_t count);
 /* The messages are exactly this text. */
-#define read_expect_messages(result, text) \
-    assert_string_equal((result)->messages ? (result)->messages : "", text)
+#define read_expect_messages(result, text) assert_string_equal((result)->messages ? (result)->messages : "", text)
 
 /* n records of one event each, a microsecond apart, ids from 1; none is part of a unit. */
 void read_simple(struct sqt_record *records, size_t n);

@@ -210,8 +210,7 @@ zeros_at_the_end_are_one_line(void **state)
     read_bytes(&segment);
     read_expect_records(&result, made, block_first[3], 0);
     snprintf(expected, sizeof(expected),
-             "W a.sqt: offset %zu: not a block, 5000 bytes skipped up to the end of the file\n",
-             block_offset[3]);
+             "W a.sqt: offset %zu: not a block, 5000 bytes skipped up to the end of the file\n", block_offset[3]);
     read_expect_messages(&result, expected);
 }
 
@@ -244,8 +243,10 @@ without_its_table_of_events_this_programs_is_used(void **state)
     segment.data[at + 100] ^= 1;
     read_bytes(&segment);
     read_expect_records(&result, made, made_count, 0);
-    snprintf(expected, sizeof(expected), "W a.sqt: offset %zu: damaged block (wrong checksum), %zu bytes skipped\n"
-             "W a.sqt: its table of events is lost; this program's own is used\n", at, block_offset[0] - at);
+    snprintf(expected, sizeof(expected),
+             "W a.sqt: offset %zu: damaged block (wrong checksum), %zu bytes skipped\n"
+             "W a.sqt: its table of events is lost; this program's own is used\n",
+             at, block_offset[0] - at);
     read_expect_messages(&result, expected);
 }
 
@@ -288,7 +289,10 @@ bad_block(const char *expected, void (*spoil)(struct sqt_block *, struct sqt_rec
 
 #define SPOIL(name, what) \
     static void name(struct sqt_block *b, struct sqt_record *r, uint8_t *p, size_t *size) \
-    { (void)b, (void)r, (void)p, (void)size; what; }
+    { \
+        (void)b, (void)r, (void)p, (void)size; \
+        what; \
+    }
 SPOIL(other_ring, if (b) b->ring_id[3] ^= 1)
 SPOIL(no_records, if (b) b->count = 0)
 SPOIL(too_many, if (b) b->count = SQT_BLOCK_RECORDS + 1)
@@ -375,8 +379,10 @@ joined_segments_in_a_file_are_said(void **state)
     read_bytes(&twice);
     make_free(&twice);
     read_expect_records(&result, made, made_count, 0);
-    snprintf(expected, sizeof(expected), "W a.sqt: offset %zu: another segment begins here and is left out; joined "
-             "segments are read from the standard input\n", size);
+    snprintf(expected, sizeof(expected),
+             "W a.sqt: offset %zu: another segment begins here and is left out; joined "
+             "segments are read from the standard input\n",
+             size);
     read_expect_messages(&result, expected);
 }
 

@@ -28,7 +28,7 @@
 static struct shared {
     volatile uint64_t emitted[KIDS + 1];
     volatile uint64_t rotations[KIDS + 1];
-} *shared;
+} * shared;
 static const char *directory;
 static pid_t writers[KIDS + 1];
 static uint64_t random_state = 4711;

@@ -59,8 +59,8 @@ traffic_comes_back(void **state)
 static void
 any_values_come_back(void **state)
 {
-    static const uint64_t edges[] = {0, 1, 127, 128, 0x7fffffff, 0x80000000, UINT32_MAX, INT64_MAX,
-                                     UINT64_C(1) << 63, UINT64_MAX};
+    static const uint64_t edges[] = {
+        0, 1, 127, 128, 0x7fffffff, 0x80000000, UINT32_MAX, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
     struct sqt_record records[500];
     (void)state;
     for (unsigned round = 0; round < 200; ++round) {
@@ -101,8 +101,9 @@ spoiled_bytes_are_refused_or_harmless(void **state)
     }
     assert_true(refused > 100);
     /* No varint of more than 64 bits. */
-    static const uint8_t long_time[] = {1, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff,
-                                        0xff, 0xff, 0xff, 0xff, 2, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+    static const uint8_t long_time[] = {1, 0,    0,    0,    1,    2,    0,    0,    0,    0,    0, 10, 0, 0,
+                                        0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 1,  0, 0,
+                                        0, 0,    1,    0,    0,    0,    0,    1,    0,    0,    0, 0};
     assert_int_equal(sqt_unpack(&table, long_time, sizeof(long_time), 0, back, 1), -1);
     uint8_t good[sizeof(long_time)];
     memcpy(good, long_time, sizeof(good));

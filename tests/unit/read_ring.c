@@ -26,8 +26,8 @@ begin(void **state)
 static void
 ring_of_the_end(const char *path, size_t first, size_t tail, const struct sqt_ring_writer *writer)
 {
-    make_ring_file(path, &who, CAPACITY, first, tail, made + first, made_count - first,
-                   "def\t2\t8\tTCP_MISS\n", writer);
+    make_ring_file(path, &who, CAPACITY, first, tail, made + first, made_count - first, "def\t2\t8\tTCP_MISS\n",
+                   writer);
 }
 
 static void
@@ -220,12 +220,11 @@ pointer_files_may_say_anything(void **state)
     static const char *const texts[] = {"ring=\nid=00\n", "ring=/dev/zero\nid=00112233445566778899aabbccddeeff\n",
                                         "ring=/\nid=00112233445566778899aabbccddeeff\n", "ring=/etc/passwd\nid=xyz\n",
                                         "ring=/etc/passwd\nid=00112233445566778899aabbccddeeff\n"};
-    static const char *const expected[] = {
-        "W a.ring: names no ring (it has no lines ring= and id=)\n",
-        "W a.ring: its ring /dev/zero cannot be opened: Invalid argument\n",
-        "W a.ring: its ring / cannot be opened: Invalid argument\n",
-        "W a.ring: names no ring (it has no lines ring= and id=)\n",
-        "W a.ring: /etc/passwd is not a ring\n"};
+    static const char *const expected[] = {"W a.ring: names no ring (it has no lines ring= and id=)\n",
+                                           "W a.ring: its ring /dev/zero cannot be opened: Invalid argument\n",
+                                           "W a.ring: its ring / cannot be opened: Invalid argument\n",
+                                           "W a.ring: names no ring (it has no lines ring= and id=)\n",
+                                           "W a.ring: /etc/passwd is not a ring\n"};
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); ++i) {
         struct make_bytes bytes = {NULL, 0, 0};
@@ -302,8 +301,10 @@ records_that_make_no_sense_end_the_ring(void **state)
     assert_int_equal(result.count, bad + 1);
     read_expect_lost(&result, bad, SQT_LOSS_DAMAGED, made_count - bad);
     char expected[128];
-    snprintf(expected, sizeof(expected), "W r: damaged ring: record %zu makes no sense; it and the %zu after it are "
-             "left out\n", bad, made_count - bad - 1);
+    snprintf(expected, sizeof(expected),
+             "W r: damaged ring: record %zu makes no sense; it and the %zu after it are "
+             "left out\n",
+             bad, made_count - bad - 1);
     read_expect_messages(&result, expected);
 }
 

@@ -105,8 +105,7 @@ a_missing_segment_is_a_loss(void **state)
     assert_int_equal(result.problems, 1);
     char expected[256];
     snprintf(expected, sizeof(expected),
-             "W c.sqt: %zu records before record %zu are missing (a segment is not there)\n",
-             again - cut, again);
+             "W c.sqt: %zu records before record %zu are missing (a segment is not there)\n", again - cut, again);
     read_expect_messages(&result, expected);
 }
 
@@ -273,8 +272,10 @@ static void
 definitions_are_unescaped_and_future_ones_kept(void **state)
 {
     (void)state;
-    make_segment_file(read_path("a.sqt"), &who, 0, 0, made, unit_at(100), "def\t1\t0\tufs /a\\tb\\nc\\\\d\n"
-                      "def\t77\t4000000000\tof a later version\nfuture\tline\twith\tfields\ndef\t2\t9\t\n", 0);
+    make_segment_file(read_path("a.sqt"), &who, 0, 0, made, unit_at(100),
+                      "def\t1\t0\tufs /a\\tb\\nc\\\\d\n"
+                      "def\t77\t4000000000\tof a later version\nfuture\tline\twith\tfields\ndef\t2\t9\t\n",
+                      0);
     read_all(&result, read_path("a.sqt"), NULL);
     read_expect_messages(&result, "");
     assert_string_equal(sqt_origin_text(result.origin, SQT_DEF_DIR, 0), "ufs /a\tb\nc\\d");
@@ -310,10 +311,17 @@ many_definitions_are_found(void **state)
 static void
 lines_that_are_none_are_counted(void **state)
 {
-    static const char *const wrong[] = {
-        "event\t1\tX\tclient\txact\tnone\n", "event\t256\tX\tg\ta\tb\tc\n", "event\t0\tX\tg\ta\tb\tc\n",
-        "event\tten\tX\tg\ta\tb\tc\n", "event\t1\t\tg\ta\tb\tc\n", "def\t1\n", "def\t1\t2\n", "def\t-1\t2\tx\n",
-        "def\t1\t4294967296\tx\n", "def\t\t2\tx\n", "def\t11111111111111111111\t2\tx\n"};
+    static const char *const wrong[] = {"event\t1\tX\tclient\txact\tnone\n",
+                                        "event\t256\tX\tg\ta\tb\tc\n",
+                                        "event\t0\tX\tg\ta\tb\tc\n",
+                                        "event\tten\tX\tg\ta\tb\tc\n",
+                                        "event\t1\t\tg\ta\tb\tc\n",
+                                        "def\t1\n",
+                                        "def\t1\t2\n",
+                                        "def\t-1\t2\tx\n",
+                                        "def\t1\t4294967296\tx\n",
+                                        "def\t\t2\tx\n",
+                                        "def\t11111111111111111111\t2\tx\n"};
     (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); ++i) {
         struct sqt_dictionary dictionary;

@@ -57,7 +57,10 @@ what_is_no_trace_gets_one_line(void **state)
     expect_refused("log", "1753 2 127.0.0.1 TCP_HIT/200\n", 29, "E log: not a trace: it looks like a text file\n");
     expect_refused("gz", "\x1f\x8b\x08\0\0\0\0\0", 8,
                    "E gz: not a trace: it looks like gzip data; pipe it through zcat\n");
-    expect_refused("elf", "\x7f" "ELF\2\1\1", 7, "E elf: not a trace: it looks like a program\n");
+    expect_refused("elf",
+                   "\x7f"
+                   "ELF\2\1\1",
+                   7, "E elf: not a trace: it looks like a program\n");
     expect_refused("ctf", "\xc1\x1f\xfc\xc1\0\0\0\0", 8,
                    "E ctf: not a trace: it looks like a CTF stream; babeltrace2 reads it\n");
     expect_refused("bytes", "\1\2\3\4\5\6\7\10\11\12", 10,
@@ -92,7 +95,8 @@ flags_of_a_later_version_are_refused(void **state)
     make_free(&bytes);
     h.incompatible = 6;
     set_crc(&h);
-    expect_refused("later", &h, sizeof(h), "E later: written by a newer sqtrace (it needs features 0x6 that this "
+    expect_refused("later", &h, sizeof(h),
+                   "E later: written by a newer sqtrace (it needs features 0x6 that this "
                    "does not know)\n");
     h.incompatible = 0;
     h.identity.ticks_per_second = 3;
@@ -139,9 +143,9 @@ a_directory_is_read_past_what_is_wrong_in_it(void **state)
     read_all(&result, read_path(""), NULL);
     read_expect_records(&result, made, made_count, 0);
     read_expect_messages(&result, "W d.ring: not a trace: it looks like a text file\n"
-                         "N a.sqt: empty, there is no trace in it\n"
-                         "W c.sqt: not a trace: it looks like a text file\n"
-                         "E e.sqt: is not a regular file\n");
+                                  "N a.sqt: empty, there is no trace in it\n"
+                                  "W c.sqt: not a trace: it looks like a text file\n"
+                                  "E e.sqt: is not a regular file\n");
 }
 
 /* Reads `bytes` through a pipe as the standard input. */

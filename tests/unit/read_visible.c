@@ -35,7 +35,9 @@ controls_are_escaped(void **state)
     (void)state;
     expect("a\tb\nc\rd\x1b[2J", "a\\x09b\\x0ac\\x0dd\\x1b[2J");
     expect("\x7f", "\\x7f");
-    expect("\xc2\x9b" "31m", "\\xc2\\x9b31m"); /* CSI of C1 */
+    expect("\xc2\x9b"
+           "31m",
+           "\\xc2\\x9b31m"); /* CSI of C1 */
     expect("\xc2\x80\xc2\x9f", "\\xc2\\x80\\xc2\\x9f");
     expect("\xe2\x80\xa8\xe2\x80\xa9", "\\xe2\\x80\\xa8\\xe2\\x80\\xa9"); /* line, paragraph */
     expect("\xe2\x80\xaexe.txt", "\\xe2\\x80\\xaexe.txt");                /* right to left */
@@ -50,11 +52,14 @@ what_is_no_utf8_is_escaped(void **state)
     expect("\xff\xfe", "\\xff\\xfe");
     expect("\xc3", "\\xc3");
     expect("\xe2\x82", "\\xe2\\x82");
-    expect("\xc0\xaf", "\\xc0\\xaf");             /* too long a form */
+    expect("\xc0\xaf", "\\xc0\\xaf"); /* too long a form */
     expect("\xe0\x80\xaf", "\\xe0\\x80\\xaf");
-    expect("\xed\xa0\x80", "\\xed\\xa0\\x80");    /* half of a pair */
+    expect("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* half of a pair */
     expect("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");
-    expect("\xe2\x82" "A", "\\xe2\\x82" "A");
+    expect("\xe2\x82"
+           "A",
+           "\\xe2\\x82"
+           "A");
 }
 
 static void

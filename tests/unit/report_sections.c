@@ -20,8 +20,8 @@ student(void **state)
     static const struct {
         double probability, freedom, value;
     } known[] = {
-        {0.025, 9, 2.262157},  {0.025, 19, 2.093024},  {0.025, 39, 2.022691}, {0.025, 120, 1.979930},
-        {0.005, 9, 3.249836},  {0.005, 19, 2.860935},  {0.005, 60, 2.660283}, {0.0005, 9, 4.780913},
+        {0.025, 9, 2.262157},   {0.025, 19, 2.093024},  {0.025, 39, 2.022691}, {0.025, 120, 1.979930},
+        {0.005, 9, 3.249836},   {0.005, 19, 2.860935},  {0.005, 60, 2.660283}, {0.0005, 9, 4.780913},
         {0.0005, 19, 3.883406}, {0.0005, 60, 3.460200},
     };
     (void)state;
@@ -176,8 +176,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(student),     cmocka_unit_test(by_hand), cmocka_unit_test(long_traces),
-        cmocka_unit_test(too_few),     cmocka_unit_test(pairs),   cmocka_unit_test(buckets),
+        cmocka_unit_test(student), cmocka_unit_test(by_hand), cmocka_unit_test(long_traces),
+        cmocka_unit_test(too_few), cmocka_unit_test(pairs),   cmocka_unit_test(buckets),
     };
     return cmocka_run_group_tests_name("report_sections", tests, NULL, NULL);
 }

@@ -79,8 +79,7 @@ begin(struct steady *t, struct sqt_record *r, uint64_t xact, uint64_t conn, uint
 }
 
 static size_t
-end(struct steady *t, struct sqt_record *r, uint64_t xact, uint64_t conn, uint32_t tag, uint64_t size,
-    uint64_t object)
+end(struct steady *t, struct sqt_record *r, uint64_t xact, uint64_t conn, uint32_t tag, uint64_t size, uint64_t object)
 {
     size_t n = 0;
     n += put(t, r + n, SQT_EV_REPLY_WRITE, xact, size, 1);
@@ -215,14 +214,17 @@ trace(const char *name, unsigned seed, size_t room, uint64_t percent, int lossy)
     struct steady traffic;
     make_identity(&who, seed, 0);
     steady_init(&traffic, seed);
-    const struct sqt_record start = {.time = MAKE_START, .event = SQT_EV_START, .id = SQT_GROUP_DEFAULT, .arg = 4711,
-                                     .aux = 32768};
+    const struct sqt_record start = {
+        .time = MAKE_START, .event = SQT_EV_START, .id = SQT_GROUP_DEFAULT, .arg = 4711, .aux = 32768};
     records[0] = start;
     size_t n = 1 + steady_records(&traffic, records + 1, room - 2);
     stretch(n, percent);
     if (lossy) {
-        const struct sqt_record lost = {.time = records[n - 1].time + 3000, .event = SQT_EV_LOST,
-                                        .id = records[n - 1].time, .arg = 7002, .aux = SQT_LOSS_RING_FULL};
+        const struct sqt_record lost = {.time = records[n - 1].time + 3000,
+                                        .event = SQT_EV_LOST,
+                                        .id = records[n - 1].time,
+                                        .arg = 7002,
+                                        .aux = SQT_LOSS_RING_FULL};
         records[n++] = lost;
     }
     make_segment_file(name, &who, 0, 0, records, n, texts, MAKE_ZLIB);

@@ -221,7 +221,8 @@ start_and_stop(const struct place *place)
 {
     if (place_start(place, NULL) != 0)
         fail_msg("tracing does not start: %s", place_said);
-    for (unsigned i = 0; i < 10000 && !strstr(place_said, "left alone: ") && !strstr(place_said, "in a segment now"); ++i) {
+    for (unsigned i = 0; i < 10000 && !strstr(place_said, "left alone: ") && !strstr(place_said, "in a segment now");
+         ++i) {
         usleep(1000);
         sqt_poll();
     }
@@ -391,8 +392,8 @@ adopt_large(const struct place *place, const struct left *left)
     if (child == 0) {
         if (place_start(place, NULL) != 0)
             _exit(1);
-        for (unsigned i = 0; i < 10000 && place_count(place->ringdir, ".ring") > 1 && !strstr(place_said, "got shorter");
-             ++i) {
+        for (unsigned i = 0;
+             i < 10000 && place_count(place->ringdir, ".ring") > 1 && !strstr(place_said, "got shorter"); ++i) {
             usleep(1000);
             sqt_poll();
         }

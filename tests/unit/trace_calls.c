@@ -29,8 +29,8 @@ calls_of(const struct decoded *d, const char *thread, const char *call)
         if (r->event != SQT_EV_CALLS || strcmp(definition(d->text, SQT_DEF_CALL, r->aux), call) != 0)
             continue;
         assert_int_equal(r[1].event, SQT_EV_PART_CALLS);
-        assert_true(r[1].arg <= r->arg);            /* the longest is one of them */
-        assert_true(r[1].arg * r->id >= r->arg);    /* and none is longer */
+        assert_true(r[1].arg <= r->arg);         /* the longest is one of them */
+        assert_true(r[1].arg * r->id >= r->arg); /* and none is longer */
         if (strncmp(definition(d->text, SQT_DEF_THREAD, r[1].aux), thread, strlen(thread)) == 0)
             count += r->id;
     }
@@ -159,7 +159,7 @@ calls_of_other_threads(void **state)
     for (unsigned i = 0; i < 3; ++i)
         pthread_join(threads[i], NULL);
     wait_flushed(); /* so the flusher has written */
-    sqt_stop(); /* tells the rest */
+    sqt_stop();     /* tells the rest */
     struct decoded d;
     decode(&d, place->directory, NULL);
     assert_int_equal(calls_of(&d, "thread", "lseek"), 30000);
@@ -206,7 +206,10 @@ calls_do_what_they_do_while_something_is_traced(void **state)
 {
     struct place *const place = *state;
     char path[256], text[8] = "";
-    struct message { long type; char text[4]; } message = {1, "abc"};
+    struct message {
+        long type;
+        char text[4];
+    } message = {1, "abc"};
     struct epoll_event event = {.events = EPOLLIN};
     snprintf(path, sizeof(path), "%s/file", place->ringdir);
     assert_int_equal(place_start(place, NULL), 0);

@@ -78,8 +78,9 @@ when_the_tsc_is_taken(void **state)
     assert_non_null(mkdtemp(root));
     const struct sqt_counter tsc = {
         .root = root, .kind = SQT_COUNTER_TSC, .invariant = 1, .read = made_reading, .now_ns = made_now};
-    static const char *const others[] = {"hpet", "acpi_pm", "hyperv_clocksource_tsc_page", "xen", "jiffies", "",
-                                         "tsc-early", "arch_sys_counter", "kvm-clock", NULL};
+    static const char *const others[] = {
+        "hpet",      "acpi_pm", "hyperv_clocksource_tsc_page", "xen", "jiffies", "", "tsc-early", "arch_sys_counter",
+        "kvm-clock", NULL};
     struct sqt_counter other = tsc;
     reading_ns = 49;
     assert_true(is_good(tsc, "tsc"));
@@ -101,8 +102,11 @@ when_the_generic_timer_is_taken(void **state)
     (void)state;
     char root[] = "/tmp/sqtrace-clock-XXXXXX";
     assert_non_null(mkdtemp(root));
-    struct sqt_counter timer = {.root = root, .kind = SQT_COUNTER_GENERIC_TIMER, .frequency = 24000000,
-                                .read = made_reading, .now_ns = made_now};
+    struct sqt_counter timer = {.root = root,
+                                .kind = SQT_COUNTER_GENERIC_TIMER,
+                                .frequency = 24000000,
+                                .read = made_reading,
+                                .now_ns = made_now};
     static const char *const others[] = {"jiffies", "timer0", "", "arch_mem_counter", "tsc", NULL};
     reading_ns = 49;
     assert_true(is_good(timer, "arch_sys_counter"));

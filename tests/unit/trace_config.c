@@ -54,8 +54,9 @@ all_parameters_are_taken(void **state)
     (void)state;
     struct sqt_config config;
     char error[512];
-    const char *const words[] = {"/t", "ring=8MB", "ringdir=/run/shm", "events=client,store", "compress=off",
-                                 "segment=100mb", "keep=2GB", "names=off", NULL};
+    const char *const words[] = {
+        "/t",        "ring=8MB", "ringdir=/run/shm", "events=client,store", "compress=off", "segment=100mb", "keep=2GB",
+        "names=off", NULL};
     assert_int_equal(take(&config, error, words), 0);
     assert_int_equal(config.ring, 8 * MB);
     assert_string_equal(config.ringdir, "/run/shm");
@@ -96,8 +97,8 @@ sizes_have_units(void **state)
         const char *word;
         uint64_t bytes;
     } sizes[] = {
-        {"segment=65536", 65536}, {"segment=65536bytes", 65536}, {"segment=70000B", 70000}, {"segment=64KB", 65536},
-        {"segment=64k", 65536}, {"segment=2m", 2 * MB}, {"segment=3Gb", 3072 * MB}, {"segment=1TB", MB * MB},
+        {"segment=65536", 65536}, {"segment=65536bytes", 65536}, {"segment=70000B", 70000},  {"segment=64KB", 65536},
+        {"segment=64k", 65536},   {"segment=2m", 2 * MB},        {"segment=3Gb", 3072 * MB}, {"segment=1TB", MB * MB},
     };
     for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
         struct sqt_config config;
@@ -231,13 +232,21 @@ printed_words_are_read_back(void **state)
     (void)state;
     struct sqt_config config, again;
     char error[512], text[512], copy[512];
-    const char *const words[] = {"/t", "ring=8MB", "ringdir=/run/shm", "events=client,loop", "compress=off",
-                                 "segment=70000", "keep=2GB", "names=servers", NULL};
+    const char *const words[] = {"/t",
+                                 "ring=8MB",
+                                 "ringdir=/run/shm",
+                                 "events=client,loop",
+                                 "compress=off",
+                                 "segment=70000",
+                                 "keep=2GB",
+                                 "names=servers",
+                                 NULL};
     assert_int_equal(take(&config, error, words), 0);
     const size_t size = sqt_config_print(&config, text, sizeof(text));
     assert_int_equal(size, strlen(text));
-    assert_string_equal(text, "/t ring=8MB segment=70000bytes keep=2GB ringdir=/run/shm events=client,loop compress=off "
-                              "names=servers");
+    assert_string_equal(text,
+                        "/t ring=8MB segment=70000bytes keep=2GB ringdir=/run/shm events=client,loop compress=off "
+                        "names=servers");
     assert_int_equal(sqt_config_print(&config, NULL, 0), size);
     assert_int_equal(sqt_config_print(&config, copy, 5), size);
     assert_string_equal(copy, "/t r");

@@ -155,11 +155,11 @@ readdir(DIR *dir)
 /* ---- the tests ---- */
 
 /* What libsqtrace does in the main thread. */
-#define SQUID(what)  \
-    do {             \
-        inside = 1;  \
-        what;        \
-        inside = 0;  \
+#define SQUID(what) \
+    do { \
+        inside = 1; \
+        what; \
+        inside = 0; \
     } while (0)
 
 static int

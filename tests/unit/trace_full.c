@@ -51,12 +51,12 @@ on_small_disk(struct place *place, const char *size, void (*body)(struct place *
 }
 
 /* In a child: says more than cmocka's assertions, whose output there comes in the middle of the parent's. */
-#define CHECK(condition)                                                                   \
-    do {                                                                                   \
-        if (!(condition)) {                                                                \
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
             fprintf(stderr, "%s:%d: %s; said: %s\n", __FILE__, __LINE__, #condition, place_said); \
-            _exit(1);                                                                      \
-        }                                                                                  \
+            _exit(1); \
+        } \
     } while (0)
 
 static uint64_t

@@ -26,17 +26,17 @@
 enum { HANG_SEGMENT = 1, HANG_OPEN = 2, HANG_UNLINK = 4 };
 
 /* Waits while that is so, up to 10 s.  POLL_WHILE calls sqt_poll() meanwhile, as Squid does. */
-#define WAIT_WHILE(condition)                                                                                            \
-    for (unsigned waited_ms = 0; waited_ms < 10000 && (condition); ++waited_ms)                                          \
-        usleep(1000)
-#define POLL_WHILE(condition)                                                                                            \
-    for (unsigned waited_ms = 0; waited_ms < 10000 && (condition); ++waited_ms, sqt_poll())                              \
-        usleep(1000)
+#define WAIT_WHILE(condition) \
+    for (unsigned waited_ms = 0; waited_ms < 10000 && (condition); ++waited_ms) \
+    usleep(1000)
+#define POLL_WHILE(condition) \
+    for (unsigned waited_ms = 0; waited_ms < 10000 && (condition); ++waited_ms, sqt_poll()) \
+    usleep(1000)
 
-static unsigned hanging; /* which calls hang now; bits of the above */
-static unsigned hung;    /* calls that hang now */
-static int no_locks;     /* as where a profile forbids them */
-static const char *disk; /* what a path that hangs begins with */
+static unsigned hanging;     /* which calls hang now; bits of the above */
+static unsigned hung;        /* calls that hang now */
+static int no_locks;         /* as where a profile forbids them */
+static const char *disk;     /* what a path that hangs begins with */
 static uint64_t patience_ns; /* that Squid has */
 
 static int
@@ -145,13 +145,13 @@ left_behind(void)
 }
 
 /* What the main thread does takes less than a second. */
-#define QUICKLY(what)                                                                    \
-    do {                                                                                 \
-        const double begin_s = now_s();                                                  \
-        what;                                                                            \
-        const double took_s = now_s() - begin_s;                                         \
-        if (took_s > 1)                                                                  \
-            fail_msg("%s:%d: %s took %.3f s", __FILE__, __LINE__, #what, took_s);        \
+#define QUICKLY(what) \
+    do { \
+        const double begin_s = now_s(); \
+        what; \
+        const double took_s = now_s() - begin_s; \
+        if (took_s > 1) \
+            fail_msg("%s:%d: %s took %.3f s", __FILE__, __LINE__, #what, took_s); \
     } while (0)
 
 static double
@@ -309,7 +309,7 @@ no_more_than_two_are_left_behind(void **state)
     place_said[0] = '\0';
     QUICKLY(reconfigure(place, 1));
     assert_string_equal(place_said, "WARNING: sqtrace: two traces that were left behind still wait for their disks; "
-                        "tracing is off\n");
+                                    "tracing is off\n");
     assert_int_equal(sqt_groups, 0);
     assert_int_equal(place_count(place->ringdir, ".ring"), 2);
     until_released();
@@ -474,16 +474,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        HANG_TEST(a_stop_leaves_a_hanging_flusher_behind),
-        HANG_TEST(the_next_trace_shares_nothing_with_it),
-        HANG_TEST(the_one_left_behind_ends_beside_the_next),
-        HANG_TEST(no_more_than_two_are_left_behind),
-        HANG_TEST(the_next_trace_does_not_take_its_ring),
-        HANG_TEST(tracing_begins_when_the_directory_answers),
-        HANG_TEST(a_trace_that_never_began_leaves_nothing),
-        HANG_TEST(a_removal_that_hangs_holds_nobody),
-        HANG_TEST(the_next_start_adopts_what_was_left_behind),
-        HANG_TEST(a_forked_child_holds_no_trace),
+        HANG_TEST(a_stop_leaves_a_hanging_flusher_behind),     HANG_TEST(the_next_trace_shares_nothing_with_it),
+        HANG_TEST(the_one_left_behind_ends_beside_the_next),   HANG_TEST(no_more_than_two_are_left_behind),
+        HANG_TEST(the_next_trace_does_not_take_its_ring),      HANG_TEST(tracing_begins_when_the_directory_answers),
+        HANG_TEST(a_trace_that_never_began_leaves_nothing),    HANG_TEST(a_removal_that_hangs_holds_nobody),
+        HANG_TEST(the_next_start_adopts_what_was_left_behind), HANG_TEST(a_forked_child_holds_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

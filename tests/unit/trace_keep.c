@@ -84,12 +84,12 @@ keep_deletes_the_oldest_of_its_own(void **state)
     static const char *const names[] = {
         "test.3.20250101T000000Z.ffffffff.000000.sqt", /* oldest run */
         "test.3.20250101T000000Z.ffffffff.000001.sqt",
-        "test.3.20250202T000000Z.11111111.000009.sqt", /* its process lives: not ours to judge */
-        "test.3.20250303T000000Z.00000000.000002.sqt", /* this run */
-        "test.3.20250303T000000Z.00000000.000010.sqt", /* being written */
-        "test.4.20240101T000000Z.ffffffff.000000.sqt", /* another kid */
+        "test.3.20250202T000000Z.11111111.000009.sqt",  /* its process lives: not ours to judge */
+        "test.3.20250303T000000Z.00000000.000002.sqt",  /* this run */
+        "test.3.20250303T000000Z.00000000.000010.sqt",  /* being written */
+        "test.4.20240101T000000Z.ffffffff.000000.sqt",  /* another kid */
         "other.3.20240101T000000Z.ffffffff.000000.sqt", /* another service */
-        "test.3.20240101T000000Z.ffffffff.notes", /* something else */
+        "test.3.20240101T000000Z.ffffffff.notes",       /* something else */
     };
     for (unsigned i = 0; i < 8; ++i)
         make_segment(place, names[i], 1000);
@@ -192,7 +192,8 @@ what_cannot_be_deleted_is_told(void **state)
             _exit(77);
         struct sqt_leftovers leftovers = leftovers_in(place, "test.3.20250303T000000Z.00000000");
         struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = UINT64_MAX, .bytes = 2000};
-        const int first = sqt_keep_apply(&keep) == 1 && !is_there(place, "test.3.20250101T000000Z.ffffffff.000001.sqt") &&
+        const int first = sqt_keep_apply(&keep) == 1 &&
+                          !is_there(place, "test.3.20250101T000000Z.ffffffff.000001.sqt") &&
                           is_there(place, "test.3.20250101T000000Z.ffffffff.000002.sqt");
         const int then = sqt_keep_apply(&keep) == 0;
         keep.bytes = 1999;

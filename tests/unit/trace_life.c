@@ -91,7 +91,8 @@ files_have_the_promised_names_and_modes(void **state)
     unsigned kid, sequence;
     char stamp[32], id[16], service[16];
     int size = 0;
-    assert_int_equal(sscanf(name, "%4[a-z].%u.%16[0-9TZ].%8[0-9a-f].%6u.sqt%n", service, &kid, stamp, id, &sequence, &size), 5);
+    assert_int_equal(
+        sscanf(name, "%4[a-z].%u.%16[0-9TZ].%8[0-9a-f].%6u.sqt%n", service, &kid, stamp, id, &sequence, &size), 5);
     assert_int_equal(strlen(name), size);
     assert_string_equal(service, "test");
     assert_int_equal(kid, 3);
@@ -294,7 +295,8 @@ what_needs_a_restart_is_said_once(void **state)
     place_config(place, words, &config);
     place_said[0] = '\0';
     sqt_reconfigure(&config, &place_process, place_log);
-    assert_string_equal(place_said, "WARNING: sqtrace: a changed DIRECTORY, ring or ringdir of sqtrace_log needs a restart\n");
+    assert_string_equal(place_said,
+                        "WARNING: sqtrace: a changed DIRECTORY, ring or ringdir of sqtrace_log needs a restart\n");
     struct sqt_status status;
     sqt_get_status(&status);
     assert_string_equal(status.state, "tracing");

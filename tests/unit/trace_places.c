@@ -301,7 +301,7 @@ a_file_of_the_wrong_owner_is_made_again(void **state)
     assert_int_equal(errno, EPERM);
     assert_true(sqt_monotonic_ns() - begin < UINT64_C(700000000));
     assert_string_equal(sqt_create_error(errno), "file belongs to user 0 when it is made, not to user 65534 as Squid's "
-                        "files should; does the file system map users?");
+                                                 "files should; does the file system map users?");
     assert_string_equal(sqt_create_error(ENOSPC), strerror(ENOSPC));
     assert_int_equal(place_count(place->directory, "file"), 0);
     close(directory);
@@ -364,10 +364,21 @@ names_are_parsed(void **state)
     assert_string_equal(parsed.base, base);
 
     static const char *const foreign[] = {
-        "", ".", "..", ".sqt", ".ring", "sqtrace.key", "access.log", "squid.sqt", "squid.12.000001.sqt",
-        "squid.x.20251121T084711Z.deadbeef.000007.sqt", "squid.12.20251121T084711Z.deadbeef.x.sqt",
-        ".12.20251121T084711Z.deadbeef.000007.sqt", "squid.12.20251121T084711Z.deadbee.000007.sqt",
-        "squid.12.20251121T084711Z.deadbeef.000007.sqt.gz", "12.20251121T084711Z.deadbeef.ring",
+        "",
+        ".",
+        "..",
+        ".sqt",
+        ".ring",
+        "sqtrace.key",
+        "access.log",
+        "squid.sqt",
+        "squid.12.000001.sqt",
+        "squid.x.20251121T084711Z.deadbeef.000007.sqt",
+        "squid.12.20251121T084711Z.deadbeef.x.sqt",
+        ".12.20251121T084711Z.deadbeef.000007.sqt",
+        "squid.12.20251121T084711Z.deadbee.000007.sqt",
+        "squid.12.20251121T084711Z.deadbeef.000007.sqt.gz",
+        "12.20251121T084711Z.deadbeef.ring",
     };
     for (unsigned i = 0; i < sizeof(foreign) / sizeof(foreign[0]); ++i) {
         sqt_name_parse(&parsed, foreign[i]);

@@ -86,7 +86,8 @@ a_disk_is_what_its_file_says(void **state)
     struct sqt_sampled round[SQT_SAMPLER_ROUND];
     begin(place->directory);
     plant(place->directory, "/sys/dev/block/7:3/stat",
-          "      11       22      33      44       55       66      77      88        9       10      111  1 2 3 4 5 6\n");
+          "      11       22      33      44       55       66      77      88        9       10      111  1 2 3 4 5 "
+          "6\n");
     const unsigned count = sqt_sample_disk(&sampler, round, 0, 5, makedev(7, 3));
     assert_int_equal(count, 10);
     assert_int_equal(VALUE(DISK_device, 5), makedev(7, 3));
@@ -190,8 +191,8 @@ what_cannot_be_read_is_said_once(void **state)
         assert_int_equal(sqt_sample_disk(&sampler, round, 0, 0, makedev(7, 3)), 0);
     }
     sqt_mailbox_empty(&mailbox, place_log);
-    static const char *const files[] = {"/proc/self/fd:", "/proc/self/statm:", "/proc/stat:", "/proc/vmstat:",
-                                        "/sys/dev/block/7:3/stat:"};
+    static const char *const files[] = {
+        "/proc/self/fd:", "/proc/self/statm:", "/proc/stat:", "/proc/vmstat:", "/sys/dev/block/7:3/stat:"};
     for (unsigned i = 0; i < sizeof(files) / sizeof(*files); ++i) {
         const char *const said = strstr(place_said, files[i]);
         assert_non_null(said);

@@ -250,8 +250,8 @@ add_block(struct decoded *d, const struct sqt_frame *frame, const uint8_t *body)
     uLongf size = block.packed_size;
     if (frame->flags & SQT_FRAME_ZSTD) {
         struct sqt_decompressor zstd = {NULL, NULL};
-        assert_null(sqt_decompress(&zstd, SQT_COMPRESSION_ZSTD, body + sizeof(block), frame->size - sizeof(block), packed,
-                                   block.packed_size));
+        assert_null(sqt_decompress(&zstd, SQT_COMPRESSION_ZSTD, body + sizeof(block), frame->size - sizeof(block),
+                                   packed, block.packed_size));
         sqt_decompressor_free(&zstd);
     } else if (frame->flags & SQT_FRAME_ZLIB) {
         assert_int_equal(uncompress(packed, &size, body + sizeof(block), frame->size - sizeof(block)), Z_OK);

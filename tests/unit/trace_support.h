@@ -49,15 +49,18 @@ struct sqt_ring_header *ring_in_memory(unsigned capacity, unsigned text_size, ui
 void ring_in_memory_end(struct sqt_ring_header *ring);
 /* A test by either clock, for a program that has these three functions. */
 #define WITH_EACH_CLOCK(test) \
-    {#test " (tsc)", test, setup_tsc, teardown, NULL}, {#test " (monotonic)", test, setup_monotonic, teardown, NULL}
+    {#test " (tsc)", test, setup_tsc, teardown, NULL}, \
+    { \
+#test " (monotonic)", test, setup_monotonic, teardown, NULL \
+    }
 
 /* All records of one ring id, read back. */
 struct decoded {
     struct sqt_record *records;
-    uint64_t first;       /* number of records[0] */
+    uint64_t first; /* number of records[0] */
     uint64_t count;
-    uint64_t lost;        /* that LOST records speak of */
-    uint64_t marks;       /* LOST records */
+    uint64_t lost;  /* that LOST records speak of */
+    uint64_t marks; /* LOST records */
     unsigned segments, ends;
     struct sqt_totals totals; /* of the last END, or of the ring */
     char *text;               /* of the last segment, NUL-terminated */
@@ -83,11 +86,11 @@ void check_mixed(const struct decoded *decoded, uint64_t from, uint64_t to);
 void wait_flushed(void);
 
 /* Skips the test, saying why. */
-#define SKIP_BECAUSE(...)                 \
-    do {                                  \
-        print_message("# " __VA_ARGS__);  \
-        print_message("\n");              \
-        skip();                           \
+#define SKIP_BECAUSE(...) \
+    do { \
+        print_message("# " __VA_ARGS__); \
+        print_message("\n"); \
+        skip(); \
     } while (0)
 
 #endif

@@ -63,9 +63,9 @@ end(struct make_traffic *t, struct request *r)
 {
     static const uint32_t status[TRAFFIC_COLUMNS] = {
         [TRAFFIC_ims_hit] = 304, [TRAFFIC_negative_hit] = 404, [TRAFFIC_denied] = 403, [TRAFFIC_error] = 400};
-    static const uint32_t flags[TRAFFIC_COLUMNS] = {
-        [TRAFFIC_tunnel] = SQT_XACT_TUNNEL, [TRAFFIC_error] = SQT_XACT_ERROR_PAGE,
-        [TRAFFIC_denied] = SQT_XACT_ERROR_PAGE | SQT_XACT_INTERNAL};
+    static const uint32_t flags[TRAFFIC_COLUMNS] = {[TRAFFIC_tunnel] = SQT_XACT_TUNNEL,
+                                                    [TRAFFIC_error] = SQT_XACT_ERROR_PAGE,
+                                                    [TRAFFIC_denied] = SQT_XACT_ERROR_PAGE | SQT_XACT_INTERNAL};
     const uint64_t size = r->column == TRAFFIC_tunnel ? UINT64_MAX : 300 + traffic_random(t, 40000);
     ADD(XACT_END, r->column, status[r->column] ? status[r->column] : 200);
     traffic_part(r->slot, SQT_EV_PART_XACT_SIZES, size, size == UINT64_MAX ? 39 : size + 300, r->tries);
@@ -227,7 +227,9 @@ static void
 one_of_a_class(struct make_traffic *t, struct request *r)
 {
     switch (r->column) {
-    case TRAFFIC_miss: case TRAFFIC_refresh_hit: case TRAFFIC_refresh_miss:
+    case TRAFFIC_miss:
+    case TRAFFIC_refresh_hit:
+    case TRAFFIC_refresh_miss:
         asked_server(t, r);
         break;
     case TRAFFIC_tunnel:
@@ -247,9 +249,9 @@ one_of_a_class(struct make_traffic *t, struct request *r)
 void
 traffic_request(struct make_traffic *t, struct make_traffic_slot *slot)
 {
-    static const unsigned of_the_loop[] = {SQT_EV_WAIT_BEGIN, SQT_EV_CALLS_TOLD, SQT_EV_SAMPLE, SQT_EV_RELEASE,
-                                           SQT_EV_UNLINK, SQT_EV_UNLINKED, SQT_EV_DIGEST_REBUILD, SQT_EV_DIGEST_REWRITE,
-                                           SQT_EV_REPLY_READY};
+    static const unsigned of_the_loop[] = {SQT_EV_WAIT_BEGIN,     SQT_EV_CALLS_TOLD,     SQT_EV_SAMPLE,
+                                           SQT_EV_RELEASE,        SQT_EV_UNLINK,         SQT_EV_UNLINKED,
+                                           SQT_EV_DIGEST_REBUILD, SQT_EV_DIGEST_REWRITE, SQT_EV_REPLY_READY};
     struct request r = {.slot = slot};
     slot->count = slot->next = 0;
     if (traffic_take(t, TRAFFIC_ALL, SQT_EV_DIGEST_FETCH_BEGIN, 1) && slot->servers[0]) {

@@ -71,7 +71,8 @@ named(const char *section, const char *introduction, const struct sqt_named *nam
 static void
 samples(void)
 {
-    puts(".SH SAMPLES\nThe values of a\n.B SAMPLE\nrecord, by source.  A counter only grows, from an arbitrary start; a gauge is "
+    puts(".SH SAMPLES\nThe values of a\n.B SAMPLE\nrecord, by source.  A counter only grows, from an arbitrary start; "
+         "a gauge is "
          "the value at that moment.");
     for (unsigned s = 0; s < SQT_SAMPLE_SOURCES; ++s) {
         fputs(".SS ", stdout);

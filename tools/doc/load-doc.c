@@ -47,8 +47,8 @@ section(const char *line)
     static const struct {
         const char *mark;
         void (*print)(void);
-    } sections[] = {{"@WORKLOADS@\n", workloads}, {"@PRESETS@\n", presets}, {"@ERRORS@\n", errors},
-                    {"@OBJECTS@\n", objects}};
+    } sections[] = {
+        {"@WORKLOADS@\n", workloads}, {"@PRESETS@\n", presets}, {"@ERRORS@\n", errors}, {"@OBJECTS@\n", objects}};
     for (unsigned i = 0; i < sizeof(sections) / sizeof(*sections); ++i)
         if (strcmp(line, sections[i].mark) == 0) {
             sections[i].print();

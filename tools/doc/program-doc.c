@@ -82,7 +82,8 @@ static void
 completion(const struct program_doc *doc)
 {
     printf("# Made by %s-doc from the tables of sqtrace-%s; do not edit.\n\n"
-           "_sqtrace_%s() {\n", doc->name, doc->name, doc->name);
+           "_sqtrace_%s() {\n",
+           doc->name, doc->name, doc->name);
     fputs("    local word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]} value='' names='' before=''\n"
           "    # Bash splits --option=value, and LABEL=TRACE, at the sign.\n"
           "    if [[ $word == = ]]; then\n"

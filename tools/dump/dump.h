@@ -33,11 +33,11 @@ struct dump_request {
     struct sqt_where *where;
     unsigned char columns[256];
     unsigned column_count;
-    int all_columns;       /* those of the table, in its order */
-    int64_t since, until;  /* ns */
-    int64_t group, peak;   /* ns */
-    int64_t batch;         /* operations; 0: not given */
-    int64_t kid;           /* -1: all */
+    int all_columns;      /* those of the table, in its order */
+    int64_t since, until; /* ns */
+    int64_t group, peak;  /* ns */
+    int64_t batch;        /* operations; 0: not given */
+    int64_t kid;          /* -1: all */
 };
 
 /* Reads the command line.  Returns 0, or -1 with one line in error. */

@@ -26,7 +26,7 @@ take_table(struct dump_request *r, const struct options *o)
         return options_fail(o, "--table and --figure exclude each other");
     const int figure = r->given[DUMP_figure] != NULL;
     const char *const kind = figure ? "figure" : "table";
-    const char *const name = figure                  ? r->given[DUMP_figure]
+    const char *const name = figure                 ? r->given[DUMP_figure]
                              : r->given[DUMP_table] ? r->given[DUMP_table]
                              : r->format->table     ? r->format->table
                                                     : "requests";
@@ -36,8 +36,8 @@ take_table(struct dump_request *r, const struct options *o)
         return 0;
     }
     if (sqt_table_find(name, !figure))
-        return options_fail(o, "'%s' is a %s: --%s=%s", name, figure ? "table" : "figure",
-                            figure ? "table" : "figure", name);
+        return options_fail(o, "'%s' is a %s: --%s=%s", name, figure ? "table" : "figure", figure ? "table" : "figure",
+                            name);
     struct sqt_nearest nearest;
     sqt_nearest_init(&nearest, name, strlen(name));
     for (unsigned i = 0; i < SQT_TABLES; ++i)
@@ -147,8 +147,7 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     if (r->given[DUMP_help] || r->given[DUMP_version] || r->given[DUMP_list])
         return 0;
     if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_columns(r, o) != 0 ||
-        take_where(r, o) != 0 ||
-        options_number(o, DUMP_since, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->since) != 0 ||
+        take_where(r, o) != 0 || options_number(o, DUMP_since, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->since) != 0 ||
         options_number(o, DUMP_until, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->until) != 0 ||
         options_number(o, DUMP_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||

@@ -16,7 +16,7 @@ struct dump {
     const struct dump_request *request;
     struct sqt_sink sink;
     struct sqt_job job;
-    struct sqt_crew *crew;   /* NULL: one processor, or no trace */
+    struct sqt_crew *crew; /* NULL: one processor, or no trace */
     struct sqt_pass *pass;
     int quiet;
     struct account account;

@@ -35,8 +35,9 @@ dump_show_progress(struct dump *d)
         return;
     d->shown = now;
     d->voice.progress = 1;
-    fprintf(stderr, "\r%.1f M records, %.1f s of trace, %.1f M records/s\033[K", (double)sqt_pass_records(d->pass) / 1e6,
-            (double)sqt_pass_last_ns(d->pass) / 1e9, (double)sqt_pass_records(d->pass) / since_begin / 1e6);
+    fprintf(stderr, "\r%.1f M records, %.1f s of trace, %.1f M records/s\033[K",
+            (double)sqt_pass_records(d->pass) / 1e6, (double)sqt_pass_last_ns(d->pass) / 1e9,
+            (double)sqt_pass_records(d->pass) / since_begin / 1e6);
 }
 
 /* What to do next, for a person at a terminal. */

@@ -26,7 +26,7 @@ static const char disk_path[] = "/disk", service_path[] = "/service";
 static struct {
     int file;
     off_t size;
-    int64_t service;    /* ns */
+    int64_t service; /* ns */
 } disk;
 
 static int

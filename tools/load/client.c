@@ -20,11 +20,11 @@
 #include "base/memory.h"
 #include "load.h"
 
-#define REQUEST_MOST 8192    /* bytes of a request */
-#define HEAD_MOST 65536      /* of a response's head */
-#define FAILED_MOST 200      /* connections in a row; if none came about at all, one is enough */
+#define REQUEST_MOST 8192 /* bytes of a request */
+#define HEAD_MOST 65536   /* of a response's head */
+#define FAILED_MOST 200   /* connections in a row; if none came about at all, one is enough */
 #define CONNECT_MOST (10 * LOAD_SECOND)
-#define TICKS 10             /* a second, of the limit of bandwidth */
+#define TICKS 10 /* a second, of the limit of bandwidth */
 
 enum client_state { OFF, CONNECTING, TUNNEL, SECURING, HEAD, BODY, IDLE };
 
@@ -33,21 +33,21 @@ enum chunk { CHUNK_NONE, CHUNK_SIZE, CHUNK_DATA, CHUNK_END, CHUNK_TRAILER };
 
 struct client {
     struct clients *all;
-    struct bufferevent *bev;       /* NULL: OFF */
-    const struct place *place;     /* that it is connected to */
+    struct bufferevent *bev;   /* NULL: OFF */
+    const struct place *place; /* that it is connected to */
     struct event *soon;
     enum client_state state;
-    int raw;                       /* no TLS: what is sent may bypass the buffers */
-    unsigned used;                 /* responses on this connection */
-    int failure;                   /* errno that `soon` is to tell */
-    int64_t active;                /* when something came last */
+    int raw;        /* no TLS: what is sent may bypass the buffers */
+    unsigned used;  /* responses on this connection */
+    int failure;    /* errno that `soon` is to tell */
+    int64_t active; /* when something came last */
     struct request request;
     struct outcome outcome;
     struct sqt_head head;
     struct sqt_object object;
-    int ours;                      /* the URL says what the body is */
-    uint64_t left;                 /* bytes of the body, or of its chunk */
-    int to_close;                  /* the body lasts until the connection ends */
+    int ours;      /* the URL says what the body is */
+    uint64_t left; /* bytes of the body, or of its chunk */
+    int to_close;  /* the body lasts until the connection ends */
     enum chunk chunk;
 };
 
@@ -56,7 +56,7 @@ struct clients {
     struct event_base *base;
     struct event *sweep;
     struct client *client;
-    unsigned count, busy, failed;  /* failed: connections since one that worked */
+    unsigned count, busy, failed; /* failed: connections since one that worked */
     struct ev_token_bucket_cfg *bandwidth;
     void (*freed)(void *context, unsigned client);
     void *context;
@@ -418,8 +418,8 @@ client_on_event(struct bufferevent *bev, short what, void *context)
     if (tls_error)
         ERR_error_string_n(tls_error, why, sizeof(why));
     else
-        snprintf(why, sizeof(why), "%s: %s", peer_name(c), what & BEV_EVENT_EOF ? "the other side ended it" :
-                 strerror(error));
+        snprintf(why, sizeof(why), "%s: %s", peer_name(c),
+                 what & BEV_EVENT_EOF ? "the other side ended it" : strerror(error));
     switch (c->state) {
     case OFF:
     case IDLE:
@@ -428,7 +428,8 @@ client_on_event(struct bufferevent *bev, short what, void *context)
     case CONNECTING:
     case TUNNEL:
     case SECURING:
-        client_fail(c, tls_error || c->state == SECURING || (what & BEV_EVENT_EOF) ? LOAD_ERROR_tls : LOAD_ERROR_connect, why);
+        client_fail(
+            c, tls_error || c->state == SECURING || (what & BEV_EVENT_EOF) ? LOAD_ERROR_tls : LOAD_ERROR_connect, why);
         break;
     case HEAD:
         if (c->used && !c->outcome.retries && !c->outcome.first) { /* it was closed when we sent */
@@ -489,8 +490,8 @@ client_connect(struct client *c)
     if (all->bandwidth) /* else the kernel takes much at once and holds it */
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
     c->raw = !to->tls && !tunnelled(c);
-    c->bev = to->tls ? bufferevent_openssl_socket_new(all->base, fd, tls_to(load, to),
-                                                      BUFFEREVENT_SSL_CONNECTING, BEV_OPT_CLOSE_ON_FREE)
+    c->bev = to->tls ? bufferevent_openssl_socket_new(all->base, fd, tls_to(load, to), BUFFEREVENT_SSL_CONNECTING,
+                                                      BEV_OPT_CLOSE_ON_FREE)
                      : bufferevent_socket_new(all->base, fd, BEV_OPT_CLOSE_ON_FREE);
     if (to->tls)
         bufferevent_openssl_set_allow_dirty_shutdown(c->bev, 1);
@@ -542,8 +543,8 @@ struct clients *
 clients_new(struct load *load, struct event_base *base, void (*freed)(void *context, unsigned client), void *context)
 {
     struct clients *const all = sqt_zeroed(1, sizeof(*all));
-    const int64_t step = load->number[LOAD_timeout] / 4 < LOAD_SECOND / 4 ? load->number[LOAD_timeout] / 4
-                                                                          : LOAD_SECOND / 4;
+    const int64_t step =
+        load->number[LOAD_timeout] / 4 < LOAD_SECOND / 4 ? load->number[LOAD_timeout] / 4 : LOAD_SECOND / 4;
     const struct timeval pause = {step / LOAD_SECOND, step % LOAD_SECOND / 1000}, tick = {0, 1000000 / TICKS};
     *all = (struct clients){.load = load, .base = base, .freed = freed, .context = context};
     all->count = (unsigned)load->number[LOAD_clients];
@@ -554,8 +555,8 @@ clients_new(struct load *load, struct event_base *base, void (*freed)(void *cont
     }
     if (load->number[LOAD_bandwidth]) {
         const size_t bytes = (size_t)load->number[LOAD_bandwidth] / 8 / TICKS;
-        all->bandwidth = ev_token_bucket_cfg_new(bytes ? bytes : 1, bytes ? bytes : 1, EV_RATE_LIMIT_MAX,
-                                                 EV_RATE_LIMIT_MAX, &tick);
+        all->bandwidth =
+            ev_token_bucket_cfg_new(bytes ? bytes : 1, bytes ? bytes : 1, EV_RATE_LIMIT_MAX, EV_RATE_LIMIT_MAX, &tick);
     }
     all->sweep = event_new(base, -1, EV_PERSIST, on_sweep, all);
     event_add(all->sweep, &pause);

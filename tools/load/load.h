@@ -87,7 +87,7 @@ struct request {
     const char *path;
     enum request_kind kind;
     unsigned phase, client;
-    int64_t due;              /* when it should be sent; when it was given to its client, in a closed loop */
+    int64_t due; /* when it should be sent; when it was given to its client, in a closed loop */
 };
 
 /* ---- workloads ---- */
@@ -96,11 +96,11 @@ struct request {
  * next request when the last one ended. */
 struct phase {
     const char *name;
-    double rate, end_rate;    /* a second */
-    int64_t duration;         /* ns; 0: no limit */
-    uint64_t requests;        /* of each client, in all if there is a rate; 0: no limit */
-    uint64_t miss_bytes;      /* ends when so much was no hit; 0: no limit */
-    int scheduled;            /* each request says itself when it is due, in ns from the start of the phase */
+    double rate, end_rate; /* a second */
+    int64_t duration;      /* ns; 0: no limit */
+    uint64_t requests;     /* of each client, in all if there is a rate; 0: no limit */
+    uint64_t miss_bytes;   /* ends when so much was no hit; 0: no limit */
+    int scheduled;         /* each request says itself when it is due, in ns from the start of the phase */
 };
 #define LOAD_PHASES 16
 
@@ -143,21 +143,21 @@ extern const char *const load_class_names[LOAD_CLASSES];
 
 /* Of responses that came whole and right; in ns. */
 struct class_stats {
-    uint64_t bytes;                             /* of bodies */
-    struct sqt_distribution total, first_byte;  /* from when the request was due */
+    uint64_t bytes;                            /* of bodies */
+    struct sqt_distribution total, first_byte; /* from when the request was due */
 };
 
 struct phase_stats {
-    int64_t begin, end;       /* when the phase was on; ns of CLOCK_MONOTONIC */
-    uint64_t due, sent;       /* requests that should have been, and were, sent */
-    uint64_t late;            /* of them, later than --late after their time */
+    int64_t begin, end; /* when the phase was on; ns of CLOCK_MONOTONIC */
+    uint64_t due, sent; /* requests that should have been, and were, sent */
+    uint64_t late;      /* of them, later than --late after their time */
     uint64_t retries;
-    uint64_t heads;           /* responses whose head came, */
-    uint64_t hits, told;      /* those of them that say hit, and that say anything */
-    uint64_t body_bytes;      /* of bodies, also of those that were broken off */
-    uint64_t verified;        /* bodies that were compared */
+    uint64_t heads;      /* responses whose head came, */
+    uint64_t hits, told; /* those of them that say hit, and that say anything */
+    uint64_t body_bytes; /* of bodies, also of those that were broken off */
+    uint64_t verified;   /* bodies that were compared */
     uint64_t errors[LOAD_ERRORS];
-    int64_t lag;              /* ns that a request was sent after its time at most */
+    int64_t lag; /* ns that a request was sent after its time at most */
     struct class_stats classes[LOAD_CLASSES];
 };
 
@@ -167,7 +167,7 @@ struct outcome {
     int64_t sent, first, end; /* 0: it did not come to that */
     unsigned status;          /* 0: no head came */
     enum sqt_cache_status cache;
-    uint64_t bytes;           /* of the body */
+    uint64_t bytes; /* of the body */
     unsigned retries;
     int verified;
     enum load_error error;
@@ -195,32 +195,32 @@ void origin_free(struct origin *origin);
 /* ---- all ---- */
 
 struct load {
-    const char *given[LOAD_OPTIONS];   /* what the command line says */
-    const char *value[LOAD_OPTIONS];   /* the same, with presets */
-    int64_t number[LOAD_OPTIONS];      /* of those that are numbers, times, sizes */
+    const char *given[LOAD_OPTIONS]; /* what the command line says */
+    const char *value[LOAD_OPTIONS]; /* the same, with presets */
+    int64_t number[LOAD_OPTIONS];    /* of those that are numbers, times, sizes */
     double real[LOAD_OPTIONS];
     const char **words;
     size_t word_count;
     const struct workload *workload;
     struct places listen, servers, proxy;
-    unsigned minor;                    /* of HTTP/1.x */
-    int keep;                          /* connections last for several requests */
+    unsigned minor; /* of HTTP/1.x */
+    int keep;       /* connections last for several requests */
 
-    SSL_CTX *client_tls, *server_tls;  /* made when they are needed */
-    struct origin_counts *counts;      /* NULL: the origin is none of ours */
+    SSL_CTX *client_tls, *server_tls; /* made when they are needed */
+    struct origin_counts *counts;     /* NULL: the origin is none of ours */
 
     struct phase phases[LOAD_PHASES];
-    unsigned phase_count, phase;       /* phase: the one that is on */
+    unsigned phase_count, phase; /* phase: the one that is on */
     struct phase_stats stats[LOAD_PHASES];
     struct sqt_distributions distributions;
-    void *state;                       /* of the workload */
+    void *state; /* of the workload */
 
     FILE *rows;
-    int64_t start;                     /* of the first phase; ns of CLOCK_MONOTONIC */
+    int64_t start; /* of the first phase; ns of CLOCK_MONOTONIC */
     int rows_failed;
     struct program_voice voice;
-    int connected, broken;             /* a connection came about; the run was given up, since none does any more */
-    char first_error[160];             /* the first error of a connection in words */
+    int connected, broken; /* a connection came about; the run was given up, since none does any more */
+    char first_error[160]; /* the first error of a connection in words */
 };
 
 /* The program was asked to end. */

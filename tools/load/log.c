@@ -11,19 +11,19 @@
 #include "load.h"
 
 struct log_object {
-    uint64_t hash;           /* of its URL */
-    uint64_t size;           /* the largest that the log has for it */
+    uint64_t hash; /* of its URL */
+    uint64_t size; /* the largest that the log has for it */
 };
 
 struct log_request {
-    int64_t begin;           /* ns since the epoch */
+    int64_t begin; /* ns since the epoch */
     uint32_t object;
 };
 
 struct log {
     struct log_object *objects;
     struct log_request *requests;
-    uint32_t *slots;         /* by hash: number of the object, from 1; 0: free */
+    uint32_t *slots; /* by hash: number of the object, from 1; 0: free */
     uint32_t object_count, slot_count;
     uint64_t request_count, room, next;
 };
@@ -141,8 +141,10 @@ log_take_file(struct load *load, struct log *l, const char *name, char *error, s
     if (failed)
         snprintf(error, error_size, "--log: %s: %s", name, strerror(failed));
     else if (bad && bad * 2 >= number)
-        snprintf(error, error_size, "--log: %s, line %llu: '%s': expected Squid's native format: time elapsed client "
-                 "tag/status bytes method URL", name, (unsigned long long)first, first_bad);
+        snprintf(error, error_size,
+                 "--log: %s, line %llu: '%s': expected Squid's native format: time elapsed client "
+                 "tag/status bytes method URL",
+                 name, (unsigned long long)first, first_bad);
     else if (!l->request_count)
         snprintf(error, error_size, "--log: %s: no GET with status 200 or 304 in %llu lines", name,
                  (unsigned long long)number);
@@ -171,15 +173,20 @@ log_plan(struct load *load, char *error, size_t error_size)
         return -1;
     }
     if (timing && (load->real[LOAD_rate] > 0 || !(load->real[LOAD_speed] > 0))) {
-        snprintf(error, error_size, load->real[LOAD_rate] > 0 ? "--timing and --rate exclude each other"
-                                                              : "--speed: expected more than 0");
+        snprintf(error, error_size,
+                 load->real[LOAD_rate] > 0 ? "--timing and --rate exclude each other"
+                                           : "--speed: expected more than 0");
         return -1;
     }
     if (log_take_file(load, l, load->given[LOAD_log], error, error_size) != 0)
         return -1;
     load->phases[load->phase_count++] = (struct phase){
-        .name = "log", .rate = load->real[LOAD_rate], .end_rate = load->real[LOAD_rate], .scheduled = timing,
-        .duration = load->number[LOAD_duration], .requests = (uint64_t)load->number[LOAD_requests],
+        .name = "log",
+        .rate = load->real[LOAD_rate],
+        .end_rate = load->real[LOAD_rate],
+        .scheduled = timing,
+        .duration = load->number[LOAD_duration],
+        .requests = (uint64_t)load->number[LOAD_requests],
     };
     return 0;
 }

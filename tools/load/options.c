@@ -45,7 +45,8 @@ load_help(FILE *to)
     fputs("usage: sqtrace-load [OPTION]... [URL]...\n"
           "       sqtrace-load --origin [OPTION]...\n"
           "Sends a workload to a proxy, or to an origin server of its own, and says how long the responses took.\n\n"
-          "workloads:\n", to);
+          "workloads:\n",
+          to);
     for (unsigned i = 0; i < WORKLOADS; ++i)
         fprintf(to, "  %-6s %s\n", load_workloads[i].name, load_workloads[i].doc);
     fputs("\noptions:\n", to);
@@ -58,7 +59,8 @@ load_help(FILE *to)
         fprintf(to, "%s %s: --%s=%s", i ? "," : ";", load_workloads[presets[i].workload].name,
                 load_option_infos[presets[i].option].name, presets[i].text);
     fputs("\n\nexit status: 0 done; 1 could not, or a body was wrong; 2 usage; 3 done, but the run is invalid: more\n"
-          "than 1 % of the requests could not be sent on time, or no response came\n", to);
+          "than 1 % of the requests could not be sent on time, or no response came\n",
+          to);
 }
 
 /* ---- values ---- */

@@ -23,8 +23,8 @@
 #include "base/memory.h"
 #include "load.h"
 
-#define HEAD_MOST 65536      /* bytes of a request */
-#define QUEUED_MOST 262144   /* bytes of a body that wait to be written */
+#define HEAD_MOST 65536    /* bytes of a request */
+#define QUEUED_MOST 262144 /* bytes of a body that wait to be written */
 #define LAST_MODIFIED "Mon, 01 Jan 2024 00:00:00 GMT"
 #define LAST_MODIFIED_S 1704067200
 
@@ -35,7 +35,7 @@ struct origin {
     size_t count;
     struct origin_counts *counts;
     struct sqt_random random;
-    time_t second;               /* that the dates are of */
+    time_t second; /* that the dates are of */
     char date[40], expires[40];
 };
 
@@ -47,12 +47,12 @@ struct peer {
     struct event *timer;
     enum peer_state state;
     int tls;
-    int eof;                     /* the client will send no more */
+    int eof; /* the client will send no more */
     /* the response */
     struct sqt_object object;
     unsigned status;
     int lasts, bodyless, minor;
-    uint64_t offset, end;        /* of the body: what is sent, what is to be sent */
+    uint64_t offset, end; /* of the body: what is sent, what is to be sent */
 };
 
 /* What a step comes to. */
@@ -87,7 +87,10 @@ make_head(struct peer *p, char *text, size_t room)
     static const struct {
         unsigned status;
         const char *words;
-    } known[] = {{200, "OK"}, {304, "Not Modified"}, {404, "Not Found"}, {405, "Method Not Allowed"},
+    } known[] = {{200, "OK"},
+                 {304, "Not Modified"},
+                 {404, "Not Found"},
+                 {405, "Method Not Allowed"},
                  {503, "Service Unavailable"}};
     const char *words = "";
     make_dates(p->origin);
@@ -128,8 +131,8 @@ server_go_on(struct peer *p)
     while (p->offset < p->end && evbuffer_get_length(output) < QUEUED_MOST) {
         const char *bytes;
         const uint64_t left = p->end - p->offset;
-        const size_t size = sqt_object_body(&p->object, p->offset, left < QUEUED_MOST ? (size_t)left : QUEUED_MOST,
-                                            &bytes);
+        const size_t size =
+            sqt_object_body(&p->object, p->offset, left < QUEUED_MOST ? (size_t)left : QUEUED_MOST, &bytes);
         if (p->offset == 0)
             evbuffer_add(output, bytes, size);
         else
@@ -152,8 +155,8 @@ send_at_once(struct peer *p, char *head, size_t size)
         while (count < 3 && offset < p->end) {
             const char *bytes;
             const uint64_t left = p->end - offset;
-            const size_t piece = sqt_object_body(&p->object, offset, left < SQT_OBJECT_PIECE ? (size_t)left :
-                                                 SQT_OBJECT_PIECE, &bytes);
+            const size_t piece =
+                sqt_object_body(&p->object, offset, left < SQT_OBJECT_PIECE ? (size_t)left : SQT_OBJECT_PIECE, &bytes);
             parts[count++] = (struct iovec){(char *)(uintptr_t)bytes, piece};
             offset += piece;
         }
@@ -372,9 +375,9 @@ listen_at(struct place *place)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     place->length = sizeof(place->address);
-    if (bind(fd, (struct sockaddr *)&place->address, place->address.ss_family == AF_INET ? sizeof(struct sockaddr_in)
-             : sizeof(struct sockaddr_in6)) != 0 || listen(fd, 4096) != 0 ||
-        getsockname(fd, (struct sockaddr *)&place->address, &place->length) != 0) {
+    if (bind(fd, (struct sockaddr *)&place->address,
+             place->address.ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6)) != 0 ||
+        listen(fd, 4096) != 0 || getsockname(fd, (struct sockaddr *)&place->address, &place->length) != 0) {
         const int error = errno;
         close(fd);
         errno = error;
@@ -387,9 +390,9 @@ listen_at(struct place *place)
 static void
 name_port(struct place *place, int tls)
 {
-    const unsigned port = ntohs(place->address.ss_family == AF_INET
-                                    ? ((struct sockaddr_in *)&place->address)->sin_port
-                                    : ((struct sockaddr_in6 *)&place->address)->sin6_port);
+    const unsigned port =
+        ntohs(place->address.ss_family == AF_INET ? ((struct sockaddr_in *)&place->address)->sin_port
+                                                  : ((struct sockaddr_in6 *)&place->address)->sin6_port);
     const size_t host = (size_t)(strrchr(place->authority, ':') - place->authority);
     char *const authority = sqt_zeroed(host + 8, 1);
     snprintf(authority, host + 8, "%.*s:%u", (int)host, place->authority, port);

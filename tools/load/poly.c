@@ -12,12 +12,12 @@
 #include "base/memory.h"
 #include "load.h"
 
-#define HOT_EVERY 100        /* objects */
-#define HOT_SHARE 0.10       /* of all requests */
-#define OLDER_SHARE 0.05     /* conditional, to be answered 200 */
-#define SAME_SHARE 0.10      /* conditional, to be answered 304 */
+#define HOT_EVERY 100    /* objects */
+#define HOT_SHARE 0.10   /* of all requests */
+#define OLDER_SHARE 0.05 /* conditional, to be answered 200 */
+#define SAME_SHARE 0.10  /* conditional, to be answered 304 */
 #define RELOAD_SHARE 0.05
-#define WAIT_DEVIATION 0.4   /* of the mean */
+#define WAIT_DEVIATION 0.4 /* of the mean */
 
 static const struct {
     const char *name;
@@ -39,9 +39,9 @@ static const struct {
 
 struct poly {
     struct sqt_random random;
-    uint64_t newest;         /* number of the newest object; the first is 1 */
-    uint64_t frozen;         /* objects in the working set; 0: all */
-    int filling;             /* the last request was one of `fill` */
+    uint64_t newest; /* number of the newest object; the first is 1 */
+    uint64_t frozen; /* objects in the working set; 0: all */
+    int filling;     /* the last request was one of `fill` */
 };
 
 /* Whether --phases names it. */
@@ -93,7 +93,9 @@ poly_plan(struct load *load, char *error, size_t error_size)
     for (unsigned i = 0; i < PHASES; ++i)
         if (is_chosen(load->given[LOAD_phases], phases[i].name))
             load->phases[load->phase_count++] = (struct phase){
-                .name = phases[i].name, .rate = phases[i].from * rate, .end_rate = phases[i].to * rate,
+                .name = phases[i].name,
+                .rate = phases[i].from * rate,
+                .end_rate = phases[i].to * rate,
                 .duration = (int64_t)(phases[i].minutes * 60 * scale * LOAD_SECOND),
                 .miss_bytes = phases[i].minutes > 0 ? 0 : (uint64_t)(2 * scale * (double)load->number[LOAD_cache]) + 1,
             };

@@ -39,8 +39,8 @@ static void
 text_latency(FILE *to, const char *name, struct sqt_distribution *d)
 {
     char count[32];
-    fprintf(to, "  %-16s %11s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f\n", name, sqt_grouped(d->count, count), print_mean(d),
-            ms(sqt_distribution_quantile(d, 500)), ms(sqt_distribution_quantile(d, 900)),
+    fprintf(to, "  %-16s %11s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f\n", name, sqt_grouped(d->count, count),
+            print_mean(d), ms(sqt_distribution_quantile(d, 500)), ms(sqt_distribution_quantile(d, 900)),
             ms(sqt_distribution_quantile(d, 990)), ms(sqt_distribution_quantile(d, 999)), ms(d->max));
 }
 
@@ -49,8 +49,9 @@ text_phase(const struct load *load, unsigned i, FILE *to)
 {
     struct phase_stats *const s = (struct phase_stats *)(uintptr_t)&load->stats[i];
     char a[32], b[32];
-    fprintf(to, "\n%s: %s requests in %.3f s (%.1f/s), %s bytes of bodies\n", load->phases[i].name, sqt_grouped(s->sent, a),
-            seconds(s), seconds(s) > 0 ? (double)s->sent / seconds(s) : 0, sqt_grouped(s->body_bytes, b));
+    fprintf(to, "\n%s: %s requests in %.3f s (%.1f/s), %s bytes of bodies\n", load->phases[i].name,
+            sqt_grouped(s->sent, a), seconds(s), seconds(s) > 0 ? (double)s->sent / seconds(s) : 0,
+            sqt_grouped(s->body_bytes, b));
     fprintf(to, "  ms               %11s %10s %10s %10s %10s %10s %10s\n", "responses", "mean", "p50", "p90", "p99",
             "p99.9", "max");
     for (unsigned k = 0; k < LOAD_CLASSES; ++k)
@@ -66,8 +67,8 @@ text_phase(const struct load *load, unsigned i, FILE *to)
                 share(s->classes[LOAD_HIT].bytes, s->classes[LOAD_ALL].bytes));
     if (phase_is_open(&load->phases[i]))
         fprintf(to, "  not sent: %s of %s; sent more than %g ms late: %s; the latest %.3f ms\n",
-                sqt_grouped(s->due > s->sent ? s->due - s->sent : 0, a), sqt_grouped(s->due, b), ms(load->number[LOAD_late]),
-                sqt_grouped(s->late, (char[32]){0}), ms(s->lag));
+                sqt_grouped(s->due > s->sent ? s->due - s->sent : 0, a), sqt_grouped(s->due, b),
+                ms(load->number[LOAD_late]), sqt_grouped(s->late, (char[32]){0}), ms(s->lag));
     fprintf(to, "  bodies compared: %s", sqt_grouped(s->verified, a));
     if (s->retries)
         fprintf(to, "; second tries on a new connection: %s", sqt_grouped(s->retries, a));
@@ -124,7 +125,8 @@ tsv_head(const struct load *load, FILE *to)
     fprintf(to, "# valid: %s\n", stats_invalid(load) ? "no" : "yes");
     fputs("phase\tclass\tresponses\tbytes\tmean_ms\tp50_ms\tp90_ms\tp99_ms\tp999_ms\tmax_ms\tfirst_mean_ms\t"
           "first_p50_ms\tfirst_p90_ms\tfirst_p99_ms\tfirst_p999_ms\tfirst_max_ms\tbegin_s\tduration_s\tdue\tsent\t"
-          "late\tlag_ms\theads\thits\thit_pct\tbyte_hit_pct\tverified\tretries\terrors", to);
+          "late\tlag_ms\theads\thits\thit_pct\tbyte_hit_pct\tverified\tretries\terrors",
+          to);
     for (unsigned e = 0; e < LOAD_ERRORS; ++e)
         fprintf(to, "\t%s", load_errors[e].name);
     fputc('\n', to);

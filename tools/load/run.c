@@ -24,14 +24,14 @@ struct run {
     struct event *tick, *second;
     const struct phase *phase;
     struct phase_stats *stats;
-    int64_t begin;          /* of the phase */
-    int closing;            /* no more requests in this phase */
-    uint64_t *given;        /* requests of this phase, by client */
-    unsigned *unused;       /* clients that are free, the last freed last */
+    int64_t begin;    /* of the phase */
+    int closing;      /* no more requests in this phase */
+    uint64_t *given;  /* requests of this phase, by client */
+    unsigned *unused; /* clients that are free, the last freed last */
     unsigned unused_count;
-    struct request ahead;   /* scheduled: the next request, */
-    int has_ahead;          /* which waits for its time */
-    uint64_t seen;          /* sent when progress was told last */
+    struct request ahead; /* scheduled: the next request, */
+    int has_ahead;        /* which waits for its time */
+    uint64_t seen;        /* sent when progress was told last */
 };
 
 int64_t
@@ -47,7 +47,7 @@ load_base(void)
 {
     struct event_config *const config = event_config_new();
     event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER |
-                          EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
+                                      EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
     struct event_base *const base = event_base_new_with_config(config);
     event_config_free(config);
     return base;

@@ -41,7 +41,8 @@ open_rows(struct load *load)
     if (!load->rows)
         return load_fail(load, "%s: cannot write: %s", name, strerror(errno));
     setvbuf(load->rows, NULL, _IOFBF, 1 << 18);
-    fputs("time_s\tphase\tclient\tkind\tstatus\tcache\tbytes\tsent_ns\tfirst_byte_ns\ttotal_ns\terror\turl\n", load->rows);
+    fputs("time_s\tphase\tclient\tkind\tstatus\tcache\tbytes\tsent_ns\tfirst_byte_ns\ttotal_ns\terror\turl\n",
+          load->rows);
     return 0;
 }
 
@@ -54,8 +55,9 @@ close_rows(struct load *load)
         load->rows_failed = errno;
     if (fclose(load->rows) != 0 && !load->rows_failed)
         load->rows_failed = errno;
-    return load->rows_failed ? load_fail(load, "%s: cannot write: %s", load->given[LOAD_rows],
-                                         strerror(load->rows_failed)) : 0;
+    return load->rows_failed
+               ? load_fail(load, "%s: cannot write: %s", load->given[LOAD_rows], strerror(load->rows_failed))
+               : 0;
 }
 
 /* ---- the origin ---- */
@@ -150,8 +152,8 @@ load_main_measure(struct load *load)
         return LOAD_FAILED;
     if (load_stop || !stats_invalid(load))
         return LOAD_DONE;
-    load_fail(load, "the run is invalid: %s", *load->first_error ? load->first_error :
-              "more than 1 % of the requests could not be sent on time");
+    load_fail(load, "the run is invalid: %s",
+              *load->first_error ? load->first_error : "more than 1 % of the requests could not be sent on time");
     return LOAD_INVALID;
 }
 

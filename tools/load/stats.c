@@ -18,8 +18,10 @@ static void
 stats_print_row(struct load *load, const struct outcome *o)
 {
     static const char *const caches[] = {[SQT_CACHE_UNTOLD] = "-", [SQT_CACHE_MISS] = "miss", [SQT_CACHE_HIT] = "hit"};
-    static const char *const kinds[] = {[REQUEST_PLAIN] = "plain", [REQUEST_SINCE_SAME] = "since_same",
-                                        [REQUEST_SINCE_OLDER] = "since_older", [REQUEST_RELOAD] = "reload"};
+    static const char *const kinds[] = {[REQUEST_PLAIN] = "plain",
+                                        [REQUEST_SINCE_SAME] = "since_same",
+                                        [REQUEST_SINCE_OLDER] = "since_older",
+                                        [REQUEST_RELOAD] = "reload"};
     const struct request *const r = o->request;
     char sent[32] = "-", first[32] = "-", status[12] = "-";
     if (o->sent)
@@ -33,7 +35,8 @@ stats_print_row(struct load *load, const struct outcome *o)
                 (long long)(due / LOAD_SECOND), (long long)(due % LOAD_SECOND), load->phases[r->phase].name, r->client,
                 kinds[r->kind], status, caches[o->cache], (unsigned long long)o->bytes, sent, first,
                 (long long)(o->end - r->due), o->error == LOAD_FINE ? "-" : load_errors[o->error].name,
-                r->place->tls ? "s" : "", r->place->authority, r->path) < 0 && !load->rows_failed)
+                r->place->tls ? "s" : "", r->place->authority, r->path) < 0 &&
+        !load->rows_failed)
         load->rows_failed = errno;
 }
 

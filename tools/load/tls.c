@@ -32,7 +32,8 @@ tls_client(struct load *load, char *error, size_t error_size)
         return 0;
     SSL_CTX_set_verify(load->client_tls, SSL_VERIFY_PEER, NULL);
     return SSL_CTX_load_verify_locations(load->client_tls, ca, NULL) == 1
-               ? 0 : tls_say(error, error_size, "expected certificates in PEM", ca);
+               ? 0
+               : tls_say(error, error_size, "expected certificates in PEM", ca);
 }
 
 SSL *

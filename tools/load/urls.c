@@ -10,8 +10,8 @@
 #include "load.h"
 
 struct urls {
-    char **path;        /* NULL: objects of our own */
-    size_t *place;      /* index in load->servers */
+    char **path;   /* NULL: objects of our own */
+    size_t *place; /* index in load->servers */
     size_t count, next;
 };
 
@@ -33,11 +33,13 @@ take_url(struct load *load, struct urls *u, const char *url, char *error, size_t
     }
     const int has_port = memchr(authority, ':', length) && authority[length - 1] != ']';
     snprintf(text, sizeof(text), "%s%.*s%s", tls ? "https://" : "", (int)length, authority,
-             has_port ? "" : tls ? ":443" : ":80");
+             has_port ? ""
+             : tls    ? ":443"
+                      : ":80");
     const char *const key = text + (tls ? 8 : 0);
     size_t i = 0;
-    while (i < load->servers.count && (strcmp(load->servers.place[i].authority, key) != 0 ||
-                                       load->servers.place[i].tls != tls))
+    while (i < load->servers.count &&
+           (strcmp(load->servers.place[i].authority, key) != 0 || load->servers.place[i].tls != tls))
         ++i;
     if (i == load->servers.count && places_take_one(&load->servers, text, strlen(text), error, error_size) != 0)
         return -1;
@@ -96,11 +98,14 @@ urls_plan(struct load *load, char *error, size_t error_size)
         return -1;
     }
     load->phases[load->phase_count++] = (struct phase){
-        .name = "urls", .rate = load->real[LOAD_rate], .end_rate = load->real[LOAD_rate],
+        .name = "urls",
+        .rate = load->real[LOAD_rate],
+        .end_rate = load->real[LOAD_rate],
         .duration = load->number[LOAD_duration],
         /* With a rate, what ends the phase is its duration, unless both are said. */
         .requests = load->real[LOAD_rate] > 0 && load->number[LOAD_duration] && !load->given[LOAD_requests]
-                        ? 0 : (uint64_t)load->number[LOAD_requests],
+                        ? 0
+                        : (uint64_t)load->number[LOAD_requests],
     };
     return 0;
 }

@@ -13,9 +13,9 @@
 
 struct wpb_client {
     struct sqt_random random;
-    uint32_t *files;        /* of each request so far */
+    uint32_t *files; /* of each request so far */
     uint64_t count, room;
-    uint32_t newest;        /* file */
+    uint32_t newest; /* file */
 };
 
 struct wpb {
@@ -73,8 +73,7 @@ wpb_next(struct load *load, struct request *r)
     }
     const uint32_t file = wpb_choose(load, c);
     c->files[c->count++] = file;
-    struct sqt_random of_file = sqt_random_of((uint64_t)load->number[LOAD_seed] + r->client,
-                                              UINT64_C(1) << 32 | file);
+    struct sqt_random of_file = sqt_random_of((uint64_t)load->number[LOAD_seed] + r->client, UINT64_C(1) << 32 | file);
     r->place = &load->servers.place[sqt_random_below(&of_file, load->servers.count)];
     snprintf(r->made, sizeof(r->made), "/size=%llu/c%uf%u", (unsigned long long)w->size(&of_file), r->client, file);
     return 1;

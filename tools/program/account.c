@@ -16,9 +16,10 @@
 const char *
 account_kid_kind(uint32_t kind)
 {
-    static const char *const kinds[] = {
-        [SQT_KID_SINGLE] = "single process", [SQT_KID_WORKER] = "worker", [SQT_KID_DISKER] = "disker",
-        [SQT_KID_COORDINATOR] = "coordinator"};
+    static const char *const kinds[] = {[SQT_KID_SINGLE] = "single process",
+                                        [SQT_KID_WORKER] = "worker",
+                                        [SQT_KID_DISKER] = "disker",
+                                        [SQT_KID_COORDINATOR] = "coordinator"};
     return kind < sizeof(kinds) / sizeof(*kinds) ? kinds[kind] : "unknown kind";
 }
 
@@ -42,9 +43,8 @@ account_loss(struct account *a, const struct sqt_loss_row *loss)
     if (a->losses++ >= TOLD_LOSSES)
         return NULL;
     char *const text = a->told[a->losses - 1];
-    snprintf(text, sizeof(a->told[0]), "%s records between %.2f s and %.2f s (%s)",
-             sqt_grouped(loss->records, number), (double)loss->from / 1e9, (double)loss->until / 1e9,
-             sqt_loss_reason(loss->reason));
+    snprintf(text, sizeof(a->told[0]), "%s records between %.2f s and %.2f s (%s)", sqt_grouped(loss->records, number),
+             (double)loss->from / 1e9, (double)loss->until / 1e9, sqt_loss_reason(loss->reason));
     return text;
 }
 
@@ -53,7 +53,8 @@ account_bound(struct account *a, const struct sqt_bound_row *bound)
 {
     char number[32];
     char *const text = a->bound[a->bounds < TOLD_BOUNDS - 1 ? a->bounds++ : TOLD_BOUNDS - 1];
-    snprintf(text, sizeof(a->bound[0]), "%s %s of kid %u are open at %.6f s: from there on the oldest are closed as lost",
+    snprintf(text, sizeof(a->bound[0]),
+             "%s %s of kid %u are open at %.6f s: from there on the oldest are closed as lost",
              sqt_grouped(bound->open, number), bound->what, bound->origin->identity.kid, (double)bound->at / 1e9);
     return text;
 }

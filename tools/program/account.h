@@ -18,11 +18,11 @@
 
 struct account {
     uint64_t lost, losses;
-    int ring_full;         /* some were lost to a full ring */
+    int ring_full; /* some were lost to a full ring */
     char told[TOLD_LOSSES][128];
     uint64_t steps;
     char stepped[TOLD_STEPS][128];
-    char more[128];        /* all of them together, if they were not all told; else "" */
+    char more[128]; /* all of them together, if they were not all told; else "" */
     unsigned bounds;
     char bound[TOLD_BOUNDS][160];
 };
@@ -45,7 +45,6 @@ void account_tail(struct sqt_sink *sink, const struct account *account, int64_t 
 
 /* "single process", "worker", ... */
 const char *account_kid_kind(uint32_t kind);
-
 
 /* A wall time in nanoseconds since the epoch -> "2026-11-21T20:07:18" in UTC; the fraction is left out. */
 void account_date(uint64_t ns, char text[32]);

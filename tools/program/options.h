@@ -18,17 +18,17 @@ struct option_info {
     const char *name;
     const char *value; /* what follows "=", "" if the option stands alone */
     const char *doc;
-    char letter;       /* 0: none */
+    char letter; /* 0: none */
 };
 
 /* What the command line says. */
 struct options {
     const struct option_info *infos;
     unsigned info_count;
-    const char **given;  /* value of each option; "" if it stands alone, NULL if not given */
-    const char **words;  /* the arguments that are no options; room for all of them */
+    const char **given; /* value of each option; "" if it stands alone, NULL if not given */
+    const char **words; /* the arguments that are no options; room for all of them */
     size_t word_count;
-    char *error;         /* takes one line without newline */
+    char *error; /* takes one line without newline */
     size_t error_size;
 };
 

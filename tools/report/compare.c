@@ -17,7 +17,7 @@
 
 static struct compared *
 compare_add(struct comparison *c, enum sqt_class class, const char *name, int stage, const struct sqt_estimate *a,
-    const struct sqt_estimate *b)
+            const struct sqt_estimate *b)
 {
     c->rows = sqt_resized(c->rows, (c->count + 1) * sizeof(*c->rows));
     c->rows[c->count] = (struct compared){.class = class, .name = name, .stage = stage, .a = a, .b = b};

@@ -46,7 +46,7 @@ report_find_data(struct report *r)
     sprintf(r->plots, "%s/plots", data);
     r->pages = sqt_zeroed(strlen(data) + 32, 1);
     sprintf(r->pages, "%s/report", data);
-    const char *const missing = access(r->plots, R_OK | X_OK) != 0 ? r->plots
+    const char *const missing = access(r->plots, R_OK | X_OK) != 0   ? r->plots
                                 : access(r->pages, R_OK | X_OK) != 0 ? r->pages
                                                                      : NULL;
     return missing ? report_fail(r, "%s: %s; --data=DIR names the folder that has plots/ and report/", missing,
@@ -118,8 +118,10 @@ folder_look(struct report *r, enum place *place)
     }
     if (errno != ENOTEMPTY && errno != EEXIST)
         return report_fail(r, "%s: cannot be replaced: %s", r->folder, strerror(errno));
-    return partly ? report_fail(r, "%s: holds half a report (its index.html has no end); remove it, or name another "
-                                "with -o", r->folder)
+    return partly ? report_fail(r,
+                                "%s: holds half a report (its index.html has no end); remove it, or name another "
+                                "with -o",
+                                r->folder)
                   : report_fail(r, "%s: is not a report; name another with -o", r->folder);
 }
 

@@ -321,11 +321,13 @@ put_wrong(struct page *page, const struct report_trace *t)
         page_put(page, "broken", "label", t->label, "text", text, NULL);
     }
     if (t->account.ring_full)
-        page_put(page, "list-item-of", "label", t->label, "text", "Give sqtrace_log a larger ring= to lose fewer records.", NULL);
+        page_put(page, "list-item-of", "label", t->label, "text",
+                 "Give sqtrace_log a larger ring= to lose fewer records.", NULL);
     for (size_t k = 0; k < t->damage.count; ++k, ++count)
         page_put(page, "broken", "label", t->label, "text", t->damage.text[k], NULL);
     if (t->left_out) {
-        snprintf(text, sizeof(text), "%s %s not counted: records are missing, a clock stepped, or the trace ended first.",
+        snprintf(text, sizeof(text),
+                 "%s %s not counted: records are missing, a clock stepped, or the trace ended first.",
                  sqt_grouped(t->left_out, number), t->left_out == 1 ? "request is" : "requests are");
         page_put(page, "list-item-of", "label", t->label, "text", text, NULL);
     }

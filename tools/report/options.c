@@ -35,9 +35,10 @@ report_help(FILE *to)
           "what sqtrace-dump takes: a segment (.sqt), a ring, a directory of both, or - for the standard input.\n\n",
           to);
     options_help(to, report_option_infos, REPORT_OPTIONS);
-    fputs("\nexit status: 0 done; 1 could not, and nothing was left behind; 2 usage; 3 done, but some figure could not\n"
-          "be drawn\n",
-          to);
+    fputs(
+        "\nexit status: 0 done; 1 could not, and nothing was left behind; 2 usage; 3 done, but some figure could not\n"
+        "be drawn\n",
+        to);
 }
 
 /* ---- traces ---- */
@@ -73,8 +74,10 @@ take_trace(struct report *r, const struct options *o, const char *word)
     const int labelled = equals && !memchr(word, '/', (size_t)(equals - word));
     const size_t length = labelled ? (size_t)(equals - word) : 0;
     if (labelled && !is_label(word, length))
-        return options_fail(o, "'%.*s': a label has 1 to %d letters, digits, '_', '+' or '-'; for a trace with '=' in its "
-                            "name write ./%s", (int)length, word, LABEL_MOST, word);
+        return options_fail(o,
+                            "'%.*s': a label has 1 to %d letters, digits, '_', '+' or '-'; for a trace with '=' in its "
+                            "name write ./%s",
+                            (int)length, word, LABEL_MOST, word);
     if (r->trace_count && !*r->traces[0].label != !labelled)
         return options_fail(o, "'%s': either all traces have a label, as in before=TRACE after=TRACE, or none has",
                             word);
@@ -147,8 +150,7 @@ report_parse(struct report *r, int argc, char **argv, char *error, size_t error_
     for (size_t i = 0; i < taken.word_count; ++i)
         if (take_trace(r, o, r->words[i]) != 0)
             return -1;
-    if (take_figures(r, o) != 0 ||
-        options_number(o, REPORT_since, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->since) != 0 ||
+    if (take_figures(r, o) != 0 || options_number(o, REPORT_since, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->since) != 0 ||
         options_number(o, REPORT_until, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->until) != 0 ||
         options_number(o, REPORT_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
         options_number(o, REPORT_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||

@@ -108,8 +108,7 @@ report_overlay(struct report *r, size_t figure, struct picture *picture)
     /* Of shares and of times side by side the times are drawn. */
     const char *const y = t->y ? t->y : "";
     put_string(out, "YLABEL", strcmp(ending, "_ms") == 0 && strstr(y, "%") ? "median (ms)" : y);
-    fprintf(out, "X = \"%s\"\nXLOG = %d\nLABELS = \"", t->columns[x].name,
-            type != SQT_TYPE_TIME);
+    fprintf(out, "X = \"%s\"\nXLOG = %d\nLABELS = \"", t->columns[x].name, type != SQT_TYPE_TIME);
     for (size_t i = 0; i < r->trace_count; ++i)
         if (r->traces[i].series[figure].sink.rows)
             fprintf(out, "%s ", r->traces[i].label);

@@ -74,13 +74,31 @@ page_put_text(FILE *out, const char *text)
     while (*text) {
         char character[4 * SQT_VISIBLE_MOST];
         switch (*text) {
-        case '&': fputs("&amp;", out); ++text; break;
-        case '<': fputs("&lt;", out); ++text; break;
-        case '>': fputs("&gt;", out); ++text; break;
-        case '"': fputs("&quot;", out); ++text; break;
-        case '\'': fputs("&#39;", out); ++text; break;
-        case '\n': putc(*text++, out); break;
-        default: fwrite(character, 1, (size_t)(sqt_visible_next(character, &text) - character), out);
+        case '&':
+            fputs("&amp;", out);
+            ++text;
+            break;
+        case '<':
+            fputs("&lt;", out);
+            ++text;
+            break;
+        case '>':
+            fputs("&gt;", out);
+            ++text;
+            break;
+        case '"':
+            fputs("&quot;", out);
+            ++text;
+            break;
+        case '\'':
+            fputs("&#39;", out);
+            ++text;
+            break;
+        case '\n':
+            putc(*text++, out);
+            break;
+        default:
+            fwrite(character, 1, (size_t)(sqt_visible_next(character, &text) - character), out);
         }
     }
 }

@@ -236,7 +236,8 @@ show(struct report_trace *t, const struct sqt_pass *pass, const struct sqt_exten
 static int
 read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs, size_t count, struct sqt_crew *crew)
 {
-    const struct sqt_consumer also = {.context = t, .loss = report_read_take_loss, .bound = take_bound, .step = take_step};
+    const struct sqt_consumer also = {
+        .context = t, .loss = report_read_take_loss, .bound = take_bound, .step = take_step};
     struct sqt_pass *const pass = sqt_pass_new(jobs, count, &also, crew);
     struct sqt_extent extent;
     struct sqt_run run;

@@ -56,11 +56,11 @@ struct report_trace;
 
 /* What gnuplot draws: wide, and narrow for phones. */
 struct picture {
-    char file[128];       /* FILE.svg, FILE.narrow.svg, FILE.tsv; within the folder of figures */
-    char script[128];     /* SCRIPT.gp */
+    char file[128];   /* FILE.svg, FILE.narrow.svg, FILE.tsv; within the folder of figures */
+    char script[128]; /* SCRIPT.gp */
     int wanted, drawn;
-    char *trouble;        /* why there is none; NULL: there is one */
-    char *warning;        /* what gnuplot said of it though it drew it; NULL: nothing */
+    char *trouble;                /* why there is none; NULL: there is one */
+    char *warning;                /* what gnuplot said of it though it drew it; NULL: nothing */
     unsigned width[2], height[2]; /* wide, narrow */
 };
 
@@ -69,7 +69,7 @@ struct series {
     struct sqt_sink sink; /* first; the context of its job */
     const struct sqt_table *table;
     struct report_trace *trace;
-    struct lines notes;   /* "key: text" */
+    struct lines notes;      /* "key: text" */
     unsigned char seen[256]; /* columns that have a value other than 0 */
     struct picture picture;
 };
@@ -77,25 +77,25 @@ struct series {
 /* Traces under one label. */
 struct report_trace {
     struct report *report;
-    const char *label;      /* "" if it is the only one */
+    const char *label; /* "" if it is the only one */
     const char **paths;
     size_t path_count;
 
     /* what report_read() finds */
-    uint64_t start_ns;      /* wall time */
-    int64_t length;         /* ns */
+    uint64_t start_ns; /* wall time */
+    int64_t length;    /* ns */
     uint64_t records;
     unsigned problems;
     struct account account;
-    struct lines damage;    /* what the reader said */
+    struct lines damage; /* what the reader said */
     struct lines squids, processes, dirs, groups, rings;
     uint64_t requests, left_out;
     struct sqt_distributions set;
     struct sqt_sections classes[SQT_CLASSES];
-    struct lines disks;     /* sentences on cache_dirs */
-    int64_t disk_shares[3]; /* queue, service, notice of the cache_dir that `summary` is at */
+    struct lines disks;                 /* sentences on cache_dirs */
+    int64_t disk_shares[3];             /* queue, service, notice of the cache_dir that `summary` is at */
     struct lines broken, unusual, held; /* sentences on what does not hold, on what is worth a look, and on the rest */
-    struct series *series;  /* one for each figure, in the report's order */
+    struct series *series;              /* one for each figure, in the report's order */
 };
 
 struct report {
@@ -108,12 +108,12 @@ struct report {
     int64_t since, until, group, peak; /* ns */
     int64_t kid;                       /* -1: all */
 
-    char *folder;           /* what it is to be called */
-    char *making;           /* what it is called meanwhile */
-    char *plots, *pages;    /* where scripts and templates are */
+    char *folder;        /* what it is to be called */
+    char *making;        /* what it is called meanwhile */
+    char *plots, *pages; /* where scripts and templates are */
     struct program_voice voice;
-    unsigned undrawn;       /* figures that gnuplot could not draw */
-    int full;               /* a picture could not be written */
+    unsigned undrawn;         /* figures that gnuplot could not draw */
+    int full;                 /* a picture could not be written */
     struct picture *compared; /* one for each figure, with a curve for each trace; NULL with one trace */
 };
 

@@ -95,8 +95,7 @@ static const char *const classes[SQT_CLASSES] = {
     [SQT_CLASS_ERROR] = "requests that could not be parsed or got no result",
 };
 
-const char *
-words_class(enum sqt_class class)
+const char *words_class(enum sqt_class class)
 {
     return classes[class];
 }
@@ -137,8 +136,8 @@ name_parts(FILE *to, const uint64_t sums[SQT_PARTS], uint64_t whole, const char 
         ++named;
     for (unsigned i = 0; i < named; ++i) {
         const char *const before = !i ? "" : i + 1 < named ? ", " : named > 2 ? ", and " : " and ";
-        fprintf(to, "%s%s%s %s", before, words_share((double)sums[order[i]] / (double)whole, text),
-                i ? "" : of, words_part(order[i]));
+        fprintf(to, "%s%s%s %s", before, words_share((double)sums[order[i]] / (double)whole, text), i ? "" : of,
+                words_part(order[i]));
     }
 }
 
@@ -185,9 +184,8 @@ words_of_class(const struct report_trace *trace, enum sqt_class class)
     } else if (s->all.count == 1) {
         fprintf(to, "There is one of the %s; it took %s", words_class(class), words_time(s->median.value, median));
     } else {
-        fprintf(to, "Half of %s %s took at most %s, 99" NBSP "%% at most %s",
-                sqt_grouped(s->all.count, number), words_class(class), words_time(s->median.value, median),
-                words_time(s->p99.value, p99));
+        fprintf(to, "Half of %s %s took at most %s, 99" NBSP "%% at most %s", sqt_grouped(s->all.count, number),
+                words_class(class), words_time(s->median.value, median), words_time(s->p99.value, p99));
     }
     if (whole) {
         fputs(s->all.count == 1 ? ": " : ". ", to);
@@ -242,11 +240,14 @@ words_of_disk(struct report_trace *trace, const union sqt_cell *row)
             words_share((double)trace->disk_shares[i] / 1e5, shares[i]);
             trace->disk_shares[i] = 0;
         }
-        if (elsewhere && asprintf(&text, ". %s of their time is the I/O itself, %s waiting for it to begin, and %s "
-                                  "waiting for Squid to notice that it is done", shares[1], shares[0], shares[2]) < 0)
+        if (elsewhere && asprintf(&text,
+                                  ". %s of their time is the I/O itself, %s waiting for it to begin, and %s "
+                                  "waiting for Squid to notice that it is done",
+                                  shares[1], shares[0], shares[2]) < 0)
             return;
-        lines_add(&trace->disks, "%s %s %s blocks, median %s%s.", dir_words(trace, CELL(class).text), directions[d].verb,
-                  sqt_grouped((uint64_t)CELL(count).number, number), words_time((double)CELL(p50_ms).number, median),
+        lines_add(&trace->disks, "%s %s %s blocks, median %s%s.", dir_words(trace, CELL(class).text),
+                  directions[d].verb, sqt_grouped((uint64_t)CELL(count).number, number),
+                  words_time((double)CELL(p50_ms).number, median),
                   text ? text : ", in Squid\xe2\x80\x99s main thread: nothing else ran meanwhile");
         free(text);
         return;

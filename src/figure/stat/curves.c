@@ -4,7 +4,6 @@
  */
 #include "curves.h"
 
-
 /* Where the curves of each figure stand. */
 enum {
 #define SQT_FIGURE(id, name, family, title, x, y, rule, caption) OF_##id,
@@ -21,13 +20,29 @@ enum {
 #define SQT_SWAP_BYTES(name) (UINT64_C(1) << SQT_CELL(swaps, name##_bytes))
 #define SQT_SWAP_NS(name) (UINT64_C(1) << SQT_CELL(swaps, name##_ns))
 #define REQUESTS(classes_, status_, needs_, value) \
-    {.classes = (classes_), .status = (status_), .needs = (needs_), .plus = (value)}
-#define FIRST_REQUESTS(classes_, value) {.classes = (classes_), .needs = (value), .plus = (value), .first = 1}
-#define NEVER_SWAPPED_IN {.classes = 1u << SQT_CLASS_MEM_HIT, .never = 1}
+    { \
+        .classes = (classes_), .status = (status_), .needs = (needs_), .plus = (value) \
+    }
+#define FIRST_REQUESTS(classes_, value) \
+    { \
+        .classes = (classes_), .needs = (value), .plus = (value), .first = 1 \
+    }
+#define NEVER_SWAPPED_IN \
+    { \
+        .classes = 1u << SQT_CLASS_MEM_HIT, .never = 1 \
+    }
 #define SWAPS(ways_, ios_, value, less) \
-    {.ways = (ways_), .ios = (ios_), .needs = (value), .plus = (value), .minus = (less)}
-#define FIRST_SWAPS(ways_, value) {.ways = (ways_), .plus = (value), .first = 1}
-#define NOTHING {.classes = 0}
+    { \
+        .ways = (ways_), .ios = (ios_), .needs = (value), .plus = (value), .minus = (less) \
+    }
+#define FIRST_SWAPS(ways_, value) \
+    { \
+        .ways = (ways_), .plus = (value), .first = 1 \
+    }
+#define NOTHING \
+    { \
+        .classes = 0 \
+    }
 
 static const struct sqt_curve curves[PLACES] = {
 #define SQT_CURVE(id, curve, FORM, part, whole) [OF_##id##_##curve] = {part, whole},

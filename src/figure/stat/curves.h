@@ -14,15 +14,15 @@ enum { SQT_IN = 1, SQT_OUT = 2 };
 
 /* Requests or swaps, and a value of each. */
 struct sqt_population {
-    uint32_t classes;   /* of requests, as bits */
-    int64_t status;     /* of requests; 0: any */
-    uint64_t needs;     /* columns, one of which must have a value; 0: no matter */
-    unsigned ways;      /* of swaps */
-    int64_t ios;        /* swaps of that many blocks; 0: any */
-    uint64_t plus;      /* columns whose sum is the value; 0: each counts 1 */
-    uint64_t minus;     /* less these */
-    int first;          /* only the first access to each object */
-    int never;          /* only of objects that no request before has swapped in */
+    uint32_t classes; /* of requests, as bits */
+    int64_t status;   /* of requests; 0: any */
+    uint64_t needs;   /* columns, one of which must have a value; 0: no matter */
+    unsigned ways;    /* of swaps */
+    int64_t ios;      /* swaps of that many blocks; 0: any */
+    uint64_t plus;    /* columns whose sum is the value; 0: each counts 1 */
+    uint64_t minus;   /* less these */
+    int first;        /* only the first access to each object */
+    int never;        /* only of objects that no request before has swapped in */
 };
 
 struct sqt_curve {

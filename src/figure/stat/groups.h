@@ -34,18 +34,18 @@ struct sqt_time_group {
 struct sqt_groups {
     struct sqt_distributions set;
     unsigned sum_count, value_count;
-    int64_t base;      /* ns, where the first group begins */
-    int64_t asked;     /* ns, the width asked for */
-    unsigned halvings; /* the width is asked / 2^halvings now */
-    int64_t length;    /* ns, from the base to the end of what is asked for; known at the end */
+    int64_t base;                   /* ns, where the first group begins */
+    int64_t asked;                  /* ns, the width asked for */
+    unsigned halvings;              /* the width is asked / 2^halvings now */
+    int64_t length;                 /* ns, from the base to the end of what is asked for; known at the end */
     struct sqt_time_group **groups; /* NULL: empty */
     size_t count;
-    size_t rooms;      /* of groups */
-    size_t closed;     /* groups before this one are closed */
+    size_t rooms;       /* of groups */
+    size_t closed;      /* groups before this one are closed */
     int64_t own, *left; /* bytes that groups may still take; &own, or shared with others */
-    size_t each;       /* bytes of what its user keeps for each group, used or not */
-    uint64_t late;     /* values whose group was closed already */
-    uint64_t beyond;   /* times for which there is no group */
+    size_t each;        /* bytes of what its user keeps for each group, used or not */
+    uint64_t late;      /* values whose group was closed already */
+    uint64_t beyond;    /* times for which there is no group */
 
     /* the group found last */
     size_t near;

@@ -19,15 +19,15 @@
 struct sqt_peak {
     struct sqt_distributions set;
     unsigned value_count;
-    int64_t base;    /* ns, where the first slot begins */
-    int64_t width;   /* ns, of the window */
-    uint64_t first;  /* oldest slot that is open */
-    uint64_t end;    /* behind the newest slot seen */
+    int64_t base;   /* ns, where the first slot begins */
+    int64_t width;  /* ns, of the window */
+    uint64_t first; /* oldest slot that is open */
+    uint64_t end;   /* behind the newest slot seen */
     struct sqt_peak_slot {
         uint64_t requests;
         struct sqt_distribution *values; /* NULL: none */
-    } slots[SQT_PEAK_OPEN]; /* slot i at i % SQT_PEAK_OPEN */
-    uint64_t late;   /* values that came when their slot was not open any more */
+    } slots[SQT_PEAK_OPEN];              /* slot i at i % SQT_PEAK_OPEN */
+    uint64_t late;                       /* values that came when their slot was not open any more */
 
     /* the busiest window so far */
     int found;

@@ -13,8 +13,8 @@
 #define SQT_PLACES 64
 
 struct sqt_places {
-    unsigned count;          /* of names */
-    uint64_t others;         /* times that "other" was meant */
+    unsigned count;  /* of names */
+    uint64_t others; /* times that "other" was meant */
     char names[SQT_PLACES + 1][SQT_PLACE_NAME];
     unsigned char next[SQT_PLACES]; /* of those with the same hash; from 1, 0: none */
     unsigned char first[256];

@@ -120,8 +120,8 @@ SQT_ASSERT(SQT_SWEEP_PARTS == 3, "next_change() looks at the first part, the one
 static unsigned
 next_change(const struct sqt_changes *changes, unsigned part_count, unsigned from, unsigned end)
 {
-    const int16_t *const a = changes->by[0], *const b = changes->by[part_count / 2], *const c =
-        changes->by[part_count - 1];
+    const int16_t *const a = changes->by[0], *const b = changes->by[part_count / 2],
+                         *const c = changes->by[part_count - 1];
     unsigned i = from + 1;
     for (; i < end; ++i) {
         uint64_t word, more;

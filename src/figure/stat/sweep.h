@@ -26,7 +26,7 @@ struct sqt_level {
     uint64_t samples, busy; /* all, and those that are not 0 */
     int64_t p50, p75;       /* thousandths */
     int64_t max;
-    int64_t raised;         /* how many late things more cover it than the group before it; settled at the end */
+    int64_t raised; /* how many late things more cover it than the group before it; settled at the end */
 };
 
 struct sqt_sweep {
@@ -34,26 +34,27 @@ struct sqt_sweep {
     int64_t period;           /* ns */
     unsigned part_count, curve_count;
     unsigned curves[SQT_SWEEP_CURVES]; /* bits of parts */
-    int used;                 /* something was added */
-    uint64_t late;            /* things whose begin lies in samples that were summed up */
-    uint64_t crowded;         /* things left out, because too many begin or end in one sample */
+    int used;                          /* something was added */
+    uint64_t late;                     /* things whose begin lies in samples that were summed up */
+    uint64_t crowded;                  /* things left out, because too many begin or end in one sample */
 
     /* changes */
     struct sqt_changes **blocks; /* NULL: none in it */
     size_t block_count;
-    uint64_t first_block;     /* number of blocks[0] */
-    int64_t own, *left;       /* bytes that blocks may still take; &own, or shared with other sweeps */
-    uint64_t settled;         /* samples before this one are summed up */
-    uint64_t group_from;      /* the first sample of the group being summed up */
+    uint64_t first_block;           /* number of blocks[0] */
+    int64_t own, *left;             /* bytes that blocks may still take; &own, or shared with other sweeps */
+    uint64_t settled;               /* samples before this one are summed up */
+    uint64_t group_from;            /* the first sample of the group being summed up */
     int64_t level[SQT_SWEEP_PARTS]; /* just before it */
 
     /* groups that were summed up */
     struct sqt_level (*levels)[SQT_SWEEP_CURVES];
     size_t level_count, level_room;
-    int32_t (*whole)[SQT_SWEEP_PARTS]; /* how many things more cover all of a group than the one before; at the end: how many */
+    int32_t (*whole)
+        [SQT_SWEEP_PARTS]; /* how many things more cover all of a group than the one before; at the end: how many */
     size_t whole_count;
     uint64_t *counts[SQT_SWEEP_CURVES]; /* scratch: samples of each level */
-    size_t count_room, highest; /* no higher level was counted since they were cleared */
+    size_t count_room, highest;         /* no higher level was counted since they were cleared */
 };
 
 void sqt_sweep_init(struct sqt_sweep *sweep, const struct sqt_job *job, int64_t period, unsigned part_count,

@@ -15,7 +15,8 @@ sqt_digest_cells(union sqt_cell *row, const struct sqt_digest *d)
     CELL(activity).text = sqt_digest_activities[d->activity].name;
     CELL(peer).text = d->peer == UINT32_MAX ? NULL : sqt_origin_text(d->origin, SQT_DEF_PEER, d->peer);
     CELL(result).text = d->result < SQT_DIGEST_RESULTS ? sqt_digest_results[d->result].name : NULL;
-    CELL(busy_ns).number = d->result == SQT_DIGEST_RESULT_LOST || d->result == SQT_DIGEST_RESULT_CLOCK ? SQT_CELL_MISSING : d->busy;
+    CELL(busy_ns).number =
+        d->result == SQT_DIGEST_RESULT_LOST || d->result == SQT_DIGEST_RESULT_CLOCK ? SQT_CELL_MISSING : d->busy;
     CELL(bytes).number = d->bytes;
     CELL(count).number = (int64_t)d->count;
 }

@@ -11,4 +11,5 @@ diskop_table_print(struct sqt_job *job, const struct sqt_diskop_fact *d)
         sqt_job_row(job, d->row);
 }
 
-const struct sqt_family sqt_family_diskops = {.where = {SQT_TABLE_diskops}, .where_count = 1, .diskop = diskop_table_print};
+const struct sqt_family sqt_family_diskops = {
+    .where = {SQT_TABLE_diskops}, .where_count = 1, .diskop = diskop_table_print};

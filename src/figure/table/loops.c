@@ -65,7 +65,7 @@ struct stalls {
     unsigned count;
     struct stall {
         const struct sqt_origin *origin;
-        int64_t pass;    /* when its wait began */
+        int64_t pass; /* when its wait began */
         int64_t begin;
         int64_t work;    /* ns; of a wait, for which Squid did not run */
         int64_t stopped; /* ns of work for which Squid did not run */
@@ -145,8 +145,12 @@ static void
 judge_wait(struct sqt_job *job, const struct sqt_stop_row *stop)
 {
     struct stalls *const s = job->state;
-    struct stall stall = {.origin = stop->pass->origin, .pass = stop->pass->begin, .begin = stop->begin,
-                          .work = stop->ns, .stopped = stop->ns, .waited = 1};
+    struct stall stall = {.origin = stop->pass->origin,
+                          .pass = stop->pass->begin,
+                          .begin = stop->begin,
+                          .work = stop->ns,
+                          .stopped = stop->ns,
+                          .waited = 1};
     struct stall *const before = find_wait(s, stop);
     if (before && before->work >= stall.work)
         return;
@@ -238,6 +242,8 @@ loop_table_finish(struct sqt_job *job)
 
 const struct sqt_family sqt_family_loops = {
     .where = {SQT_TABLE_loops}, .where_count = 1, .consumer = {.loop = loop_table_pass}};
-const struct sqt_family sqt_family_stalls = {
-    .where = {SQT_TABLE_loops}, .where_count = 1, .start = loop_table_start, .consumer = {.loop = loop_table_judge, .stop = judge_stop},
-    .finish = loop_table_finish};
+const struct sqt_family sqt_family_stalls = {.where = {SQT_TABLE_loops},
+                                             .where_count = 1,
+                                             .start = loop_table_start,
+                                             .consumer = {.loop = loop_table_judge, .stop = judge_stop},
+                                             .finish = loop_table_finish};

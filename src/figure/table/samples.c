@@ -130,7 +130,7 @@ static int
 by_kid(const void *one, const void *two)
 {
     const struct sqt_sampled_source *const a = *(struct sqt_sampled_source *const *)one,
-                                    *const b = *(struct sqt_sampled_source *const *)two;
+                                           *const b = *(struct sqt_sampled_source *const *)two;
     const uint64_t a_start = a->origin->identity.start.realtime_ns, b_start = b->origin->identity.start.realtime_ns;
     if (a->origin->identity.kid != b->origin->identity.kid)
         return a->origin->identity.kid < b->origin->identity.kid ? -1 : 1;

@@ -16,13 +16,13 @@
 struct sqt_sampled_source {
     struct sqt_sampled_source *next;
     const struct sqt_origin *origin;
-    char name[SQT_SOURCE_NAME];        /* as in the column `source` */
-    struct sqt_groups groups;          /* sums: SQT_SUM_OF and SQT_WEIGHT_OF each value */
+    char name[SQT_SOURCE_NAME]; /* as in the column `source` */
+    struct sqt_groups groups;   /* sums: SQT_SUM_OF and SQT_WEIGHT_OF each value */
     struct {
         int64_t at;
         uint64_t value;
         int known;
-    } before[SQT_SAMPLES];             /* of counters */
+    } before[SQT_SAMPLES]; /* of counters */
 };
 #define SQT_SUM_OF(value) (2 * (value))
 #define SQT_WEIGHT_OF(value) (2 * (value) + 1)

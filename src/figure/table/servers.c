@@ -20,9 +20,9 @@
 #define OTHERS "other"
 
 /* The columns of `requests` that are the server's doing. */
-static const unsigned server_stages[] = {
-    SQT_CELL(requests, connect_ns),     SQT_CELL(requests, tls_ns),         SQT_CELL(requests, request_send_ns),
-    SQT_CELL(requests, server_wait_ns), SQT_CELL(requests, server_reply_ns)};
+static const unsigned server_stages[] = {SQT_CELL(requests, connect_ns), SQT_CELL(requests, tls_ns),
+                                         SQT_CELL(requests, request_send_ns), SQT_CELL(requests, server_wait_ns),
+                                         SQT_CELL(requests, server_reply_ns)};
 #define SERVER_STAGES (sizeof(server_stages) / sizeof(*server_stages))
 
 struct server {

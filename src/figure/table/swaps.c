@@ -18,6 +18,5 @@ io_row(struct sqt_job *job, const struct sqt_io_fact *io)
         sqt_job_row(job, io->row);
 }
 
-const struct sqt_family sqt_family_swaps = {
-    .where = {SQT_TABLE_swaps}, .where_count = 1, .swap = swap_row};
+const struct sqt_family sqt_family_swaps = {.where = {SQT_TABLE_swaps}, .where_count = 1, .swap = swap_row};
 const struct sqt_family sqt_family_ios = {.where = {SQT_TABLE_ios}, .where_count = 1, .io = io_row};

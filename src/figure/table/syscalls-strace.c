@@ -27,9 +27,9 @@ static const struct {
 struct strace {
     struct sqt_job *job;
     struct sqt_threads threads;
-    int64_t first;        /* ns; SQT_MISSING before the first call */
-    int64_t begin, last;  /* of the window, and the latest end; since `first` */
-    int64_t end;          /* of the window that is being closed */
+    int64_t first;       /* ns; SQT_MISSING before the first call */
+    int64_t begin, last; /* of the window, and the latest end; since `first` */
+    int64_t end;         /* of the window that is being closed */
 };
 
 /* The class's name, or the call's own. */
@@ -104,7 +104,8 @@ strace_table_take(struct strace *s, const struct sqt_traced_call *call)
     const int64_t end = sqt_account_sum(call->begin - s->first, call->ns);
     /* Windows in which nothing is told are rows, but not any number of them. */
     for (unsigned idle = 0; end - s->begin >= s->job->group; ++idle)
-        strace_table_close_window(s, idle < IDLE_MOST ? s->begin + s->job->group : end - (end - s->begin) % s->job->group);
+        strace_table_close_window(s,
+                                  idle < IDLE_MOST ? s->begin + s->job->group : end - (end - s->begin) % s->job->group);
     struct sqt_thread *const thread = sqt_threads_call(&s->threads, call->thread);
     if (thread)
         strace_table_add(thread, call);
@@ -113,8 +114,8 @@ strace_table_take(struct strace *s, const struct sqt_traced_call *call)
 }
 
 int
-sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FILE *file, const char *name,
-                       char *error, size_t error_size)
+sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FILE *file, const char *name, char *error,
+                       size_t error_size)
 {
     struct strace s = {.job = job, .first = SQT_MISSING};
     struct sqt_strace *const reader = sqt_strace_new();
@@ -135,7 +136,8 @@ sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FIL
             ++strange;
         if (what == SQT_STRACE_NO_TIME || (what == SQT_STRACE_STRANGE && strange == number && number == 10)) {
             snprintf(error, error_size, "%s: line %llu: %s %s%s", name, (unsigned long long)number,
-                     what == SQT_STRACE_NO_TIME ? "a call without its duration; it must be made by" : "this is not what",
+                     what == SQT_STRACE_NO_TIME ? "a call without its duration; it must be made by"
+                                                : "this is not what",
                      tracer->command, what == SQT_STRACE_NO_TIME ? "" : " prints");
             failed = 1;
         }

@@ -47,8 +47,7 @@ syscall_table_cells(union sqt_cell *row, const struct sqt_account *account, cons
     CELL(thread).text = account->thread;
     CELL(name).text = call->name;
     CELL(total_s).number = call->ns;
-    CELL(share_pct).number =
-        sqt_percent((double)call->ns, (double)window);
+    CELL(share_pct).number = sqt_percent((double)call->ns, (double)window);
     CELL(count).number = (int64_t)call->count;
     CELL(mean_s).number = call->count ? call->ns / (int64_t)call->count : SQT_CELL_MISSING;
     CELL(max_s).number = call->longest;
@@ -124,7 +123,7 @@ struct thread {
 struct process {
     struct process *next;
     const struct sqt_origin *origin;
-    int64_t begin, told; /* SQT_MISSING: the account has not begun */
+    int64_t begin, told;           /* SQT_MISSING: the account has not begun */
     struct thread *threads, *last; /* by number; the one that was found last */
     unsigned thread_count;
 };
@@ -134,7 +133,7 @@ struct syscalls {
     struct process **by_origin; /* by its index */
     size_t origin_count;
     unsigned thread_count;
-    uint64_t beyond; /* records of threads for which there was no room */
+    uint64_t beyond;      /* records of threads for which there was no room */
     int64_t idle_left;    /* rows that idle threads may still have */
     uint64_t idle_beyond; /* those that they did not get */
 };
@@ -284,7 +283,8 @@ syscall_table_finish(struct sqt_job *job)
     if (!s->processes)
         job->note(job->context, "syscalls", "the trace has no account of system calls: events=syscall was not given");
     sqt_job_note_bound(job, s->beyond, "records of calls are left out, because there are too many threads");
-    sqt_job_note_bound(job, s->idle_beyond, "rows of threads that made no call are left out, because there are too many");
+    sqt_job_note_bound(job, s->idle_beyond,
+                       "rows of threads that made no call are left out, because there are too many");
     s->idle_left += SQT_ACCOUNT_ALL_THREADS; /* the last windows are whole */
     free(s->by_origin);
     for (struct process *p = s->processes, *next; p; p = next) {
@@ -299,9 +299,15 @@ syscall_table_finish(struct sqt_job *job)
     free(s);
 }
 
-const struct sqt_family sqt_family_syscalls = {
-    .where = {SQT_TABLE_syscalls}, .where_count = 1, .group = INT64_C(10000000000), .start = syscall_table_start,
-    .consumer = {.calls = calls}, .finish = syscall_table_finish};
-const struct sqt_family sqt_family_syscall_trend = {
-    .where = {SQT_TABLE_syscalls}, .where_count = 1, .group = INT64_C(10000000000), .start = syscall_table_start,
-    .consumer = {.calls = calls}, .finish = syscall_table_finish};
+const struct sqt_family sqt_family_syscalls = {.where = {SQT_TABLE_syscalls},
+                                               .where_count = 1,
+                                               .group = INT64_C(10000000000),
+                                               .start = syscall_table_start,
+                                               .consumer = {.calls = calls},
+                                               .finish = syscall_table_finish};
+const struct sqt_family sqt_family_syscall_trend = {.where = {SQT_TABLE_syscalls},
+                                                    .where_count = 1,
+                                                    .group = INT64_C(10000000000),
+                                                    .start = syscall_table_start,
+                                                    .consumer = {.calls = calls},
+                                                    .finish = syscall_table_finish};

@@ -20,7 +20,7 @@ struct sqt_account {
     int64_t begin, end; /* ns */
     int64_t kid;        /* or the process */
     const char *thread;
-    uint64_t used;      /* bits of calls */
+    uint64_t used; /* bits of calls */
     struct sqt_account_call {
         const char *name; /* NULL: none was made */
         uint64_t count;

@@ -15,9 +15,9 @@
 
 struct sqt_thread {
     uint32_t number;
-    unsigned idle;      /* windows since its last call */
+    unsigned idle; /* windows since its last call */
     struct sqt_account account;
-    char name[24];      /* for the account, where there is no definition */
+    char name[24];                      /* for the account, where there is no definition */
     char *own_names[SQT_ACCOUNT_CALLS]; /* names in the account that are freed at the end of the window; NULL: none */
 };
 

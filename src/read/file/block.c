@@ -23,7 +23,8 @@ sqt_block_head(const struct sqt_frame *frame, const uint8_t *payload, const uint
 {
     if (frame->size < sizeof(*b))
         return "the block is shorter than its head";
-    if (frame->flags & ~(SQT_FRAME_ZLIB | SQT_FRAME_ZSTD | SQT_FRAME_SUSPECT) || (frame->flags & COMPRESSED) == COMPRESSED)
+    if (frame->flags & ~(SQT_FRAME_ZLIB | SQT_FRAME_ZSTD | SQT_FRAME_SUSPECT) ||
+        (frame->flags & COMPRESSED) == COMPRESSED)
         return "the block needs features that this does not know";
     memcpy(b, payload, sizeof(*b));
     if (memcmp(b->ring_id, ring_id, sizeof(b->ring_id)) != 0)
@@ -51,8 +52,8 @@ decompress_block(struct sqt_unpacker *u, unsigned flags, const uint8_t *in, size
         u->packed = larger;
         u->room = packed_size;
     }
-    return sqt_decompress(&u->decompressor, flags & SQT_FRAME_ZSTD ? SQT_COMPRESSION_ZSTD : SQT_COMPRESSION_ZLIB, in, size,
-                          u->packed, packed_size);
+    return sqt_decompress(&u->decompressor, flags & SQT_FRAME_ZSTD ? SQT_COMPRESSION_ZSTD : SQT_COMPRESSION_ZLIB, in,
+                          size, u->packed, packed_size);
 }
 
 /* The first record of the unit that record i belongs to. */

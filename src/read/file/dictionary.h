@@ -10,18 +10,18 @@
 struct sqt_definition; /* in the hash table */
 
 struct sqt_dictionary {
-    struct sqt_pack_table pack;    /* how the trace's records are packed, in its own event numbers */
-    uint16_t event[256];           /* the trace's number -> this program's; 0: the trace does not declare it */
-    unsigned events;               /* how many the trace declares; 0: none so far */
-    int assumed;                   /* this program's own were taken, the trace's are lost */
-    char *unknown[256];            /* names of events that this program does not know */
+    struct sqt_pack_table pack; /* how the trace's records are packed, in its own event numbers */
+    uint16_t event[256];        /* the trace's number -> this program's; 0: the trace does not declare it */
+    unsigned events;            /* how many the trace declares; 0: none so far */
+    int assumed;                /* this program's own were taken, the trace's are lost */
+    char *unknown[256];         /* names of events that this program does not know */
     unsigned unknown_count;
     struct sqt_definition **table; /* open addressing, a power of two */
     size_t used, room;
-    uint64_t scatter;              /* where a definition belongs is a random matter */
+    uint64_t scatter; /* where a definition belongs is a random matter */
     unsigned shift;
-    size_t *left;                  /* bytes that definitions may still take; NULL: no bound */
-    uint64_t refused;              /* definitions that were left out for that */
+    size_t *left;     /* bytes that definitions may still take; NULL: no bound */
+    uint64_t refused; /* definitions that were left out for that */
 };
 
 void sqt_dictionary_init(struct sqt_dictionary *dictionary);

@@ -118,8 +118,7 @@ sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got)
             size_t ask = want + READ_AHEAD - input->used;
             if (ask > input->end - input->offset - input->used)
                 ask = (size_t)(input->end - input->offset - input->used);
-            const ssize_t n = pread(input->fd, input->window + input->used, ask,
-                                    (off_t)(input->offset + input->used));
+            const ssize_t n = pread(input->fd, input->window + input->used, ask, (off_t)(input->offset + input->used));
             if (n < 0 && errno == EINTR)
                 continue;
             if (n < 0)

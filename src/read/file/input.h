@@ -17,12 +17,12 @@ struct sqt_input {
     uint8_t *window; /* bytes at `offset` of the file */
     size_t used, room;
     uint64_t offset;
-    uint64_t end;    /* nothing is read from here on */
-    int error;       /* errno of a failed read; it counts as the end of the file */
-    uint64_t size;   /* where the file ended when that was found out; UINT64_MAX: not yet */
+    uint64_t end;  /* nothing is read from here on */
+    int error;     /* errno of a failed read; it counts as the end of the file */
+    uint64_t size; /* where the file ended when that was found out; UINT64_MAX: not yet */
     struct {
         int64_t size, seconds, ns;
-    } seen;          /* the file's, when it was read first after all was forgotten */
+    } seen; /* the file's, when it was read first after all was forgotten */
 };
 
 void sqt_input_init(struct sqt_input *input, int fd, int own_fd, uint64_t end);

@@ -89,8 +89,9 @@ sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_report
         sqt_report(reporter, SQT_ERROR, "%s: written by a newer sqtrace (format %" PRIu32 ", this reads %d)", name,
                    live->version, SQT_VERSION);
     else if (live->incompatible)
-        sqt_report(reporter, SQT_ERROR, "%s: written by a newer sqtrace (it needs features 0x%" PRIx32
-                   " that this does not know)", name, live->incompatible);
+        sqt_report(reporter, SQT_ERROR,
+                   "%s: written by a newer sqtrace (it needs features 0x%" PRIx32 " that this does not know)", name,
+                   live->incompatible);
     else if ((wrong = ring_take_header(ring)) != NULL)
         sqt_report(reporter, SQT_ERROR, "%s: damaged ring: %s", name, wrong);
     else

@@ -17,9 +17,9 @@ struct sqt_ring {
     struct sqt_identity identity; /* a copy that was checked */
     uint64_t capacity;            /* the same */
     uint64_t text_offset, text_size, records_offset;
-    uint64_t text_taken;          /* bytes of the text area that were handed out */
-    uint64_t head;                /* when it was opened: no record after it is read */
-    struct sqt_totals totals;     /* the account of losses then */
+    uint64_t text_taken;      /* bytes of the text area that were handed out */
+    uint64_t head;            /* when it was opened: no record after it is read */
+    struct sqt_totals totals; /* the account of losses then */
 };
 
 /* Returns 0, or -1 after a report.  fd stays the caller's. */

@@ -12,16 +12,16 @@
 struct sqt_segment {
     struct sqt_input input;
     struct sqt_reporter *reporter;
-    const char *name;   /* of the file, for messages; not owned */
+    const char *name; /* of the file, for messages; not owned */
     struct sqt_segment_header header;
-    uint64_t at;        /* offset of the next frame */
-    uint64_t frame_at;  /* offset of the frame that was taken last */
-    int cut;            /* the file ends in the middle of the frame at `at` */
+    uint64_t at;            /* offset of the next frame */
+    uint64_t frame_at;      /* offset of the frame that was taken last */
+    int cut;                /* the file ends in the middle of the frame at `at` */
     struct sqt_frame frame; /* the frame that was taken last, or that was looked at */
     const uint8_t *payload; /* its */
-    int peeked;         /* it was only looked at */
-    uint64_t wasted;    /* bytes of frames whose checksums were wrong */
-    struct sqt_sums sums; /* for frames, once many are wrong */
+    int peeked;             /* it was only looked at */
+    uint64_t wasted;        /* bytes of frames whose checksums were wrong */
+    struct sqt_sums sums;   /* for frames, once many are wrong */
 };
 
 enum sqt_header_state {

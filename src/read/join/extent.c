@@ -14,9 +14,9 @@
 struct walk {
     const struct sqt_joined *joined;
     struct sqt_extent *extent;
-    uint64_t next;    /* number of the first record that was not counted yet */
+    uint64_t next; /* number of the first record that was not counted yet */
     uint64_t lost;
-    int lost_known;   /* nothing came after that number was told */
+    int lost_known; /* nothing came after that number was told */
 };
 
 static int

@@ -16,10 +16,14 @@ static const struct {
 } signatures[] = {
     {"\x1f\x8b", 2, "gzip data; pipe it through zcat"},
     {"\x28\xb5\x2f\xfd", 4, "zstd data; pipe it through zstdcat"},
-    {"\xfd" "7zXZ", 5, "xz data; pipe it through xzcat"},
+    {"\xfd"
+     "7zXZ",
+     5, "xz data; pipe it through xzcat"},
     {"BZh", 3, "bzip2 data; pipe it through bzcat"},
     {"PK\x03\x04", 4, "a zip archive"},
-    {"\x7f" "ELF", 4, "a program"},
+    {"\x7f"
+     "ELF",
+     4, "a program"},
     {"PERFILE2", 8, "data of perf"},
     {"\xc1\x1f\xfc\xc1", 4, "a CTF stream; babeltrace2 reads it"},
     {"\xd4\xc3\xb2\xa1", 4, "captured packets"},

@@ -99,10 +99,11 @@ origin_take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt
     if (first > j->next) {
         const uint64_t missing = first - j->next;
         if (!j->damaged)
-            sqt_report(j->reporter, SQT_WARNING, "%s: %" PRIu64 " records before record %" PRIu64
-                       " are missing (a segment is not there)", origin_place(j), missing, first);
-        make_lost(j, j->damaged ? SQT_LOSS_DAMAGED : SQT_LOSS_MISSING, missing, j->last_ticks,
-                  j->buffer[skip].time, &j->line);
+            sqt_report(j->reporter, SQT_WARNING,
+                       "%s: %" PRIu64 " records before record %" PRIu64 " are missing (a segment is not there)",
+                       origin_place(j), missing, first);
+        make_lost(j, j->damaged ? SQT_LOSS_DAMAGED : SQT_LOSS_MISSING, missing, j->last_ticks, j->buffer[skip].time,
+                  &j->line);
     }
     j->damaged = 0;
     j->totals_valid = 0;
@@ -125,7 +126,8 @@ need_table(struct sqt_joined *j)
     if (!j->dictionary.events)
         sqt_dictionary_assume(&j->dictionary);
     if (j->dictionary.assumed && !j->told_table)
-        sqt_report(j->reporter, SQT_WARNING, "%s: its table of events is lost; this program's own is used", origin_place(j));
+        sqt_report(j->reporter, SQT_WARNING, "%s: its table of events is lost; this program's own is used",
+                   origin_place(j));
     j->told_table = 1;
 }
 
@@ -201,8 +203,10 @@ origin_take_block(struct sqt_joined *j)
     if (!j->started)
         j->wall_ns = wall_of(&block.from, &block.to, block.time_first);
     if ((frame->flags & SQT_FRAME_SUSPECT) && !stepped && !j->told_suspect) {
-        sqt_report(j->reporter, SQT_NOTE, "%s: offset %" PRIu64 ": the clock did not keep its rate here; times may be "
-                   "off by more than 50 us", j->segment.name, j->segment.frame_at);
+        sqt_report(j->reporter, SQT_NOTE,
+                   "%s: offset %" PRIu64 ": the clock did not keep its rate here; times may be "
+                   "off by more than 50 us",
+                   j->segment.name, j->segment.frame_at);
         j->told_suspect = 1;
     }
     if (!origin_take(j, block.first, block.count, &line, stepped))
@@ -351,8 +355,9 @@ origin_take_ring(struct sqt_joined *j, uint64_t first, size_t count)
                         : ring_line(j, j->buffer[0].time, j->buffer[good - 1].time, &line)) != 0)
         good = 0;
     if (good == 0 || (good < count && (good + SQT_UNIT_MAX <= count || count < SQT_BLOCK_RECORDS))) {
-        sqt_report(j->reporter, SQT_WARNING, "%s: damaged ring: record %" PRIu64 " makes no sense; it and the %" PRIu64
-                   " after it are left out", j->ring_name, first + good, j->ring.head - first - good - 1);
+        sqt_report(j->reporter, SQT_WARNING,
+                   "%s: damaged ring: record %" PRIu64 " makes no sense; it and the %" PRIu64 " after it are left out",
+                   j->ring_name, first + good, j->ring.head - first - good - 1);
         j->finished = 1;
         j->damaged = 1;
     }

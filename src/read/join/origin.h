@@ -19,7 +19,7 @@ struct sqt_part {
     uint64_t begin, end; /* offsets within the file */
     dev_t device;
     ino_t inode;
-    uint64_t resume;     /* offset of the frame to read on from; 0: after the header */
+    uint64_t resume; /* offset of the frame to read on from; 0: after the header */
     struct sqt_segment_header header;
 };
 
@@ -31,53 +31,53 @@ struct sqt_joined {
     struct sqt_reporter *reporter;
     struct sqt_unpacker *unpacker;
     struct sqt_source_list *sources;
-    int64_t offset_ns;        /* from the boot's monotonic clock to the stream's time */
-    int timed;                /* the stream's start is known, and in it */
+    int64_t offset_ns; /* from the boot's monotonic clock to the stream's time */
+    int timed;         /* the stream's start is known, and in it */
 
-    struct sqt_part **parts;  /* in the order of their sequence */
+    struct sqt_part **parts; /* in the order of their sequence */
     size_t part_count, part_room;
-    size_t part_next;         /* the first that was not opened yet */
-    int unsorted;             /* those from part_next on are not in order */
+    size_t part_next; /* the first that was not opened yet */
+    int unsorted;     /* those from part_next on are not in order */
     struct sqt_segment segment;
     int segment_open;
     struct sqt_ahead_block ahead;
-    struct sqt_ring ring;     /* map NULL: none */
+    struct sqt_ring ring; /* map NULL: none */
     char *ring_name;
-    const char *pointer;      /* the file that names its ring, which is gone; NULL if it is not */
-    int identity_damaged;     /* it comes from a damaged header */
+    const char *pointer;  /* the file that names its ring, which is gone; NULL if it is not */
+    int identity_damaged; /* it comes from a damaged header */
 
     /* where it is */
-    int started;              /* a record was seen */
-    uint64_t next;            /* number of the record that is expected */
-    uint64_t gap_seen;        /* the directory was looked at again for this record */
-    int damaged;              /* something was skipped since the last block */
-    uint64_t last_ticks;      /* time of the last record */
+    int started;         /* a record was seen */
+    uint64_t next;       /* number of the record that is expected */
+    uint64_t gap_seen;   /* the directory was looked at again for this record */
+    int damaged;         /* something was skipped since the last block */
+    uint64_t last_ticks; /* time of the last record */
     int64_t last_ns;
-    int64_t wall_ns;          /* from the boot's monotonic clock to the time of day, at its first record */
-    int64_t first_ns;         /* of its first record, by which the merge opens it; INT64_MIN before that is known */
+    int64_t wall_ns;  /* from the boot's monotonic clock to the time of day, at its first record */
+    int64_t first_ns; /* of its first record, by which the merge opens it; INT64_MIN before that is known */
     struct sqt_line last_line;
-    struct sqt_totals totals; /* of the last END */
-    int totals_valid;         /* no block came after it */
+    struct sqt_totals totals;                                         /* of the last END */
+    int totals_valid;                                                 /* no block came after it */
     int told_suspect, told_table, told_open, told_gone, told_refused; /* said once */
-    unsigned rescans;         /* how often the directory was looked at again for what is between */
-    int finished;             /* only what the reader adds is left */
+    unsigned rescans; /* how often the directory was looked at again for what is between */
+    int finished;     /* only what the reader adds is left */
 
     /* what it holds */
     struct sqt_record *buffer;
-    struct sqt_record lost;   /* made by the reader, comes before the buffer */
+    struct sqt_record lost; /* made by the reader, comes before the buffer */
     int lost_pending;
     struct sqt_line lost_line;
-    size_t skip, count;       /* of the buffer: doubles at its start, and its end */
-    uint64_t first;           /* number of buffer[0] */
+    size_t skip, count; /* of the buffer: doubles at its start, and its end */
+    uint64_t first;     /* number of buffer[0] */
     struct sqt_line line;
-    int unsure;               /* the clock may have stepped in the midst of it */
+    int unsure; /* the clock may have stepped in the midst of it */
 
     /* what is handed out now */
     const struct sqt_record *records;
     size_t left;
-    uint64_t number;          /* of records[0]; UINT64_MAX if made by the reader */
+    uint64_t number; /* of records[0]; UINT64_MAX if made by the reader */
     struct sqt_line out_line;
-    int64_t key;              /* ns of records[0] */
+    int64_t key; /* ns of records[0] */
 };
 
 /* Brings the parts that were not opened yet into order. */

@@ -39,8 +39,7 @@ sqt_joined_add(struct sqt_joined *j, struct sqt_part *part)
         j->part_room = room;
     }
     for (size_t i = 0; part->fd < 0 && i < j->part_count; ++i)
-        if (j->parts[i]->fd < 0 && j->parts[i]->device == part->device &&
-            j->parts[i]->inode == part->inode) {
+        if (j->parts[i]->fd < 0 && j->parts[i]->device == part->device && j->parts[i]->inode == part->inode) {
             sqt_part_free(part);
             return 0;
         }

@@ -29,7 +29,7 @@ struct sqt_source_list {
     struct sqt_reporter *reporter;
     struct sqt_unpacker *unpacker;
     struct sqt_ahead *ahead;
-    size_t definition_bytes;  /* left */
+    size_t definition_bytes; /* left */
     size_t segment_count;
     int told_segments, told_origins; /* that there are too many; said once */
     struct sqt_joined **origins;

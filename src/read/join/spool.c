@@ -82,8 +82,10 @@ sqt_spool(int fd, const char *name, struct sqt_reporter *reporter)
         if (n <= 0)
             break;
         if (write_all(spool, bytes, (size_t)n) != 0) {
-            sqt_report(reporter, SQT_WARNING, "%s: cannot be copied whole to %s: %s; "
-                       "set TMPDIR to a place with more room", name, path, strerror(errno));
+            sqt_report(reporter, SQT_WARNING,
+                       "%s: cannot be copied whole to %s: %s; "
+                       "set TMPDIR to a place with more room",
+                       name, path, strerror(errno));
             break;
         }
     }

@@ -23,13 +23,13 @@ struct sqt_stream {
     size_t waiting_count, waiting_next;
     struct sqt_joined **open;
     size_t open_count;
-    uint32_t *kids;              /* only these, if there are any */
+    uint32_t *kids; /* only these, if there are any */
     size_t kid_count;
-    struct sqt_joined *current;  /* whose run was handed out last */
-    uint64_t start_ns;           /* by which boots are aligned */
-    uint64_t wall_ns;            /* the time of day then */
+    struct sqt_joined *current; /* whose run was handed out last */
+    uint64_t start_ns;          /* by which boots are aligned */
+    uint64_t wall_ns;           /* the time of day then */
     unsigned opened;
-    int told_open;               /* that too many are open at a time; said once */
+    int told_open; /* that too many are open at a time; said once */
 };
 
 static int
@@ -74,9 +74,10 @@ look_ahead(struct sqt_stream *s)
     for (size_t i = 0; i < s->waiting_count; ++i) {
         s->waiting[i]->offset_ns -= (int64_t)s->start_ns;
         if (s->waiting[i]->offset_ns > SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX) {
-            sqt_report(&s->reporter, SQT_WARNING, "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
-                       "later than that of the first; its times are wrong", s->waiting[i]->public.identity.kid,
-                       s->waiting[i]->public.identity.pid);
+            sqt_report(&s->reporter, SQT_WARNING,
+                       "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
+                       "later than that of the first; its times are wrong",
+                       s->waiting[i]->public.identity.kid, s->waiting[i]->public.identity.pid);
             s->waiting[i]->offset_ns = SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX;
         }
         s->waiting[i]->timed = 1;
@@ -169,9 +170,10 @@ stream_open_due(struct sqt_stream *s)
                 return;
         if (s->open_count == OPEN_MOST) {
             if (!s->told_open)
-                sqt_report(&s->reporter, SQT_WARNING, "kid %" PRIu32 ", pid %" PRIu32 ": more than %u processes wrote at a "
-                           "time; its rows, and others, come later than their times", j->public.identity.kid,
-                           j->public.identity.pid, OPEN_MOST);
+                sqt_report(&s->reporter, SQT_WARNING,
+                           "kid %" PRIu32 ", pid %" PRIu32 ": more than %u processes wrote at a "
+                           "time; its rows, and others, come later than their times",
+                           j->public.identity.kid, j->public.identity.pid, OPEN_MOST);
             s->told_open = 1;
             return;
         }
@@ -236,7 +238,8 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
             first = s->open[i];
     if (!first)
         return 0;
-    int64_t limit = s->waiting_next < s->waiting_count && s->open_count < OPEN_MOST ? s->waiting[s->waiting_next]->key : INT64_MAX;
+    int64_t limit =
+        s->waiting_next < s->waiting_count && s->open_count < OPEN_MOST ? s->waiting[s->waiting_next]->key : INT64_MAX;
     for (size_t i = 0; i < s->open_count; ++i)
         if (s->open[i] != first && s->open[i]->key < limit)
             limit = s->open[i]->key;

@@ -94,7 +94,8 @@ static inline enum sqt_call
 is_opened(int fd, const char *path, int flags)
 {
     if (fd >= 0)
-        sqt_fd_set(fd, strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ? SQT_FD_UNKNOWN : SQT_FD_FILE);
+        sqt_fd_set(fd,
+                   strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0 ? SQT_FD_UNKNOWN : SQT_FD_FILE);
     return (flags & O_ACCMODE) == O_RDONLY ? SQT_CALL_OPEN_READ : SQT_CALL_OPEN_WRITE;
 }
 
@@ -105,7 +106,7 @@ is_opened(int fd, const char *path, int flags)
 #define SQT_WRAPPER(type, name, parameters, arguments) \
     type __real_##name parameters; \
     type __wrap_##name parameters; \
-    static type (*way_##name) parameters = __real_##name; \
+    static type(*way_##name) parameters = __real_##name; \
     type __wrap_##name parameters \
     { \
         return __atomic_load_n(&way_##name, __ATOMIC_ACQUIRE) arguments; \

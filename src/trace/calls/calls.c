@@ -110,7 +110,7 @@ enum sqt_fd
 sqt_fd_get(int fd)
 {
     return fd >= 0 && fd < DESCRIPTORS && descriptors ? (enum sqt_fd)__atomic_load_n(&descriptors[fd], __ATOMIC_RELAXED)
-                                       : SQT_FD_UNKNOWN;
+                                                      : SQT_FD_UNKNOWN;
 }
 
 void

@@ -9,13 +9,13 @@
 
 /* What a processor's counter must have to stamp records, and how the tests make one up. */
 struct sqt_counter {
-    const char *root;            /* what stands before /sys: tests plant files */
+    const char *root; /* what stands before /sys: tests plant files */
     enum sqt_counter_kind { SQT_COUNTER_NONE, SQT_COUNTER_TSC, SQT_COUNTER_GENERIC_TIMER } kind;
-    int invariant;               /* TSC: it ticks at one rate in all power states, says the processor */
-    int kvm_clock_is_stable;     /* TSC: kvm-clock is a straight function of it, says the hypervisor */
-    uint64_t frequency;          /* generic timer: ticks a second, says the firmware */
-    uint64_t (*read)(void);      /* one reading, which is timed */
-    uint64_t (*now_ns)(void);    /* by this clock */
+    int invariant;            /* TSC: it ticks at one rate in all power states, says the processor */
+    int kvm_clock_is_stable;  /* TSC: kvm-clock is a straight function of it, says the hypervisor */
+    uint64_t frequency;       /* generic timer: ticks a second, says the firmware */
+    uint64_t (*read)(void);   /* one reading, which is timed */
+    uint64_t (*now_ns)(void); /* by this clock */
 };
 
 /* That of this machine. */

@@ -95,7 +95,8 @@ is_trusted(const struct sqt_counter *c)
     kernels_clocksource(c->root, source, sizeof(source));
     switch (c->kind) {
     case SQT_COUNTER_TSC:
-        return c->invariant && (strcmp(source, "tsc") == 0 || (strcmp(source, "kvm-clock") == 0 && c->kvm_clock_is_stable));
+        return c->invariant &&
+               (strcmp(source, "tsc") == 0 || (strcmp(source, "kvm-clock") == 0 && c->kvm_clock_is_stable));
     case SQT_COUNTER_GENERIC_TIMER:
         return c->frequency >= FREQUENCY_LEAST && strcmp(source, "arch_sys_counter") == 0;
     case SQT_COUNTER_NONE:

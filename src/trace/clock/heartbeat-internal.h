@@ -27,14 +27,14 @@ struct sqt_beat {
 struct sqt_heartbeat {
     /* unchanged while the thread runs */
     uint32_t clock;
-    clockid_t main_thread;     /* its processor time */
+    clockid_t main_thread; /* its processor time */
     int main_thread_known;
 
     /* shared, under the mutex */
     pthread_mutex_t mutex;
     struct sqt_late {
-        uint64_t last, again;  /* ticks: ran last, ran again */
-        uint32_t main_thread;  /* as in the record */
+        uint64_t last, again; /* ticks: ran last, ran again */
+        uint32_t main_thread; /* as in the record */
     } waiting[SQT_HEARTBEAT_WAITING];
     unsigned count;
 

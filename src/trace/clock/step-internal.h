@@ -16,10 +16,10 @@
 #define SQT_STEPS_PENDING 8
 
 struct sqt_step {
-    uint32_t kind;    /* enum sqt_step_kind */
+    uint32_t kind; /* enum sqt_step_kind */
     uint64_t size_ns;
-    uint64_t from;    /* ticks with the offset of then: the last moment that is known to be before it */
-    uint64_t offset;  /* ticks to be added to readings from now on */
+    uint64_t from;   /* ticks with the offset of then: the last moment that is known to be before it */
+    uint64_t offset; /* ticks to be added to readings from now on */
 };
 
 /* Steps that wait to be told.  One thread adds, the other takes. */

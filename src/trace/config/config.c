@@ -134,8 +134,9 @@ set_size(struct sqt_config *config, const struct size_parameter *p, const char *
     else if (!problem && bytes > p->max)
         problem = "is too large";
     if (problem) {
-        snprintf(error, error_size, "%s=%s %s: allowed is a size from %s to %s, as a whole number with bytes, KB, MB, GB or TB",
-                 p->name, value, problem, print_size(min, p->min), print_size(max, p->max));
+        snprintf(error, error_size,
+                 "%s=%s %s: allowed is a size from %s to %s, as a whole number with bytes, KB, MB, GB or TB", p->name,
+                 value, problem, print_size(min, p->min), print_size(max, p->max));
         return -1;
     }
     if (p->offset == offsetof(struct sqt_config, ring)) {
@@ -265,7 +266,8 @@ sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t
             return set_names(config, value, error, error_size);
     }
     char hint[64];
-    snprintf(error, error_size, "'%s' is not a parameter%s: allowed are ring=, ringdir=, events=, compress=, segment=, keep= and names=",
+    snprintf(error, error_size,
+             "'%s' is not a parameter%s: allowed are ring=, ringdir=, events=, compress=, segment=, keep= and names=",
              word, sqt_suggest(hint, sizeof(hint), word, name_size, parameters, PARAMETERS));
     return -1;
 }
@@ -287,8 +289,7 @@ sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
 {
     size_t used = 0;
     char text[32];
-#define PRINT(...) \
-    used += (size_t)snprintf(used < size ? buf + used : NULL, used < size ? size - used : 0, __VA_ARGS__)
+#define PRINT(...) used += (size_t)snprintf(used < size ? buf + used : NULL, used < size ? size - used : 0, __VA_ARGS__)
     PRINT("%s", config->directory);
     for (unsigned i = 0; i < SIZES; ++i) {
         uint64_t bytes;

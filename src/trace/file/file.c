@@ -54,8 +54,10 @@ sqt_create_owned(int directory, const char *name, int flags, mode_t mode, uid_t 
         close(fd);
         nanosleep(&pause, NULL);
     }
-    snprintf(misowned, sizeof(misowned), "%.100s belongs to user %u when it is made, not to user %u as Squid's files should; "
-             "does the file system map users?", name, (unsigned)found, (unsigned)owner);
+    snprintf(misowned, sizeof(misowned),
+             "%.100s belongs to user %u when it is made, not to user %u as Squid's files should; "
+             "does the file system map users?",
+             name, (unsigned)found, (unsigned)owner);
     errno = EPERM;
     return -1;
 }

@@ -23,8 +23,7 @@ sqt_hex(char *out, const uint8_t *bytes, size_t count)
 }
 
 void
-sqt_base_name(char base[SQT_BASE_MAX], const char *service, uint32_t kid, uint64_t start_ns,
-              const uint8_t ring_id[16])
+sqt_base_name(char base[SQT_BASE_MAX], const char *service, uint32_t kid, uint64_t start_ns, const uint8_t ring_id[16])
 {
     const time_t seconds = (time_t)(start_ns / UINT64_C(1000000000));
     char stamp[STAMP_SIZE + 1], id[ID_SIZE + 1];

@@ -20,7 +20,7 @@ struct sqt_flusher_settings {
     uint64_t segment; /* bytes */
     uint64_t keep;    /* bytes; 0: no bound */
     enum sqt_compression compression;
-    int sample;       /* whether group sample is on */
+    int sample; /* whether group sample is on */
 };
 
 struct sqt_flusher {
@@ -51,16 +51,16 @@ struct sqt_flusher {
     struct sqt_flusher_settings now; /* settings of this round */
     struct sqt_clock_rate rate;
     struct sqt_clock_watch watch;
-    struct sqt_anchor stepped;       /* after the last step that hides durations */
-    unsigned untold;                 /* such steps whose CLOCK_STEP record was not met yet */
-    uint64_t step_end;               /* records before this one may be from both sides of a step */
-    struct sqt_anchor from;          /* the next block's */
-    uint64_t flushed_ns;             /* CLOCK_MONOTONIC when the ring was empty last */
+    struct sqt_anchor stepped; /* after the last step that hides durations */
+    unsigned untold;           /* such steps whose CLOCK_STEP record was not met yet */
+    uint64_t step_end;         /* records before this one may be from both sides of a step */
+    struct sqt_anchor from;    /* the next block's */
+    uint64_t flushed_ns;       /* CLOCK_MONOTONIC when the ring was empty last */
     uint64_t next_sequence;
-    uint64_t leftovers_due_ns;       /* when to look again; UINT64_MAX: never */
-    uint64_t leftovers_wait_ns;      /* between that look and the one after it */
-    size_t enough;                   /* records that are worth a block at once */
-    uint64_t period_ns;              /* between looks at the ring */
+    uint64_t leftovers_due_ns;  /* when to look again; UINT64_MAX: never */
+    uint64_t leftovers_wait_ns; /* between that look and the one after it */
+    size_t enough;              /* records that are worth a block at once */
+    uint64_t period_ns;         /* between looks at the ring */
 };
 
 /* ---- the owner ---- */

@@ -87,8 +87,8 @@ open_segment(void *context)
     struct sqt_flusher *const f = context;
     char name[SQT_NAME_MAX];
     if (!f->ring->identity.run) /* the segments of earlier runs are all there by now */
-        __atomic_store_n(&f->ring->identity.run,
-                         sqt_run_next(f->writer.directory, f->writer.owner, f->service, f->kid), __ATOMIC_RELAXED);
+        __atomic_store_n(&f->ring->identity.run, sqt_run_next(f->writer.directory, f->writer.owner, f->service, f->kid),
+                         __ATOMIC_RELAXED);
     /* The number is in the ring before the file exists, so that whoever takes over knows the last one. */
     __atomic_store_n(&f->ring->flusher.sequence, f->next_sequence, __ATOMIC_RELEASE);
     sqt_segment_name(name, f->base, f->next_sequence);
@@ -405,9 +405,9 @@ sqt_flusher_close(struct sqt_flusher *f)
 void
 sqt_flusher_configure(struct sqt_flusher *f, const struct sqt_config *config)
 {
-    const struct sqt_flusher_settings settings = {
-        sqt_config_segment(config), config->keep, (enum sqt_compression)config->compression,
-        (config->groups & SQT_GROUP_SAMPLE) != 0};
+    const struct sqt_flusher_settings settings = {sqt_config_segment(config), config->keep,
+                                                  (enum sqt_compression)config->compression,
+                                                  (config->groups & SQT_GROUP_SAMPLE) != 0};
     pthread_mutex_lock(&f->mutex);
     f->settings = settings;
     pthread_mutex_unlock(&f->mutex);

@@ -11,8 +11,8 @@
 struct sqt_keep {
     struct sqt_leftovers *leftovers; /* their base is that of this run */
     uint32_t kid;
-    uint64_t open;        /* sequence of this run's segment that is being written; UINT64_MAX: none */
-    uint64_t bytes;       /* bound; 0: none */
+    uint64_t open;  /* sequence of this run's segment that is being written; UINT64_MAX: none */
+    uint64_t bytes; /* bound; 0: none */
 };
 
 /* Deletes the oldest closed segments of the service and kid, earlier runs included, until the others fit the bound.

@@ -20,14 +20,14 @@ struct sqt_leftovers {
     const char *directory_path;
     const char *ringdir; /* path; rings in SQT_RINGDIR, the default, are taken as well */
     const char *service;
-    const char *base;    /* of this run, whose ring is no leftover; "": none */
+    const char *base;                      /* of this run, whose ring is no leftover; "": none */
     char left[SQT_LEFT_MAX][SQT_BASE_MAX]; /* runs that this process left behind: no leftovers either */
     uint32_t kid;
     uid_t owner;
-    uint8_t boot_id[16]; /* of now */
+    uint8_t boot_id[16];         /* of now */
     struct sqt_mailbox *mailbox; /* NULL: nothing is said */
-    int said;            /* what is left alone was told already */
-    int keep_said;       /* and what keep= cannot delete */
+    int said;                    /* what is left alone was told already */
+    int keep_said;               /* and what keep= cannot delete */
 };
 
 /* Turns every ring that a dead process of the service left into a segment, and removes what an earlier boot left.

@@ -173,10 +173,12 @@ sqt_leftovers_check(const struct sqt_leftovers *l, uint32_t kid, struct sqt_erro
         return 0;
     adopt_apart(l);
     if (c.rings >= SQT_LEFTOVERS_MOST)
-        return sqt_fail(error, "%.255s: %u rings that earlier processes of kid %u left wait in %.255s, and at most %u may; "
+        return sqt_fail(error,
+                        "%.255s: %u rings that earlier processes of kid %u left wait in %.255s, and at most %u may; "
                         "they are written to segments now, after which 'squid -k reconfigure' starts tracing",
                         l->directory_path, c.rings, (unsigned)kid, l->ringdir, SQT_LEFTOVERS_MOST);
-    return sqt_fail(error, "%.255s: rings that earlier processes left hold %" PRIu64 " KB in %.255s, and at most %" PRIu64
+    return sqt_fail(error,
+                    "%.255s: rings that earlier processes left hold %" PRIu64 " KB in %.255s, and at most %" PRIu64
                     " KB may; they are written to segments now, after which 'squid -k reconfigure' starts tracing",
                     l->directory_path, c.bytes >> 10, l->ringdir, c.most >> 10);
 }

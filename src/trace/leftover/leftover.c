@@ -62,8 +62,7 @@ adopt(const struct sqt_leftovers *l, const struct sqt_leftover *found, const str
     uint64_t records = 0;
     if (sqt_salvage(ring, &to, &records) != 0) {
         sqt_say(l->mailbox, 1, "sqtrace: records that an earlier process left in %s cannot be read yet: %s",
-                found->pointer.ring,
-                errno == ENODATA ? "the file got shorter while it was read" : strerror(errno));
+                found->pointer.ring, errno == ENODATA ? "the file got shorter while it was read" : strerror(errno));
         return VERDICT_AGAIN;
     }
     sqt_say(l->mailbox, 1, "sqtrace: %" PRIu64 " records that an earlier process left in %s are in a segment now",

@@ -20,11 +20,11 @@
 
 /* How the dead process's last segment ends. */
 struct last_segment {
-    uint64_t end;           /* record after its last whole block; 0 without one */
-    struct sqt_anchor to;   /* of that block */
-    uint64_t whole;         /* bytes up to the end of the last whole frame; 0: it is not a segment of this ring */
-    uint64_t size;          /* bytes of the file */
-    unsigned frames;        /* whole ones */
+    uint64_t end;         /* record after its last whole block; 0 without one */
+    struct sqt_anchor to; /* of that block */
+    uint64_t whole;       /* bytes up to the end of the last whole frame; 0: it is not a segment of this ring */
+    uint64_t size;        /* bytes of the file */
+    unsigned frames;      /* whole ones */
 };
 
 /* Whether the frame at `offset` holds what its CRC says. */
@@ -36,9 +36,8 @@ frame_is_intact(int fd, uint64_t offset, const struct sqt_frame *frame)
     if (!body)
         return 0;
     header.crc = 0;
-    const int intact =
-        pread(fd, body, frame->size, (off_t)(offset + sizeof(header))) == (ssize_t)frame->size &&
-        crc32_z(crc32_z(0, (const uint8_t *)&header, sizeof(header)), body, frame->size) == frame->crc;
+    const int intact = pread(fd, body, frame->size, (off_t)(offset + sizeof(header))) == (ssize_t)frame->size &&
+                       crc32_z(crc32_z(0, (const uint8_t *)&header, sizeof(header)), body, frame->size) == frame->crc;
     free(body);
     return intact;
 }
@@ -165,7 +164,8 @@ first_anchor(const struct sqt_ring_header *ring, const struct last_segment *last
 {
     const struct sqt_identity *const who = &ring->identity;
     const struct sqt_anchor *const a = &ring->flusher.last, *const before = last->to.ticks ? &last->to : &who->start;
-    return stepped || fits(a, before, who->ticks_per_second) || fits(a, &who->start, who->ticks_per_second) ? *a : *before;
+    return stepped || fits(a, before, who->ticks_per_second) || fits(a, &who->start, who->ticks_per_second) ? *a
+                                                                                                            : *before;
 }
 
 /* Nanoseconds as an integer, whatever a damaged ring makes of them. */

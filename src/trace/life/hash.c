@@ -186,8 +186,10 @@ read_key(struct sqt_hash_key *key, int fd, uid_t owner, struct sqt_error *error)
     struct stat st;
     wait_for_one_name(fd);
     if (sqt_trust_file(fd, owner, S_IRWXG | S_IRWXO, &cause) != 0)
-        return sqt_fail(error, SQT_KEY_FILE " is refused: %.500s; chown and chmod mend that, or remove the file if "
-                        "somebody else may know it, and a new one is made", cause.text);
+        return sqt_fail(error,
+                        SQT_KEY_FILE " is refused: %.500s; chown and chmod mend that, or remove the file if "
+                                     "somebody else may know it, and a new one is made",
+                        cause.text);
     if (fstat(fd, &st) != 0 || st.st_size != sizeof(*key) || read(fd, key, sizeof(*key)) != sizeof(*key))
         return sqt_fail(error, SQT_KEY_FILE " is not a file of %zu bytes", sizeof(*key));
     return 0;

@@ -16,7 +16,7 @@
 #include "trace/calls/loop-internal.h"
 #include "trace-internal.h"
 
-#define MS UINT64_C(1000000) /* ns */
+#define MS UINT64_C(1000000)         /* ns */
 #define LOSSES_AGAIN_NS (60000 * MS) /* between warnings about lost records */
 
 uint64_t sqt_patience_ns = 800 * MS;
@@ -30,8 +30,8 @@ enum state {
 /* One process, one trace: hooks and signal handlers have nothing to pass. */
 static struct {
     enum state state;
-    struct sqt_trace *trace;     /* NULL: off */
-    struct sqt_trace *left;      /* those that were left behind: their threads still hang, or write the rest */
+    struct sqt_trace *trace; /* NULL: off */
+    struct sqt_trace *left;  /* those that were left behind: their threads still hang, or write the rest */
     sqt_log_function *log;
     uint64_t lost_told, lost_told_ns;
 } tracer;
@@ -143,7 +143,8 @@ end_trace(struct sqt_trace *t)
 {
     sqt_mailbox_empty(&t->mailbox, tracer.log);
     if (!t->complete && !t->error.text[0])
-        say_about(0, "WARNING: sqtrace: could not write everything to %.255s; the rest stays in %.500s for the next start",
+        say_about(0,
+                  "WARNING: sqtrace: could not write everything to %.255s; the rest stays in %.500s for the next start",
                   t->path, t->ring.path);
     sqt_trace_free(t);
 }
@@ -177,9 +178,11 @@ finish_or_leave(struct sqt_trace *t, enum state state, uint64_t until_ns)
     }
     sqt_mailbox_empty(&t->mailbox, tracer.log);
     if (state == STATE_TRACING)
-        say_about(0, "WARNING: sqtrace: left the flusher behind, which hangs or is still writing to %.255s; until it is done "
-                  "the rest stays in %.400s, and if Squid ends first, the next start takes it from there", t->path,
-                  t->ring.path);
+        say_about(
+            0,
+            "WARNING: sqtrace: left the flusher behind, which hangs or is still writing to %.255s; until it is done "
+            "the rest stays in %.400s, and if Squid ends first, the next start takes it from there",
+            t->path, t->ring.path);
     else
         say_about(0, "WARNING: sqtrace: left a trace behind that never began, because %.255s does not answer",
                   t->config.directory);
@@ -217,7 +220,8 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
     set_groups(t->config.groups | SQT_GROUP_TRACE);
     const uint64_t kilobytes = ring->capacity * sizeof(struct sqt_record) / 1024;
     sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid, (uint32_t)kilobytes);
-    say_about(1, "sqtrace: tracing into %.255s with a ring of %" PRIu64 " KB at %.500s", t->path, kilobytes, t->ring.path);
+    say_about(1, "sqtrace: tracing into %.255s with a ring of %" PRIu64 " KB at %.500s", t->path, kilobytes,
+              t->ring.path);
     return 0;
 }
 
@@ -364,8 +368,10 @@ tell_losses(void)
     const uint64_t now = sqt_monotonic_ns();
     if (tracer.lost_told_ns && now - tracer.lost_told_ns < LOSSES_AGAIN_NS)
         return;
-    say_about(0, "WARNING: sqtrace: %" PRIu64 " records lost because the ring was full; ring= of sqtrace_log can make it "
-              "larger", lost - tracer.lost_told);
+    say_about(0,
+              "WARNING: sqtrace: %" PRIu64 " records lost because the ring was full; ring= of sqtrace_log can make it "
+              "larger",
+              lost - tracer.lost_told);
     tracer.lost_told = lost;
     tracer.lost_told_ns = now;
 }

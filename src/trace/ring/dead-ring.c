@@ -57,10 +57,9 @@ makes_sense(const struct sqt_ring_header *h, uint64_t size)
            h->capacity <= size / sizeof(struct sqt_record) && h->text_offset >= SQT_RING_HEADER &&
            h->text_offset <= size && h->text_size <= size - h->text_offset && h->text_size <= SQT_FRAME_MAX &&
            h->records_offset >= SQT_RING_HEADER && h->records_offset <= size &&
-           h->capacity * sizeof(struct sqt_record) <= size - h->records_offset &&
-           h->writer.text_used <= h->text_size && h->flusher.tail <= h->writer.head &&
-           h->writer.head - h->flusher.tail <= h->capacity && h->identity.ticks_per_second >= 1000000 &&
-           h->identity.ticks_per_second <= UINT64_C(1000000000000);
+           h->capacity * sizeof(struct sqt_record) <= size - h->records_offset && h->writer.text_used <= h->text_size &&
+           h->flusher.tail <= h->writer.head && h->writer.head - h->flusher.tail <= h->capacity &&
+           h->identity.ticks_per_second >= 1000000 && h->identity.ticks_per_second <= UINT64_C(1000000000000);
 }
 
 static int
@@ -87,7 +86,8 @@ is_unfinished(int fd)
 {
     static const char nothing[8];
     char magic[sizeof(nothing)];
-    return dead_ring_read_at(fd, magic, sizeof(magic), 0) != 0 ? errno == ENODATA : memcmp(magic, nothing, sizeof(magic)) == 0;
+    return dead_ring_read_at(fd, magic, sizeof(magic), 0) != 0 ? errno == ENODATA
+                                                               : memcmp(magic, nothing, sizeof(magic)) == 0;
 }
 
 static int

@@ -13,14 +13,14 @@
 #include "emit-internal.h"
 #include "format/events.h"
 
-#define SLOTS 4096    /* of the hash table, a power of two */
+#define SLOTS 4096 /* of the hash table, a power of two */
 #define SLOTS_USED (SLOTS / 4 * 3)
-#define NAMES 1024    /* texts that are known by their address: sqt_name() has 10 bits of a hash */
+#define NAMES 1024 /* texts that are known by their address: sqt_name() has 10 bits of a hash */
 #define NAMES_USED 1000
 
 static struct {
     struct sqt_ring_header *ring; /* NULL: nothing is traced */
-    uint64_t large[SLOTS]; /* key_of() of what is known; 0: free */
+    uint64_t large[SLOTS];        /* key_of() of what is known; 0: free */
     unsigned large_used;
     unsigned invented[SQT_KNOWN_KINDS];
     uint64_t dropped;
@@ -157,7 +157,8 @@ uint32_t
 sqt_name(unsigned kind, const char *text)
 {
     const unsigned i = (uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 54;
-    return names[i].text == text && names[i].kind == kind && names[i].told == rings ? i + 1 : look_for_name(kind, text, i);
+    return names[i].text == text && names[i].kind == kind && names[i].told == rings ? i + 1
+                                                                                    : look_for_name(kind, text, i);
 }
 
 int

@@ -13,20 +13,20 @@
 /* What the main thread needs for an event, in one cache line: nothing that another thread writes is looked at on the
  * way of an event that finds room. */
 struct sqt_emitter {
-    struct sqt_record *next;      /* where the next record goes, if it may go the quick way */
-    struct sqt_record *quick;     /* that way leads to here; NULL: nowhere, as the clock is a system call, it went back, or
+    struct sqt_record *next;  /* where the next record goes, if it may go the quick way */
+    struct sqt_record *quick; /* that way leads to here; NULL: nowhere, as the clock is a system call, it went back, or
                                    * records are lost */
-    uint64_t last;                /* the newest record's reading of the clock, without the offset */
+    uint64_t last;            /* the newest record's reading of the clock, without the offset */
     struct sqt_ring_header *ring; /* NULL: nothing is traced */
     struct sqt_record *records;
-    uint64_t mask;                /* capacity - 1 */
-    uint64_t limit;               /* head may grow to here without looking at the tail; 0 while records are lost */
-    uint32_t losing;              /* 1 from a dropped record until its LOST record */
-    uint32_t plain;               /* 0: nothing is traced, a step waits to be told, or there is an offset */
+    uint64_t mask;   /* capacity - 1 */
+    uint64_t limit;  /* head may grow to here without looking at the tail; 0 while records are lost */
+    uint32_t losing; /* 1 from a dropped record until its LOST record */
+    uint32_t plain;  /* 0: nothing is traced, a step waits to be told, or there is an offset */
 
     /* what an event does not need, unless it is not plain */
-    uint64_t offset;              /* ticks that are added to readings; see step-internal.h */
-    struct sqt_steps *steps;      /* from the flusher; NULL: none come */
+    uint64_t offset;         /* ticks that are added to readings; see step-internal.h */
+    struct sqt_steps *steps; /* from the flusher; NULL: none come */
 #ifdef SQT_DEBUG
     pthread_t thread; /* the only one that may emit */
 #endif

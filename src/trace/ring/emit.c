@@ -255,7 +255,8 @@ tell_steps(struct sqt_emitter *e)
         if (head_of(e) + e->losing + 1 > look_at_tail(e))
             return;
         /* Later than what came before by more than a reader rounds off, so that it can tell before from after. */
-        const uint64_t now = sqt_read_clock(sqt_clock), least = e->last + e->ring->identity.ticks_per_second / 1000000 + 1;
+        const uint64_t now = sqt_read_clock(sqt_clock),
+                       least = e->last + e->ring->identity.ticks_per_second / 1000000 + 1;
         put_apart(e, now > least ? now : least, &record, 1);
         __atomic_store_n(&s->taken, s->taken + 1, __ATOMIC_RELEASE);
     }

@@ -19,15 +19,15 @@ struct sqt_ring {
     int pointer_fd;                 /* holds a lock too: nobody else may judge the ring */
     int ringdir;                    /* descriptor of the directory that it is in */
     char path[SQT_RING_PATH_MAX];
-    char pointer[SQT_NAME_MAX];     /* within the trace directory */
+    char pointer[SQT_NAME_MAX]; /* within the trace directory */
 };
 
 /* Where a ring belongs. */
 struct sqt_place {
-    int directory;             /* the trace directory */
+    int directory; /* the trace directory */
     const char *directory_path;
-    const char *base;          /* of the names */
-    const char *ringdir;       /* path; nobody but owner and root may remove or rename what is theirs in it */
+    const char *base;    /* of the names */
+    const char *ringdir; /* path; nobody but owner and root may remove or rename what is theirs in it */
     uid_t owner;
 };
 

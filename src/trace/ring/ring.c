@@ -34,7 +34,8 @@ promised(int directory, uid_t owner)
     const struct dirent *entry;
     while ((entry = readdir(dir))) {
         struct stat st;
-        if (fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) || st.st_uid != owner)
+        if (fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) ||
+            st.st_uid != owner)
             continue;
         const uint64_t taken = (uint64_t)st.st_blocks * 512;
         if ((uint64_t)st.st_size > taken)
@@ -56,8 +57,10 @@ check_room(const struct sqt_place *place, int ringdir, uint64_t size, struct sqt
     const uint64_t others = promised(ringdir, place->owner);
     /* A tmpfs without a size limit says 0 blocks. */
     if (fs.f_blocks && available < FREE_TIMES * size + others)
-        return sqt_fail(error, "ringdir=%s: %" PRIu64 " KB are free, and a ring of %" PRIu64 " KB wants %u times its "
-                        "size%s", place->ringdir, available >> 10, size >> 10, FREE_TIMES,
+        return sqt_fail(error,
+                        "ringdir=%s: %" PRIu64 " KB are free, and a ring of %" PRIu64 " KB wants %u times its "
+                        "size%s",
+                        place->ringdir, available >> 10, size >> 10, FREE_TIMES,
                         others ? " after what other shared memory may still take" : "");
     return 0;
 }
@@ -183,7 +186,8 @@ void
 sqt_ring_release(struct sqt_ring *ring)
 {
     struct sqt_ring_header *const header = ring->header;
-    __atomic_store_n(&ring->header, NULL, __ATOMIC_SEQ_CST); /* first: a child that is forked now must not unmap what may be
+    __atomic_store_n(&ring->header, NULL,
+                     __ATOMIC_SEQ_CST); /* first: a child that is forked now must not unmap what may be
                                                                * another's by then */
     if (header)
         munmap(header, ring->size);

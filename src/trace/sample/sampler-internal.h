@@ -15,8 +15,8 @@
 #include "trace/file/message-internal.h"
 
 #define SQT_SAMPLE_PERIOD_NS UINT64_C(1000000000)
-#define SQT_SAMPLER_DIRS 64     /* as many as Squid takes */
-#define SQT_SAMPLER_DISKS 64    /* so no more than these */
+#define SQT_SAMPLER_DIRS 64      /* as many as Squid takes */
+#define SQT_SAMPLER_DISKS 64     /* so no more than these */
 #define SQT_SAMPLER_WAITING 4096 /* values: some minutes of a stalled loop */
 
 /* Most values that are read at once. */
@@ -38,29 +38,29 @@ sqt_sample_number(enum sqt_sample_value what, unsigned index)
 
 struct sqt_sampler {
     /* unchanged while the thread runs */
-    const char *root;            /* what stands before /proc and /sys: tests plant files */
+    const char *root; /* what stands before /proc and /sys: tests plant files */
     uint32_t clock;
-    int machine;                 /* whether this process samples the machine */
+    int machine; /* whether this process samples the machine */
     struct sqt_mailbox *mailbox;
 
     /* shared, under the mutex, which nobody holds during input or output */
     pthread_mutex_t mutex;
     struct {
-        char *path;              /* NULL: no such cache_dir, or another kid tells it */
-        int known;               /* what its device is was looked up */
-        uint64_t device;         /* number; 0: there is none */
+        char *path;      /* NULL: no such cache_dir, or another kid tells it */
+        int known;       /* what its device is was looked up */
+        uint64_t device; /* number; 0: there is none */
     } dirs[SQT_SAMPLER_DIRS];
     struct {
         uint64_t device;
         char name[32];
-    } disks[SQT_SAMPLER_DISKS];  /* only added to */
+    } disks[SQT_SAMPLER_DISKS]; /* only added to */
     unsigned disk_count;
     struct sqt_sampled waiting[SQT_SAMPLER_WAITING];
     unsigned waiting_count;
 
     /* the thread's own */
-    uint64_t due_ns;             /* CLOCK_MONOTONIC; 0: at once */
-    unsigned complained;         /* bits of files that could not be read, and that was said */
+    uint64_t due_ns;     /* CLOCK_MONOTONIC; 0: at once */
+    unsigned complained; /* bits of files that could not be read, and that was said */
 };
 
 void sqt_sampler_init(struct sqt_sampler *sampler, const char *root, uint32_t clock, int machine,

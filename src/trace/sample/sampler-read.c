@@ -125,7 +125,8 @@ sqt_sample_process(struct sqt_sampler *s, struct sqt_sampled *round, unsigned co
     char text[256];
     uint64_t pages;
     if (read_text(s, MEMORY, "/proc/self/statm", text, sizeof(text)) == 0 && sscanf(text, "%*u %" SCNu64, &pages) == 1)
-        count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_rss_bytes, 0, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+        count =
+            sampler_read_add(round, count, SQT_SAMPLE_PROCESS_rss_bytes, 0, pages * (uint64_t)sysconf(_SC_PAGESIZE));
     return count;
 }
 
@@ -172,8 +173,10 @@ sqt_sample_disk(struct sqt_sampler *s, struct sqt_sampled *round, unsigned count
     uint64_t reads, sectors_read, read_ms, writes, sectors_written, write_ms, in_flight, busy_ms, queue_ms;
     snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", major(device), minor(device));
     if (read_text(s, DISK, path, text, sizeof(text)) != 0 ||
-        sscanf(text, "%" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-               " %" SCNu64, &reads, &sectors_read, &read_ms, &writes, &sectors_written, &write_ms, &in_flight, &busy_ms,
+        sscanf(text,
+               "%" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+               " %" SCNu64,
+               &reads, &sectors_read, &read_ms, &writes, &sectors_written, &write_ms, &in_flight, &busy_ms,
                &queue_ms) != 9)
         return count;
     count = sampler_read_add(round, count, SQT_SAMPLE_DISK_device, disk, device);

@@ -83,8 +83,10 @@ look_up_dir(struct sqt_sampler *s, unsigned number)
     sqt_apart_call(find_device, &search);
     const uint64_t device = search.device;
     if (!device)
-        sqt_say(s->mailbox, 1, "sqtrace: cache_dir %u, %.400s, is on no block device (%s): there are no samples of its "
-                "disk", number, path, search.name);
+        sqt_say(s->mailbox, 1,
+                "sqtrace: cache_dir %u, %.400s, is on no block device (%s): there are no samples of its "
+                "disk",
+                number, path, search.name);
     pthread_mutex_lock(&s->mutex);
     if (device)
         disk_of(s, device, search.name);
@@ -100,8 +102,8 @@ sample_dirs(struct sqt_sampler *s, struct sqt_sampled *round, unsigned count)
         look_up_dir(s, i);
         pthread_mutex_lock(&s->mutex);
         if (s->dirs[i].known)
-            round[count++] = (struct sqt_sampled){.value = s->dirs[i].device,
-                                                  .number = sqt_sample_number(SQT_SAMPLE_DIR_device, i)};
+            round[count++] =
+                (struct sqt_sampled){.value = s->dirs[i].device, .number = sqt_sample_number(SQT_SAMPLE_DIR_device, i)};
         pthread_mutex_unlock(&s->mutex);
     }
     for (unsigned i = 0; i < s->disk_count; ++i) /* nobody else adds to them */
@@ -129,7 +131,8 @@ sqt_sampler_look(struct sqt_sampler *s, int on)
         round[i].ticks = ticks;
 
     pthread_mutex_lock(&s->mutex);
-    if (count <= SQT_SAMPLER_WAITING - s->waiting_count) { /* else the loop stands still, and a later round says it all */
+    if (count <=
+        SQT_SAMPLER_WAITING - s->waiting_count) { /* else the loop stands still, and a later round says it all */
         memcpy(s->waiting + s->waiting_count, round, count * sizeof(*round));
         s->waiting_count += count;
     }
@@ -185,8 +188,8 @@ sqt_sampler_tell(struct sqt_sampler *s)
     for (unsigned i = 0; sqt_on(SQT_GROUP_SAMPLE) && i < s->waiting_count; ++i) {
         const struct sqt_sampled *const w = &s->waiting[i];
         const unsigned index = w->number >> 8;
-        sampler_tell((enum sqt_sample_value)(w->number & 255), index, index < s->disk_count ? s->disks[index].name : "?", w->value,
-             w->ticks);
+        sampler_tell((enum sqt_sample_value)(w->number & 255), index,
+                     index < s->disk_count ? s->disks[index].name : "?", w->value, w->ticks);
     }
     s->waiting_count = 0;
     pthread_mutex_unlock(&s->mutex);

@@ -25,7 +25,7 @@ struct sqt_segment_writer {
     int directory;
     uid_t owner;
     struct sqt_pack_table table;
-    size_t block_records; /* most in a block */
+    size_t block_records;        /* most in a block */
     struct sqt_record *straight; /* room for a block that wraps around the ring's end, and one record more */
     uint8_t *packed, *frame;
     size_t frame_room;

@@ -219,7 +219,8 @@ sqt_segment_records(struct sqt_segment_writer *w, const struct sqt_ring_header *
     uint8_t *const data = w->frame + sizeof(struct sqt_frame) + sizeof(block);
     if (compression == SQT_COMPRESSION_ZSTD && !w->segment.zstd)
         compression = SQT_COMPRESSION_ZLIB;
-    size_t size = sqt_compress(&w->compressor, compression, w->packed, packed, data, w->frame_room - (size_t)(data - w->frame));
+    size_t size =
+        sqt_compress(&w->compressor, compression, w->packed, packed, data, w->frame_room - (size_t)(data - w->frame));
     if (size) {
         flags |= compression == SQT_COMPRESSION_ZSTD ? SQT_FRAME_ZSTD : SQT_FRAME_ZLIB;
     } else {

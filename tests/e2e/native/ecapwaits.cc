@@ -80,7 +80,7 @@ Milliseconds(const std::string &words, const std::string &name)
 
 class Xaction;
 
-class Service: public libecap::adapter::Service
+class Service : public libecap::adapter::Service
 {
 public:
     // what it is
@@ -109,10 +109,10 @@ private:
 };
 
 /// one message
-class Xaction: public libecap::adapter::Xaction
+class Xaction : public libecap::adapter::Xaction
 {
 public:
-    Xaction(Service &aService, libecap::host::Xaction *aHost): service(aService), host(aHost) {}
+    Xaction(Service &aService, libecap::host::Xaction *aHost) : service(aService), host(aHost) {}
 
     const Area option(const Name &) const override { return Area(); }
     void visitEachOption(libecap::NamedValueVisitor &) const override {}

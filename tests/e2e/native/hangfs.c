@@ -115,7 +115,8 @@ do_write(const char *path, const char *data, size_t size, off_t offset, struct f
 {
     (void)path;
     hang(__func__);
-    return answer(file->flags & O_APPEND ? write((int)file->fh, data, size) : pwrite((int)file->fh, data, size, offset));
+    return answer(file->flags & O_APPEND ? write((int)file->fh, data, size)
+                                         : pwrite((int)file->fh, data, size, offset));
 }
 
 static int
@@ -173,9 +174,18 @@ int
 main(int argc, char **argv)
 {
     static const struct fuse_operations operations = {
-        .getattr = do_getattr, .readdir = do_readdir, .create = do_create, .open = do_open, .read = do_read,
-        .write = do_write, .truncate = do_truncate, .unlink = do_unlink, .rename = do_rename, .chmod = do_chmod,
-        .flush = do_flush, .release = do_release,
+        .getattr = do_getattr,
+        .readdir = do_readdir,
+        .create = do_create,
+        .open = do_open,
+        .read = do_read,
+        .write = do_write,
+        .truncate = do_truncate,
+        .unlink = do_unlink,
+        .rename = do_rename,
+        .chmod = do_chmod,
+        .flush = do_flush,
+        .release = do_release,
     };
     if (argc != 4)
         return 2;

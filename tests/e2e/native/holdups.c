@@ -17,7 +17,8 @@
 
 enum { PERIOD_NS = 500000, LATE_NS = 100000, PRIORITY = 50, MAX_PROCESSORS = 1024 };
 
-static long long now(void)
+static long long
+now(void)
 {
     struct timespec t;
 
@@ -25,14 +26,15 @@ static long long now(void)
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-static void *watch(void *argument)
+static void *
+watch(void *argument)
 {
     long processor = (long)argument;
     cpu_set_t only;
     CPU_ZERO(&only);
     CPU_SET((int)processor, &only);
     if (sched_setaffinity(0, sizeof(only), &only) != 0)
-        return NULL;  // a processor that we may not use
+        return NULL; // a processor that we may not use
     struct sched_param first = {.sched_priority = PRIORITY};
     sched_setscheduler(0, SCHED_FIFO, &first);
 
@@ -48,7 +50,8 @@ static void *watch(void *argument)
     return NULL;
 }
 
-int main(void)
+int
+main(void)
 {
     long count = sysconf(_SC_NPROCESSORS_CONF);
     pthread_t thread;

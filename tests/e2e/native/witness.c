@@ -36,7 +36,7 @@ static struct witness {
     uint64_t events[256];
     struct slot slots[SLOTS];
     uint64_t stacks[STACKS][DEPTH];
-} *witness;
+} * witness;
 
 static struct slot *mine;
 static uint64_t base; /* where the program was loaded */
@@ -136,8 +136,15 @@ end(unsigned n)
         if (counted) \
             end(n); \
     }
-#define ONE {.event = (uint16_t)event}
-#define TWO {.event = (uint16_t)events}, {.event = (uint16_t)(events >> 16)}
+#define ONE \
+    { \
+        .event = (uint16_t)event \
+    }
+#define TWO \
+    {.event = (uint16_t)events}, \
+    { \
+        .event = (uint16_t)(events >> 16) \
+    }
 
 WITNESSED(sqt_emit, (unsigned event, uint64_t id, uint64_t arg, uint32_t aux), (event, id, arg, aux), ONE)
 WITNESSED(sqt_emit_too, (unsigned event, uint64_t id, uint64_t arg, uint32_t aux), (event, id, arg, aux), ONE)
@@ -151,7 +158,8 @@ WITNESSED(sqt_emit_pair_at,
           (now, events, id, arg, aux, part_id, part_arg, part_aux), TWO)
 
 void __real_sqt_emit_unit(struct sqt_record *records, unsigned n);
-void __wrap_sqt_emit_unit(struct sqt_record *records, unsigned n)
+void
+__wrap_sqt_emit_unit(struct sqt_record *records, unsigned n)
 {
     const int counted = begin(records, n);
     __real_sqt_emit_unit(records, n);

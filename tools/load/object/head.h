@@ -12,19 +12,19 @@
 enum sqt_cache_status { SQT_CACHE_UNTOLD, SQT_CACHE_MISS, SQT_CACHE_HIT };
 
 struct sqt_head {
-    unsigned minor;          /* of HTTP/1.x */
-    unsigned status;         /* of a response */
-    const char *method;      /* of a request; what follows points into the text, too */
+    unsigned minor;     /* of HTTP/1.x */
+    unsigned status;    /* of a response */
+    const char *method; /* of a request; what follows points into the text, too */
     size_t method_length;
-    const char *path;        /* without scheme and authority */
+    const char *path; /* without scheme and authority */
     size_t path_length;
-    const char *since;       /* If-Modified-Since, NULL if it is not there */
+    const char *since; /* If-Modified-Since, NULL if it is not there */
     size_t since_length;
-    int64_t length;          /* Content-Length; -1: not said */
+    int64_t length; /* Content-Length; -1: not said */
     int chunked;
-    int close, keep_alive;   /* what Connection says */
+    int close, keep_alive; /* what Connection says */
     enum sqt_cache_status cache;
-    int has_status;          /* it is from Cache-Status */
+    int has_status; /* it is from Cache-Status */
 };
 
 /* text: a head with the empty line at its end, length bytes.  Each returns 0, or -1 if it is none. */
