@@ -21,6 +21,7 @@ skip()
 }
 
 [ "$(id -u)" -eq 0 ] || skip 'containers without a registry need root'
+unshare --mount --pid --fork --mount-proc true 2>/dev/null || skip 'root may make no namespaces here'
 [ -z "$squid" ] || grep -q '^VERSION_CODENAME=bookworm' /etc/os-release ||
     skip 'this is not Debian 12, whose libraries the Squid of the image takes'
 rm -rf "${1:?$usage}"
