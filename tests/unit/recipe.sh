@@ -29,6 +29,8 @@ copy_build()
         tar -C "$build" -xpf -
     if [ ! -f "$build/Makefile" ] || ! grep -q '^srcdir = \.\.' "$build/Makefile"; then
         (cd "$build" && "$tree/configure" -q) >"$out" 2>&1
+        # The objects were made from the tree that was copied, by its absolute path.
+        find "$build" -name '*.Po' -exec sed -i "s|$(cd "$SQT_SOURCE" && pwd -P)/|$tree/|g" {} +
     fi
 }
 
