@@ -34,7 +34,7 @@ def make_trace(env, name="whole", limit=UNITS, words=("compress=on",)):
 
 
 def numbers_in(result):
-    return [int(number) for number in re.findall(r"\tCLIENT_READ\t(\d+)\t", result.text)]
+    return [int(number) for number in re.findall(r"\t(?:CLIENT_READ|XACT_END)\t(\d+)\t", result.text)]
 
 
 def check_complaint(env, result, path, what, lines=None):
