@@ -39,6 +39,9 @@ sqt_durations_unknown(enum sqt_outcome outcome)
     return outcome == SQT_OUTCOME_LOST || outcome == SQT_OUTCOME_CLOCK;
 }
 
+/* What a block's time goes to. */
+enum sqt_io_part { SQT_IO_QUEUE, SQT_IO_SERVICE, SQT_IO_NOTICE, SQT_IO_PARTS };
+
 /* A client transaction. */
 struct sqt_xact {
     struct sqt_pooled pooled;
@@ -58,11 +61,13 @@ struct sqt_xact {
     uint32_t tries;
     uint32_t flags; /* enum sqt_xact_flags */
     uint32_t swap_ins, disk_reads;
-    uint64_t object;    /* 0 without a look-up */
-    int64_t size, sent; /* bytes */
-    int reply_source;   /* enum sqt_reply_source of the last reply that was ready, -1: none was */
-    uint32_t server;    /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
-    int reused;         /* -1: no server connection, 0: new, 1: reused */
+    uint32_t dir;                     /* cache_dir of its last swap-in; UINT32_MAX: none */
+    int64_t read_parts[SQT_IO_PARTS]; /* ns of the blocks that it waited for */
+    uint64_t object;                  /* 0 without a look-up */
+    int64_t size, sent;               /* bytes */
+    int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
+    uint32_t server; /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
+    int reused;      /* -1: no server connection, 0: new, 1: reused */
     enum sqt_outcome outcome;
     void *user; /* the consumer's; NULL at first */
 

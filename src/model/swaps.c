@@ -81,6 +81,7 @@ sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         swap->reader = reader;
         swap->reader_serial = reader->pooled.serial;
         ++reader->swap_ins;
+        reader->dir = swap->dir;
         reader_opens(life, swap, now, sqt_events[record->event].opens);
     }
 }
@@ -182,6 +183,17 @@ split_unknown(struct sqt_io *io)
     io->queue = io->service = io->notice = SQT_MISSING;
 }
 
+/* A reader waited for a block. */
+static void
+reader_waited(struct sqt_xact *reader, const struct sqt_io *io)
+{
+    if (io->queue == SQT_MISSING)
+        return;
+    reader->read_parts[SQT_IO_QUEUE] = sqt_sum(reader->read_parts[SQT_IO_QUEUE], io->queue);
+    reader->read_parts[SQT_IO_SERVICE] = sqt_sum(reader->read_parts[SQT_IO_SERVICE], io->service);
+    reader->read_parts[SQT_IO_NOTICE] = sqt_sum(reader->read_parts[SQT_IO_NOTICE], io->notice);
+}
+
 void
 sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
@@ -210,6 +222,8 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         split_unknown(io);
     }
     struct sqt_xact *const reader = swap->out ? NULL : sqt_swap_reader(swap);
+    if (reader)
+        reader_waited(reader, io);
     if (reader && complete)
         ++reader->disk_reads;
     else if (reader && reader->reply_source >= 0 && reader->cut_off == SQT_OUTCOME_COMPLETE)

@@ -63,7 +63,7 @@ xacts_make(struct sqt_life *life, uint64_t id, int64_t begin)
     xact->stages.last = begin;
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
-    xact->method = xact->tag = xact->server = UINT32_MAX;
+    xact->method = xact->tag = xact->server = xact->dir = UINT32_MAX;
     xact->size = xact->sent = SQT_MISSING;
     xact->reply_source = -1;
     xact->reused = -1;

@@ -6,12 +6,13 @@ The trace is made of records of a busy proxy; what is compared comes from differ
 """
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 
 import oracle
-from oracle import TOOLS, check, median, plan, quantile
+from oracle import SOURCE, TOOLS, check, median, ms, plan, quantile
 
 
 def dump(trace, *options):
@@ -116,6 +117,62 @@ def adds_up(requests, swaps, ios):
           "swaps and their blocks agree")
 
 
+DISK = ("disk_queue", "disk_slow", "diskd_poll", "disk_notice")
+CLAIMS = {
+    "name_server": ["dns"], "adaptation": ["adapt"], "url_helper": ["redirect"], "access_checks": ["access"],
+    "slow_clients": ["proxy_reply"], "slow_uploads": ["client_body"], "reply_wait": ["reply_wait"], "lookup": ["lookup"],
+    "peer_selection": ["peer_select"], "unaccounted": ["unaccounted"],
+}
+for cause in ("slow_server", "only_server", "slow_servers"):
+    CLAIMS[cause] = ["request_send", "server_wait", "server_reply"]
+for cause in ("connect", "tls"):
+    CLAIMS[cause] = CLAIMS[cause + "_server"] = [cause]
+for cause in (*DISK, "cache_dirs"):
+    CLAIMS[cause] = ["swap_in_open", "swap_in_first", "swap_in_rest"]
+
+
+def claims(finding, requests, read_from):
+    """What the finding claims of each request."""
+    for r in requests:
+        name = read_from.get((r["kid"], r["xid"])) if finding["cause"] in DISK else r["server"]
+        mine = finding["culprit"] in ("-", name)
+        yield sum(number(r[stage + "_ns"]) for stage in CLAIMS[finding["cause"]]) if mine else 0
+
+
+def finding_row(finding, requests, read_from):
+    """The row's share and costs."""
+    claimed = list(claims(finding, requests, read_from))
+    totals = [int(r["total_ns"]) for r in requests]
+    rests = [total - claim for total, claim in zip(totals, claimed)]
+    return ["%.3f" % (100 * sum(claimed) / sum(totals)), ms(median(totals) - median(rests)),
+            ms(quantile(totals, 990) - quantile(rests, 990))]
+
+
+def runs(finding, trace):
+    """The finding's command shows rows."""
+    words = [trace if word == "TRACE" else word for word in shlex.split(finding["command"])]
+    text = subprocess.run([os.path.join(TOOLS, words[0]), "--quiet", "--no-comments", *words[1:]], check=True,
+                          stdout=subprocess.PIPE, timeout=120).stdout
+    return text.count(b"\n") > 1
+
+
+def findings(trace, conditions, wanted):
+    """Each condition (of --where, or an option), and the causes that are told of its requests."""
+    _, swaps = dump(trace, "--table=swaps", "--where=direction == in")
+    swaps.sort(key=lambda s: nanoseconds(s["time_s"]))
+    read_from = {(s["kid"], s["xid"]): "%s:%s %s" % (s["store"], s["dir"], s["path"]) for s in swaps}
+    for condition, causes in zip(conditions, wanted):
+        where = [condition if condition.startswith("--") else "--where=" + condition] if condition else []
+        comments, found = dump(trace, "--table=findings", *where)
+        _, requests = dump(trace, *where)
+        requests = [r for r in requests if r["outcome"] not in ("lost", "clock", "unfinished") and r["class"] != "tunnel"]
+        got = [(f["cause"], [f["share_pct"], f["cost_p50_ms"], f["cost_p99_ms"]], runs(f, trace)) for f in found]
+        want = [(f["cause"], finding_row(f, requests, read_from) if f["cause"] in CLAIMS else [f["share_pct"], "-", "-"],
+                 True) for f in found]
+        check([f["cause"] for f in found] == causes and got == want and comments["percentiles"] == "exact",
+              "findings of %s: %s" % (condition or "all requests", ", ".join(causes)), got, want)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         subprocess.run([os.path.join(TOOLS, "tests/unit/dump_traces"), os.path.join(work, "t")], check=True, timeout=60)
@@ -129,6 +186,12 @@ def main():
                       lambda r: r["class"].endswith("_hit") and r["status"] == "200")
         stages_figure(trace, requests, "miss-stages", 250000000, lambda r: r["class"] in ("miss", "refresh_miss"))
         summary(trace, requests, ios)
+        findings(trace, ["", "class == miss"], [["slow_clients"], ["slow_clients"]])
+    findings(os.path.join(SOURCE, "doc", "sample"),
+             ["", "class == disk_hit", "dns_ns > 1ms or tls_ns > 1ms", "kid == 0", "client_body_ns > 20ms",
+              "--since=200s", "--until=60s"],
+             [["diskd_poll"], ["diskd_poll"], ["name_server", "tls"], ["healthy"], ["slow_uploads"],
+              ["diskd_poll"], ["healthy"]])
     plan()
 
 

@@ -54,9 +54,11 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         return "GET";
     if (kind == SQT_DEF_DIR && number == 0)
         return "aufs /cache";
+    if (kind == SQT_DEF_DIR && number == 1)
+        return "diskd /cache/d";
     if (kind == SQT_DEF_PEER_KIND && number == 1)
         return "direct";
-    static const char *const servers[] = {"other", "parent", "origin-1", "origin-2"};
+    static const char *const servers[] = {"other", "parent", "origin-1", "origin-2", "origin-3", "origin-4"};
     if (kind == SQT_DEF_SERVER && number < sizeof(servers) / sizeof(*servers))
         return servers[number];
     if (kind == SQT_DEF_ACTIVITY && number == 4)

@@ -2,8 +2,10 @@
  *
  * tables-doc.c - the manual pages sqtrace-tables(7) and sqtrace-figures(7): see program-doc.h.
  */
+#include <stdio.h>
 #include <string.h>
 
+#include "figure/table/findings.h"
 #include "model/class.h"
 #include "model/digest.h"
 #include "row/table.h"
@@ -77,6 +79,37 @@ tables_digests(const struct sqt_digest_word *words, unsigned count)
         troff_item(words[i].name, words[i].doc);
 }
 
+/* Adds what printf makes of it. */
+#define ADD(...) (used += (size_t)snprintf(text + used, sizeof(text) - used, __VA_ARGS__))
+
+/* A rule in words: its stages, whose time, the conditions, and the advice. */
+static void
+tables_finding(const struct sqt_finding_rule *rule)
+{
+    static const char *const whose[] = {"", " with one server", " of one cache_dir"};
+    char text[2048], when[256];
+    size_t used = 0;
+    const struct sqt_finding_values values = {.each = rule->each};
+    for (unsigned c = 0; c < SQT_CELLS(requests); ++c)
+        if (rule->stages >> c & 1) {
+            const char *const name = sqt_tables[SQT_TABLE_requests].columns[c].name;
+            ADD("%s%.*s", used ? ", " : "", (int)strlen(name) - 3, name); /* without _ns */
+        }
+    ADD("%s: at least %lld ms of the mean request.", whose[rule->by], (long long)(rule->mean / 1000000));
+    sqt_finding_text(when, sizeof(when), sqt_finding_whens[rule->when], &values);
+    if (rule->when != SQT_FINDING_EACH || rule->each)
+        ADD(" Condition: %s.", when);
+    ADD(" Advice: %s", rule->advice);
+    troff_item(rule->cause, text);
+}
+
+static void
+tables_findings(void)
+{
+    for (unsigned i = 0; i < SQT_FINDINGS; ++i)
+        tables_finding(&sqt_finding_rules[i]);
+}
+
 static int
 tables_section(const char *line)
 {
@@ -90,6 +123,8 @@ tables_section(const char *line)
         tables_digests(sqt_digest_activities, SQT_DIGEST_ACTIVITIES);
     else if (strcmp(line, "@DIGEST_RESULTS@\n") == 0)
         tables_digests(sqt_digest_results, SQT_DIGEST_RESULTS);
+    else if (strcmp(line, "@FINDINGS@\n") == 0)
+        tables_findings();
     else if (strcmp(line, "@STAGES@\n") == 0)
         tables_stages();
     else

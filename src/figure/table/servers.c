@@ -10,14 +10,13 @@
 
 #include "base/distribution.h"
 #include "base/memory.h"
+#include "figure/stat/names.h"
 #include "pass/family.h"
 
 /* Values kept before they become histograms: 16 MiB. */
 #define BUDGET ((size_t)2 << 20)
-/* Names that get a row of their own, and chains of the hash table. */
+/* Names that get a row of their own. */
 #define SERVERS 4096
-#define CHAINS 1024
-#define OTHERS "other"
 
 /* The columns of `requests` that are the server's doing. */
 static const unsigned server_stages[] = {SQT_CELL(requests, connect_ns), SQT_CELL(requests, tls_ns),
@@ -26,16 +25,14 @@ static const unsigned server_stages[] = {SQT_CELL(requests, connect_ns), SQT_CEL
 #define SERVER_STAGES (sizeof(server_stages) / sizeof(*server_stages))
 
 struct server {
-    char *name;
+    struct sqt_name_entry named;
     struct sqt_distribution times, waits, connects;
     uint64_t requests, retries, attempts, failures, timeouts;
-    struct server *next; /* of the chain */
 };
 
 struct servers {
     struct sqt_distributions set;
-    struct server *chains[CHAINS];
-    unsigned count;
+    struct sqt_names names;
     uint64_t total_ns; /* of all requests that are asked for */
 };
 
@@ -44,34 +41,9 @@ servers_start(struct sqt_job *job)
 {
     struct servers *const s = sqt_zeroed(1, sizeof(*s));
     s->set.budget = BUDGET;
+    s->names.size = sizeof(struct server);
+    s->names.most = SERVERS;
     job->state = s;
-}
-
-/* FNV-1a. */
-static unsigned
-servers_chain(const char *name)
-{
-    uint32_t hash = UINT32_C(2166136261);
-    for (; *name; ++name)
-        hash = (hash ^ (unsigned char)*name) * UINT32_C(16777619);
-    return hash % CHAINS;
-}
-
-static struct server *
-servers_find(struct servers *s, const char *name)
-{
-    struct server **const chain = &s->chains[servers_chain(name)];
-    for (struct server *server = *chain; server; server = server->next)
-        if (strcmp(server->name, name) == 0)
-            return server;
-    if (s->count >= SERVERS && strcmp(name, OTHERS) != 0)
-        return servers_find(s, OTHERS);
-    struct server *const server = sqt_zeroed(1, sizeof(*server));
-    server->name = sqt_zeroed(strlen(name) + 1, 1);
-    strcpy(server->name, name);
-    server->next = *chain;
-    ++s->count;
-    return *chain = server;
 }
 
 /* Nanoseconds of a request in the stages of servers. */
@@ -100,7 +72,7 @@ servers_request(void *context, const struct sqt_xact *xact)
     const char *const name = row[SQT_CELL(requests, server)].text;
     if (!name)
         return;
-    struct server *const server = servers_find(s, name);
+    struct server *const server = sqt_names_get(&s->names, name);
     ++server->requests;
     if (row[SQT_CELL(requests, tries)].number > 1)
         server->retries += (uint64_t)row[SQT_CELL(requests, tries)].number - 1;
@@ -119,7 +91,7 @@ servers_connection(void *context, const struct sqt_attempt *attempt)
         attempt->server == UINT32_MAX ? NULL : sqt_origin_text(attempt->origin, SQT_DEF_SERVER, attempt->server);
     if (!name || job->where || attempt->reused || attempt->begin < job->since || attempt->begin >= job->until)
         return;
-    struct server *const server = servers_find(s, name);
+    struct server *const server = sqt_names_get(&s->names, name);
     ++server->attempts;
     server->failures += attempt->outcome == SQT_OUTCOME_ERROR;
     server->timeouts += attempt->outcome == SQT_OUTCOME_TIMEOUT;
@@ -146,7 +118,7 @@ servers_print(struct sqt_job *job, struct server *server)
 {
     struct servers *const s = job->state;
     union sqt_cell row[SQT_CELLS(servers)];
-    CELL(server).text = server->name;
+    CELL(server).text = server->named.name;
     CELL(count).number = (int64_t)server->requests;
     CELL(share_pct).number = sqt_percent((double)server->times.sum, (double)s->total_ns);
     CELL(p50_ms).number = servers_median(&server->times);
@@ -169,7 +141,7 @@ servers_compare(const void *a, const void *b)
     const struct server *const x = *(struct server *const *)a, *const y = *(struct server *const *)b;
     if (x->times.sum != y->times.sum)
         return x->times.sum < y->times.sum ? 1 : -1;
-    return strcmp(x->name, y->name);
+    return strcmp(x->named.name, y->named.name);
 }
 
 static void
@@ -178,25 +150,23 @@ servers_drop(struct servers *s, struct server *server)
     sqt_distribution_drop(&s->set, &server->times);
     sqt_distribution_drop(&s->set, &server->waits);
     sqt_distribution_drop(&s->set, &server->connects);
-    free(server->name);
-    free(server);
 }
 
 static void
 servers_finish(struct sqt_job *job)
 {
     struct servers *const s = job->state;
-    struct server **const all = sqt_zeroed(s->count + 1, sizeof(*all));
+    struct server **const all = sqt_zeroed(s->names.count + 1, sizeof(*all));
     unsigned count = 0;
-    for (unsigned i = 0; i < CHAINS; ++i)
-        for (struct server *server = s->chains[i]; server; server = server->next)
-            all[count++] = server;
+    for (struct sqt_name_entry *named = s->names.first; named; named = named->next)
+        all[count++] = (struct server *)named;
     qsort(all, count, sizeof(*all), servers_compare);
     sqt_job_note_coarse(job, "percentiles", s->set.coarse);
     for (unsigned i = 0; i < count; ++i)
         servers_print(job, all[i]);
     for (unsigned i = 0; i < count; ++i)
         servers_drop(s, all[i]);
+    sqt_names_free(&s->names);
     free(all);
     free(s);
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * names.c - see names.h.
+ */
+#include "names.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define OTHERS "other"
+
+/* FNV-1a. */
+static unsigned
+names_hash(const char *name)
+{
+    uint32_t hash = UINT32_C(2166136261);
+    for (; *name; ++name)
+        hash = (hash ^ (unsigned char)*name) * UINT32_C(16777619);
+    return hash % SQT_NAMES_CHAINS;
+}
+
+void *
+sqt_names_get(struct sqt_names *names, const char *name)
+{
+    struct sqt_name_entry **const chain = &names->chains[names_hash(name)];
+    for (struct sqt_name_entry *thing = *chain; thing; thing = thing->chain)
+        if (strcmp(thing->name, name) == 0)
+            return thing;
+    if (names->count >= names->most && strcmp(name, OTHERS) != 0)
+        return sqt_names_get(names, OTHERS);
+    struct sqt_name_entry *const thing = sqt_zeroed(1, names->size);
+    thing->name = sqt_copied(name);
+    thing->chain = *chain;
+    thing->next = names->first;
+    ++names->count;
+    return *chain = names->first = thing;
+}
+
+void
+sqt_names_free(struct sqt_names *names)
+{
+    while (names->first) {
+        struct sqt_name_entry *const thing = names->first;
+        names->first = thing->next;
+        free(thing->name);
+        free(thing);
+    }
+}

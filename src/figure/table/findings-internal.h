@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * findings-internal.h - what table `findings` keeps of a trace, between its files.
+ *
+ *     findings.c        requests -> claims of each rule
+ *     findings-rules.c  claims -> findings
+ *     findings-rows.c   findings -> rows
+ *     findings-text.c   the rules, and their texts
+ */
+#ifndef SQT_FINDINGS_INTERNAL_H
+#define SQT_FINDINGS_INTERNAL_H
+
+#include "figure/stat/mix.h"
+#include "figure/stat/names.h"
+#include "findings.h"
+#include "pass/family.h"
+
+/* No more causes than that can take a share of SQT_FINDING_SHARE each. */
+#define SQT_FINDING_MOST (100 / SQT_FINDING_SHARE)
+
+struct sqt_claim {
+    uint64_t ns, count; /* count: requests with these stages */
+    struct sqt_distribution totals, rests;
+};
+
+/* Whose time is claimed. */
+struct sqt_subject {
+    struct sqt_name_entry named;
+    uint32_t dir;                 /* of a cache_dir */
+    uint64_t parts[SQT_IO_PARTS]; /* of the blocks of its requests, ns */
+    struct sqt_distribution waits;
+    struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
+};
+
+struct sqt_finding {
+    const struct sqt_finding_rule *rule;
+    struct sqt_subject *subject;
+    struct sqt_claim *claim;
+};
+
+struct sqt_findings {
+    struct sqt_distributions set;
+    struct sqt_names names[SQT_FINDING_PLACE + 1];
+    struct sqt_subject all;
+    struct sqt_distribution totals;
+    uint64_t total_ns;
+    unsigned first[SQT_FINDINGS]; /* the first rule of the same subjects and stages */
+    struct sqt_finding found[SQT_FINDING_MOST];
+    unsigned count;
+};
+
+/* The claim's share of all time, in %. */
+double sqt_finding_share(const struct sqt_findings *findings, const struct sqt_claim *claim);
+
+/* The waits for servers of all requests but those of the subject. */
+struct sqt_mix sqt_finding_others(struct sqt_findings *findings, struct sqt_subject *subject);
+
+/* The median wait of the subject's requests for servers. */
+int64_t sqt_finding_wait(struct sqt_subject *subject);
+
+/* The part that most of the time of the subject's blocks goes to; -1 if they took none. */
+int sqt_finding_part(const struct sqt_subject *subject);
+
+/* Finds what the rules tell, most time first. */
+void sqt_findings_find(struct sqt_findings *findings);
+
+/* Hands out the rows of what was found, or the one that says that nothing was. */
+void sqt_findings_rows(struct sqt_job *job);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * findings-rules.c - which rules hold, and of whom.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "findings-internal.h"
+
+double
+sqt_finding_share(const struct sqt_findings *f, const struct sqt_claim *claim)
+{
+    return f->total_ns ? 100.0 * (double)claim->ns / (double)f->total_ns : 0;
+}
+
+struct sqt_mix
+sqt_finding_others(struct sqt_findings *f, struct sqt_subject *subject)
+{
+    return (struct sqt_mix){&f->all.waits, subject == &f->all ? NULL : &subject->waits, NULL};
+}
+
+int64_t
+sqt_finding_wait(struct sqt_subject *subject)
+{
+    return sqt_mix_median(&(struct sqt_mix){&subject->waits, NULL, NULL});
+}
+
+int
+sqt_finding_part(const struct sqt_subject *subject)
+{
+    int most = -1;
+    uint64_t ns = 0;
+    for (int i = 0; i < SQT_IO_PARTS; ++i)
+        if (subject->parts[i] > ns)
+            ns = subject->parts[most = i];
+    return most;
+}
+
+static int
+is_diskd(const struct sqt_subject *subject)
+{
+    return strncmp(subject->named.name, "diskd:", 6) == 0;
+}
+
+static int
+is_slower(struct sqt_findings *f, struct sqt_subject *subject, int64_t each, int compared)
+{
+    const struct sqt_mix others = sqt_finding_others(f, subject);
+    const int64_t wait = sqt_finding_wait(subject);
+    if (wait < each || (sqt_mix_count(&others) >= SQT_FINDING_LEAST) != compared)
+        return 0;
+    return !compared || wait / SQT_FINDING_TIMES >= sqt_mix_median(&others);
+}
+
+/* Whether the condition of the rule holds. */
+static int
+findings_when(struct sqt_findings *f, const struct sqt_finding *x)
+{
+    const struct sqt_claim *const claim = x->claim;
+    const int most = x->rule->by == SQT_FINDING_PLACE ? sqt_finding_part(x->subject) : -1;
+    switch (x->rule->when) {
+    case SQT_FINDING_EACH:
+        return claim->count && claim->ns / claim->count >= (uint64_t)x->rule->each;
+    case SQT_FINDING_SLOWER:
+    case SQT_FINDING_ONLY:
+        return is_slower(f, x->subject, x->rule->each, x->rule->when == SQT_FINDING_SLOWER);
+    case SQT_FINDING_WAIT:
+        return x->subject->waits.count && x->subject->waits.sum / x->subject->waits.count >= (uint64_t)x->rule->each;
+    case SQT_FINDING_QUEUE:
+        return most == SQT_IO_QUEUE;
+    case SQT_FINDING_SERVICE:
+        return most == SQT_IO_SERVICE;
+    case SQT_FINDING_POLL:
+    case SQT_FINDING_NOTICE:
+        return most == SQT_IO_NOTICE && is_diskd(x->subject) == (x->rule->when == SQT_FINDING_POLL);
+    case SQT_FINDING_WHENS:
+        break;
+    }
+    return 0;
+}
+
+/* Whether a finding of these stages is told already. */
+static int
+is_told(const struct sqt_findings *f, uint64_t stages)
+{
+    for (unsigned i = 0; i < f->count; ++i)
+        if (f->found[i].rule->stages == stages)
+            return 1;
+    return 0;
+}
+
+static void
+findings_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject)
+{
+    const struct sqt_finding x = {&sqt_finding_rules[rule], subject, &subject->claims[f->first[rule]]};
+    if (f->count < SQT_FINDING_MOST && sqt_finding_share(f, x.claim) >= SQT_FINDING_SHARE &&
+        x.claim->ns / f->totals.count >= (uint64_t)x.rule->mean && findings_when(f, &x))
+        f->found[f->count++] = x;
+}
+
+/* Most time first; then by rule and name. */
+static int
+findings_compare(const void *a, const void *b)
+{
+    const struct sqt_finding *const x = a, *const y = b;
+    if (x->claim->ns != y->claim->ns)
+        return x->claim->ns < y->claim->ns ? 1 : -1;
+    if (x->rule != y->rule)
+        return x->rule < y->rule ? -1 : 1;
+    return x->subject == y->subject ? 0 : strcmp(x->subject->named.name, y->subject->named.name);
+}
+
+void
+sqt_findings_find(struct sqt_findings *f)
+{
+    for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
+        const struct sqt_finding_rule *const rule = &sqt_finding_rules[i];
+        for (struct sqt_name_entry *named = f->names[rule->by].first; named; named = named->next)
+            findings_try(f, i, (struct sqt_subject *)named);
+        if (rule->by == SQT_FINDING_ALL && !is_told(f, rule->stages))
+            findings_try(f, i, &f->all);
+    }
+    qsort(f->found, f->count, sizeof(*f->found), findings_compare);
+}

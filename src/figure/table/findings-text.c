@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * findings-text.c - the rules as data, and sentences and commands from their texts.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "findings.h"
+
+const char *const sqt_finding_whens[SQT_FINDING_WHENS] = {
+#define SQT_FINDING_WHEN(NAME, doc) doc,
+#include "findings.def"
+};
+
+#define SQT_FINDING(cause, by, when, stages, mean, each, part, sentence, advice, command) \
+    {#cause, \
+     SQT_FINDING_##by, \
+     SQT_FINDING_##when, \
+     stages, \
+     INT64_C(1000) * (mean), \
+     INT64_C(1000) * (each), \
+     part, \
+     sentence, \
+     advice, \
+     command},
+const struct sqt_finding_rule sqt_finding_rules[SQT_FINDINGS] = {
+#include "findings.def"
+};
+
+struct text {
+    char *to, *end;
+};
+
+static void
+text_add(struct text *text, const char *from, size_t length)
+{
+    const size_t room = (size_t)(text->end - text->to) - 1;
+    length = length < room ? length : room;
+    memcpy(text->to, from, length);
+    text->to += length;
+    *text->to = '\0';
+}
+
+/* Durations have about three digits: 5 ms, 0.25 ms, 12.3 ms, 123 ms. */
+static void
+text_number(struct text *text, double number, const char *unit)
+{
+    char digits[64];
+    const int decimals = strcmp(unit, " ms") != 0 || number >= 99.5 ? 0 : number >= 0.95 ? 1 : 2;
+    const int length = snprintf(digits, sizeof(digits), "%.*f", decimals, number);
+    const int round = decimals && strspn(digits + length - decimals, "0") == (size_t)decimals;
+    text_add(text, digits, (size_t)(round ? length - decimals - 1 : length));
+    text_add(text, unit, strlen(unit));
+}
+
+/* A condition on column `server` that may stand between single quotes of a shell.  A name with characters that do not
+ * go into one is a pattern, in which ? stands for each of them. */
+static void
+text_server(struct text *text, const char *name)
+{
+    const int plain = !name[strcspn(name, "'\"\\")];
+    const char *c = name;
+    while (plain && (unsigned char)*c >= ' ' && *c != 0x7f)
+        ++c;
+    const int equal = plain && !*c;
+    text_add(text, equal ? "server == \"" : "server ~ \"", equal ? 11 : 10);
+    for (c = name; *c; ++c)
+        text_add(text, !equal && (strchr("'\"\\*?[", *c) || (unsigned char)*c < ' ' || *c == 0x7f) ? "?" : c, 1);
+    text_add(text, "\"", 1);
+}
+
+/* Whether the word in braces is that one. */
+static int
+is_word(const char *word, size_t length, const char *name)
+{
+    return strlen(name) == length && memcmp(word, name, length) == 0;
+}
+
+static void
+text_word(struct text *text, const char *word, size_t length, const struct sqt_finding_values *v)
+{
+    const struct {
+        const char *name;
+        double number;
+        const char *unit;
+    } numbers[] = {{"share", v->share, " %"},
+                   {"reads", v->reads, " %"},
+                   {"each", (double)v->each / 1e6, " ms"},
+                   {"mean", (double)v->mean / 1e6, " ms"},
+                   {"wait", (double)v->wait / 1e6, " ms"},
+                   {"others", (double)v->others / 1e6, " ms"},
+                   {"dir", (double)v->dir, ""}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
+        if (is_word(word, length, numbers[i].name))
+            text_number(text, numbers[i].number, numbers[i].unit);
+    if (is_word(word, length, "culprit"))
+        text_add(text, v->culprit ? v->culprit : "-", v->culprit ? strlen(v->culprit) : 1);
+    else if (is_word(word, length, "server") && v->culprit)
+        text_server(text, v->culprit);
+}
+
+char *
+sqt_finding_text(char *buffer, size_t size, const char *from, const struct sqt_finding_values *values)
+{
+    struct text text = {buffer, buffer + size};
+    *buffer = '\0';
+    while (*from) {
+        const size_t plain = strcspn(from, "{");
+        text_add(&text, from, plain);
+        from += plain;
+        if (*from) {
+            const size_t word = strcspn(from + 1, "}");
+            text_word(&text, from + 1, word, values);
+            from += word + 2;
+        }
+    }
+    return buffer;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * findings.h - the rules of table `findings`, and what their texts are made of.
+ */
+#ifndef SQT_FINDINGS_H
+#define SQT_FINDINGS_H
+
+#include <stddef.h>
+
+#include "row/facts.h"
+
+/* Fewer requests say nothing. */
+#define SQT_FINDING_LEAST 10
+/* A cause that takes less of the time of all requests, in %, is not told. */
+#define SQT_FINDING_SHARE 20
+/* A server is slow if its median wait is that many times that of the others. */
+#define SQT_FINDING_TIMES 3
+
+/* Whose time a rule claims. */
+enum sqt_finding_by { SQT_FINDING_ALL, SQT_FINDING_SERVER, SQT_FINDING_PLACE };
+
+enum sqt_finding_when {
+#define SQT_FINDING_WHEN(NAME, doc) SQT_FINDING_##NAME,
+#include "findings.def"
+    SQT_FINDING_WHENS
+};
+extern const char *const sqt_finding_whens[SQT_FINDING_WHENS]; /* in words, with {each} */
+
+enum sqt_finding_number {
+#define SQT_FINDING(cause, ...) SQT_FINDING_NUMBER_##cause,
+#include "findings.def"
+    SQT_FINDINGS
+};
+
+/* A rule: see findings.def. */
+struct sqt_finding_rule {
+    const char *cause;
+    enum sqt_finding_by by;
+    enum sqt_finding_when when;
+    uint64_t stages;
+    int64_t mean, each; /* ns */
+    const char *part, *sentence, *advice, *command;
+};
+extern const struct sqt_finding_rule sqt_finding_rules[SQT_FINDINGS];
+
+/* What stands for the words in braces of a rule's texts.  Durations in ns. */
+struct sqt_finding_values {
+    const char *culprit; /* NULL: "-" */
+    uint32_t dir;
+    double share, reads; /* in % */
+    int64_t each, mean, wait, others;
+};
+
+/* Writes the text with its values, cut where it does not fit.  Returns buffer. */
+char *sqt_finding_text(char *buffer, size_t size, const char *text, const struct sqt_finding_values *values);
+
+#endif

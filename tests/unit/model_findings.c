@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model_findings.c - table `findings`: made requests with one fault or two, and what is said of them.
+ */
+#include "model_script.h"
+
+#include "figure/table/findings.h"
+
+#define MS INT64_C(1000000)
+enum { PARENT = 1, ORIGIN_1, ORIGIN_2, NAMED_SERVERS = 5 };
+enum { AUFS, DISKD };
+
+/* ---- a job whose rows are kept, with their texts ---- */
+
+static struct {
+    union sqt_cell cells[SQT_CELLS(findings)];
+    char texts[SQT_CELLS(findings)][1024];
+} found[8];
+static unsigned found_count, number;
+
+static int
+take_row(void *context, const union sqt_cell *row)
+{
+    (void)context;
+    assert_true(found_count < 8);
+    memcpy(found[found_count].cells, row, sizeof(found[0].cells));
+    for (unsigned i = 0; i < SQT_CELLS(findings); ++i)
+        if (sqt_tables[SQT_TABLE_findings].columns[i].type == SQT_TYPE_TEXT)
+            snprintf(found[found_count].texts[i], sizeof(found[0].texts[i]), "%s", row[i].text ? row[i].text : "-");
+    ++found_count;
+    return 1;
+}
+
+static char percentiles[128];
+
+static void
+note(void *context, const char *key, const char *text)
+{
+    (void)context;
+    if (strcmp(key, "percentiles") == 0)
+        snprintf(percentiles, sizeof(percentiles), "%s", text);
+}
+
+#define NUMBER(row, name) (found[row].cells[SQT_CELL(findings, name)].number)
+#define TEXT(row, name) (found[row].texts[SQT_CELL(findings, name)])
+
+/* Makes the table of the records so far. */
+static void
+find(void)
+{
+    struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = take_row, .note = note};
+    struct sqt_consumer consumer = sqt_family_findings.consumer;
+    found_count = 0;
+    consumer.context = &job;
+    sqt_family_findings.start(&job);
+    play_to(&consumer);
+    sqt_family_findings.finish(&job);
+    script.count = number = 0;
+}
+
+/* The row tells that cause, with a share in thousandths of a percent and costs in milliseconds. */
+static void
+assert_finding(unsigned row, const char *cause, const char *culprit, int64_t share, int64_t p50, int64_t p99)
+{
+    assert_true(row < found_count);
+    assert_string_equal(TEXT(row, cause), cause);
+    assert_string_equal(TEXT(row, culprit), culprit);
+    assert_int_equal(NUMBER(row, rank), row + 1);
+    assert_int_equal(NUMBER(row, share_pct), share);
+    assert_int_equal(NUMBER(row, cost_p50_ms), p50 * MS);
+    assert_int_equal(NUMBER(row, cost_p99_ms), p99 * MS);
+}
+
+static void
+assert_only(const char *cause, const char *culprit, int64_t share, int64_t p50, int64_t p99)
+{
+    find();
+    assert_int_equal(found_count, 1);
+    assert_finding(0, cause, culprit, share, p50, p99);
+}
+
+/* ---- requests, one after the other, each with 1 ms that no stage explains ---- */
+
+static int64_t now;
+
+static uint64_t
+begin(void)
+{
+    const uint64_t xact = 100 + number++;
+    now = (int64_t)number * 10000 * MS;
+    begin_xact(now, xact, 7);
+    return xact;
+}
+
+static void
+end(uint64_t xact, uint32_t tag)
+{
+    end_xact(now += MS, xact, tag, tag == TUNNEL ? SQT_XACT_TUNNEL : 0);
+}
+
+/* server: 0: the trace does not name it. */
+static void
+reuse(uint64_t xact, uint32_t server)
+{
+    PUT(now, CONNECT_REUSED, xact, 50, 1);
+    if (server)
+        PART(PART_SERVER, 0, 0, server);
+}
+
+static void
+wait_for_answer(uint64_t xact, int64_t ms)
+{
+    PUT(now, DISPATCH, xact, 50, 1);
+    PUT(now, REQUEST_SENT, xact, 50, 0);
+    now += ms * MS;
+    PUT(now, SERVER_READ, xact, 500, 0);
+    PUT(now, SERVER_DONE, xact, 50, 0);
+}
+
+static void
+served(uint32_t server, int64_t wait_ms)
+{
+    const uint64_t xact = begin();
+    reuse(xact, server);
+    wait_for_answer(xact, wait_ms);
+    end(xact, MISS);
+}
+
+static void
+look_up_name(uint64_t xact, int64_t ms)
+{
+    PUT(now, DNS_BEGIN, xact, 1, 0);
+    PUT(now += ms * MS, DNS_END, xact, 1, 0);
+}
+
+/* A hit that reads one block. */
+static void
+read_block(uint32_t dir, int64_t queue_ms, int64_t service_ms, int64_t notice_ms)
+{
+    const uint64_t xact = begin();
+    PUT(now, SWAPIN_OPEN, xact, xact, dir);
+    PART(PART_SWAP_FILE, 0xabc, 77, 0);
+    PUT(now, SWAPIN_OPENED, xact, 0, 0);
+    PUT(now, SWAPIN_READ, xact, 0, 4096);
+    const int64_t begins = now + queue_ms * MS, ends = begins + service_ms * MS;
+    PUT(now = ends + notice_ms * MS, SWAPIN_READ_DONE, xact, 0, 4096);
+    PART(PART_DISKOP_IO, (uint64_t)begins, (uint64_t)ends, 0);
+    PUT(now, SWAPIN_CLOSED, xact, 0, 0);
+    end(xact, HIT);
+}
+
+/* ---- servers ---- */
+
+static void
+one_of_five_servers_is_slow(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 50; ++i)
+        served(PARENT + i % NAMED_SERVERS, i % NAMED_SERVERS == 2 ? 500 : 10);
+    strcpy(percentiles, "");
+    /* 10 requests of 501 ms and 40 of 11 ms.  Without the wait for origin-2 these 10 are 1 ms. */
+    assert_only("slow_server", "origin-2", 91743, 0, 490);
+    assert_string_equal(percentiles, "exact");
+    assert_string_equal(TEXT(0, sentence),
+                        "92 % of the time of requests is waiting for origin-2: median 500 ms, other servers 10 ms.");
+    assert_string_equal(TEXT(0, command), "sqtrace-dump --where='server == \"origin-2\"' TRACE");
+}
+
+/* Twice as slow as the others is not slow; nor is 10 ms, beside servers of 1 ms. */
+static void
+a_healthy_trace_says_so(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 50; ++i)
+        served(PARENT + i % NAMED_SERVERS, 10);
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "healthy");
+    assert_int_equal(NUMBER(0, share_pct), 90909);
+    assert_int_equal(NUMBER(0, cost_p50_ms), SQT_CELL_MISSING);
+    assert_string_equal(TEXT(0, sentence), "No cause stands out. The largest part of the time, 91 %, is waiting for "
+                                           "servers: 10 ms of the mean request.");
+    for (unsigned slow = 0; slow < 2; ++slow) {
+        for (uint32_t i = 0; i < 50; ++i)
+            served(PARENT + i % NAMED_SERVERS, i % NAMED_SERVERS == 2 ? slow ? 59 : 10 : slow ? 20 : 1);
+        find();
+        assert_int_equal(found_count, 1);
+        assert_string_equal(TEXT(0, cause), "healthy");
+    }
+}
+
+/* Nine requests to others are nothing to compare with. */
+static void
+the_only_server(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 20; ++i)
+        served(PARENT, 99);
+    find();
+    assert_string_equal(TEXT(0, cause), "healthy");
+    for (uint32_t i = 0; i < 20; ++i)
+        served(PARENT, 199);
+    for (uint32_t i = 0; i < 9; ++i)
+        served(ORIGIN_1, 1);
+    /* 3,980 of 4,018 ms.  Without them 20 requests of 1 ms and 9 of 2 ms. */
+    assert_only("only_server", "parent", 99054, 199, 198);
+}
+
+/* All servers alike, and a trace that does not name them: there one slow server of five shows in the mean. */
+static void
+no_server_stands_out(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 50; ++i)
+        served(0, i % NAMED_SERVERS ? 10 : 500);
+    assert_only("slow_servers", "-", 99083, 10, 500);
+    for (unsigned named = 0; named < 2; ++named) {
+        for (uint32_t i = 0; i < 50; ++i)
+            served(named ? PARENT + i % NAMED_SERVERS : 0, 199);
+        assert_only("slow_servers", "-", 99500, 199, 199);
+    }
+}
+
+static void
+connecting_and_handshakes(void **state)
+{
+    (void)state;
+    for (unsigned tls = 0; tls < 2; ++tls)
+        for (unsigned named = 0; named < 2; ++named) {
+            for (unsigned i = 0; i < 20; ++i) {
+                const uint64_t xact = begin();
+                PUT(now, CONNECT_BEGIN, xact, 50, 1);
+                if (named)
+                    PART(PART_SERVER, 0, 0, ORIGIN_1);
+                PUT(now += (tls ? 1 : 49) * MS, CONNECT_END, xact, 50, SQT_CONNECT_OK);
+                if (tls) {
+                    PUT(now, TLS_BEGIN, xact, 50, 0);
+                    PUT(now += 48 * MS, TLS_END, xact, 50, SQT_CONNECT_OK);
+                }
+                wait_for_answer(xact, 0);
+                end(xact, MISS);
+            }
+            const char *const causes[2][2] = {{"connect", "connect_server"}, {"tls", "tls_server"}};
+            assert_only(causes[tls][named], named ? "origin-1" : "-", tls ? 96000 : 98000, tls ? 48 : 49,
+                        tls ? 48 : 49);
+        }
+}
+
+/* ---- disks, names, clients ---- */
+
+static void
+the_cache_dir_is_named_and_its_part(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cause;
+        uint32_t dir;
+        const char *culprit;
+        int64_t queue, service, notice;
+    } cases[] = {{"disk_queue", AUFS, "aufs:0 /cache", 40, 6, 3},
+                 {"disk_slow", AUFS, "aufs:0 /cache", 6, 40, 3},
+                 {"disk_notice", AUFS, "aufs:0 /cache", 3, 6, 40},
+                 {"diskd_poll", DISKD, "diskd:1 /cache/d", 0, 1, 48}};
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c) {
+        for (unsigned i = 0; i < 20; ++i)
+            read_block(cases[c].dir, cases[c].queue, cases[c].service, cases[c].notice);
+        for (unsigned i = 0; i < 20; ++i)
+            read_block(!cases[c].dir, 1, 0, 0);
+        /* 980 of 1,040 ms; half of 40 requests take 50 ms, half 2 ms; without the cause 1 ms and 2 ms. */
+        find();
+        assert_int_equal(found_count, 1);
+        assert_string_equal(TEXT(0, cause), cases[c].cause);
+        assert_string_equal(TEXT(0, culprit), cases[c].culprit);
+        assert_int_equal(NUMBER(0, share_pct), 94231);
+        assert_int_equal(NUMBER(0, cost_p50_ms), 26 * MS - 3 * MS / 2);
+        assert_int_equal(NUMBER(0, cost_p99_ms), 48 * MS);
+    }
+    assert_non_null(strstr(TEXT(0, sentence), ": 98 % of the time of its blocks is Squid not noticing"));
+    assert_string_equal(TEXT(0, command), "sqtrace-dump --table=ios --where='direction == in and dir == 1' TRACE");
+}
+
+static void
+a_slow_name_server(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        if (i % 2)
+            look_up_name(xact, 200);
+        reuse(xact, ORIGIN_1);
+        wait_for_answer(xact, 10);
+        end(xact, MISS);
+    }
+    /* 2,000 of 2,220 ms; 211 ms and 11 ms against 11 ms. */
+    assert_only("name_server", "-", 90090, 100, 200);
+}
+
+static void
+slow_clients(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, REPLY_WRITE, xact, 4096, 1);
+        PUT(now += 99 * MS, REPLY_WRITTEN, xact, 4096, 0);
+        end(xact, MEM_HIT);
+    }
+    assert_only("slow_clients", "-", 99000, 99, 99);
+}
+
+/* ---- several, and what is left out ---- */
+
+static void
+two_causes_at_once(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        look_up_name(xact, 79);
+        reuse(xact, PARENT);
+        wait_for_answer(xact, 120);
+        end(xact, MISS);
+    }
+    find();
+    assert_int_equal(found_count, 2);
+    assert_finding(0, "only_server", "parent", 60000, 120, 120);
+    assert_finding(1, "name_server", "-", 39500, 79, 79);
+}
+
+static void
+what_does_not_count(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 9; ++i)
+        served(PARENT, 500);
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, TUNNEL_BEGIN, xact, 50, 0);
+        PUT(now += 1000 * MS, TUNNEL_END, xact, 0, 0);
+        end(xact, TUNNEL);
+    }
+    for (unsigned i = 0; i < 20; ++i)
+        reuse(begin(), PARENT); /* never ends */
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "too_few");
+    assert_string_equal(TEXT(0, sentence), "Findings need at least 10 finished requests, and there are 9.");
+}
+
+/* More requests than are kept one by one: percentiles come from histograms, and are a little off. */
+static void
+many_requests_make_it_coarse(void **state)
+{
+    (void)state;
+    struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = take_row, .note = note};
+    struct sqt_consumer consumer = sqt_family_findings.consumer;
+    consumer.context = &job;
+    found_count = 0;
+    sqt_family_findings.start(&job);
+    sqt_model_free(script.model);
+    script.model = sqt_model_new(&consumer);
+    for (uint32_t i = 0; i < 200000; ++i) {
+        served(PARENT + i % NAMED_SERVERS, i % NAMED_SERVERS == 2 ? 500 : 10);
+        if (script.count > 4000)
+            play();
+    }
+    play();
+    sqt_family_findings.finish(&job);
+    assert_non_null(strstr(percentiles, "at most 0.2 % off"));
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "slow_server");
+    assert_string_equal(TEXT(0, culprit), "origin-2");
+    assert_int_equal(NUMBER(0, share_pct), 91743);
+    assert_int_equal(NUMBER(0, cost_p50_ms), 0);
+    assert_in_range(NUMBER(0, cost_p99_ms), 489 * MS, 491 * MS);
+    number = 0;
+}
+
+/* ---- the rules ---- */
+
+static void
+rules_claim_each_stage_once(void **state)
+{
+    (void)state;
+    uint64_t claimed = 0, all = SQT_NS(unaccounted);
+    for (unsigned i = 0; i < SQT_STAGES; ++i)
+        all |= UINT64_C(1) << (SQT_CELL(requests, stages) + i);
+    for (unsigned i = 0; i < SQT_FINDINGS; ++i)
+        if (sqt_finding_rules[i].by == SQT_FINDING_ALL) {
+            assert_true((claimed & sqt_finding_rules[i].stages) == 0);
+            claimed |= sqt_finding_rules[i].stages;
+        }
+    assert_true(claimed == (all & ~SQT_NS(tunnel)));
+}
+
+/* What a name holds goes neither past the quotes of the shell nor past those of the condition. */
+static void
+awkward_names_become_patterns(void **state)
+{
+    (void)state;
+    char text[128];
+    const struct sqt_finding_values evil = {.culprit = "a'; rm \"*[b]\\\t\x7f"}, plain = {.culprit = "a*[b]?"};
+    sqt_finding_text(text, sizeof(text), "'{server}'", &evil);
+    assert_string_equal(text, "'server ~ \"a?; rm ???b]???\"'");
+    sqt_finding_text(text, sizeof(text), "'{server}'", &plain);
+    assert_string_equal(text, "'server == \"a*[b]?\"'");
+    sqt_finding_text(text, 8, "123{server}", &plain);
+    assert_string_equal(text, "123serv");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(one_of_five_servers_is_slow),
+        SCRIPT_TEST(a_healthy_trace_says_so),
+        SCRIPT_TEST(the_only_server),
+        SCRIPT_TEST(no_server_stands_out),
+        SCRIPT_TEST(connecting_and_handshakes),
+        SCRIPT_TEST(the_cache_dir_is_named_and_its_part),
+        SCRIPT_TEST(a_slow_name_server),
+        SCRIPT_TEST(slow_clients),
+        SCRIPT_TEST(two_causes_at_once),
+        SCRIPT_TEST(what_does_not_count),
+        SCRIPT_TEST(many_requests_make_it_coarse),
+        SCRIPT_TEST(rules_claim_each_stage_once),
+        SCRIPT_TEST(awkward_names_become_patterns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
