@@ -16,7 +16,7 @@
 /* Values kept before they become histograms: 16 MiB. */
 #define BUDGET ((size_t)2 << 20)
 /* Names that get a row of their own. */
-#define SERVERS 4096
+#define SERVERS 1024
 
 /* The columns of `requests` that are the server's doing. */
 static const unsigned server_stages[] = {SQT_CELL(requests, connect_ns), SQT_CELL(requests, tls_ns),
