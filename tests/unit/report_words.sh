@@ -84,6 +84,12 @@ grep -q 'aufs /var/spool/squid' one/index.html && grep -q '32,768 KB' one/index.
     grep -q '>client, server, store, diskop, loop, digest, sample<' one/index.html && grep -q 'Squid 7.7' one/index.html
 check "what was configured: cache_dirs, ring, groups, version"
 
+# ---- findings ----
+"$SQT_TOOLS/sqtrace-dump" --table=findings --columns=sentence,advice --quiet --no-comments t/before.sqt |
+    awk -F '\t' 'NR > 1 { print $2 == "-" ? $1 : $1 " " $2 }' >wanted
+[ -s wanted ] && [ "$(grep -cxFf wanted one.txt)" = "$(wc -l <wanted)" ]
+check "each finding is in the report, with what to do"
+
 # ---- differences ----
 make same before=t/before.sqt again=t/again.sqt
 grep -c ': no difference.$' same.txt | grep -qx 3 && ! grep -q 'slower\|faster' same.txt &&

@@ -73,6 +73,7 @@ put_head(const struct report *r, struct page *page)
     for (size_t i = 0; i < r->trace_count; ++i)
         put_made(page, &r->traces[i], "lead", "lead-of", words_lead(&r->traces[i]));
     page_put(page, "nav-begin", NULL);
+    page_put(page, "nav-item", "id", "findings", "title", "Findings", NULL);
     page_put(page, "nav-item", "id", "time", "title", "By kind of request", NULL);
     if (r->trace_count > 1)
         page_put(page, "nav-item", "id", "differences", "title", "Differences", NULL);
@@ -80,6 +81,20 @@ put_head(const struct report *r, struct page *page)
     page_put(page, "nav-item", "id", "figures", "title", "Figures", NULL);
     page_put(page, "nav-item", "id", "configured", "title", "What was traced", NULL);
     page_put(page, "nav-end", NULL);
+}
+
+/* ---- findings ---- */
+
+static void
+put_findings(const struct report *r, struct page *page)
+{
+    page_put(page, "section", "id", "findings", "title", "Findings", NULL);
+    page_put(page, "list-begin", NULL);
+    for (size_t i = 0; i < r->trace_count; ++i)
+        for (size_t k = 0; k < r->traces[i].findings.count; ++k)
+            put_made(page, &r->traces[i], "list-item", "list-item-of", strdup(r->traces[i].findings.text[k]));
+    page_put(page, "list-end", NULL);
+    page_put(page, "section-end", NULL);
 }
 
 /* ---- where the time goes ---- */
@@ -420,6 +435,7 @@ report_index(struct report *r)
         failed = report_fail(r, "%s: %s", template, strerror(errno));
     } else {
         put_head(r, page);
+        put_findings(r, page);
         put_time(r, page);
         if (r->trace_count > 1)
             put_differences(r, page);

@@ -138,6 +138,17 @@ take_request(void *context, const union sqt_cell *row)
     return 1;
 }
 
+/* ---- findings ---- */
+
+static int
+take_finding(void *context, const union sqt_cell *row)
+{
+    struct report_trace *const t = context;
+    const char *const advice = row[SQT_CELL(findings, advice)].text;
+    lines_add(&t->findings, "%s%s%s", row[SQT_CELL(findings, sentence)].text, advice ? " " : "", advice ? advice : "");
+    return 1;
+}
+
 /* ---- series ---- */
 
 static void
@@ -216,7 +227,7 @@ close_series(struct report_trace *t, struct series *s, const struct sqt_pass *pa
     return error ? -1 : 0;
 }
 
-/* Of requests nothing is to be noted. */
+/* Of requests and findings nothing is to be noted. */
 static void
 no_note(void *context, const char *key, const char *text)
 {
@@ -263,6 +274,13 @@ read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs
     return failed ? -1 : 0;
 }
 
+/* What is read besides figures. */
+static const struct {
+    enum sqt_table_number table;
+    sqt_row_function *row;
+} others[] = {{SQT_TABLE_requests, take_request}, {SQT_TABLE_findings, take_finding}};
+#define OTHERS (sizeof(others) / sizeof(*others))
+
 int
 report_read(struct report *r, struct report_trace *t)
 {
@@ -278,9 +296,9 @@ report_read(struct report *r, struct report_trace *t)
     for (unsigned c = 0; c < SQT_CLASSES; ++c)
         t->classes[c].set = &t->set;
     t->series = sqt_zeroed(r->figure_count, sizeof(*t->series));
-    struct sqt_job *const jobs = sqt_zeroed(r->figure_count + 1, sizeof(*jobs));
+    struct sqt_job *const jobs = sqt_zeroed(r->figure_count + OTHERS, sizeof(*jobs));
     int failed = 0;
-    for (size_t i = 0; i <= r->figure_count; ++i) {
+    for (size_t i = 0; i < r->figure_count + OTHERS; ++i) {
         jobs[i] = (struct sqt_job){.since = r->since, .until = r->until, .group = r->group, .peak = r->peak};
         if (i < r->figure_count) {
             failed |= open_series(t, &t->series[i], r->figures[i], stream) != 0;
@@ -292,15 +310,15 @@ report_read(struct report *r, struct report_trace *t)
             jobs[i].note = take_note;
             jobs[i].context = &t->series[i];
         } else {
-            jobs[i].table = &sqt_tables[SQT_TABLE_requests];
-            jobs[i].row = take_request;
+            jobs[i].table = &sqt_tables[others[i - r->figure_count].table];
+            jobs[i].row = others[i - r->figure_count].row;
             jobs[i].note = no_note;
             jobs[i].context = t;
         }
     }
     struct sqt_crew *const crew = sqt_crew_new(sqt_processors() - 1);
     sqt_stream_share(stream, crew);
-    failed = failed || read_all(t, stream, jobs, r->figure_count + 1, crew) != 0;
+    failed = failed || read_all(t, stream, jobs, r->figure_count + OTHERS, crew) != 0;
     t->problems = sqt_stream_problems(stream);
     free(jobs);
     sqt_stream_close(stream);

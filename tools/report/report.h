@@ -92,6 +92,7 @@ struct report_trace {
     uint64_t requests, left_out;
     struct sqt_distributions set;
     struct sqt_sections classes[SQT_CLASSES];
+    struct lines findings;              /* what takes more time than it should, and what to do: a line each */
     struct lines disks;                 /* sentences on cache_dirs */
     int64_t disk_shares[3];             /* queue, service, notice of the cache_dir that `summary` is at */
     struct lines broken, unusual, held; /* sentences on what does not hold, on what is worth a look, and on the rest */
