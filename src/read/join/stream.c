@@ -72,20 +72,22 @@ look_ahead(struct sqt_stream *s)
     }
     s->start_ns = (uint64_t)start;
     for (size_t i = 0; i < s->waiting_count; ++i) {
-        s->waiting[i]->offset_ns -= (int64_t)s->start_ns;
-        if (s->waiting[i]->offset_ns > SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX) {
+        struct sqt_joined *const j = s->waiting[i];
+        j->offset_ns -= (int64_t)s->start_ns;
+        const int64_t too_late = j->offset_ns - (SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX);
+        if (too_late > 0) {
             sqt_report(&s->reporter, SQT_WARNING,
                        "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
                        "later than that of the first; its times are wrong",
-                       s->waiting[i]->public.identity.kid, s->waiting[i]->public.identity.pid);
-            s->waiting[i]->offset_ns = SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX;
+                       j->public.identity.kid, j->public.identity.pid);
+            j->offset_ns -= too_late;
         }
-        s->waiting[i]->timed = 1;
-        if (s->waiting[i]->key == INT64_MIN)
+        j->timed = 1;
+        if (j->key == INT64_MIN)
             continue;
-        s->waiting[i]->key -= (int64_t)s->start_ns;
+        j->key -= (int64_t)s->start_ns + (too_late > 0 ? too_late : 0);
         /* What was in the ring may be in a segment when its time comes, and with other anchors. */
-        s->waiting[i]->first_ns = s->waiting[i]->last_ns = s->waiting[i]->key;
+        j->first_ns = j->last_ns = j->key;
     }
     qsort(s->waiting, s->waiting_count, sizeof(*s->waiting), by_key);
     return 0;
