@@ -18,6 +18,9 @@
 /* No more causes than that can take a share of SQT_FINDING_SHARE each. */
 #define SQT_FINDING_MOST (100 / SQT_FINDING_SHARE)
 
+/* What clients wait for before a request begins: beside total_ns. */
+#define SQT_BEFORE (SQT_NS(accept_wait) | SQT_NS(client_tls))
+
 /* Objects that are known to have been read: a new one takes the place of another one with the same rest. */
 #define SQT_FINDING_READ 65536
 

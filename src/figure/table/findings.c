@@ -103,11 +103,19 @@ has_stages(const union sqt_cell *row, uint64_t stages)
     return 0;
 }
 
-static void
-findings_claim(struct sqt_findings *f, struct sqt_claim *claim, uint64_t stages, const union sqt_cell *row)
+/* Time in which the loop was held falls on whatever stages were open then, and is nothing that they are to blame for. */
+static int64_t
+findings_ns(const union sqt_cell *row, uint64_t stages)
 {
-    const int64_t ns = sqt_row_sum(row, stages), total = row[SQT_CELL(requests, total_ns)].number;
-    claim->count += (unsigned)has_stages(row, stages);
+    const int64_t held = sqt_row_sum(row, SQT_NS(loop_held)), total = row[SQT_CELL(requests, total_ns)].number;
+    const int64_t ns = sqt_row_sum(row, stages & ~(SQT_NS(loop_held) | SQT_BEFORE));
+    return ns - (total > 0 ? (int64_t)((double)ns * (double)held / (double)total) : 0) +
+           sqt_row_sum(row, stages & (SQT_NS(loop_held) | SQT_BEFORE));
+}
+
+static void
+findings_add(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, int64_t total)
+{
     if (ns <= 0)
         return;
     claim->ns += (uint64_t)ns;
@@ -147,15 +155,20 @@ findings_request(void *context, const struct sqt_xact *xact)
         [SQT_FINDING_PLACE] = findings_place(f, xact),
         [SQT_FINDING_REASON] = findings_named(f, SQT_FINDING_REASON, row[SQT_CELL(requests, miss_reason)].text),
     };
-    f->total_ns += (uint64_t)row[SQT_CELL(requests, total_ns)].number;
-    sqt_distribution_add(&f->set, &f->totals, row[SQT_CELL(requests, total_ns)].number);
+    if (row[SQT_CELL(requests, client_tls_ns)].number > row[SQT_CELL(requests, client_connect_ns)].number)
+        row[SQT_CELL(requests, client_tls_ns)].number = SQT_CELL_MISSING; /* of a bumped CONNECT: within the total */
+    const int64_t total = sqt_row_sum(row, SQT_NS(total) | SQT_BEFORE);
+    f->total_ns += (uint64_t)total;
+    sqt_distribution_add(&f->set, &f->totals, total);
     findings_wait(f, &f->all, row);
     findings_wait(f, subjects[SQT_FINDING_SERVER], row);
     findings_reads(f, xact, row);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
-        if (f->first[i] == i && subject)
-            findings_claim(f, &subject->claims[i], sqt_finding_rules[i].stages, row);
+        if (f->first[i] != i || !subject)
+            continue;
+        subject->claims[i].count += (unsigned)has_stages(row, sqt_finding_rules[i].stages);
+        findings_add(f, &subject->claims[i], findings_ns(row, sqt_finding_rules[i].stages), total);
     }
 }
 
