@@ -25,7 +25,7 @@ delay_parameters 1 200000/200000
 
 def client_tls(scene):
     """A handshake for each request, with a key of 4,096 bits."""
-    certificates = Certificates(scene.env, "proxy", key=["rsa:4096"])
+    certificates = Certificates(scene.env, "proxy", kind=["rsa:4096"])
     port = free_port()
     scene.conf += "https_port 127.0.0.1:%d tls-cert=%s\n" % (port, certificates.server)
     scene.port = port

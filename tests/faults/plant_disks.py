@@ -36,10 +36,10 @@ def ufs_reads(scene):
 
 
 def aufs_threads(scene):
-    """One thread for all cache_dirs, and reads of 26 ms."""
+    """One thread for all cache_dirs, and reads of 32 ms."""
     from_disk(scene, ["aufs:one", "aufs:two"])
     scene.preload.append("fewthreads")
-    slow(scene, "read", "cache-aufs-", 26)
+    slow(scene, "read", "cache-aufs-", 32)
     return named("aufs", "(one|two)").replace("\\(", "(").replace("\\|", "|").replace("\\)", ")")
 
 

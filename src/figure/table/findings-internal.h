@@ -21,8 +21,8 @@
 /* What clients wait for before a request begins: beside total_ns. */
 #define SQT_BEFORE (SQT_NS(accept_wait) | SQT_NS(client_tls))
 
-/* Objects that are known to have been read: a new one takes the place of another one with the same rest. */
-#define SQT_FINDING_READ 65536
+/* Objects that are known to have been asked for: a new one takes the place of another one with the same rest. */
+#define SQT_FINDING_ASKED 65536
 
 struct sqt_claim {
     uint64_t ns, count; /* count: requests with these stages */
@@ -36,7 +36,7 @@ struct sqt_subject {
     uint64_t blocks;              /* that its requests waited for */
     uint64_t parts[SQT_IO_PARTS]; /* of their time, ns */
     struct sqt_distribution waits, connects;
-    uint64_t again_ns;                     /* of reads of objects that were read from a cache_dir before */
+    uint64_t again_ns;                     /* of reads of objects that were asked for before */
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
 
@@ -52,7 +52,7 @@ struct sqt_findings {
     struct sqt_subject all;
     struct sqt_distribution totals;
     uint64_t total_ns;
-    uint64_t read[SQT_FINDING_READ]; /* objects that were read from cache_dirs, by their hashes */
+    uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
     unsigned first[SQT_FINDINGS];    /* the first rule of the same subjects and stages */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;

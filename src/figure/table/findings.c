@@ -73,25 +73,25 @@ findings_place(struct sqt_findings *f, const struct sqt_xact *xact)
     return subject;
 }
 
-/* Whether the object was read from a cache_dir before; from now on it was. */
+/* Whether the object was asked for before; from now on it was. */
 static int
 findings_again(struct sqt_findings *f, uint64_t object)
 {
-    uint64_t *const read = &f->read[object % SQT_FINDING_READ];
-    const int again = *read == object;
-    *read = object;
+    uint64_t *const asked = &f->asked[object % SQT_FINDING_ASKED];
+    const int again = object && *asked == object;
+    *asked = object;
     return again;
 }
 
-/* Reads of the same object, again and again, are reads that memory could have saved. */
+/* Reads of what was asked for before are reads that memory could have saved. */
 static void
 findings_reads(struct sqt_findings *f, const struct sqt_xact *xact, const union sqt_cell *row)
 {
+    const int again = findings_again(f, xact->object);
     if (xact->dir == UINT32_MAX)
         return;
     findings_blocks(&f->all, xact);
-    if (xact->object && findings_again(f, xact->object))
-        f->all.again_ns += (uint64_t)sqt_row_sum(row, SQT_SWAP_IN);
+    f->all.again_ns += again ? (uint64_t)sqt_row_sum(row, SQT_SWAP_IN) : 0;
 }
 
 static int

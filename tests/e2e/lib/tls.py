@@ -35,10 +35,10 @@ from lib.child import Process  # noqa: E402
 class Certificates:
     """A CA, in ca.pem with its key, and a server's certificate for names and addresses, in server.pem with its key."""
 
-    def __init__(self, env, *names, key=("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")):
+    def __init__(self, env, *names, kind=("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")):
         self.ca, self.server = env.path("ca.pem"), env.path("server.pem")
         key, request, extension = env.path("server.key"), env.path("server.csr"), env.path("server.ext")
-        new = ["-newkey", *key, "-nodes"]
+        new = ["-newkey", *kind, "-nodes"]
         openssl = env.need_program("openssl")
 
         def call(*words):
