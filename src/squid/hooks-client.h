@@ -262,7 +262,7 @@ ReasonOfMiss(const Http &http, const Entry *entry)
 {
     const bool alone = http.sqtrace.missed == SQT_MISS_ABSENT && entry && http.request && http.request->hier.code &&
                        !entry->mayStartHitting();
-    return alone ? SQT_MISS_UNCACHEABLE : http.sqtrace.missed;
+    return alone ? static_cast<uint32_t>(SQT_MISS_UNCACHEABLE) : http.sqtrace.missed;
 }
 
 /* ---- replies ---- */
