@@ -36,6 +36,12 @@ const struct sqt_named sqt_stages[SQT_STAGES] = {
 #include "stages.def"
 };
 
+const struct sqt_named sqt_misses[SQT_MISSES_COUNT] = {
+    {NULL, NULL},
+#define SQT_MISS(NAME, name, doc) {#name, doc},
+#include "misses.def"
+};
+
 const struct sqt_named sqt_sample_sources[SQT_SAMPLE_SOURCES] = {
 #define SQT_SAMPLE_SOURCE(SOURCE, text, doc) [SQT_SOURCE_##SOURCE] = {text, doc},
 #include "samples.def"

@@ -120,6 +120,17 @@ enum sqt_xact_flags {
     SQT_XACT_INTERNAL = 16,  /* answered by Squid without asking a server */
     SQT_XACT_ERROR_PAGE = 32 /* the reply is an error page made by Squid */
 };
+/* Bits 8 to 12 of the same field. */
+#define SQT_XACT_MISS_SHIFT 8
+#define SQT_XACT_MISS_MASK UINT32_C(31)
+
+/* Why a look-up was no hit. */
+enum sqt_miss {
+    SQT_MISS_NONE, /* it was one, there was none, or the trace does not say */
+#define SQT_MISS(NAME, name, doc) SQT_MISS_##NAME,
+#include "misses.def"
+    SQT_MISSES_COUNT
+};
 
 /* aux of CONNECT_END, TLS_END and CLIENT_TLS_END. */
 enum sqt_connect_outcome {

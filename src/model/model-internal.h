@@ -27,7 +27,8 @@ struct sqt_loop_state {
     X(IO, "blocks of swaps") \
     X(ATTEMPT, "connection attempts") \
     X(DISKOP, "disk operations") \
-    X(DIGEST, "requests for digests")
+    X(DIGEST, "requests for digests") \
+    X(FOLLOW, "requests that follow another one")
 
 enum sqt_open_kind {
 #define SQT_OPEN(NAME, words) SQT_OPEN_##NAME,
@@ -37,9 +38,11 @@ enum sqt_open_kind {
 };
 
 /* What all origins share. */
+#define SQT_MODEL_KIDS 64
 struct sqt_model_room {
-    size_t left;              /* bytes */
-    int told[SQT_OPEN_COUNT]; /* that there was no room for another one */
+    size_t left;                           /* bytes */
+    int told[SQT_OPEN_COUNT];              /* that there was no room for another one */
+    struct sqt_life *kids[SQT_MODEL_KIDS]; /* by kid number, modulo: the one that came last */
 };
 
 /* One origin: the name space of its ids. */
@@ -55,7 +58,7 @@ struct sqt_life {
     int64_t stepped;      /* when the last one was told; INT64_MIN: never */
     struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests;
     struct sqt_idmap ios; /* by swap and offset, of swaps with many blocks under way */
-    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool;
+    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool;
     struct sqt_loop_state loop;
     struct {
         uint64_t dir;
@@ -159,10 +162,27 @@ sqt_io_outcome(uint32_t io_bytes)
 
 /* xacts.c */
 sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written,
-    sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx;
+    sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx, sqt_xact_held,
+    sqt_xact_retried;
 void sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 /* Closes what a loss left without an end. */
 void sqt_xact_give_up(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
+
+/* stage/tries.c */
+sqt_handler sqt_tries_begin;
+/* The try is over, another follows: its stages become failed_tries. */
+void sqt_tries_fail(const struct sqt_life *life, struct sqt_xact *xact);
+
+/* stage/follows.c */
+void sqt_follow_begin(struct sqt_life *life, struct sqt_xact *xact, int64_t now, uint64_t leader, uint32_t kid);
+/* Something of the follower opened or closed: perhaps its wait is over. */
+void sqt_follow_check(const struct sqt_xact *xact, int64_t now);
+/* Its reply is ready, or its look-up over. */
+void sqt_follow_old(struct sqt_xact *xact, int64_t now);
+/* The transaction ends, and so do its wait, and what others learn of it. */
+void sqt_follow_leave(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
+/* It was handed out. */
+void sqt_follow_drop(struct sqt_life *life, struct sqt_xact *xact);
 
 /* clients.c */
 sqt_handler sqt_client_accept, sqt_client_close, sqt_client_read, sqt_client_parsed, sqt_client_tls_begin,

@@ -62,7 +62,9 @@ static sqt_handler *const subscribers[SQT_EVENTS][SUBSCRIBERS] = {
     [SQT_EV_SERVER_1XX] = {sqt_xact_server_1xx},
     [SQT_EV_SERVER_HEADER] = {sqt_xact_stages, sqt_digest_server_header},
     [SQT_EV_SERVER_DONE] = {sqt_xact_stages, sqt_digest_server_done},
-    [SQT_EV_RETRY] = {sqt_xact_stages, sqt_digest_server_done},
+    [SQT_EV_RETRY] = {sqt_xact_retried, sqt_digest_server_done},
+    [SQT_EV_FORWARD_BEGIN] = {sqt_tries_begin},
+    [SQT_EV_SERVER_HELD] = {sqt_xact_held},
     [SQT_EV_FORWARD_END] = {sqt_xact_stages, sqt_digest_server_done},
     [SQT_EV_CONNECT_BEGIN] = {sqt_connect_begin},
     [SQT_EV_CONNECT_END] = {sqt_connect_end},
@@ -147,6 +149,7 @@ init_pools(struct sqt_life *life)
     sqt_pool_init(&life->attempt_pool, sizeof(struct sqt_attempt), left);
     sqt_pool_init(&life->diskop_pool, sizeof(struct sqt_diskop), left);
     sqt_pool_init(&life->digest_pool, sizeof(struct sqt_digest), left);
+    sqt_pool_init(&life->follow_pool, sizeof(struct sqt_follow), left);
     life->xacts.left = life->clients.left = life->swaps.left = life->attempts.left = left;
     life->diskops.left = life->digests.left = life->ios.left = left;
 }
@@ -169,6 +172,7 @@ life_of(struct sqt_model *model, const struct sqt_origin *origin)
     life->now = SQT_MISSING;
     life->stepped = INT64_MIN;
     life->room = &model->room;
+    model->room.kids[origin->identity.kid % SQT_MODEL_KIDS] = life;
     init_pools(life);
     return life;
 }
@@ -300,6 +304,7 @@ sqt_model_free(struct sqt_model *model)
         sqt_pool_free(&life->attempt_pool);
         sqt_pool_free(&life->diskop_pool);
         sqt_pool_free(&life->digest_pool);
+        sqt_pool_free(&life->follow_pool);
         free(life->loop.stops);
         free(life);
     }

@@ -42,6 +42,9 @@ sqt_durations_unknown(enum sqt_outcome outcome)
 /* What a block's time goes to. */
 enum sqt_io_part { SQT_IO_QUEUE, SQT_IO_SERVICE, SQT_IO_NOTICE, SQT_IO_PARTS };
 
+/* Stages that a try to forward a request goes through. */
+#define SQT_TRY_STAGES 6
+
 /* A client transaction. */
 struct sqt_xact {
     struct sqt_pooled pooled;
@@ -68,6 +71,11 @@ struct sqt_xact {
     int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
     uint32_t server; /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
     int reused;      /* -1: no server connection, 0: new, 1: reused */
+    uint32_t miss;   /* enum sqt_miss */
+    uint32_t pool;   /* the delay pool that held it back last; 0: none did */
+    uint32_t failed_server; /* definition; of the last try after which another followed; UINT32_MAX if unknown */
+    int failed_reused;      /* that try was on a kept connection */
+    struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
     enum sqt_outcome outcome;
     void *user; /* the consumer's; NULL at first */
 
@@ -78,9 +86,34 @@ struct sqt_xact {
     uint32_t reply_closed;      /* stage that the first bytes of a response closed */
     int64_t reply_opened;       /* when server_reply opened last */
     int64_t reply_charged;      /* ns of server_reply before that; SQT_MISSING: not open */
+    struct {
+        int64_t until;
+        uint32_t seen;
+        int64_t ns[SQT_TRY_STAGES];
+    } before;                       /* its forwarding began: of the stages of tries */
+    int64_t followed_at;            /* when it followed another one last */
+    struct sqt_follow *followers;   /* those that wait for it */
     struct sqt_xact *older, *newer; /* other open transactions of the same id */
     struct sqt_client *client;
     struct sqt_xact *client_next, *client_previous;
+};
+
+/* The wait of a transaction for the reply that another one, its leader, fetches. */
+#define SQT_FOLLOW_UNKNOWN (SQT_STAGES + 1)
+#define SQT_FOLLOW_STAGES (SQT_STAGES + 2)
+struct sqt_follow {
+    struct sqt_pooled pooled;
+    const struct sqt_origin *origin; /* of the leader; NULL: not known */
+    uint32_t server;                 /* of the leader: definition of that origin; UINT32_MAX if unknown */
+    int64_t ns[SQT_FOLLOW_STAGES];   /* in each stage of the leader, unaccounted, and without a leader in the trace */
+
+    /* for the model */
+    int waits;
+    int64_t until;                      /* the wait is counted up to here */
+    struct sqt_life *life;              /* the leader's */
+    struct sqt_xact *leader;            /* NULL: it is over, or not known */
+    int64_t charged[SQT_STAGES + 1];    /* to the leader, up to then */
+    struct sqt_follow *next, *previous; /* of the same leader */
 };
 
 /* What a swap's time goes to, in the order of precedence. */
@@ -308,7 +341,7 @@ struct sqt_charge {
 /* What a consumer is told of.
  * charge:   the transaction's time from..until was charged; from its begin to its end without a gap
  * unlogged: the transaction is over and has no row
- * recharge: what went to the stage `was` from..until goes to another one after all
+ * recharge: all that went to the stage `was` from..until goes to another one after all
  * stop:     after the loop() of its pass, up to seconds later, and perhaps several times for one wait */
 #define SQT_CONSUMER_FUNCTIONS(X) \
     X(charge, const struct sqt_charge) \

@@ -16,6 +16,7 @@
      1u << SQT_STAGE_SERVER_WAIT | 1u << SQT_STAGE_SERVER_REPLY | 1u << SQT_STAGE_TUNNEL)
 
 #define REPLY (1u << SQT_STAGE_SERVER_REPLY)
+#define HELD (1u << SQT_STAGE_HELD_BACK)
 
 static inline struct sqt_xact *
 xacts_find(const struct sqt_life *life, uint64_t id)
@@ -60,10 +61,10 @@ xacts_make(struct sqt_life *life, uint64_t id, int64_t begin)
     xact->begin = begin;
     xact->client_connect = xact->client_tls = xact->first_byte = SQT_MISSING;
     xact->server_from = xact->server_until = SQT_MISSING;
-    xact->stages.last = begin;
+    xact->stages.last = xact->before.until = begin;
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
-    xact->method = xact->tag = xact->server = xact->dir = UINT32_MAX;
+    xact->method = xact->tag = xact->server = xact->dir = xact->failed_server = UINT32_MAX;
     xact->size = xact->sent = SQT_MISSING;
     xact->reply_source = -1;
     xact->reused = -1;
@@ -104,6 +105,8 @@ apply(struct sqt_life *life, struct sqt_xact *xact, int64_t now, unsigned event)
     sqt_xact_charge(life, xact, now);
     sqt_spans_close(&xact->stages, sqt_events[event].closes);
     sqt_spans_open(&xact->stages, sqt_events[event].opens);
+    if (__builtin_expect(xact->follow != NULL, 0))
+        sqt_follow_check(xact, now);
     if (!((sqt_events[event].opens | sqt_events[event].closes) & WITH_SERVER))
         return;
     if (xact->stages.open & WITH_SERVER) {
@@ -131,6 +134,7 @@ sqt_xact_lookup(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     struct sqt_xact *const xact = xacts_find(life, record->id);
     if (!xact)
         return;
+    sqt_follow_old(xact, now);
     apply(life, xact, now, record->event);
     if (record->arg)
         xact->object = record->arg;
@@ -143,6 +147,7 @@ sqt_xact_ready(struct sqt_life *life, int64_t now, const struct sqt_record *reco
     struct sqt_xact *const xact = xacts_find(life, record->id);
     if (!xact)
         return;
+    sqt_follow_old(xact, now);
     apply(life, xact, now, record->event);
     xact->reply_source = (int)record->aux;
 }
@@ -150,11 +155,38 @@ sqt_xact_ready(struct sqt_life *life, int64_t now, const struct sqt_record *reco
 void
 sqt_xact_collapsed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    (void)now;
     (void)more;
     struct sqt_xact *const xact = xacts_find(life, record->id);
-    if (xact)
-        xact->flags |= SQT_XACT_COLLAPSED;
+    if (!xact)
+        return;
+    apply(life, xact, now, record->event);
+    xact->flags |= SQT_XACT_COLLAPSED;
+    sqt_follow_begin(life, xact, now, record->arg, record->aux);
+}
+
+void
+sqt_xact_held(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_xact *const xact = xacts_find(life, record->id);
+    if (!xact)
+        return;
+    apply(life, xact, now, record->event);
+    if (!record->aux)
+        return; /* a slow client, or a trace that does not know of delay pools */
+    xact->pool = record->aux;
+    sqt_spans_open(&xact->stages, HELD);
+}
+
+void
+sqt_xact_retried(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    struct sqt_xact *const xact = xacts_find(life, record->id);
+    if (!xact)
+        return;
+    apply(life, xact, now, record->event);
+    sqt_tries_fail(life, xact);
 }
 
 void
@@ -184,7 +216,7 @@ sqt_xact_server_read(struct sqt_life *life, int64_t now, const struct sqt_record
     sqt_xact_charge(life, xact, now);
     xact->reply_charged = xact->stages.seen & REPLY ? xact->stages.ns[SQT_STAGE_SERVER_REPLY] : -1;
     xact->reply_opened = now;
-    xact->reply_closed = open & sqt_events[record->event].closes;
+    xact->reply_closed = open & sqt_events[record->event].closes & ~HELD;
     apply(life, xact, now, record->event);
 }
 
@@ -230,9 +262,11 @@ void
 sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome)
 {
     sqt_xact_charge(life, xact, now);
+    sqt_follow_leave(life, xact, now);
     xact->end = now;
     xact->outcome = sqt_outcome_of(life, xact->epoch, xact->begin, outcome);
     xacts_hand_out(life, xact);
+    sqt_follow_drop(life, xact);
     xacts_leave(life, xact);
     sqt_client_remove(xact);
     sqt_pool_put(&life->xact_pool, xact);
@@ -242,13 +276,14 @@ sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum s
 void
 sqt_xact_unlogged(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    (void)now;
     (void)more;
     struct sqt_xact *const xact = xacts_find(life, record->id);
     if (!xact)
         return;
+    sqt_follow_leave(life, xact, now);
     if (life->consumer->unlogged)
         life->consumer->unlogged(life->consumer->context, xact);
+    sqt_follow_drop(life, xact);
     xacts_leave(life, xact);
     sqt_client_remove(xact);
     sqt_pool_put(&life->xact_pool, xact);
@@ -287,7 +322,8 @@ take_end(struct sqt_xact *xact, const struct sqt_record *record, unsigned more)
                 xact->object = part->id;
             if (!xact->conn)
                 xact->conn = part->arg;
-            xact->flags |= part->aux;
+            xact->flags |= part->aux & ~(SQT_XACT_MISS_MASK << SQT_XACT_MISS_SHIFT);
+            xact->miss = part->aux >> SQT_XACT_MISS_SHIFT & SQT_XACT_MISS_MASK;
         }
     }
     return xact->flags & SQT_XACT_TIMEDOUT         ? SQT_OUTCOME_TIMEOUT

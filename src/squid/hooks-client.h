@@ -173,7 +173,10 @@ template <class Http, class Entry, class MakeKey>
 inline void
 LookupAnswered(Http &http, const Entry *entry, const MakeKey publicKey)
 {
-    if (sqt_on(SQT_GROUP_CLIENT) && !http.sqtrace.object)
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    http.sqtrace.found = entry != nullptr;
+    if (!http.sqtrace.object)
         http.sqtrace.object = entry ? ObjectOf(static_cast<const unsigned char *>(entry->key)) : ObjectOf(publicKey());
 }
 
@@ -185,9 +188,86 @@ LookupEnds(Http &http, const bool found)
     Close(http, LookupIsOpen, SQT_EV_LOOKUP_END, http.sqtrace.object, found);
 }
 
+/// the header of a found entry is here, or could not be read from the disk
+template <class Http>
+inline void
+HeaderIsFound(Http &http, const bool good)
+{
+    LookupEnds(http, good);
+    if (!good)
+        http.sqtrace.missed = SQT_MISS_SWAP_FAIL;
+}
+
+/* ---- why a look-up is no hit ---- */
+
+/// whether it is the client that wants a newer entry than Squid would; said just before EntryIsStale asks
+inline bool &
+ClientWantsNewer()
+{
+    static bool wants = false;
+    return wants;
+}
+
+/// the freshness of an entry is known
+inline void
+FreshnessIsJudged(const bool clientWantsNewer)
+{
+    ClientWantsNewer() = clientWantsNewer;
+}
+
+/// an entry was found, but it is not fresh enough
+template <class Http>
+inline void
+EntryIsStale(Http &http)
+{
+    if (sqt_on(SQT_GROUP_CLIENT) && !http.sqtrace.missed)
+        http.sqtrace.missed = ClientWantsNewer() ? SQT_MISS_RELOAD : SQT_MISS_STALE;
+}
+
+template <class Http>
+__attribute__((noinline)) uint8_t
+WhyNoHit(const Http &http)
+{
+    auto &request = *http.request;
+    if (http.redirect.status)
+        return SQT_MISS_NONE;
+    if (!request.method.respMaybeCacheable())
+        return SQT_MISS_METHOD;
+    if (request.flags.noCache && !request.flags.internal)
+        return !request.flags.cachable && request.maybeCacheable() ? SQT_MISS_CACHE_DENY : SQT_MISS_NO_CACHE;
+    if (const auto entry = http.storeEntry())
+        return entry->mayStartHitting() ? SQT_MISS_UNUSABLE : SQT_MISS_UNSHAREABLE;
+    if (http.sqtrace.found)
+        return SQT_MISS_UNUSABLE;
+    return request.vary_headers.isEmpty() ? SQT_MISS_ABSENT : SQT_MISS_VARY;
+}
+
+/// The transaction goes on as a miss.  Only the first reason counts: a stale entry may turn into a miss afterwards.
+template <class Http>
+inline void
+LookupMisses(Http &http)
+{
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    http.sqtrace.follows = false;
+    if (!http.sqtrace.missed)
+        http.sqtrace.missed = WhyNoHit(http);
+}
+
+/// Why there was no hit, at the end; entry, which may be nil, has the reply.  What a server sent for one client alone
+/// was not in the store before, and is not there afterwards.
+template <class Http, class Entry>
+inline uint32_t
+ReasonOfMiss(const Http &http, const Entry *entry)
+{
+    const bool alone = http.sqtrace.missed == SQT_MISS_ABSENT && entry && http.request && http.request->hier.code &&
+                       !entry->mayStartHitting();
+    return alone ? static_cast<uint32_t>(SQT_MISS_UNCACHEABLE) : http.sqtrace.missed;
+}
+
 /* ---- replies ---- */
 
-/// said once for each source: a follower's reply is ready when it follows, not again when it is a hit
+/// said once for each source
 template <class Http>
 inline void
 EmitReady(Http &http, const uint32_t source, Moment &moment)
@@ -196,7 +276,8 @@ EmitReady(Http &http, const uint32_t source, Moment &moment)
     Close(http, LookupIsOpen, SQT_EV_LOOKUP_END, http.sqtrace.object, source == SQT_REPLY_STORE, moment);
     if (http.sqtrace.ready == static_cast<int>(source))
         return;
-    http.sqtrace.ready = static_cast<int>(source);
+    http.sqtrace.ready = static_cast<int8_t>(source);
+    http.sqtrace.follows = false;
     moment.emit(SQT_EV_REPLY_READY, XactOfClient(http), 0, source);
 }
 
@@ -223,6 +304,15 @@ HitIsReady(Http &http, const Entry &entry, const int line = __builtin_LINE())
     StayOnStack(line);
 }
 
+/// the same of a cached error
+template <class Http, class Entry>
+inline void
+NegativeHitIsReady(Http &http, const Entry &entry, const int line = __builtin_LINE())
+{
+    http.sqtrace.missed = SQT_MISS_NEGATIVE;
+    HitIsReady(http, entry, line);
+}
+
 /// a stale entry turns out to be good enough
 template <class Http>
 inline void
@@ -234,7 +324,8 @@ StoredReplyIsReady(Http &http)
     StayOnStack();
 }
 
-/// the transaction waits for the reply that another one, perhaps of another kid, brings into entry
+/// The transaction waits for the reply that another one, perhaps of another kid, brings into entry.  It goes on with
+/// HeaderIsFound, or where it revalidates with StoredReplyIsReady, ReplyIsAllowed or LookupMisses.
 template <class Http, class Entry>
 inline void
 FollowsAnother(Http &http, const Entry &entry, const int kid)
@@ -242,12 +333,11 @@ FollowsAnother(Http &http, const Entry &entry, const int kid)
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
     const Bringer &elsewhere = entry.mem_obj->sqtrace;
-    Moment moment;
+    http.sqtrace.follows = true;
     if (elsewhere.xact)
-        moment.emit(SQT_EV_COLLAPSED, XactOfClient(http), elsewhere.xact, elsewhere.kid);
+        sqt_emit(SQT_EV_COLLAPSED, XactOfClient(http), elsewhere.xact, elsewhere.kid);
     else
-        moment.emit(SQT_EV_COLLAPSED, XactOfClient(http), XactOf(entry.mem_obj->request), static_cast<uint32_t>(kid));
-    EmitReady(http, SQT_REPLY_STORE, moment);
+        sqt_emit(SQT_EV_COLLAPSED, XactOfClient(http), XactOf(entry.mem_obj->request), static_cast<uint32_t>(kid));
     StayOnStack();
 }
 
@@ -303,6 +393,11 @@ ReplyIsAllowed(Http &http, const Entry &entry, const SaysError saysError)
     const auto request = http.request;
     if (!TagsSoFar(http, 0).isTcpHit() && !entry.mem().baseReply().sources && saysError())
         http.sqtrace.flags |= SQT_XACT_ERROR_PAGE;
+    if (http.sqtrace.follows) { // a revalidation of another one
+        EmitReady(http, SQT_REPLY_STORE);
+        StayOnStack();
+        return;
+    }
     if (http.sqtrace.ready == SQT_REPLY_STORE || (request && request->hier.code))
         return; // it is ready since it was found, or since ReplyHeaderIsParsed
     if (request && entry.mem().request == request && !request->flags.internal)
@@ -440,7 +535,8 @@ TransactionEnds(Http &http, const Entry *entry)
         size = static_cast<uint64_t>(entry->contentLen());
     else if (al->reply != nullptr && al->reply->content_length >= 0)
         size = static_cast<uint64_t>(al->reply->content_length);
-    EmitEnd(al, XactOfClient(http), size, http.sqtrace.object, http.sqtrace.flags);
+    EmitEnd(al, XactOfClient(http), size, http.sqtrace.object,
+            http.sqtrace.flags | ReasonOfMiss(http, entry) << SQT_XACT_MISS_SHIFT);
 }
 
 } // namespace Sqtrace

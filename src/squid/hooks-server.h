@@ -374,13 +374,29 @@ ServerSentBytes(const RequestPointer &request, const size_t size)
         EmitServer(SQT_EV_SERVER_READ, request, size);
 }
 
-/// the server has sent bytes that are left unread for now
-template <class RequestPointer>
+/// the number of the delay pool that holds back what is read into an object; 0: none, its readers are slow
+template <class Memory>
+inline auto
+PoolThatHolds(const Memory &memory, int) -> decltype(static_cast<uint32_t>(memory.mostBytesAllowed().pool()))
+{
+    return memory.readAheadPolicyCanRead() ? memory.mostBytesAllowed().pool() : 0;
+}
+
+/// a Squid without delay pools
+template <class Memory>
+inline uint32_t
+PoolThatHolds(const Memory &, long)
+{
+    return 0;
+}
+
+/// the server has sent bytes that are left unread for now; memory is where they would go
+template <class RequestPointer, class Memory>
 inline void
-ServerIsHeldBack(const RequestPointer &request)
+ServerIsHeldBack(const RequestPointer &request, const Memory &memory)
 {
     if (sqt_on(SQT_GROUP_SERVER))
-        EmitServer(SQT_EV_SERVER_HELD, request);
+        EmitServer(SQT_EV_SERVER_HELD, request, 0, PoolThatHolds(memory, 0));
 }
 
 /// the header just parsed is an interim one; left bytes follow it already

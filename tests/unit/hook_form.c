@@ -82,7 +82,8 @@ fits(const struct sqt_field_info *field, uint64_t value)
     case SQT_KIND_DISK_OP:
         return value <= explained(field->doc, 0);
     case SQT_KIND_XACT_FLAGS:
-        return !(value & ~(uint64_t)explained(field->doc, 1));
+        return !(value & ((UINT64_C(1) << SQT_XACT_MISS_SHIFT) - 1) & ~(uint64_t)explained(field->doc, 1)) &&
+               value >> SQT_XACT_MISS_SHIFT < SQT_MISSES_COUNT;
     case SQT_KIND_IO_BYTES:
         return !(value & ~(uint64_t)(explained(field->doc, 0) | SQT_IO_BYTES));
     case SQT_KIND_STAMP:

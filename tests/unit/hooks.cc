@@ -735,6 +735,167 @@ contexts()
     sqt_groups = 0;
 }
 
+/* ---- why a look-up is no hit, and what holds a reply back ---- */
+
+/* What an HttpRequest has to say. */
+struct Wish {
+    struct {
+        bool cached;
+        bool respMaybeCacheable() const { return cached; }
+    } method;
+    struct {
+        bool noCache, internal, cachable;
+    } flags;
+    struct {
+        bool none;
+        bool isEmpty() const { return none; }
+    } vary_headers;
+    struct {
+        int code;
+    } hier;
+    const Xaction *masterXaction;
+    bool maybeCacheable() { return true; }
+};
+
+struct Shared {
+    bool shared;
+    bool mayStartHitting() const { return shared; }
+    struct Memory {
+        Sqtrace::Bringer sqtrace;
+        Wish *request;
+    } * mem_obj;
+};
+
+struct Asked {
+    Wish *request;
+    const Shared *entry;
+    LogEntry *al;
+    Sqtrace::ClientState sqtrace;
+    struct {
+        int status;
+    } redirect;
+    const Shared *storeEntry() const { return entry; }
+};
+
+static Wish
+a_wish()
+{
+    static const Xaction xaction = {{5}};
+    return Wish{{true}, {false, false, true}, {true}, {0}, &xaction};
+}
+
+static uint32_t
+why(Wish wish, const Shared *entry = nullptr, const bool found = false, const int redirect = 0)
+{
+    Asked http = {&wish, entry, nullptr, Sqtrace::ClientState(), {redirect}};
+    http.sqtrace.found = found;
+    Sqtrace::LookupMisses(http);
+    return http.sqtrace.missed;
+}
+
+static void
+expect_number(const char *what, const uint32_t got, const uint32_t wanted)
+{
+    emitted = std::to_string(got);
+    expect(what, std::to_string(wanted));
+}
+
+static void
+reasons_of_misses()
+{
+    const Shared common = {true, nullptr}, own = {false, nullptr};
+    sqt_groups = SQT_GROUP_CLIENT;
+    Wish wish = a_wish();
+    expect_number("nothing was found", why(wish), SQT_MISS_ABSENT);
+    expect_number("a redirect is no miss", why(wish, nullptr, false, 302), SQT_MISS_NONE);
+    expect_number("what was found cannot be sent", why(wish, nullptr, true), SQT_MISS_UNUSABLE);
+    expect_number("or is refused later", why(wish, &common, true), SQT_MISS_UNUSABLE);
+    expect_number("or is for another client", why(wish, &own, true), SQT_MISS_UNSHAREABLE);
+    wish.vary_headers.none = false;
+    expect_number("a variant is not there", why(wish), SQT_MISS_VARY);
+    wish.flags.noCache = true;
+    expect_number("no-cache", why(wish), SQT_MISS_NO_CACHE);
+    wish.flags.cachable = false;
+    expect_number("cache deny", why(wish), SQT_MISS_CACHE_DENY);
+    wish.method.cached = false;
+    expect_number("a method", why(wish), SQT_MISS_METHOD);
+
+    wish = a_wish();
+    Asked http = {&wish, &common, nullptr, Sqtrace::ClientState(), {0}};
+    Sqtrace::FreshnessIsJudged(true);
+    Sqtrace::EntryIsStale(http);
+    expect_number("the client wants a newer one", http.sqtrace.missed, SQT_MISS_RELOAD);
+    Sqtrace::LookupMisses(http);
+    expect_number("the first reason counts", http.sqtrace.missed, SQT_MISS_RELOAD);
+    http.sqtrace.missed = 0;
+    Sqtrace::FreshnessIsJudged(false);
+    Sqtrace::EntryIsStale(http);
+    expect_number("it has expired", http.sqtrace.missed, SQT_MISS_STALE);
+    Sqtrace::HeaderIsFound(http, false);
+    expect_number("it could not be read", http.sqtrace.missed, SQT_MISS_SWAP_FAIL);
+
+    http.sqtrace.missed = SQT_MISS_ABSENT;
+    expect_number("nobody was asked", Sqtrace::ReasonOfMiss(http, &own), SQT_MISS_ABSENT);
+    wish.hier.code = 1;
+    expect_number("a server said that it is for one client", Sqtrace::ReasonOfMiss(http, &own), SQT_MISS_UNCACHEABLE);
+    expect_number("or for all", Sqtrace::ReasonOfMiss(http, &common), SQT_MISS_ABSENT);
+    expect_number("or nothing", Sqtrace::ReasonOfMiss(http, static_cast<Shared *>(nullptr)), SQT_MISS_ABSENT);
+    sqt_groups = 0;
+    http.sqtrace.missed = 0;
+    Sqtrace::LookupMisses(http);
+    expect_number("nothing is kept while the group is off", http.sqtrace.missed, SQT_MISS_NONE);
+}
+
+/* A follower's look-up goes on until the header of the reply is here. */
+static void
+a_follower()
+{
+    Wish wish = a_wish();
+    Shared::Memory memory = {Sqtrace::Bringer(), &wish};
+    const Shared entry = {true, &memory};
+    LogEntry al = {nullptr};
+    Asked http = {&wish, &entry, &al, Sqtrace::ClientState(), {0}};
+    sqt_groups = SQT_GROUP_CLIENT;
+    http.sqtrace.xact = 6;
+    Sqtrace::LookupBegins(http);
+    emitted.clear();
+    Sqtrace::FollowsAnother(http, entry, 2);
+    expect("a follower says whom it follows", "COLLAPSED 6 5 2; ");
+    Sqtrace::HeaderIsFound(http, true);
+    Sqtrace::StoredReplyIsReady(http);
+    expect("its reply is ready when it is here", "LOOKUP_END 6 0 1; REPLY_READY 6 0 0; ");
+    memory.sqtrace.xact = 9;
+    memory.sqtrace.kid = 3;
+    Sqtrace::FollowsAnother(http, entry, 2);
+    expect("the leader may be in another worker", "COLLAPSED 6 9 3; ");
+}
+
+/* A MemObject of a Squid with delay pools, and one of a Squid without. */
+struct Pooled {
+    struct Id {
+        unsigned short number;
+        unsigned short pool() const { return number; }
+    };
+    unsigned short number;
+    bool room;
+    Id mostBytesAllowed() const { return Id{number}; }
+    bool readAheadPolicyCanRead() const { return room; }
+};
+struct Unpooled {};
+
+static void
+delay_pools()
+{
+    const Wish wish = a_wish();
+    sqt_groups = SQT_GROUP_SERVER;
+    Sqtrace::ServerIsHeldBack(&wish, Pooled{3, true});
+    expect("a delay pool holds a reply back", "SERVER_HELD 5 0 3; ");
+    Sqtrace::ServerIsHeldBack(&wish, Pooled{3, false});
+    expect("a slow client does, whatever its pool", "SERVER_HELD 5 0 0; ");
+    Sqtrace::ServerIsHeldBack(&wish, Unpooled());
+    expect("a Squid without delay pools", "SERVER_HELD 5 0 0; ");
+}
+
 int
 main()
 {
@@ -750,6 +911,9 @@ main()
     diskd();
     digests();
     names();
+    reasons_of_misses();
+    a_follower();
+    delay_pools();
     contexts();
     printf("1..%d\n", tests);
 }

@@ -74,7 +74,7 @@ interim_response_of_a_second_try(void **state)
     PUT(45, SERVER_DONE, 5, 51, 1);
     end_xact(50, 5, MISS, 0);
     play();
-    assert_string_equal(stages(0), "server_reply 6, server_wait 17, request_send 2, peer_select 10");
+    assert_string_equal(stages(0), "server_wait 14, request_send 1, peer_select 10, failed_tries 10");
     assert_adds_up(0);
 }
 

@@ -145,27 +145,6 @@ miss_on_a_kept_connection(void **state)
     assert_number(CONNECTION(0, connect_ns), SQT_CELL_MISSING);
 }
 
-/* Both tries count into the same columns; what the first left open is closed by the retry. */
-static void
-retried(void **state)
-{
-    (void)state;
-    begin_xact(0, 5, 7);
-    PUT(0, CONNECT_REUSED, 5, 50, 1);
-    PUT(10, DISPATCH, 5, 50, 1);
-    PUT(12, REQUEST_SENT, 5, 50, 0);
-    PUT(20, RETRY, 5, 0, 1); /* the server closed the connection */
-    PUT(30, CONNECT_BEGIN, 5, 51, 1);
-    PUT(34, CONNECT_END, 5, 51, SQT_CONNECT_OK);
-    server_exchange(40, 5, 51, 2);
-    end_xact(60, 5, MISS, 0);
-    play();
-    assert_string_equal(stages(0), "server_reply 6, server_wait 11, request_send 3, connect 4, peer_select 16");
-    assert_number(REQUEST(0, unaccounted_ns), 20);
-    assert_number(REQUEST(0, reused_conn), 0);
-    assert_adds_up(0);
-}
-
 /* The old entry is swapped in, the server is asked, and the old entry goes out. */
 static void
 revalidation(void **state)
@@ -208,25 +187,6 @@ two_swap_ins(void **state)
 }
 
 static void
-follower(void **state)
-{
-    (void)state;
-    begin_xact(0, 5, 7);
-    PUT(1, LOOKUP_BEGIN, 5, 0, 0);
-    PUT(2, LOOKUP_END, 5, 1, 1);
-    PUT(2, COLLAPSED, 5, 0, 0);
-    PUT(2, REPLY_READY, 5, 0, SQT_REPLY_STORE);
-    PUT(90, REPLY_WRITE, 5, 10, 1);
-    PUT(95, REPLY_WRITTEN, 5, 10, 0);
-    end_xact(100, 5, CF_HIT, SQT_XACT_COLLAPSED);
-    play();
-    assert_string_equal(stages(0), "proxy_reply 5, lookup 1, reply_wait 93");
-    assert_number(REQUEST(0, collapsed), 1);
-    assert_string_equal(REQUEST(0, class).text, "mem_hit");
-    assert_adds_up(0);
-}
-
-static void
 tunnel(void **state)
 {
     (void)state;
@@ -246,29 +206,6 @@ tunnel(void **state)
     assert_string_equal(stages(0), "proxy_reply 2, tunnel 86, connect 4, peer_select 1, access 5");
     assert_number(REQUEST(0, unaccounted_ns), 2);
     assert_string_equal(REQUEST(0, class).text, "tunnel");
-    assert_adds_up(0);
-}
-
-/* What a delay pool holds back is not the server's time. */
-static void
-held_back(void **state)
-{
-    (void)state;
-    begin_xact(0, 5, 7);
-    PUT(0, DISPATCH, 5, 50, 1);
-    PUT(1, REQUEST_SENT, 5, 50, 0);
-    PUT(5, SERVER_HELD, 5, 0, 0);
-    PUT(10, SERVER_READ, 5, 500, 0);
-    PUT(12, SERVER_HEADER, 5, 300, 200);
-    PUT(12, REPLY_READY, 5, 0, SQT_REPLY_SERVER);
-    PUT(20, SERVER_HELD, 5, 0, 0);
-    PUT(30, REPLY_WRITE, 5, 500, 1);
-    PUT(31, REPLY_WRITTEN, 5, 500, 0);
-    PUT(70, SERVER_READ, 5, 500, 0);
-    PUT(80, SERVER_DONE, 5, 50, 0);
-    end_xact(85, 5, MISS, 0);
-    play();
-    assert_string_equal(stages(0), "proxy_reply 1, server_reply 20, server_wait 4, request_send 1, reply_wait 59");
     assert_adds_up(0);
 }
 
@@ -508,14 +445,11 @@ main(void)
         SCRIPT_TEST(hit_without_a_read),
         SCRIPT_TEST(miss_on_a_new_connection),
         SCRIPT_TEST(miss_on_a_kept_connection),
-        SCRIPT_TEST(retried),
         SCRIPT_TEST(revalidation),
         SCRIPT_TEST(two_swap_ins),
-        SCRIPT_TEST(follower),
         SCRIPT_TEST(tunnel),
         SCRIPT_TEST(aborted),
         SCRIPT_TEST(not_parsed),
-        SCRIPT_TEST(held_back),
         SCRIPT_TEST(slow_client_body),
         SCRIPT_TEST(error_pages),
         SCRIPT_TEST(replies_made),

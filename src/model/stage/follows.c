@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * follows.c - collapsed forwarding: what the leader's time goes to while its followers wait.
+ *
+ *     leader     dns  connect  server_wait        server_reply
+ *     follower             |--- collapsed_wait ---|
+ *     counted              connect, server_wait
+ *
+ * A follower keeps what was charged to the leader when the wait began, and takes the difference when it ends.  A leader
+ * that ends before knows its followers, and gives them the difference then.
+ */
+#include <string.h>
+
+#include "model/model-internal.h"
+
+#define WAIT (1u << SQT_STAGE_COLLAPSED_WAIT)
+
+/* The transaction of that kid, which may be another process; NULL if it is not open. */
+static struct sqt_xact *
+follows_find(struct sqt_life *life, uint64_t id, uint32_t kid, struct sqt_life **of)
+{
+    *of = kid == life->origin->identity.kid ? life : life->room->kids[kid % SQT_MODEL_KIDS];
+    return id && *of && (*of)->origin->identity.kid == kid ? sqt_idmap_get(&(*of)->xacts, id) : NULL;
+}
+
+static void
+follows_charge_leader(struct sqt_follow *follow, int64_t now)
+{
+    if (now > follow->leader->stages.last)
+        sqt_xact_charge(follow->life, follow->leader, now);
+}
+
+/* Counts what has been charged to the leader since this was called last. */
+static void
+follows_count(struct sqt_follow *follow, int64_t now)
+{
+    if (follow->leader) {
+        follows_charge_leader(follow, now);
+        for (unsigned i = 0; i <= SQT_UNACCOUNTED; ++i) {
+            follow->ns[i] += follow->leader->stages.ns[i] - follow->charged[i];
+            follow->charged[i] = follow->leader->stages.ns[i];
+        }
+        if (follow->leader->server != UINT32_MAX)
+            follow->server = follow->leader->server;
+    } else {
+        follow->ns[SQT_FOLLOW_UNKNOWN] += now - follow->until;
+    }
+    follow->until = now;
+}
+
+static void
+follows_unlink(struct sqt_follow *follow)
+{
+    if (!follow->leader)
+        return;
+    if (follow->next)
+        follow->next->previous = follow->previous;
+    if (follow->previous)
+        follow->previous->next = follow->next;
+    else
+        follow->leader->followers = follow->next;
+    follow->leader = NULL;
+}
+
+static void
+follows_link(struct sqt_follow *follow, struct sqt_xact *leader)
+{
+    follow->leader = leader;
+    follow->origin = leader->origin;
+    follow->previous = NULL;
+    follow->next = leader->followers;
+    if (follow->next)
+        follow->next->previous = follow;
+    leader->followers = follow;
+}
+
+static void
+follows_stop(struct sqt_follow *follow, int64_t now)
+{
+    if (!follow->waits)
+        return;
+    follow->waits = 0;
+    follows_count(follow, now);
+    follows_unlink(follow);
+}
+
+void
+sqt_follow_begin(struct sqt_life *life, struct sqt_xact *xact, int64_t now, uint64_t leader, uint32_t kid)
+{
+    if (!xact->follow && sqt_pool_full(&life->follow_pool)) {
+        sqt_bound_met(life, SQT_OPEN_FOLLOW, life->follow_pool.used);
+        return;
+    }
+    if (!xact->follow)
+        xact->follow = sqt_pool_get(&life->follow_pool);
+    struct sqt_follow *const follow = xact->follow;
+    follows_stop(follow, now);
+    follow->waits = 1;
+    follow->until = xact->followed_at = now;
+    follow->origin = NULL;
+    follow->server = UINT32_MAX;
+    struct sqt_xact *const found = follows_find(life, leader, kid, &follow->life);
+    if (!found || found == xact)
+        return;
+    follows_link(follow, found);
+    follows_charge_leader(follow, now);
+    memcpy(follow->charged, found->stages.ns, sizeof(follow->charged));
+}
+
+void
+sqt_follow_check(const struct sqt_xact *xact, int64_t now)
+{
+    if (!(xact->stages.open & WAIT))
+        follows_stop(xact->follow, now);
+}
+
+/* A trace from before this stage says in the same moment that the follower's reply is ready. */
+void
+sqt_follow_old(struct sqt_xact *xact, int64_t now)
+{
+    if (xact->follow && xact->stages.open & WAIT && xact->followed_at == now &&
+        !xact->stages.ns[SQT_STAGE_COLLAPSED_WAIT])
+        xact->stages.seen &= ~WAIT;
+}
+
+/* What was charged to a stage before the follower came may have gone to another one since (an interim response, a try
+ * that failed).  Then a difference is negative, and that of failed_tries too large.  What comes to such a stage after the
+ * failure counts as failed_tries, too: to tell it apart, each failure would have to look at all followers. */
+static void
+follows_settle(struct sqt_follow *follow)
+{
+    int64_t owed = 0;
+    for (unsigned i = 0; i < SQT_FOLLOW_STAGES; ++i)
+        if (follow->ns[i] < 0) {
+            owed -= follow->ns[i];
+            follow->ns[i] = 0;
+        }
+    for (unsigned i = 0; i < SQT_FOLLOW_STAGES && owed; ++i) {
+        const unsigned at = (SQT_STAGE_FAILED_TRIES + i) % SQT_FOLLOW_STAGES;
+        const int64_t paid = follow->ns[at] < owed ? follow->ns[at] : owed;
+        follow->ns[at] -= paid;
+        owed -= paid;
+    }
+}
+
+void
+sqt_follow_leave(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+{
+    while (xact->followers) {
+        struct sqt_follow *const follower = xact->followers;
+        follows_count(follower, now);
+        follows_unlink(follower);
+    }
+    if (!xact->follow)
+        return;
+    follows_stop(xact->follow, now);
+    follows_settle(xact->follow);
+    if (!(xact->stages.seen & WAIT))
+        sqt_follow_drop(life, xact);
+}
+
+void
+sqt_follow_drop(struct sqt_life *life, struct sqt_xact *xact)
+{
+    if (xact->follow)
+        sqt_pool_put(&life->follow_pool, xact->follow);
+    xact->follow = NULL;
+}
