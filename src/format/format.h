@@ -182,7 +182,22 @@ enum sqt_def {
     SQT_DEF_THREAD = 9,  /* name of a thread */
     SQT_DEF_SAMPLE = 11, /* a value that is sampled: "<source> <name>" */
     SQT_DEF_SERVER = 12, /* server: a cache_peer's name, an origin's keyed number, or its address and port */
+    SQT_DEF_WAITED = 13, /* helper or name server: its kind and its name, as "auth basic" */
     SQT_DEF_KINDS
+};
+
+/* Who can be waited for besides servers.  The first numbers of SQT_DEF_WAITED are "<kind> other". */
+enum sqt_waited {
+#define SQT_WAITED(NAME, name, doc) SQT_WAITED_##NAME,
+#include "waits.def"
+    SQT_WAITED_KINDS
+};
+
+/* How a use of a helper, a service or a name server ended. */
+enum sqt_wait_outcome {
+#define SQT_WAIT_OUTCOME(NAME, name, doc) SQT_WAIT_##NAME,
+#include "waits.def"
+    SQT_WAIT_OUTCOMES
 };
 
 /* Transactions that have no master transaction id yet carry a serial with this bit. */

@@ -28,7 +28,8 @@ struct sqt_loop_state {
     X(ATTEMPT, "connection attempts") \
     X(DISKOP, "disk operations") \
     X(DIGEST, "requests for digests") \
-    X(FOLLOW, "requests that follow another one")
+    X(FOLLOW, "requests that follow another one") \
+    X(WAIT, "waits for helpers and services")
 
 enum sqt_open_kind {
 #define SQT_OPEN(NAME, words) SQT_OPEN_##NAME,
@@ -56,9 +57,10 @@ struct sqt_life {
     int unsure;           /* the records are from around a step of a clock */
     int64_t calls_told;   /* when all system calls so far had been told */
     int64_t stepped;      /* when the last one was told; INT64_MIN: never */
-    struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests;
+    struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests, helpers, services;
     struct sqt_idmap ios; /* by swap and offset, of swaps with many blocks under way */
-    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool;
+    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool,
+        wait_pool;
     struct sqt_loop_state loop;
     struct {
         uint64_t dir;
@@ -246,6 +248,12 @@ sqt_handler sqt_sampled;
 sqt_handler sqt_digest_look, sqt_digest_rebuilt, sqt_digest_rewritten, sqt_digest_ask, sqt_digest_fetched,
     sqt_digest_server_read, sqt_digest_server_header, sqt_digest_server_done;
 void sqt_digest_end(struct sqt_life *life, struct sqt_digest *digest, int64_t now, enum sqt_digest_result result);
+
+/* waits/waits.c */
+sqt_handler sqt_helper_begin, sqt_helper_end, sqt_service_asked, sqt_service_admits, sqt_service_failed,
+    sqt_service_done, sqt_query_end;
+/* The trace has ended before the wait has. */
+void sqt_wait_leave(struct sqt_life *life, struct sqt_wait *wait);
 
 /* losses.c */
 sqt_handler sqt_lost;

@@ -238,6 +238,36 @@ struct sqt_diskop {
     int timed_out;
 };
 
+/* A use of a helper or of an adaptation service, or a query to a name server. */
+struct sqt_wait {
+    struct sqt_pooled pooled;
+    const struct sqt_origin *origin;
+    uint64_t xact;    /* the transaction that waits; 0: none */
+    enum sqt_def def; /* SQT_DEF_WAITED, or SQT_DEF_SERVICE */
+    uint32_t who;     /* definition */
+    int again;        /* asked before, without an answer that was of use */
+    unsigned repeats; /* times that an adaptation service did not answer in time, and was asked again */
+    int64_t begin, end;
+    int64_t given; /* when a child, or the service, took it; SQT_MISSING: never, or not known */
+    int64_t depth; /* questions before it in the queue; SQT_MISSING: not known */
+    enum sqt_wait_outcome outcome;
+
+    /* for the model */
+    uint64_t key;
+    uint32_t epoch;
+    int redirects; /* a rewriter */
+};
+
+extern const char *const sqt_waited_names[SQT_WAITED_KINDS];
+extern const char *const sqt_wait_outcome_names[SQT_WAIT_OUTCOMES];
+
+/* Whether how long it took is not known. */
+static inline int
+sqt_wait_unknown(const struct sqt_wait *wait)
+{
+    return wait->outcome == SQT_WAIT_LOST || wait->outcome == SQT_WAIT_CLOCK;
+}
+
 /* A pass of the event loop. */
 struct sqt_loop_row {
     const struct sqt_origin *origin;
@@ -352,6 +382,7 @@ struct sqt_charge {
     X(io, const struct sqt_io) \
     X(diskop, const struct sqt_diskop) \
     X(connection, const struct sqt_attempt) \
+    X(wait, const struct sqt_wait) \
     X(loss, const struct sqt_loss_row) \
     X(step, const struct sqt_step_row) \
     X(loop, const struct sqt_loop_row) \

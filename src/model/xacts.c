@@ -4,11 +4,11 @@
  */
 #include "model-internal.h"
 
-/* Stages that one transaction can have open several times over: parallel connection attempts and look-ups, several
- * swap-ins (Vary, a revalidation). */
+/* Stages that one transaction can have open several times over: parallel connection attempts, look-ups and
+ * uses of helpers, several swap-ins (Vary, a revalidation). */
 #define NESTING \
-    (1u << SQT_STAGE_CONNECT | 1u << SQT_STAGE_DNS | 1u << SQT_STAGE_SWAP_IN_OPEN | 1u << SQT_STAGE_SWAP_IN_FIRST | \
-     1u << SQT_STAGE_SWAP_IN_REST)
+    (1u << SQT_STAGE_CONNECT | 1u << SQT_STAGE_DNS | 1u << SQT_STAGE_HELPER | 1u << SQT_STAGE_SWAP_IN_OPEN | \
+     1u << SQT_STAGE_SWAP_IN_FIRST | 1u << SQT_STAGE_SWAP_IN_REST)
 
 /* Stages in which a transaction has a connection to a server, or tries to get one. */
 #define WITH_SERVER \

@@ -17,10 +17,11 @@ struct sqt_row_text {
 /* The type of the swap's cache_dir, made in text if need be, and its path; NULL if they are not known. */
 const char *sqt_split_dir(const struct sqt_swap *swap, struct sqt_row_text *text, const char **path);
 
-/* Fill rows of `requests`, `swaps`, `ios` and `diskops`. */
+/* Fill rows of `requests`, `swaps`, `ios`, `diskops` and `waits`. */
 enum sqt_class sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xact);
 void sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *swap, struct sqt_row_text *text);
 void sqt_io_cells(union sqt_cell *row, const struct sqt_io *io);
 void sqt_diskop_cells(union sqt_cell *row, const struct sqt_diskop *op, struct sqt_row_text *text);
+void sqt_wait_cells(union sqt_cell *row, const struct sqt_wait *wait);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * state.h - what the hooks remember in Squid's objects.
  *
- * Squid's headers include this one alone, so that most of Squid does not depend on the hooks.
+ * Squid's headers include this one and state-waits.h alone, so that most of Squid does not depend on the hooks.
  */
 #ifndef SQT_SQUID_STATE_H
 #define SQT_SQUID_STATE_H

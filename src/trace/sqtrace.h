@@ -153,10 +153,16 @@ sqt_define(unsigned kind, uint32_t number, const char *text)
 #define SQT_INVENTED_TEXT 32
 uint32_t sqt_define_invented(unsigned kind, uint32_t number, const char *text);
 
-/* The same for the name of a server: its first SQT_SERVER_TEXT bytes, and only the first SQT_SERVERS of them. */
+/* The same for the name of a server or of an adaptation service (kind): its first SQT_SERVER_TEXT bytes, and only the
+ * first SQT_SERVERS of each.  Returns number, or 0 for all others, which is "other". */
 #define SQT_SERVERS 1000
 #define SQT_SERVER_TEXT 64
-uint32_t sqt_define_server(uint32_t number, const char *text);
+uint32_t sqt_define_named(unsigned kind, uint32_t number, const char *text);
+
+/* The number of a helper or name server: interns "<kind> <name>" unless it is known already.  names= decides what the
+ * name is.  Only the first SQT_WAITED_NAMES of a kind have a number of their own, the others are "<kind> other". */
+#define SQT_WAITED_NAMES 100
+uint32_t sqt_waited_number(enum sqt_waited kind, const char *name);
 
 /* Which names a trace may hold: names= of sqtrace_log. */
 enum sqt_names {

@@ -76,9 +76,14 @@ sqt_define_new(unsigned, uint32_t number, const char *text)
     return number;
 }
 uint32_t
-sqt_define_server(uint32_t number, const char *text)
+sqt_define_named(unsigned kind, uint32_t number, const char *text)
 {
-    return sqt_define_new(SQT_DEF_SERVER, number, text);
+    return sqt_define_new(kind, number, text);
+}
+uint32_t
+sqt_waited_number(enum sqt_waited kind, const char *name)
+{
+    return sqt_define_new(SQT_DEF_WAITED, 100 + kind, name);
 }
 int sqt_names;
 static unsigned invented; // definitions of the present trace
@@ -694,6 +699,122 @@ names()
     sqt_groups = 0;
 }
 
+struct Word {
+    const char *key;
+};
+
+struct Program {
+    const Word *cmdline;
+    const char *id_name;
+    struct {
+        int queue_size;
+    } stats;
+};
+
+/// Helper::ResultCode
+enum Result { Unknown, Okay, Error, Broken };
+
+static void
+answer(Sqtrace::HelperUse &use, const Result result)
+{
+    Sqtrace::HelperAnswers(use, result, Error, Broken);
+}
+
+static void
+helpers()
+{
+    const Xaction five = {{5}};
+    const struct {
+        const Xaction *masterXaction;
+    } request = {&five};
+    const Word word = {"/usr/lib/squid/rewriter"};
+    const Program program = {&word, "redirector", {3}};
+    sqt_groups = 0;
+    {
+        Sqtrace::OwnHelperUse use;
+        Sqtrace::HelperIsToBeAsked(SQT_WAITED_AUTH, &request, "basic");
+        Sqtrace::HelperIsAsked(use, program, false);
+        Sqtrace::ChildIsAsked(use);
+        answer(use, Okay);
+    }
+    expect("helpers while nothing is traced", "");
+    sqt_groups = SQT_GROUP_CLIENT;
+    sqt_clock = 0; // stamps are 0
+    defined.clear();
+    {
+        Sqtrace::OwnHelperUse use;
+        Sqtrace::HelperIsToBeAsked(SQT_WAITED_AUTH, &request, "basic");
+        Sqtrace::HelperIsAsked(use, program, false);
+        Sqtrace::ChildIsAsked(use);
+        answer(use, Broken);
+        Sqtrace::HelperIsAsked(use, program, true);
+        answer(use, Okay);
+        Sqtrace::HelperDies(use);
+    }
+    expect("a question is asked again, and each ends once",
+           "HELPER_BEGIN 5 1 103; HELPER_END 5 1 2; PART_HELPER 0 3 0; HELPER_BEGIN 5 2 2147483751; HELPER_END 5 2 0; "
+           "PART_HELPER 0 3 0; ");
+    expect_defined("by the name that squid.conf gives it", "basic; ");
+    {
+        Sqtrace::OwnHelperUse use;
+        Sqtrace::HelperIsAsked(use, program, false);
+        emitted.clear();
+        use.serial = 3;
+    }
+    expect("one whose object goes is abandoned, and nobody waits for one that nobody asked for",
+           "HELPER_END 0 3 8; PART_HELPER 0 3 0; ");
+    expect_defined("its name is that of the program", "rewriter; ");
+    emitted.clear();
+    sqt_clock = SQT_CLOCK_MONOTONIC;
+    sqt_groups = 0;
+}
+
+struct NameServer {
+    unsigned number;
+    unsigned short port() const { return number; }
+    void toStr(char *to, unsigned size) const { snprintf(to, size, "192.0.2.%u", number); }
+    void toUrl(char *to, unsigned size) const { snprintf(to, size, "192.0.2.9:%u", number); }
+};
+
+static void
+queries()
+{
+    Sqtrace::Lookup lookup;
+    sqt_groups = SQT_GROUP_SERVER;
+    sqt_clock = SQT_CLOCK_MONOTONIC;
+    defined.clear();
+    {
+        Sqtrace::Query first, beside;
+        Sqtrace::LookupIsAsked(lookup, context);
+        emitted.clear();
+        Sqtrace::QueryIsMade(first);
+        Sqtrace::QueryIsMadeBeside(beside, first);
+        Sqtrace::QueryIsSent(first, NameServer{53}, 0, 1);
+        first.sent = 70;
+        Sqtrace::QueryTimesOut(first);
+        Sqtrace::QueryIsSent(first, NameServer{5353}, 1, 2);
+        first.sent = 80;
+        Sqtrace::NameServerSpeaks(0);
+        Sqtrace::QueryIsAnswered(first, 2);
+        Sqtrace::QueryIsAnswered(first, 2);
+        Sqtrace::QueryIsSent(beside, NameServer{53}, 0, 1);
+        beside.sent = 90;
+    }
+    expect("each query that is sent ends once",
+           "QUERY_END 5 70 107; PART_QUERY 0 0 3; QUERY_END 5 80 2147483755; PART_QUERY 0 0 7; QUERY_END 5 90 107; "
+           "PART_QUERY 0 0 8; ");
+    expect_defined("name servers are addresses", "192.0.2.53; 192.0.2.9:5353; 192.0.2.53; ");
+    {
+        Sqtrace::Query query;
+        Sqtrace::LookupIsAsked(lookup, context);
+        Sqtrace::QueryIsShared();
+        Sqtrace::QueryIsMade(query);
+        emitted = std::to_string(query.xact);
+        expect("a look-up that makes no query leaves nobody behind", "0");
+    }
+    sqt_groups = 0;
+}
+
 /// what Squid's functions begin with that are run again in the right context
 static void
 in_its_context(const Place::Pointer right, const bool fails)
@@ -914,6 +1035,8 @@ main()
     reasons_of_misses();
     a_follower();
     delay_pools();
+    helpers();
+    queries();
     contexts();
     printf("1..%d\n", tests);
 }

@@ -26,6 +26,7 @@ struct dump {
     struct dump_findings findings;
     struct sqt_crew *crew; /* NULL: one processor, or no trace */
     struct sqt_pass *pass;
+    int64_t since, until; /* ns, what the request's mean in this trace */
     int quiet;
     struct account account;
     struct timespec began, shown;
