@@ -18,6 +18,7 @@ stats $DATA using "time_s" name "X" nooutput
 set xrange [0:X_max > 0 ? X_max * 1.02 : 1]
 set yrange [0:*]
 set key @KEY
+set datafile missing NaN # other pools do not break a line
 of(pool, c) = strcol("pool") eq pool ? column(c) : NaN
 
 plot for [i=1:words(POOLS)] $DATA using "time_s":(of(word(POOLS, i), "held_mean_ms") / 1000) with linespoints lw 2 \

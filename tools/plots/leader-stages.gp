@@ -20,6 +20,7 @@ set boxwidth 0.8
 set xtics scale 0 rotate by exists("NARROW") ? -90 : -40 noenhanced
 set key @KEY
 if (exists("NARROW")) { set xtics font ",11" }
-what(i) = sprintf("%s (%s)", strcol("server"), strcol("count"))
+named(s) = s eq "" || s eq "-" ? "not known" : s
+what(i) = sprintf("%s (%s)", named(strcol("server")), strcol("count"))
 
 plot for [i=words(PARTS):1:-1] $DATA using 0:(upto(i)):xtic(what(0)) with boxes lc rgb word(PART_COLOURS, i) title word(PARTS, i)
