@@ -86,7 +86,8 @@ tables_digests(const struct sqt_digest_word *words, unsigned count)
 static void
 tables_finding(const struct sqt_finding_rule *rule)
 {
-    static const char *const whose[] = {"", " with one server", " of one cache_dir"};
+    static const char *const whose[SQT_FINDING_BYS] = {"", " with one server", " of one cache_dir",
+                                                       " of misses for one reason"};
     char text[2048], when[256];
     size_t used = 0;
     const struct sqt_finding_values values = {.each = rule->each};

@@ -176,7 +176,10 @@ dump_run(const struct dump_request *r)
     sqt_stream_share(stream, d.crew);
     dump_begin(&d, r);
     const struct sqt_consumer also = {.context = &d, .loss = dump_loss, .bound = bound, .step = dump_step};
-    d.pass = sqt_pass_new(&d.job, 1, &also, d.crew);
+    struct sqt_job jobs[2] = {d.job};
+    const size_t job_count = 1 + (size_t)dump_findings_begin(&d);
+    jobs[1] = d.findings.job;
+    d.pass = sqt_pass_new(jobs, job_count, &also, d.crew);
     if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
         fputs("sqtrace-dump: no memory\n", stderr);
         sqt_pass_free(d.pass);
@@ -196,6 +199,7 @@ dump_run(const struct dump_request *r)
     program_clear(&d.voice);
     sqt_pass_finish(d.pass);
     sqt_sink_header(&d.sink);
+    dump_findings_print(&d);
     dump_tail_comments(&d);
     sqt_sink_finish(&d.sink);
     if (watched)

@@ -12,10 +12,18 @@
 #include "../program/voice.h"
 #include "dump.h"
 
+/* Findings that are told behind another table. */
+struct dump_findings {
+    struct sqt_job job;
+    char **lines;
+    size_t count;
+};
+
 struct dump {
     const struct dump_request *request;
     struct sqt_sink sink;
     struct sqt_job job;
+    struct dump_findings findings;
     struct sqt_crew *crew; /* NULL: one processor, or no trace */
     struct sqt_pass *pass;
     int quiet;
@@ -23,6 +31,12 @@ struct dump {
     struct timespec began, shown;
     struct program_voice voice; /* for the progress */
 };
+
+/* findings.c */
+/* Whether the table that is asked for ends with the findings; their job is then ready. */
+int dump_findings_begin(struct dump *dump);
+/* Prints them, and frees them. */
+void dump_findings_print(struct dump *dump);
 
 /* say.c */
 /* Takes what the reader has to say; the context is a struct dump. */

@@ -18,6 +18,12 @@
 /* No more causes than that can take a share of SQT_FINDING_SHARE each. */
 #define SQT_FINDING_MOST (100 / SQT_FINDING_SHARE)
 
+/* What clients wait for before a request begins: beside total_ns. */
+#define SQT_BEFORE (SQT_NS(accept_wait) | SQT_NS(client_tls))
+
+/* Objects that are known to have been asked for: a new one takes the place of another one with the same rest. */
+#define SQT_FINDING_ASKED 65536
+
 struct sqt_claim {
     uint64_t ns, count; /* count: requests with these stages */
     struct sqt_distribution totals, rests;
@@ -27,8 +33,10 @@ struct sqt_claim {
 struct sqt_subject {
     struct sqt_name_entry named;
     uint32_t dir;                 /* of a cache_dir */
-    uint64_t parts[SQT_IO_PARTS]; /* of the blocks of its requests, ns */
-    struct sqt_distribution waits;
+    uint64_t blocks;              /* that its requests waited for */
+    uint64_t parts[SQT_IO_PARTS]; /* of their time, ns */
+    struct sqt_distribution waits, connects;
+    uint64_t again_ns;                     /* of reads of objects that were asked for before */
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
 
@@ -40,11 +48,12 @@ struct sqt_finding {
 
 struct sqt_findings {
     struct sqt_distributions set;
-    struct sqt_names names[SQT_FINDING_PLACE + 1];
+    struct sqt_names names[SQT_FINDING_BYS];
     struct sqt_subject all;
     struct sqt_distribution totals;
     uint64_t total_ns;
-    unsigned first[SQT_FINDINGS]; /* the first rule of the same subjects and stages */
+    uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
+    unsigned first[SQT_FINDINGS];    /* the first rule of the same subjects and stages */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;
 };
@@ -57,6 +66,9 @@ struct sqt_mix sqt_finding_others(struct sqt_findings *findings, struct sqt_subj
 
 /* The median wait of the subject's requests for servers. */
 int64_t sqt_finding_wait(struct sqt_subject *subject);
+
+/* The median time to connect of the subject's requests; 0 if none connects. */
+int64_t sqt_finding_connect(struct sqt_subject *subject);
 
 /* The part that most of the time of the subject's blocks goes to; -1 if they took none. */
 int sqt_finding_part(const struct sqt_subject *subject);

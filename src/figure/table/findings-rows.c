@@ -41,6 +41,7 @@ findings_values(struct sqt_findings *f, const struct sqt_finding *x)
         .mean = (int64_t)(x->claim->ns / f->totals.count),
         .wait = sqt_finding_wait(x->subject),
         .others = sqt_mix_median(&others),
+        .connect = sqt_finding_connect(x->subject),
     };
 }
 
@@ -71,7 +72,8 @@ findings_healthy(struct sqt_job *job)
     const struct sqt_finding none = {NULL, &f->all, NULL};
     struct sqt_finding x = none;
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
-        if (sqt_finding_rules[i].by == SQT_FINDING_ALL && (!x.claim || f->all.claims[i].ns > x.claim->ns))
+        if (sqt_finding_rules[i].by == SQT_FINDING_ALL && sqt_finding_rules[i].part &&
+            (!x.claim || f->all.claims[i].ns > x.claim->ns))
             x = (struct sqt_finding){&sqt_finding_rules[i], &f->all, &f->all.claims[i]};
     const struct sqt_finding_values values = findings_values(f, &x);
     char text[TEXT_SIZE], sentence[TEXT_SIZE];

@@ -25,6 +25,12 @@ sqt_finding_wait(struct sqt_subject *subject)
     return sqt_mix_median(&(struct sqt_mix){&subject->waits, NULL, NULL});
 }
 
+int64_t
+sqt_finding_connect(struct sqt_subject *subject)
+{
+    return subject->connects.count ? sqt_mix_median(&(struct sqt_mix){&subject->connects, NULL, NULL}) : 0;
+}
+
 int
 sqt_finding_part(const struct sqt_subject *subject)
 {
@@ -52,6 +58,49 @@ is_slower(struct sqt_findings *f, struct sqt_subject *subject, int64_t each, int
     return !compared || wait / SQT_FINDING_TIMES >= sqt_mix_median(&others);
 }
 
+/* Connecting takes one round trip.  Whether it is so long, and most of an answer, which takes one, too. */
+static int
+is_far(struct sqt_subject *subject, int64_t each)
+{
+    const int64_t connect = sqt_finding_connect(subject), wait = sqt_finding_wait(subject);
+    return connect >= each && wait >= connect - connect / 10 && wait / 2 <= connect;
+}
+
+/* Whether connecting to all others takes far less. */
+static int
+is_farther(struct sqt_findings *f, struct sqt_subject *subject)
+{
+    const struct sqt_mix others = {&f->all.connects, &subject->connects, NULL};
+    return !sqt_mix_count(&others) || sqt_finding_connect(subject) / SQT_FINDING_TIMES >= sqt_mix_median(&others);
+}
+
+/* Whether a block takes less than that of each cache_dir. */
+static int
+is_disk_fast(const struct sqt_findings *f, uint64_t each)
+{
+    for (const struct sqt_name_entry *named = f->names[SQT_FINDING_PLACE].first; named; named = named->next) {
+        const struct sqt_subject *const place = (const struct sqt_subject *)named;
+        if (place->parts[SQT_IO_SERVICE] >= each * place->blocks && place->blocks)
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether disks that are not slow read what they have read before. */
+static int
+is_read_again(const struct sqt_findings *f, const struct sqt_finding *x)
+{
+    return sqt_finding_part(x->subject) == SQT_IO_SERVICE && x->subject->again_ns >= x->claim->ns / 2 &&
+           is_disk_fast(f, (uint64_t)x->rule->each);
+}
+
+/* Whether the misses have that reason, or the other one. */
+static int
+is_reason(const struct sqt_subject *subject, const char *reason, const char *other)
+{
+    return strcmp(subject->named.name, reason) == 0 || (other && strcmp(subject->named.name, other) == 0);
+}
+
 /* Whether the condition of the rule holds. */
 static int
 findings_when(struct sqt_findings *f, const struct sqt_finding *x)
@@ -73,19 +122,31 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
     case SQT_FINDING_POLL:
     case SQT_FINDING_NOTICE:
         return most == SQT_IO_NOTICE && is_diskd(x->subject) == (x->rule->when == SQT_FINDING_POLL);
+    case SQT_FINDING_FARTHER:
+        return is_far(x->subject, x->rule->each) && is_farther(f, x->subject);
+    case SQT_FINDING_FAR:
+        return is_far(x->subject, x->rule->each);
+    case SQT_FINDING_AGAIN:
+        return is_read_again(f, x);
+    case SQT_FINDING_RELOAD:
+        return is_reason(x->subject, "no_cache", "reload");
+    case SQT_FINDING_VARY:
+        return is_reason(x->subject, "vary", NULL);
     case SQT_FINDING_WHENS:
         break;
     }
     return 0;
 }
 
-/* Whether a finding of these stages is told already. */
+/* Whether a finding has claimed some of these stages already: of the same subject, of all, or now of all. */
 static int
-is_told(const struct sqt_findings *f, uint64_t stages)
+is_told(const struct sqt_findings *f, const struct sqt_finding_rule *rule, const struct sqt_subject *subject)
 {
-    for (unsigned i = 0; i < f->count; ++i)
-        if (f->found[i].rule->stages == stages)
+    for (unsigned i = 0; i < f->count; ++i) {
+        const struct sqt_finding *const x = &f->found[i];
+        if ((x->rule->stages & rule->stages) && (x->subject == subject || x->subject == &f->all || subject == &f->all))
             return 1;
+    }
     return 0;
 }
 
@@ -93,8 +154,9 @@ static void
 findings_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject)
 {
     const struct sqt_finding x = {&sqt_finding_rules[rule], subject, &subject->claims[f->first[rule]]};
-    if (f->count < SQT_FINDING_MOST && sqt_finding_share(f, x.claim) >= SQT_FINDING_SHARE &&
-        x.claim->ns / f->totals.count >= (uint64_t)x.rule->mean && findings_when(f, &x))
+    if (f->count < SQT_FINDING_MOST && !is_told(f, x.rule, subject) &&
+        sqt_finding_share(f, x.claim) >= SQT_FINDING_SHARE && x.claim->ns / f->totals.count >= (uint64_t)x.rule->mean &&
+        findings_when(f, &x))
         f->found[f->count++] = x;
 }
 
@@ -117,7 +179,7 @@ sqt_findings_find(struct sqt_findings *f)
         const struct sqt_finding_rule *const rule = &sqt_finding_rules[i];
         for (struct sqt_name_entry *named = f->names[rule->by].first; named; named = named->next)
             findings_try(f, i, (struct sqt_subject *)named);
-        if (rule->by == SQT_FINDING_ALL && !is_told(f, rule->stages))
+        if (rule->by == SQT_FINDING_ALL)
             findings_try(f, i, &f->all);
     }
     qsort(f->found, f->count, sizeof(*f->found), findings_compare);

@@ -89,6 +89,7 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
                    {"mean", (double)v->mean / 1e6, " ms"},
                    {"wait", (double)v->wait / 1e6, " ms"},
                    {"others", (double)v->others / 1e6, " ms"},
+                   {"connect", (double)v->connect / 1e6, " ms"},
                    {"dir", (double)v->dir, ""}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
         if (is_word(word, length, numbers[i].name))

@@ -19,6 +19,7 @@
 /* Names of their own; all others are one server, or one cache_dir. */
 #define SERVERS 1024
 #define PLACES 64
+#define REASONS 32
 #define NAME_SIZE 256
 
 static unsigned
@@ -38,12 +39,21 @@ findings_start(struct sqt_job *job)
     f->set.budget = BUDGET;
     f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};
+    f->names[SQT_FINDING_REASON] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = REASONS};
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         f->first[i] = findings_first(i);
     job->state = f;
 }
 
 /* ---- requests ---- */
+
+static void
+findings_blocks(struct sqt_subject *subject, const struct sqt_xact *xact)
+{
+    subject->blocks += xact->disk_reads;
+    for (unsigned i = 0; i < SQT_IO_PARTS; ++i)
+        subject->parts[i] += (uint64_t)xact->read_parts[i];
+}
 
 /* The cache_dir that the request read from last: type, number and path. */
 static struct sqt_subject *
@@ -59,9 +69,29 @@ findings_place(struct sqt_findings *f, const struct sqt_xact *xact)
     snprintf(name, sizeof(name), "%s%s%s", place, path ? " " : "", path ? path : "");
     struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_PLACE], name);
     subject->dir = xact->dir;
-    for (unsigned i = 0; i < SQT_IO_PARTS; ++i)
-        subject->parts[i] += (uint64_t)xact->read_parts[i];
+    findings_blocks(subject, xact);
     return subject;
+}
+
+/* Whether the object was asked for before; from now on it was. */
+static int
+findings_again(struct sqt_findings *f, uint64_t object)
+{
+    uint64_t *const asked = &f->asked[object % SQT_FINDING_ASKED];
+    const int again = object && *asked == object;
+    *asked = object;
+    return again;
+}
+
+/* Reads of what was asked for before are reads that memory could have saved. */
+static void
+findings_reads(struct sqt_findings *f, const struct sqt_xact *xact, const union sqt_cell *row)
+{
+    const int again = findings_again(f, xact->object);
+    if (xact->dir == UINT32_MAX)
+        return;
+    findings_blocks(&f->all, xact);
+    f->all.again_ns += again ? (uint64_t)sqt_row_sum(row, SQT_SWAP_IN) : 0;
 }
 
 static int
@@ -73,11 +103,19 @@ has_stages(const union sqt_cell *row, uint64_t stages)
     return 0;
 }
 
-static void
-findings_claim(struct sqt_findings *f, struct sqt_claim *claim, uint64_t stages, const union sqt_cell *row)
+/* Time in which the loop was held falls on whatever stages were open then, and is nothing that they are to blame for. */
+static int64_t
+findings_ns(const union sqt_cell *row, uint64_t stages)
 {
-    const int64_t ns = sqt_row_sum(row, stages), total = row[SQT_CELL(requests, total_ns)].number;
-    claim->count += (unsigned)has_stages(row, stages);
+    const int64_t held = sqt_row_sum(row, SQT_NS(loop_held)), total = row[SQT_CELL(requests, total_ns)].number;
+    const int64_t ns = sqt_row_sum(row, stages & ~(SQT_NS(loop_held) | SQT_BEFORE));
+    return ns - (total > 0 ? (int64_t)((double)ns * (double)held / (double)total) : 0) +
+           sqt_row_sum(row, stages & (SQT_NS(loop_held) | SQT_BEFORE));
+}
+
+static void
+findings_add(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, int64_t total)
+{
     if (ns <= 0)
         return;
     claim->ns += (uint64_t)ns;
@@ -88,9 +126,18 @@ findings_claim(struct sqt_findings *f, struct sqt_claim *claim, uint64_t stages,
 static void
 findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row)
 {
-    const int64_t wait = row[SQT_CELL(requests, server_wait_ns)].number;
+    const int64_t wait = row[SQT_CELL(requests, server_wait_ns)].number,
+                  connect = row[SQT_CELL(requests, connect_ns)].number;
     if (subject && wait != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->waits, wait);
+    if (subject && connect != SQT_CELL_MISSING)
+        sqt_distribution_add(&f->set, &subject->connects, connect);
+}
+
+static struct sqt_subject *
+findings_named(struct sqt_findings *f, enum sqt_finding_by by, const char *name)
+{
+    return name ? sqt_names_get(&f->names[by], name) : NULL;
 }
 
 static void
@@ -102,20 +149,26 @@ findings_request(void *context, const struct sqt_xact *xact)
     if (sqt_durations_unknown(xact->outcome) || xact->outcome == SQT_OUTCOME_UNFINISHED ||
         sqt_request_cells(row, xact) == SQT_CLASS_TUNNEL || !sqt_job_wants(job, xact->begin, row))
         return;
-    const char *const server = row[SQT_CELL(requests, server)].text;
-    struct sqt_subject *const subjects[] = {
+    struct sqt_subject *const subjects[SQT_FINDING_BYS] = {
         [SQT_FINDING_ALL] = &f->all,
-        [SQT_FINDING_SERVER] = server ? sqt_names_get(&f->names[SQT_FINDING_SERVER], server) : NULL,
+        [SQT_FINDING_SERVER] = findings_named(f, SQT_FINDING_SERVER, row[SQT_CELL(requests, server)].text),
         [SQT_FINDING_PLACE] = findings_place(f, xact),
+        [SQT_FINDING_REASON] = findings_named(f, SQT_FINDING_REASON, row[SQT_CELL(requests, miss_reason)].text),
     };
-    f->total_ns += (uint64_t)row[SQT_CELL(requests, total_ns)].number;
-    sqt_distribution_add(&f->set, &f->totals, row[SQT_CELL(requests, total_ns)].number);
+    if (row[SQT_CELL(requests, client_tls_ns)].number > row[SQT_CELL(requests, client_connect_ns)].number)
+        row[SQT_CELL(requests, client_tls_ns)].number = SQT_CELL_MISSING; /* of a bumped CONNECT: within the total */
+    const int64_t total = sqt_row_sum(row, SQT_NS(total) | SQT_BEFORE);
+    f->total_ns += (uint64_t)total;
+    sqt_distribution_add(&f->set, &f->totals, total);
     findings_wait(f, &f->all, row);
     findings_wait(f, subjects[SQT_FINDING_SERVER], row);
+    findings_reads(f, xact, row);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
-        if (f->first[i] == i && subject)
-            findings_claim(f, &subject->claims[i], sqt_finding_rules[i].stages, row);
+        if (f->first[i] != i || !subject)
+            continue;
+        subject->claims[i].count += (unsigned)has_stages(row, sqt_finding_rules[i].stages);
+        findings_add(f, &subject->claims[i], findings_ns(row, sqt_finding_rules[i].stages), total);
     }
 }
 
@@ -123,6 +176,7 @@ static void
 findings_drop(struct sqt_findings *f, struct sqt_subject *subject)
 {
     sqt_distribution_drop(&f->set, &subject->waits);
+    sqt_distribution_drop(&f->set, &subject->connects);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         sqt_distribution_drop(&f->set, &subject->claims[i].totals);
         sqt_distribution_drop(&f->set, &subject->claims[i].rests);
@@ -132,7 +186,7 @@ findings_drop(struct sqt_findings *f, struct sqt_subject *subject)
 static void
 findings_free(struct sqt_findings *f)
 {
-    for (unsigned by = SQT_FINDING_SERVER; by <= SQT_FINDING_PLACE; ++by) {
+    for (unsigned by = SQT_FINDING_SERVER; by < SQT_FINDING_BYS; ++by) {
         for (struct sqt_name_entry *named = f->names[by].first; named; named = named->next)
             findings_drop(f, (struct sqt_subject *)named);
         sqt_names_free(&f->names[by]);

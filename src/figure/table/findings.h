@@ -17,7 +17,13 @@
 #define SQT_FINDING_TIMES 3
 
 /* Whose time a rule claims. */
-enum sqt_finding_by { SQT_FINDING_ALL, SQT_FINDING_SERVER, SQT_FINDING_PLACE };
+enum sqt_finding_by {
+    SQT_FINDING_ALL,
+    SQT_FINDING_SERVER,
+    SQT_FINDING_PLACE,
+    SQT_FINDING_REASON, /* of a miss */
+    SQT_FINDING_BYS
+};
 
 enum sqt_finding_when {
 #define SQT_FINDING_WHEN(NAME, doc) SQT_FINDING_##NAME,
@@ -48,7 +54,7 @@ struct sqt_finding_values {
     const char *culprit; /* NULL: "-" */
     uint32_t dir;
     double share, reads; /* in % */
-    int64_t each, mean, wait, others;
+    int64_t each, mean, wait, others, connect;
 };
 
 /* Writes the text with its values, cut where it does not fit.  Returns buffer. */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A helper of Squid's that waits a known time before it answers, and logs its own clock.
 
-Run by Squid as a program (helper.py KIND LOG).  A line that holds waitN is answered after N milliseconds; if it holds
-"refuse", the answer is no.  KIND:
+Run by Squid as a program (helper.py KIND LOG [MS]).  A line that holds waitN is answered after N milliseconds, any
+other after MS; if it holds "refuse", the answer is no.  KIND:
 
     rewrite   url_rewrite_program: "/moved/" becomes "/there/", "/elsewhere/" is redirected, other URLs stay
     storeid   store_id_program: everything from the name on is the Store-ID's
@@ -32,15 +32,14 @@ def answer(kind, line):
     return "OK" if kind in ("acl", "auth") else "ERR"
 
 
-def serve(kind, log):
+def serve(kind, log, milliseconds=0):
     while True:
         line = sys.stdin.readline()
         received = time.monotonic_ns()
         if not line:
             return
         wait = re.search(r"wait(\d+)", line)
-        if wait:
-            time.sleep(int(wait.group(1)) / 1000)
+        time.sleep(int(wait.group(1) if wait else milliseconds) / 1000)
         reply = answer(kind, line.strip()) + "\n"
         answered = time.monotonic_ns()
         sys.stdout.write(reply)
@@ -49,9 +48,9 @@ def serve(kind, log):
 
 
 class Helper:
-    """A helper's command for squid.conf, and its log."""
+    """A helper's command for squid.conf, and its log.  milliseconds: how long an answer takes."""
 
-    def __init__(self, env, kind):
+    def __init__(self, env, kind, milliseconds=0):
         self.log = env.path(kind + ".log")
         open(self.log, "w").close()
         os.chmod(self.log, 0o666)
@@ -59,7 +58,7 @@ class Helper:
         shutil.copy(os.path.abspath(__file__), program)
         os.chmod(program, 0o644)
         python = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
-        self.command = "%s -S %s %s %s" % (python, program, kind, self.log)
+        self.command = "%s -S %s %s %s %d" % (python, program, kind, self.log, milliseconds)
 
     def questions(self, word=""):
         """[(received, answered)] of the lines with this word, by the monotonic clock in nanoseconds."""
@@ -71,4 +70,4 @@ class Helper:
 
 if __name__ == "__main__":
     with open(sys.argv[2], "a", buffering=1) as own_log:
-        serve(sys.argv[1], own_log)
+        serve(sys.argv[1], own_log, *sys.argv[3:])

@@ -15,7 +15,7 @@ X-Respmod, whichever is meant by the ICAP method, holds words with ";" between:
     do=never    say nothing until Squid goes away
 
 Services: /NAME/mod; one whose NAME holds "preview" asks for a preview of 1,024 bytes, one whose NAME holds "full"
-allows no 204.
+allows no 204, and one whose NAME holds waitN waits for N milliseconds if the request does not say how long.
 
 Log, tab separated, nanoseconds of CLOCK_MONOTONIC:
     tag  name  method  began_ns  received_ns  answered_ns  done_ns  do
@@ -93,7 +93,7 @@ class Connection(socketserver.StreamRequestHandler):
         request = heads.get("req-hdr", b"")
         want = dict(word.partition("=")[::2] for word in
                     field(request, "X-" + method.decode().capitalize()).split(";") if word)
-        self.hold(want.get("wait"))
+        self.hold(want.get("wait") or "".join(re.findall(r"wait(\d+)", name)))
         answered = time.monotonic_ns()
         what = want.get("do", "204")
         keep = self.answer(what, method, heads, body, want)

@@ -46,7 +46,8 @@ class Squid:
     prefix   where it is installed; default the patched one
     lines    more squid.conf lines; {dir} is the trace directory, {folder} this Squid's folder
     trace    None: no directive; else the directive's words after the directory ("" is fine)
-    dirs     cache_dir types, for example ["ufs", "aufs"]; each kid gets its own directories, but all share "rock"
+    dirs     cache_dir types, for example ["ufs", "aufs"]; each kid gets its own directories, but all share "rock".
+             Two of one type have a word after the type: ["aufs:one", "aufs:two"]
     alone    one process without a master (squid -N).  A preloaded library needs that: the kids that a master starts
              run with another effective user than real one, and the loader then ignores LD_PRELOAD.
     unprivileged  the master, too, runs as Squid's effective user.  Its kids then take a preloaded library.
@@ -131,7 +132,7 @@ class Squid:
         if kind == "rock":
             return os.path.join(self.folder, "cache-rock")
         kid = kid or (0 if self.alone else 1)
-        return os.path.join(self.folder, "cache-%s-%d" % (kind, kid))
+        return os.path.join(self.folder, "cache-%s-%d" % (kind.replace(":", "-"), kid))
 
     def text(self):
         """What squid.conf holds."""
@@ -143,8 +144,8 @@ class Squid:
             if kind == "rock":
                 lines += "cache_dir rock %s %d\ndebug_options ALL,1 47,2\n" % (self.dir_path(kind), self.dir_mb)
             else:
-                lines += "cache_dir %s %s/cache-%s-${process_number} %d 4 16\n" % (kind, self.folder, kind,
-                                                                                   self.dir_mb)
+                lines += "cache_dir %s %s/cache-%s-${process_number} %d 4 16\n" % (
+                    kind.split(":")[0], self.folder, kind.replace(":", "-"), self.dir_mb)
         if self.trace is not None:
             lines += "sqtrace_log %s %s\n" % (self.directory, self.trace)
         return lines + self.lines.replace("{folder}", self.folder).replace("{dir}", self.directory) \

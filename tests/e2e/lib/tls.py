@@ -35,19 +35,19 @@ from lib.child import Process  # noqa: E402
 class Certificates:
     """A CA, in ca.pem with its key, and a server's certificate for names and addresses, in server.pem with its key."""
 
-    def __init__(self, env, *names):
+    def __init__(self, env, *names, kind=("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")):
         self.ca, self.server = env.path("ca.pem"), env.path("server.pem")
         key, request, extension = env.path("server.key"), env.path("server.csr"), env.path("server.ext")
-        ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        new = ["-newkey", *kind, "-nodes"]
         openssl = env.need_program("openssl")
 
         def call(*words):
             done = subprocess.run([openssl] + list(words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
             env.require(done.returncode == 0, "openssl %s: %s" % (" ".join(words), done.stdout.decode()))
-        call("req", "-x509", *ec, "-days", "30", "-subj", "/CN=sqtrace test CA", "-keyout", self.ca, "-out",
+        call("req", "-x509", *new, "-days", "30", "-subj", "/CN=sqtrace test CA", "-keyout", self.ca, "-out",
              self.ca + ".crt")
         append(self.ca + ".crt", self.ca)
-        call("req", "-new", *ec, "-subj", "/CN=" + names[0], "-keyout", key, "-out", request)
+        call("req", "-new", *new, "-subj", "/CN=" + names[0], "-keyout", key, "-out", request)
         with open(extension, "w") as out:
             out.write("subjectAltName=" + ",".join(("IP:" if re.fullmatch(r"[\d.]+", name) else "DNS:") + name
                                                    for name in names) + "\n")

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The surroundings of a fault: five origins of 10 ms, a name server, a Squid with two aufs cache_dirs, and clients that
+send 60 requests a second, of which 60 % repeat one.  A fault changes a scene before it runs."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+
+from lib import dump, native
+from lib.child import Process
+from lib.env import Failure, go_first
+from lib.squid import Squid
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PORT = 8000  # of each origin: a scene has a network of its own
+MS = 10
+
+CONF = """
+cache_mem 64 MB
+maximum_object_size_in_memory 512 KB
+pconn_timeout 1 minute
+"""
+
+
+class Origin:
+    """Number n of the five."""
+
+    def __init__(self, n, network="127.0.1.%d"):
+        self.n, self.ms, self.port, self.network = n, MS, PORT, network
+
+    @property
+    def address(self):
+        return self.network % self.n
+
+    @property
+    def server(self):
+        """Its name in a trace with names=servers."""
+        return "%s:%d" % (self.address, self.port)
+
+    @property
+    def url(self):
+        return "http://o%d.test:%d" % (self.n, self.port)
+
+
+class Traffic:
+    """What clients send.  A fault sets what it needs otherwise.
+
+    site      what a new URL begins with: a function of its serial number and of a random.Random
+    size      bytes of a new object: a function of a random.Random
+    words     more words of the origin's path (lib/origin.py): a function of the serial number
+    headers   of a request: a function of its serial number and of a random.Random
+    once, tls, rate, timeout   as load.py has them
+    """
+
+    def __init__(self, origins):
+        self.per_second, self.repeats = 60, 0.6
+        self.method, self.sends = "GET", 0
+        self.site = lambda n, chance: origins[n % len(origins)].url
+        self.size = lambda chance: chance.randrange(2000, 30000)
+        self.words = lambda n: ""
+        self.headers = lambda n, chance: []
+        self.options = {"once": False, "tls": False, "rate": 0, "timeout": 60}
+        self.first = []  # requests before all others: URLs
+
+    def new(self, n, chance):
+        return "%s/size=%d%s/n%d" % (self.site(n, chance), self.size(chance), self.words(n), n)
+
+    def requests(self, seconds):
+        chance, seen, made = random.Random(1), list(self.first), []
+        for n, url in enumerate(self.first):
+            made.append([n * 0.01, "GET", url, [], 0])
+        begin = len(made) * 0.01 + (1 if made else 0)
+        for k in range(int(seconds * self.per_second)):
+            if not seen or chance.random() >= self.repeats:
+                seen.append(self.new(len(seen), chance))
+                url = seen[-1]
+            else:
+                url = chance.choice(seen)
+            made.append([begin + k / self.per_second, self.method, url, self.headers(k, chance), self.sends])
+        return made
+
+
+class Scene:
+    """names: the word of sqtrace_log.  A fault may change everything before run() starts it."""
+
+    def __init__(self, env, seconds, names):
+        self.env, self.seconds, self.names = env, seconds, names
+        self.origins = [Origin(n) for n in range(1, 6)]
+        self.name_servers = [["127.0.0.53", 0]]
+        self.far = {}  # more settings of far.py
+        self.traffic = Traffic(self.origins)
+        self.dirs, self.conf, self.words = ["aufs:one", "aufs:two"], CONF, ""
+        self.workers, self.preload, self.environment = 1, [], {}
+        self.goes_first = True  # goes before other work on the machine
+        self.before, self.meanwhile = [], []  # functions of the scene: before Squid starts, and before its load does
+        self.directory = self.culprit = None
+
+    def cache_dir(self, kind):
+        """Path of a cache_dir."""
+        return self.squid.dir_path(kind)
+
+    def process(self, settings, name):
+        return Process(self.env, os.path.join(HERE, "far.py"), [json.dumps(settings), self.env.path(name + ".log")],
+                       name)
+
+    def start_far(self):
+        network = self.origins[0].network if self.origins else "127.0.1.%d"
+        self.process({"names": self.name_servers, "network": network, "two": self.far.get("two", [])}, "names")
+        self.process(dict(self.far, origins=[[origin.address, origin.port, origin.ms] for origin in self.origins]),
+                     "origins")
+
+    def start_squid(self):
+        libraries = [native.preload(self.env, name) for name in self.preload]
+        self.squid = Squid(self.env, trace="names=%s %s" % (self.names, self.words), dirs=self.dirs,
+                           dns=" ".join(address for address, _ in self.name_servers), lines=self.conf,
+                           workers=self.workers, alone=self.workers == 1, plain=True,
+                           preload=" ".join(libraries) or None, environment=self.environment)
+        for function in self.before:
+            function(self)
+        self.squid.start()
+        self.directory = self.squid.directory
+
+    def load(self, name="load", traffic=None, port=None):
+        """Starts clients."""
+        traffic = traffic or self.traffic
+        plan = dict(traffic.options, proxy=["127.0.0.1", port or self.squid.port],
+                    requests=traffic.requests(self.seconds))
+        with open(self.env.path(name + ".json"), "w") as out:
+            json.dump(plan, out)
+        results = self.env.path(name + ".tsv")
+        return subprocess.Popen([sys.executable, os.path.join(HERE, "load.py"), self.env.path(name + ".json"), results])
+
+    def run(self):
+        if self.goes_first:
+            go_first(self.env)
+        self.start_far()
+        self.start_squid()
+        for function in self.meanwhile:
+            function(self)
+        clients = self.load()
+        try:
+            status = clients.wait(self.seconds + self.traffic.options["timeout"] + 20)
+        except subprocess.TimeoutExpired:
+            clients.kill()
+            raise Failure("the clients did not end")
+        self.env.require(status == 0, "the clients ended with status %d" % status)
+        self.squid.stop()
+
+    def waited(self):
+        """What clients waited: [ms], and how many got no answer."""
+        with open(self.env.path("load.tsv")) as file:
+            rows = [line.split("\t") for line in file]
+        return [float(row[1]) for row in rows], sum(row[2] == "0" for row in rows)
+
+    def findings(self):
+        return dump.table(self.env, self.directory, "findings")
