@@ -14,8 +14,8 @@
 #define SERVERS 64
 
 /* What is told apart, in the order of the columns; then all other stages, and what is not known. */
-static const unsigned leader_stages[] = {SQT_STAGE_PEER_SELECT, SQT_STAGE_DNS,          SQT_STAGE_CONNECT,
-                                         SQT_STAGE_TLS,         SQT_STAGE_REQUEST_SEND, SQT_STAGE_SERVER_WAIT,
+static const unsigned leader_stages[] = {SQT_STAGE_PEER_SELECT,  SQT_STAGE_DNS,          SQT_STAGE_CONNECT,
+                                         SQT_STAGE_TLS,          SQT_STAGE_REQUEST_SEND, SQT_STAGE_SERVER_WAIT,
                                          SQT_STAGE_SERVER_REPLY, SQT_STAGE_FAILED_TRIES};
 #define STAGES (sizeof(leader_stages) / sizeof(*leader_stages))
 SQT_ASSERT(SQT_CELL(leader_stages, other_pct) - SQT_CELL(leader_stages, peer_select_pct) == STAGES, "a column a stage");
