@@ -69,12 +69,12 @@ struct sqt_xact {
     uint64_t object;                  /* 0 without a look-up */
     int64_t size, sent;               /* bytes */
     int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
-    uint32_t server; /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
-    int reused;      /* -1: no server connection, 0: new, 1: reused */
-    uint32_t miss;   /* enum sqt_miss */
-    uint32_t pool;   /* the delay pool that held it back last; 0: none did */
-    uint32_t failed_server; /* definition; of the last try after which another followed; UINT32_MAX if unknown */
-    int failed_reused;      /* that try was on a kept connection */
+    uint32_t server;           /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
+    int reused;                /* -1: no server connection, 0: new, 1: reused */
+    uint32_t miss;             /* enum sqt_miss */
+    uint32_t pool;             /* the delay pool that held it back last; 0: none did */
+    uint32_t failed_server;    /* definition; of the last try after which another followed; UINT32_MAX if unknown */
+    int failed_reused;         /* that try was on a kept connection */
     struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
     enum sqt_outcome outcome;
     void *user; /* the consumer's; NULL at first */

@@ -17,6 +17,9 @@ struct sqt_row_text {
 /* The type of the swap's cache_dir, made in text if need be, and its path; NULL if they are not known. */
 const char *sqt_split_dir(const struct sqt_swap *swap, struct sqt_row_text *text, const char **path);
 
+/* The server that the leader of this transaction asks; NULL if it follows none, or the trace does not say. */
+const char *sqt_leader_server(const struct sqt_xact *xact);
+
 /* Fill rows of `requests`, `swaps`, `ios`, `diskops` and `waits`. */
 enum sqt_class sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xact);
 void sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *swap, struct sqt_row_text *text);

@@ -28,6 +28,13 @@ stage_cells(union sqt_cell *row, const struct sqt_xact *x, int unknown)
     CELL(unaccounted_ns).number = unknown ? SQT_CELL_MISSING : x->stages.ns[SQT_UNACCOUNTED];
 }
 
+const char *
+sqt_leader_server(const struct sqt_xact *x)
+{
+    const struct sqt_follow *const f = x->follow;
+    return f && f->origin && f->server != UINT32_MAX ? sqt_origin_text(f->origin, SQT_DEF_SERVER, f->server) : NULL;
+}
+
 enum sqt_class
 sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
 {

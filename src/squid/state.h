@@ -24,13 +24,13 @@ enum OpenPair {
 
 /// what sqtrace keeps in each ClientHttpRequest
 struct ClientState {
-    uint64_t xact = 0;   ///< its id: a serial and SQT_UNNAMED until its request is parsed, then %master_xaction
-    uint64_t object = 0; ///< keyed hash of the public key that was looked for first; 0 without a look-up
-    uint32_t open = 0;   ///< OpenPair bits
-    uint32_t flags = 0;  ///< sqt_xact_flags that are known before the end
-    int8_t ready = -1;   ///< where the reply that is ready comes from (sqt_reply_source); -1: none is
-    uint8_t missed = 0;  ///< why the look-up was no hit (sqt_miss); 0: it was one, or is not over
-    bool found = false;  ///< the last look-up found an entry
+    uint64_t xact = 0;    ///< its id: a serial and SQT_UNNAMED until its request is parsed, then %master_xaction
+    uint64_t object = 0;  ///< keyed hash of the public key that was looked for first; 0 without a look-up
+    uint32_t open = 0;    ///< OpenPair bits
+    uint32_t flags = 0;   ///< sqt_xact_flags that are known before the end
+    int8_t ready = -1;    ///< where the reply that is ready comes from (sqt_reply_source); -1: none is
+    uint8_t missed = 0;   ///< why the look-up was no hit (sqt_miss); 0: it was one, or is not over
+    bool found = false;   ///< the last look-up found an entry
     bool follows = false; ///< it waits for the reply that another transaction brings
 };
 

@@ -128,7 +128,7 @@ def crowd_revalidates(env):
     followers = [tag for tag in found if tag and found[tag][1]["collapsed"] == "1"]
     env.check(len(followers) >= 2, "followers of a revalidation: %s" % followers)
     for tag in followers:
-        env.check(found[tag][1]["server_wait_ns"] == "-" and found[tag][1].ns("reply_wait_ns") > 50000000,
+        env.check(found[tag][1]["server_wait_ns"] == "-" and found[tag][1].ns("collapsed_wait_ns") > 50000000,
                   "a follower: %s" % rows.brief(found[tag][1]))
 
 

@@ -326,7 +326,7 @@ delay_access 1 allow all
     servers = served["done_ns"] - served["asked_ns"]
     env.check(row.ns("server_wait_ns") + row.ns("server_reply_ns") < servers + 50 * MS + late,
               "the server's stages are " + rows.brief(row))
-    env.check(row.ns("reply_wait_ns") + row.ns("proxy_reply_ns") > took - 200 * MS - late, "held back %.0f ms: %s"
+    env.check(row.ns("held_back_ns") + row.ns("reply_wait_ns") + row.ns("proxy_reply_ns") > took - 200 * MS - late, "held back %.0f ms: %s"
               % (took / MS, rows.brief(row)))
 
 

@@ -130,10 +130,10 @@ delay_access 1 deny all
         late = env.held.during(row)
         env.check(row.ns("server_wait_ns") + row.ns("server_reply_ns") < server + 50 * MS + late,
                   "%s: the server's stages are %s" % (tag, rows.brief(row)))
-        held = row.ns("reply_wait_ns") + row.ns("proxy_reply_ns")
+        held = row.ns("held_back_ns") + row.ns("reply_wait_ns") + row.ns("proxy_reply_ns")
         env.check(abs(held - (wanted - server)) < 60 * MS + late, "%s: held back %.0f ms, %.0f of it in the row: %s"
                   % (tag, (wanted - server) / MS, held / MS, rows.brief(row)))
-    env.check(found["slowed"][1].ns("reply_wait_ns") > 0.9 * took["slowed"], "reply_wait of what a pool held back: %s"
+    env.check(found["slowed"][1].ns("held_back_ns") > 0.9 * took["slowed"], "what a pool held back: %s"
               % rows.brief(found["slowed"][1]))
 
 

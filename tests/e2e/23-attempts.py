@@ -100,7 +100,7 @@ delay_access 1 deny all
 """).start()
     # X-Tag: the URL and the stage in which its client leaves.
     leaves = {"slow_disk": (origin.url("stored", size=50000), "swap_in_first_ns"),
-              "held_back": (origin.url("slowed", size=300000), "reply_wait_ns")}
+              "held_back": (origin.url("slowed", size=300000), "held_back_ns")}
     with Client(squid.client_address()) as client:
         client.request(leaves["slow_disk"][0], "warm")
     time.sleep(0.3)

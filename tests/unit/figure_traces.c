@@ -16,6 +16,7 @@
  *   planted.sqt     swap-ins whose first delay grows with their size
  *   overlap.sqt     requests and swaps that overlap in a known way
  *   large.sqt       a hit of 3,000 blocks, each sent when it is there
+ *   moved.sqt       leaders and their followers, replies that delay pools hold back, and tries that fail
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,8 @@ static const char texts[] =
     "def\t5\t1\tread handler\ndef\t5\t2\tstore callbacks\n"
     "def\t6\t1\tmoon\ndef\t6\t2\tmars\n"
     "def\t8\t1\tepoll_wait\ndef\t8\t2\tread\ndef\t8\t3\tread-disk\ndef\t8\t4\topen-write\n"
-    "def\t9\t1\tmain\ndef\t9\t2\t4243\n";
+    "def\t9\t1\tmain\ndef\t9\t2\t4243\n"
+    "def\t12\t1\torigin-1\ndef\t12\t2\torigin-2\n";
 /* Values that are sampled: their texts are definitions from 1 on, in this order. */
 static const struct {
     const char *text;
@@ -665,6 +667,67 @@ large(void)
     end_xact(at, xact, 1, HIT, 200, object, size, MS);
 }
 
+static void
+begin_named(int64_t at, uint64_t xact)
+{
+    PUT(at, XACT_BEGIN, SQT_UNNAMED | xact, xact, 0);
+    PUT(at, XACT_NAMED, xact, SQT_UNNAMED | xact, 1);
+}
+
+static void
+end_of_reply(int64_t at, uint64_t xact, uint32_t tag, uint32_t flags)
+{
+    PUT(at, XACT_END, xact, tag, 200);
+    PART(at, PART_XACT_SIZES, 100, 400, 1);
+    PART(at, PART_XACT_FLAGS, xact, xact, flags);
+}
+
+/* A leader, its followers, and what holds its reply back or fails before. */
+static void
+moved_group(int64_t at, uint64_t xact, unsigned followers, uint32_t pool, unsigned failures)
+{
+    const int64_t from = at;
+    begin_named(at, xact);
+    PUT(at += (int64_t)any(MS), FORWARD_BEGIN, xact, 0, 0);
+    PUT(at, PEER_SELECT_BEGIN, xact, 0, 0);
+    for (unsigned i = 0; i < failures; ++i) {
+        PUT(at += (int64_t)any(MS), DISPATCH, xact, 50, 1);
+        PUT(at += (int64_t)any(20 * MS), RETRY, xact, 0, 1);
+    }
+    PUT(at += (int64_t)any(MS), CONNECT_BEGIN, xact, 1, 1);
+    PART(at, PART_SERVER, 0, 0, 1 + (uint32_t)any(2));
+    const int64_t connecting = at;
+    PUT(at += 30 * MS, CONNECT_END, xact, 1, SQT_CONNECT_OK);
+    PUT(at, DISPATCH, xact, 1, 1);
+    PUT(at += (int64_t)any(MS), REQUEST_SENT, xact, 1, 0);
+    PUT(at += (int64_t)any(100 * MS), SERVER_READ, xact, 500, 0);
+    PUT(at, SERVER_HEADER, xact, 300, 200);
+    PUT(at, REPLY_READY, xact, 0, SQT_REPLY_SERVER);
+    if (pool)
+        PUT(at += (int64_t)any(MS), SERVER_HELD, xact, 0, pool - 1);
+    for (unsigned i = 1; i <= followers; ++i) {
+        const int64_t come = connecting + (int64_t)any(20 * MS), ready = at + (int64_t)any(9 * MS);
+        begin_named(come, xact + i);
+        PUT(come, COLLAPSED, xact + i, any(9) ? xact : 0, 0);
+        PUT(ready, REPLY_READY, xact + i, 0, SQT_REPLY_STORE);
+        end_of_reply(ready + (int64_t)any(MS), xact + i, HIT, SQT_XACT_COLLAPSED);
+    }
+    PUT(at += (int64_t)any(5 * MS), SERVER_READ, xact, 500, 0);
+    PUT(at += (int64_t)any(5 * MS), SERVER_DONE, xact, 1, 0);
+    end_of_reply(at < from + 60 * MS ? from + 60 * MS : at, xact, MISS, 0);
+}
+
+static void
+moved(void)
+{
+    random_state = 14;
+    PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
+    for (uint64_t i = 0; i < 300; ++i)
+        moved_group((int64_t)i * 100 * MS, 1 + 10 * i, (unsigned)any(4), (uint32_t)(any(3) ? 0 : any(4)),
+                    any(4) ? 0 : 1 + (unsigned)any(2));
+    PUT(31 * SECOND, WAIT_BEGIN, 0, 0, 0);
+}
+
 /* A swap-in that has no end, and records until then. */
 static void
 open_swap(int64_t until)
@@ -716,6 +779,8 @@ main(int argc, char **argv)
     write_trace("overlap.sqt", 17, 0, INT64_MAX);
     large();
     write_trace("large.sqt", 19, 0, INT64_MAX);
+    moved();
+    write_trace("moved.sqt", 23, 0, INT64_MAX);
     open_swap(2 * SECOND);
     write_trace("killed/1.sqt", 20, 0, INT64_MAX);
     PUT(3 * SECOND, START, SQT_GROUP_DEFAULT, 4243, 0);

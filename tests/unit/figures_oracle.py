@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import waterfall
+from moved_figures import held_rows, leader_rows
 from operation_figures import (cost_rows, digest_rows, diskop_shares, diskops, latency_rows, loop_rows, lost_rows,
                                stall_rows, syscall_rows, trend_rows)
 from oracle import LEAST, MS, SECOND, SOURCE, TOOLS, check, dump, fixed, median, milli, ms, plan, quantile, share, whole
@@ -541,6 +542,8 @@ def expected(trace, classes):
     yield "disk-overhead", overhead_rows(trace, in_peak)
     yield "hit-stages", stage_rows(trace, of_class(HITS, "200"))
     yield "miss-stages", stage_rows(trace, misses)
+    yield "leader-stages", leader_rows(trace)
+    yield "held-back", held_rows(trace)
     yield "tail-stages", tail_rows(trace, classes)
     yield "slowest", slowest_rows(trace)
     yield "block-comb", comb_rows(trace)
@@ -694,7 +697,8 @@ def main():
         classes = ["mem_hit", "disk_hit", "ims_hit", "negative_hit", "refresh_hit", "refresh_miss", "miss", "tunnel",
                    "denied", "internal", "error"]
         names = ["none.sqt", "one.sqt", "group.sqt", "hits.sqt", "misses.sqt", "mixed.sqt", "cut.sqt", "lossy.sqt",
-                 "step.sqt", "kids", "overhead.sqt", "overhead-peak.sqt", "planted.sqt", "clean.sqt", "overlap.sqt", "large.sqt"]
+                 "step.sqt", "kids", "overhead.sqt", "overhead-peak.sqt", "planted.sqt", "clean.sqt", "overlap.sqt", "large.sqt",
+                 "moved.sqt"]
         chosen = sys.argv[1:] or names + ["narrow", "sample", "known", "windows"]
         for name in [n for n in names if n in chosen]:
             trace = one_trace(os.path.join(folder, name), name, drawn, classes)

@@ -1002,7 +1002,8 @@ struct Pooled {
     Id mostBytesAllowed() const { return Id{number}; }
     bool readAheadPolicyCanRead() const { return room; }
 };
-struct Unpooled {};
+struct Unpooled {
+};
 
 static void
 delay_pools()

@@ -370,6 +370,86 @@ slow_clients(void **state)
 
 /* ---- several, and what is left out ---- */
 
+/* Followers of a fetch that takes 400 ms at one origin, and of fast ones. */
+static void
+a_slow_leader(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t leader = begin();
+        reuse(leader, i % 2 ? ORIGIN_1 : ORIGIN_2);
+        PUT(now, DISPATCH, leader, 50, 1);
+        PUT(now, REQUEST_SENT, leader, 50, 0);
+        const uint64_t follower = 1000 + leader;
+        begin_xact(now, follower, 8);
+        PUT(now, COLLAPSED, follower, leader, 0);
+        PUT(now += (i % 2 ? 400 : 1) * MS, SERVER_READ, leader, 500, 0);
+        PUT(now, REPLY_READY, follower, 0, SQT_REPLY_STORE);
+        PUT(now, SERVER_DONE, leader, 50, 0);
+        end(leader, MISS);
+        end(follower, HIT);
+    }
+    find();
+    assert_int_equal(found_count, 2);
+    assert_string_equal(TEXT(1, cause), "slow_leader");
+    assert_string_equal(TEXT(1, culprit), "origin-1");
+    assert_non_null(strstr(TEXT(1, sentence), "Most of that time the first one is in server_wait."));
+}
+
+static void
+a_delay_pool(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        reuse(xact, PARENT);
+        PUT(now, DISPATCH, xact, 50, 1);
+        PUT(now, REQUEST_SENT, xact, 50, 0);
+        PUT(now += 10 * MS, SERVER_READ, xact, 500, 0);
+        PUT(now, SERVER_HELD, xact, 0, i % 2 ? 3 : 0); /* a slow client is no pool */
+        PUT(now += (i % 2 ? 200 : 1) * MS, SERVER_READ, xact, 500, 0);
+        PUT(now, SERVER_DONE, xact, 50, 0);
+        end(xact, MISS);
+    }
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "delay_pool");
+    assert_string_equal(TEXT(0, culprit), "delay pool 3");
+}
+
+/* An origin takes requests and closes; kept tells whether on connections that were used before. */
+static void
+fail_first(unsigned kept)
+{
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        if (kept) {
+            reuse(xact, ORIGIN_1);
+        } else {
+            PUT(now, CONNECT_BEGIN, xact, 51, 1);
+            PART(PART_SERVER, 0, 0, ORIGIN_1);
+            PUT(now, CONNECT_END, xact, 51, SQT_CONNECT_OK);
+        }
+        PUT(now, DISPATCH, xact, 51, 1);
+        PUT(now += 90 * MS, RETRY, xact, 0, 1);
+        reuse(xact, PARENT);
+        wait_for_answer(xact, 1);
+        end(xact, MISS);
+    }
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), kept ? "closed_connections" : "failed_server");
+    assert_string_equal(TEXT(0, culprit), "origin-1");
+}
+
+static void
+tries_that_fail(void **state)
+{
+    (void)state;
+    fail_first(0);
+    fail_first(1);
+}
+
 static void
 two_causes_at_once(void **state)
 {
@@ -482,6 +562,9 @@ main(void)
         SCRIPT_TEST(reads_that_memory_could_save),
         SCRIPT_TEST(a_slow_name_server),
         SCRIPT_TEST(slow_clients),
+        SCRIPT_TEST(a_slow_leader),
+        SCRIPT_TEST(a_delay_pool),
+        SCRIPT_TEST(tries_that_fail),
         SCRIPT_TEST(two_causes_at_once),
         SCRIPT_TEST(what_does_not_count),
         SCRIPT_TEST(many_requests_make_it_coarse),

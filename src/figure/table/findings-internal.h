@@ -36,6 +36,8 @@ struct sqt_subject {
     uint64_t blocks;              /* that its requests waited for */
     uint64_t parts[SQT_IO_PARTS]; /* of their time, ns */
     struct sqt_distribution waits, connects;
+    uint64_t followed[SQT_FOLLOW_STAGES];  /* ns of leaders while the followers waited */
+    uint64_t kept_ns;                      /* of tries that failed on kept connections */
     uint64_t again_ns;                     /* of reads of objects that were asked for before */
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
@@ -53,7 +55,7 @@ struct sqt_findings {
     struct sqt_distribution totals;
     uint64_t total_ns;
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
-    unsigned first[SQT_FINDINGS];    /* the first rule of the same subjects and stages */
+    unsigned first[SQT_FINDINGS];      /* the first rule of the same subjects and stages */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;
 };
@@ -69,6 +71,9 @@ int64_t sqt_finding_wait(struct sqt_subject *subject);
 
 /* The median time to connect of the subject's requests; 0 if none connects. */
 int64_t sqt_finding_connect(struct sqt_subject *subject);
+
+/* The name of the stage in which leaders were longest. */
+const char *sqt_finding_stage(const struct sqt_subject *subject);
 
 /* The part that most of the time of the subject's blocks goes to; -1 if they took none. */
 int sqt_finding_part(const struct sqt_subject *subject);

@@ -42,6 +42,7 @@ findings_values(struct sqt_findings *f, const struct sqt_finding *x)
         .wait = sqt_finding_wait(x->subject),
         .others = sqt_mix_median(&others),
         .connect = sqt_finding_connect(x->subject),
+        .stage = sqt_finding_stage(x->subject),
     };
 }
 

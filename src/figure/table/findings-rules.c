@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "findings-internal.h"
+#include "format/events.h"
 
 double
 sqt_finding_share(const struct sqt_findings *f, const struct sqt_claim *claim)
@@ -29,6 +30,16 @@ int64_t
 sqt_finding_connect(struct sqt_subject *subject)
 {
     return subject->connects.count ? sqt_mix_median(&(struct sqt_mix){&subject->connects, NULL, NULL}) : 0;
+}
+
+const char *
+sqt_finding_stage(const struct sqt_subject *subject)
+{
+    unsigned most = 0;
+    for (unsigned i = 1; i < SQT_FOLLOW_STAGES; ++i)
+        if (subject->followed[i] > subject->followed[most])
+            most = i;
+    return most < SQT_STAGES ? sqt_stages[most].name : most == SQT_UNACCOUNTED ? "unaccounted" : "not in the trace";
 }
 
 int
@@ -130,6 +141,9 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
         return is_read_again(f, x);
     case SQT_FINDING_RELOAD:
         return is_reason(x->subject, "no_cache", "reload");
+    case SQT_FINDING_KEPT:
+        return claim->count && claim->ns / claim->count >= (uint64_t)x->rule->each &&
+               x->subject->kept_ns >= claim->ns / 2;
     case SQT_FINDING_VARY:
         return is_reason(x->subject, "vary", NULL);
     case SQT_FINDING_WHENS:

@@ -96,6 +96,8 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
             text_number(text, numbers[i].number, numbers[i].unit);
     if (is_word(word, length, "culprit"))
         text_add(text, v->culprit ? v->culprit : "-", v->culprit ? strlen(v->culprit) : 1);
+    else if (is_word(word, length, "stage") && v->stage)
+        text_add(text, v->stage, strlen(v->stage));
     else if (is_word(word, length, "server") && v->culprit)
         text_server(text, v->culprit);
 }

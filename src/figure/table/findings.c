@@ -20,6 +20,7 @@
 #define SERVERS 1024
 #define PLACES 64
 #define REASONS 32
+#define POOLS 64
 #define NAME_SIZE 256
 
 static unsigned
@@ -40,6 +41,9 @@ findings_start(struct sqt_job *job)
     f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};
     f->names[SQT_FINDING_REASON] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = REASONS};
+    f->names[SQT_FINDING_LEADER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
+    f->names[SQT_FINDING_POOL] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = POOLS};
+    f->names[SQT_FINDING_FAILED] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         f->first[i] = findings_first(i);
     job->state = f;
@@ -140,6 +144,41 @@ findings_named(struct sqt_findings *f, enum sqt_finding_by by, const char *name)
     return name ? sqt_names_get(&f->names[by], name) : NULL;
 }
 
+/* Whom the request followed, by the server that this one asked. */
+static struct sqt_subject *
+findings_leader(struct sqt_findings *f, const struct sqt_xact *xact)
+{
+    struct sqt_subject *const subject = findings_named(f, SQT_FINDING_LEADER, sqt_leader_server(xact));
+    for (unsigned i = 0; xact->follow && i < SQT_FOLLOW_STAGES; ++i) {
+        f->all.followed[i] += (uint64_t)xact->follow->ns[i];
+        if (subject)
+            subject->followed[i] += (uint64_t)xact->follow->ns[i];
+    }
+    return subject;
+}
+
+static struct sqt_subject *
+findings_pool(struct sqt_findings *f, const struct sqt_xact *xact)
+{
+    char name[32];
+    if (!xact->pool)
+        return NULL;
+    snprintf(name, sizeof(name), "delay pool %u", (unsigned)xact->pool);
+    return sqt_names_get(&f->names[SQT_FINDING_POOL], name);
+}
+
+/* The server of the last try that failed. */
+static struct sqt_subject *
+findings_failed(struct sqt_findings *f, const struct sqt_xact *xact)
+{
+    const char *const name =
+        xact->failed_server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->failed_server);
+    struct sqt_subject *const subject = findings_named(f, SQT_FINDING_FAILED, name);
+    if (subject && xact->failed_reused)
+        subject->kept_ns += (uint64_t)xact->stages.ns[SQT_STAGE_FAILED_TRIES];
+    return subject;
+}
+
 static void
 findings_request(void *context, const struct sqt_xact *xact)
 {
@@ -154,6 +193,9 @@ findings_request(void *context, const struct sqt_xact *xact)
         [SQT_FINDING_SERVER] = findings_named(f, SQT_FINDING_SERVER, row[SQT_CELL(requests, server)].text),
         [SQT_FINDING_PLACE] = findings_place(f, xact),
         [SQT_FINDING_REASON] = findings_named(f, SQT_FINDING_REASON, row[SQT_CELL(requests, miss_reason)].text),
+        [SQT_FINDING_LEADER] = findings_leader(f, xact),
+        [SQT_FINDING_POOL] = findings_pool(f, xact),
+        [SQT_FINDING_FAILED] = findings_failed(f, xact),
     };
     if (row[SQT_CELL(requests, client_tls_ns)].number > row[SQT_CELL(requests, client_connect_ns)].number)
         row[SQT_CELL(requests, client_tls_ns)].number = SQT_CELL_MISSING; /* of a bumped CONNECT: within the total */

@@ -22,6 +22,9 @@ enum sqt_finding_by {
     SQT_FINDING_SERVER,
     SQT_FINDING_PLACE,
     SQT_FINDING_REASON, /* of a miss */
+    SQT_FINDING_LEADER, /* the server that the leader of a follower asks */
+    SQT_FINDING_POOL,   /* a delay pool */
+    SQT_FINDING_FAILED, /* the server of a try after which another followed */
     SQT_FINDING_BYS
 };
 
@@ -52,6 +55,7 @@ extern const struct sqt_finding_rule sqt_finding_rules[SQT_FINDINGS];
 /* What stands for the words in braces of a rule's texts.  Durations in ns. */
 struct sqt_finding_values {
     const char *culprit; /* NULL: "-" */
+    const char *stage;   /* in which leaders were longest while their followers waited */
     uint32_t dir;
     double share, reads; /* in % */
     int64_t each, mean, wait, others, connect;

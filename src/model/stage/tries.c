@@ -11,8 +11,9 @@
 #include "model/model-internal.h"
 
 /* The stages of a try, in the order of sqt_tries.ns. */
-static const unsigned tries_stages[SQT_TRY_STAGES] = {SQT_STAGE_CONNECT,     SQT_STAGE_TLS,         SQT_STAGE_REQUEST_SEND,
-                                                      SQT_STAGE_CLIENT_BODY, SQT_STAGE_SERVER_WAIT, SQT_STAGE_SERVER_REPLY};
+static const unsigned tries_stages[SQT_TRY_STAGES] = {SQT_STAGE_CONNECT,      SQT_STAGE_TLS,
+                                                      SQT_STAGE_REQUEST_SEND, SQT_STAGE_CLIENT_BODY,
+                                                      SQT_STAGE_SERVER_WAIT,  SQT_STAGE_SERVER_REPLY};
 
 /* Forwarding begins: what the stages have now is no part of its tries. */
 void

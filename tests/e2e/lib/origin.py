@@ -13,7 +13,7 @@ Run as a program (origin.py HOST LOG): prints its HTTP port and its echo port, s
     etag=TEXT  ETag; an If-None-Match with it is answered 304
     lm=1       Last-Modified; an If-Modified-Since is answered 304 (lm=new: it is answered 200)
     abort=N    close after N bytes of body          close=1    close when done
-    drop=1     close without an answer, unless this is the connection's first request
+    drop=MS    close without an answer after so long, unless this is the connection's first request
     interim=1  a 103 before the answer              upgrade=1  a 101, then an echo
     reset=1    with abort: a reset, not an end      raw=TEXT   TEXT and the end instead of an answer
     unread=1   close without reading the body
@@ -121,6 +121,7 @@ class Connection:
             await self.read_body(headers)
             received = self.reader.arrived
         if "drop" in want and nth > 1:
+            await self.hold(want["drop"])
             return False
         await self.hold(want.get("hdr"))
         if "raw" in want:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures of followers and of delay pools once more, for figures_oracle.py."""
+
+import collections
+
+from oracle import dump, fixed, ms, share, whole
+
+TOLD = ["peer_select", "dns", "connect", "tls", "request_send", "server_wait", "server_reply", "failed_tries"]
+# What a leader of figure_traces.c does next: events, and the stage that each leaves it in.
+LEAVES_IN = {"XACT_NAMED": "other", "PEER_SELECT_BEGIN": "peer_select", "CONNECT_BEGIN": "connect",
+             "CONNECT_END": "peer_select", "DISPATCH": "request_send", "RETRY": "peer_select",
+             "REQUEST_SENT": "server_wait", "SERVER_READ": "server_reply", "SERVER_HELD": "other", "SERVER_DONE": "other",
+             "XACT_END": "unknown"}
+
+
+def records(trace, events):
+    """{(kid, transaction): [(event, time, arg, aux)]}"""
+    found = collections.defaultdict(list)
+    for r in dump(trace.path, "--table=events")[1]:
+        if r["event"] in events:
+            found[r["kid"], r["id"]].append((r["event"], whole(r["time_s"]), r["arg"], r["aux"]))
+    return found
+
+
+def stages_within(steps, begin, end):
+    """ns of each stage of a leader from begin to end."""
+    spent = collections.Counter()
+    for (event, at, _, _), until in zip(steps, [step[1] for step in steps[1:]] + [end]):
+        # A connection that is there is given the request at once.
+        spent[LEAVES_IN[event]] += max(0, min(until, end) - max(at, begin))
+    return spent
+
+
+def leader_rows(trace):
+    steps = records(trace, set(LEAVES_IN) | {"COLLAPSED", "REPLY_READY"})
+    rows = {(r["kid"], r["xid"]): r for r in trace.ended}
+    servers = collections.defaultdict(list)
+    for (kid, xid), row in rows.items():
+        if row["collapsed_wait_ns"] is None:
+            continue
+        begin, leader = next((s[1], s[2]) for s in steps[kid, xid] if s[0] == "COLLAPSED")
+        end = next(s[1] for s in steps[kid, xid] if s[0] == "REPLY_READY")
+        known = (kid, leader) in rows
+        spent = stages_within([s for s in steps[kid, leader] if s[0] in LEAVES_IN], begin, end) if known else \
+            collections.Counter(unknown=end - begin)
+        servers[rows[kid, leader]["server"] if known else "-"].append(spent)
+    for server, all_spent in sorted(servers.items(), key=lambda item: (-sum(sum(s.values()) for s in item[1]), item[0])):
+        totals = [sum(spent.values()) for spent in all_spent]
+        whole_ns, together = sum(totals), sum(all_spent, collections.Counter())
+        yield {"server": server, "count": str(len(totals)), "total_s": fixed(whole_ns, 9),
+               "mean_ms": ms(whole_ns // len(totals)), "max_ms": ms(max(totals)),
+               **{stage + "_pct": share(together[stage], whole_ns) for stage in TOLD + ["other", "unknown"]}}
+
+
+def held_rows(trace):
+    pools = {key: [int(aux) for _, _, _, aux in steps if aux != "0"] for key, steps in records(trace, {"SERVER_HELD"}).items()}
+    groups = collections.defaultdict(list)
+    for r in trace.ended:
+        if pools.get((r["kid"], r["xid"])):
+            groups[trace.group(r["begin"]), pools[r["kid"], r["xid"]][-1]].append(r)
+    for (group, pool), rows in sorted(groups.items()):
+        held, total = sum(r["held_back_ns"] for r in rows), sum(r["total_ns"] for r in rows)
+        yield {"time_s": trace.middle(group), "pool": str(pool), "count": str(len(rows)), "held_s": fixed(held, 9),
+               "held_mean_ms": ms(held // len(rows)), "held_pct": share(held, total)}
