@@ -12,7 +12,7 @@
 
 #include "format/events.h"
 
-#define MOST_PARTS 2
+#define MOST_PARTS 3
 
 /* The parts of an event in their order; the first `must` of them are always there. */
 static const struct {
@@ -36,6 +36,7 @@ static const struct {
     {SQT_EV_DISKOP_LATE, 1, {SQT_EV_PART_DISKOP_IO}},
     {SQT_EV_WAIT_BEGIN, 0, {SQT_EV_PART_ACTIVITY}},
     {SQT_EV_CALLS, 1, {SQT_EV_PART_CALLS}},
+    {SQT_EV_LOOP_SAMPLE, 1, {SQT_EV_PART_LOOP_RAN, SQT_EV_PART_LOOP_HELD, SQT_EV_PART_LOOP_IN}},
     {SQT_EV_DIGEST_REBUILD, 0, {SQT_EV_PART_DIGEST_UPDATES, SQT_EV_PART_DIGEST_UPDATES}},
 };
 
@@ -140,9 +141,12 @@ parts_error(const struct sqt_record *unit, unsigned more)
         return more ? say(unit->event, "has parts") : NULL;
     if (more < followed[i].must || more > MOST_PARTS)
         return say(unit->event, "has too few or too many parts");
-    for (unsigned p = 0; p < more; ++p)
-        if (unit[p + 1].event != followed[i].parts[p])
+    for (unsigned p = 0, k = 0; p < more; ++p, ++k) {
+        while (k >= followed[i].must && k < MOST_PARTS && unit[p + 1].event != followed[i].parts[k])
+            ++k;
+        if (k == MOST_PARTS || unit[p + 1].event != followed[i].parts[k])
             return say(unit->event, "has a part of another event");
+    }
     return NULL;
 }
 
