@@ -102,6 +102,15 @@ enum sqt_disk_op {
 #define SQT_HEARTBEAT_LATE_NS 25000000
 #define SQT_HEARTBEAT_AT_WORK (UINT32_C(1) << 31)
 
+/* Samples of the main thread: bits of PART_LOOP_RAN's aux, and where the numbers of system calls begin among those of
+ * definitions of kind CALL. */
+#define SQT_LOOP_IN_WAIT 1u
+#define SQT_LOOP_RUNNABLE 2u
+#define SQT_LOOP_QUEUE_UNKNOWN 4u
+#define SQT_LOOP_THROTTLING_UNKNOWN 8u
+#define SQT_LOOP_FLAG_BITS 8
+#define SQT_LOOP_CALLS 65536u
+
 /* aux of DIGEST_REBUILD and DIGEST_REWRITE. */
 enum sqt_digest_step { SQT_DIGEST_BEGUN = 0, SQT_DIGEST_MORE = 1, SQT_DIGEST_DONE = 2 };
 
@@ -183,6 +192,7 @@ enum sqt_def {
     SQT_DEF_SAMPLE = 11, /* a value that is sampled: "<source> <name>" */
     SQT_DEF_SERVER = 12, /* server: a cache_peer's name, an origin's keyed number, or its address and port */
     SQT_DEF_WAITED = 13, /* helper or name server: its kind and its name, as "auth basic" */
+    SQT_DEF_ACL = 15,    /* an ACL: its name in squid.conf */
     SQT_DEF_KINDS
 };
 

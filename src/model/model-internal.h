@@ -17,6 +17,16 @@ struct sqt_loop_state {
     uint32_t epoch;
     struct sqt_loop_row row;
     struct sqt_stops *stops; /* NULL until there is something to remember */
+    struct {
+        int64_t total;      /* ns of the waits that are over */
+        int64_t begin, end; /* of the last one */
+    } waits_over;
+    struct {
+        uint64_t ticks; /* of the last sample; 0: none */
+        int64_t waited; /* waits_over.total then */
+        int64_t lent;   /* ns of waiting for a processor that the kernel had not told yet */
+        uint32_t epoch;
+    } sampled;
 };
 
 /* Kinds of things that can be open, and what they are called. */
@@ -211,7 +221,7 @@ enum sqt_outcome sqt_connect_outcome(uint32_t aux);
 void sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome);
 
 /* loops.c */
-sqt_handler sqt_loop_wait, sqt_loop_work;
+sqt_handler sqt_loop_wait, sqt_loop_work, sqt_loop_sampled;
 /* The group is off: the pass that is known last does not end with the next wait. */
 void sqt_loop_switched_off(struct sqt_life *life);
 /* The main thread did that to a file from begin to end. */

@@ -84,6 +84,7 @@ static sqt_handler *const subscribers[SQT_EVENTS][SUBSCRIBERS] = {
     [SQT_EV_WAIT_BEGIN] = {sqt_loop_wait},
     [SQT_EV_WAIT_END] = {sqt_loop_work},
     [SQT_EV_HEARTBEAT_LATE] = {sqt_heartbeat_late},
+    [SQT_EV_LOOP_SAMPLE] = {sqt_loop_sampled},
     [SQT_EV_CALLS] = {sqt_calls_some},
     [SQT_EV_CALLS_TOLD] = {sqt_calls_told},
     [SQT_EV_SAMPLE] = {sqt_sampled},

@@ -285,6 +285,29 @@ struct sqt_loop_row {
     int interrupted; /* what ended the wait was a signal */
 };
 
+/* What became of the main thread's time between two samples, and what it did at the second. */
+enum sqt_loop_part {
+    SQT_LOOP_COMPUTING,
+    SQT_LOOP_BLOCKED, /* in a call, though it had work */
+    SQT_LOOP_QUEUED,  /* waiting for a processor */
+    SQT_LOOP_STOPPED, /* with the whole process */
+    SQT_LOOP_IDLE,    /* waiting for descriptors */
+    SQT_LOOP_PARTS
+};
+struct sqt_loop_sample_row {
+    const struct sqt_origin *origin;
+    int64_t from, until;
+    int64_t parts[SQT_LOOP_PARTS]; /* ns; they add up to until - from */
+    int64_t throttled; /* ns of QUEUED and STOPPED that its control group was throttled; SQT_MISSING: not known */
+    int64_t since;     /* ns since the main thread was looked at before */
+    int waits;         /* at until: for descriptors; nothing below is known then */
+    uint32_t activity; /* definition */
+    uint32_t acl;      /* definition; 0: none */
+    uint32_t call;     /* system call that it was blocked in: definition; 0: none, or not known */
+    enum sqt_disk_op disk_call; /* of the main thread; SQT_DISK_OTHER: none */
+    uint32_t dir;               /* its cache_dir */
+};
+
 /* A stretch of a pass of the event loop in which the process did not run, though it should have. */
 struct sqt_stop_row {
     int64_t begin, end;
@@ -387,6 +410,7 @@ struct sqt_charge {
     X(step, const struct sqt_step_row) \
     X(loop, const struct sqt_loop_row) \
     X(stop, const struct sqt_stop_row) \
+    X(loop_sample, const struct sqt_loop_sample_row) \
     X(calls, const struct sqt_calls_row) \
     X(sample, const struct sqt_sample_row) \
     X(digest, const struct sqt_digest) \

@@ -164,6 +164,10 @@ uint32_t sqt_define_named(unsigned kind, uint32_t number, const char *text);
 #define SQT_WAITED_NAMES 100
 uint32_t sqt_waited_number(enum sqt_waited kind, const char *name);
 
+/* The number of an ACL's name: its first SQT_SERVER_TEXT bytes, and only the first SQT_ACLS of them; 1: others. */
+#define SQT_ACLS 1000
+uint32_t sqt_define_acl(const char *name, size_t length);
+
 /* Which names a trace may hold: names= of sqtrace_log. */
 enum sqt_names {
     SQT_NAMES_OFF,        /* none of servers, and neighbours and services by their place or a number */
@@ -259,6 +263,26 @@ void sqt_loop_works(int ready);
 
 /* An activity is over, and another begins.  name lives as long as the process.  Call when sqt_on(SQT_GROUP_LOOP). */
 void sqt_activity_ends(const char *name);
+
+/* ---- what the main thread was sampled at ----
+ *
+ * The flusher's thread samples the main thread some 100 times a second while it works.  What ends next says what was
+ * sampled.  A part of an activity is told apart if it says where it begins, too. */
+
+/* 1 while a sample waits to be told.  The one test that a part costs; written by libsqtrace. */
+extern int sqt_sample_waits;
+
+/* A part begins: what was sampled until now was none.  This and the following: call if sqt_sample_waits. */
+void sqt_part_begins(void);
+
+/* It is over, and was the check of an ACL; with names=off the name is left out. */
+void sqt_part_was_acl(const char *name, size_t length);
+
+/* It was a disk call (enum sqt_disk_op) of the main thread, on that cache_dir. */
+void sqt_part_was_disk_call(uint32_t op, uint32_t dir);
+
+/* It was something else: that name, which lives as long as the process, stands in place of the activity's. */
+void sqt_part_was(const char *name);
 
 /* ---- resource samples ----
  *

@@ -12,7 +12,7 @@
 
 #include "format/events.h"
 
-#define MOST_PARTS 2
+#define MOST_PARTS 3
 
 /* The parts of an event in their order; the first `must` of them are always there. */
 static const struct {
@@ -38,6 +38,7 @@ static const struct {
     {SQT_EV_HELPER_END, 1, {SQT_EV_PART_HELPER}},
     {SQT_EV_QUERY_END, 1, {SQT_EV_PART_QUERY}},
     {SQT_EV_CALLS, 1, {SQT_EV_PART_CALLS}},
+    {SQT_EV_LOOP_SAMPLE, 1, {SQT_EV_PART_LOOP_RAN, SQT_EV_PART_LOOP_HELD, SQT_EV_PART_LOOP_IN}},
     {SQT_EV_DIGEST_REBUILD, 0, {SQT_EV_PART_DIGEST_UPDATES, SQT_EV_PART_DIGEST_UPDATES}},
 };
 
@@ -143,9 +144,12 @@ parts_error(const struct sqt_record *unit, unsigned more)
         return more ? say(unit->event, "has parts") : NULL;
     if (more < followed[i].must || more > MOST_PARTS)
         return say(unit->event, "has too few or too many parts");
-    for (unsigned p = 0; p < more; ++p)
-        if (unit[p + 1].event != followed[i].parts[p])
+    for (unsigned p = 0, k = 0; p < more; ++p, ++k) {
+        while (k >= followed[i].must && k < MOST_PARTS && unit[p + 1].event != followed[i].parts[k])
+            ++k;
+        if (k == MOST_PARTS || unit[p + 1].event != followed[i].parts[k])
             return say(unit->event, "has a part of another event");
+    }
     return NULL;
 }
 

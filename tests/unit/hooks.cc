@@ -5,6 +5,7 @@
 #include "squid/hooks-adaptation.h"
 #include "squid/hooks-client.h"
 #include "squid/hooks-digests.h"
+#include "squid/hooks-loop.h"
 #include "squid/hooks-rock.h"
 
 #include <algorithm>
@@ -86,6 +87,27 @@ sqt_waited_number(enum sqt_waited kind, const char *name)
     return sqt_define_new(SQT_DEF_WAITED, 100 + kind, name);
 }
 int sqt_names;
+int sqt_sample_waits;
+void
+sqt_part_begins(void)
+{
+    defined += "begin; ";
+}
+void
+sqt_part_was_acl(const char *name, size_t length)
+{
+    defined += "acl " + std::string(name, length) + "; ";
+}
+void
+sqt_part_was_disk_call(uint32_t op, uint32_t dir)
+{
+    defined += "disk " + std::to_string(op) + " " + std::to_string(dir) + "; ";
+}
+void
+sqt_part_was(const char *name)
+{
+    defined += std::string(name) + "; ";
+}
 static unsigned invented; // definitions of the present trace
 uint32_t
 sqt_define_invented(unsigned, uint32_t number, const char *)
@@ -1016,6 +1038,35 @@ delay_pools()
     expect("a slow client does, whatever its pool", "SERVER_HELD 5 0 0; ");
     Sqtrace::ServerIsHeldBack(&wish, Unpooled());
     expect("a Squid without delay pools", "SERVER_HELD 5 0 0; ");
+/// an SBuf, as far as the name of an ACL is one
+struct Name {
+    const char *text;
+    const char *rawContent() const { return text; }
+    unsigned length() const { return 3; }
+};
+
+static void
+parts()
+{
+    const char named[16] = "bad_sites";
+    const Name buffer = {"badly"};
+    defined.clear();
+    Sqtrace::PartBegins();
+    Sqtrace::AclIsChecked(named);
+    Sqtrace::LogIsWritten();
+    Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
+    sqt_sample_waits = 1;
+    sqt_io_done(1, 2, 3, 4);
+    Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
+    sqt_io_is_over();
+    expect_defined("parts tell nothing unless a sample waits, and no disk call of another thread", "");
+    Sqtrace::PartBegins();
+    Sqtrace::AclIsChecked(named);
+    Sqtrace::AclIsChecked(buffer);
+    Sqtrace::LogIsWritten();
+    Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
+    expect_defined("else they say what was sampled", "begin; acl bad_sites; acl bad; write to a log; disk 3 2; ");
+    sqt_sample_waits = 0;
 }
 
 int
@@ -1039,5 +1090,6 @@ main()
     helpers();
     queries();
     contexts();
+    parts();
     printf("1..%d\n", tests);
 }

@@ -69,6 +69,10 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         return number ? "cleaner" : "scanner";
     if (kind == SQT_DEF_ACTIVITY && number == 4)
         return "a call";
+    if (kind == SQT_DEF_ACL && number == 7)
+        return "bad_sites";
+    if (kind == SQT_DEF_CALL && number == SQT_LOOP_CALLS + 2)
+        return "write";
     return NULL;
 }
 

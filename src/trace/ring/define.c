@@ -162,6 +162,18 @@ sqt_waited_number(enum sqt_waited kind, const char *name)
     return sqt_defined(SQT_DEF_WAITED, number) ? number : define_waited(kind, number, name);
 }
 
+uint32_t
+sqt_define_acl(const char *name, size_t length)
+{
+    char text[SQT_SERVER_TEXT + 1];
+    snprintf(text, sizeof(text), "%.*s", (int)(length < SQT_SERVER_TEXT ? length : SQT_SERVER_TEXT), name);
+    uint32_t number = UINT32_C(2166136261); /* FNV-1a: nobody chooses these names but who writes squid.conf */
+    for (size_t i = 0; i < length; ++i)
+        number = (number ^ (unsigned char)name[i]) * UINT32_C(16777619);
+    const uint32_t defined = define_bounded(SQT_DEF_ACL, (number & INT32_MAX) | 2, text, SQT_ACLS, SQT_SERVER_TEXT);
+    return defined ? defined : sqt_define(SQT_DEF_ACL, 1, "other");
+}
+
 /* Texts that are known by their address, in an open hash table. */
 static struct {
     const char *text;
