@@ -30,7 +30,7 @@ def client_tls(scene):
     scene.conf += "https_port 127.0.0.1:%d tls-cert=%s\n" % (port, certificates.server)
     scene.port = port
     scene.traffic.options.update(tls=True, once=True)
-    return ".*%d.*" % port
+    return ".*%d.*|-" % port
 
 
 def reload(scene):

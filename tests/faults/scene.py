@@ -95,7 +95,7 @@ class Scene:
         self.workers, self.preload, self.environment = 1, [], {}
         self.goes_first = True  # goes before other work on the machine
         self.before, self.meanwhile = [], []  # functions of the scene: before Squid starts, and before its load does
-        self.directory = self.culprit = None
+        self.directory = self.culprit = self.port = None
 
     def cache_dir(self, kind):
         """Path of a cache_dir."""
@@ -125,7 +125,7 @@ class Scene:
     def load(self, name="load", traffic=None, port=None):
         """Starts clients."""
         traffic = traffic or self.traffic
-        plan = dict(traffic.options, proxy=["127.0.0.1", port or self.squid.port],
+        plan = dict(traffic.options, proxy=["127.0.0.1", port or self.port or self.squid.port],
                     requests=traffic.requests(self.seconds))
         with open(self.env.path(name + ".json"), "w") as out:
             json.dump(plan, out)

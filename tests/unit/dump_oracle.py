@@ -122,7 +122,7 @@ def adds_up(requests, swaps, ios):
 
 DISK = ("disk_queue", "disk_slow", "diskd_poll", "disk_notice")
 CLAIMS = {
-    "name_server": ["dns"], "adaptation": ["adapt"], "url_helper": ["redirect"], "access_checks": ["access"],
+    "name_servers": ["dns"], "adaptation": ["adapt"], "url_helper": ["redirect"], "access_checks": ["access"],
     "slow_clients": ["proxy_reply"], "slow_uploads": ["client_body"], "reply_wait": ["reply_wait"],
     "collapsed": ["collapsed_wait"], "held_back": ["held_back"], "failed_tries": ["failed_tries"],
     "failed_server": ["failed_tries"], "client_tls": ["client_tls"], "lookup": ["lookup"],
@@ -207,7 +207,7 @@ def main():
     findings(os.path.join(SOURCE, "doc", "sample"),
              ["", "class == disk_hit", "dns_ns > 1ms or tls_ns > 1ms", "kid == 0", "client_body_ns > 20ms",
               "--since=200s", "--until=60s"],
-             [["diskd_poll"], ["diskd_poll"], ["name_server", "tls"], ["healthy"], ["slow_uploads"],
+             [["diskd_poll"], ["diskd_poll"], ["name_servers", "tls"], ["healthy"], ["slow_uploads"],
               ["diskd_poll"], ["healthy"]])
     plan()
 

@@ -352,7 +352,7 @@ a_slow_name_server(void **state)
         end(xact, MISS);
     }
     /* 2,000 of 2,220 ms; 211 ms and 11 ms against 11 ms. */
-    assert_only("name_server", "-", 90090, 100, 200);
+    assert_only("name_servers", "-", 90090, 100, 200);
 }
 
 static void
@@ -464,7 +464,7 @@ two_causes_at_once(void **state)
     find();
     assert_int_equal(found_count, 2);
     assert_finding(0, "only_server", "parent", 60000, 120, 120);
-    assert_finding(1, "name_server", "-", 39500, 79, 79);
+    assert_finding(1, "name_servers", "-", 39500, 79, 79);
 }
 
 static void

@@ -87,7 +87,10 @@ static void
 tables_finding(const struct sqt_finding_rule *rule)
 {
     static const char *const whose[SQT_FINDING_BYS] = {"", " with one server", " of one cache_dir",
-                                                       " of misses for one reason"};
+                                                       " of misses for one reason",
+                                                       " of followers of one server's requests",
+                                                       " of one delay pool", " at one server",
+                                                       " of one helper, service or name server"};
     char text[2048], when[256];
     size_t used = 0;
     const struct sqt_finding_values values = {.each = rule->each};

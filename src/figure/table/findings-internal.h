@@ -38,8 +38,9 @@ struct sqt_subject {
     struct sqt_distribution waits, connects;
     uint64_t followed[SQT_FOLLOW_STAGES];  /* ns of leaders while the followers waited */
     uint64_t kept_ns;                      /* of tries that failed on kept connections */
-    uint64_t again_ns;                     /* of reads of objects that were asked for before */
-    struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
+    uint64_t queue_ns, service_ns, timeouts; /* of a helper, a service, a name server */
+    uint64_t again_ns;                       /* of reads of objects that were asked for before */
+    struct sqt_claim claims[SQT_FINDINGS];   /* by the first rule of the same stages */
 };
 
 struct sqt_finding {
@@ -55,6 +56,7 @@ struct sqt_findings {
     struct sqt_distribution totals;
     uint64_t total_ns;
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
+    void *waiting;                     /* findings-waits.c */
     unsigned first[SQT_FINDINGS];      /* the first rule of the same subjects and stages */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;
@@ -77,6 +79,18 @@ const char *sqt_finding_stage(const struct sqt_subject *subject);
 
 /* The part that most of the time of the subject's blocks goes to; -1 if they took none. */
 int sqt_finding_part(const struct sqt_subject *subject);
+
+/* A claim of so many ns on a request that took that long. */
+void sqt_finding_claim(struct sqt_findings *findings, struct sqt_claim *claim, int64_t ns, int64_t total);
+
+/* The claim of that rule on the subject's time. */
+struct sqt_claim *sqt_finding_claim_of(struct sqt_findings *findings, struct sqt_subject *subject, unsigned rule);
+
+/* findings-waits.c: keeps what a request waits for, until it ends; then claims it. */
+void sqt_findings_wait(void *context, const struct sqt_wait *wait);
+void sqt_findings_connection(void *context, const struct sqt_attempt *attempt);
+/* total: of the request; below 0: it does not count. */
+void sqt_findings_waited(struct sqt_findings *findings, const struct sqt_xact *xact, int64_t total);
 
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);

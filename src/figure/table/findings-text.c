@@ -53,20 +53,33 @@ text_number(struct text *text, double number, const char *unit)
     text_add(text, unit, strlen(unit));
 }
 
-/* A condition on column `server` that may stand between single quotes of a shell.  A name with characters that do not
+/* A condition on a column of names that may stand between single quotes of a shell.  A name with characters that do not
  * go into one is a pattern, in which ? stands for each of them. */
 static void
-text_server(struct text *text, const char *name)
+text_condition(struct text *text, const char *column, const char *name)
 {
     const int plain = !name[strcspn(name, "'\"\\")];
     const char *c = name;
     while (plain && (unsigned char)*c >= ' ' && *c != 0x7f)
         ++c;
     const int equal = plain && !*c;
-    text_add(text, equal ? "server == \"" : "server ~ \"", equal ? 11 : 10);
+    text_add(text, column, strlen(column));
+    text_add(text, equal ? " == \"" : " ~ \"", equal ? 5 : 4);
     for (c = name; *c; ++c)
         text_add(text, !equal && (strchr("'\"\\*?[", *c) || (unsigned char)*c < ' ' || *c == 0x7f) ? "?" : c, 1);
     text_add(text, "\"", 1);
+}
+
+/* The culprit's kind and name. */
+static void
+text_waited(struct text *text, const char *culprit)
+{
+    char kind[64];
+    const size_t length = strcspn(culprit, " ");
+    snprintf(kind, sizeof(kind), "%.*s", (int)length, culprit);
+    text_condition(text, "kind", kind);
+    text_add(text, " and ", 5);
+    text_condition(text, "name", culprit + length + (culprit[length] == ' '));
 }
 
 /* Whether the word in braces is that one. */
@@ -90,6 +103,8 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
                    {"wait", (double)v->wait / 1e6, " ms"},
                    {"others", (double)v->others / 1e6, " ms"},
                    {"connect", (double)v->connect / 1e6, " ms"},
+                   {"queue", v->queue, " %"},
+                   {"timeouts", (double)v->timeouts, ""},
                    {"dir", (double)v->dir, ""}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
         if (is_word(word, length, numbers[i].name))
@@ -99,7 +114,9 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
     else if (is_word(word, length, "stage") && v->stage)
         text_add(text, v->stage, strlen(v->stage));
     else if (is_word(word, length, "server") && v->culprit)
-        text_server(text, v->culprit);
+        text_condition(text, "server", v->culprit);
+    else if (is_word(word, length, "waited") && v->culprit)
+        text_waited(text, v->culprit);
 }
 
 char *

@@ -21,6 +21,7 @@
 #define PLACES 64
 #define REASONS 32
 #define POOLS 64
+#define WAITED 256
 #define NAME_SIZE 256
 
 static unsigned
@@ -28,7 +29,8 @@ findings_first(unsigned rule)
 {
     const struct sqt_finding_rule *const r = &sqt_finding_rules[rule];
     unsigned first = 0;
-    while (sqt_finding_rules[first].by != r->by || sqt_finding_rules[first].stages != r->stages)
+    while (sqt_finding_rules[first].by != r->by ||
+           (sqt_finding_rules[first].stages != r->stages && r->by != SQT_FINDING_WAITED))
         ++first;
     return first;
 }
@@ -40,6 +42,7 @@ findings_start(struct sqt_job *job)
     f->set.budget = BUDGET;
     f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};
+    f->names[SQT_FINDING_WAITED] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = WAITED};
     f->names[SQT_FINDING_REASON] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = REASONS};
     f->names[SQT_FINDING_LEADER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_POOL] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = POOLS};
@@ -117,8 +120,14 @@ findings_ns(const union sqt_cell *row, uint64_t stages)
            sqt_row_sum(row, stages & (SQT_NS(loop_held) | SQT_BEFORE));
 }
 
-static void
-findings_add(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, int64_t total)
+struct sqt_claim *
+sqt_finding_claim_of(struct sqt_findings *f, struct sqt_subject *subject, unsigned rule)
+{
+    return &subject->claims[f->first[rule]];
+}
+
+void
+sqt_finding_claim(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, int64_t total)
 {
     if (ns <= 0)
         return;
@@ -186,8 +195,10 @@ findings_request(void *context, const struct sqt_xact *xact)
     struct sqt_findings *const f = job->state;
     union sqt_cell row[SQT_CELLS(requests)];
     if (sqt_durations_unknown(xact->outcome) || xact->outcome == SQT_OUTCOME_UNFINISHED ||
-        sqt_request_cells(row, xact) == SQT_CLASS_TUNNEL || !sqt_job_wants(job, xact->begin, row))
+        sqt_request_cells(row, xact) == SQT_CLASS_TUNNEL || !sqt_job_wants(job, xact->begin, row)) {
+        sqt_findings_waited(f, xact, -1);
         return;
+    }
     struct sqt_subject *const subjects[SQT_FINDING_BYS] = {
         [SQT_FINDING_ALL] = &f->all,
         [SQT_FINDING_SERVER] = findings_named(f, SQT_FINDING_SERVER, row[SQT_CELL(requests, server)].text),
@@ -207,11 +218,12 @@ findings_request(void *context, const struct sqt_xact *xact)
     findings_reads(f, xact, row);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
-        if (f->first[i] != i || !subject)
+        if (f->first[i] != i || !subject || i == SQT_FINDING_NUMBER_connect_server)
             continue;
         subject->claims[i].count += (unsigned)has_stages(row, sqt_finding_rules[i].stages);
-        findings_add(f, &subject->claims[i], findings_ns(row, sqt_finding_rules[i].stages), total);
+        sqt_finding_claim(f, &subject->claims[i], findings_ns(row, sqt_finding_rules[i].stages), total);
     }
+    sqt_findings_waited(f, xact, total);
 }
 
 static void
@@ -235,6 +247,7 @@ findings_free(struct sqt_findings *f)
     }
     findings_drop(f, &f->all);
     sqt_distribution_drop(&f->set, &f->totals);
+    free(f->waiting);
     free(f);
 }
 
@@ -253,6 +266,6 @@ const struct sqt_family sqt_family_findings = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = findings_start,
-    .consumer = {.request = findings_request},
+    .consumer = {.request = findings_request, .wait = sqt_findings_wait, .connection = sqt_findings_connection},
     .finish = findings_finish,
 };

@@ -25,6 +25,7 @@ enum sqt_finding_by {
     SQT_FINDING_LEADER, /* the server that the leader of a follower asks */
     SQT_FINDING_POOL,   /* a delay pool */
     SQT_FINDING_FAILED, /* the server of a try after which another followed */
+    SQT_FINDING_WAITED, /* a helper, an adaptation service, a name server */
     SQT_FINDING_BYS
 };
 
@@ -57,7 +58,8 @@ struct sqt_finding_values {
     const char *culprit; /* NULL: "-" */
     const char *stage;   /* in which leaders were longest while their followers waited */
     uint32_t dir;
-    double share, reads; /* in % */
+    double share, reads, queue; /* in % */
+    uint64_t timeouts;
     int64_t each, mean, wait, others, connect;
 };
 

@@ -170,7 +170,8 @@ sqt_define_acl(const char *name, size_t length)
     uint32_t number = UINT32_C(2166136261); /* FNV-1a: nobody chooses these names but who writes squid.conf */
     for (size_t i = 0; i < length; ++i)
         number = (number ^ (unsigned char)name[i]) * UINT32_C(16777619);
-    const uint32_t defined = define_bounded(SQT_DEF_ACL, (number & INT32_MAX) | 2, text, SQT_ACLS, SQT_SERVER_TEXT);
+    const uint32_t defined = define_bounded(SQT_DEF_ACL, (number & INT32_MAX) | 2, text,
+                                            &definitions.invented[SQT_DEF_ACL], SQT_ACLS, SQT_SERVER_TEXT);
     return defined ? defined : sqt_define(SQT_DEF_ACL, 1, "other");
 }
 
