@@ -171,6 +171,7 @@ enum sqt_def {
     SQT_DEF_THREAD = 9,  /* name of a thread */
     SQT_DEF_SAMPLE = 11, /* a value that is sampled: "<source> <name>" */
     SQT_DEF_SERVER = 12, /* server: a cache_peer's name, an origin's keyed number, or its address and port */
+    SQT_DEF_LISTENER = 13, /* listening port: its directive and address in squid.conf; with names=off its number */
     SQT_DEF_KINDS
 };
 
