@@ -58,17 +58,12 @@ count_open(struct open *open, int64_t begin, int64_t end)
 
 /* Whether the parts are not negative and add up to the whole. */
 static int
-adds_up(const union sqt_cell *row, unsigned first, unsigned count, int64_t whole)
+adds_up(const union sqt_cell *row, uint64_t columns, int64_t whole)
 {
-    int64_t sum = 0;
-    for (unsigned i = first; i < first + count; ++i) {
-        if (row[i].number == SQT_CELL_MISSING)
-            continue;
-        if (row[i].number < 0)
+    for (uint64_t left = columns; left; left &= left - 1)
+        if (row[__builtin_ctzll(left)].number < 0 && row[__builtin_ctzll(left)].number != SQT_CELL_MISSING)
             return 0;
-        sum += row[i].number;
-    }
-    return sum == whole;
+    return sqt_row_sum(row, columns) == whole;
 }
 
 static void
@@ -82,7 +77,7 @@ checks_request(struct sqt_job *job, const struct sqt_request_fact *r)
     if (sqt_durations_unknown(r->outcome))
         return;
     ++*(r->outcome == SQT_OUTCOME_UNFINISHED ? &c->unfinished : &c->requests);
-    c->bad_requests += !adds_up(r->row, SQT_CELL(requests, stages), SQT_STAGES + 1, r->end - r->begin);
+    c->bad_requests += !adds_up(r->row, sqt_parts_of_total, r->end - r->begin);
 }
 
 static struct place *
@@ -133,7 +128,7 @@ checks_io(struct sqt_job *job, const struct sqt_io_fact *i)
     struct checks *const c = job->state;
     ++c->ios;
     if (i->row[SQT_CELL(ios, queue_ns)].number != SQT_CELL_MISSING)
-        c->bad_ios += !adds_up(i->row, SQT_CELL(ios, queue_ns), 3, i->row[SQT_CELL(ios, total_ns)].number);
+        c->bad_ios += !adds_up(i->row, UINT64_C(7) << SQT_CELL(ios, queue_ns), i->row[SQT_CELL(ios, total_ns)].number);
 }
 
 static void

@@ -12,7 +12,7 @@
 
 /* What is drawn, in the order of the columns. */
 static const uint64_t curves[] = {
-    SQT_NS(client_connect), SQT_PROXY_CONNECT, SQT_SERVER_REPLY, SQT_SWAP_IN,         SQT_PROXY_REPLY, SQT_NS(access),
+    SQT_NS(client_connect), SQT_PROXY_CONNECT, SQT_SERVER_REPLY, SQT_SWAP_IN,         SQT_PROXY_REPLY, SQT_ACCESS,
     SQT_NS(redirect),       SQT_NS(adapt),     SQT_NS(lookup),   SQT_NS(peer_select), SQT_NS(dns),     SQT_NS(tunnel),
     SQT_NS(unaccounted),
 };

@@ -17,8 +17,15 @@
 
 /* What is measured of a request: columns of `requests`. */
 #define FROM SQT_CELL(requests, client_connect_ns)
-#define TO SQT_CELL(requests, first_byte_ns)
-#define MEASURED (TO - FROM + 1)
+#define EARLY (SQT_CELL(requests, first_byte_ns) - FROM + 1)
+#define LATE_FROM SQT_CELL(requests, accept_wait_ns) /* up to the last column */
+#define MEASURED (EARLY + SQT_CELLS(requests) - LATE_FROM)
+
+static unsigned
+summary_cell(unsigned i)
+{
+    return i < EARLY ? FROM + i : LATE_FROM + i - EARLY;
+}
 
 /* What is measured of a swap and of a block. */
 static const struct {
@@ -61,7 +68,7 @@ summary_request(struct sqt_job *job, const struct sqt_request_fact *r)
     if (!sqt_job_wants_request(job, r))
         return;
     for (unsigned i = 0; i < MEASURED; ++i) {
-        const int64_t value = r->row[FROM + i].number;
+        const int64_t value = r->row[summary_cell(i)].number;
         if (value == SQT_CELL_MISSING)
             continue;
         sqt_distribution_add(&s->set, &s->stages[r->class][i], value);
@@ -140,10 +147,12 @@ print_class(struct sqt_job *job, const char *class, struct sqt_distribution *sta
 {
     const uint64_t total = stages[SQT_CELL(requests, total_ns) - FROM].sum;
     for (unsigned i = 0; i < MEASURED; ++i) {
-        const struct sqt_column *const column = &sqt_tables[SQT_TABLE_requests].columns[FROM + i];
+        const unsigned cell = summary_cell(i);
+        const struct sqt_column *const column = &sqt_tables[SQT_TABLE_requests].columns[cell];
         char name[64];
         snprintf(name, sizeof(name), "%.*s", (int)strlen(column->name) - 3, column->name); /* without _ns */
-        const int within = FROM + i > SQT_CELL(requests, client_connect_ns) && FROM + i <= SQT_CELL(requests, total_ns);
+        const int within = (cell > SQT_CELL(requests, client_connect_ns) && cell <= SQT_CELL(requests, total_ns)) ||
+                           cell > SQT_CELL(requests, accept_wait_ns);
         summary_print(job, name, class, &stages[i], within ? total : 0);
     }
 }

@@ -18,10 +18,17 @@
 #define OCTAVE (1 << OCTAVE_BITS)
 #define STEPS (60 * OCTAVE)
 
-#define FIRST SQT_CELL(requests, stages)
-#define STAGES (SQT_STAGES + 1) /* and unaccounted, which follows them */
-SQT_ASSERT(SQT_CELL(requests, unaccounted_ns) == FIRST + SQT_STAGES, "unaccounted follows the stages");
-SQT_ASSERT(SQT_CELL(tail_stages, unaccounted_ms) - SQT_CELL(tail_stages, access_ms) == SQT_STAGES, "a column a stage");
+#define STAGES (SQT_STAGES + 1) /* and unaccounted, which follows the early ones */
+SQT_ASSERT(SQT_CELL(tail_stages, failed_tries_ms) - SQT_CELL(tail_stages, access_ms) == SQT_STAGES, "a column a stage");
+
+/* The column of `requests` that is so many after access, in tail-stages. */
+static unsigned
+tail_cell(unsigned i)
+{
+    return i < SQT_EARLY_STAGES    ? SQT_STAGE_CELL(i)
+           : i == SQT_EARLY_STAGES ? SQT_CELL(requests, unaccounted_ns)
+                                   : SQT_STAGE_CELL(i - 1);
+}
 
 struct tail_step {
     uint64_t count;
@@ -60,8 +67,8 @@ tail_add(struct tail_class *class, unsigned step, const struct sqt_request_fact 
     ++s->count;
     s->total += (uint64_t)(r->end - r->begin);
     for (unsigned i = 0; i < STAGES; ++i)
-        if (r->row[FIRST + i].number != SQT_CELL_MISSING)
-            s->stages[i] += (uint64_t)r->row[FIRST + i].number;
+        if (r->row[tail_cell(i)].number != SQT_CELL_MISSING)
+            s->stages[i] += (uint64_t)r->row[tail_cell(i)].number;
 }
 
 static void
@@ -162,12 +169,12 @@ slowest_print(struct sqt_job *job, const struct sqt_request_fact *r, unsigned ra
 {
     int64_t upto = 0;
     for (unsigned i = 0; i < STAGES; ++i) {
-        const int64_t ns = r->row[FIRST + i].number;
+        const int64_t ns = r->row[tail_cell(i)].number;
         union sqt_cell row[SQT_CELLS(slowest)];
         char stage[64];
         if (ns == SQT_CELL_MISSING || ns <= 0)
             continue;
-        const char *const column = sqt_tables[SQT_TABLE_requests].columns[FIRST + i].name;
+        const char *const column = sqt_tables[SQT_TABLE_requests].columns[tail_cell(i)].name;
         snprintf(stage, sizeof(stage), "%.*s", (int)strlen(column) - 3, column); /* without _ns */
         upto += ns;
         CELL(rank).number = (int64_t)rank;

@@ -62,7 +62,7 @@ struct sqt_family {
 #define SQT_FIGURE(id, name, family, title, x, y, rule, caption) extern const struct sqt_family sqt_family_##family;
 #define SQT_CURVE(id, curve, FORM, part, whole)
 #define SQT_COLUMN(id, name, type, doc)
-#define SQT_STAGE_COLUMNS(id)
+#define SQT_STAGE_COLUMNS(id, part, count)
 #define SQT_TABLE_END(id)
 #include "row/tables.def"
 #undef SQT_TABLE

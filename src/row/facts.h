@@ -86,13 +86,19 @@ sqt_diskop_lost(const struct sqt_diskop_fact *d)
 /* Durations of a request, as sets of bits: columns of `requests`. */
 #define SQT_NS(name) (UINT64_C(1) << SQT_CELL(requests, name##_ns))
 enum { /* stages.def, by name */
-#define SQT_STAGE(NAME, name, column, doc) SQT_AT_requests_##name##_ns = SQT_AT_requests_stages + (column),
+#define SQT_STAGE(NAME, name, column, doc) SQT_AT_requests_##name##_ns = SQT_STAGE_AT(column),
 #include "format/stages.def"
 };
 #define SQT_PROXY_CONNECT (SQT_NS(connect) | SQT_NS(tls))
-#define SQT_SERVER_REPLY (SQT_NS(request_send) | SQT_NS(client_body) | SQT_NS(server_wait) | SQT_NS(server_reply))
+#define SQT_SERVER_REPLY (SQT_NS(request_send) | SQT_NS(client_body) | SQT_NS(server_wait) | SQT_NS(server_reply) | SQT_NS(failed_tries))
+#define SQT_ACCESS (SQT_NS(access) | SQT_NS(helper))
 #define SQT_SWAP_IN (SQT_NS(swap_in_open) | SQT_NS(swap_in_first) | SQT_NS(swap_in_rest))
-#define SQT_PROXY_REPLY (SQT_NS(reply_wait) | SQT_NS(proxy_reply))
+#define SQT_PROXY_REPLY (SQT_NS(reply_wait) | SQT_NS(collapsed_wait) | SQT_NS(held_back) | SQT_NS(proxy_reply))
+/* All that add up to total_ns. */
+#define SQT_STAGE(NAME, name, column, doc) | SQT_NS(name)
+static const uint64_t sqt_parts_of_total = SQT_NS(unaccounted)
+#include "format/stages.def"
+    ;
 
 /* The sum of a set of columns; those that are missing count 0. */
 static inline int64_t

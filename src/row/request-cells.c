@@ -21,7 +21,7 @@ stage_cells(union sqt_cell *row, const struct sqt_xact *x, int unknown)
 {
     for (unsigned i = 0; i < SQT_STAGES; ++i) {
         const unsigned stage = sqt_stage_columns[i];
-        row[SQT_CELL(requests, stages) + i].number =
+        row[SQT_STAGE_CELL(i)].number =
             unknown || !(x->stages.seen >> stage & 1) ? SQT_CELL_MISSING : x->stages.ns[stage];
     }
     CELL(unaccounted_ns).number = unknown ? SQT_CELL_MISSING : x->stages.ns[SQT_UNACCOUNTED];
@@ -60,6 +60,8 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
         !served ? SQT_CELL_MISSING : (x->server_until == SQT_MISSING ? x->end : x->server_until) - x->begin;
     CELL(client_tls_ns).number = x->client_tls;
     CELL(server).text = x->server == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_SERVER, x->server);
+    CELL(miss_reason).text = NULL;
+    CELL(accept_wait_ns).number = CELL(loop_held_ns).number = SQT_CELL_MISSING;
     CELL(outcome).text = sqt_outcome_names[ended && is_error(x, class) ? SQT_OUTCOME_ERROR : x->outcome];
     return class;
 }

@@ -9,7 +9,7 @@
 static const struct sqt_column columns[SQT_COLUMNS] = {
 #define SQT_COLUMN(id, name, type, doc) [SQT_AT_##id##_##name] = {#name, SQT_TYPE_##type, doc},
 #include "tables.def"
-#define SQT_STAGE(NAME, name, column, doc) [SQT_AT_requests_stages + (column)] = {#name "_ns", SQT_TYPE_NS, doc},
+#define SQT_STAGE(NAME, name, column, doc) [SQT_STAGE_AT(column)] = {#name "_ns", SQT_TYPE_NS, doc},
 #include "format/stages.def"
 };
 

@@ -51,6 +51,9 @@ struct sqt_table {
     const char *title, *x, *y, *caption;
 };
 
+/* So many stages have their columns together within `requests`; those of the others are its last ones. */
+#define SQT_EARLY_STAGES 18
+
 enum sqt_table_number {
 #define SQT_TABLE(id, name, kind, doc) SQT_TABLE_##id,
 #include "tables.def"
@@ -61,11 +64,17 @@ enum sqt_table_number {
 enum sqt_column_number {
 #define SQT_TABLE(id, name, kind, doc) SQT_AT_##id,
 #define SQT_COLUMN(id, name, type, doc) SQT_AT_##id##_##name,
-#define SQT_STAGE_COLUMNS(id) SQT_AT_##id##_stages, SQT_AT_##id##_stages_end_ = SQT_AT_##id##_stages + SQT_STAGES - 1,
+#define SQT_STAGE_COLUMNS(id, part, count) SQT_AT_##id##_##part, SQT_AT_##id##_##part##_end_ = SQT_AT_##id##_##part + (count)-1,
 #define SQT_TABLE_END(id) SQT_AT_##id##_end_,
 #include "tables.def"
     SQT_COLUMNS
 };
+
+/* Where a stage stands among all columns, by its column order in stages.def. */
+#define SQT_STAGE_AT(order) \
+    ((order) < SQT_EARLY_STAGES ? SQT_AT_requests_stages + (order) : SQT_AT_requests_late_stages + (order)-SQT_EARLY_STAGES)
+/* Its place in a row of `requests`. */
+#define SQT_STAGE_CELL(order) (SQT_STAGE_AT(order) - SQT_AT_requests - 1)
 
 /* Place of a column in a row of its table, and how many there are. */
 #define SQT_CELL(table, name) (SQT_AT_##table##_##name - SQT_AT_##table - 1)

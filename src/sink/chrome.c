@@ -308,8 +308,8 @@ print_request(struct chrome *c, const struct sqt_xact *xact, const union sqt_cel
     sqt_json_print(c->out, ",\"args\":{");
     const int some = sqt_json_cells(c->out, &sqt_tables[SQT_TABLE_requests], row, SQT_CELL(requests, xid),
                                     SQT_CELL(requests, stages), 0);
-    sqt_json_cells(c->out, &sqt_tables[SQT_TABLE_requests], row, SQT_CELL(requests, stages) + SQT_STAGES,
-                   SQT_CELLS(requests), some);
+    sqt_json_cells(c->out, &sqt_tables[SQT_TABLE_requests], row, SQT_CELL(requests, unaccounted_ns),
+                   SQT_CELL(requests, late_stages), some);
     sqt_json_print(c->out, "}");
     end(c);
     if (known) {

@@ -8,7 +8,7 @@ from lib.client import Client, at_once
 from lib.clocks import MS
 from lib.env import median
 from lib.origin import Origin
-from lib.rows import STAGES, check_sums
+from lib.rows import ALL_STAGES, check_sums
 from lib.squid import Squid
 
 CONF = "cache_mem 0 MB\nmemory_cache_mode disk\nstore_dir_select_algorithm round-robin\n"
@@ -50,7 +50,7 @@ def slow(env, slow_kind, kinds):
     for row in requests:
         if row["class"] != "disk_hit":
             continue
-        for stage in STAGES + ["unaccounted_ns"]:
+        for stage in ALL_STAGES + ["unaccounted_ns"]:
             if stage not in SWAP_STAGES or row["xid"] not in slow_xids:
                 env.check(row.ns(stage) < 45 * MS + env.held.during(row), "%s of %s: %.3f ms" % (stage, by_xid[row["xid"]],
                                                                          row.ns(stage) / MS))

@@ -30,14 +30,17 @@ def nanoseconds(text):
     return int(text.replace(".", ""))
 
 
+LATE = ["helper_ns", "collapsed_wait_ns", "held_back_ns", "failed_tries_ns"]
+
 CURVES = {
     "client_connect": ["client_connect"],
     "proxy_connect": ["connect", "tls"],
-    "server_reply": ["request_send", "client_body", "server_wait", "server_reply"],
+    "server_reply": ["request_send", "client_body", "server_wait", "server_reply", "failed_tries"],
     "swap_in": ["swap_in_open", "swap_in_first", "swap_in_rest"],
-    "proxy_reply": ["reply_wait", "proxy_reply"],
+    "proxy_reply": ["reply_wait", "collapsed_wait", "held_back", "proxy_reply"],
+    "access": ["access", "helper"],
 }
-for alone in ["access", "redirect", "adapt", "lookup", "peer_select", "dns", "tunnel", "unaccounted"]:
+for alone in ["redirect", "adapt", "lookup", "peer_select", "dns", "tunnel", "unaccounted"]:
     CURVES[alone] = [alone]
 
 
@@ -101,8 +104,8 @@ def summary(trace, requests, ios):
 
 def adds_up(requests, swaps, ios):
     order = list(requests[0])
-    charged = order[order.index("access_ns"):order.index("total_ns")]
-    check(len(charged) == 19 and all(sum(number(r[s]) for s in charged) == int(r["total_ns"]) for r in requests),
+    charged = order[order.index("access_ns"):order.index("total_ns")] + LATE
+    check(len(charged) == 23 and all(sum(number(r[s]) for s in charged) == int(r["total_ns"]) for r in requests),
           "stages and unaccounted add up to the total")
     check(all(sum(int(i[p + "_ns"]) for p in ("queue", "service", "notice")) == int(i["total_ns"]) for i in ios),
           "queue, service and notice add up to the total of a block")
@@ -120,7 +123,7 @@ def adds_up(requests, swaps, ios):
 DISK = ("disk_queue", "disk_slow", "diskd_poll", "disk_notice")
 CLAIMS = {
     "name_server": ["dns"], "adaptation": ["adapt"], "url_helper": ["redirect"], "access_checks": ["access"],
-    "slow_clients": ["proxy_reply"], "slow_uploads": ["client_body"], "reply_wait": ["reply_wait"], "lookup": ["lookup"],
+    "slow_clients": ["proxy_reply"], "slow_uploads": ["client_body"], "reply_wait": ["reply_wait", "collapsed_wait", "held_back"], "failed_tries": ["failed_tries"], "lookup": ["lookup"],
     "peer_selection": ["peer_select"], "unaccounted": ["unaccounted"],
 }
 for cause in ("slow_server", "only_server", "slow_servers"):

@@ -26,8 +26,8 @@ PEAK = 3600 * SECOND
 HITS = {"mem_hit", "disk_hit", "ims_hit", "negative_hit", "refresh_hit"}
 MISSES = {"miss", "refresh_miss"}
 CONNECT = ["connect_ns", "tls_ns"]
-SERVER = ["request_send_ns", "client_body_ns", "server_wait_ns", "server_reply_ns"]
-REPLY = ["reply_wait_ns", "proxy_reply_ns"]
+SERVER = ["request_send_ns", "client_body_ns", "server_wait_ns", "server_reply_ns", "failed_tries_ns"]
+REPLY = ["reply_wait_ns", "collapsed_wait_ns", "held_back_ns", "proxy_reply_ns"]
 
 
 def spread(name, values):
@@ -394,9 +394,9 @@ def overhead_rows(trace, in_peak):
 STAGES = []
 CURVES = {
     "client_connect": ["client_connect_ns"], "proxy_connect": CONNECT, "server_reply": SERVER,
-    "swap_in": ["swap_in_open_ns", "swap_in_first_ns", "swap_in_rest_ns"], "proxy_reply": REPLY,
+    "swap_in": ["swap_in_open_ns", "swap_in_first_ns", "swap_in_rest_ns"], "proxy_reply": REPLY, "access": ["access_ns", "helper_ns"],
 }
-for alone in ("access", "redirect", "adapt", "lookup", "peer_select", "dns", "tunnel", "unaccounted"):
+for alone in ("redirect", "adapt", "lookup", "peer_select", "dns", "tunnel", "unaccounted"):
     CURVES[alone] = [alone + "_ns"]
 
 
@@ -690,6 +690,7 @@ def main():
         subprocess.run([os.path.join(TOOLS, "tests/unit/figure_traces"), folder], check=True, timeout=60)
         header = dump(os.path.join(folder, "one.sqt"))[2]
         STAGES.extend(header[header.index("access_ns"):header.index("total_ns")])
+        STAGES.extend(["helper_ns", "collapsed_wait_ns", "held_back_ns", "failed_tries_ns"])
         classes = ["mem_hit", "disk_hit", "ims_hit", "negative_hit", "refresh_hit", "refresh_miss", "miss", "tunnel",
                    "denied", "internal", "error"]
         names = ["none.sqt", "one.sqt", "group.sqt", "hits.sqt", "misses.sqt", "mixed.sqt", "cut.sqt", "lossy.sqt",

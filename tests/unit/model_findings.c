@@ -384,7 +384,7 @@ rules_claim_each_stage_once(void **state)
     (void)state;
     uint64_t claimed = 0, all = SQT_NS(unaccounted);
     for (unsigned i = 0; i < SQT_STAGES; ++i)
-        all |= UINT64_C(1) << (SQT_CELL(requests, stages) + i);
+        all |= UINT64_C(1) << SQT_STAGE_CELL(i);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         if (sqt_finding_rules[i].by == SQT_FINDING_ALL) {
             assert_true((claimed & sqt_finding_rules[i].stages) == 0);

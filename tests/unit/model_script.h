@@ -356,7 +356,7 @@ request_stage(unsigned row, enum sqt_stage stage)
 {
     for (unsigned i = 0; i < SQT_STAGES; ++i)
         if (sqt_stage_columns[i] == stage)
-            return script.requests.cells[row][SQT_CELL(requests, stages) + i].number;
+            return script.requests.cells[row][SQT_STAGE_CELL(i)].number;
     abort();
 }
 #define STAGE(row, name) request_stage(row, SQT_STAGE_##name)

@@ -129,7 +129,7 @@ take_request(void *context, const union sqt_cell *row)
         ++class;
     int64_t parts[SQT_PARTS];
     for (unsigned i = 0; i < SQT_STAGES; ++i) {
-        const int64_t ns = row[SQT_CELL(requests, stages) + i].number;
+        const int64_t ns = row[SQT_STAGE_CELL(i)].number;
         parts[sqt_stage_columns[i]] = ns == SQT_CELL_MISSING ? 0 : ns;
     }
     const int64_t unaccounted = row[SQT_CELL(requests, unaccounted_ns)].number;

@@ -12,6 +12,8 @@ from .pairs import check_pairs
 STAGES = ("access_ns redirect_ns adapt_ns lookup_ns peer_select_ns dns_ns connect_ns tls_ns request_send_ns "
           "client_body_ns server_wait_ns server_reply_ns tunnel_ns swap_in_open_ns swap_in_first_ns swap_in_rest_ns "
           "reply_wait_ns proxy_reply_ns").split()
+LATE_STAGES = "helper_ns collapsed_wait_ns held_back_ns failed_tries_ns".split()
+ALL_STAGES = STAGES + LATE_STAGES
 COLUMNS = ("time_s kid xid conn method status tag class size_bytes sent_bytes object client_connect_ns".split()
            + STAGES + ("unaccounted_ns total_ns first_byte_ns tries reused_conn collapsed swap_ins "
                        "outcome").split())
@@ -78,8 +80,8 @@ def check_sums(env, rows):
     for row in rows:
         if row["outcome"] in ("lost", "unfinished"):
             continue
-        total = sum(row.ns(stage) for stage in STAGES) + row.ns("unaccounted_ns")
-        if total != row.ns("total_ns") or row.ns("unaccounted_ns") < 0 or any(row.ns(s) < 0 for s in STAGES):
+        total = sum(row.ns(stage) for stage in ALL_STAGES) + row.ns("unaccounted_ns")
+        if total != row.ns("total_ns") or row.ns("unaccounted_ns") < 0 or any(row.ns(s) < 0 for s in ALL_STAGES):
             wrong.append("xid %s: stages give %d, total_ns is %s" % (row["xid"], total, row["total_ns"]))
     env.check(not wrong, "%d of %d rows do not add up: %s" % (len(wrong), len(rows), first_few(wrong)))
 
@@ -158,7 +160,7 @@ def check_stage(env, row, stage, wanted_ns, within_ns, what):
 
 def check_no_other(env, row, stages, what, limit_ns=15 * MS):
     """No stage but these took long."""
-    for stage in STAGES + ["unaccounted_ns"]:
+    for stage in ALL_STAGES + ["unaccounted_ns"]:
         if stage not in stages and row.ns(stage) >= limit_ns:
             env.check(row.ns(stage) < limit_ns + env.held.during(row), "%s: %s is %.3f ms"
                       % (what, stage, row.ns(stage) / MS))
