@@ -24,7 +24,7 @@ SANITIZED = b"__asan_init" in open(DUMP, "rb").read()
 THREADS_CHECKED = b"__tsan_init" in open(DUMP, "rb").read()
 
 SECONDS, RECORDS_PER_SECOND, MEBIBYTES = 2, 1000000, 256
-TABLES = ("requests events swaps ios diskops connections loops stalls syscalls digests samples losses summary servers findings "
+TABLES = ("requests events swaps ios diskops connections loops stalls syscalls digests samples losses summary servers listeners findings "
           "checks clock_steps").split()
 PIPED = ("many", "headers")  # segments one after the other, read from the standard input
 NUMBER = 0

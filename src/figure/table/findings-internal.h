@@ -10,6 +10,7 @@
 #ifndef SQT_FINDINGS_INTERNAL_H
 #define SQT_FINDINGS_INTERNAL_H
 
+#include "figure/port/ports.h"
 #include "figure/stat/mix.h"
 #include "figure/stat/names.h"
 #include "findings.h"
@@ -28,6 +29,8 @@ struct sqt_subject {
     struct sqt_name_entry named;
     uint32_t dir;                 /* of a cache_dir */
     uint64_t parts[SQT_IO_PARTS]; /* of the blocks of its requests, ns */
+    uint64_t put_off;             /* ns of waits for accepts that Squid put off; of a listening port, as the next */
+    uint64_t connections, drops, backlog, descriptors;
     struct sqt_distribution waits;
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
@@ -40,7 +43,7 @@ struct sqt_finding {
 
 struct sqt_findings {
     struct sqt_distributions set;
-    struct sqt_names names[SQT_FINDING_PLACE + 1];
+    struct sqt_names names[SQT_FINDING_BYS], ports;
     struct sqt_subject all;
     struct sqt_distribution totals;
     uint64_t total_ns;
@@ -60,6 +63,9 @@ int64_t sqt_finding_wait(struct sqt_subject *subject);
 
 /* The part that most of the time of the subject's blocks goes to; -1 if they took none. */
 int sqt_finding_part(const struct sqt_subject *subject);
+
+/* What a listening port's connections before they existed are taken to have cost. */
+uint64_t sqt_finding_dropped(const struct sqt_subject *subject);
 
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);

@@ -2,8 +2,9 @@
  *
  * findings.c - what requests wait for more than they should, and whose fault it is, by the rules of findings.def.
  *
- * A request's claims count for itself (ALL), for the server that it was connected to last, and for the cache_dir that it
- * read from last.  What requests would take without a cause follows from three distributions, so that each request is
+ * A request's claims count for itself (ALL), for the server that it was connected to last, for the cache_dir that it
+ * read from last, and for the listening port that its client came to.  The time of a request is here all that its client
+ * waits for: total_ns, and what is before it, accept_wait_ns and on an https_port client_tls_ns.  What requests would take without a cause follows from three distributions, so that each request is
  * kept once, and twice more for each claim:
  *
  *     all totals  -  totals of the requests with the claim  +  the same totals less the claim
@@ -19,6 +20,7 @@
 /* Names of their own; all others are one server, or one cache_dir. */
 #define SERVERS 1024
 #define PLACES 64
+#define LISTENERS 128
 #define NAME_SIZE 256
 
 static unsigned
@@ -38,6 +40,8 @@ findings_start(struct sqt_job *job)
     f->set.budget = BUDGET;
     f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};
+    f->names[SQT_FINDING_LISTENER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = LISTENERS};
+    sqt_ports_init(&f->ports);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         f->first[i] = findings_first(i);
     job->state = f;
@@ -85,6 +89,29 @@ findings_claim(struct sqt_findings *f, struct sqt_claim *claim, uint64_t stages,
     sqt_distribution_add(&f->set, &claim->rests, total - ns);
 }
 
+/* Makes total_ns what the client waited for: with what was before the request began.  A handshake of a bumped CONNECT was
+ * not. */
+static void
+findings_felt(union sqt_cell *row, const struct sqt_xact *xact)
+{
+    if (!xact->tls_before)
+        row[SQT_CELL(requests, client_tls_ns)].number = SQT_CELL_MISSING;
+    row[SQT_CELL(requests, total_ns)].number =
+        sqt_row_sum(row, SQT_NS(total) | SQT_NS(accept_wait) | SQT_NS(client_tls));
+}
+
+static struct sqt_subject *
+findings_listener(struct sqt_findings *f, const struct sqt_xact *xact)
+{
+    const char *const name = sqt_listener_text(xact->origin, xact->listener);
+    if (!name)
+        return NULL;
+    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_LISTENER], name);
+    if (xact->put_off && xact->accept_wait > 0)
+        subject->put_off += (uint64_t)xact->accept_wait;
+    return subject;
+}
+
 static void
 findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row)
 {
@@ -102,11 +129,13 @@ findings_request(void *context, const struct sqt_xact *xact)
     if (sqt_durations_unknown(xact->outcome) || xact->outcome == SQT_OUTCOME_UNFINISHED ||
         sqt_request_cells(row, xact) == SQT_CLASS_TUNNEL || !sqt_job_wants(job, xact->begin, row))
         return;
+    findings_felt(row, xact);
     const char *const server = row[SQT_CELL(requests, server)].text;
     struct sqt_subject *const subjects[] = {
         [SQT_FINDING_ALL] = &f->all,
         [SQT_FINDING_SERVER] = server ? sqt_names_get(&f->names[SQT_FINDING_SERVER], server) : NULL,
         [SQT_FINDING_PLACE] = findings_place(f, xact),
+        [SQT_FINDING_LISTENER] = findings_listener(f, xact),
     };
     f->total_ns += (uint64_t)row[SQT_CELL(requests, total_ns)].number;
     sqt_distribution_add(&f->set, &f->totals, row[SQT_CELL(requests, total_ns)].number);
@@ -116,6 +145,43 @@ findings_request(void *context, const struct sqt_xact *xact)
         struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
         if (f->first[i] == i && subject)
             findings_claim(f, &subject->claims[i], sqt_finding_rules[i].stages, row);
+    }
+}
+
+/* ---- listening ports ---- */
+
+static void
+findings_accept(void *context, const struct sqt_accept_row *row)
+{
+    struct sqt_job *const job = context;
+    sqt_ports_accept(&((struct sqt_findings *)job->state)->ports, job, row);
+}
+
+static void
+findings_put_off(void *context, const struct sqt_put_off_row *row)
+{
+    struct sqt_job *const job = context;
+    sqt_ports_put_off(&((struct sqt_findings *)job->state)->ports, job, row);
+}
+
+static void
+findings_sample(void *context, const struct sqt_sample_row *sample)
+{
+    struct sqt_job *const job = context;
+    sqt_ports_sample(&((struct sqt_findings *)job->state)->ports, job, sample);
+}
+
+/* Kids may share a socket, and then tell the same drops. */
+static void
+findings_ports(struct sqt_findings *f)
+{
+    for (struct sqt_name_entry *named = f->ports.first; named; named = named->next) {
+        const struct sqt_port *const port = (const struct sqt_port *)named;
+        struct sqt_subject *const s = sqt_names_get(&f->names[SQT_FINDING_LISTENER], sqt_port_name(port));
+        s->connections += port->connections;
+        s->drops = port->drops > s->drops ? port->drops : s->drops;
+        s->backlog = port->limit > s->backlog ? port->limit : s->backlog;
+        s->descriptors = port->descriptors ? port->descriptors : s->descriptors;
     }
 }
 
@@ -132,11 +198,12 @@ findings_drop(struct sqt_findings *f, struct sqt_subject *subject)
 static void
 findings_free(struct sqt_findings *f)
 {
-    for (unsigned by = SQT_FINDING_SERVER; by <= SQT_FINDING_PLACE; ++by) {
+    for (unsigned by = SQT_FINDING_SERVER; by < SQT_FINDING_BYS; ++by) {
         for (struct sqt_name_entry *named = f->names[by].first; named; named = named->next)
             findings_drop(f, (struct sqt_subject *)named);
         sqt_names_free(&f->names[by]);
     }
+    sqt_names_free(&f->ports);
     findings_drop(f, &f->all);
     sqt_distribution_drop(&f->set, &f->totals);
     free(f);
@@ -149,6 +216,7 @@ findings_finish(struct sqt_job *job)
     job->note(job->context, "percentiles",
               f->set.coarse ? "costs are differences of percentiles that are at most 0.2 % off (log-linear histogram)"
                             : "exact");
+    findings_ports(f);
     sqt_findings_rows(job);
     findings_free(f);
 }
@@ -157,6 +225,9 @@ const struct sqt_family sqt_family_findings = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = findings_start,
-    .consumer = {.request = findings_request},
+    .consumer = {.request = findings_request,
+                 .accept = findings_accept,
+                 .put_off = findings_put_off,
+                 .sample = findings_sample},
     .finish = findings_finish,
 };

@@ -16,8 +16,11 @@
 /* A server is slow if its median wait is that many times that of the others. */
 #define SQT_FINDING_TIMES 3
 
+/* What a dropped connection is taken to cost: TCP tries again after a second. */
+#define SQT_FINDING_DROP_NS INT64_C(1000000000)
+
 /* Whose time a rule claims. */
-enum sqt_finding_by { SQT_FINDING_ALL, SQT_FINDING_SERVER, SQT_FINDING_PLACE };
+enum sqt_finding_by { SQT_FINDING_ALL, SQT_FINDING_SERVER, SQT_FINDING_PLACE, SQT_FINDING_LISTENER, SQT_FINDING_BYS };
 
 enum sqt_finding_when {
 #define SQT_FINDING_WHEN(NAME, doc) SQT_FINDING_##NAME,
@@ -49,6 +52,7 @@ struct sqt_finding_values {
     uint32_t dir;
     double share, reads; /* in % */
     int64_t each, mean, wait, others;
+    uint64_t drops, backlog, descriptors; /* of a listening port: what was dropped, and its limits */
 };
 
 /* Writes the text with its values, cut where it does not fit.  Returns buffer. */
