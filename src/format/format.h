@@ -186,13 +186,14 @@ enum sqt_def {
     SQT_DEF_ACTIVITY = 5,  /* what the event loop did: the name of a call or of a handler */
     SQT_DEF_PEER =
         6, /* neighbour: its name in squid.conf; with names=off "cache_peer" and its place among them, from 1 */
-    SQT_DEF_SERVICE = 7, /* adaptation service: its id in squid.conf; with names=off a keyed number */
-    SQT_DEF_CALL = 8,    /* class of system calls */
-    SQT_DEF_THREAD = 9,  /* name of a thread */
-    SQT_DEF_SAMPLE = 11, /* a value that is sampled: "<source> <name>" */
-    SQT_DEF_SERVER = 12, /* server: a cache_peer's name, an origin's keyed number, or its address and port */
-    SQT_DEF_WAITED = 13, /* helper or name server: its kind and its name, as "auth basic" */
-    SQT_DEF_ACL = 15,    /* an ACL: its name in squid.conf */
+    SQT_DEF_SERVICE = 7,   /* adaptation service: its id in squid.conf; with names=off a keyed number */
+    SQT_DEF_CALL = 8,      /* class of system calls */
+    SQT_DEF_THREAD = 9,    /* name of a thread */
+    SQT_DEF_SAMPLE = 11,   /* a value that is sampled: "<source> <name>" */
+    SQT_DEF_SERVER = 12,   /* server: a cache_peer's name, an origin's keyed number, or its address and port */
+    SQT_DEF_WAITED = 13,   /* helper or name server: its kind and its name, as "auth basic" */
+    SQT_DEF_LISTENER = 14, /* listening port: its directive and address in squid.conf; with names=off its number */
+    SQT_DEF_ACL = 15,      /* an ACL: its name in squid.conf */
     SQT_DEF_KINDS
 };
 

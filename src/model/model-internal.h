@@ -11,6 +11,15 @@
 /* Ids whose transaction was given up after a loss; a late end of one makes no second row. */
 #define SQT_GIVEN_UP 64
 
+/* Listening ports whose put-off accepts are followed: a process has no others. */
+#define SQT_MODEL_LISTENERS 129
+struct sqt_put_off {
+    int open; /* its accepts are put off */
+    uint32_t epoch, limit;
+    int64_t begin, ended; /* ended: of the last one that is over; SQT_MISSING: none */
+    uint64_t descriptors;
+};
+
 /* The pass of the event loop that is under way. */
 struct sqt_loop_state {
     int waits, works;
@@ -82,6 +91,7 @@ struct sqt_life {
         uint32_t epoch;
         struct sqt_record service; /* PART_DISKOP_IO */
     } told;                        /* the service that a record of a swap told last */
+    struct sqt_put_off *put_off;   /* by listening port, SQT_MODEL_LISTENERS of them; NULL: none was put off */
     uint64_t unheard; /* ends of disk operations up to this one of the pool are not told: the group was off */
     uint64_t given_up[SQT_GIVEN_UP];
     unsigned given_up_next;
@@ -100,6 +110,9 @@ struct sqt_client {
     int64_t accepted;           /* SQT_MISSING if not seen, or once a request was parsed */
     int64_t parsed;             /* when the last request was parsed; SQT_MISSING before */
     int64_t waiting;            /* client_connect of the request just parsed, until its transaction begins */
+    int64_t accept_wait;        /* before it was accepted, until a request was parsed; SQT_MISSING if unknown */
+    int put_off;                /* Squid put off accepts in that time */
+    uint32_t listener;          /* definition; UINT32_MAX if unknown */
     int64_t tls_begin;          /* of the handshake under way; SQT_MISSING if there is none */
     int64_t tls;                /* how long it lasted, until a transaction begins; SQT_MISSING if there was none */
     enum sqt_outcome handshake; /* of tls */
@@ -198,7 +211,9 @@ void sqt_follow_drop(struct sqt_life *life, struct sqt_xact *xact);
 
 /* clients.c */
 sqt_handler sqt_client_accept, sqt_client_close, sqt_client_read, sqt_client_parsed, sqt_client_tls_begin,
-    sqt_client_tls_end;
+    sqt_client_tls_end, sqt_accept_put_off, sqt_accept_resumed;
+/* The trace has ended: hands out the accepts that are still put off. */
+void sqt_put_off_finish(struct sqt_life *life);
 void sqt_client_add(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
 void sqt_client_remove(struct sqt_xact *xact);
 void sqt_client_drop(struct sqt_life *life, struct sqt_client *client);

@@ -46,6 +46,8 @@ static sqt_handler *const subscribers[SQT_EVENTS][SUBSCRIBERS] = {
     [SQT_EV_CLOCK_STEP] = {sqt_clock_step},
     [SQT_EV_CONN_ACCEPT] = {sqt_client_accept},
     [SQT_EV_CONN_CLOSE] = {sqt_client_close},
+    [SQT_EV_ACCEPT_PUT_OFF] = {sqt_accept_put_off},
+    [SQT_EV_ACCEPT_RESUMED] = {sqt_accept_resumed},
     [SQT_EV_CLIENT_TLS_BEGIN] = {sqt_client_tls_begin},
     [SQT_EV_CLIENT_TLS_END] = {sqt_client_tls_end},
     [SQT_EV_CLIENT_READ] = {sqt_client_read},
@@ -260,6 +262,9 @@ sqt_model_finish(struct sqt_model *model)
             sqt_stops_finish(model->lives[i]);
     for (size_t i = 0; i < model->count; ++i)
         if (model->lives[i])
+            sqt_put_off_finish(model->lives[i]);
+    for (size_t i = 0; i < model->count; ++i)
+        if (model->lives[i])
             count += model->lives[i]->xact_pool.used + model->lives[i]->swap_pool.used +
                      model->lives[i]->attempt_pool.used + model->lives[i]->diskop_pool.used +
                      model->lives[i]->digest_pool.used + model->lives[i]->wait_pool.used;
@@ -324,6 +329,7 @@ sqt_model_free(struct sqt_model *model)
         sqt_pool_free(&life->follow_pool);
         sqt_pool_free(&life->wait_pool);
         free(life->loop.stops);
+        free(life->put_off);
         free(life);
     }
     free(model->lives);

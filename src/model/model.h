@@ -54,6 +54,7 @@ struct sqt_xact {
     int64_t begin, end;
     int64_t client_connect;  /* duration before begin */
     int64_t client_tls;      /* how long the client shook hands with Squid, before begin or, if bumped, after it */
+    int64_t accept_wait;     /* how long it waited before Squid accepted its connection; of the first of a connection */
     int64_t first_byte;      /* when the first bytes of the reply were written */
     int64_t server_from;     /* when it first turned to a server */
     int64_t server_until;    /* when it was done with servers; SQT_MISSING: never */
@@ -76,6 +77,9 @@ struct sqt_xact {
     uint32_t failed_server;    /* definition; of the last try after which another followed; UINT32_MAX if unknown */
     int failed_reused;         /* that try was on a kept connection */
     struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
+    int tls_before;            /* client_tls was before begin */
+    int put_off;               /* Squid put off accepts in accept_wait */
+    uint32_t listener;         /* definition: the port that its client came to; UINT32_MAX if unknown */
     enum sqt_outcome outcome;
     void *user; /* the consumer's; NULL at first */
 
@@ -177,6 +181,25 @@ struct sqt_io {
     uint32_t stage;  /* of the reader: SQT_STAGE_SWAP_IN_FIRST or SQT_STAGE_SWAP_IN_REST */
     struct sqt_io *next, *previous;
     struct sqt_io *same, *same_last; /* the next at the same offset; of the first there: the last */
+};
+
+/* A client connection that was accepted. */
+struct sqt_accept_row {
+    const struct sqt_origin *origin;
+    int64_t at;
+    uint32_t listener; /* definition; UINT32_MAX if unknown */
+    int64_t waited;    /* before that, ns; SQT_MISSING if unknown */
+    int put_off;       /* Squid put off accepts in that time */
+};
+
+/* Squid accepted nothing from a port, because too few descriptors were free. */
+struct sqt_put_off_row {
+    const struct sqt_origin *origin;
+    int64_t begin, end;
+    int known;            /* 0: records are missing, or a clock stepped: how long it was is not known */
+    uint32_t listener;    /* definition */
+    uint64_t descriptors; /* that were open */
+    uint32_t limit;       /* of descriptors */
 };
 
 /* An attempt to get a server connection. */
@@ -406,6 +429,8 @@ struct sqt_charge {
     X(diskop, const struct sqt_diskop) \
     X(connection, const struct sqt_attempt) \
     X(wait, const struct sqt_wait) \
+    X(accept, const struct sqt_accept_row) \
+    X(put_off, const struct sqt_put_off_row) \
     X(loss, const struct sqt_loss_row) \
     X(step, const struct sqt_step_row) \
     X(loop, const struct sqt_loop_row) \

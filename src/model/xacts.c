@@ -59,12 +59,12 @@ xacts_make(struct sqt_life *life, uint64_t id, int64_t begin)
     xact->origin = life->origin;
     xact->id = id;
     xact->begin = begin;
-    xact->client_connect = xact->client_tls = xact->first_byte = SQT_MISSING;
+    xact->client_connect = xact->client_tls = xact->accept_wait = xact->first_byte = SQT_MISSING;
     xact->server_from = xact->server_until = SQT_MISSING;
     xact->stages.last = xact->before.until = begin;
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
-    xact->method = xact->tag = xact->server = xact->dir = xact->failed_server = UINT32_MAX;
+    xact->method = xact->tag = xact->server = xact->listener = xact->dir = xact->failed_server = UINT32_MAX;
     xact->size = xact->sent = SQT_MISSING;
     xact->reply_source = -1;
     xact->reused = -1;

@@ -86,6 +86,12 @@ struct Lookup {
     uint64_t xact = 0;
 };
 
+/// what sqtrace keeps in each PortCfg, which is a listening port
+struct ListenerState {
+    uint32_t number = 0; ///< of its definition; 0: not known yet, or one of too many
+    bool putOff = false; ///< its accept is put off until descriptors are free
+};
+
 } // namespace Sqtrace
 
 #endif

@@ -296,6 +296,24 @@ void sqt_sample(enum sqt_sample_value what, unsigned number, uint64_t value);
  * already. */
 void sqt_sample_dir(unsigned number, const char *path);
 
+/* ---- listening ports ---- */
+
+/* The number of a listening port, from 1, by its text.  The same text has the same number for as long as the process
+ * lives.  Once there are SQT_LISTENERS of them the rest share the number 0. */
+#define SQT_LISTENERS 128
+uint32_t sqt_listener(const char *text);
+
+/* How long a connection that was just accepted had waited, in ms: since its last bytes came, or since the connection was
+ * established if no bytes came.  As exact as the kernel's tick, 1 ms to 10 ms.  UINT64_MAX: the kernel does not say. */
+uint64_t sqt_accept_wait(int fd);
+
+/* Tells backlog, limit and drops of a listening socket.  Call when sqt_on(SQT_GROUP_SAMPLE). */
+void sqt_sample_listener(uint32_t listener, int fd);
+
+/* The same because a connection had waited that long before its accept, in ms; not more often than every 100 ms. */
+#define SQT_ACCEPT_LATE_MS 10
+void sqt_sample_late(uint32_t listener, int fd);
+
 /* ---- configuration ---- */
 
 /* The parameters of one sqtrace_log directive. */

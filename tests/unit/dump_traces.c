@@ -19,11 +19,12 @@
 
 #include "make_trace.h"
 
-static const char texts[] = "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var/cache/d\n"
-                            "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t2\t4\tTCP_TUNNEL\n"
-                            "def\t2\t5\tTCP_MISS_ABORTED\n"
-                            "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
-                            "def\t4\t1\tdirect\ndef\t12\t1\torigin-00000001\ndef\t12\t3\tparent\n";
+static const char texts[] =
+    "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var/cache/d\n"
+    "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t2\t4\tTCP_TUNNEL\n"
+    "def\t2\t5\tTCP_MISS_ABORTED\n"
+    "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
+    "def\t4\t1\tdirect\ndef\t12\t1\torigin-00000001\ndef\t12\t3\tparent\ndef\t13\t1\thttp_port 3128\n";
 
 static struct sqt_record records[512];
 static unsigned count;
@@ -103,6 +104,8 @@ first_kid(void)
     count = 0;
     PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
     PUT(1, CONN_ACCEPT, 10, 12, 3128);
+    PUT(1, PART_LISTENER, 0, 20, 1);
+    unit(2);
     begin_xact(5, 1, 10, 1);
     look_up(20, 1, 0x1111, 1);
     PUT(21, MEM_HIT, 1, 1000, 0);

@@ -19,6 +19,7 @@ static const struct {
     unsigned event, must, parts[MOST_PARTS];
 } followed[] = {
     {SQT_EV_XACT_END, 2, {SQT_EV_PART_XACT_SIZES, SQT_EV_PART_XACT_FLAGS}},
+    {SQT_EV_CONN_ACCEPT, 0, {SQT_EV_PART_LISTENER}},
     {SQT_EV_CONNECT_BEGIN, 0, {SQT_EV_PART_SERVER}},
     {SQT_EV_CONNECT_REUSED, 0, {SQT_EV_PART_SERVER}},
     {SQT_EV_SWAPIN_OPEN, 1, {SQT_EV_PART_SWAP_FILE}},

@@ -530,7 +530,7 @@ rules_claim_each_stage_once(void **state)
             assert_true((claimed & sqt_finding_rules[i].stages) == 0);
             claimed |= sqt_finding_rules[i].stages;
         }
-    assert_true(claimed == ((all | SQT_NS(client_tls)) & ~SQT_NS(tunnel)));
+    assert_true(claimed == (all & ~SQT_NS(tunnel)));
 }
 
 /* What a name holds goes neither past the quotes of the shell nor past those of the condition. */

@@ -10,6 +10,7 @@
 #ifndef SQT_FINDINGS_INTERNAL_H
 #define SQT_FINDINGS_INTERNAL_H
 
+#include "figure/port/ports.h"
 #include "figure/stat/mix.h"
 #include "figure/stat/names.h"
 #include "findings.h"
@@ -17,9 +18,6 @@
 
 /* No more causes than that can take a share of SQT_FINDING_SHARE each. */
 #define SQT_FINDING_MOST (100 / SQT_FINDING_SHARE)
-
-/* What clients wait for before a request begins: beside total_ns. */
-#define SQT_BEFORE (SQT_NS(accept_wait) | SQT_NS(client_tls))
 
 /* Objects that are known to have been asked for: a new one takes the place of another one with the same rest. */
 #define SQT_FINDING_ASKED 65536
@@ -36,11 +34,13 @@ struct sqt_subject {
     uint64_t blocks;              /* that its requests waited for */
     uint64_t parts[SQT_IO_PARTS]; /* of their time, ns */
     struct sqt_distribution waits, connects;
-    uint64_t followed[SQT_FOLLOW_STAGES];  /* ns of leaders while the followers waited */
-    uint64_t kept_ns;                      /* of tries that failed on kept connections */
+    uint64_t followed[SQT_FOLLOW_STAGES];    /* ns of leaders while the followers waited */
+    uint64_t kept_ns;                        /* of tries that failed on kept connections */
     uint64_t queue_ns, service_ns, timeouts; /* of a helper, a service, a name server */
     uint64_t again_ns;                       /* of reads of objects that were asked for before */
-    struct sqt_claim claims[SQT_FINDINGS];   /* by the first rule of the same stages */
+    uint64_t put_off; /* ns of waits for accepts that Squid put off; of a listening port, as the next */
+    uint64_t connections, drops, backlog, descriptors;
+    struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
 
 struct sqt_finding {
@@ -51,7 +51,7 @@ struct sqt_finding {
 
 struct sqt_findings {
     struct sqt_distributions set;
-    struct sqt_names names[SQT_FINDING_BYS];
+    struct sqt_names names[SQT_FINDING_BYS], ports;
     struct sqt_subject all;
     struct sqt_distribution totals;
     uint64_t total_ns;
@@ -91,6 +91,9 @@ void sqt_findings_wait(void *context, const struct sqt_wait *wait);
 void sqt_findings_connection(void *context, const struct sqt_attempt *attempt);
 /* total: of the request; below 0: it does not count. */
 void sqt_findings_waited(struct sqt_findings *findings, const struct sqt_xact *xact, int64_t total);
+
+/* What a listening port's connections before they existed are taken to have cost. */
+uint64_t sqt_finding_dropped(const struct sqt_subject *subject);
 
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);

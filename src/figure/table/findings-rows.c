@@ -53,6 +53,9 @@ findings_values(struct sqt_findings *f, const struct sqt_finding *x)
         .timeouts = x->subject->timeouts,
         .connect = sqt_finding_connect(x->subject),
         .stage = sqt_finding_stage(x->subject),
+        .drops = x->subject->drops,
+        .backlog = x->subject->backlog,
+        .descriptors = x->subject->descriptors,
     };
 }
 
@@ -67,9 +70,11 @@ findings_print(struct sqt_job *job, unsigned index)
     union sqt_cell row[SQT_CELLS(findings)];
     row_begin(row, index + 1, x->rule->cause, sqt_finding_text(sentence, TEXT_SIZE, x->rule->sentence, &values));
     CELL(culprit).text = values.culprit;
-    CELL(share_pct).number = sqt_percent((double)x->claim->ns, (double)f->total_ns);
-    CELL(cost_p50_ms).number = sqt_mix_median(&with) - sqt_mix_median(&without);
-    CELL(cost_p99_ms).number = sqt_mix_quantile(&with, 990) - sqt_mix_quantile(&without, 990);
+    if (x->rule->when != SQT_FINDING_DROPS) { /* else nobody knows */
+        CELL(share_pct).number = sqt_percent((double)x->claim->ns, (double)f->total_ns);
+        CELL(cost_p50_ms).number = sqt_mix_median(&with) - sqt_mix_median(&without);
+        CELL(cost_p99_ms).number = sqt_mix_quantile(&with, 990) - sqt_mix_quantile(&without, 990);
+    }
     CELL(advice).text = x->rule->advice;
     CELL(command).text = sqt_finding_text(command, TEXT_SIZE, x->rule->command, &values);
     sqt_job_row(job, row);

@@ -53,6 +53,13 @@ sqt_finding_part(const struct sqt_subject *subject)
     return most;
 }
 
+uint64_t
+sqt_finding_dropped(const struct sqt_subject *subject)
+{
+    uint64_t ns;
+    return __builtin_mul_overflow(subject->drops, SQT_FINDING_DROP_NS, &ns) ? INT64_MAX : ns;
+}
+
 static int
 is_diskd(const struct sqt_subject *subject)
 {
@@ -175,6 +182,13 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
                x->subject->kept_ns >= claim->ns / 2;
     case SQT_FINDING_VARY:
         return is_reason(x->subject, "vary", NULL);
+    case SQT_FINDING_PUT_OFF:
+        return claim->ns && x->subject->put_off >= claim->ns / 2;
+    case SQT_FINDING_ACCEPTED_LATE:
+        return claim->count && claim->ns / claim->count >= (uint64_t)x->rule->each &&
+               x->subject->put_off < claim->ns / 2;
+    case SQT_FINDING_DROPS:
+        return x->subject->drops >= SQT_FINDING_LEAST;
     case SQT_FINDING_WHENS:
         break;
     }
@@ -197,6 +211,8 @@ static void
 findings_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject)
 {
     const struct sqt_finding x = {&sqt_finding_rules[rule], subject, &subject->claims[f->first[rule]]};
+    if (x.rule->when == SQT_FINDING_DROPS)
+        x.claim->ns = sqt_finding_dropped(subject);
     if (f->count < SQT_FINDING_MOST && !is_told(f, x.rule, subject) &&
         sqt_finding_share(f, x.claim) >= SQT_FINDING_SHARE && x.claim->ns / f->totals.count >= (uint64_t)x.rule->mean &&
         findings_when(f, &x))

@@ -105,7 +105,10 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
                    {"connect", (double)v->connect / 1e6, " ms"},
                    {"queue", v->queue, " %"},
                    {"timeouts", (double)v->timeouts, ""},
-                   {"dir", (double)v->dir, ""}};
+                   {"dir", (double)v->dir, ""},
+                   {"drops", (double)v->drops, ""},
+                   {"backlog", (double)v->backlog, ""},
+                   {"descriptors", (double)v->descriptors, ""}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
         if (is_word(word, length, numbers[i].name))
             text_number(text, numbers[i].number, numbers[i].unit);

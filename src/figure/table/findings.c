@@ -2,8 +2,9 @@
  *
  * findings.c - what requests wait for more than they should, and whose fault it is, by the rules of findings.def.
  *
- * A request's claims count for itself (ALL), for the server that it was connected to last, and for the cache_dir that it
- * read from last.  What requests would take without a cause follows from three distributions, so that each request is
+ * A request's claims count for itself (ALL), for the server that it was connected to last, for the cache_dir that it
+ * read from last, and for the listening port that its client came to.  The time of a request is here all that its client
+ * waits for: total_ns, and what is before it, accept_wait_ns and on an https_port client_tls_ns.  What requests would take without a cause follows from three distributions, so that each request is
  * kept once, and twice more for each claim:
  *
  *     all totals  -  totals of the requests with the claim  +  the same totals less the claim
@@ -22,6 +23,7 @@
 #define REASONS 32
 #define POOLS 64
 #define WAITED 256
+#define LISTENERS 128
 #define NAME_SIZE 256
 
 static unsigned
@@ -47,6 +49,8 @@ findings_start(struct sqt_job *job)
     f->names[SQT_FINDING_LEADER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_POOL] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = POOLS};
     f->names[SQT_FINDING_FAILED] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
+    f->names[SQT_FINDING_LISTENER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = LISTENERS};
+    sqt_ports_init(&f->ports);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         f->first[i] = findings_first(i);
     job->state = f;
@@ -110,16 +114,6 @@ has_stages(const union sqt_cell *row, uint64_t stages)
     return 0;
 }
 
-/* Time in which the loop was held falls on whatever stages were open then, and is nothing that they are to blame for. */
-static int64_t
-findings_ns(const union sqt_cell *row, uint64_t stages)
-{
-    const int64_t held = sqt_row_sum(row, SQT_NS(loop_held)), total = row[SQT_CELL(requests, total_ns)].number;
-    const int64_t ns = sqt_row_sum(row, stages & ~(SQT_NS(loop_held) | SQT_BEFORE));
-    return ns - (total > 0 ? (int64_t)((double)ns * (double)held / (double)total) : 0) +
-           sqt_row_sum(row, stages & (SQT_NS(loop_held) | SQT_BEFORE));
-}
-
 struct sqt_claim *
 sqt_finding_claim_of(struct sqt_findings *f, struct sqt_subject *subject, unsigned rule)
 {
@@ -134,6 +128,29 @@ sqt_finding_claim(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, i
     claim->ns += (uint64_t)ns;
     sqt_distribution_add(&f->set, &claim->totals, total);
     sqt_distribution_add(&f->set, &claim->rests, total - ns);
+}
+
+/* Makes total_ns what the client waited for: with what was before the request began.  A handshake of a bumped CONNECT was
+ * not. */
+static void
+findings_felt(union sqt_cell *row, const struct sqt_xact *xact)
+{
+    if (!xact->tls_before)
+        row[SQT_CELL(requests, client_tls_ns)].number = SQT_CELL_MISSING;
+    row[SQT_CELL(requests, total_ns)].number =
+        sqt_row_sum(row, SQT_NS(total) | SQT_NS(accept_wait) | SQT_NS(client_tls));
+}
+
+static struct sqt_subject *
+findings_listener(struct sqt_findings *f, const struct sqt_xact *xact)
+{
+    const char *const name = sqt_listener_text(xact->origin, xact->listener);
+    if (!name)
+        return NULL;
+    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_LISTENER], name);
+    if (xact->put_off && xact->accept_wait > 0)
+        subject->put_off += (uint64_t)xact->accept_wait;
+    return subject;
 }
 
 static void
@@ -199,6 +216,7 @@ findings_request(void *context, const struct sqt_xact *xact)
         sqt_findings_waited(f, xact, -1);
         return;
     }
+    findings_felt(row, xact);
     struct sqt_subject *const subjects[SQT_FINDING_BYS] = {
         [SQT_FINDING_ALL] = &f->all,
         [SQT_FINDING_SERVER] = findings_named(f, SQT_FINDING_SERVER, row[SQT_CELL(requests, server)].text),
@@ -207,10 +225,9 @@ findings_request(void *context, const struct sqt_xact *xact)
         [SQT_FINDING_LEADER] = findings_leader(f, xact),
         [SQT_FINDING_POOL] = findings_pool(f, xact),
         [SQT_FINDING_FAILED] = findings_failed(f, xact),
+        [SQT_FINDING_LISTENER] = findings_listener(f, xact),
     };
-    if (row[SQT_CELL(requests, client_tls_ns)].number > row[SQT_CELL(requests, client_connect_ns)].number)
-        row[SQT_CELL(requests, client_tls_ns)].number = SQT_CELL_MISSING; /* of a bumped CONNECT: within the total */
-    const int64_t total = sqt_row_sum(row, SQT_NS(total) | SQT_BEFORE);
+    const int64_t total = row[SQT_CELL(requests, total_ns)].number;
     f->total_ns += (uint64_t)total;
     sqt_distribution_add(&f->set, &f->totals, total);
     findings_wait(f, &f->all, row);
@@ -221,9 +238,46 @@ findings_request(void *context, const struct sqt_xact *xact)
         if (f->first[i] != i || !subject || i == SQT_FINDING_NUMBER_connect_server)
             continue;
         subject->claims[i].count += (unsigned)has_stages(row, sqt_finding_rules[i].stages);
-        sqt_finding_claim(f, &subject->claims[i], findings_ns(row, sqt_finding_rules[i].stages), total);
+        sqt_finding_claim(f, &subject->claims[i], sqt_row_sum(row, sqt_finding_rules[i].stages), total);
     }
     sqt_findings_waited(f, xact, total);
+}
+
+/* ---- listening ports ---- */
+
+static void
+findings_accept(void *context, const struct sqt_accept_row *row)
+{
+    struct sqt_job *const job = context;
+    sqt_ports_accept(&((struct sqt_findings *)job->state)->ports, job, row);
+}
+
+static void
+findings_put_off(void *context, const struct sqt_put_off_row *row)
+{
+    struct sqt_job *const job = context;
+    sqt_ports_put_off(&((struct sqt_findings *)job->state)->ports, job, row);
+}
+
+static void
+findings_sample(void *context, const struct sqt_sample_row *sample)
+{
+    struct sqt_job *const job = context;
+    sqt_ports_sample(&((struct sqt_findings *)job->state)->ports, job, sample);
+}
+
+/* Kids may share a socket, and then tell the same drops. */
+static void
+findings_ports(struct sqt_findings *f)
+{
+    for (struct sqt_name_entry *named = f->ports.first; named; named = named->next) {
+        const struct sqt_port *const port = (const struct sqt_port *)named;
+        struct sqt_subject *const s = sqt_names_get(&f->names[SQT_FINDING_LISTENER], sqt_port_name(port));
+        s->connections += port->connections;
+        s->drops = port->drops > s->drops ? port->drops : s->drops;
+        s->backlog = port->limit > s->backlog ? port->limit : s->backlog;
+        s->descriptors = port->descriptors ? port->descriptors : s->descriptors;
+    }
 }
 
 static void
@@ -245,6 +299,7 @@ findings_free(struct sqt_findings *f)
             findings_drop(f, (struct sqt_subject *)named);
         sqt_names_free(&f->names[by]);
     }
+    sqt_names_free(&f->ports);
     findings_drop(f, &f->all);
     sqt_distribution_drop(&f->set, &f->totals);
     free(f->waiting);
@@ -258,6 +313,7 @@ findings_finish(struct sqt_job *job)
     job->note(job->context, "percentiles",
               f->set.coarse ? "costs are differences of percentiles that are at most 0.2 % off (log-linear histogram)"
                             : "exact");
+    findings_ports(f);
     sqt_findings_rows(job);
     findings_free(f);
 }
@@ -266,6 +322,11 @@ const struct sqt_family sqt_family_findings = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = findings_start,
-    .consumer = {.request = findings_request, .wait = sqt_findings_wait, .connection = sqt_findings_connection},
+    .consumer = {.request = findings_request,
+                 .wait = sqt_findings_wait,
+                 .connection = sqt_findings_connection,
+                 .accept = findings_accept,
+                 .put_off = findings_put_off,
+                 .sample = findings_sample},
     .finish = findings_finish,
 };

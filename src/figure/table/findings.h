@@ -16,6 +16,9 @@
 /* A server is slow if its median wait is that many times that of the others. */
 #define SQT_FINDING_TIMES 3
 
+/* What a dropped connection is taken to cost: TCP tries again after a second. */
+#define SQT_FINDING_DROP_NS INT64_C(1000000000)
+
 /* Whose time a rule claims. */
 enum sqt_finding_by {
     SQT_FINDING_ALL,
@@ -26,6 +29,7 @@ enum sqt_finding_by {
     SQT_FINDING_POOL,   /* a delay pool */
     SQT_FINDING_FAILED, /* the server of a try after which another followed */
     SQT_FINDING_WAITED, /* a helper, an adaptation service, a name server */
+    SQT_FINDING_LISTENER,
     SQT_FINDING_BYS
 };
 
@@ -61,6 +65,7 @@ struct sqt_finding_values {
     double share, reads, queue; /* in % */
     uint64_t timeouts;
     int64_t each, mean, wait, others, connect;
+    uint64_t drops, backlog, descriptors; /* of a listening port: what was dropped, and its limits */
 };
 
 /* Writes the text with its values, cut where it does not fit.  Returns buffer. */
