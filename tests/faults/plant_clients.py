@@ -20,7 +20,7 @@ delay_class 1 1
 delay_access 1 allow all
 delay_parameters 1 200000/200000
 """
-    return ".*1.*"
+    return "delay pool 1"
 
 
 def client_tls(scene):
@@ -30,7 +30,7 @@ def client_tls(scene):
     scene.conf += "https_port 127.0.0.1:%d tls-cert=%s\n" % (port, certificates.server)
     scene.port = port
     scene.traffic.options.update(tls=True, once=True)
-    return ".*%d.*|-" % port
+    return "https_port .*%d" % port
 
 
 def reload(scene):

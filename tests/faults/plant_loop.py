@@ -23,7 +23,7 @@ def log_writes(scene):
     """Each line of access.log takes 12 ms."""
     scene.preload.append("slowdisk")
     scene.environment.update(SLOWDISK_PATH="access-", SLOWDISK_CALL="write", SLOWDISK_MS="12")
-    return ".*log.*"
+    return "write.*"
 
 
 def tasks(scene):
@@ -47,6 +47,7 @@ def quota(scene):
         with open(os.path.join(group, "cgroup.procs"), "w") as out:
             out.write(str(scene.squid.process.pid))
     scene.meanwhile.append(begin)
+    return "throttled.*|its control group.*"
 
 
 def busy_core(scene):
@@ -61,6 +62,7 @@ def busy_core(scene):
             scene.env.on_close(loop.wait)
             scene.env.on_close(loop.kill)
     scene.meanwhile.append(begin)
+    return ".*processor.*"
 
 
 def one_worker(scene):
