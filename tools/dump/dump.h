@@ -34,11 +34,11 @@ struct dump_request {
     struct sqt_where *where;
     unsigned char columns[256];
     unsigned column_count;
-    int all_columns;      /* those of the table, in its order */
+    int all_columns; /* those of the table, in its order */
     struct moment since, until;
-    int64_t group, peak;  /* ns */
-    int64_t batch;        /* operations; 0: not given */
-    int64_t kid;          /* -1: all */
+    int64_t group, peak; /* ns */
+    int64_t batch;       /* operations; 0: not given */
+    int64_t kid;         /* -1: all */
 };
 
 /* Reads the command line.  Returns 0, or -1 with one line in error. */

@@ -145,7 +145,8 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     if (r->given[DUMP_help] || r->given[DUMP_version] || r->given[DUMP_list])
         return 0;
     if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_columns(r, o) != 0 ||
-        take_where(r, o) != 0 || moment_take(o, DUMP_since, &r->since) != 0 || moment_take(o, DUMP_until, &r->until) != 0 ||
+        take_where(r, o) != 0 || moment_take(o, DUMP_since, &r->since) != 0 ||
+        moment_take(o, DUMP_until, &r->until) != 0 ||
         options_number(o, DUMP_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
         options_number(o, DUMP_batch, SQT_UNITS_NONE, 1, 1, &r->batch) != 0 ||

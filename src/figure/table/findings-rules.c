@@ -73,6 +73,12 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
     case SQT_FINDING_POLL:
     case SQT_FINDING_NOTICE:
         return most == SQT_IO_NOTICE && is_diskd(x->subject) == (x->rule->when == SQT_FINDING_POLL);
+    case SQT_FINDING_BLOCKED:
+        return sqt_holders_most(&f->holders) == SQT_HELD_BLOCKED;
+    case SQT_FINDING_COMPUTING:
+        return sqt_holders_most(&f->holders) == SQT_HELD_COMPUTING;
+    case SQT_FINDING_NOT_RUNNING:
+        return sqt_holders_most(&f->holders) == SQT_HELD_NOT_RUNNING;
     case SQT_FINDING_WHENS:
         break;
     }

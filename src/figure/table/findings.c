@@ -38,8 +38,12 @@ findings_start(struct sqt_job *job)
     f->set.budget = BUDGET;
     f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};
+    sqt_holders_init(&f->holders);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         f->first[i] = findings_first(i);
+    for (unsigned i = 0; i < SQT_STAGES; ++i)
+        f->stage_of[SQT_STAGE_CELL(i)] = (unsigned char)(sqt_stage_columns[i] + 1);
+    f->stage_of[SQT_CELL(requests, unaccounted_ns)] = SQT_UNACCOUNTED + 1;
     job->state = f;
 }
 
@@ -73,10 +77,23 @@ has_stages(const union sqt_cell *row, uint64_t stages)
     return 0;
 }
 
-static void
-findings_claim(struct sqt_findings *f, struct sqt_claim *claim, uint64_t stages, const union sqt_cell *row)
+/* Nanoseconds of these columns.  What the event loop was held meanwhile is no stage's fault. */
+static int64_t
+findings_ns(const struct sqt_findings *f, uint64_t stages, const union sqt_cell *row, const struct sqt_xact *xact)
 {
-    const int64_t ns = sqt_row_sum(row, stages), total = row[SQT_CELL(requests, total_ns)].number;
+    int64_t ns = sqt_row_sum(row, stages);
+    for (; stages && xact->held > 0; stages &= stages - 1) {
+        const unsigned stage = f->stage_of[__builtin_ctzll(stages)];
+        ns -= stage ? (int64_t)xact->held_us[stage - 1] * 1000 : 0;
+    }
+    return ns;
+}
+
+static void
+findings_claim(struct sqt_findings *f, struct sqt_claim *claim, uint64_t stages, const union sqt_cell *row,
+               const struct sqt_xact *xact)
+{
+    const int64_t ns = findings_ns(f, stages, row, xact), total = row[SQT_CELL(requests, total_ns)].number;
     claim->count += (unsigned)has_stages(row, stages);
     if (ns <= 0)
         return;
@@ -86,11 +103,11 @@ findings_claim(struct sqt_findings *f, struct sqt_claim *claim, uint64_t stages,
 }
 
 static void
-findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row)
+findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row,
+              const struct sqt_xact *xact)
 {
-    const int64_t wait = row[SQT_CELL(requests, server_wait_ns)].number;
-    if (subject && wait != SQT_CELL_MISSING)
-        sqt_distribution_add(&f->set, &subject->waits, wait);
+    if (subject && row[SQT_CELL(requests, server_wait_ns)].number != SQT_CELL_MISSING)
+        sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
 }
 
 static void
@@ -110,13 +127,23 @@ findings_request(void *context, const struct sqt_xact *xact)
     };
     f->total_ns += (uint64_t)row[SQT_CELL(requests, total_ns)].number;
     sqt_distribution_add(&f->set, &f->totals, row[SQT_CELL(requests, total_ns)].number);
-    findings_wait(f, &f->all, row);
-    findings_wait(f, subjects[SQT_FINDING_SERVER], row);
+    findings_wait(f, &f->all, row, xact);
+    findings_wait(f, subjects[SQT_FINDING_SERVER], row, xact);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
         if (f->first[i] == i && subject)
-            findings_claim(f, &subject->claims[i], sqt_finding_rules[i].stages, row);
+            findings_claim(f, &subject->claims[i], sqt_finding_rules[i].stages, row, xact);
     }
+}
+
+/* A condition is about requests, and says nothing of the main thread. */
+static void
+findings_sample(void *context, const struct sqt_loop_sample_row *sample)
+{
+    const struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    if (sample->until >= job->since && sample->from < job->until)
+        sqt_holders_add(&f->holders, sample);
 }
 
 static void
@@ -137,6 +164,7 @@ findings_free(struct sqt_findings *f)
             findings_drop(f, (struct sqt_subject *)named);
         sqt_names_free(&f->names[by]);
     }
+    sqt_holders_free(&f->holders);
     findings_drop(f, &f->all);
     sqt_distribution_drop(&f->set, &f->totals);
     free(f);
@@ -157,6 +185,6 @@ const struct sqt_family sqt_family_findings = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = findings_start,
-    .consumer = {.request = findings_request},
+    .consumer = {.request = findings_request, .loop_sample = findings_sample},
     .finish = findings_finish,
 };
