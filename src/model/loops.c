@@ -14,6 +14,14 @@
  */
 #include "model-internal.h"
 
+/* Sums of two such sums, and a time, never overflow. */
+static int64_t
+loops_sum(int64_t a, int64_t b)
+{
+    const int64_t sum = sqt_sum(a, b), most = INT64_C(1) << 61;
+    return sum < most ? sum : most;
+}
+
 void
 sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
@@ -34,6 +42,8 @@ sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         if (!row.unknown)
             sqt_stops_pass(life, &row);
     }
+    if (p->works && now - p->row.work >= SQT_LOOP_LONG)
+        p->lasted = loops_sum(p->lasted, now - p->row.work);
     p->works = 0;
     p->waits = 1;
     p->epoch = life->epoch;
@@ -132,6 +142,20 @@ loops_divide(struct sqt_loop_state *p, struct sqt_loop_sample_row *row, const st
                          : at_most(held ? held->arg : 0, parts[SQT_LOOP_QUEUED] + parts[SQT_LOOP_STOPPED]);
 }
 
+/* What of the sample the loop was held: long passes, and else what it was blocked or did not run. */
+static void
+loops_hold(struct sqt_loop_state *p, struct sqt_loop_sample_row *row, int64_t now)
+{
+    const int64_t lasted = sqt_loop_long(p, now), all = row->until - row->from;
+    const int64_t longs = lasted - p->sampled.lasted;
+    const int64_t bad = row->parts[SQT_LOOP_BLOCKED] + row->parts[SQT_LOOP_QUEUED] + row->parts[SQT_LOOP_STOPPED];
+    const int64_t held = longs > bad ? longs : bad;
+    p->sampled.lasted = lasted;
+    if (bad > longs)
+        p->held_else = loops_sum(p->held_else, bad - (longs > 0 ? longs : 0));
+    row->held = held < 0 ? 0 : held < all ? held : all;
+}
+
 /* The part of the unit with that event; NULL: none. */
 static const struct sqt_record *
 loops_part(const struct sqt_record *record, unsigned more, unsigned event)
@@ -168,10 +192,12 @@ sqt_loop_sampled(struct sqt_life *life, int64_t now, const struct sqt_record *re
     if (!known)
         p->sampled.lent = 0;
     if (!ran || !known || row.until > now || row.from >= row.until || sqt_stepped_since(life, row.from) ||
-        !life->consumer->loop_sample)
+        !(life->consumer->loop_sample || life->consumer->request))
         return;
     row.waits = (ran->aux & SQT_LOOP_IN_WAIT) != 0;
     row.since = (int64_t)(ran->aux >> SQT_LOOP_FLAG_BITS) * 1000;
     loops_divide(p, &row, ran, held, waited > before ? waited - before : 0);
-    life->consumer->loop_sample(life->consumer->context, &row);
+    loops_hold(p, &row, now);
+    if (life->consumer->loop_sample)
+        life->consumer->loop_sample(life->consumer->context, &row);
 }

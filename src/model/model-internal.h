@@ -34,8 +34,11 @@ struct sqt_loop_state {
         uint64_t ticks; /* of the last sample; 0: none */
         int64_t waited; /* waits_over.total then */
         int64_t lent;   /* ns of waiting for a processor that the kernel had not told yet */
+        int64_t lasted; /* sqt_loop_long() then */
         uint32_t epoch;
     } sampled;
+    int64_t lasted;    /* ns of the work of long passes that are over */
+    int64_t held_else; /* ns in which samples told that it was held in other passes and in waits */
 };
 
 /* Kinds of things that can be open, and what they are called. */
@@ -145,11 +148,36 @@ sqt_outcome_of(const struct sqt_life *life, uint32_t epoch, int64_t begin, enum 
     return sqt_stepped_since(life, begin) ? SQT_OUTCOME_CLOCK : outcome;
 }
 
+/* Nanoseconds so far that the loop spent in the work of long passes. */
+static inline int64_t
+sqt_loop_long(const struct sqt_loop_state *loop, int64_t now)
+{
+    const int64_t here = loop->works ? now - loop->row.work : 0;
+    return loop->lasted + (here >= SQT_LOOP_LONG ? here : 0);
+}
+
+/* The time in which the loop was held goes to the stage that is charged, as far as it fits.  The rest may go to the next:
+ * a sample tells it some milliseconds later. */
+static inline void
+sqt_xact_hold(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+{
+    const int64_t held = sqt_loop_long(&life->loop, now) + life->loop.held_else - xact->held_before;
+    const int64_t length = now - xact->stages.last, ns = held < length ? held : length;
+    if (xact->held == SQT_MISSING || ns <= 0)
+        return;
+    const int64_t us = ns / 1000;
+    uint32_t *const sum = &xact->held_us[sqt_spans_charged(&xact->stages)];
+    xact->held += ns;
+    xact->held_before += ns;
+    *sum = us < (int64_t)(UINT32_MAX - *sum) ? *sum + (uint32_t)us : UINT32_MAX;
+}
+
 /* Charges the transaction's time up to now. */
 static inline void
 sqt_xact_charge(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 {
     struct sqt_spans *const s = &xact->stages;
+    sqt_xact_hold(life, xact, now);
     if (__builtin_expect(life->consumer->charge != NULL, 0) && now > s->last)
         life->consumer->charge(
             life->consumer->context,

@@ -80,10 +80,13 @@ struct sqt_xact {
     int tls_before;            /* client_tls was before begin */
     int put_off;               /* Squid put off accepts in accept_wait */
     uint32_t listener;         /* definition: the port that its client came to; UINT32_MAX if unknown */
+    int64_t held;              /* ns in which the event loop was held, SQT_MISSING if that is not known */
+    uint32_t held_us[SQT_STAGES + 1]; /* the same by the stage that was charged meanwhile */
     enum sqt_outcome outcome;
     void *user; /* the consumer's; NULL at first */
 
     /* for the model */
+    int64_t held_before;        /* of the loop, up to where it is counted */
     uint32_t epoch;             /* losses before it began */
     enum sqt_outcome handshake; /* of client_tls */
     enum sqt_outcome cut_off;   /* of the first read from disk that failed after a reply was ready; COMPLETE: none */
@@ -308,6 +311,10 @@ struct sqt_loop_row {
     int interrupted; /* what ended the wait was a signal */
 };
 
+/* The event loop is held while the work of a pass lasts for at least that long, in ns, and while the main thread is
+ * blocked or does not run. */
+#define SQT_LOOP_LONG INT64_C(5000000)
+
 /* What became of the main thread's time between two samples, and what it did at the second. */
 enum sqt_loop_part {
     SQT_LOOP_COMPUTING,
@@ -322,6 +329,7 @@ struct sqt_loop_sample_row {
     int64_t from, until;
     int64_t parts[SQT_LOOP_PARTS]; /* ns; they add up to until - from */
     int64_t throttled; /* ns of QUEUED and STOPPED that its control group was throttled; SQT_MISSING: not known */
+    int64_t held;      /* ns of from..until in which the loop was held, see SQT_LOOP_LONG */
     int64_t since;     /* ns since the main thread was looked at before */
     int waits;         /* at until: for descriptors; nothing below is known then */
     uint32_t activity; /* definition */

@@ -10,6 +10,7 @@
 #ifndef SQT_FINDINGS_INTERNAL_H
 #define SQT_FINDINGS_INTERNAL_H
 
+#include "figure/loop/holders.h"
 #include "figure/port/ports.h"
 #include "figure/stat/mix.h"
 #include "figure/stat/names.h"
@@ -51,6 +52,8 @@ struct sqt_finding {
 
 struct sqt_findings {
     struct sqt_distributions set;
+    struct sqt_holders holders;                  /* of the event loop */
+    unsigned char stage_of[SQT_CELLS(requests)]; /* of a column, and 1; 0: it has none */
     struct sqt_names names[SQT_FINDING_BYS], ports;
     struct sqt_subject all;
     struct sqt_distribution totals;

@@ -32,6 +32,14 @@ findings_queue(const struct sqt_subject *subject)
     return all ? 100 * (double)subject->queue_ns / (double)all : 0;
 }
 
+static const char *
+findings_culprit(const struct sqt_findings *f, const struct sqt_finding *x)
+{
+    return x->rule && x->rule->stages == SQT_NS(loop_held)
+               ? sqt_holders_name(&f->holders, sqt_holders_most(&f->holders))
+               : x->subject->named.name;
+}
+
 static struct sqt_finding_values
 findings_values(struct sqt_findings *f, const struct sqt_finding *x)
 {
@@ -41,7 +49,7 @@ findings_values(struct sqt_findings *f, const struct sqt_finding *x)
     for (unsigned i = 0; i < SQT_IO_PARTS; ++i)
         blocks += (double)x->subject->parts[i];
     return (struct sqt_finding_values){
-        .culprit = x->subject->named.name,
+        .culprit = findings_culprit(f, x),
         .dir = x->subject->dir,
         .share = sqt_finding_share(f, x->claim),
         .reads = most >= 0 ? 100 * (double)x->subject->parts[most] / blocks : 0,

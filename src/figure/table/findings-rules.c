@@ -189,6 +189,12 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
                x->subject->put_off < claim->ns / 2;
     case SQT_FINDING_DROPS:
         return x->subject->drops >= SQT_FINDING_LEAST;
+    case SQT_FINDING_BLOCKED:
+        return sqt_holders_most(&f->holders) == SQT_HELD_BLOCKED;
+    case SQT_FINDING_COMPUTING:
+        return sqt_holders_most(&f->holders) == SQT_HELD_COMPUTING;
+    case SQT_FINDING_NOT_RUNNING:
+        return sqt_holders_most(&f->holders) == SQT_HELD_NOT_RUNNING;
     case SQT_FINDING_WHENS:
         break;
     }

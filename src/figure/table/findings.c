@@ -51,8 +51,12 @@ findings_start(struct sqt_job *job)
     f->names[SQT_FINDING_FAILED] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_LISTENER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = LISTENERS};
     sqt_ports_init(&f->ports);
+    sqt_holders_init(&f->holders);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         f->first[i] = findings_first(i);
+    for (unsigned i = 0; i < SQT_STAGES; ++i)
+        f->stage_of[SQT_STAGE_CELL(i)] = (unsigned char)(sqt_stage_columns[i] + 1);
+    f->stage_of[SQT_CELL(requests, unaccounted_ns)] = SQT_UNACCOUNTED + 1;
     job->state = f;
 }
 
@@ -114,6 +118,18 @@ has_stages(const union sqt_cell *row, uint64_t stages)
     return 0;
 }
 
+/* Nanoseconds of these columns.  What the event loop was held meanwhile is no stage's fault. */
+static int64_t
+findings_ns(const struct sqt_findings *f, uint64_t stages, const union sqt_cell *row, const struct sqt_xact *xact)
+{
+    int64_t ns = sqt_row_sum(row, stages);
+    for (; stages && xact->held > 0; stages &= stages - 1) {
+        const unsigned stage = f->stage_of[__builtin_ctzll(stages)];
+        ns -= stage ? (int64_t)xact->held_us[stage - 1] * 1000 : 0;
+    }
+    return ns;
+}
+
 struct sqt_claim *
 sqt_finding_claim_of(struct sqt_findings *f, struct sqt_subject *subject, unsigned rule)
 {
@@ -154,14 +170,15 @@ findings_listener(struct sqt_findings *f, const struct sqt_xact *xact)
 }
 
 static void
-findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row)
+findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row,
+              const struct sqt_xact *xact)
 {
     const int64_t wait = row[SQT_CELL(requests, server_wait_ns)].number,
                   connect = row[SQT_CELL(requests, connect_ns)].number;
     if (subject && wait != SQT_CELL_MISSING)
-        sqt_distribution_add(&f->set, &subject->waits, wait);
+        sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
     if (subject && connect != SQT_CELL_MISSING)
-        sqt_distribution_add(&f->set, &subject->connects, connect);
+        sqt_distribution_add(&f->set, &subject->connects, findings_ns(f, SQT_NS(connect), row, xact));
 }
 
 static struct sqt_subject *
@@ -230,15 +247,16 @@ findings_request(void *context, const struct sqt_xact *xact)
     const int64_t total = row[SQT_CELL(requests, total_ns)].number;
     f->total_ns += (uint64_t)total;
     sqt_distribution_add(&f->set, &f->totals, total);
-    findings_wait(f, &f->all, row);
-    findings_wait(f, subjects[SQT_FINDING_SERVER], row);
+    findings_wait(f, &f->all, row, xact);
+    findings_wait(f, subjects[SQT_FINDING_SERVER], row, xact);
     findings_reads(f, xact, row);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
         if (f->first[i] != i || !subject || i == SQT_FINDING_NUMBER_connect_server)
             continue;
         subject->claims[i].count += (unsigned)has_stages(row, sqt_finding_rules[i].stages);
-        sqt_finding_claim(f, &subject->claims[i], sqt_row_sum(row, sqt_finding_rules[i].stages), total);
+        sqt_finding_claim(f, &subject->claims[i], findings_ns(f, sqt_finding_rules[i].stages, row, xact),
+                          total);
     }
     sqt_findings_waited(f, xact, total);
 }
@@ -280,6 +298,16 @@ findings_ports(struct sqt_findings *f)
     }
 }
 
+/* A condition is about requests, and says nothing of the main thread. */
+static void
+findings_loop_sample(void *context, const struct sqt_loop_sample_row *sample)
+{
+    const struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    if (sample->until >= job->since && sample->from < job->until)
+        sqt_holders_add(&f->holders, sample);
+}
+
 static void
 findings_drop(struct sqt_findings *f, struct sqt_subject *subject)
 {
@@ -300,6 +328,7 @@ findings_free(struct sqt_findings *f)
         sqt_names_free(&f->names[by]);
     }
     sqt_names_free(&f->ports);
+    sqt_holders_free(&f->holders);
     findings_drop(f, &f->all);
     sqt_distribution_drop(&f->set, &f->totals);
     free(f->waiting);
@@ -327,6 +356,7 @@ const struct sqt_family sqt_family_findings = {
                  .connection = sqt_findings_connection,
                  .accept = findings_accept,
                  .put_off = findings_put_off,
-                 .sample = findings_sample},
+                 .sample = findings_sample,
+                 .loop_sample = findings_loop_sample},
     .finish = findings_finish,
 };
