@@ -42,6 +42,17 @@ sqt_durations_unknown(enum sqt_outcome outcome)
 /* What a block's time goes to. */
 enum sqt_io_part { SQT_IO_QUEUE, SQT_IO_SERVICE, SQT_IO_NOTICE, SQT_IO_PARTS };
 
+/* Stages in which a transaction waits for somebody who has a name, besides servers. */
+enum sqt_named_stage { SQT_NAMED_HELPER, SQT_NAMED_REDIRECT, SQT_NAMED_ADAPT, SQT_NAMED_DNS, SQT_NAMED_STAGES };
+
+/* The longest of several waits. */
+struct sqt_longest_wait {
+    enum sqt_def def; /* SQT_DEF_WAITED or SQT_DEF_SERVICE; 0: none */
+    uint32_t who;     /* definition */
+    int64_t ns;
+    int64_t queue; /* of ns; SQT_MISSING: not known */
+};
+
 /* A client transaction. */
 struct sqt_xact {
     struct sqt_pooled pooled;
@@ -67,7 +78,8 @@ struct sqt_xact {
     int64_t size, sent;               /* bytes */
     int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
     uint32_t server; /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
-    int reused;      /* -1: no server connection, 0: new, 1: reused */
+    struct sqt_longest_wait longest[SQT_NAMED_STAGES];
+    int reused; /* -1: no server connection, 0: new, 1: reused */
     enum sqt_outcome outcome;
     void *user; /* the consumer's; NULL at first */
 
@@ -222,7 +234,7 @@ struct sqt_wait {
     /* for the model */
     uint64_t key;
     uint32_t epoch;
-    int redirects; /* a rewriter */
+    enum sqt_named_stage stage;
 };
 
 extern const char *const sqt_waited_names[SQT_WAITED_KINDS];

@@ -27,7 +27,7 @@ struct sqt_claim {
 struct sqt_subject {
     struct sqt_name_entry named;
     uint32_t dir;                 /* of a cache_dir */
-    uint64_t parts[SQT_IO_PARTS]; /* of the blocks of its requests, ns */
+    uint64_t parts[SQT_IO_PARTS]; /* of the blocks of its requests, or of their waits for it, ns */
     struct sqt_distribution waits;
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
@@ -40,7 +40,7 @@ struct sqt_finding {
 
 struct sqt_findings {
     struct sqt_distributions set;
-    struct sqt_names names[SQT_FINDING_PLACE + 1];
+    struct sqt_names names[SQT_FINDING_BYS];
     struct sqt_subject all;
     struct sqt_distribution totals;
     uint64_t total_ns;

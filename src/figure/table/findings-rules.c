@@ -57,7 +57,7 @@ static int
 findings_when(struct sqt_findings *f, const struct sqt_finding *x)
 {
     const struct sqt_claim *const claim = x->claim;
-    const int most = x->rule->by == SQT_FINDING_PLACE ? sqt_finding_part(x->subject) : -1;
+    const int most = x->rule->by >= SQT_FINDING_PLACE ? sqt_finding_part(x->subject) : -1;
     switch (x->rule->when) {
     case SQT_FINDING_EACH:
         return claim->count && claim->ns / claim->count >= (uint64_t)x->rule->each;

@@ -2,8 +2,8 @@
  *
  * findings.c - what requests wait for more than they should, and whose fault it is, by the rules of findings.def.
  *
- * A request's claims count for itself (ALL), for the server that it was connected to last, and for the cache_dir that it
- * read from last.  What requests would take without a cause follows from three distributions, so that each request is
+ * A request's claims count for itself (ALL), for the server that it was connected to last, for the cache_dir that it
+ * read from last, and for the helpers, the adaptation service and the name server that it waited for longest.  What requests would take without a cause follows from three distributions, so that each request is
  * kept once, and twice more for each claim:
  *
  *     all totals  -  totals of the requests with the claim  +  the same totals less the claim
@@ -19,6 +19,7 @@
 /* Names of their own; all others are one server, or one cache_dir. */
 #define SERVERS 1024
 #define PLACES 64
+#define WAITED 32
 #define NAME_SIZE 256
 
 static unsigned
@@ -38,6 +39,8 @@ findings_start(struct sqt_job *job)
     f->set.budget = BUDGET;
     f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};
+    for (unsigned by = SQT_FINDING_HELPER; by < SQT_FINDING_BYS; ++by)
+        f->names[by] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = WAITED};
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         f->first[i] = findings_first(i);
     job->state = f;
@@ -61,6 +64,24 @@ findings_place(struct sqt_findings *f, const struct sqt_xact *xact)
     subject->dir = xact->dir;
     for (unsigned i = 0; i < SQT_IO_PARTS; ++i)
         subject->parts[i] += (uint64_t)xact->read_parts[i];
+    return subject;
+}
+
+/* Whom the request waited for longest in a stage: kind and name. */
+static struct sqt_subject *
+findings_waited(struct sqt_findings *f, const struct sqt_xact *xact, enum sqt_named_stage stage)
+{
+    const struct sqt_longest_wait *const longest = &xact->longest[stage];
+    const char *const text = longest->def ? sqt_origin_text(xact->origin, longest->def, longest->who) : NULL;
+    char name[NAME_SIZE];
+    if (!text)
+        return NULL;
+    snprintf(name, sizeof(name), "%s%s", longest->def == SQT_DEF_SERVICE ? "adaptation " : "", text);
+    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_HELPER + stage], name);
+    if (longest->queue != SQT_MISSING) {
+        subject->parts[SQT_IO_QUEUE] += (uint64_t)longest->queue;
+        subject->parts[SQT_IO_SERVICE] += (uint64_t)(longest->ns - longest->queue);
+    }
     return subject;
 }
 
@@ -103,10 +124,14 @@ findings_request(void *context, const struct sqt_xact *xact)
         sqt_request_cells(row, xact) == SQT_CLASS_TUNNEL || !sqt_job_wants(job, xact->begin, row))
         return;
     const char *const server = row[SQT_CELL(requests, server)].text;
-    struct sqt_subject *const subjects[] = {
+    struct sqt_subject *const subjects[SQT_FINDING_BYS] = {
         [SQT_FINDING_ALL] = &f->all,
         [SQT_FINDING_SERVER] = server ? sqt_names_get(&f->names[SQT_FINDING_SERVER], server) : NULL,
         [SQT_FINDING_PLACE] = findings_place(f, xact),
+        [SQT_FINDING_HELPER] = findings_waited(f, xact, SQT_NAMED_HELPER),
+        [SQT_FINDING_REWRITER] = findings_waited(f, xact, SQT_NAMED_REDIRECT),
+        [SQT_FINDING_ADAPTER] = findings_waited(f, xact, SQT_NAMED_ADAPT),
+        [SQT_FINDING_NAME_SERVER] = findings_waited(f, xact, SQT_NAMED_DNS),
     };
     f->total_ns += (uint64_t)row[SQT_CELL(requests, total_ns)].number;
     sqt_distribution_add(&f->set, &f->totals, row[SQT_CELL(requests, total_ns)].number);
@@ -132,7 +157,7 @@ findings_drop(struct sqt_findings *f, struct sqt_subject *subject)
 static void
 findings_free(struct sqt_findings *f)
 {
-    for (unsigned by = SQT_FINDING_SERVER; by <= SQT_FINDING_PLACE; ++by) {
+    for (unsigned by = SQT_FINDING_SERVER; by < SQT_FINDING_BYS; ++by) {
         for (struct sqt_name_entry *named = f->names[by].first; named; named = named->next)
             findings_drop(f, (struct sqt_subject *)named);
         sqt_names_free(&f->names[by]);

@@ -17,7 +17,17 @@
 #define SQT_FINDING_TIMES 3
 
 /* Whose time a rule claims. */
-enum sqt_finding_by { SQT_FINDING_ALL, SQT_FINDING_SERVER, SQT_FINDING_PLACE };
+enum sqt_finding_by {
+    SQT_FINDING_ALL,
+    SQT_FINDING_SERVER,
+    SQT_FINDING_PLACE,
+    /* in the order of enum sqt_named_stage */
+    SQT_FINDING_HELPER,
+    SQT_FINDING_REWRITER,
+    SQT_FINDING_ADAPTER,
+    SQT_FINDING_NAME_SERVER,
+    SQT_FINDING_BYS
+};
 
 enum sqt_finding_when {
 #define SQT_FINDING_WHEN(NAME, doc) SQT_FINDING_##NAME,
