@@ -194,6 +194,48 @@ http_access deny !grouped
     env.equal((service["retries"], service["failures"]), ("2", "4"), "retries and failures")
 
 
+def credentials_at_once(env):
+    """Requests with the same credentials ask once; the others wait for that answer."""
+    origin, auth = Origin(env), Helper(env, "auth")
+    squid = Squid(env, trace="", dns=origin.host, lines="""
+auth_param basic program %s
+auth_param basic children 1 startup=1
+acl known proxy_auth REQUIRED
+http_access deny !known
+""" % auth.command).start()
+
+    def ask(n):
+        with Client(squid.client_address()) as client:
+            client.request(origin.url("c%d" % n), "c%d" % n, headers=[credentials("wait200-all")])
+
+    at_once(4, ask)
+    squid.stop()
+    found = rows.check_run(env, squid)
+    table = waits(env, squid, "kind == auth")
+    env.equal(sorted(row["outcome"] for row in table), ["ok"] + ["shared"] * 3, "outcomes")
+    for row in table:
+        tag = by_xid(found)[row["xid"]]
+        env.equal(found[tag][1].ns("helper_ns"), row.ns("total_ns"), tag + ": helper_ns")
+
+
+def helper_times_out(env):
+    """A rewriter with channels that does not answer one question."""
+    origin, rewrite = Origin(env), Helper(env, "channel")
+    squid = Squid(env, trace="", dns=origin.host, lines="""
+url_rewrite_program %s
+url_rewrite_children 1 startup=1 concurrency=10
+url_rewrite_timeout 1 second on_timeout=bypass
+""" % rewrite.command).start()
+    with Client(squid.client_address()) as client:
+        client.request(origin.url("fine"), "fine")
+        client.request(origin.url("mute-1"), "mute")
+        client.request(origin.url("after"), "after")
+    squid.stop()
+    tags = by_xid(rows.check_run(env, squid))
+    seen = [(tags[row["xid"]], row["outcome"]) for row in waits(env, squid, "kind == url_rewrite")]
+    env.equal(sorted(seen), [("after", "err"), ("fine", "err"), ("mute", "timeout")], "outcomes")
+
+
 # ---- ICAP ----
 
 def icap(env):
@@ -331,6 +373,8 @@ TESTS = [
     ("one child of a helper: the queue", queue, 60),
     ("the answer to another request's question", shared, 40),
     ("a helper that dies, and one that is broken", helpers_in_trouble, 40),
+    ("the answer to another request's credentials", credentials_at_once, 40),
+    ("a helper that does not answer in time", helper_times_out, 60),
     ("ICAP services by name: their own time", icap, 90),
     ("an ICAP service that is down, late, or has one connection", icap_in_trouble, 60),
     ("name servers: late, twice, not at all", name_servers, 60),
