@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Who was waited for, by name: helpers, ICAP services and name servers, against what they log by their own clocks."""
 
+import base64
 import collections
+import time
 
 from lib import dump, rows
-from lib.adaptation import Scene, services
+from lib.adaptation import Scene
 from lib.client import Client, at_once
 from lib.clocks import MS, Agreement
 from lib.env import first, free_port, go_first, median, run
@@ -45,7 +47,6 @@ def waits(env, squid, where=None):
 
 
 def credentials(user):
-    import base64
     return "Proxy-Authorization: Basic " + base64.b64encode((user + ":secret").encode()).decode()
 
 
@@ -262,6 +263,11 @@ def icap(env):
     off.check(COUNT // 2)
 
 
+def named(server, name, *words):
+    """A service whose path tells the server that it is one for REQMOD."""
+    return server.service("req_" + name, "reqmod_precache", *words).replace("icap_service req_", "icap_service ", 1)
+
+
 def icap_in_trouble(env):
     """A service that is down, one that does not answer in time, and one that may have only one connection."""
     origin, server = Origin(env), IcapServer(env)
@@ -275,9 +281,8 @@ acl to_one urlpath_regex one
 adaptation_access down allow to_down
 adaptation_access late allow to_late
 adaptation_access one allow to_one
-""" % (free_port(), server.service("late", "reqmod_precache", "bypass=0"),
-       server.service("req_one", "reqmod_precache", "bypass=0", "max-conn=1", "on-overload=wait").replace(
-           "icap_service req_one", "icap_service one"))).start()
+""" % (free_port(), named(server, "late", "bypass=0"), named(server, "one", "bypass=0", "max-conn=1", "on-overload=wait"))
+                  ).start()
 
     def ask(n):
         with Client(squid.client_address()) as client:
@@ -317,6 +322,7 @@ def name_servers(env):
         for n in range(40):
             client.request(origin.url("n", host="a%d-t%dx.test" % (5 + n % 5, n)), "t%dx" % n)
         for tag, name in (("twice", "atwice-1"), ("mute", "amute-1"), ("late", "a600-b700-1")):
+            time.sleep(1)  # Squid looks for time-outs 400 ms after the first query, and then every 400 ms
             client.request(origin.url("n", host=name + ".test"), tag)
         client.request(origin.url("n", host="atwice-2.test"), "after")
     squid.stop()
