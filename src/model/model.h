@@ -44,6 +44,16 @@ enum sqt_io_part { SQT_IO_QUEUE, SQT_IO_SERVICE, SQT_IO_NOTICE, SQT_IO_PARTS };
 
 /* Stages that a try to forward a request goes through. */
 #define SQT_TRY_STAGES 6
+/* Stages in which a transaction waits for somebody who has a name, besides servers. */
+enum sqt_named_stage { SQT_NAMED_HELPER, SQT_NAMED_REDIRECT, SQT_NAMED_ADAPT, SQT_NAMED_DNS, SQT_NAMED_STAGES };
+
+/* The longest of several waits. */
+struct sqt_longest_wait {
+    enum sqt_def def; /* SQT_DEF_WAITED or SQT_DEF_SERVICE; 0: none */
+    uint32_t who;     /* definition */
+    int64_t ns;
+    int64_t queue; /* of ns; SQT_MISSING: not known */
+};
 
 /* A client transaction. */
 struct sqt_xact {
@@ -82,6 +92,7 @@ struct sqt_xact {
     uint32_t listener;         /* definition: the port that its client came to; UINT32_MAX if unknown */
     int64_t held;              /* ns in which the event loop was held, SQT_MISSING if that is not known */
     uint32_t held_us[SQT_STAGES + 1]; /* the same by the stage that was charged meanwhile */
+    struct sqt_longest_wait longest[SQT_NAMED_STAGES];
     enum sqt_outcome outcome;
     void *user; /* the consumer's; NULL at first */
 
@@ -281,7 +292,7 @@ struct sqt_wait {
     /* for the model */
     uint64_t key;
     uint32_t epoch;
-    int redirects; /* a rewriter */
+    enum sqt_named_stage stage;
 };
 
 extern const char *const sqt_waited_names[SQT_WAITED_KINDS];

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Who was waited for, by name: helpers, ICAP services and name servers, against what they log by their own clocks."""
 
+import base64
 import collections
+import time
 
 from lib import dump, rows
-from lib.adaptation import Scene, services
+from lib.adaptation import Scene
 from lib.client import Client, at_once
 from lib.clocks import MS, Agreement
 from lib.env import first, free_port, go_first, median, run
@@ -45,7 +47,6 @@ def waits(env, squid, where=None):
 
 
 def credentials(user):
-    import base64
     return "Proxy-Authorization: Basic " + base64.b64encode((user + ":secret").encode()).decode()
 
 
@@ -194,6 +195,48 @@ http_access deny !grouped
     env.equal((service["retries"], service["failures"]), ("2", "4"), "retries and failures")
 
 
+def credentials_at_once(env):
+    """Requests with the same credentials ask once; the others wait for that answer."""
+    origin, auth = Origin(env), Helper(env, "auth")
+    squid = Squid(env, trace="", dns=origin.host, lines="""
+auth_param basic program %s
+auth_param basic children 1 startup=1
+acl known proxy_auth REQUIRED
+http_access deny !known
+""" % auth.command).start()
+
+    def ask(n):
+        with Client(squid.client_address()) as client:
+            client.request(origin.url("c%d" % n), "c%d" % n, headers=[credentials("wait200-all")])
+
+    at_once(4, ask)
+    squid.stop()
+    found = rows.check_run(env, squid)
+    table = waits(env, squid, "kind == auth")
+    env.equal(sorted(row["outcome"] for row in table), ["ok"] + ["shared"] * 3, "outcomes")
+    for row in table:
+        tag = by_xid(found)[row["xid"]]
+        env.equal(found[tag][1].ns("helper_ns"), row.ns("total_ns"), tag + ": helper_ns")
+
+
+def helper_times_out(env):
+    """A rewriter with channels that does not answer one question."""
+    origin, rewrite = Origin(env), Helper(env, "channel")
+    squid = Squid(env, trace="", dns=origin.host, lines="""
+url_rewrite_program %s
+url_rewrite_children 1 startup=1 concurrency=10
+url_rewrite_timeout 1 second on_timeout=bypass
+""" % rewrite.command).start()
+    with Client(squid.client_address()) as client:
+        client.request(origin.url("fine"), "fine")
+        client.request(origin.url("mute-1"), "mute")
+        client.request(origin.url("after"), "after")
+    squid.stop()
+    tags = by_xid(rows.check_run(env, squid))
+    seen = [(tags[row["xid"]], row["outcome"]) for row in waits(env, squid, "kind == url_rewrite")]
+    env.equal(sorted(seen), [("after", "err"), ("fine", "err"), ("mute", "timeout")], "outcomes")
+
+
 # ---- ICAP ----
 
 def icap(env):
@@ -220,6 +263,11 @@ def icap(env):
     off.check(COUNT // 2)
 
 
+def named(server, name, *words):
+    """A service whose path tells the server that it is one for REQMOD."""
+    return server.service("req_" + name, "reqmod_precache", *words).replace("icap_service req_", "icap_service ", 1)
+
+
 def icap_in_trouble(env):
     """A service that is down, one that does not answer in time, and one that may have only one connection."""
     origin, server = Origin(env), IcapServer(env)
@@ -233,9 +281,8 @@ acl to_one urlpath_regex one
 adaptation_access down allow to_down
 adaptation_access late allow to_late
 adaptation_access one allow to_one
-""" % (free_port(), server.service("late", "reqmod_precache", "bypass=0"),
-       server.service("req_one", "reqmod_precache", "bypass=0", "max-conn=1", "on-overload=wait").replace(
-           "icap_service req_one", "icap_service one"))).start()
+""" % (free_port(), named(server, "late", "bypass=0"), named(server, "one", "bypass=0", "max-conn=1", "on-overload=wait"))
+                  ).start()
 
     def ask(n):
         with Client(squid.client_address()) as client:
@@ -275,6 +322,7 @@ def name_servers(env):
         for n in range(40):
             client.request(origin.url("n", host="a%d-t%dx.test" % (5 + n % 5, n)), "t%dx" % n)
         for tag, name in (("twice", "atwice-1"), ("mute", "amute-1"), ("late", "a600-b700-1")):
+            time.sleep(1)  # Squid looks for time-outs 400 ms after the first query, and then every 400 ms
             client.request(origin.url("n", host=name + ".test"), tag)
         client.request(origin.url("n", host="atwice-2.test"), "after")
     squid.stop()
@@ -331,6 +379,8 @@ TESTS = [
     ("one child of a helper: the queue", queue, 60),
     ("the answer to another request's question", shared, 40),
     ("a helper that dies, and one that is broken", helpers_in_trouble, 40),
+    ("the answer to another request's credentials", credentials_at_once, 40),
+    ("a helper that does not answer in time", helper_times_out, 60),
     ("ICAP services by name: their own time", icap, 90),
     ("an ICAP service that is down, late, or has one connection", icap_in_trouble, 60),
     ("name servers: late, twice, not at all", name_servers, 60),

@@ -20,8 +20,8 @@ Fault = collections.namedtuple("Fault", "name plant causes place late short")
 
 FAULTS = [Fault(*row) for row in (
     # name, plant, causes, place, late, short
-    ("name-server-slow", servers.slow_name_server, ["name_server"], 1, "misses of new hosts, 200 ms", True),
-    ("name-server-dead", servers.dead_name_server, ["name_server"], 1, "misses of new hosts, 2 s", False),
+    ("name-server-slow", servers.slow_name_server, ["slow_name_server"], 1, "misses of new hosts, 200 ms", True),
+    ("name-server-dead", servers.dead_name_server, ["slow_name_server"], 1, "misses of new hosts, 2 s", False),
     ("origin-slow", servers.slow_origin, ["slow_server"], 1, "a fifth of misses, 500 ms", True),
     ("parent-slow", servers.slow_parent, ["slow_server"], 1, "a third of misses, 400 ms", True),
     ("origin-closes-kept", servers.closes_kept, ["closed_connections"], 1, "a fifth of misses, 100 ms", False),
@@ -30,12 +30,12 @@ FAULTS = [Fault(*row) for row in (
     ("loss", servers.loss, ["lost_packets"], 1, "misses, when a packet is lost", False),
     ("origin-address-dead", servers.one_address, ["connect_server"], 1, "a fifth of misses, 250 ms or more", True),
     ("origin-tls", servers.origin_tls, ["tls_server"], 1, "misses, 80 ms", False),
-    ("icap-slow", services.slow_icap, ["service_slow"], 1, "all, 200 ms", True),
-    ("rewriter-slow", services.slow_rewriter, ["helper_slow"], 1, "all, 200 ms", True),
-    ("rewriter-queue", services.one_rewriter, ["helper_queue"], 1, "all, ever more", False),
-    ("acl-slow", services.slow_acl, ["helper_slow"], 1, "all, 200 ms", False),
+    ("icap-slow", services.slow_icap, ["slow_service"], 1, "all, 200 ms", True),
+    ("rewriter-slow", services.slow_rewriter, ["slow_rewriter"], 1, "all, 200 ms", True),
+    ("rewriter-queue", services.one_rewriter, ["rewriter_queue"], 1, "all, ever more", False),
+    ("acl-slow", services.slow_acl, ["slow_helper"], 1, "all, 200 ms", False),
     ("acl-queue", services.one_acl, ["helper_queue"], 1, "all, ever more", False),
-    ("auth-slow", services.slow_auth, ["helper_slow"], 1, "a fifth, 300 ms", False),
+    ("auth-slow", services.slow_auth, ["slow_helper"], 1, "a fifth, 300 ms", False),
     ("aufs-reads", disks.aufs_reads, ["disk_slow"], 1, "hits of one cache_dir, 80 ms", True),
     ("ufs-reads", disks.ufs_reads, ["loop_blocked"], 1, "all, as each hit of one cache_dir holds the loop for 40 ms", False),
     ("aufs-threads", disks.aufs_threads, ["disk_queue"], 1, "hits, ever more", False),

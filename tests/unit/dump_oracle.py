@@ -122,7 +122,7 @@ def adds_up(requests, swaps, ios):
 
 DISK = ("disk_queue", "disk_slow", "diskd_poll", "disk_notice")
 CLAIMS = {
-    "name_servers": ["dns"], "adaptation": ["adapt"], "url_helper": ["redirect"], "access_checks": ["access"],
+    "name_server": ["dns"], "adaptation": ["adapt"], "url_helper": ["redirect"], "access_checks": ["access"],
     "slow_clients": ["proxy_reply"], "slow_uploads": ["client_body"], "reply_wait": ["reply_wait"],
     "collapsed": ["collapsed_wait"], "held_back": ["held_back"], "failed_tries": ["failed_tries"],
     "failed_server": ["failed_tries"], "lookup": ["lookup"],
@@ -187,6 +187,30 @@ def findings(trace, conditions, wanted):
               "findings of %s: %s" % (condition or "all requests", ", ".join(causes)), got, want)
 
 
+def waits(trace):
+    """Rows of helpers and queries, from their events: (begin, kind and name, outcome, queue, total)."""
+    _, events = dump(trace, "--table=events")
+    begun, want = {}, []
+    for event, following in zip(events, events[1:] + [None]):
+        at = nanoseconds(event["time_s"])
+        if event["event"] == "HELPER_BEGIN":
+            begun[event["kid"], event["arg"]] = event
+        elif event["event"] == "HELPER_END":
+            begin = begun.pop((event["kid"], event["arg"]))
+            asked = nanoseconds(begin["time_s"])
+            want.append((asked, begin["aux"], event["aux"], nanoseconds(following["id"]) - asked, at - asked))
+        elif event["event"] == "QUERY_END":
+            want.append((nanoseconds(event["arg"]), event["aux"], following["aux"], 0, at - nanoseconds(event["arg"])))
+    numbers = {"ok": "0", "timeout": "3"}
+    _, rows = dump(trace, "--table=waits", "--where=kind != adaptation and outcome != unfinished")
+    got = [(nanoseconds(row["time_s"]), "%s %s" % (row["kind"], row["name"]), numbers[row["outcome"]], int(row["queue_ns"]),
+            int(row["total_ns"])) for row in rows]
+    check(len(want) == 2 and got == want, "table waits, from the events", got, want)
+    _, rows = dump(trace, "--table=services")
+    sums = {"%s %s" % (row["kind"], row["name"]): row["max_ms"] for row in rows}
+    check(all(sums[who] == ms(total) for _, who, _, _, total in want), "table services", sums, want)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         subprocess.run([os.path.join(TOOLS, "tests/unit/dump_traces"), os.path.join(work, "t")], check=True, timeout=60)
@@ -200,11 +224,12 @@ def main():
                       lambda r: r["class"].endswith("_hit") and r["status"] == "200")
         stages_figure(trace, requests, "miss-stages", 250000000, lambda r: r["class"] in ("miss", "refresh_miss"))
         summary(trace, requests, ios)
+        waits(os.path.join(work, "t", "story"))
         findings(trace, ["", "class == miss"], [["slow_clients"], ["slow_clients"]])
     findings(os.path.join(SOURCE, "doc", "sample"),
              ["", "class == disk_hit", "dns_ns > 1ms or tls_ns > 1ms", "kid == 0", "client_body_ns > 20ms",
               "--since=200s", "--until=60s"],
-             [["diskd_poll"], ["diskd_poll"], ["name_servers", "tls"], ["healthy"], ["slow_uploads"],
+             [["diskd_poll"], ["diskd_poll"], ["name_server", "tls"], ["healthy"], ["slow_uploads"],
               ["diskd_poll"], ["healthy"]])
     plan()
 

@@ -63,8 +63,9 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
     static const char *const servers[] = {"other", "parent", "origin-1", "origin-2", "origin-3", "origin-4"};
     if (kind == SQT_DEF_SERVER && number < sizeof(servers) / sizeof(*servers))
         return servers[number];
-    static const char *const waited[] = {"auth basic", "external_acl groups", "name_server 192.0.2.53",
-                                         "name_server 192.0.2.54", "of_tomorrow x"};
+    static const char *const waited[] = {
+        "auth basic",    "external_acl groups", "name_server 192.0.2.53", "name_server 192.0.2.54",
+        "of_tomorrow x", "url_rewrite rewriter"};
     if (kind == SQT_DEF_WAITED && number < sizeof(waited) / sizeof(*waited))
         return waited[number];
     if (kind == SQT_DEF_SERVICE && number < 2)

@@ -4,7 +4,7 @@
  */
 #include "model_script.h"
 
-enum { BASIC, GROUPS, FIRST_SERVER, SECOND_SERVER, OF_TOMORROW };
+enum { BASIC, GROUPS, FIRST_SERVER, SECOND_SERVER, OF_TOMORROW, REWRITER };
 enum { SCANNER, CLEANER };
 #define AGAIN (UINT32_C(1) << 31)
 
@@ -154,6 +154,52 @@ stamps_that_cannot_be_are_kept_in_order(void **state)
     expect_parts(0, 100, 50, 0, 50, INT32_MAX);
 }
 
+/* ---- the stage ---- */
+
+static struct rows stage_requests;
+
+static void
+stage_request(void *context, const struct sqt_xact *xact)
+{
+    (void)context;
+    sqt_request_cells(stage_requests.cells[stage_requests.count++], xact);
+}
+
+#define OF_REQUEST(row, name) (stage_requests.cells[row][SQT_CELL(requests, name)])
+
+/* Two helpers at once, one after the other, a rewriter, and one that somebody else waits for. */
+static void
+what_access_checks_wait_for_helpers_is_theirs(void **state)
+{
+    const struct sqt_consumer consumer = {.request = stage_request};
+    (void)state;
+    stage_requests.count = 0;
+    begin_xact(0, 5, 7);
+    PUT(0, ACCESS_BEGIN, 5, 0, 0);
+    PUT(10, HELPER_BEGIN, 5, 1, BASIC);
+    PUT(20, HELPER_BEGIN, 5, 2, GROUPS);
+    helper_end(40, 5, 1, SQT_WAIT_OK, 10, 0);
+    helper_end(50, 5, 2, SQT_WAIT_OK, 20, 0);
+    PUT(60, HELPER_BEGIN, 5, 3, BASIC);
+    helper_end(65, 5, 3, SQT_WAIT_OK, 60, 0);
+    PUT(66, HELPER_BEGIN, 0, 4, GROUPS);
+    PUT(70, ACCESS_END, 5, 0, 0);
+    end_xact(100, 5, MEM_HIT, 0);
+    helper_end(110, 0, 4, SQT_WAIT_OK, 66, 0);
+    begin_xact(200, 6, 7);
+    PUT(200, REDIRECT_BEGIN, 6, 0, 0);
+    PUT(200, HELPER_BEGIN, 6, 5, REWRITER);
+    helper_end(230, 6, 5, SQT_WAIT_OK, 200, 0);
+    PUT(230, REDIRECT_END, 6, 0, 0);
+    end_xact(300, 6, MEM_HIT, 0);
+    play_to(&consumer);
+    assert_number(OF_REQUEST(0, helper_ns), 45);
+    assert_number(OF_REQUEST(0, access_ns), 25);
+    assert_number(OF_REQUEST(0, unaccounted_ns), 30);
+    assert_number(OF_REQUEST(1, redirect_ns), 30);
+    assert_number(OF_REQUEST(1, helper_ns), SQT_CELL_MISSING);
+}
+
 /* ---- adaptation services ---- */
 
 static void
@@ -287,6 +333,7 @@ main(void)
         SCRIPT_TEST(of_a_shared_answer_only_the_whole_is_known),
         SCRIPT_TEST(a_use_without_an_end_is_unfinished_and_one_across_a_loss_is_lost),
         SCRIPT_TEST(stamps_that_cannot_be_are_kept_in_order),
+        SCRIPT_TEST(what_access_checks_wait_for_helpers_is_theirs),
         SCRIPT_TEST(a_service_is_waited_for_until_the_next_one_or_the_end),
         SCRIPT_TEST(a_service_that_fails_has_its_outcome_and_its_replacement_a_row),
         SCRIPT_TEST(each_query_is_a_row),

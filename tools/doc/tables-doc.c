@@ -93,8 +93,9 @@ tables_finding(const struct sqt_finding_rule *rule)
                                                        " of followers of one server's requests",
                                                        " of one delay pool",
                                                        " at one server",
-                                                       " of one helper, service or name server",
-                                                       " of connections to one listening port"};
+                                                       " of connections to one listening port",
+                                                       " of one helper", " of one rewriter",
+                                                       " of one adaptation service", " of one name server"};
     char text[2048], when[256];
     size_t used = 0;
     const struct sqt_finding_values values = {.each = rule->each};

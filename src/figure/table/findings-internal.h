@@ -33,11 +33,10 @@ struct sqt_subject {
     struct sqt_name_entry named;
     uint32_t dir;                 /* of a cache_dir */
     uint64_t blocks;              /* that its requests waited for */
-    uint64_t parts[SQT_IO_PARTS]; /* of their time, ns */
+    uint64_t parts[SQT_IO_PARTS]; /* of their time, or of waits for it, ns */
     struct sqt_distribution waits, connects;
     uint64_t followed[SQT_FOLLOW_STAGES];    /* ns of leaders while the followers waited */
     uint64_t kept_ns;                        /* of tries that failed on kept connections */
-    uint64_t queue_ns, service_ns, timeouts; /* of a helper, a service, a name server */
     uint64_t again_ns;                       /* of reads of objects that were asked for before */
     uint64_t put_off; /* ns of waits for accepts that Squid put off; of a listening port, as the next */
     uint64_t connections, drops, backlog, descriptors;
@@ -59,7 +58,7 @@ struct sqt_findings {
     struct sqt_distribution totals;
     uint64_t total_ns;
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
-    void *waiting;                     /* findings-waits.c */
+    void *connecting;                   /* findings-connects.c */
     unsigned first[SQT_FINDINGS];      /* the first rule of the same subjects and stages */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;
@@ -89,11 +88,10 @@ void sqt_finding_claim(struct sqt_findings *findings, struct sqt_claim *claim, i
 /* The claim of that rule on the subject's time. */
 struct sqt_claim *sqt_finding_claim_of(struct sqt_findings *findings, struct sqt_subject *subject, unsigned rule);
 
-/* findings-waits.c: keeps what a request waits for, until it ends; then claims it. */
-void sqt_findings_wait(void *context, const struct sqt_wait *wait);
+/* findings-connects.c: keeps what a request waits for while it connects, until it ends; then claims it. */
 void sqt_findings_connection(void *context, const struct sqt_attempt *attempt);
 /* total: of the request; below 0: it does not count. */
-void sqt_findings_waited(struct sqt_findings *findings, const struct sqt_xact *xact, int64_t total);
+void sqt_findings_connected(struct sqt_findings *findings, const struct sqt_xact *xact, int64_t total);
 
 /* What a listening port's connections before they existed are taken to have cost. */
 uint64_t sqt_finding_dropped(const struct sqt_subject *subject);

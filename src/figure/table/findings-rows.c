@@ -24,14 +24,6 @@ row_begin(union sqt_cell *row, int64_t rank, const char *cause, const char *sent
     CELL(command).text = "sqtrace-dump --table=summary TRACE";
 }
 
-/* Share of the queue in the time of its waits, in %. */
-static double
-findings_queue(const struct sqt_subject *subject)
-{
-    const uint64_t all = subject->queue_ns + subject->service_ns;
-    return all ? 100 * (double)subject->queue_ns / (double)all : 0;
-}
-
 static const char *
 findings_culprit(const struct sqt_findings *f, const struct sqt_finding *x)
 {
@@ -57,8 +49,6 @@ findings_values(struct sqt_findings *f, const struct sqt_finding *x)
         .mean = (int64_t)(x->claim->ns / f->totals.count),
         .wait = sqt_finding_wait(x->subject),
         .others = sqt_mix_median(&others),
-        .queue = findings_queue(x->subject),
-        .timeouts = x->subject->timeouts,
         .connect = sqt_finding_connect(x->subject),
         .stage = sqt_finding_stage(x->subject),
         .drops = x->subject->drops,

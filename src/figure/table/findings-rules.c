@@ -119,32 +119,12 @@ is_reason(const struct sqt_subject *subject, const char *reason, const char *oth
     return strcmp(subject->named.name, reason) == 0 || (other && strcmp(subject->named.name, other) == 0);
 }
 
-static int
-is_kind(const struct sqt_subject *subject, enum sqt_waited kind)
-{
-    const size_t length = strlen(sqt_waited_names[kind]);
-    return strncmp(subject->named.name, sqt_waited_names[kind], length) == 0 && subject->named.name[length] == ' ';
-}
-
-/* Whether most of the time of the waits is queue, or is not. */
-static int
-is_queue(const struct sqt_subject *subject, int wanted)
-{
-    return (subject->queue_ns > subject->service_ns) == wanted;
-}
-
-static int
-is_helper(const struct sqt_subject *subject)
-{
-    return !is_kind(subject, SQT_WAITED_NAME_SERVER) && !is_kind(subject, SQT_WAITED_ADAPTATION);
-}
-
 /* Whether the condition of the rule holds. */
 static int
 findings_when(struct sqt_findings *f, const struct sqt_finding *x)
 {
     const struct sqt_claim *const claim = x->claim;
-    const int most = x->rule->by == SQT_FINDING_PLACE ? sqt_finding_part(x->subject) : -1;
+    const int most = x->rule->by >= SQT_FINDING_PLACE ? sqt_finding_part(x->subject) : -1;
     switch (x->rule->when) {
     case SQT_FINDING_EACH:
         return claim->count && claim->ns / claim->count >= (uint64_t)x->rule->each;
@@ -166,15 +146,6 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
         return is_far(x->subject, x->rule->each);
     case SQT_FINDING_AGAIN:
         return is_read_again(f, x);
-    case SQT_FINDING_NAME_SERVER:
-        return is_kind(x->subject, SQT_WAITED_NAME_SERVER);
-    case SQT_FINDING_ADAPT_QUEUE:
-    case SQT_FINDING_ADAPT_SERVICE:
-        return is_kind(x->subject, SQT_WAITED_ADAPTATION) &&
-               is_queue(x->subject, x->rule->when == SQT_FINDING_ADAPT_QUEUE);
-    case SQT_FINDING_HELPER_QUEUE:
-    case SQT_FINDING_HELPER_SERVICE:
-        return is_helper(x->subject) && is_queue(x->subject, x->rule->when == SQT_FINDING_HELPER_QUEUE);
     case SQT_FINDING_RELOAD:
         return is_reason(x->subject, "no_cache", "reload");
     case SQT_FINDING_KEPT:

@@ -53,10 +53,10 @@ text_number(struct text *text, double number, const char *unit)
     text_add(text, unit, strlen(unit));
 }
 
-/* A condition on a column of names that may stand between single quotes of a shell.  A name with characters that do not
- * go into one is a pattern, in which ? stands for each of them. */
+/* A condition on a column that may stand between single quotes of a shell.  A name with characters that do not go into
+ * one is a pattern, in which ? stands for each of them. */
 static void
-text_condition(struct text *text, const char *column, const char *name)
+text_is(struct text *text, const char *column, const char *name)
 {
     const int plain = !name[strcspn(name, "'\"\\")];
     const char *c = name;
@@ -70,16 +70,15 @@ text_condition(struct text *text, const char *column, const char *name)
     text_add(text, "\"", 1);
 }
 
-/* The culprit's kind and name. */
+/* The same of table `waits`, for a kind and a name. */
 static void
 text_waited(struct text *text, const char *culprit)
 {
-    char kind[64];
-    const size_t length = strcspn(culprit, " ");
-    snprintf(kind, sizeof(kind), "%.*s", (int)length, culprit);
-    text_condition(text, "kind", kind);
+    const size_t kind = strcspn(culprit, " ");
+    text_add(text, "kind == ", 8);
+    text_add(text, culprit, kind);
     text_add(text, " and ", 5);
-    text_condition(text, "name", culprit + length + (culprit[length] == ' '));
+    text_is(text, "name", culprit + kind + (culprit[kind] == ' '));
 }
 
 /* Whether the word in braces is that one. */
@@ -103,8 +102,6 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
                    {"wait", (double)v->wait / 1e6, " ms"},
                    {"others", (double)v->others / 1e6, " ms"},
                    {"connect", (double)v->connect / 1e6, " ms"},
-                   {"queue", v->queue, " %"},
-                   {"timeouts", (double)v->timeouts, ""},
                    {"dir", (double)v->dir, ""},
                    {"drops", (double)v->drops, ""},
                    {"backlog", (double)v->backlog, ""},
@@ -117,7 +114,7 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
     else if (is_word(word, length, "stage") && v->stage)
         text_add(text, v->stage, strlen(v->stage));
     else if (is_word(word, length, "server") && v->culprit)
-        text_condition(text, "server", v->culprit);
+        text_is(text, "server", v->culprit);
     else if (is_word(word, length, "waited") && v->culprit)
         text_waited(text, v->culprit);
 }

@@ -3,8 +3,11 @@
  * findings.c - what requests wait for more than they should, and whose fault it is, by the rules of findings.def.
  *
  * A request's claims count for itself (ALL), for the server that it was connected to last, for the cache_dir that it
- * read from last, and for the listening port that its client came to.  The time of a request is here all that its client
- * waits for: total_ns, and what is before it, accept_wait_ns and on an https_port client_tls_ns.  What requests would take without a cause follows from three distributions, so that each request is
+ * read from last, for the listening port that its client came to, and for the helpers, the adaptation service and the
+ * name server that it waited for longest.  The time of a request is here all that its client waits for: total_ns, and
+ * what is before it, accept_wait_ns and on an https_port client_tls_ns.
+ *
+ * What requests would take without a cause follows from three distributions, so that each request is
  * kept once, and twice more for each claim:
  *
  *     all totals  -  totals of the requests with the claim  +  the same totals less the claim
@@ -22,7 +25,7 @@
 #define PLACES 64
 #define REASONS 32
 #define POOLS 64
-#define WAITED 256
+#define WAITED 32
 #define LISTENERS 128
 #define NAME_SIZE 256
 
@@ -31,8 +34,7 @@ findings_first(unsigned rule)
 {
     const struct sqt_finding_rule *const r = &sqt_finding_rules[rule];
     unsigned first = 0;
-    while (sqt_finding_rules[first].by != r->by ||
-           (sqt_finding_rules[first].stages != r->stages && r->by != SQT_FINDING_WAITED))
+    while (sqt_finding_rules[first].by != r->by || sqt_finding_rules[first].stages != r->stages)
         ++first;
     return first;
 }
@@ -44,7 +46,6 @@ findings_start(struct sqt_job *job)
     f->set.budget = BUDGET;
     f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};
-    f->names[SQT_FINDING_WAITED] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = WAITED};
     f->names[SQT_FINDING_REASON] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = REASONS};
     f->names[SQT_FINDING_LEADER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_POOL] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = POOLS};
@@ -52,6 +53,8 @@ findings_start(struct sqt_job *job)
     f->names[SQT_FINDING_LISTENER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = LISTENERS};
     sqt_ports_init(&f->ports);
     sqt_holders_init(&f->holders);
+    for (unsigned by = SQT_FINDING_HELPER; by < SQT_FINDING_HELPER + SQT_NAMED_STAGES; ++by)
+        f->names[by] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = WAITED};
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         f->first[i] = findings_first(i);
     for (unsigned i = 0; i < SQT_STAGES; ++i)
@@ -107,6 +110,24 @@ findings_reads(struct sqt_findings *f, const struct sqt_xact *xact, const union 
         return;
     findings_blocks(&f->all, xact);
     f->all.again_ns += again ? (uint64_t)sqt_row_sum(row, SQT_SWAP_IN) : 0;
+}
+
+/* Whom the request waited for longest in a stage: kind and name. */
+static struct sqt_subject *
+findings_waited(struct sqt_findings *f, const struct sqt_xact *xact, enum sqt_named_stage stage)
+{
+    const struct sqt_longest_wait *const longest = &xact->longest[stage];
+    const char *const text = longest->def ? sqt_origin_text(xact->origin, longest->def, longest->who) : NULL;
+    char name[NAME_SIZE];
+    if (!text)
+        return NULL;
+    snprintf(name, sizeof(name), "%s%s", longest->def == SQT_DEF_SERVICE ? "adaptation " : "", text);
+    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_HELPER + stage], name);
+    if (longest->queue != SQT_MISSING) {
+        subject->parts[SQT_IO_QUEUE] += (uint64_t)longest->queue;
+        subject->parts[SQT_IO_SERVICE] += (uint64_t)(longest->ns - longest->queue);
+    }
+    return subject;
 }
 
 static int
@@ -230,7 +251,7 @@ findings_request(void *context, const struct sqt_xact *xact)
     union sqt_cell row[SQT_CELLS(requests)];
     if (sqt_durations_unknown(xact->outcome) || xact->outcome == SQT_OUTCOME_UNFINISHED ||
         sqt_request_cells(row, xact) == SQT_CLASS_TUNNEL || !sqt_job_wants(job, xact->begin, row)) {
-        sqt_findings_waited(f, xact, -1);
+        sqt_findings_connected(f, xact, -1);
         return;
     }
     findings_felt(row, xact);
@@ -243,6 +264,10 @@ findings_request(void *context, const struct sqt_xact *xact)
         [SQT_FINDING_POOL] = findings_pool(f, xact),
         [SQT_FINDING_FAILED] = findings_failed(f, xact),
         [SQT_FINDING_LISTENER] = findings_listener(f, xact),
+        [SQT_FINDING_HELPER] = findings_waited(f, xact, SQT_NAMED_HELPER),
+        [SQT_FINDING_REWRITER] = findings_waited(f, xact, SQT_NAMED_REDIRECT),
+        [SQT_FINDING_ADAPTER] = findings_waited(f, xact, SQT_NAMED_ADAPT),
+        [SQT_FINDING_NAME_SERVER] = findings_waited(f, xact, SQT_NAMED_DNS),
     };
     const int64_t total = row[SQT_CELL(requests, total_ns)].number;
     f->total_ns += (uint64_t)total;
@@ -258,7 +283,7 @@ findings_request(void *context, const struct sqt_xact *xact)
         sqt_finding_claim(f, &subject->claims[i], findings_ns(f, sqt_finding_rules[i].stages, row, xact),
                           total);
     }
-    sqt_findings_waited(f, xact, total);
+    sqt_findings_connected(f, xact, total);
 }
 
 /* ---- listening ports ---- */
@@ -331,7 +356,7 @@ findings_free(struct sqt_findings *f)
     sqt_holders_free(&f->holders);
     findings_drop(f, &f->all);
     sqt_distribution_drop(&f->set, &f->totals);
-    free(f->waiting);
+    free(f->connecting);
     free(f);
 }
 
@@ -352,7 +377,6 @@ const struct sqt_family sqt_family_findings = {
     .where_count = 1,
     .start = findings_start,
     .consumer = {.request = findings_request,
-                 .wait = sqt_findings_wait,
                  .connection = sqt_findings_connection,
                  .accept = findings_accept,
                  .put_off = findings_put_off,

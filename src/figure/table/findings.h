@@ -28,8 +28,12 @@ enum sqt_finding_by {
     SQT_FINDING_LEADER, /* the server that the leader of a follower asks */
     SQT_FINDING_POOL,   /* a delay pool */
     SQT_FINDING_FAILED, /* the server of a try after which another followed */
-    SQT_FINDING_WAITED, /* a helper, an adaptation service, a name server */
     SQT_FINDING_LISTENER,
+    /* in the order of enum sqt_named_stage */
+    SQT_FINDING_HELPER,
+    SQT_FINDING_REWRITER,
+    SQT_FINDING_ADAPTER,
+    SQT_FINDING_NAME_SERVER,
     SQT_FINDING_BYS
 };
 
@@ -62,8 +66,7 @@ struct sqt_finding_values {
     const char *culprit; /* NULL: "-" */
     const char *stage;   /* in which leaders were longest while their followers waited */
     uint32_t dir;
-    double share, reads, queue; /* in % */
-    uint64_t timeouts;
+    double share, reads; /* in % */
     int64_t each, mean, wait, others, connect;
     uint64_t drops, backlog, descriptors; /* of a listening port: what was dropped, and its limits */
 };

@@ -29,12 +29,51 @@ waits_outcome(uint32_t told)
     return told < SQT_WAIT_LOST ? (enum sqt_wait_outcome)told : SQT_WAIT_FAILED;
 }
 
+/* Whether a definition begins with that kind. */
+static int
+waits_is(const char *text, enum sqt_waited kind)
+{
+    const size_t length = strlen(sqt_waited_names[kind]);
+    return text && strncmp(text, sqt_waited_names[kind], length) == 0 && text[length] == ' ';
+}
+
+static enum sqt_named_stage
+waits_stage(const struct sqt_wait *wait)
+{
+    if (wait->def == SQT_DEF_SERVICE)
+        return SQT_NAMED_ADAPT;
+    const char *const text = sqt_origin_text(wait->origin, SQT_DEF_WAITED, wait->who);
+    if (waits_is(text, SQT_WAITED_NAME_SERVER))
+        return SQT_NAMED_DNS;
+    return waits_is(text, SQT_WAITED_URL_REWRITE) || waits_is(text, SQT_WAITED_STORE_ID) ? SQT_NAMED_REDIRECT
+                                                                                         : SQT_NAMED_HELPER;
+}
+
+/* The transaction remembers whom it waited for longest. */
+static void
+waits_remember(const struct sqt_life *life, const struct sqt_wait *wait)
+{
+    struct sqt_xact *const xact = wait->xact ? sqt_idmap_get(&life->xacts, wait->xact) : NULL;
+    const int64_t ns = wait->end - wait->begin;
+    if (!xact || sqt_wait_unknown(wait) || (xact->longest[wait->stage].def && xact->longest[wait->stage].ns >= ns))
+        return;
+    int64_t queue = ns; /* no child took it */
+    if (wait->given != SQT_MISSING)
+        queue = wait->given - wait->begin;
+    else if (wait->def == SQT_DEF_SERVICE)
+        queue = 0;
+    else if (wait->outcome == SQT_WAIT_SHARED)
+        queue = SQT_MISSING;
+    xact->longest[wait->stage] = (struct sqt_longest_wait){wait->def, wait->who, ns, queue};
+}
+
 static void
 waits_tell(struct sqt_life *life, struct sqt_wait *wait, int64_t now, enum sqt_wait_outcome outcome)
 {
     const enum sqt_outcome known = sqt_outcome_of(life, wait->epoch, wait->begin, SQT_OUTCOME_COMPLETE);
     wait->end = now;
     wait->outcome = known == SQT_OUTCOME_LOST ? SQT_WAIT_LOST : known == SQT_OUTCOME_CLOCK ? SQT_WAIT_CLOCK : outcome;
+    waits_remember(life, wait);
     if (life->consumer->wait)
         life->consumer->wait(life->consumer->context, wait);
 }
@@ -95,22 +134,14 @@ waits_begin(struct sqt_life *life, int64_t now, enum sqt_def def, uint64_t key, 
 
 /* ---- helpers ---- */
 
-/* While a rewriter is asked, redirect is open, and says it. */
-static int
-waits_redirects(const struct sqt_wait *wait)
-{
-    const char *const text = sqt_origin_text(wait->origin, SQT_DEF_WAITED, wait->who);
-    return text && (strncmp(text, "url_rewrite ", 12) == 0 || strncmp(text, "store_id ", 9) == 0);
-}
-
 void
 sqt_helper_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_wait *const wait = waits_begin(life, now, SQT_DEF_WAITED, record->arg, record);
     wait->who = record->aux & ~AGAIN;
     wait->again = (record->aux & AGAIN) != 0;
-    wait->redirects = waits_redirects(wait);
-    if (!wait->redirects)
+    wait->stage = waits_stage(wait);
+    if (wait->stage == SQT_NAMED_HELPER) /* redirect is open for the others */
         sqt_xact_stages(life, now, record, more);
 }
 
@@ -118,7 +149,7 @@ void
 sqt_helper_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     struct sqt_wait *const wait = sqt_idmap_get(&life->helpers, record->arg);
-    if (!wait || !wait->redirects)
+    if (!wait || wait->stage == SQT_NAMED_HELPER)
         sqt_xact_stages(life, now, record, more);
     if (!wait)
         return;
@@ -140,7 +171,9 @@ void
 sqt_service_asked(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    waits_begin(life, now, SQT_DEF_SERVICE, record->id, record)->who = (uint32_t)record->arg;
+    struct sqt_wait *const wait = waits_begin(life, now, SQT_DEF_SERVICE, record->id, record);
+    wait->who = (uint32_t)record->arg;
+    wait->stage = SQT_NAMED_ADAPT;
 }
 
 void
@@ -190,6 +223,7 @@ sqt_query_end(struct sqt_life *life, int64_t now, const struct sqt_record *recor
                             .depth = SQT_MISSING,
                             .epoch = life->epoch};
     wait.given = wait.begin;
+    wait.stage = waits_stage(&wait);
     waits_tell(life, &wait, now,
                more && record[1].event == SQT_EV_PART_QUERY ? waits_outcome(record[1].aux) : SQT_WAIT_OK);
 }

@@ -3,12 +3,13 @@
 
 Run by Squid as a program (helper.py KIND LOG [MS]).  A line that holds waitN is answered after N milliseconds, any
 other after MS.  If it holds "refuse", the answer is no; if "bh-", that it is broken; if "dies-", the helper ends instead
-of an answer.  KIND:
+of an answer; if "mute-", there is none.  KIND:
 
     rewrite   url_rewrite_program: "/moved/" becomes "/there/", "/elsewhere/" is redirected, other URLs stay
     storeid   store_id_program: everything from the name on is the Store-ID's
     acl       external_acl_type
     auth      basic authentication
+    channel   url_rewrite_program with concurrency=: the first word of a line is its channel; it changes no URL
 
 Log, tab separated, nanoseconds of CLOCK_MONOTONIC: received  answered  the line
 """
@@ -45,7 +46,11 @@ def serve(kind, log, milliseconds=0):
         time.sleep(int(wait.group(1) if wait else milliseconds) / 1000)
         if "dies-" in line:
             return
+        if "mute-" in line:
+            continue
         reply = answer(kind, line.strip()) + "\n"
+        if kind == "channel":
+            reply = "%s ERR\n" % line.split(" ")[0]
         answered = time.monotonic_ns()
         sys.stdout.write(reply)
         sys.stdout.flush()
