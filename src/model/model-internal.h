@@ -231,7 +231,7 @@ void sqt_follow_begin(struct sqt_life *life, struct sqt_xact *xact, int64_t now,
 /* Something of the follower opened or closed: perhaps its wait is over. */
 void sqt_follow_check(const struct sqt_xact *xact, int64_t now);
 /* Its reply is ready, or its look-up over. */
-void sqt_follow_old(struct sqt_xact *xact, int64_t now);
+void sqt_follow_old(const struct sqt_life *life, struct sqt_xact *xact, int64_t now);
 /* The transaction ends, and so do its wait, and what others learn of it. */
 void sqt_follow_leave(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
 /* It was handed out. */

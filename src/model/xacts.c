@@ -138,7 +138,7 @@ sqt_xact_lookup(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     struct sqt_xact *const xact = xacts_find(life, record->id);
     if (!xact)
         return;
-    sqt_follow_old(xact, now);
+    sqt_follow_old(life, xact, now);
     apply(life, xact, now, record->event);
     if (record->arg)
         xact->object = record->arg;
@@ -151,7 +151,7 @@ sqt_xact_ready(struct sqt_life *life, int64_t now, const struct sqt_record *reco
     struct sqt_xact *const xact = xacts_find(life, record->id);
     if (!xact)
         return;
-    sqt_follow_old(xact, now);
+    sqt_follow_old(life, xact, now);
     apply(life, xact, now, record->event);
     xact->reply_source = (int)record->aux;
 }

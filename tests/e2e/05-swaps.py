@@ -119,6 +119,8 @@ def owners(env, kind):
     env.note("tags: %s" % dict(tags))
     env.check(tags["TCP_SWAPFAIL_MISS"] or any(row["outcome"] == "error" for row in swaps),
               "no swap-in failed")
+    reasons = {row["miss_reason"] for row in requests if row["tag"] == "TCP_SWAPFAIL_MISS"}
+    env.check(reasons <= {"swap_fail"}, "miss_reason of swap-ins that failed: %s" % reasons)
     env.check(any(row["outcome"] == "error" for row in swaps if row["direction"] == "in"),
               "no swap-in has outcome error: %s" % collections.Counter(row["outcome"] for row in swaps))
     env.check(tags["TCP_REFRESH_UNMODIFIED"] and tags["TCP_REFRESH_MODIFIED"], "no revalidation happened")

@@ -19,6 +19,9 @@ UNREACHABLE = {"CLOCK_STEP": "no clock is stepped under a Squid; tests/unit/trac
 # That they are in the tree that was built is looked at here.
 SILENT = {
     "LookupAnswered": "gives LOOKUP_END its object: 15",
+    "FreshnessIsJudged": "gives XACT_END the reason of a miss: 39",
+    "EntryIsStale": "gives XACT_END the reason of a miss: 39",
+    "LookupMisses": "gives XACT_END the reason of a miss: 39",
     "ServerIsUsed": "gives SERVER_DONE its connection: 15",
     "HasRunIn": "gives DNS_BEGIN, SWAPIN_OPEN and, with Squid 5, SWAPOUT_OPEN their transactions: 05",
     "ContextOfFirst": "gives SWAPOUT_OPEN and SWAP_REFUSED their transactions: 16, two workers",

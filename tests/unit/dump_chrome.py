@@ -209,6 +209,7 @@ def judge(name, trace, expression=None):
     requests, ios, swaps = table(trace, "requests"), table(trace, "ios"), table(trace, "swaps")
     columns = list(requests[0]) if requests else []
     stages = columns[columns.index("client_connect_ns") + 1:columns.index("unaccounted_ns")] if columns else []
+    stages += [c for c in ("helper_ns", "collapsed_wait_ns", "held_back_ns", "failed_tries_ns") if c in columns]
     found, wrong = spans(events)
     check(wrong, "%s: %d spans nest" % (name, len(found)))
     wrong = [] if len(found) == len(requests) else ["%d requests, not %d" % (len(found), len(requests))]

@@ -43,7 +43,7 @@ fails 2 "unknown figure 'plethora'; --list shows them" --figure=plethora story
 fails 2 "'block-comb' is a figure: --figure=block-comb" --table=block-comb story
 fails 2 "'swaps' is a table: --table=swaps" --figure=swaps story
 fails 2 "--table and --figure exclude each other" --table=swaps --figure=block-comb story
-fails 2 "unknown figure 'stages'; did you mean miss-stages, hit-stages or tail-stages?" --figure=stages story
+fails 2 "unknown figure 'stages'; did you mean miss-stages, hit-stages or leader-stages?" --figure=stages story
 fails 2 "unknown figure 'disk-utilisation'; did you mean disk-utilization?" --figure=disk-utilisation story
 fails 2 "unknown figure 'xyzzy'; --list shows them" --figure=xyzzy story
 fails 2 "--columns: requests has no column 'totl_ns'; did you mean total_ns?" --columns=xid,totl_ns story

@@ -189,7 +189,16 @@ held_before_an_interim_reply(void **state)
     assert_adds_up(0);
 }
 
-/* ---- followers ---- */
+/* ---- followers: times are in microseconds ---- */
+
+static void
+play_us(unsigned origin)
+{
+    assert_hooks_emit_it();
+    struct sqt_run run = {&script.origins[origin], script.records, script.count, 0, {0, 0, 1000.0}, 0};
+    sqt_model_run(script.model, &run);
+    script.count = 0;
+}
 
 static void
 begin_leader(int64_t time)
@@ -229,7 +238,7 @@ end_follower(int64_t time, uint64_t id)
 static void
 assert_leader(unsigned i, enum sqt_stage stage, int64_t ns)
 {
-    assert_int_equal(followed[i].ns[stage], ns);
+    assert_int_equal(followed[i].ns[stage], 1000 * ns);
 }
 
 static int64_t
@@ -238,7 +247,7 @@ followed_ns(unsigned i)
     int64_t sum = 0;
     for (unsigned s = 0; s < SQT_FOLLOW_STAGES; ++s)
         sum += followed[i].ns[s];
-    return sum;
+    return sum / 1000;
 }
 
 static void
@@ -251,8 +260,8 @@ follower(void **state)
     PUT(40, SERVER_READ, 4, 500, 0);
     PUT(40, SERVER_HEADER, 4, 300, 200);
     end_follower(42, 5);
-    play();
-    assert_string_equal(stages(0), "proxy_reply 2, lookup 1, collapsed_wait 37, reply_wait 2");
+    play_us(0);
+    assert_string_equal(stages(0), "proxy_reply 2000, lookup 1000, collapsed_wait 37000, reply_wait 2000");
     assert_number(REQUEST(0, collapsed), 1);
     assert_string_equal(REQUEST(0, class).text, "mem_hit");
     assert_adds_up(0);
@@ -263,32 +272,6 @@ follower(void **state)
     assert_leader(0, SQT_STAGE_SERVER_REPLY, 2);
     assert_int_equal(followed_ns(0), 37);
     assert_int_equal(followed[0].server, 1);
-}
-
-/* A trace from before says in the same moment that the reply is ready. */
-static void
-follower_of_an_old_trace(void **state)
-{
-    (void)state;
-    for (unsigned i = 0; i < 2; ++i) {
-        begin_xact(100 * i, 5, 7);
-        PUT(100 * i + 1, LOOKUP_BEGIN, 5, 0, 0);
-        if (i)
-            PUT(100 * i + 2, LOOKUP_END, 5, 1, 1);
-        PUT(100 * i + 2, COLLAPSED, 5, 0, 0);
-        if (!i)
-            PUT(100 * i + 2, LOOKUP_END, 5, 1, 1);
-        PUT(100 * i + 2, REPLY_READY, 5, 0, SQT_REPLY_STORE);
-        PUT(100 * i + 90, REPLY_WRITE, 5, 10, 1);
-        PUT(100 * i + 95, REPLY_WRITTEN, 5, 10, 0);
-        end_xact(100 * i + 100, 5, CF_HIT, SQT_XACT_COLLAPSED);
-    }
-    play();
-    for (unsigned i = 0; i < 2; ++i) {
-        assert_string_equal(stages(i), "proxy_reply 5, lookup 1, reply_wait 93");
-        assert_adds_up(i);
-    }
-    assert_int_equal(followed_count, 0);
 }
 
 /* The leader's time after a try that failed, and after it is over. */
@@ -305,7 +288,7 @@ follower_that_outlives_its_leader(void **state)
     end_xact(45, 4, MISS_ABORTED, 0);
     end_follower(50, 5);
     end_follower(60, 6);
-    play();
+    play_us(0);
     assert_int_equal(followed_count, 2);
     assert_leader(0, SQT_STAGE_FAILED_TRIES, 20);
     assert_leader(0, SQT_STAGE_PEER_SELECT, 5);
@@ -324,14 +307,14 @@ leaders_elsewhere(void **state)
     (void)state;
     begin_leader(0);
     leader_connects(10);
-    play_as(1);
+    play_us(1);
     begin_follower(20, 5, 4, 2);
     begin_follower(20, 6, 99, 2);
     begin_follower(20, 7, 4, 3);
     begin_follower(20, 8, 8, 0);
     for (uint64_t id = 5; id < 9; ++id)
         end_follower(50 + 10 * (int64_t)id, id);
-    play();
+    play_us(0);
     assert_int_equal(followed_count, 4);
     assert_leader(0, SQT_STAGE_SERVER_WAIT, 78);
     for (unsigned i = 1; i < 4; ++i)
@@ -350,12 +333,37 @@ follower_that_turns_away(void **state)
     PUT(32, PEER_SELECT_BEGIN, 5, 0, 0);
     server_exchange(35, 5, 50, 1);
     end_xact(50, 5, MISS, SQT_XACT_COLLAPSED | SQT_MISS_UNSHAREABLE << SQT_XACT_MISS_SHIFT);
-    play();
-    assert_string_equal(stages(0), "server_reply 6, server_wait 3, request_send 1, peer_select 3, lookup 1, "
-                                   "collapsed_wait 28");
+    play_us(0);
+    assert_string_equal(stages(0),
+                        "server_reply 6000, server_wait 3000, request_send 1000, peer_select 3000, lookup 1000, "
+                        "collapsed_wait 28000");
     assert_string_equal(REQUEST(0, miss_reason).text, "unshareable");
     assert_number(REQUEST(0, collapsed), 1);
     assert_adds_up(0);
+}
+
+/* A trace from before says at once that the reply is ready: these times are in nanoseconds. */
+static void
+follower_of_an_old_trace(void **state)
+{
+    (void)state;
+    for (unsigned gap = 0; gap < 2; ++gap) {
+        const int64_t at = 100 * gap;
+        begin_xact(at, 5, 7);
+        PUT(at + 1, LOOKUP_BEGIN, 5, 0, 0);
+        PUT(at + 2, COLLAPSED, 5, 0, 0);
+        PUT(at + 2 + gap, LOOKUP_END, 5, 1, 1);
+        PUT(at + 2 + gap, REPLY_READY, 5, 0, SQT_REPLY_STORE);
+        PUT(at + 90, REPLY_WRITE, 5, 10, 1);
+        PUT(at + 95, REPLY_WRITTEN, 5, 10, 0);
+        end_xact(at + 100, 5, CF_HIT, SQT_XACT_COLLAPSED);
+    }
+    play();
+    assert_string_equal(stages(0), "proxy_reply 5, lookup 1, reply_wait 93");
+    assert_string_equal(stages(1), "proxy_reply 5, lookup 2, reply_wait 92");
+    assert_adds_up(0);
+    assert_adds_up(1);
+    assert_int_equal(followed_count, 0);
 }
 
 /* ---- reasons ---- */

@@ -66,6 +66,13 @@ tables_classes(void)
 }
 
 static void
+tables_misses(void)
+{
+    for (unsigned i = 1; i < SQT_MISSES_COUNT; ++i)
+        troff_item(sqt_misses[i].name, sqt_misses[i].doc);
+}
+
+static void
 tables_stages(void)
 {
     for (unsigned i = 0; i < SQT_STAGES; ++i)
@@ -128,6 +135,8 @@ tables_section(const char *line)
         tables_all(1);
     else if (strcmp(line, "@CLASSES@\n") == 0)
         tables_classes();
+    else if (strcmp(line, "@MISSES@\n") == 0)
+        tables_misses();
     else if (strcmp(line, "@DIGESTS@\n") == 0)
         tables_digests(sqt_digest_activities, SQT_DIGEST_ACTIVITIES);
     else if (strcmp(line, "@DIGEST_RESULTS@\n") == 0)

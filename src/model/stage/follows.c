@@ -14,6 +14,7 @@
 #include "model/model-internal.h"
 
 #define WAIT (1u << SQT_STAGE_COLLAPSED_WAIT)
+#define AT_ONCE 10000 /* ns */
 
 /* The transaction of that kid, which may be another process; NULL if it is not open. */
 static struct sqt_xact *
@@ -114,13 +115,28 @@ sqt_follow_check(const struct sqt_xact *xact, int64_t now)
         follows_stop(xact->follow, now);
 }
 
-/* A trace from before this stage says in the same moment that the follower's reply is ready. */
+/* A trace from before this stage says within microseconds that the follower's reply is ready.  Then nobody knows how long
+ * it waits, and what was charged is a part of the look-up. */
 void
-sqt_follow_old(struct sqt_xact *xact, int64_t now)
+sqt_follow_old(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 {
-    if (xact->follow && xact->stages.open & WAIT && xact->followed_at == now &&
-        !xact->stages.ns[SQT_STAGE_COLLAPSED_WAIT])
-        xact->stages.seen &= ~WAIT;
+    struct sqt_spans *const s = &xact->stages;
+    if (!(s->open & WAIT) || now - xact->followed_at > AT_ONCE)
+        return;
+    sqt_xact_charge(life, xact, now);
+    const int64_t ns = s->ns[SQT_STAGE_COLLAPSED_WAIT];
+    if (ns > now - xact->followed_at)
+        return; /* it has waited before */
+    const unsigned instead = s->seen & 1u << SQT_STAGE_LOOKUP ? SQT_STAGE_LOOKUP : SQT_UNACCOUNTED;
+    s->ns[SQT_STAGE_COLLAPSED_WAIT] = 0;
+    s->ns[instead] += ns;
+    s->seen &= ~WAIT;
+    if (ns && life->consumer->recharge)
+        life->consumer->recharge(life->consumer->context, &(struct sqt_charge){.xact = xact,
+                                                                               .stage = instead,
+                                                                               .from = xact->followed_at,
+                                                                               .until = now,
+                                                                               .was = SQT_STAGE_COLLAPSED_WAIT});
 }
 
 /* What was charged to a stage before the follower came may have gone to another one since (an interim response, a try
