@@ -39,7 +39,7 @@ static const char texts[] =
     "def\t5\t1\tread handler\ndef\t5\t2\tstore callbacks\n"
     "def\t6\t1\tmoon\ndef\t6\t2\tmars\n"
     "def\t8\t1\tepoll_wait\ndef\t8\t2\tread\ndef\t8\t3\tread-disk\ndef\t8\t4\topen-write\n"
-    "def\t9\t1\tmain\ndef\t9\t2\t4243\n";
+    "def\t9\t1\tmain\ndef\t9\t2\t4243\ndef\t13\t1\thttp_port 3128\n";
 /* Values that are sampled: their texts are definitions from 1 on, in this order. */
 static const struct {
     const char *text;
@@ -81,6 +81,10 @@ static const struct {
     {"squid disk_objects", 0},
     {"cache_dir 0 bytes", 0},
     {"cache_dir 0 objects", 0},
+    {"listener 1 backlog", 0},
+    {"listener 1 backlog_limit", 0},
+    {"listener 1 drops", 50},
+    {"listener 2 drops", 0},
     {"future thing", 0},
     {"process future_value", 0},
 };
