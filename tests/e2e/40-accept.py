@@ -124,8 +124,12 @@ def out_of_descriptors(env):
         one.close()
     at_once(len(waiting), lambda n: waiting[n].finish())
     time.sleep(1.2)
-    squid.stop()
+    idle = [socket.create_connection(squid.client_address()) for _ in range(110)]
+    time.sleep(0.5)
+    squid.stop()  # while an accept is put off
     check_accounted(env, squid, waiting)
+    events = [row["event"] for row in dump.table(env, squid.directory, "events")]
+    env.equal(events.count("ACCEPT_RESUMED"), events.count("ACCEPT_PUT_OFF"), "accepts that go on, or whose port closes")
     row = table_row(env, squid)
     env.check(int(row["put_off"]) >= 1 and float(row["put_off_ms"]) >= 1000 * HELD, "put off: %s" % row)
     told = finding(env, squid, "descriptors")
