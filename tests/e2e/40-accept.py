@@ -17,9 +17,10 @@ import time
 
 from lib import access, dump, rows
 from lib.client import Client, at_once
-from lib.env import Skip, first, wait_for
+from lib.env import Skip, first, free_port, wait_for
 from lib.origin import Origin
 from lib.squid import Squid
+from lib.tls import Certificates, secure
 
 MS = 1000000
 HELD = 0.9  # seconds
@@ -123,8 +124,12 @@ def out_of_descriptors(env):
         one.close()
     at_once(len(waiting), lambda n: waiting[n].finish())
     time.sleep(1.2)
-    squid.stop()
+    idle = [socket.create_connection(squid.client_address()) for _ in range(110)]
+    time.sleep(0.5)
+    squid.stop()  # while an accept is put off
     check_accounted(env, squid, waiting)
+    events = [row["event"] for row in dump.table(env, squid.directory, "events")]
+    env.equal(events.count("ACCEPT_RESUMED"), events.count("ACCEPT_PUT_OFF"), "accepts that go on, or whose port closes")
     row = table_row(env, squid)
     env.check(int(row["put_off"]) >= 1 and float(row["put_off_ms"]) >= 1000 * HELD, "put off: %s" % row)
     told = finding(env, squid, "descriptors")
@@ -209,6 +214,35 @@ def overflow(env):
     env.check(" %d " % drops in told["sentence"] and "not known" in told["sentence"], "what it says: %s" % told["sentence"])
 
 
+def handshakes(env):
+    """Clients that take 60 ms to begin a TLS handshake: it is before their requests' totals, and a finding names the port."""
+    certificates = Certificates(env, "proxy.test")
+    origin = Origin(env)
+    port = free_port()
+    squid = Squid(env, trace="", dns=origin.host,
+                  lines="https_port 127.0.0.1:%d tls-cert=%s\n" % (port, certificates.server)).start()
+    felt = {}
+    for n in range(12):
+        begin = time.monotonic_ns()
+        with Client(("127.0.0.1", port)) as client:
+            client.open()
+            time.sleep(0.06)
+            secure(client, certificates.context(), "proxy.test")
+            client.request(origin.url("t%d" % n), "t-%d" % n)
+            felt["t-%d" % n] = time.monotonic_ns() - begin
+    squid.stop()
+    joined = rows.join(env, access.read(squid), dump.table(env, squid.directory, "requests"))
+    for line, row in joined:
+        env.check(60 * MS <= row.ns("client_tls_ns") <= row.ns("client_connect_ns"), "handshake: %s" % rows.brief(row))
+        told = row.ns("accept_wait_ns") + row.ns("client_connect_ns") + row.ns("total_ns")
+        env.check(told >= 0.9 * felt[line.xtag], "%s waited %d ns, the trace has %d ns" % (line.xtag, felt[line.xtag], told))
+    found = {row["cause"]: row for row in dump.table(env, squid.directory, "findings")}
+    env.check("client_tls" in found, "findings: %s" % sorted(found))
+    env.equal(found["client_tls"]["culprit"], "https_port 127.0.0.1:%d" % port, "culprit")
+    row = [row for row in dump.table(env, squid.directory, "listeners") if row["listener"].startswith("https_port ")][0]
+    env.check(row["count"] == "12" and float(row["tls_p50_ms"]) >= 60, "table listeners: %s" % row)
+
+
 def reopened(env):
     """Ports that are closed and opened again by a reconfiguration, and names=off."""
     origin = Origin(env)
@@ -231,5 +265,6 @@ TESTS = [
     ("clients wait in the backlog while Squid stands still", first(stopped), 40),
     ("clients wait while Squid is out of descriptors", first(out_of_descriptors), 40),
     ("a backlog overflows: the port and its drops", first(in_namespace(overflow)), 40),
+    ("handshakes of clients on an https_port", first(handshakes), 40),
     ("a port is opened again, and has no name", first(reopened), 40),
 ]
