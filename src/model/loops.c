@@ -14,6 +14,15 @@
  */
 #include "model-internal.h"
 
+/* What no sample tells, the end of a pass, goes to the parts as what came before it. */
+static void
+loops_guess_rest(struct sqt_loop_row *row)
+{
+    const int64_t rest = row->sampled ? row->end - row->sampled : 0, known = row->sampled - row->work;
+    for (unsigned i = 0; i < SQT_LOOP_PARTS && rest > 0 && known > 0; ++i)
+        row->parts[i] += (int64_t)((double)rest * (double)row->parts[i] / (double)known);
+}
+
 /* Sums of two such sums, and a time, never overflow. */
 static int64_t
 loops_sum(int64_t a, int64_t b)
@@ -31,6 +40,7 @@ sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         row.origin = life->origin;
         row.end = now;
         row.unknown = sqt_stepped_since(life, row.begin);
+        loops_guess_rest(&row);
         if (more && record[1].event == SQT_EV_PART_ACTIVITY) {
             row.activity = record[1].aux;
             row.activity_ns = sqt_line_ns(&life->line, record[1].arg) - sqt_line_ns(&life->line, record[1].id);
@@ -156,6 +166,20 @@ loops_hold(struct sqt_loop_state *p, struct sqt_loop_sample_row *row, int64_t no
     row->held = held < 0 ? 0 : held < all ? held : all;
 }
 
+/* A sample that began before the pass: what fits into the pass is of it, but for the idle time. */
+static void
+loops_count_in_pass(struct sqt_loop_row *pass, const struct sqt_loop_sample_row *k)
+{
+    const int64_t begin = pass->sampled ? pass->sampled : pass->work;
+    int64_t left = k->until - (k->from > begin ? k->from : begin);
+    for (unsigned i = 0; i < SQT_LOOP_IDLE && left > 0; ++i) {
+        const int64_t ns = k->parts[i] < left ? k->parts[i] : left;
+        pass->parts[i] += ns;
+        left -= ns;
+    }
+    pass->sampled = k->until;
+}
+
 /* The part of the unit with that event; NULL: none. */
 static const struct sqt_record *
 loops_part(const struct sqt_record *record, unsigned more, unsigned event)
@@ -192,12 +216,14 @@ sqt_loop_sampled(struct sqt_life *life, int64_t now, const struct sqt_record *re
     if (!known)
         p->sampled.lent = 0;
     if (!ran || !known || row.until > now || row.from >= row.until || sqt_stepped_since(life, row.from) ||
-        !(life->consumer->loop_sample || life->consumer->request))
+        !(life->consumer->loop_sample || life->consumer->loop || life->consumer->request))
         return;
     row.waits = (ran->aux & SQT_LOOP_IN_WAIT) != 0;
     row.since = (int64_t)(ran->aux >> SQT_LOOP_FLAG_BITS) * 1000;
     loops_divide(p, &row, ran, held, waited > before ? waited - before : 0);
     loops_hold(p, &row, now);
+    if (p->works && !row.waits && row.until > p->row.work)
+        loops_count_in_pass(&p->row, &row);
     if (life->consumer->loop_sample)
         life->consumer->loop_sample(life->consumer->context, &row);
 }

@@ -305,6 +305,20 @@ sqt_wait_unknown(const struct sqt_wait *wait)
     return wait->outcome == SQT_WAIT_LOST || wait->outcome == SQT_WAIT_CLOCK;
 }
 
+/* The event loop is held while the work of a pass lasts for at least that long, in ns, and while the main thread is
+ * blocked or does not run. */
+#define SQT_LOOP_LONG INT64_C(5000000)
+
+/* What the time of a main thread goes to. */
+enum sqt_loop_part {
+    SQT_LOOP_COMPUTING,
+    SQT_LOOP_BLOCKED, /* in a call, though it had work */
+    SQT_LOOP_QUEUED,  /* waiting for a processor */
+    SQT_LOOP_STOPPED, /* with the whole process */
+    SQT_LOOP_IDLE,    /* waiting for descriptors */
+    SQT_LOOP_PARTS
+};
+
 /* A pass of the event loop. */
 struct sqt_loop_row {
     const struct sqt_origin *origin;
@@ -317,24 +331,15 @@ struct sqt_loop_row {
     enum sqt_disk_op disk_call;
     uint32_t dir; /* its cache_dir */
 
+    int64_t parts[SQT_LOOP_PARTS]; /* ns of the work, by samples; all 0: not known */
+
     /* for the model */
+    int64_t sampled; /* up to when the parts are from samples; 0: none yet */
     int64_t timeout; /* ns, of the wait; INT64_MAX: none */
     int interrupted; /* what ended the wait was a signal */
 };
 
-/* The event loop is held while the work of a pass lasts for at least that long, in ns, and while the main thread is
- * blocked or does not run. */
-#define SQT_LOOP_LONG INT64_C(5000000)
-
 /* What became of the main thread's time between two samples, and what it did at the second. */
-enum sqt_loop_part {
-    SQT_LOOP_COMPUTING,
-    SQT_LOOP_BLOCKED, /* in a call, though it had work */
-    SQT_LOOP_QUEUED,  /* waiting for a processor */
-    SQT_LOOP_STOPPED, /* with the whole process */
-    SQT_LOOP_IDLE,    /* waiting for descriptors */
-    SQT_LOOP_PARTS
-};
 struct sqt_loop_sample_row {
     const struct sqt_origin *origin;
     int64_t from, until;

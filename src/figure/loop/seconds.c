@@ -10,8 +10,9 @@
 
 #include "base/memory.h"
 
-/* A sample that lasts longer counts for the last of these seconds, and with the rest for one more. */
-#define LONGEST 60
+/* A sample that lasts longer counts for the last of these seconds, and with the rest for the one that it begins in: so no
+ * record makes many rows. */
+#define LONGEST 4
 
 int64_t
 sqt_second_known(const int64_t parts[SQT_LOOP_PARTS])
