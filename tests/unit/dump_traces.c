@@ -19,12 +19,13 @@
 
 #include "make_trace.h"
 
-static const char texts[] = "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var/cache/d\n"
-                            "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t2\t4\tTCP_TUNNEL\n"
-                            "def\t2\t5\tTCP_MISS_ABORTED\n"
-                            "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
-                            "def\t4\t1\tdirect\ndef\t12\t1\torigin-00000001\ndef\t12\t3\tparent\ndef\t14\t1\thttp_port 3128\n"
-                            "def\t7\t1\tscanner\ndef\t13\t100\tauth basic\ndef\t13\t101\tname_server 192.0.2.53\n";
+static const char texts[] =
+    "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var/cache/d\n"
+    "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t2\t4\tTCP_TUNNEL\n"
+    "def\t2\t5\tTCP_MISS_ABORTED\n"
+    "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
+    "def\t4\t1\tdirect\ndef\t12\t1\torigin-00000001\ndef\t12\t3\tparent\ndef\t14\t1\thttp_port 3128\n"
+    "def\t7\t1\tscanner\ndef\t13\t100\tauth basic\ndef\t13\t101\tname_server 192.0.2.53\n";
 
 static struct sqt_record records[512];
 static unsigned count;

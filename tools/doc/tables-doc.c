@@ -101,8 +101,11 @@ tables_finding(const struct sqt_finding_rule *rule)
                                                        " of one delay pool",
                                                        " at one server",
                                                        " of connections to one listening port",
-                                                       " of one helper", " of one rewriter",
-                                                       " of one adaptation service", " of one name server"};
+                                                       " of one kid",
+                                                       " of one helper",
+                                                       " of one rewriter",
+                                                       " of one adaptation service",
+                                                       " of one name server"};
     char text[2048], when[256];
     size_t used = 0;
     const struct sqt_finding_values values = {.each = rule->each};

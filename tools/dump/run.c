@@ -134,7 +134,8 @@ dump_begin(struct dump *d, const struct dump_request *r)
     };
     if (r->key_count)
         d->order = sqt_order_new(r->table, r->keys, r->key_count, (uint64_t)r->limit);
-    if (!r->key_count && !r->limit && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
+    if (!r->key_count && !r->limit && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where &&
+        r->format->events)
         d->job.run = whole_run;
 }
 

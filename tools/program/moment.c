@@ -59,8 +59,8 @@ moment_date(const char *p, struct moment *m)
     p = p && *p == '-' ? moment_digits(p + 1, 2, &m->month) : NULL;
     p = p && *p == '-' ? moment_digits(p + 1, 2, &m->day) : NULL;
     const int leap = m->year % 4 == 0 && (m->year % 100 != 0 || m->year % 400 == 0);
-    if (!p || m->year < 1970 || m->year > 2200 || m->month < 1 || m->month > 12 || m->day < 1 || m->day > days[m->month - 1] ||
-        (m->month == 2 && m->day == 29 && !leap))
+    if (!p || m->year < 1970 || m->year > 2200 || m->month < 1 || m->month > 12 || m->day < 1 ||
+        m->day > days[m->month - 1] || (m->month == 2 && m->day == 29 && !leap))
         return NULL;
     return p;
 }

@@ -30,11 +30,13 @@ connects_place(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t
 {
     if (!f->connecting)
         f->connecting = sqt_zeroed(REQUESTS, sizeof(struct connecting));
-    return &((struct connecting *)f->connecting)[(xact * UINT64_C(0x9e3779b97f4a7c15) ^ (uintptr_t)origin >> 4) % REQUESTS];
+    return &(
+        (struct connecting *)f->connecting)[(xact * UINT64_C(0x9e3779b97f4a7c15) ^ (uintptr_t)origin >> 4) % REQUESTS];
 }
 
 static void
-connects_add(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t xact, struct sqt_claim *claim, int64_t ns)
+connects_add(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t xact, struct sqt_claim *claim,
+             int64_t ns)
 {
     struct connecting *const w = connects_place(f, origin, xact);
     if (w->origin != origin || w->xact != xact)
@@ -60,7 +62,7 @@ sqt_findings_connection(void *context, const struct sqt_attempt *attempt)
         return;
     struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_SERVER], server);
     connects_add(f, attempt->origin, attempt->xact, sqt_finding_claim_of(f, subject, SQT_FINDING_NUMBER_connect_server),
-              (attempt->connected == SQT_MISSING ? attempt->end : attempt->connected) - attempt->begin);
+                 (attempt->connected == SQT_MISSING ? attempt->end : attempt->connected) - attempt->begin);
 }
 
 void

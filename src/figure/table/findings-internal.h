@@ -35,10 +35,11 @@ struct sqt_subject {
     uint64_t blocks;              /* that its requests waited for */
     uint64_t parts[SQT_IO_PARTS]; /* of their time, or of waits for it, ns */
     struct sqt_distribution waits, connects;
-    uint64_t followed[SQT_FOLLOW_STAGES];    /* ns of leaders while the followers waited */
-    uint64_t kept_ns;                        /* of tries that failed on kept connections */
-    uint64_t again_ns;                       /* of reads of objects that were asked for before */
-    uint64_t put_off; /* ns of waits for accepts that Squid put off; of a listening port, as the next */
+    uint64_t followed[SQT_FOLLOW_STAGES]; /* ns of leaders while the followers waited */
+    uint64_t kept_ns;                     /* of tries that failed on kept connections */
+    uint64_t again_ns;                    /* of reads of objects that were asked for before */
+    uint64_t put_off;           /* ns of waits for accepts that Squid put off; of a listening port, as the next */
+    uint64_t busy_ns, known_ns; /* of a kid's main thread */
     uint64_t connections, drops, backlog, descriptors;
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
@@ -58,7 +59,7 @@ struct sqt_findings {
     struct sqt_distribution totals;
     uint64_t total_ns;
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
-    void *connecting;                   /* findings-connects.c */
+    void *connecting;                  /* findings-connects.c */
     unsigned first[SQT_FINDINGS];      /* the first rule of the same subjects and stages */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;
@@ -87,6 +88,12 @@ void sqt_finding_claim(struct sqt_findings *findings, struct sqt_claim *claim, i
 
 /* The claim of that rule on the subject's time. */
 struct sqt_claim *sqt_finding_claim_of(struct sqt_findings *findings, struct sqt_subject *subject, unsigned rule);
+
+/* findings-subjects.c: for whom the time of a request counts; NULL: for nobody of that kind.  The kid is NULL if it is no
+ * worker of several. */
+void sqt_findings_subjects(struct sqt_findings *findings, const struct sqt_xact *xact, const union sqt_cell *row,
+                           struct sqt_subject *subjects[SQT_FINDING_BYS]);
+struct sqt_subject *sqt_findings_kid(struct sqt_findings *findings, const struct sqt_origin *origin);
 
 /* findings-connects.c: keeps what a request waits for while it connects, until it ends; then claims it. */
 void sqt_findings_connection(void *context, const struct sqt_attempt *attempt);

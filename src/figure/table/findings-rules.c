@@ -119,6 +119,26 @@ is_reason(const struct sqt_subject *subject, const char *reason, const char *oth
     return strcmp(subject->named.name, reason) == 0 || (other && strcmp(subject->named.name, other) == 0);
 }
 
+/* Whether Squid put off accepts in most of the time before them. */
+static int
+is_put_off(const struct sqt_findings *f, const struct sqt_subject *subject)
+{
+    const uint64_t ns = subject->claims[f->first[SQT_FINDING_NUMBER_descriptors]].ns;
+    return ns && subject->put_off >= ns / 2;
+}
+
+/* Whether one kid is busy, and the others are not. */
+static int
+is_alone(const struct sqt_findings *f, const struct sqt_subject *subject)
+{
+    for (const struct sqt_name_entry *named = f->names[SQT_FINDING_KID].first; named; named = named->next) {
+        const struct sqt_subject *const other = (const struct sqt_subject *)named;
+        if (other != subject && other->busy_ns >= subject->busy_ns / SQT_FINDING_ALONE)
+            return 0;
+    }
+    return f->names[SQT_FINDING_KID].count > 1 && subject->busy_ns >= subject->known_ns / 2;
+}
+
 /* Whether the condition of the rule holds. */
 static int
 findings_when(struct sqt_findings *f, const struct sqt_finding *x)
@@ -144,6 +164,8 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
         return is_far(x->subject, x->rule->each) && is_farther(f, x->subject);
     case SQT_FINDING_FAR:
         return is_far(x->subject, x->rule->each);
+    case SQT_FINDING_ALONE_BUSY:
+        return is_alone(f, x->subject);
     case SQT_FINDING_AGAIN:
         return is_read_again(f, x);
     case SQT_FINDING_RELOAD:
@@ -154,12 +176,12 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
     case SQT_FINDING_VARY:
         return is_reason(x->subject, "vary", NULL);
     case SQT_FINDING_PUT_OFF:
-        return claim->ns && x->subject->put_off >= claim->ns / 2;
+        return is_put_off(f, x->subject);
     case SQT_FINDING_ACCEPTED_LATE:
         return claim->count && claim->ns / claim->count >= (uint64_t)x->rule->each &&
                x->subject->put_off < claim->ns / 2;
     case SQT_FINDING_DROPS:
-        return x->subject->drops >= SQT_FINDING_LEAST;
+        return x->subject->drops >= SQT_FINDING_LEAST && !is_put_off(f, x->subject);
     case SQT_FINDING_BLOCKED:
         return sqt_holders_most(&f->holders) == SQT_HELD_BLOCKED;
     case SQT_FINDING_COMPUTING:

@@ -27,7 +27,7 @@
 #define POOLS 64
 #define WAITED 32
 #define LISTENERS 128
-#define NAME_SIZE 256
+#define KIDS 128
 
 static unsigned
 findings_first(unsigned rule)
@@ -50,6 +50,7 @@ findings_start(struct sqt_job *job)
     f->names[SQT_FINDING_LEADER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_POOL] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = POOLS};
     f->names[SQT_FINDING_FAILED] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
+    f->names[SQT_FINDING_KID] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = KIDS};
     f->names[SQT_FINDING_LISTENER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = LISTENERS};
     sqt_ports_init(&f->ports);
     sqt_holders_init(&f->holders);
@@ -64,71 +65,6 @@ findings_start(struct sqt_job *job)
 }
 
 /* ---- requests ---- */
-
-static void
-findings_blocks(struct sqt_subject *subject, const struct sqt_xact *xact)
-{
-    subject->blocks += xact->disk_reads;
-    for (unsigned i = 0; i < SQT_IO_PARTS; ++i)
-        subject->parts[i] += (uint64_t)xact->read_parts[i];
-}
-
-/* The cache_dir that the request read from last: type, number and path. */
-static struct sqt_subject *
-findings_place(struct sqt_findings *f, const struct sqt_xact *xact)
-{
-    if (xact->dir == UINT32_MAX)
-        return NULL;
-    const struct sqt_swap swap = {.origin = xact->origin, .dir = xact->dir};
-    struct sqt_row_text text;
-    const char *path;
-    char place[SQT_PLACE_NAME], name[NAME_SIZE];
-    sqt_place_name(place, sqt_split_dir(&swap, &text, &path), xact->dir);
-    snprintf(name, sizeof(name), "%s%s%s", place, path ? " " : "", path ? path : "");
-    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_PLACE], name);
-    subject->dir = xact->dir;
-    findings_blocks(subject, xact);
-    return subject;
-}
-
-/* Whether the object was asked for before; from now on it was. */
-static int
-findings_again(struct sqt_findings *f, uint64_t object)
-{
-    uint64_t *const asked = &f->asked[object % SQT_FINDING_ASKED];
-    const int again = object && *asked == object;
-    *asked = object;
-    return again;
-}
-
-/* Reads of what was asked for before are reads that memory could have saved. */
-static void
-findings_reads(struct sqt_findings *f, const struct sqt_xact *xact, const union sqt_cell *row)
-{
-    const int again = findings_again(f, xact->object);
-    if (xact->dir == UINT32_MAX)
-        return;
-    findings_blocks(&f->all, xact);
-    f->all.again_ns += again ? (uint64_t)sqt_row_sum(row, SQT_SWAP_IN) : 0;
-}
-
-/* Whom the request waited for longest in a stage: kind and name. */
-static struct sqt_subject *
-findings_waited(struct sqt_findings *f, const struct sqt_xact *xact, enum sqt_named_stage stage)
-{
-    const struct sqt_longest_wait *const longest = &xact->longest[stage];
-    const char *const text = longest->def ? sqt_origin_text(xact->origin, longest->def, longest->who) : NULL;
-    char name[NAME_SIZE];
-    if (!text)
-        return NULL;
-    snprintf(name, sizeof(name), "%s%s", longest->def == SQT_DEF_SERVICE ? "adaptation " : "", text);
-    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_HELPER + stage], name);
-    if (longest->queue != SQT_MISSING) {
-        subject->parts[SQT_IO_QUEUE] += (uint64_t)longest->queue;
-        subject->parts[SQT_IO_SERVICE] += (uint64_t)(longest->ns - longest->queue);
-    }
-    return subject;
-}
 
 static int
 has_stages(const union sqt_cell *row, uint64_t stages)
@@ -178,18 +114,6 @@ findings_felt(union sqt_cell *row, const struct sqt_xact *xact)
         sqt_row_sum(row, SQT_NS(total) | SQT_NS(accept_wait) | SQT_NS(client_tls));
 }
 
-static struct sqt_subject *
-findings_listener(struct sqt_findings *f, const struct sqt_xact *xact)
-{
-    const char *const name = sqt_listener_text(xact->origin, xact->listener);
-    if (!name)
-        return NULL;
-    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_LISTENER], name);
-    if (xact->put_off && xact->accept_wait > 0)
-        subject->put_off += (uint64_t)xact->accept_wait;
-    return subject;
-}
-
 static void
 findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row,
               const struct sqt_xact *xact)
@@ -200,47 +124,6 @@ findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union s
         sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
     if (subject && connect != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->connects, findings_ns(f, SQT_NS(connect), row, xact));
-}
-
-static struct sqt_subject *
-findings_named(struct sqt_findings *f, enum sqt_finding_by by, const char *name)
-{
-    return name ? sqt_names_get(&f->names[by], name) : NULL;
-}
-
-/* Whom the request followed, by the server that this one asked. */
-static struct sqt_subject *
-findings_leader(struct sqt_findings *f, const struct sqt_xact *xact)
-{
-    struct sqt_subject *const subject = findings_named(f, SQT_FINDING_LEADER, sqt_leader_server(xact));
-    for (unsigned i = 0; xact->follow && i < SQT_FOLLOW_STAGES; ++i) {
-        f->all.followed[i] += (uint64_t)xact->follow->ns[i];
-        if (subject)
-            subject->followed[i] += (uint64_t)xact->follow->ns[i];
-    }
-    return subject;
-}
-
-static struct sqt_subject *
-findings_pool(struct sqt_findings *f, const struct sqt_xact *xact)
-{
-    char name[32];
-    if (!xact->pool)
-        return NULL;
-    snprintf(name, sizeof(name), "delay pool %u", (unsigned)xact->pool);
-    return sqt_names_get(&f->names[SQT_FINDING_POOL], name);
-}
-
-/* The server of the last try that failed. */
-static struct sqt_subject *
-findings_failed(struct sqt_findings *f, const struct sqt_xact *xact)
-{
-    const char *const name =
-        xact->failed_server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->failed_server);
-    struct sqt_subject *const subject = findings_named(f, SQT_FINDING_FAILED, name);
-    if (subject && xact->failed_reused)
-        subject->kept_ns += (uint64_t)xact->stages.ns[SQT_STAGE_FAILED_TRIES];
-    return subject;
 }
 
 static void
@@ -255,33 +138,19 @@ findings_request(void *context, const struct sqt_xact *xact)
         return;
     }
     findings_felt(row, xact);
-    struct sqt_subject *const subjects[SQT_FINDING_BYS] = {
-        [SQT_FINDING_ALL] = &f->all,
-        [SQT_FINDING_SERVER] = findings_named(f, SQT_FINDING_SERVER, row[SQT_CELL(requests, server)].text),
-        [SQT_FINDING_PLACE] = findings_place(f, xact),
-        [SQT_FINDING_REASON] = findings_named(f, SQT_FINDING_REASON, row[SQT_CELL(requests, miss_reason)].text),
-        [SQT_FINDING_LEADER] = findings_leader(f, xact),
-        [SQT_FINDING_POOL] = findings_pool(f, xact),
-        [SQT_FINDING_FAILED] = findings_failed(f, xact),
-        [SQT_FINDING_LISTENER] = findings_listener(f, xact),
-        [SQT_FINDING_HELPER] = findings_waited(f, xact, SQT_NAMED_HELPER),
-        [SQT_FINDING_REWRITER] = findings_waited(f, xact, SQT_NAMED_REDIRECT),
-        [SQT_FINDING_ADAPTER] = findings_waited(f, xact, SQT_NAMED_ADAPT),
-        [SQT_FINDING_NAME_SERVER] = findings_waited(f, xact, SQT_NAMED_DNS),
-    };
+    struct sqt_subject *subjects[SQT_FINDING_BYS];
+    sqt_findings_subjects(f, xact, row, subjects);
     const int64_t total = row[SQT_CELL(requests, total_ns)].number;
     f->total_ns += (uint64_t)total;
     sqt_distribution_add(&f->set, &f->totals, total);
     findings_wait(f, &f->all, row, xact);
     findings_wait(f, subjects[SQT_FINDING_SERVER], row, xact);
-    findings_reads(f, xact, row);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
         if (f->first[i] != i || !subject || i == SQT_FINDING_NUMBER_connect_server)
             continue;
         subject->claims[i].count += (unsigned)has_stages(row, sqt_finding_rules[i].stages);
-        sqt_finding_claim(f, &subject->claims[i], findings_ns(f, sqt_finding_rules[i].stages, row, xact),
-                          total);
+        sqt_finding_claim(f, &subject->claims[i], findings_ns(f, sqt_finding_rules[i].stages, row, xact), total);
     }
     sqt_findings_connected(f, xact, total);
 }
@@ -323,14 +192,27 @@ findings_ports(struct sqt_findings *f)
     }
 }
 
+static void
+findings_busy(struct sqt_findings *f, const struct sqt_loop_sample_row *sample)
+{
+    struct sqt_subject *const kid = sqt_findings_kid(f, sample->origin);
+    if (!kid)
+        return;
+    kid->known_ns += (uint64_t)(sample->until - sample->from);
+    kid->busy_ns += (uint64_t)(sample->parts[SQT_LOOP_COMPUTING] + sample->parts[SQT_LOOP_BLOCKED] +
+                               sample->parts[SQT_LOOP_QUEUED]);
+}
+
 /* A condition is about requests, and says nothing of the main thread. */
 static void
 findings_loop_sample(void *context, const struct sqt_loop_sample_row *sample)
 {
     const struct sqt_job *const job = context;
     struct sqt_findings *const f = job->state;
-    if (sample->until >= job->since && sample->from < job->until)
-        sqt_holders_add(&f->holders, sample);
+    if (sample->until < job->since || sample->from >= job->until)
+        return;
+    sqt_holders_add(&f->holders, sample);
+    findings_busy(f, sample);
 }
 
 static void

@@ -19,6 +19,9 @@
 /* What a dropped connection is taken to cost: TCP tries again after a second. */
 #define SQT_FINDING_DROP_NS INT64_C(1000000000)
 
+/* A kid is busy alone if it has at least that many times the work of each other one. */
+#define SQT_FINDING_ALONE 4
+
 /* Whose time a rule claims. */
 enum sqt_finding_by {
     SQT_FINDING_ALL,
@@ -29,6 +32,7 @@ enum sqt_finding_by {
     SQT_FINDING_POOL,   /* a delay pool */
     SQT_FINDING_FAILED, /* the server of a try after which another followed */
     SQT_FINDING_LISTENER,
+    SQT_FINDING_KID,
     /* in the order of enum sqt_named_stage */
     SQT_FINDING_HELPER,
     SQT_FINDING_REWRITER,
