@@ -75,7 +75,7 @@ def one_worker(scene):
     def begin(scene):
         urls = scene.env.path("urls")
         with open(urls, "w") as out:
-            out.write("".join("%s/size=8000/w%d\n" % (scene.origins[n % 5].url, n) for n in range(50)))
+            out.write("".join("http://%s/size=8000/w%d\n" % (scene.origins[n % 5].server, n) for n in range(50)))
         load = subprocess.Popen([scene.env.tool("sqtrace-load"), "--quiet", "--proxy=127.0.0.1:%d" % scene.port,
                                  "--urls=" + urls, "--clients=30", "--requests=0", "--duration=%d" % scene.seconds,
                                  "--output=" + scene.env.path("busy.tsv")])

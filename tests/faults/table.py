@@ -57,10 +57,30 @@ FAULTS = [Fault(*row) for row in (
     ("backlog", clients.backlog, ["backlog_full"], 1, "all", False),
 )]
 
+# Two faults at once: both are among the first three findings.
+PAIRS = [(one, other) for one, other in (
+    ("name-server-slow", "aufs-reads"),
+    ("origin-slow", "rewriter-slow"),
+    ("origin-slow", "aufs-reads"),
+    ("parent-slow", "icap-slow"),
+    ("rewriter-slow", "acl-slow"),
+    ("icap-slow", "aufs-reads"),
+    ("name-server-slow", "origin-slow"),
+    ("origin-tls", "rewriter-slow"),
+    ("acl-slow", "origin-address-dead"),
+    ("regexes", "origin-slow"),
+)]
+
 HEALTHY = [Fault("healthy-" + name, plant, ["healthy"], 1, "nothing", name == "mixed") for name, plant in (
     ("mixed", healthy.mixed),
     ("hits", healthy.hits),
     ("misses", healthy.misses),
     ("disk-hits", healthy.disk_hits),
+    ("tls", healthy.tls),
+    ("smp", healthy.smp),
+    ("rock", healthy.rock),
+    ("diskd", healthy.diskd),
+    ("icap", healthy.icap),
+    ("uploads", healthy.uploads),
     ("idle", healthy.idle),
 )]
