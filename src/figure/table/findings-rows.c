@@ -3,6 +3,7 @@
  * findings-rows.c - findings as rows, with their costs.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "findings-internal.h"
 
@@ -57,6 +58,25 @@ findings_values(struct sqt_findings *f, const struct sqt_finding *x)
     };
 }
 
+/* Whether it is the number of an origin, which stands for its address where names= is not servers. */
+static int
+is_origin_number(const char *culprit)
+{
+    return culprit && strncmp(culprit, "origin-", 7) == 0 && strlen(culprit) == 15 &&
+           strspn(culprit + 7, "0123456789abcdef") == 8;
+}
+
+/* The rule's advice; of an origin that is a number, also how to learn its name. */
+static const char *
+findings_advice(char *text, const struct sqt_finding *x, const char *culprit)
+{
+    snprintf(text, TEXT_SIZE, "%s%s", x->rule->advice,
+             is_origin_number(culprit) ? " sqtrace_log names=servers gives its address; access.log has it as %<a in the "
+                                         "lines whose %master_xaction is the xid of such a request."
+                                       : "");
+    return text;
+}
+
 static void
 findings_print(struct sqt_job *job, unsigned index)
 {
@@ -64,7 +84,7 @@ findings_print(struct sqt_job *job, unsigned index)
     const struct sqt_finding *const x = &f->found[index];
     const struct sqt_mix with = {&f->totals, NULL, NULL}, without = {&f->totals, &x->claim->totals, &x->claim->rests};
     const struct sqt_finding_values values = findings_values(f, x);
-    char sentence[TEXT_SIZE], command[TEXT_SIZE];
+    char sentence[TEXT_SIZE], command[TEXT_SIZE], advice[TEXT_SIZE];
     union sqt_cell row[SQT_CELLS(findings)];
     row_begin(row, index + 1, x->rule->cause, sqt_finding_text(sentence, TEXT_SIZE, x->rule->sentence, &values));
     CELL(culprit).text = values.culprit;
@@ -73,7 +93,7 @@ findings_print(struct sqt_job *job, unsigned index)
         CELL(cost_p50_ms).number = sqt_mix_median(&with) - sqt_mix_median(&without);
         CELL(cost_p99_ms).number = sqt_mix_quantile(&with, 990) - sqt_mix_quantile(&without, 990);
     }
-    CELL(advice).text = x->rule->advice;
+    CELL(advice).text = findings_advice(advice, x, values.culprit);
     CELL(command).text = sqt_finding_text(command, TEXT_SIZE, x->rule->command, &values);
     sqt_job_row(job, row);
 }
