@@ -52,6 +52,8 @@ findings_values(struct sqt_findings *f, const struct sqt_finding *x)
         .others = sqt_mix_median(&others),
         .connect = sqt_finding_connect(x->subject),
         .stage = sqt_finding_stage(x->subject),
+        .syns = x->subject->syns,
+        .late = x->subject->late[0] + x->subject->late[1],
         .drops = x->subject->drops,
         .backlog = x->subject->backlog,
         .descriptors = x->subject->descriptors,

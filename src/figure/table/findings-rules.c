@@ -119,6 +119,15 @@ is_reason(const struct sqt_subject *subject, const char *reason, const char *oth
     return strcmp(subject->named.name, reason) == 0 || (other && strcmp(subject->named.name, other) == 0);
 }
 
+/* Whether answers are as late as TCP makes them that sends a packet again, and few are half as late. */
+static int
+is_lossy(struct sqt_subject *subject, uint64_t each)
+{
+    const uint64_t late = subject->late[0] + subject->late[1];
+    return subject->late[0] >= 5 && subject->late[1] >= 5 && late * 100 >= subject->waits.count * each &&
+           subject->between <= late / 10;
+}
+
 /* Whether Squid put off accepts in most of the time before them. */
 static int
 is_put_off(const struct sqt_findings *f, const struct sqt_subject *subject)
@@ -166,6 +175,8 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
         return is_far(x->subject, x->rule->each);
     case SQT_FINDING_ALONE_BUSY:
         return is_alone(f, x->subject);
+    case SQT_FINDING_LOST:
+        return is_lossy(x->subject, (uint64_t)x->rule->each / 1000000);
     case SQT_FINDING_AGAIN:
         return is_read_again(f, x);
     case SQT_FINDING_RELOAD:

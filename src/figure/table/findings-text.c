@@ -103,6 +103,8 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
                    {"others", (double)v->others / 1e6, " ms"},
                    {"connect", (double)v->connect / 1e6, " ms"},
                    {"dir", (double)v->dir, ""},
+                   {"late", (double)v->late, ""},
+                   {"syns", (double)v->syns, ""},
                    {"drops", (double)v->drops, ""},
                    {"backlog", (double)v->backlog, ""},
                    {"descriptors", (double)v->descriptors, ""}};

@@ -28,6 +28,7 @@
 #define WAITED 32
 #define LISTENERS 128
 #define KIDS 128
+#define SECOND INT64_C(1000000000)
 
 static unsigned
 findings_first(unsigned rule)
@@ -126,6 +127,33 @@ findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union s
         sqt_distribution_add(&f->set, &subject->connects, findings_ns(f, SQT_NS(connect), row, xact));
 }
 
+/* Whether the duration is what TCP waits for before it sends a SYN again, and a round trip: 1 s, or then 2 s more. */
+static int
+is_syn_again(int64_t ns)
+{
+    return (ns >= SECOND && ns < SECOND + SECOND / 3) || (ns >= 3 * SECOND && ns < 3 * SECOND + SECOND / 3);
+}
+
+/* What a wait for a server lost at least if a packet of it was: TCP sends it again after 200 ms and a round trip. */
+static int64_t
+findings_late(struct sqt_findings *f, unsigned kind, int64_t ns)
+{
+    const int64_t again = SECOND / 5;
+    f->all.late[kind] += ns >= again && ns < again + again / 2;
+    f->all.between += ns >= again / 2 && ns < again;
+    return ns >= again ? again : 0;
+}
+
+static int64_t
+findings_lost(struct sqt_findings *f, const union sqt_cell *row)
+{
+    const int64_t connect = sqt_row_sum(row, SQT_NS(connect));
+    const int syn = is_syn_again(connect);
+    f->all.syns += (unsigned)syn;
+    return (syn ? connect / SECOND * SECOND : 0) + findings_late(f, 0, sqt_row_sum(row, SQT_NS(server_wait))) +
+           findings_late(f, 1, sqt_row_sum(row, SQT_NS(server_reply)));
+}
+
 static void
 findings_request(void *context, const struct sqt_xact *xact)
 {
@@ -149,8 +177,11 @@ findings_request(void *context, const struct sqt_xact *xact)
         struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
         if (f->first[i] != i || !subject || i == SQT_FINDING_NUMBER_connect_server)
             continue;
-        subject->claims[i].count += (unsigned)has_stages(row, sqt_finding_rules[i].stages);
-        sqt_finding_claim(f, &subject->claims[i], findings_ns(f, sqt_finding_rules[i].stages, row, xact), total);
+        const uint64_t stages = sqt_finding_rules[i].stages;
+        subject->claims[i].count += (unsigned)has_stages(row, stages);
+        sqt_finding_claim(f, &subject->claims[i],
+                          i == SQT_FINDING_NUMBER_lost_packets ? findings_lost(f, row) : findings_ns(f, stages, row, xact),
+                          total);
     }
     sqt_findings_connected(f, xact, total);
 }

@@ -72,6 +72,7 @@ struct sqt_finding_values {
     uint32_t dir;
     double share, reads; /* in % */
     int64_t each, mean, wait, others, connect;
+    uint64_t syns, late;
     uint64_t drops, backlog, descriptors; /* of a listening port: what was dropped, and its limits */
 };
 
