@@ -4,7 +4,7 @@
  */
 #include "model_script.h"
 
-#include "figure/table/findings.h"
+#include "figure/finding/findings.h"
 
 #define MS INT64_C(1000000)
 enum { PARENT = 1, ORIGIN_1, ORIGIN_2, NAMED_SERVERS = 5 };
@@ -286,6 +286,76 @@ the_way_to_servers(void **state)
         connected(PARENT + i % NAMED_SERVERS, 100, 10);
     find();
     assert_string_equal(TEXT(0, cause), "connect");
+}
+
+/* The time to connect counts for the server that was meant, not for the one that was connected to in the end. */
+static void
+an_address_that_does_not_answer(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, CONNECT_BEGIN, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, ORIGIN_1);
+        PUT(now += 400 * MS, CONNECT_END, xact, 50, SQT_CONNECT_TIMEOUT);
+        PUT(now, CONNECT_BEGIN, xact, 51, 1);
+        PART(PART_SERVER, 0, 0, ORIGIN_2);
+        PUT(now += MS, CONNECT_END, xact, 51, SQT_CONNECT_OK);
+        wait_for_answer(xact, 10);
+        end(xact, MISS);
+    }
+    /* 8,000 of 20 * 412 ms. */
+    assert_only("connect_server", "origin-1", 97087, 400, 400);
+}
+
+/* Of 60 answers, some begin and some end as late as a packet that TCP sends again.  With others half as late, they are
+ * just slow. */
+static void
+lost_packets(void **state)
+{
+    (void)state;
+    for (unsigned slow = 0; slow < 2; ++slow) {
+        for (uint32_t i = 0; i < 60; ++i) {
+            const uint64_t xact = begin();
+            reuse(xact, PARENT + i % NAMED_SERVERS);
+            PUT(now, DISPATCH, xact, 50, 1);
+            PUT(now, REQUEST_SENT, xact, 50, 0);
+            PUT(now += (i < 6 ? 220 : slow && i < 9 ? 150 : 10) * MS, SERVER_READ, xact, 500, 0);
+            PUT(now += (i >= 54 ? 210 : 0) * MS, SERVER_DONE, xact, 50, 0);
+            end(xact, MISS);
+        }
+        find();
+        assert_int_equal(found_count, 1);
+        assert_string_equal(TEXT(0, cause), slow ? "healthy" : "lost_packets");
+    }
+}
+
+/* Three of four look-ups are no hit because the client reloads, or because of Vary. */
+static void
+misses_that_need_not_be(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t miss;
+        const char *cause, *culprit;
+    } cases[] = {{SQT_MISS_NO_CACHE, "reloads", "no_cache"},
+                 {SQT_MISS_RELOAD, "reloads", "reload"},
+                 {SQT_MISS_VARY, "vary", "vary"},
+                 {SQT_MISS_ABSENT, "healthy", "-"}};
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c) {
+        for (unsigned i = 0; i < 40; ++i) {
+            const uint64_t xact = begin();
+            reuse(xact, ORIGIN_1 + i % 3);
+            wait_for_answer(xact, 10);
+            end_xact(now += MS, xact, MISS, (i % 4 ? cases[c].miss : SQT_MISS_ABSENT) << SQT_XACT_MISS_SHIFT);
+        }
+        find();
+        assert_int_equal(found_count, 1);
+        assert_string_equal(TEXT(0, cause), cases[c].cause);
+        assert_string_equal(TEXT(0, culprit), cases[c].culprit);
+        if (c < 3)
+            assert_int_equal(NUMBER(0, share_pct), 68182);
+    }
 }
 
 /* ---- disks, names, clients ---- */
@@ -720,6 +790,9 @@ main(void)
         SCRIPT_TEST(no_server_stands_out),
         SCRIPT_TEST(connecting_and_handshakes),
         SCRIPT_TEST(the_way_to_servers),
+        SCRIPT_TEST(an_address_that_does_not_answer),
+        SCRIPT_TEST(lost_packets),
+        SCRIPT_TEST(misses_that_need_not_be),
         SCRIPT_TEST(the_cache_dir_is_named_and_its_part),
         SCRIPT_TEST(reads_that_memory_could_save),
         SCRIPT_TEST(a_slow_name_server),

@@ -4,7 +4,7 @@
  */
 #include "model_script.h"
 
-#include "figure/table/findings.h"
+#include "figure/finding/findings.h"
 #include "trace/sample/sampler-internal.h"
 
 #define MS INT64_C(1000000)

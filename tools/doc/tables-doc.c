@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "figure/table/findings.h"
+#include "figure/finding/findings.h"
 #include "model/class.h"
 #include "model/digest.h"
 #include "row/table.h"

@@ -73,9 +73,10 @@ static const char *
 findings_advice(char *text, const struct sqt_finding *x, const char *culprit)
 {
     snprintf(text, TEXT_SIZE, "%s%s", x->rule->advice,
-             is_origin_number(culprit) ? " sqtrace_log names=servers gives its address; access.log has it as %<a in the "
-                                         "lines whose %master_xaction is the xid of such a request."
-                                       : "");
+             is_origin_number(culprit)
+                 ? " sqtrace_log names=servers gives its address; access.log has it as %<a in the "
+                   "lines whose %master_xaction is the xid of such a request."
+                 : "");
     return text;
 }
 

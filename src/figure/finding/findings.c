@@ -179,9 +179,9 @@ findings_request(void *context, const struct sqt_xact *xact)
             continue;
         const uint64_t stages = sqt_finding_rules[i].stages;
         subject->claims[i].count += (unsigned)has_stages(row, stages);
-        sqt_finding_claim(f, &subject->claims[i],
-                          i == SQT_FINDING_NUMBER_lost_packets ? findings_lost(f, row) : findings_ns(f, stages, row, xact),
-                          total);
+        sqt_finding_claim(
+            f, &subject->claims[i],
+            i == SQT_FINDING_NUMBER_lost_packets ? findings_lost(f, row) : findings_ns(f, stages, row, xact), total);
     }
     sqt_findings_connected(f, xact, total);
 }
