@@ -158,6 +158,38 @@ finish_disks(struct sqt_job *job)
     resources_finish(job, print_disk);
 }
 
+/* ---- listening ports ---- */
+
+static void
+backlog_sample(void *context, const struct sqt_sample_row *s)
+{
+    struct sqt_job *const job = context;
+    sqt_sampled_add((struct sqt_sampled_source **)&job->state, job, s, SQT_SOURCE_LISTENER, 0);
+}
+
+#undef CELL
+#define CELL(name) row[SQT_CELL(backlogs, name)]
+
+static void
+print_backlog(struct sqt_job *job, const struct sqt_sampled_source *s, int64_t middle, const uint64_t *sums)
+{
+    union sqt_cell row[SQT_CELLS(backlogs)];
+    const uint32_t number = (uint32_t)strtoul(s->name + sizeof("listener"), NULL, 10);
+    CELL(time_s).number = middle;
+    CELL(kid).number = s->origin->identity.kid;
+    CELL(listener).text = sqt_origin_text(s->origin, SQT_DEF_LISTENER, number);
+    CELL(backlog).number = ratio(SUM(LISTENER, backlog), 1000, WEIGHT(LISTENER, backlog));
+    CELL(backlog_limit).number = MEAN(LISTENER, backlog_limit);
+    CELL(drops_per_s).number = PER_SECOND(LISTENER, drops);
+    put_row(job, row, SQT_CELL(backlogs, backlog));
+}
+
+static void
+finish_backlogs(struct sqt_job *job)
+{
+    resources_finish(job, print_backlog);
+}
+
 /* ---- the cache ---- */
 
 enum { REQUESTS, HITS, BYTES, HIT_BYTES, CACHE_SUMS };
@@ -252,6 +284,8 @@ const struct sqt_family sqt_family_machine = {
     .where = {SQT_TABLE_samples}, .where_count = 1, .consumer = {.sample = machine_sample}, .finish = finish_machine};
 const struct sqt_family sqt_family_disks = {
     .where = {SQT_TABLE_samples}, .where_count = 1, .consumer = {.sample = disk_sample}, .finish = finish_disks};
+const struct sqt_family sqt_family_backlogs = {
+    .where = {SQT_TABLE_samples}, .where_count = 1, .consumer = {.sample = backlog_sample}, .finish = finish_backlogs};
 const struct sqt_family sqt_family_cache_fill = {.where = {SQT_TABLE_requests},
                                                  .where_count = 1,
                                                  .start = cache_start,

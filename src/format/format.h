@@ -102,6 +102,15 @@ enum sqt_disk_op {
 #define SQT_HEARTBEAT_LATE_NS 25000000
 #define SQT_HEARTBEAT_AT_WORK (UINT32_C(1) << 31)
 
+/* Samples of the main thread: bits of PART_LOOP_RAN's aux, and where the numbers of system calls begin among those of
+ * definitions of kind CALL. */
+#define SQT_LOOP_IN_WAIT 1u
+#define SQT_LOOP_RUNNABLE 2u
+#define SQT_LOOP_QUEUE_UNKNOWN 4u
+#define SQT_LOOP_THROTTLING_UNKNOWN 8u
+#define SQT_LOOP_FLAG_BITS 8
+#define SQT_LOOP_CALLS 65536u
+
 /* aux of DIGEST_REBUILD and DIGEST_REWRITE. */
 enum sqt_digest_step { SQT_DIGEST_BEGUN = 0, SQT_DIGEST_MORE = 1, SQT_DIGEST_DONE = 2 };
 
@@ -177,12 +186,29 @@ enum sqt_def {
     SQT_DEF_ACTIVITY = 5,  /* what the event loop did: the name of a call or of a handler */
     SQT_DEF_PEER =
         6, /* neighbour: its name in squid.conf; with names=off "cache_peer" and its place among them, from 1 */
-    SQT_DEF_SERVICE = 7, /* adaptation service: its id in squid.conf; with names=off a keyed number */
-    SQT_DEF_CALL = 8,    /* class of system calls */
-    SQT_DEF_THREAD = 9,  /* name of a thread */
-    SQT_DEF_SAMPLE = 11, /* a value that is sampled: "<source> <name>" */
-    SQT_DEF_SERVER = 12, /* server: a cache_peer's name, an origin's keyed number, or its address and port */
+    SQT_DEF_SERVICE = 7,   /* adaptation service: its id in squid.conf; with names=off a keyed number */
+    SQT_DEF_CALL = 8,      /* class of system calls */
+    SQT_DEF_THREAD = 9,    /* name of a thread */
+    SQT_DEF_SAMPLE = 11,   /* a value that is sampled: "<source> <name>" */
+    SQT_DEF_SERVER = 12,   /* server: a cache_peer's name, an origin's keyed number, or its address and port */
+    SQT_DEF_WAITED = 13,   /* helper or name server: its kind and its name, as "auth basic" */
+    SQT_DEF_LISTENER = 14, /* listening port: its directive and address in squid.conf; with names=off its number */
+    SQT_DEF_ACL = 15,      /* an ACL: its name in squid.conf */
     SQT_DEF_KINDS
+};
+
+/* Who can be waited for besides servers.  The first numbers of SQT_DEF_WAITED are "<kind> other". */
+enum sqt_waited {
+#define SQT_WAITED(NAME, name, doc) SQT_WAITED_##NAME,
+#include "waits.def"
+    SQT_WAITED_KINDS
+};
+
+/* How a use of a helper, a service or a name server ended. */
+enum sqt_wait_outcome {
+#define SQT_WAIT_OUTCOME(NAME, name, doc) SQT_WAIT_##NAME,
+#include "waits.def"
+    SQT_WAIT_OUTCOMES
 };
 
 /* Transactions that have no master transaction id yet carry a serial with this bit. */

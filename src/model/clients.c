@@ -8,7 +8,10 @@
  *     reads       |----1----|---2---|------3------|
  *     stream      ....GET / HTTP/1.1..............
  *                     ^first byte     ^header ends ^bytes read so far
+ *
+ * And what was before a connection: how long it waited to be accepted, and accepts that Squid put off.
  */
+#include "base/memory.h"
 #include "model-internal.h"
 
 void
@@ -32,6 +35,8 @@ clients_add(struct sqt_life *life, uint64_t id)
     client->epoch = client->swept = life->epoch;
     client->touched = life->now;
     client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
+    client->accept_wait = SQT_MISSING;
+    client->listener = UINT32_MAX;
     sqt_idmap_put(&life->clients, id, client);
     return client;
 }
@@ -47,6 +52,7 @@ clients_find(struct sqt_life *life, uint64_t id)
         client->epoch = life->epoch;
         sqt_pool_renew(&life->client_pool, client);
         client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
+        client->accept_wait = SQT_MISSING;
         client->read_count = 0;
         client->bytes = 0;
     }
@@ -73,16 +79,106 @@ give_up_lost(struct sqt_life *life, struct sqt_client *client, int64_t now)
     }
 }
 
+/* ---- before a connection ---- */
+
+/* Whether Squid put off accepts of that port while the connection waited. */
+static int
+was_put_off(const struct sqt_life *life, const struct sqt_accept_row *row)
+{
+    const struct sqt_put_off *const p =
+        life->put_off && row->listener < SQT_MODEL_LISTENERS ? &life->put_off[row->listener] : NULL;
+    if (!p || row->waited == SQT_MISSING)
+        return 0;
+    return p->open || (p->ended != SQT_MISSING && p->ended >= row->at - row->waited);
+}
+
+/* What PART_LISTENER says; all is unknown without one. */
+static struct sqt_accept_row
+clients_accepted(const struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    struct sqt_accept_row row = {.origin = life->origin, .at = now, .listener = UINT32_MAX, .waited = SQT_MISSING};
+    if (more && record[1].event == SQT_EV_PART_LISTENER) {
+        row.listener = record[1].aux;
+        if (record[1].arg <= UINT32_MAX)
+            row.waited = (int64_t)record[1].arg * 1000000;
+        row.put_off = was_put_off(life, &row);
+    }
+    return row;
+}
+
+static void
+tell_put_off(struct sqt_life *life, uint64_t listener, int64_t now)
+{
+    struct sqt_put_off *const p = &life->put_off[listener];
+    const struct sqt_put_off_row row = {
+        .origin = life->origin,
+        .begin = p->begin,
+        .end = now,
+        .known = p->epoch == life->epoch && !sqt_stepped_since(life, p->begin),
+        .listener = (uint32_t)listener,
+        .descriptors = p->descriptors,
+        .limit = p->limit,
+    };
+    p->open = 0;
+    p->ended = now;
+    if (life->consumer->put_off)
+        life->consumer->put_off(life->consumer->context, &row);
+}
+
+void
+sqt_accept_put_off(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    if (record->id >= SQT_MODEL_LISTENERS)
+        return;
+    if (!life->put_off)
+        life->put_off = sqt_zeroed(SQT_MODEL_LISTENERS, sizeof(*life->put_off));
+    if (life->put_off[record->id].open)
+        tell_put_off(life, record->id, now);
+    struct sqt_put_off *const p = &life->put_off[record->id];
+    const int64_t ended = p->begin ? p->ended : SQT_MISSING;
+    *p = (struct sqt_put_off){.open = 1,
+                              .epoch = life->epoch,
+                              .limit = record->aux,
+                              .begin = now,
+                              .ended = ended,
+                              .descriptors = record->arg};
+}
+
+void
+sqt_accept_resumed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)more;
+    if (record->id < SQT_MODEL_LISTENERS && life->put_off && life->put_off[record->id].open)
+        tell_put_off(life, record->id, now);
+}
+
+void
+sqt_put_off_finish(struct sqt_life *life)
+{
+    for (unsigned i = 0; life->put_off && i < SQT_MODEL_LISTENERS; ++i)
+        if (life->put_off[i].open)
+            tell_put_off(life, i, life->now);
+}
+
+/* ---- connections ---- */
+
 void
 sqt_client_accept(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    (void)more;
+    const struct sqt_accept_row row = clients_accepted(life, now, record, more);
     struct sqt_client *const old = sqt_idmap_get(&life->clients, record->id);
     if (old) {
         give_up_lost(life, old, now);
         sqt_client_drop(life, old);
     }
-    clients_add(life, record->id)->accepted = now;
+    struct sqt_client *const client = clients_add(life, record->id);
+    client->accepted = now;
+    client->accept_wait = row.waited;
+    client->put_off = row.put_off;
+    client->listener = row.listener;
+    if (life->consumer->accept)
+        life->consumer->accept(life->consumer->context, &row);
 }
 
 void
@@ -187,8 +283,13 @@ sqt_client_add(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
     xact->client_connect = client->waiting;
     client->waiting = SQT_MISSING;
     xact->client_tls = client->tls;
+    xact->tls_before = client->tls != SQT_MISSING;
     xact->handshake = client->handshake;
     client->tls = SQT_MISSING;
+    xact->accept_wait = client->accept_wait;
+    client->accept_wait = SQT_MISSING;
+    xact->put_off = client->put_off;
+    xact->listener = client->listener;
     client->handshake = SQT_OUTCOME_COMPLETE;
     xact->client = client;
     xact->client_next = client->xacts;

@@ -8,8 +8,28 @@
  *
  * An I/O of the store without stamps ran in the main thread: the loop stood still meanwhile.  The longest of a pass is
  * kept beside the longest activity, which has it inside.
+ *
+ * Samples of the main thread (LOOP_SAMPLE) tell how long it ran, waited for a processor and was stopped since the sample
+ * before.  The waits of the loop tell how long it was idle.  In what is left, it was blocked in a call.
  */
 #include "model-internal.h"
+
+/* What no sample tells, the end of a pass, goes to the parts as what came before it. */
+static void
+loops_guess_rest(struct sqt_loop_row *row)
+{
+    const int64_t rest = row->sampled ? row->end - row->sampled : 0, known = row->sampled - row->work;
+    for (unsigned i = 0; i < SQT_LOOP_PARTS && rest > 0 && known > 0; ++i)
+        row->parts[i] += (int64_t)((double)rest * (double)row->parts[i] / (double)known);
+}
+
+/* Sums of two such sums, and a time, never overflow. */
+static int64_t
+loops_sum(int64_t a, int64_t b)
+{
+    const int64_t sum = sqt_sum(a, b), most = INT64_C(1) << 61;
+    return sum < most ? sum : most;
+}
 
 void
 sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
@@ -20,6 +40,7 @@ sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         row.origin = life->origin;
         row.end = now;
         row.unknown = sqt_stepped_since(life, row.begin);
+        loops_guess_rest(&row);
         if (more && record[1].event == SQT_EV_PART_ACTIVITY) {
             row.activity = record[1].aux;
             row.activity_ns = sqt_line_ns(&life->line, record[1].arg) - sqt_line_ns(&life->line, record[1].id);
@@ -31,6 +52,8 @@ sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         if (!row.unknown)
             sqt_stops_pass(life, &row);
     }
+    if (p->works && now - p->row.work >= SQT_LOOP_LONG)
+        p->lasted = loops_sum(p->lasted, now - p->row.work);
     p->works = 0;
     p->waits = 1;
     p->epoch = life->epoch;
@@ -52,12 +75,16 @@ sqt_loop_work(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     p->row.work = now;
     p->row.ready = record->arg;
     p->row.interrupted = record->aux != 0;
+    p->waits_over.total = sqt_sum(p->waits_over.total, now - p->row.begin);
+    p->waits_over.begin = p->row.begin;
+    p->waits_over.end = now;
 }
 
 void
 sqt_loop_switched_off(struct sqt_life *life)
 {
     life->loop.waits = life->loop.works = 0;
+    life->loop.sampled.ticks = 0;
 }
 
 void
@@ -69,4 +96,134 @@ sqt_loop_io(struct sqt_life *life, enum sqt_disk_op op, uint32_t dir, int64_t be
     row->disk_ns = end - begin;
     row->disk_call = op;
     row->dir = dir;
+}
+
+/* ---- samples of the main thread ---- */
+
+/* Nanoseconds of waits until then, which is in the last wait or after it. */
+static int64_t
+loops_waited(const struct sqt_loop_state *p, int64_t until)
+{
+    const int64_t begin = until > p->waits_over.begin ? until : p->waits_over.begin;
+    return p->waits_over.total - (p->waits_over.end > begin ? p->waits_over.end - begin : 0);
+}
+
+static int64_t
+at_most(uint64_t ns, int64_t most)
+{
+    return most < 0 ? 0 : ns < (uint64_t)most ? (int64_t)ns : most;
+}
+
+/* What the kernel tells late of waiting for a processor was told as such by what the thread was seen to do. */
+static int64_t
+loops_queued(struct sqt_loop_state *p, uint64_t queued, int64_t most)
+{
+    const int64_t paid = at_most(queued, p->sampled.lent);
+    p->sampled.lent -= paid;
+    return at_most(queued - (uint64_t)paid, most);
+}
+
+/* The flusher was stopped for that long at least, and at most since it looked before. */
+static int64_t
+loops_stopped(const struct sqt_loop_sample_row *row, uint64_t stopped, int64_t waited, int64_t most)
+{
+    const int64_t least = at_most(stopped, most), blocked = most - waited < row->since ? most - waited : row->since;
+    return stopped && blocked > least ? blocked : least;
+}
+
+static void
+loops_divide(struct sqt_loop_state *p, struct sqt_loop_sample_row *row, const struct sqt_record *ran,
+             const struct sqt_record *held, int64_t waited)
+{
+    int64_t *const parts = row->parts;
+    const int64_t all = row->until - row->from;
+    int64_t left = all - (parts[SQT_LOOP_COMPUTING] = at_most(ran->id, all));
+    left -= parts[SQT_LOOP_QUEUED] = loops_queued(p, ran->arg, left);
+    left -= parts[SQT_LOOP_STOPPED] = loops_stopped(row, held ? held->id : 0, waited, left);
+    left -= parts[SQT_LOOP_IDLE] = waited < left ? waited : left;
+    if (left && ran->aux & SQT_LOOP_RUNNABLE) {
+        parts[SQT_LOOP_QUEUED] += left;
+        p->sampled.lent = sqt_sum(p->sampled.lent, left);
+    } else {
+        parts[SQT_LOOP_BLOCKED] = left;
+    }
+    row->throttled = ran->aux & SQT_LOOP_THROTTLING_UNKNOWN
+                         ? SQT_MISSING
+                         : at_most(held ? held->arg : 0, parts[SQT_LOOP_QUEUED] + parts[SQT_LOOP_STOPPED]);
+}
+
+/* What of the sample the loop was held: long passes, and else what it was blocked or did not run. */
+static void
+loops_hold(struct sqt_loop_state *p, struct sqt_loop_sample_row *row, int64_t now)
+{
+    const int64_t lasted = sqt_loop_long(p, now), all = row->until - row->from;
+    const int64_t longs = lasted - p->sampled.lasted;
+    const int64_t bad = row->parts[SQT_LOOP_BLOCKED] + row->parts[SQT_LOOP_QUEUED] + row->parts[SQT_LOOP_STOPPED];
+    const int64_t held = longs > bad ? longs : bad;
+    p->sampled.lasted = lasted;
+    if (bad > longs)
+        p->held_else = loops_sum(p->held_else, bad - (longs > 0 ? longs : 0));
+    row->held = held < 0 ? 0 : held < all ? held : all;
+}
+
+/* A sample that began before the pass: what fits into the pass is of it, but for the idle time. */
+static void
+loops_count_in_pass(struct sqt_loop_row *pass, const struct sqt_loop_sample_row *k)
+{
+    const int64_t begin = pass->sampled ? pass->sampled : pass->work;
+    int64_t left = k->until - (k->from > begin ? k->from : begin);
+    for (unsigned i = 0; i < SQT_LOOP_IDLE && left > 0; ++i) {
+        const int64_t ns = k->parts[i] < left ? k->parts[i] : left;
+        pass->parts[i] += ns;
+        left -= ns;
+    }
+    pass->sampled = k->until;
+}
+
+/* The part of the unit with that event; NULL: none. */
+static const struct sqt_record *
+loops_part(const struct sqt_record *record, unsigned more, unsigned event)
+{
+    for (unsigned i = 1; i <= more; ++i)
+        if (record[i].event == event)
+            return &record[i];
+    return NULL;
+}
+
+void
+sqt_loop_sampled(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    struct sqt_loop_state *const p = &life->loop;
+    const struct sqt_record *const ran = loops_part(record, more, SQT_EV_PART_LOOP_RAN);
+    const struct sqt_record *const held = loops_part(record, more, SQT_EV_PART_LOOP_HELD);
+    const struct sqt_record *const in = loops_part(record, more, SQT_EV_PART_LOOP_IN);
+    struct sqt_loop_sample_row row = {
+        .origin = life->origin,
+        .from = sqt_line_ns(&life->line, record->id),
+        .until = sqt_line_ns(&life->line, record->arg),
+        .activity = record->aux,
+        .call = held ? held->aux : 0,
+        .acl = in ? (uint32_t)in->id : 0,
+        .disk_call = in && in->arg < SQT_DISK_OPS ? (enum sqt_disk_op)in->arg : SQT_DISK_OTHER,
+        .dir = in ? in->aux : UINT32_MAX,
+    };
+    const int64_t until = row.until < now ? row.until : now, waited = loops_waited(p, until);
+    const int known = p->sampled.ticks && p->sampled.ticks == record->id && p->sampled.epoch == life->epoch;
+    const int64_t before = p->sampled.waited;
+    p->sampled.ticks = record->arg;
+    p->sampled.waited = waited;
+    p->sampled.epoch = life->epoch;
+    if (!known)
+        p->sampled.lent = 0;
+    if (!ran || !known || row.until > now || row.from >= row.until || sqt_stepped_since(life, row.from) ||
+        !(life->consumer->loop_sample || life->consumer->loop || life->consumer->request))
+        return;
+    row.waits = (ran->aux & SQT_LOOP_IN_WAIT) != 0;
+    row.since = (int64_t)(ran->aux >> SQT_LOOP_FLAG_BITS) * 1000;
+    loops_divide(p, &row, ran, held, waited > before ? waited - before : 0);
+    loops_hold(p, &row, now);
+    if (p->works && !row.waits && row.until > p->row.work)
+        loops_count_in_pass(&p->row, &row);
+    if (life->consumer->loop_sample)
+        life->consumer->loop_sample(life->consumer->context, &row);
 }

@@ -11,12 +11,34 @@
 /* Ids whose transaction was given up after a loss; a late end of one makes no second row. */
 #define SQT_GIVEN_UP 64
 
+/* Listening ports whose put-off accepts are followed: a process has no others. */
+#define SQT_MODEL_LISTENERS 129
+struct sqt_put_off {
+    int open; /* its accepts are put off */
+    uint32_t epoch, limit;
+    int64_t begin, ended; /* ended: of the last one that is over; SQT_MISSING: none */
+    uint64_t descriptors;
+};
+
 /* The pass of the event loop that is under way. */
 struct sqt_loop_state {
     int waits, works;
     uint32_t epoch;
     struct sqt_loop_row row;
     struct sqt_stops *stops; /* NULL until there is something to remember */
+    struct {
+        int64_t total;      /* ns of the waits that are over */
+        int64_t begin, end; /* of the last one */
+    } waits_over;
+    struct {
+        uint64_t ticks; /* of the last sample; 0: none */
+        int64_t waited; /* waits_over.total then */
+        int64_t lent;   /* ns of waiting for a processor that the kernel had not told yet */
+        int64_t lasted; /* sqt_loop_long() then */
+        uint32_t epoch;
+    } sampled;
+    int64_t lasted;    /* ns of the work of long passes that are over */
+    int64_t held_else; /* ns in which samples told that it was held in other passes and in waits */
 };
 
 /* Kinds of things that can be open, and what they are called. */
@@ -28,7 +50,8 @@ struct sqt_loop_state {
     X(ATTEMPT, "connection attempts") \
     X(DISKOP, "disk operations") \
     X(DIGEST, "requests for digests") \
-    X(FOLLOW, "requests that follow another one")
+    X(FOLLOW, "requests that follow another one") \
+    X(WAIT, "waits for helpers and services")
 
 enum sqt_open_kind {
 #define SQT_OPEN(NAME, words) SQT_OPEN_##NAME,
@@ -56,9 +79,10 @@ struct sqt_life {
     int unsure;           /* the records are from around a step of a clock */
     int64_t calls_told;   /* when all system calls so far had been told */
     int64_t stepped;      /* when the last one was told; INT64_MIN: never */
-    struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests;
+    struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests, helpers, services;
     struct sqt_idmap ios; /* by swap and offset, of swaps with many blocks under way */
-    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool;
+    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool,
+        wait_pool;
     struct sqt_loop_state loop;
     struct {
         uint64_t dir;
@@ -70,6 +94,7 @@ struct sqt_life {
         uint32_t epoch;
         struct sqt_record service; /* PART_DISKOP_IO */
     } told;                        /* the service that a record of a swap told last */
+    struct sqt_put_off *put_off;   /* by listening port, SQT_MODEL_LISTENERS of them; NULL: none was put off */
     uint64_t unheard; /* ends of disk operations up to this one of the pool are not told: the group was off */
     uint64_t given_up[SQT_GIVEN_UP];
     unsigned given_up_next;
@@ -88,6 +113,9 @@ struct sqt_client {
     int64_t accepted;           /* SQT_MISSING if not seen, or once a request was parsed */
     int64_t parsed;             /* when the last request was parsed; SQT_MISSING before */
     int64_t waiting;            /* client_connect of the request just parsed, until its transaction begins */
+    int64_t accept_wait;        /* before it was accepted, until a request was parsed; SQT_MISSING if unknown */
+    int put_off;                /* Squid put off accepts in that time */
+    uint32_t listener;          /* definition; UINT32_MAX if unknown */
     int64_t tls_begin;          /* of the handshake under way; SQT_MISSING if there is none */
     int64_t tls;                /* how long it lasted, until a transaction begins; SQT_MISSING if there was none */
     enum sqt_outcome handshake; /* of tls */
@@ -120,11 +148,36 @@ sqt_outcome_of(const struct sqt_life *life, uint32_t epoch, int64_t begin, enum 
     return sqt_stepped_since(life, begin) ? SQT_OUTCOME_CLOCK : outcome;
 }
 
+/* Nanoseconds so far that the loop spent in the work of long passes. */
+static inline int64_t
+sqt_loop_long(const struct sqt_loop_state *loop, int64_t now)
+{
+    const int64_t here = loop->works ? now - loop->row.work : 0;
+    return loop->lasted + (here >= SQT_LOOP_LONG ? here : 0);
+}
+
+/* The time in which the loop was held goes to the stage that is charged, as far as it fits.  The rest may go to the next:
+ * a sample tells it some milliseconds later. */
+static inline void
+sqt_xact_hold(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+{
+    const int64_t held = sqt_loop_long(&life->loop, now) + life->loop.held_else - xact->held_before;
+    const int64_t length = now - xact->stages.last, ns = held < length ? held : length;
+    if (xact->held == SQT_MISSING || ns <= 0)
+        return;
+    const int64_t us = ns / 1000;
+    uint32_t *const sum = &xact->held_us[sqt_spans_charged(&xact->stages)];
+    xact->held += ns;
+    xact->held_before += ns;
+    *sum = us < (int64_t)(UINT32_MAX - *sum) ? *sum + (uint32_t)us : UINT32_MAX;
+}
+
 /* Charges the transaction's time up to now. */
 static inline void
 sqt_xact_charge(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 {
     struct sqt_spans *const s = &xact->stages;
+    sqt_xact_hold(life, xact, now);
     if (__builtin_expect(life->consumer->charge != NULL, 0) && now > s->last)
         life->consumer->charge(
             life->consumer->context,
@@ -186,7 +239,9 @@ void sqt_follow_drop(struct sqt_life *life, struct sqt_xact *xact);
 
 /* clients.c */
 sqt_handler sqt_client_accept, sqt_client_close, sqt_client_read, sqt_client_parsed, sqt_client_tls_begin,
-    sqt_client_tls_end;
+    sqt_client_tls_end, sqt_accept_put_off, sqt_accept_resumed;
+/* The trace has ended: hands out the accepts that are still put off. */
+void sqt_put_off_finish(struct sqt_life *life);
 void sqt_client_add(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
 void sqt_client_remove(struct sqt_xact *xact);
 void sqt_client_drop(struct sqt_life *life, struct sqt_client *client);
@@ -209,7 +264,7 @@ enum sqt_outcome sqt_connect_outcome(uint32_t aux);
 void sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome);
 
 /* loops.c */
-sqt_handler sqt_loop_wait, sqt_loop_work;
+sqt_handler sqt_loop_wait, sqt_loop_work, sqt_loop_sampled;
 /* The group is off: the pass that is known last does not end with the next wait. */
 void sqt_loop_switched_off(struct sqt_life *life);
 /* The main thread did that to a file from begin to end. */
@@ -246,6 +301,12 @@ sqt_handler sqt_sampled;
 sqt_handler sqt_digest_look, sqt_digest_rebuilt, sqt_digest_rewritten, sqt_digest_ask, sqt_digest_fetched,
     sqt_digest_server_read, sqt_digest_server_header, sqt_digest_server_done;
 void sqt_digest_end(struct sqt_life *life, struct sqt_digest *digest, int64_t now, enum sqt_digest_result result);
+
+/* waits/waits.c */
+sqt_handler sqt_helper_begin, sqt_helper_end, sqt_service_asked, sqt_service_admits, sqt_service_failed,
+    sqt_service_done, sqt_query_end;
+/* The trace has ended before the wait has. */
+void sqt_wait_leave(struct sqt_life *life, struct sqt_wait *wait);
 
 /* losses.c */
 sqt_handler sqt_lost;

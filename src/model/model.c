@@ -46,6 +46,8 @@ static sqt_handler *const subscribers[SQT_EVENTS][SUBSCRIBERS] = {
     [SQT_EV_CLOCK_STEP] = {sqt_clock_step},
     [SQT_EV_CONN_ACCEPT] = {sqt_client_accept},
     [SQT_EV_CONN_CLOSE] = {sqt_client_close},
+    [SQT_EV_ACCEPT_PUT_OFF] = {sqt_accept_put_off},
+    [SQT_EV_ACCEPT_RESUMED] = {sqt_accept_resumed},
     [SQT_EV_CLIENT_TLS_BEGIN] = {sqt_client_tls_begin},
     [SQT_EV_CLIENT_TLS_END] = {sqt_client_tls_end},
     [SQT_EV_CLIENT_READ] = {sqt_client_read},
@@ -74,9 +76,17 @@ static sqt_handler *const subscribers[SQT_EVENTS][SUBSCRIBERS] = {
     [SQT_EV_DISPATCH] = {sqt_server_used},
     [SQT_EV_TUNNEL_BEGIN] = {sqt_server_used},
     [SQT_EV_SERVER_CLOSE] = {sqt_server_close},
+    [SQT_EV_HELPER_BEGIN] = {sqt_helper_begin},
+    [SQT_EV_HELPER_END] = {sqt_helper_end},
+    [SQT_EV_ADAPT_SERVICE] = {sqt_service_asked},
+    [SQT_EV_ADAPT_ADMITTED] = {sqt_service_admits},
+    [SQT_EV_ADAPT_FAILED] = {sqt_service_failed},
+    [SQT_EV_ADAPT_END] = {sqt_xact_stages, sqt_service_done},
+    [SQT_EV_QUERY_END] = {sqt_query_end},
     [SQT_EV_WAIT_BEGIN] = {sqt_loop_wait},
     [SQT_EV_WAIT_END] = {sqt_loop_work},
     [SQT_EV_HEARTBEAT_LATE] = {sqt_heartbeat_late},
+    [SQT_EV_LOOP_SAMPLE] = {sqt_loop_sampled},
     [SQT_EV_CALLS] = {sqt_calls_some},
     [SQT_EV_CALLS_TOLD] = {sqt_calls_told},
     [SQT_EV_SAMPLE] = {sqt_sampled},
@@ -150,8 +160,10 @@ init_pools(struct sqt_life *life)
     sqt_pool_init(&life->diskop_pool, sizeof(struct sqt_diskop), left);
     sqt_pool_init(&life->digest_pool, sizeof(struct sqt_digest), left);
     sqt_pool_init(&life->follow_pool, sizeof(struct sqt_follow), left);
+    sqt_pool_init(&life->wait_pool, sizeof(struct sqt_wait), left);
     life->xacts.left = life->clients.left = life->swaps.left = life->attempts.left = left;
     life->diskops.left = life->digests.left = life->ios.left = left;
+    life->helpers.left = life->services.left = left;
 }
 
 static struct sqt_life *
@@ -204,7 +216,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 
 /* ---- the end ---- */
 
-enum thing_kind { XACT, SWAP, ATTEMPT, DISKOP, DIGEST };
+enum thing_kind { XACT, SWAP, ATTEMPT, DISKOP, DIGEST, WAIT };
 struct thing {
     int64_t begin;
     void *object;
@@ -236,6 +248,8 @@ collect(const struct sqt_life *life, struct thing *things, size_t count)
         things[count] = (struct thing){o->begin, o, (uint32_t)count, DISKOP, index};
     for (struct sqt_digest *d = life->digest_pool.first; d; d = d->pooled.next, ++count)
         things[count] = (struct thing){d->begin, d, (uint32_t)count, DIGEST, index};
+    for (struct sqt_wait *w = life->wait_pool.first; w; w = w->pooled.next, ++count)
+        things[count] = (struct thing){w->begin, w, (uint32_t)count, WAIT, index};
     return count;
 }
 
@@ -248,9 +262,12 @@ sqt_model_finish(struct sqt_model *model)
             sqt_stops_finish(model->lives[i]);
     for (size_t i = 0; i < model->count; ++i)
         if (model->lives[i])
+            sqt_put_off_finish(model->lives[i]);
+    for (size_t i = 0; i < model->count; ++i)
+        if (model->lives[i])
             count += model->lives[i]->xact_pool.used + model->lives[i]->swap_pool.used +
                      model->lives[i]->attempt_pool.used + model->lives[i]->diskop_pool.used +
-                     model->lives[i]->digest_pool.used;
+                     model->lives[i]->digest_pool.used + model->lives[i]->wait_pool.used;
     if (!count)
         return;
     struct thing *const things = sqt_zeroed(count, sizeof(*things));
@@ -276,6 +293,9 @@ sqt_model_finish(struct sqt_model *model)
             break;
         case DIGEST:
             sqt_digest_end(life, things[i].object, life->now, SQT_DIGEST_RESULT_UNFINISHED);
+            break;
+        case WAIT:
+            sqt_wait_leave(life, things[i].object);
         }
     }
     free(things);
@@ -296,6 +316,8 @@ sqt_model_free(struct sqt_model *model)
         sqt_idmap_free(&life->attempts);
         sqt_idmap_free(&life->diskops);
         sqt_idmap_free(&life->digests);
+        sqt_idmap_free(&life->helpers);
+        sqt_idmap_free(&life->services);
         sqt_idmap_free(&life->ios);
         sqt_pool_free(&life->xact_pool);
         sqt_pool_free(&life->client_pool);
@@ -305,7 +327,9 @@ sqt_model_free(struct sqt_model *model)
         sqt_pool_free(&life->diskop_pool);
         sqt_pool_free(&life->digest_pool);
         sqt_pool_free(&life->follow_pool);
+        sqt_pool_free(&life->wait_pool);
         free(life->loop.stops);
+        free(life->put_off);
         free(life);
     }
     free(model->lives);

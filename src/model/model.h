@@ -44,6 +44,16 @@ enum sqt_io_part { SQT_IO_QUEUE, SQT_IO_SERVICE, SQT_IO_NOTICE, SQT_IO_PARTS };
 
 /* Stages that a try to forward a request goes through. */
 #define SQT_TRY_STAGES 6
+/* Stages in which a transaction waits for somebody who has a name, besides servers. */
+enum sqt_named_stage { SQT_NAMED_HELPER, SQT_NAMED_REDIRECT, SQT_NAMED_ADAPT, SQT_NAMED_DNS, SQT_NAMED_STAGES };
+
+/* The longest of several waits. */
+struct sqt_longest_wait {
+    enum sqt_def def; /* SQT_DEF_WAITED or SQT_DEF_SERVICE; 0: none */
+    uint32_t who;     /* definition */
+    int64_t ns;
+    int64_t queue; /* of ns; SQT_MISSING: not known */
+};
 
 /* A client transaction. */
 struct sqt_xact {
@@ -54,6 +64,7 @@ struct sqt_xact {
     int64_t begin, end;
     int64_t client_connect;  /* duration before begin */
     int64_t client_tls;      /* how long the client shook hands with Squid, before begin or, if bumped, after it */
+    int64_t accept_wait;     /* how long it waited before Squid accepted its connection; of the first of a connection */
     int64_t first_byte;      /* when the first bytes of the reply were written */
     int64_t server_from;     /* when it first turned to a server */
     int64_t server_until;    /* when it was done with servers; SQT_MISSING: never */
@@ -76,10 +87,17 @@ struct sqt_xact {
     uint32_t failed_server;    /* definition; of the last try after which another followed; UINT32_MAX if unknown */
     int failed_reused;         /* that try was on a kept connection */
     struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
+    int tls_before;            /* client_tls was before begin */
+    int put_off;               /* Squid put off accepts in accept_wait */
+    uint32_t listener;         /* definition: the port that its client came to; UINT32_MAX if unknown */
+    int64_t held;              /* ns in which the event loop was held, SQT_MISSING if that is not known */
+    uint32_t held_us[SQT_STAGES + 1]; /* the same by the stage that was charged meanwhile */
+    struct sqt_longest_wait longest[SQT_NAMED_STAGES];
     enum sqt_outcome outcome;
     void *user; /* the consumer's; NULL at first */
 
     /* for the model */
+    int64_t held_before;        /* of the loop, up to where it is counted */
     uint32_t epoch;             /* losses before it began */
     enum sqt_outcome handshake; /* of client_tls */
     enum sqt_outcome cut_off;   /* of the first read from disk that failed after a reply was ready; COMPLETE: none */
@@ -179,6 +197,25 @@ struct sqt_io {
     struct sqt_io *same, *same_last; /* the next at the same offset; of the first there: the last */
 };
 
+/* A client connection that was accepted. */
+struct sqt_accept_row {
+    const struct sqt_origin *origin;
+    int64_t at;
+    uint32_t listener; /* definition; UINT32_MAX if unknown */
+    int64_t waited;    /* before that, ns; SQT_MISSING if unknown */
+    int put_off;       /* Squid put off accepts in that time */
+};
+
+/* Squid accepted nothing from a port, because too few descriptors were free. */
+struct sqt_put_off_row {
+    const struct sqt_origin *origin;
+    int64_t begin, end;
+    int known;            /* 0: records are missing, or a clock stepped: how long it was is not known */
+    uint32_t listener;    /* definition */
+    uint64_t descriptors; /* that were open */
+    uint32_t limit;       /* of descriptors */
+};
+
 /* An attempt to get a server connection. */
 struct sqt_attempt {
     struct sqt_pooled pooled;
@@ -238,6 +275,50 @@ struct sqt_diskop {
     int timed_out;
 };
 
+/* A use of a helper or of an adaptation service, or a query to a name server. */
+struct sqt_wait {
+    struct sqt_pooled pooled;
+    const struct sqt_origin *origin;
+    uint64_t xact;    /* the transaction that waits; 0: none */
+    enum sqt_def def; /* SQT_DEF_WAITED, or SQT_DEF_SERVICE */
+    uint32_t who;     /* definition */
+    int again;        /* asked before, without an answer that was of use */
+    unsigned repeats; /* times that an adaptation service did not answer in time, and was asked again */
+    int64_t begin, end;
+    int64_t given; /* when a child, or the service, took it; SQT_MISSING: never, or not known */
+    int64_t depth; /* questions before it in the queue; SQT_MISSING: not known */
+    enum sqt_wait_outcome outcome;
+
+    /* for the model */
+    uint64_t key;
+    uint32_t epoch;
+    enum sqt_named_stage stage;
+};
+
+extern const char *const sqt_waited_names[SQT_WAITED_KINDS];
+extern const char *const sqt_wait_outcome_names[SQT_WAIT_OUTCOMES];
+
+/* Whether how long it took is not known. */
+static inline int
+sqt_wait_unknown(const struct sqt_wait *wait)
+{
+    return wait->outcome == SQT_WAIT_LOST || wait->outcome == SQT_WAIT_CLOCK;
+}
+
+/* The event loop is held while the work of a pass lasts for at least that long, in ns, and while the main thread is
+ * blocked or does not run. */
+#define SQT_LOOP_LONG INT64_C(5000000)
+
+/* What the time of a main thread goes to. */
+enum sqt_loop_part {
+    SQT_LOOP_COMPUTING,
+    SQT_LOOP_BLOCKED, /* in a call, though it had work */
+    SQT_LOOP_QUEUED,  /* waiting for a processor */
+    SQT_LOOP_STOPPED, /* with the whole process */
+    SQT_LOOP_IDLE,    /* waiting for descriptors */
+    SQT_LOOP_PARTS
+};
+
 /* A pass of the event loop. */
 struct sqt_loop_row {
     const struct sqt_origin *origin;
@@ -250,9 +331,28 @@ struct sqt_loop_row {
     enum sqt_disk_op disk_call;
     uint32_t dir; /* its cache_dir */
 
+    int64_t parts[SQT_LOOP_PARTS]; /* ns of the work, by samples; all 0: not known */
+
     /* for the model */
+    int64_t sampled; /* up to when the parts are from samples; 0: none yet */
     int64_t timeout; /* ns, of the wait; INT64_MAX: none */
     int interrupted; /* what ended the wait was a signal */
+};
+
+/* What became of the main thread's time between two samples, and what it did at the second. */
+struct sqt_loop_sample_row {
+    const struct sqt_origin *origin;
+    int64_t from, until;
+    int64_t parts[SQT_LOOP_PARTS]; /* ns; they add up to until - from */
+    int64_t throttled; /* ns of QUEUED and STOPPED that its control group was throttled; SQT_MISSING: not known */
+    int64_t held;      /* ns of from..until in which the loop was held, see SQT_LOOP_LONG */
+    int64_t since;     /* ns since the main thread was looked at before */
+    int waits;         /* at until: for descriptors; nothing below is known then */
+    uint32_t activity; /* definition */
+    uint32_t acl;      /* definition; 0: none */
+    uint32_t call;     /* system call that it was blocked in: definition; 0: none, or not known */
+    enum sqt_disk_op disk_call; /* of the main thread; SQT_DISK_OTHER: none */
+    uint32_t dir;               /* its cache_dir */
 };
 
 /* A stretch of a pass of the event loop in which the process did not run, though it should have. */
@@ -352,10 +452,14 @@ struct sqt_charge {
     X(io, const struct sqt_io) \
     X(diskop, const struct sqt_diskop) \
     X(connection, const struct sqt_attempt) \
+    X(wait, const struct sqt_wait) \
+    X(accept, const struct sqt_accept_row) \
+    X(put_off, const struct sqt_put_off_row) \
     X(loss, const struct sqt_loss_row) \
     X(step, const struct sqt_step_row) \
     X(loop, const struct sqt_loop_row) \
     X(stop, const struct sqt_stop_row) \
+    X(loop_sample, const struct sqt_loop_sample_row) \
     X(calls, const struct sqt_calls_row) \
     X(sample, const struct sqt_sample_row) \
     X(digest, const struct sqt_digest) \

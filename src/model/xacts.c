@@ -4,11 +4,11 @@
  */
 #include "model-internal.h"
 
-/* Stages that one transaction can have open several times over: parallel connection attempts and look-ups, several
- * swap-ins (Vary, a revalidation). */
+/* Stages that one transaction can have open several times over: parallel connection attempts, look-ups and
+ * uses of helpers, several swap-ins (Vary, a revalidation). */
 #define NESTING \
-    (1u << SQT_STAGE_CONNECT | 1u << SQT_STAGE_DNS | 1u << SQT_STAGE_SWAP_IN_OPEN | 1u << SQT_STAGE_SWAP_IN_FIRST | \
-     1u << SQT_STAGE_SWAP_IN_REST)
+    (1u << SQT_STAGE_CONNECT | 1u << SQT_STAGE_DNS | 1u << SQT_STAGE_HELPER | 1u << SQT_STAGE_SWAP_IN_OPEN | \
+     1u << SQT_STAGE_SWAP_IN_FIRST | 1u << SQT_STAGE_SWAP_IN_REST)
 
 /* Stages in which a transaction has a connection to a server, or tries to get one. */
 #define WITH_SERVER \
@@ -59,16 +59,20 @@ xacts_make(struct sqt_life *life, uint64_t id, int64_t begin)
     xact->origin = life->origin;
     xact->id = id;
     xact->begin = begin;
-    xact->client_connect = xact->client_tls = xact->first_byte = SQT_MISSING;
+    xact->client_connect = xact->client_tls = xact->accept_wait = xact->first_byte = SQT_MISSING;
     xact->server_from = xact->server_until = SQT_MISSING;
     xact->stages.last = xact->before.until = begin;
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
-    xact->method = xact->tag = xact->server = xact->dir = xact->failed_server = UINT32_MAX;
+    xact->method = xact->tag = xact->server = xact->listener = xact->dir = xact->failed_server = UINT32_MAX;
     xact->size = xact->sent = SQT_MISSING;
     xact->reply_source = -1;
     xact->reused = -1;
     xact->epoch = life->epoch;
+    /* Of the pass that it begins in, what came before it is not its own, be it short or long. */
+    const struct sqt_loop_state *const loop = &life->loop;
+    xact->held = loop->sampled.ticks ? 0 : SQT_MISSING;
+    xact->held_before = loop->lasted + loop->held_else + (loop->works ? begin - loop->row.work : 0);
     return xact;
 }
 

@@ -69,7 +69,8 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
     CELL(client_tls_ns).number = x->client_tls;
     CELL(server).text = x->server == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_SERVER, x->server);
     CELL(miss_reason).text = x->miss < SQT_MISSES_COUNT ? sqt_misses[x->miss].name : NULL;
-    CELL(accept_wait_ns).number = CELL(loop_held_ns).number = SQT_CELL_MISSING;
+    CELL(accept_wait_ns).number = x->accept_wait;
+    CELL(loop_held_ns).number = unknown || x->held == SQT_MISSING ? SQT_CELL_MISSING : x->held;
     CELL(outcome).text = sqt_outcome_names[ended && is_error(x, class) ? SQT_OUTCOME_ERROR : x->outcome];
     return class;
 }

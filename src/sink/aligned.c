@@ -214,7 +214,8 @@ show_stages(struct sqt_sink *sink, unsigned *used)
     for (;;) {
         unsigned most = sink->column_count;
         for (unsigned i = 0; i < sink->column_count; ++i)
-            if ((left >> sink->columns[i] & 1) && (most == sink->column_count || a->columns[i].sum > a->columns[most].sum))
+            if ((left >> sink->columns[i] & 1) &&
+                (most == sink->column_count || a->columns[i].sum > a->columns[most].sum))
                 most = i;
         if (most == sink->column_count)
             return;

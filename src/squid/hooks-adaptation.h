@@ -65,12 +65,12 @@ ResponseIsAdapted(ServerState &state, const RequestPointer &request)
         sqt_emit(SQT_EV_ADAPT_END, XactOf(request), 0, ResponseMessage);
 }
 
-inline __attribute__((noinline, cold)) void
+inline __attribute__((noinline, cold)) uint32_t
 DefineService(const uint32_t number, const char *name)
 {
     char text[32];
     snprintf(text, sizeof text, "service-%08x", static_cast<unsigned>(number));
-    sqt_define(SQT_DEF_SERVICE, number, sqt_names == SQT_NAMES_OFF ? text : name);
+    return sqt_define_named(SQT_DEF_SERVICE, number, sqt_names == SQT_NAMES_OFF ? text : name);
 }
 
 /// the next service of a chain is given the message; config is what squid.conf says of it
@@ -81,10 +81,42 @@ ServiceIsAsked(const Request *request, const ServiceConfig &config, const int st
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
     const char *const name = config.key.termedBuf();
-    const uint32_t number = NumberOfName(name);
-    if (!sqt_defined(SQT_DEF_SERVICE, number))
-        DefineService(number, name);
-    sqt_emit(SQT_EV_ADAPT_SERVICE, XactOf(request), number, static_cast<uint32_t>(step));
+    const uint32_t number = NumberOfName(name) | 1; // not 0, "other"
+    sqt_emit(SQT_EV_ADAPT_SERVICE, XactOf(request),
+             sqt_defined(SQT_DEF_SERVICE, number) ? number : DefineService(number, name), static_cast<uint32_t>(step));
+}
+
+/// the service takes the request's message; waited: it could not at first
+template <class Request>
+inline void
+ServiceTakes(const Request &request, const bool waited)
+{
+    if (waited && sqt_on(SQT_GROUP_CLIENT)) {
+        sqt_emit(SQT_EV_ADAPT_ADMITTED, XactOf(&request), 0, 0);
+        StayOnStack();
+    }
+}
+
+/// the service that was asked last cannot do it, or will not
+template <class Request>
+inline void
+ServiceFails(const Request *request)
+{
+    if (sqt_on(SQT_GROUP_CLIENT)) {
+        sqt_emit(SQT_EV_ADAPT_FAILED, XactOf(request), 0, SQT_WAIT_FAILED);
+        StayOnStack();
+    }
+}
+
+/// al: of the transaction whose service does not answer in time, nil for OPTIONS
+template <class LogEntryPointer>
+inline void
+ServiceTimesOut(const LogEntryPointer &al)
+{
+    if (sqt_on(SQT_GROUP_CLIENT) && al != nullptr) {
+        sqt_emit(SQT_EV_ADAPT_FAILED, XactOf(al->request), 0, SQT_WAIT_TIMEOUT);
+        StayOnStack();
+    }
 }
 
 } // namespace Sqtrace

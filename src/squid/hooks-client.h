@@ -8,7 +8,7 @@
 #ifndef SQT_SQUID_HOOKS_CLIENT_H
 #define SQT_SQUID_HOOKS_CLIENT_H
 
-#include "ids.h"
+#include "hooks-helpers.h"
 
 namespace Sqtrace
 {
@@ -144,8 +144,10 @@ template <class Http>
 inline void
 RewriterIsAsked(Http &http, const bool storeId)
 {
-    if (sqt_on(SQT_GROUP_CLIENT))
-        Open(http, storeId ? StoreIdIsOpen : RewriteIsOpen, SQT_EV_REDIRECT_BEGIN, 0, storeId);
+    if (!sqt_on(SQT_GROUP_CLIENT))
+        return;
+    Open(http, storeId ? StoreIdIsOpen : RewriteIsOpen, SQT_EV_REDIRECT_BEGIN, 0, storeId);
+    NextHelperQuestion() = {XactOfClient(http), storeId ? SQT_WAITED_STORE_ID : SQT_WAITED_URL_REWRITE, nullptr};
 }
 
 /// the question is settled, perhaps without having been asked

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "hooks-listeners.h"
 #include "ids.h"
 
 namespace Sqtrace
@@ -18,7 +19,7 @@ inline void
 ClientConnects(const ConnectionPointer &conn, const PortPointer &port)
 {
     if (sqt_on(SQT_GROUP_CLIENT) && port != nullptr) // others accept FTP data connections
-        sqt_emit(SQT_EV_CONN_ACCEPT, ConnOf(conn), static_cast<uint64_t>(conn->fd), port->s.port());
+        EmitAccept(conn, *port);
 }
 
 template <class ConnectionPointer>

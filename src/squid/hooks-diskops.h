@@ -42,6 +42,8 @@ CurrentQuestion()
 inline void
 OperationIsAskedFor(const uint16_t what, const uint64_t sio, const int dir, const bool told)
 {
+    if (__builtin_expect(sqt_sample_waits, 0))
+        sqt_part_begins();
     if (!sqt_on(SQT_GROUP_DISKOP))
         return;
     Question &question = CurrentQuestion();

@@ -9,6 +9,8 @@
 
 #include "../trace/sqtrace.h"
 
+#include <string.h>
+
 namespace Sqtrace
 {
 
@@ -34,6 +36,45 @@ LoopDid(const char *what)
 {
     if (sqt_on(SQT_GROUP_LOOP))
         sqt_activity_ends(what);
+}
+
+/// a part of an activity begins, of which samples are told apart
+inline void
+PartBegins()
+{
+    if (__builtin_expect(sqt_sample_waits, 0))
+        sqt_part_begins();
+}
+
+inline void
+TellAcl(const char *name)
+{
+    sqt_part_was_acl(name, strlen(name));
+}
+
+/// from 7 on, names are SBufs
+template <class Text>
+__attribute__((noinline, cold)) void
+TellAcl(const Text &name)
+{
+    sqt_part_was_acl(name.rawContent(), name.length());
+}
+
+/// the check of an ACL is over
+template <class Text>
+inline void
+AclIsChecked(const Text &name)
+{
+    if (__builtin_expect(sqt_sample_waits, 0))
+        TellAcl(name);
+}
+
+/// a line, or a buffer full of them, is written to a log of module stdio
+inline void
+LogIsWritten()
+{
+    if (__builtin_expect(sqt_sample_waits, 0))
+        sqt_part_was("write to a log");
 }
 
 } // namespace Sqtrace

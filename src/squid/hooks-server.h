@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * hooks-server.h - hooks on the side of the servers: peer selection, DNS, connections, requests sent, replies read.
+ * hooks-server.h - hooks on the side of the servers: peer selection, connections, requests sent, replies read.
  *
  * request is a pointer of any kind to the HttpRequest that is forwarded.
  */
 #ifndef SQT_SQUID_HOOKS_SERVER_H
 #define SQT_SQUID_HOOKS_SERVER_H
 
-#include "ids.h"
+#include "hooks-dns.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -66,28 +66,6 @@ PeerSelectionEnds(const RequestPointer &request, const size_t found)
         EmitServer(SQT_EV_PEER_SELECT_END, request, 0, static_cast<uint32_t>(found));
 }
 
-/* ---- DNS ---- */
-
-/// a name or an address is asked for, for the transaction of the (right) code context
-template <class ContextPointer>
-inline void
-LookupIsAsked(Lookup &lookup, const ContextPointer &context)
-{
-    if (!sqt_on(SQT_GROUP_SERVER))
-        return;
-    lookup.serial = NextSerial<Lookups>();
-    lookup.xact = XactOfContext(context);
-    sqt_emit(SQT_EV_DNS_BEGIN, lookup.xact, lookup.serial, 0);
-}
-
-inline void
-LookupIsAnswered(Lookup &lookup, const bool failed)
-{
-    if (sqt_on(SQT_GROUP_SERVER) && lookup.serial)
-        sqt_emit(SQT_EV_DNS_END, lookup.xact, lookup.serial, failed);
-    lookup.serial = 0;
-}
-
 /* ---- connections ---- */
 
 /// numbers and texts of the kinds of peers; those of a cache_peer are 1 + Squid's peer_t
@@ -124,7 +102,7 @@ DefineOrigin(const uint32_t number, const Address &address)
         address.toUrl(text, sizeof text);
     else
         snprintf(text, sizeof text, "origin-%08x", static_cast<unsigned>(number));
-    return sqt_define_server(number, text);
+    return sqt_define_named(SQT_DEF_SERVER, number, text);
 }
 
 /// the number of an origin server, which is its address and port: one that cannot be told from them without the key
@@ -152,7 +130,7 @@ ServerOf(const ConnectionPointer &conn)
     if (!peer)
         return NumberOfOrigin(conn->remote);
     const uint32_t number = NumberOfName(peer->name) | 1;
-    return sqt_defined(SQT_DEF_SERVER, number) ? number : sqt_define_server(number, peer->name);
+    return sqt_defined(SQT_DEF_SERVER, number) ? number : sqt_define_named(SQT_DEF_SERVER, number, peer->name);
 }
 
 /// emits a record of a connection with a server, and which server that is

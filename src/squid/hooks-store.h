@@ -66,6 +66,14 @@ EmitCompletion(const unsigned event, const uint64_t sio, const uint64_t arg, con
     StayOnStack();
 }
 
+/// A disk call that the main thread made itself is over; one of another thread or process has stamps now.
+inline void
+DiskCallIsOver(const uint32_t what, const int dir)
+{
+    if (__builtin_expect(sqt_sample_waits, 0) && !sqt_io_is_pending())
+        sqt_part_was_disk_call(what, static_cast<uint32_t>(dir));
+}
+
 template <class Sio, class Dir, class Entry>
 inline void
 EmitOpen(Sio &sio, const Dir &dir, const Entry &entry, const uint64_t xact, const bool out, const bool update = false)
@@ -166,6 +174,7 @@ template <class Sio, class File>
 inline void
 SwapFileIsOpen(const Sio &sio, const File &file)
 {
+    DiskCallIsOver(sio.sqtrace.out ? SQT_DISK_CREATE : SQT_DISK_OPEN, sio.swap_dirn);
     if (IsTraced(sio))
         EmitCompletion(sio.sqtrace.out ? SQT_EV_SWAPOUT_OPENED : SQT_EV_SWAPIN_OPENED, sio.sqtrace.serial, 0,
                        file.error());
@@ -214,6 +223,7 @@ template <class Sio>
 inline void
 BlockIsRead(const Sio &sio, const int64_t offset, const int64_t length)
 {
+    DiskCallIsOver(SQT_DISK_READ, sio.swap_dirn);
     if (IsTraced(sio))
         EmitCompletion(SQT_EV_SWAPIN_READ_DONE, sio.sqtrace.serial, static_cast<uint64_t>(offset),
                        IoBytes(length, length < 0));
@@ -236,6 +246,7 @@ template <class Sio>
 inline void
 BlockIsWritten(Sio &sio, const bool failed, const size_t size)
 {
+    DiskCallIsOver(SQT_DISK_WRITE, sio.swap_dirn);
     if (!sio.sqtrace.serial)
         return;
     if (IsTraced(sio))
@@ -263,6 +274,7 @@ template <class Sio>
 inline void
 SwapFileIsClosed(const Sio &sio, const int error)
 {
+    DiskCallIsOver(SQT_DISK_CLOSE, sio.swap_dirn);
     if (IsTraced(sio))
         EmitCompletion(sio.sqtrace.out ? SQT_EV_SWAPOUT_CLOSED : SQT_EV_SWAPIN_CLOSED, sio.sqtrace.serial,
                        sio.sqtrace.completed, static_cast<uint32_t>(error < 0 ? -error : error));
@@ -284,6 +296,7 @@ template <class Dir>
 inline void
 UnlinkCallReturns(const Dir &dir, const int file)
 {
+    DiskCallIsOver(SQT_DISK_UNLINK, dir.index);
     if (sqt_on(SQT_GROUP_STORE) && (!sqt_on(SQT_GROUP_DISKOP) || CurrentQuestion().asked))
         sqt_emit(SQT_EV_UNLINKED, DirOf(dir), static_cast<uint32_t>(file), 0);
     CurrentQuestion().asked = 0;

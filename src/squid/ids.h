@@ -11,6 +11,7 @@
 #define SQT_SQUID_IDS_H
 
 #include "../trace/sqtrace.h"
+#include "state-waits.h"
 #include "state.h"
 
 #include <string.h>
@@ -53,7 +54,7 @@ HasRunIn(const Pointer &right, const Function again)
 }
 
 /// what the serial numbers below count
-enum SerialKind { Transactions, StoreIos, Lookups, DiskOperations };
+enum SerialKind { Transactions, StoreIos, Lookups, DiskOperations, HelperUses };
 
 /// the next serial number of its kind in this process, from 1
 template <SerialKind Kind>

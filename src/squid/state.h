@@ -2,7 +2,7 @@
  *
  * state.h - what the hooks remember in Squid's objects.
  *
- * Squid's headers include this one alone, so that most of Squid does not depend on the hooks.
+ * Squid's headers include this one and state-waits.h alone, so that most of Squid does not depend on the hooks.
  */
 #ifndef SQT_SQUID_STATE_H
 #define SQT_SQUID_STATE_H
@@ -84,6 +84,12 @@ struct ServerState {
 struct Lookup {
     uint64_t serial = 0; ///< 0: none, or not traced
     uint64_t xact = 0;
+};
+
+/// what sqtrace keeps in each PortCfg, which is a listening port
+struct ListenerState {
+    uint32_t number = 0; ///< of its definition; 0: not known yet, or one of too many
+    bool putOff = false; ///< its accept is put off until descriptors are free
 };
 
 } // namespace Sqtrace

@@ -153,10 +153,20 @@ sqt_define(unsigned kind, uint32_t number, const char *text)
 #define SQT_INVENTED_TEXT 32
 uint32_t sqt_define_invented(unsigned kind, uint32_t number, const char *text);
 
-/* The same for the name of a server: its first SQT_SERVER_TEXT bytes, and only the first SQT_SERVERS of them. */
+/* The same for the name of a server or of an adaptation service (kind): its first SQT_SERVER_TEXT bytes, and only the
+ * first SQT_SERVERS of each.  Returns number, or 0 for all others, which is "other". */
 #define SQT_SERVERS 1000
 #define SQT_SERVER_TEXT 64
-uint32_t sqt_define_server(uint32_t number, const char *text);
+uint32_t sqt_define_named(unsigned kind, uint32_t number, const char *text);
+
+/* The number of a helper or name server: interns "<kind> <name>" unless it is known already.  names= decides what the
+ * name is.  Only the first SQT_WAITED_NAMES of a kind have a number of their own, the others are "<kind> other". */
+#define SQT_WAITED_NAMES 100
+uint32_t sqt_waited_number(enum sqt_waited kind, const char *name);
+
+/* The number of an ACL's name: its first SQT_SERVER_TEXT bytes, and only the first SQT_ACLS of them; 1: others. */
+#define SQT_ACLS 1000
+uint32_t sqt_define_acl(const char *name, size_t length);
 
 /* Which names a trace may hold: names= of sqtrace_log. */
 enum sqt_names {
@@ -254,6 +264,26 @@ void sqt_loop_works(int ready);
 /* An activity is over, and another begins.  name lives as long as the process.  Call when sqt_on(SQT_GROUP_LOOP). */
 void sqt_activity_ends(const char *name);
 
+/* ---- what the main thread was sampled at ----
+ *
+ * The flusher's thread samples the main thread some 100 times a second while it works.  What ends next says what was
+ * sampled.  A part of an activity is told apart if it says where it begins, too. */
+
+/* 1 while a sample waits to be told.  The one test that a part costs; written by libsqtrace. */
+extern int sqt_sample_waits;
+
+/* A part begins: what was sampled until now was none.  This and the following: call if sqt_sample_waits. */
+void sqt_part_begins(void);
+
+/* It is over, and was the check of an ACL; with names=off the name is left out. */
+void sqt_part_was_acl(const char *name, size_t length);
+
+/* It was a disk call (enum sqt_disk_op) of the main thread, on that cache_dir. */
+void sqt_part_was_disk_call(uint32_t op, uint32_t dir);
+
+/* It was something else: that name, which lives as long as the process, stands in place of the activity's. */
+void sqt_part_was(const char *name);
+
 /* ---- resource samples ----
  *
  * The flusher's thread samples the process, the machine and disks once a second; what only Squid knows the main thread
@@ -265,6 +295,24 @@ void sqt_sample(enum sqt_sample_value what, unsigned number, uint64_t value);
 /* This process tells the numbers of that cache_dir: the device below it is sampled from now on.  Cheap when it is known
  * already. */
 void sqt_sample_dir(unsigned number, const char *path);
+
+/* ---- listening ports ---- */
+
+/* The number of a listening port, from 1, by its text.  The same text has the same number for as long as the process
+ * lives.  Once there are SQT_LISTENERS of them the rest share the number 0. */
+#define SQT_LISTENERS 128
+uint32_t sqt_listener(const char *text);
+
+/* How long a connection that was just accepted had waited, in ms: since its last bytes came, or since the connection was
+ * established if no bytes came.  As exact as the kernel's tick, 1 ms to 10 ms.  UINT64_MAX: the kernel does not say. */
+uint64_t sqt_accept_wait(int fd);
+
+/* Tells backlog, limit and drops of a listening socket.  Call when sqt_on(SQT_GROUP_SAMPLE). */
+void sqt_sample_listener(uint32_t listener, int fd);
+
+/* The same because a connection had waited that long before its accept, in ms; not more often than every 100 ms. */
+#define SQT_ACCEPT_LATE_MS 10
+void sqt_sample_late(uint32_t listener, int fd);
 
 /* ---- configuration ---- */
 

@@ -125,16 +125,16 @@ http_access deny !known
         client.request(origin.url("open"), "open")
     squid.stop()
     found = rows.check_run(env, squid)
-    agrees(env, found, [acl], "access_ns", externals, "external ACL")
-    agrees(env, found, [auth], "access_ns", users, "authentication")
-    agrees(env, found, [acl, auth], "access_ns", both, "external ACL and authentication")
+    agrees(env, found, [acl], "helper_ns", externals, "external ACL")
+    agrees(env, found, [auth], "helper_ns", users, "authentication")
+    agrees(env, found, [acl, auth], "helper_ns", both, "external ACL and authentication")
     for tag in ("nobody", "wrong", "refused"):
         env.equal((found[tag][1]["class"], found[tag][1]["outcome"]), ("denied", "complete"), tag)
-    env.check(found["refused"][1].ns("access_ns") >= 5 * MS, "access_ns of a refused request")
+    env.check(found["refused"][1].ns("helper_ns") >= 5 * MS, "helper_ns of a refused request")
     rows.check_no_other(env, found["open"][1], (), "a request that nobody was asked about", 3 * MS)
 
 
 TESTS = [
     ("url_rewrite_program and store_id_program: redirect", rewriters, 90),
-    ("an external ACL and authentication: access", access_lists, 90),
+    ("an external ACL and authentication: helper", access_lists, 90),
 ]

@@ -74,6 +74,10 @@ def machine_now():
         lines = dict(line.split() for line in file)
     found.update(paged_in_kb=int(lines["pgpgin"]), paged_out_kb=int(lines["pgpgout"]),
                  swapped_in_pages=int(lines["pswpin"]), swapped_out_pages=int(lines["pswpout"]))
+    with open("/proc/net/netstat") as file:
+        names, values = [line.split() for line in file if line.startswith("TcpExt:")]
+    found.update(listen_overflows=int(values[names.index("ListenOverflows")]),
+                 listen_drops=int(values[names.index("ListenDrops")]))
     return found
 
 

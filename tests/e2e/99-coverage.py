@@ -46,6 +46,14 @@ SILENT = {
     "EntryIsBrought": "gives a follower in another worker its leader: 16",
     "EntryIsBroughtElsewhere": "gives a follower in another worker its leader: 16",
     "BareErrorPageIsReady": "gives XACT_END the flag of an error page: 17, 22",
+    "HelperIsToBeAsked": "gives HELPER_BEGIN its transaction and its name: 37",
+    "ExternalAclIsToBeAsked": "gives HELPER_BEGIN its transaction and its name: 37",
+    "ChildIsAsked": "gives PART_HELPER the time at which a child got the question: 37",
+    "QueryIsMade": "gives QUERY_END its transaction: 37",
+    "QueryIsMadeBeside": "gives QUERY_END its transaction: 37",
+    "QueryIsShared": "keeps the transaction of a look-up without a query from the next query; tests/unit/hooks",
+    "QueryIsSent": "gives QUERY_END its name and begin: 37",
+    "NameServerSpeaks": "gives QUERY_END its outcome: 37, a late answer is first",
 }
 
 # Hooks that no test fires, and why: {(file, function, a part of the line): reason}.
@@ -54,6 +62,11 @@ UNREACHABLE_HOOKS = {
     ("src/comm/ModSelect.cc", "", "Loop"): "an event loop that this Squid is not built with",
     ("src/client_side.cc", "ConnStateData::handleSslBumpHandshakeError", "ClientHandshakeFails"):
         "OpenSSL refuses at once a hello that Squid has parsed; those that were tried are refused later",
+    ("src/helper.cc", "statefulhelper::", "Helper"): "a helper of NTLM or Negotiate, which this Squid is not built with",
+    ("src/helper.cc", "helperStatefulHandleRead", "HelperAnswers"):
+        "a helper of NTLM or Negotiate, which this Squid is not built with",
+    ("src/helper.cc", "Helper::Client::dropQueued", "HelperDies"):
+        "the last child ends while questions wait, and no other can be started",
 }
 
 # Tests that are skipped, or leave a part out, where something is not there for them, and what nobody else fires then:

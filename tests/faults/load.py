@@ -6,6 +6,7 @@ Run as a program (load.py PLAN RESULTS); PLAN is a file of JSON:
     proxy     [address, port]
     requests  [[seconds from the start, method, url, [header, ...], bytes of body], ...] in order of time
     once      a connection for each request; else idle connections serve again
+    silent    so many clients connect, say nothing until they are put out, and come again
     tls       the proxy speaks TLS
     rate      bytes a second that a client takes at most, 0: no limit
     timeout   seconds, after which a request is given up
@@ -111,9 +112,23 @@ async def due(pool, request, start, results):
     results.write("%.6f\t%.3f\t%d\t%d\n" % (request[0], 1000 * (time.monotonic() - begin), status, size))
 
 
+async def silent(plan, first):
+    await asyncio.sleep(first)
+    while True:
+        try:
+            reader, writer = await asyncio.open_connection(*plan["proxy"])
+            await reader.read()
+            writer.close()
+        except OSError:
+            await asyncio.sleep(0.1)
+
+
 async def main(plan, results):
     pool, start = Pool(plan), time.monotonic() + 0.2
+    quiet = [asyncio.create_task(silent(plan, n * 0.01)) for n in range(plan.get("silent", 0))]
     await asyncio.gather(*[due(pool, request, start, results) for request in plan["requests"]])
+    for task in quiet:
+        task.cancel()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Faults on the side of clients, and of what squid.conf does with them.  See plant_servers.py."""
 
+import signal
+import threading
+import time
+
 from lib.env import free_port
 from lib.tls import Certificates
 
@@ -20,7 +24,7 @@ delay_class 1 1
 delay_access 1 allow all
 delay_parameters 1 200000/200000
 """
-    return ".*1.*"
+    return "delay pool 1"
 
 
 def client_tls(scene):
@@ -30,7 +34,7 @@ def client_tls(scene):
     scene.conf += "https_port 127.0.0.1:%d tls-cert=%s\n" % (port, certificates.server)
     scene.port = port
     scene.traffic.options.update(tls=True, once=True)
-    return ".*%d.*" % port
+    return "https_port .*%d" % port
 
 
 def reload(scene):
@@ -45,13 +49,27 @@ def vary(scene):
 
 
 def descriptors(scene):
-    """Squid may have 64 descriptors, and clients keep their connections."""
-    scene.conf += "max_filedescriptors 64\n"
-    scene.traffic.options["timeout"] = 30
+    """Squid may have 140 descriptors, and 105 clients connect and say nothing for a second, again and again."""
+    scene.conf += "max_filedescriptors 140\nrequest_start_timeout 1 second\n"
+    scene.traffic.options.update(once=True, silent=105)
+    return "http_port .*"
+
+
+def stops(scene):
+    """Stops Squid again and again, while it runs."""
+    while not scene.loaded:
+        scene.squid.signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        scene.squid.signal(signal.SIGCONT)
+        time.sleep(0.7)
 
 
 def backlog(scene):
-    """A backlog of 5, and each second comes a request that takes the loop for a while."""
-    with open("/proc/sys/net/core/somaxconn", "w") as out:
-        out.write("5")
+    """A backlog of 1, and Squid stops for 0.3 s of each second."""
+    def begin(scene):
+        with open("/proc/sys/net/core/somaxconn", "w") as out:
+            out.write("1")
+    scene.before.append(begin)
     scene.traffic.options["once"] = True
+    scene.meanwhile.append(lambda scene: threading.Thread(target=stops, args=(scene,), daemon=True).start())
+    return "http_port .*"

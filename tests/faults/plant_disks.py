@@ -23,6 +23,11 @@ def named(kind, which=""):
     return "%s:\\d+ .*/cache-%s-\\d+" % (kind, re.escape("%s-%s" % (kind, which) if which else kind))
 
 
+def blocked(call, number):
+    """A disk call of the main thread as findings name it."""
+    return "%s on cache_dir %d \\(ufs\\)" % (call, number)
+
+
 def aufs_reads(scene):
     from_disk(scene, ["aufs:one", "aufs:two"])
     slow(scene, "read", "cache-aufs-two-", 80)
@@ -32,7 +37,7 @@ def aufs_reads(scene):
 def ufs_reads(scene):
     from_disk(scene, ["ufs:one", "ufs:two"])
     slow(scene, "read", "cache-ufs-two-", 40)
-    return named("ufs", "two")
+    return blocked("read", 1)
 
 
 def aufs_threads(scene):
@@ -59,11 +64,11 @@ def unlinks(scene):
     from_disk(scene, ["ufs:one", "ufs:two"])
     slow(scene, "unlink", "cache-ufs-two-", 40)
     scene.traffic.headers = lambda n, chance: ["Cache-Control: no-cache"] if n % 5 == 0 else []
-    return named("ufs", "two")
+    return blocked("unlink", 1)
 
 
 def swap_outs(scene):
     """Large misses, and writes of 4 ms to one cache_dir."""
     from_disk(scene, ["ufs:one", "ufs:two"], (40000, 80000))
     slow(scene, "write", "cache-ufs-two-", 4)
-    return named("ufs", "two")
+    return blocked("write", 1)

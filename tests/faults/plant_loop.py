@@ -6,6 +6,8 @@ import random
 import subprocess
 import sys
 
+from lib.env import free_port
+
 GROUPS = "/sys/fs/cgroup/cpu"
 
 
@@ -23,7 +25,7 @@ def log_writes(scene):
     """Each line of access.log takes 12 ms."""
     scene.preload.append("slowdisk")
     scene.environment.update(SLOWDISK_PATH="access-", SLOWDISK_CALL="write", SLOWDISK_MS="12")
-    return ".*log.*"
+    return "write.*"
 
 
 def tasks(scene):
@@ -47,6 +49,7 @@ def quota(scene):
         with open(os.path.join(group, "cgroup.procs"), "w") as out:
             out.write(str(scene.squid.process.pid))
     scene.meanwhile.append(begin)
+    return "throttled.*|its control group.*"
 
 
 def busy_core(scene):
@@ -61,9 +64,22 @@ def busy_core(scene):
             scene.env.on_close(loop.wait)
             scene.env.on_close(loop.kill)
     scene.meanwhile.append(begin)
+    return ".*processor.*"
 
 
 def one_worker(scene):
-    """Two workers, each with a port of its own, and all load on one of them."""
-    scene.workers = 2
-    scene.traffic.per_second = 600
+    """Two workers, one of which has a port of its own: all clients use that one, 30 of them without a pause."""
+    scene.goes_first, scene.workers, scene.port = False, 2, free_port()
+    scene.conf += "if ${process_number} = 1\nhttp_port 127.0.0.1:%d\nendif\n" % scene.port
+
+    def begin(scene):
+        urls = scene.env.path("urls")
+        with open(urls, "w") as out:
+            out.write("".join("%s/size=8000/w%d\n" % (scene.origins[n % 5].url, n) for n in range(50)))
+        load = subprocess.Popen([scene.env.tool("sqtrace-load"), "--quiet", "--proxy=127.0.0.1:%d" % scene.port,
+                                 "--urls=" + urls, "--clients=30", "--requests=0", "--duration=%d" % scene.seconds,
+                                 "--output=" + scene.env.path("busy.tsv")])
+        scene.env.on_close(load.wait)
+        scene.env.on_close(load.kill)
+    scene.meanwhile.append(begin)
+    return "kid 1"

@@ -30,14 +30,14 @@ def many_hosts(scene):
 def slow_name_server(scene):
     many_hosts(scene)
     scene.name_servers = [["127.0.0.53", 200]]
-    return r"127\.0\.0\.53(:53)?"
+    return r"name_server 127\.0\.0\.53(:53)?"
 
 
 def dead_name_server(scene):
     many_hosts(scene)
     scene.name_servers = [["127.0.0.53", None], ["127.0.0.54", 0]]
     scene.conf += "dns_retransmit_interval 2 seconds\n"
-    return r"127\.0\.0\.53(:53)?"
+    return r"name_server 127\.0\.0\.53(:53)?"
 
 
 # ---- origins and parents ----

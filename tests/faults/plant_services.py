@@ -18,13 +18,13 @@ def slow_icap(scene):
         scene.conf += server.service(name, "reqmod_precache", "bypass=0")
     scene.conf += ("adaptation_service_chain both filter_wait2 scanner_wait%d\n" % SLOW
                    + "adaptation_access both allow all\n")
-    return "scanner_wait%d" % SLOW
+    return "adaptation scanner_wait%d" % SLOW
 
 
 def rewriter(scene, milliseconds, children):
     helper = Helper(scene.env, "rewrite", milliseconds)
     scene.conf += "url_rewrite_program %s\nurl_rewrite_children %s\n" % (helper.command, children)
-    return "url_?rewrit.*|redirector.*"
+    return "url_rewrite .*"
 
 
 def slow_rewriter(scene):
@@ -40,7 +40,7 @@ def external_acl(scene, milliseconds, children):
     helper = Helper(scene.env, "acl", milliseconds)
     scene.conf += ("external_acl_type lookup ttl=0 negative_ttl=0 cache=0 %s %%URI %s\n" % (children, helper.command)
                    + "acl looked external lookup\nhttp_access deny !looked\n")
-    return ".*lookup.*"
+    return "external_acl lookup"
 
 
 def slow_acl(scene):
@@ -63,4 +63,4 @@ http_access deny !known
 """ % helper.command
     scene.traffic.headers = lambda n, chance: ["Proxy-Authorization: Basic " + base64.b64encode(
         b"u%d:secret" % (n if n % 5 == 0 else 0)).decode()]
-    return ".*basic.*"
+    return "auth [Bb]asic"

@@ -51,7 +51,7 @@ class Traffic:
     size      bytes of a new object: a function of a random.Random
     words     more words of the origin's path (lib/origin.py): a function of the serial number
     headers   of a request: a function of its serial number and of a random.Random
-    once, tls, rate, timeout   as load.py has them
+    options   once, silent, tls, rate, timeout, as load.py has them
     """
 
     def __init__(self, origins):
@@ -61,7 +61,7 @@ class Traffic:
         self.size = lambda chance: chance.randrange(2000, 30000)
         self.words = lambda n: ""
         self.headers = lambda n, chance: []
-        self.options = {"once": False, "tls": False, "rate": 0, "timeout": 60}
+        self.options = {"once": False, "silent": 0, "tls": False, "rate": 0, "timeout": 60}
         self.first = []  # requests before all others: URLs
 
     def new(self, n, chance):
@@ -95,7 +95,8 @@ class Scene:
         self.workers, self.preload, self.environment = 1, [], {}
         self.goes_first = True  # goes before other work on the machine
         self.before, self.meanwhile = [], []  # functions of the scene: before Squid starts, and before its load does
-        self.directory = self.culprit = None
+        self.directory = self.culprit = self.port = None
+        self.loaded = False  # all clients have their answers
 
     def cache_dir(self, kind):
         """Path of a cache_dir."""
@@ -125,7 +126,7 @@ class Scene:
     def load(self, name="load", traffic=None, port=None):
         """Starts clients."""
         traffic = traffic or self.traffic
-        plan = dict(traffic.options, proxy=["127.0.0.1", port or self.squid.port],
+        plan = dict(traffic.options, proxy=["127.0.0.1", port or self.port or self.squid.port],
                     requests=traffic.requests(self.seconds))
         with open(self.env.path(name + ".json"), "w") as out:
             json.dump(plan, out)
@@ -145,6 +146,7 @@ class Scene:
         except subprocess.TimeoutExpired:
             clients.kill()
             raise Failure("the clients did not end")
+        self.loaded = True
         self.env.require(status == 0, "the clients ended with status %d" % status)
         self.squid.stop()
 

@@ -33,7 +33,7 @@ compare() {
 
 cd "$work/t" || exit 1
 for name in table=events table=requests table=swaps table=ios table=connections table=losses table=summary table=servers \
-    table=findings figure=block-comb; do
+    table=listeners table=waits table=services table=findings figure=block-comb; do
     compare dump story "--$name"
 done
 cd "$golden" || exit 1

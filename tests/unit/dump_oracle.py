@@ -125,7 +125,7 @@ CLAIMS = {
     "name_server": ["dns"], "adaptation": ["adapt"], "url_helper": ["redirect"], "access_checks": ["access"],
     "slow_clients": ["proxy_reply"], "slow_uploads": ["client_body"], "reply_wait": ["reply_wait"],
     "collapsed": ["collapsed_wait"], "held_back": ["held_back"], "failed_tries": ["failed_tries"],
-    "failed_server": ["failed_tries"], "client_tls": ["client_tls"], "lookup": ["lookup"],
+    "failed_server": ["failed_tries"], "lookup": ["lookup"],
     "peer_selection": ["peer_select"], "unaccounted": ["unaccounted"],
 }
 for cause in ("slow_server", "only_server", "slow_servers"):
@@ -138,13 +138,10 @@ for cause in (*DISK, "cache_dirs", "memory_small"):
     CLAIMS[cause] = ["swap_in_open", "swap_in_first", "swap_in_rest"]
 
 
-BEFORE = ["accept_wait", "client_tls"]
-
-
-def before(r, stages=BEFORE):
-    """What the client waited before the request began: a bumped CONNECT shook hands later."""
-    return sum(number(r[stage + "_ns"]) for stage in stages if stage in BEFORE
-               and (stage != "client_tls" or number(r["client_tls_ns"]) <= number(r["client_connect_ns"])))
+def felt(request):
+    """All that a client waited for: the handshake of a bumped CONNECT is within total_ns, that on an https_port is not."""
+    before = 0 if request["method"] == "CONNECT" else number(request["client_tls_ns"])
+    return int(request["total_ns"]) + number(request["accept_wait_ns"]) + before
 
 
 def claims(finding, requests, read_from):
@@ -152,14 +149,14 @@ def claims(finding, requests, read_from):
     for r in requests:
         name = r["miss_reason"] if finding["cause"] in ("reloads", "vary") else \
             read_from.get((r["kid"], r["xid"])) if finding["cause"] in DISK else r["server"]
-        mine, stages = finding["culprit"] in ("-", name), CLAIMS[finding["cause"]]
-        yield sum(number(r[stage + "_ns"]) for stage in stages if stage not in BEFORE) + before(r, stages) if mine else 0
+        mine = finding["culprit"] in ("-", name)
+        yield sum(number(r[stage + "_ns"]) for stage in CLAIMS[finding["cause"]]) if mine else 0
 
 
 def finding_row(finding, requests, read_from):
     """The row's share and costs."""
     claimed = list(claims(finding, requests, read_from))
-    totals = [int(r["total_ns"]) + before(r) for r in requests]
+    totals = [felt(r) for r in requests]
     rests = [total - claim for total, claim in zip(totals, claimed)]
     return ["%.3f" % (100 * sum(claimed) / sum(totals)), ms(median(totals) - median(rests)),
             ms(quantile(totals, 990) - quantile(rests, 990))]
@@ -190,6 +187,30 @@ def findings(trace, conditions, wanted):
               "findings of %s: %s" % (condition or "all requests", ", ".join(causes)), got, want)
 
 
+def waits(trace):
+    """Rows of helpers and queries, from their events: (begin, kind and name, outcome, queue, total)."""
+    _, events = dump(trace, "--table=events")
+    begun, want = {}, []
+    for event, following in zip(events, events[1:] + [None]):
+        at = nanoseconds(event["time_s"])
+        if event["event"] == "HELPER_BEGIN":
+            begun[event["kid"], event["arg"]] = event
+        elif event["event"] == "HELPER_END":
+            begin = begun.pop((event["kid"], event["arg"]))
+            asked = nanoseconds(begin["time_s"])
+            want.append((asked, begin["aux"], event["aux"], nanoseconds(following["id"]) - asked, at - asked))
+        elif event["event"] == "QUERY_END":
+            want.append((nanoseconds(event["arg"]), event["aux"], following["aux"], 0, at - nanoseconds(event["arg"])))
+    numbers = {"ok": "0", "timeout": "3"}
+    _, rows = dump(trace, "--table=waits", "--where=kind != adaptation and outcome != unfinished")
+    got = [(nanoseconds(row["time_s"]), "%s %s" % (row["kind"], row["name"]), numbers[row["outcome"]], int(row["queue_ns"]),
+            int(row["total_ns"])) for row in rows]
+    check(len(want) == 2 and got == want, "table waits, from the events", got, want)
+    _, rows = dump(trace, "--table=services")
+    sums = {"%s %s" % (row["kind"], row["name"]): row["max_ms"] for row in rows}
+    check(all(sums[who] == ms(total) for _, who, _, _, total in want), "table services", sums, want)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         subprocess.run([os.path.join(TOOLS, "tests/unit/dump_traces"), os.path.join(work, "t")], check=True, timeout=60)
@@ -203,6 +224,7 @@ def main():
                       lambda r: r["class"].endswith("_hit") and r["status"] == "200")
         stages_figure(trace, requests, "miss-stages", 250000000, lambda r: r["class"] in ("miss", "refresh_miss"))
         summary(trace, requests, ios)
+        waits(os.path.join(work, "t", "story"))
         findings(trace, ["", "class == miss"], [["slow_clients"], ["slow_clients"]])
     findings(os.path.join(SOURCE, "doc", "sample"),
              ["", "class == disk_hit", "dns_ns > 1ms or tls_ns > 1ms", "kid == 0", "client_body_ns > 20ms",

@@ -19,11 +19,13 @@
 
 #include "make_trace.h"
 
-static const char texts[] = "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var/cache/d\n"
-                            "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t2\t4\tTCP_TUNNEL\n"
-                            "def\t2\t5\tTCP_MISS_ABORTED\n"
-                            "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
-                            "def\t4\t1\tdirect\ndef\t12\t1\torigin-00000001\ndef\t12\t3\tparent\n";
+static const char texts[] =
+    "def\t1\t0\taufs /var/cache/a\ndef\t1\t1\tdiskd /var/cache/d\n"
+    "def\t2\t1\tTCP_HIT\ndef\t2\t2\tTCP_MEM_HIT\ndef\t2\t3\tTCP_MISS\ndef\t2\t4\tTCP_TUNNEL\n"
+    "def\t2\t5\tTCP_MISS_ABORTED\n"
+    "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
+    "def\t4\t1\tdirect\ndef\t12\t1\torigin-00000001\ndef\t12\t3\tparent\ndef\t14\t1\thttp_port 3128\n"
+    "def\t7\t1\tscanner\ndef\t13\t100\tauth basic\ndef\t13\t101\tname_server 192.0.2.53\n";
 
 static struct sqt_record records[512];
 static unsigned count;
@@ -103,6 +105,8 @@ first_kid(void)
     count = 0;
     PUT(0, START, SQT_GROUP_DEFAULT, 4242, 0);
     PUT(1, CONN_ACCEPT, 10, 12, 3128);
+    PUT(1, PART_LISTENER, 0, 20, 1);
+    unit(2);
     begin_xact(5, 1, 10, 1);
     look_up(20, 1, 0x1111, 1);
     PUT(21, MEM_HIT, 1, 1000, 0);
@@ -175,6 +179,21 @@ first_kid(void)
     PUT(700030, REQUEST_SENT, 5, 11, 0);
     end_xact(800000, 5, 13, 5, UINT64_MAX, 1, SQT_XACT_ABORTED);
     begin_xact(900000, 6, 14, 1);
+    PUT(900010, ACCESS_BEGIN, 6, 0, 0);
+    PUT(900012, HELPER_BEGIN, 6, 1, 100);
+    PUT(900040, HELPER_BEGIN, 0, 2, 100);
+    PUT(900062, HELPER_END, 6, 1, SQT_WAIT_OK);
+    PUT(900062, PART_HELPER, MAKE_START + UINT64_C(900022) * 3000, 2, 0);
+    unit(2);
+    PUT(900070, QUERY_END, 6, MAKE_START + UINT64_C(900020) * 3000, 101);
+    PUT(900070, PART_QUERY, 0, 0, SQT_WAIT_TIMEOUT);
+    unit(2);
+    PUT(900080, ACCESS_END, 6, 0, 0);
+    PUT(900081, ADAPT_BEGIN, 6, 0, 0);
+    PUT(900081, ADAPT_SERVICE, 6, 1, 1);
+    PUT(900085, ADAPT_ADMITTED, 6, 0, 0);
+    PUT(900091, ADAPT_FAILED, 6, 0, SQT_WAIT_FAILED);
+    PUT(900091, ADAPT_END, 6, 0, 0);
     PUT(900100, WAIT_BEGIN, 0, 1000, 0);
 }
 

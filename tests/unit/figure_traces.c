@@ -40,7 +40,7 @@ static const char texts[] =
     "def\t5\t1\tread handler\ndef\t5\t2\tstore callbacks\n"
     "def\t6\t1\tmoon\ndef\t6\t2\tmars\n"
     "def\t8\t1\tepoll_wait\ndef\t8\t2\tread\ndef\t8\t3\tread-disk\ndef\t8\t4\topen-write\n"
-    "def\t9\t1\tmain\ndef\t9\t2\t4243\n"
+    "def\t9\t1\tmain\ndef\t9\t2\t4243\ndef\t14\t1\thttp_port 3128\n"
     "def\t12\t1\torigin-1\ndef\t12\t2\torigin-2\n";
 /* Values that are sampled: their texts are definitions from 1 on, in this order. */
 static const struct {
@@ -83,6 +83,10 @@ static const struct {
     {"squid disk_objects", 0},
     {"cache_dir 0 bytes", 0},
     {"cache_dir 0 objects", 0},
+    {"listener 1 backlog", 0},
+    {"listener 1 backlog_limit", 0},
+    {"listener 1 drops", 50},
+    {"listener 2 drops", 0},
     {"future thing", 0},
     {"process future_value", 0},
 };

@@ -19,7 +19,7 @@ from moved_figures import held_rows, leader_rows
 from operation_figures import (cost_rows, digest_rows, diskop_shares, diskops, latency_rows, loop_rows, lost_rows,
                                stall_rows, syscall_rows, trend_rows)
 from oracle import LEAST, MS, SECOND, SOURCE, TOOLS, check, dump, fixed, median, milli, ms, plan, quantile, share, whole
-from resource_figures import cache_rows, disk_rows, machine_rows, process_rows, with_values
+from resource_figures import backlog_rows, cache_rows, disk_rows, machine_rows, process_rows, with_values
 
 GROUP = 1200 * SECOND
 PEAK = 3600 * SECOND
@@ -559,6 +559,7 @@ def expected(trace, classes):
     yield "processes", with_values(process_rows(trace))
     yield "machine", with_values(machine_rows(trace))
     yield "disks", with_values(disk_rows(trace))
+    yield "backlogs", with_values(backlog_rows(trace))
     yield "digest-activity", digest_rows(trace)
     yield "digest-cost", cost_rows(trace)
 

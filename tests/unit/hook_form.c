@@ -12,13 +12,14 @@
 
 #include "format/events.h"
 
-#define MOST_PARTS 2
+#define MOST_PARTS 3
 
 /* The parts of an event in their order; the first `must` of them are always there. */
 static const struct {
     unsigned event, must, parts[MOST_PARTS];
 } followed[] = {
     {SQT_EV_XACT_END, 2, {SQT_EV_PART_XACT_SIZES, SQT_EV_PART_XACT_FLAGS}},
+    {SQT_EV_CONN_ACCEPT, 0, {SQT_EV_PART_LISTENER}},
     {SQT_EV_CONNECT_BEGIN, 0, {SQT_EV_PART_SERVER}},
     {SQT_EV_CONNECT_REUSED, 0, {SQT_EV_PART_SERVER}},
     {SQT_EV_SWAPIN_OPEN, 1, {SQT_EV_PART_SWAP_FILE}},
@@ -35,7 +36,10 @@ static const struct {
     {SQT_EV_DISKOP_END, 0, {SQT_EV_PART_DISKOP_IO, SQT_EV_PART_STAMP}},
     {SQT_EV_DISKOP_LATE, 1, {SQT_EV_PART_DISKOP_IO}},
     {SQT_EV_WAIT_BEGIN, 0, {SQT_EV_PART_ACTIVITY}},
+    {SQT_EV_HELPER_END, 1, {SQT_EV_PART_HELPER}},
+    {SQT_EV_QUERY_END, 1, {SQT_EV_PART_QUERY}},
     {SQT_EV_CALLS, 1, {SQT_EV_PART_CALLS}},
+    {SQT_EV_LOOP_SAMPLE, 1, {SQT_EV_PART_LOOP_RAN, SQT_EV_PART_LOOP_HELD, SQT_EV_PART_LOOP_IN}},
     {SQT_EV_DIGEST_REBUILD, 0, {SQT_EV_PART_DIGEST_UPDATES, SQT_EV_PART_DIGEST_UPDATES}},
 };
 
@@ -141,9 +145,12 @@ parts_error(const struct sqt_record *unit, unsigned more)
         return more ? say(unit->event, "has parts") : NULL;
     if (more < followed[i].must || more > MOST_PARTS)
         return say(unit->event, "has too few or too many parts");
-    for (unsigned p = 0; p < more; ++p)
-        if (unit[p + 1].event != followed[i].parts[p])
+    for (unsigned p = 0, k = 0; p < more; ++p, ++k) {
+        while (k >= followed[i].must && k < MOST_PARTS && unit[p + 1].event != followed[i].parts[k])
+            ++k;
+        if (k == MOST_PARTS || unit[p + 1].event != followed[i].parts[k])
             return say(unit->event, "has a part of another event");
+    }
     return NULL;
 }
 

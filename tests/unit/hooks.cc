@@ -4,7 +4,9 @@
  */
 #include "squid/hooks-adaptation.h"
 #include "squid/hooks-client.h"
+#include "squid/hooks-connections.h"
 #include "squid/hooks-digests.h"
+#include "squid/hooks-loop.h"
 #include "squid/hooks-rock.h"
 
 #include <algorithm>
@@ -76,11 +78,37 @@ sqt_define_new(unsigned, uint32_t number, const char *text)
     return number;
 }
 uint32_t
-sqt_define_server(uint32_t number, const char *text)
+sqt_define_named(unsigned kind, uint32_t number, const char *text)
 {
-    return sqt_define_new(SQT_DEF_SERVER, number, text);
+    return sqt_define_new(kind, number, text);
+}
+uint32_t
+sqt_waited_number(enum sqt_waited kind, const char *name)
+{
+    return sqt_define_new(SQT_DEF_WAITED, 100 + kind, name);
 }
 int sqt_names;
+int sqt_sample_waits;
+void
+sqt_part_begins(void)
+{
+    defined += "begin; ";
+}
+void
+sqt_part_was_acl(const char *name, size_t length)
+{
+    defined += "acl " + std::string(name, length) + "; ";
+}
+void
+sqt_part_was_disk_call(uint32_t op, uint32_t dir)
+{
+    defined += "disk " + std::to_string(op) + " " + std::to_string(dir) + "; ";
+}
+void
+sqt_part_was(const char *name)
+{
+    defined += std::string(name) + "; ";
+}
 static unsigned invented; // definitions of the present trace
 uint32_t
 sqt_define_invented(unsigned, uint32_t number, const char *)
@@ -96,6 +124,34 @@ uint64_t
 sqt_hash_key(const unsigned char *)
 {
     return 1;
+}
+
+uint32_t
+sqt_listener(const char *text)
+{
+    return strstr(text, "3129") ? 2 : strstr(text, "9999") ? 0 : 1;
+}
+static uint64_t waited; // before accept, ms
+uint64_t
+sqt_accept_wait(int)
+{
+    return waited;
+}
+void
+sqt_sample_listener(uint32_t listener, int fd)
+{
+    emitted += "sample " + std::to_string(listener) + " of " + std::to_string(fd) + "; ";
+}
+void
+sqt_sample_late(uint32_t listener, int fd)
+{
+    emitted += "late ";
+    sqt_sample_listener(listener, fd);
+}
+void
+sqt_sample(enum sqt_sample_value, unsigned, uint64_t value)
+{
+    emitted += "value " + std::to_string(value) + "; ";
 }
 
 static int tests;
@@ -291,6 +347,94 @@ methods()
     emitted = std::to_string(Sqtrace::MethodOf(Method{Method::METHOD_OTHER}));
     expect("a new trace begins to count anew", "2147483649");
     sqt_known[SQT_DEF_METHOD] = 0;
+}
+
+/* ---- listening ports ---- */
+
+struct Connection {
+    struct {
+        uint64_t value;
+    } id;
+    int fd;
+    bool isOpen() const { return fd >= 0; }
+};
+
+/// an AnyP::PortCfg
+struct Port {
+    enum Protocol { PROTO_HTTP, PROTO_FTP, PROTO_HTTPS };
+    struct {
+        Protocol protocol;
+    } transport;
+    struct {
+        unsigned number;
+        const char *address; // nil: any
+        unsigned port() const { return number; }
+        bool isAnyAddr() const { return !address; }
+        char *toUrl(char *buf, unsigned size) const
+        {
+            snprintf(buf, size, "%s:%u", address, number);
+            return buf;
+        }
+    } s;
+    const Connection *listenConn;
+    Port *next;
+    Sqtrace::ListenerState sqtrace;
+};
+
+static void
+listening_ports()
+{
+    static const Connection socket = {{1}, 8}, closed = {{2}, -1}, client = {{77}, 12};
+    Port secure = {{Port::PROTO_HTTPS}, {3129, "[::1]"}, &closed, nullptr, Sqtrace::ListenerState()};
+    Port plain = {{Port::PROTO_HTTP}, {3128, nullptr}, &socket, &secure, Sqtrace::ListenerState()};
+    Port *const port = &plain, *const other = &secure, *const none = nullptr;
+    const auto names = sqt_names;
+    sqt_names = SQT_NAMES_CONFIGURED;
+    const Connection *const conn = &client;
+    sqt_groups = 0;
+    Sqtrace::ClientConnects(conn, port);
+    Sqtrace::AcceptIsPutOff(port, 90, 100);
+    Sqtrace::ListenersAreSampled(port);
+    Sqtrace::DescriptorsAreSampled(100, 25);
+    expect("without a trace nothing is emitted of ports", "");
+    sqt_groups = SQT_GROUP_CLIENT | SQT_GROUP_SAMPLE;
+    defined.clear();
+    waited = 3;
+    Sqtrace::ClientConnects(conn, port);
+    emitted += defined;
+    expect("an accept names its port and says how long its client had waited",
+           "CONN_ACCEPT 77 12 3128; PART_LISTENER 0 3 1; http_port 3128; ");
+    Sqtrace::ClientConnects(conn, none);
+    expect("a connection of FTP data has none", "");
+    waited = SQT_ACCEPT_LATE_MS;
+    Sqtrace::ClientConnects(conn, port);
+    expect("after a long wait the backlog is sampled",
+           "CONN_ACCEPT 77 12 3128; PART_LISTENER 0 10 1; late sample 1 of 8; ");
+    waited = UINT64_MAX;
+    Sqtrace::ClientConnects(conn, port);
+    expect("not where the kernel does not say", "CONN_ACCEPT 77 12 3128; PART_LISTENER 0 18446744073709551615 1; ");
+    Sqtrace::AcceptGoesOn(port);
+    Sqtrace::AcceptIsPutOff(port, 90, 100);
+    Sqtrace::AcceptGoesOn(port);
+    Sqtrace::AcceptGoesOn(port);
+    Sqtrace::AcceptIsPutOff(none, 90, 100);
+    expect("an accept that is put off goes on once", "ACCEPT_PUT_OFF 1 90 100; ACCEPT_RESUMED 1 0 0; ");
+    Sqtrace::ListenersAreSampled(port);
+    Sqtrace::DescriptorsAreSampled(100, 25);
+    expect("open ports are sampled, and the limit of descriptors", "sample 1 of 8; value 100; value 25; ");
+    defined.clear();
+    Sqtrace::ListenerOf(*other);
+    plain.transport.protocol = Port::PROTO_FTP;
+    plain.s.number = 9999;
+    plain.sqtrace.number = 0;
+    emitted = std::to_string(Sqtrace::ListenerOf(*port)) + " " + defined;
+    expect("ports have directive and address; one of too many is other", "0 https_port [::1]:3129; other; ");
+    defined.clear();
+    sqt_names = SQT_NAMES_OFF;
+    Sqtrace::ListenerOf(*other);
+    emitted = defined;
+    expect("with names=off a port is its number", "2; ");
+    sqt_names = names;
 }
 
 /* Swap-in 1 of file 7: opened as a header update, because that needs the least of an entry. */
@@ -694,6 +838,122 @@ names()
     sqt_groups = 0;
 }
 
+struct Word {
+    const char *key;
+};
+
+struct Program {
+    const Word *cmdline;
+    const char *id_name;
+    struct {
+        int queue_size;
+    } stats;
+};
+
+/// Helper::ResultCode
+enum Result { Unknown, Okay, Error, Broken };
+
+static void
+answer(Sqtrace::HelperUse &use, const Result result)
+{
+    Sqtrace::HelperAnswers(use, result, Error, Broken);
+}
+
+static void
+helpers()
+{
+    const Xaction five = {{5}};
+    const struct {
+        const Xaction *masterXaction;
+    } request = {&five};
+    const Word word = {"/usr/lib/squid/rewriter"};
+    const Program program = {&word, "redirector", {3}};
+    sqt_groups = 0;
+    {
+        Sqtrace::OwnHelperUse use;
+        Sqtrace::HelperIsToBeAsked(SQT_WAITED_AUTH, &request, "basic");
+        Sqtrace::HelperIsAsked(use, program, false);
+        Sqtrace::ChildIsAsked(use);
+        answer(use, Okay);
+    }
+    expect("helpers while nothing is traced", "");
+    sqt_groups = SQT_GROUP_CLIENT;
+    sqt_clock = 0; // stamps are 0
+    defined.clear();
+    {
+        Sqtrace::OwnHelperUse use;
+        Sqtrace::HelperIsToBeAsked(SQT_WAITED_AUTH, &request, "basic");
+        Sqtrace::HelperIsAsked(use, program, false);
+        Sqtrace::ChildIsAsked(use);
+        answer(use, Broken);
+        Sqtrace::HelperIsAsked(use, program, true);
+        answer(use, Okay);
+        Sqtrace::HelperDies(use);
+    }
+    expect("a question is asked again, and each ends once",
+           "HELPER_BEGIN 5 1 103; HELPER_END 5 1 2; PART_HELPER 0 3 0; HELPER_BEGIN 5 2 2147483751; HELPER_END 5 2 0; "
+           "PART_HELPER 0 3 0; ");
+    expect_defined("by the name that squid.conf gives it", "basic; ");
+    {
+        Sqtrace::OwnHelperUse use;
+        Sqtrace::HelperIsAsked(use, program, false);
+        emitted.clear();
+        use.serial = 3;
+    }
+    expect("one whose object goes is abandoned, and nobody waits for one that nobody asked for",
+           "HELPER_END 0 3 8; PART_HELPER 0 3 0; ");
+    expect_defined("its name is that of the program", "rewriter; ");
+    emitted.clear();
+    sqt_clock = SQT_CLOCK_MONOTONIC;
+    sqt_groups = 0;
+}
+
+struct NameServer {
+    unsigned number;
+    unsigned short port() const { return number; }
+    void toStr(char *to, unsigned size) const { snprintf(to, size, "192.0.2.%u", number); }
+    void toUrl(char *to, unsigned size) const { snprintf(to, size, "192.0.2.9:%u", number); }
+};
+
+static void
+queries()
+{
+    Sqtrace::Lookup lookup;
+    sqt_groups = SQT_GROUP_SERVER;
+    sqt_clock = SQT_CLOCK_MONOTONIC;
+    defined.clear();
+    {
+        Sqtrace::Query first, beside;
+        Sqtrace::LookupIsAsked(lookup, context);
+        emitted.clear();
+        Sqtrace::QueryIsMade(first);
+        Sqtrace::QueryIsMadeBeside(beside, first);
+        Sqtrace::QueryIsSent(first, NameServer{53}, 0, 1);
+        first.sent = 70;
+        Sqtrace::QueryTimesOut(first);
+        Sqtrace::QueryIsSent(first, NameServer{5353}, 1, 2);
+        first.sent = 80;
+        Sqtrace::NameServerSpeaks(0);
+        Sqtrace::QueryIsAnswered(first, 2);
+        Sqtrace::QueryIsAnswered(first, 2);
+        Sqtrace::QueryIsSent(beside, NameServer{53}, 0, 1);
+        beside.sent = 90;
+    }
+    expect("each query that is sent ends once",
+           "QUERY_END 5 70 107; PART_QUERY 0 0 3; QUERY_END 5 80 2147483755; PART_QUERY 0 0 7; QUERY_END 5 90 107; "
+           "PART_QUERY 0 0 8; ");
+    expect_defined("name servers are addresses", "192.0.2.53; 192.0.2.9:5353; 192.0.2.53; ");
+    {
+        Sqtrace::Query query;
+        Sqtrace::LookupIsAsked(lookup, context);
+        Sqtrace::QueryIsShared();
+        Sqtrace::QueryIsMade(query);
+        emitted = std::to_string(query.xact);
+        expect("a look-up that makes no query leaves nobody behind", "0");
+    }
+    sqt_groups = 0;
+}
+
 /// what Squid's functions begin with that are run again in the right context
 static void
 in_its_context(const Place::Pointer right, const bool fails)
@@ -895,26 +1155,57 @@ delay_pools()
     expect("a slow client does, whatever its pool", "SERVER_HELD 5 0 0; ");
     Sqtrace::ServerIsHeldBack(&wish, Unpooled());
     expect("a Squid without delay pools", "SERVER_HELD 5 0 0; ");
-}
+    /// an SBuf, as far as the name of an ACL is one
+    struct Name {
+        const char *text;
+        const char *rawContent() const { return text; }
+        unsigned length() const { return 3; }
+    };
 
-int
-main()
-{
-    a_pair_that_ends_while_its_group_is_off();
-    records_of_one_moment();
-    ids_of_a_transaction();
-    methods();
-    a_reader_that_leaves();
-    a_file_with_an_error();
-    writes_that_fail();
-    operations(); // the first to take numbers
-    late_answers();
-    diskd();
-    digests();
-    names();
-    reasons_of_misses();
-    a_follower();
-    delay_pools();
-    contexts();
-    printf("1..%d\n", tests);
-}
+    static void parts()
+    {
+        const char named[16] = "bad_sites";
+        const Name buffer = {"badly"};
+        defined.clear();
+        Sqtrace::PartBegins();
+        Sqtrace::AclIsChecked(named);
+        Sqtrace::LogIsWritten();
+        Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
+        sqt_sample_waits = 1;
+        sqt_io_done(1, 2, 3, 4);
+        Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
+        sqt_io_is_over();
+        expect_defined("parts tell nothing unless a sample waits, and no disk call of another thread", "");
+        Sqtrace::PartBegins();
+        Sqtrace::AclIsChecked(named);
+        Sqtrace::AclIsChecked(buffer);
+        Sqtrace::LogIsWritten();
+        Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
+        expect_defined("else they say what was sampled", "begin; acl bad_sites; acl bad; write to a log; disk 3 2; ");
+        sqt_sample_waits = 0;
+    }
+
+    int main()
+    {
+        a_pair_that_ends_while_its_group_is_off();
+        records_of_one_moment();
+        ids_of_a_transaction();
+        methods();
+        listening_ports();
+        a_reader_that_leaves();
+        a_file_with_an_error();
+        writes_that_fail();
+        operations(); // the first to take numbers
+        late_answers();
+        diskd();
+        digests();
+        names();
+        reasons_of_misses();
+        a_follower();
+        delay_pools();
+        helpers();
+        queries();
+        contexts();
+        parts();
+        printf("1..%d\n", tests);
+    }

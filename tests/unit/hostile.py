@@ -24,8 +24,8 @@ SANITIZED = b"__asan_init" in open(DUMP, "rb").read()
 THREADS_CHECKED = b"__tsan_init" in open(DUMP, "rb").read()
 
 SECONDS, RECORDS_PER_SECOND, MEBIBYTES = 2, 1000000, 256
-TABLES = ("requests events swaps ios diskops connections loops stalls syscalls digests samples losses summary servers findings "
-          "checks clock_steps").split()
+TABLES = ("requests events swaps ios diskops connections loops stalls syscalls digests samples losses summary servers waits "
+          "services findings checks clock_steps loop_time profile listeners").split()
 PIPED = ("many", "headers")  # segments one after the other, read from the standard input
 NUMBER = 0
 

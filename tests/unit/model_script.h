@@ -9,11 +9,13 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "format/events.h"
 #include "hook_form.h"
 #include "pass/family.h"
 #include "sink/chrome-keep.h"
@@ -61,8 +63,28 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
     static const char *const servers[] = {"other", "parent", "origin-1", "origin-2", "origin-3", "origin-4"};
     if (kind == SQT_DEF_SERVER && number < sizeof(servers) / sizeof(*servers))
         return servers[number];
+    static const char *const waited[] = {
+        "auth basic",    "external_acl groups", "name_server 192.0.2.53", "name_server 192.0.2.54",
+        "of_tomorrow x", "url_rewrite rewriter"};
+    if (kind == SQT_DEF_WAITED && number < sizeof(waited) / sizeof(*waited))
+        return waited[number];
+    if (kind == SQT_DEF_SERVICE && number < 2)
+        return number ? "cleaner" : "scanner";
+    static const char *const listeners[] = {"other", "http_port 3128", "https_port 3129"};
+    if (kind == SQT_DEF_LISTENER && number < sizeof(listeners) / sizeof(*listeners))
+        return listeners[number];
+    static char sample[64];
+    if (kind == SQT_DEF_SAMPLE && (number & 255) < SQT_SAMPLES) { /* as the sampler numbers them */
+        snprintf(sample, sizeof(sample), "%s %u %s", sqt_sample_sources[sqt_samples[number & 255].source].name,
+                 number >> 8, sqt_samples[number & 255].name);
+        return sample;
+    }
     if (kind == SQT_DEF_ACTIVITY && number == 4)
         return "a call";
+    if (kind == SQT_DEF_ACL && number == 7)
+        return "bad_sites";
+    if (kind == SQT_DEF_CALL && number == SQT_LOOP_CALLS + 2)
+        return "write";
     return NULL;
 }
 

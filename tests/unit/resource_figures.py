@@ -8,7 +8,8 @@ from oracle import LEAST, dump, milli, ms, share, whole
 
 COUNTERS = """cpu_user_us cpu_system_us voluntary_switches involuntary_switches minor_faults major_faults cpu_user_ms
     cpu_system_ms cpu_idle_ms cpu_iowait_ms cpu_steal_ms paged_in_kb paged_out_kb swapped_in_pages swapped_out_pages reads
-    read_bytes read_ms writes written_bytes write_ms busy_ms queue_ms""".split()
+    read_bytes read_ms writes written_bytes write_ms busy_ms queue_ms
+    listen_overflows listen_drops drops""".split()
 
 
 def rounded(value):
@@ -64,7 +65,7 @@ def text(value):
 def with_values(rows):
     """Those that have more than their names."""
     for row in rows:
-        if any(value != "-" for column, value in row.items() if column not in ("time_s", "kid", "disk")):
+        if any(value != "-" for column, value in row.items() if column not in ("time_s", "kid", "disk", "listener")):
             yield row
 
 
@@ -110,6 +111,16 @@ def disk_rows(trace):
                    "read_kb_per_s": kb("read_bytes"), "written_kb_per_s": kb("written_bytes"),
                    "queue": milli(rounded(g.over_time("queue_ms", 10**9))), "wait_ms": by_io("read_ms", "write_ms"),
                    "service_ms": by_io("busy_ms"), "busy_pct": milli(rounded(g.over_time("busy_ms", 10**11)))}
+
+
+def backlog_rows(trace):
+    for (kid, source), groups in sampled(trace, "listener").items():
+        for group, g in groups.items():
+            values = g.gauges["backlog"]
+            yield {"time_s": trace.middle(group), "kid": str(kid),
+                   "listener": {"listener 1": "http_port 3128"}.get(source, "-"),
+                   "backlog": milli(rounded(Fraction(1000 * sum(values), len(values))) if values else None),
+                   "backlog_limit": text(g.mean("backlog_limit")), "drops_per_s": g.per_s("drops")}
 
 
 def cache_rows(trace, hit):

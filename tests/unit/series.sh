@@ -21,6 +21,8 @@ cat >"$work/told" <<'END'
 5 0040-server.patch ServerIsHeldBack 1 HTTP and the other protocols are held back in two places
 5 0130-context.patch ContextOfFirst 1 later versions let only the worker that brought an entry swap it out
 5 0130-context.patch HasRunIn 2 later versions let only the worker that brought an entry swap it out
+5 0160-waits.patch HelperDies -1 only 7 gives up the questions that no child has when the last child ends
+6 0160-waits.patch HelperDies -1 only 7 gives up the questions that no child has when the last child ends
 5 0115-gopher.patch ForwardingErrorIsReady 1 later versions have no gopher
 5 0115-gopher.patch ReplyHeaderIsParsed 1 later versions have no gopher
 5 0115-gopher.patch RequestIsSent 1 later versions have no gopher

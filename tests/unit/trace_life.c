@@ -146,6 +146,60 @@ invented_names_are_bounded_in_each_trace(void **state)
     }
 }
 
+/* Names of helpers come from squid.conf, which is not believed. */
+static void
+names_of_who_is_waited_for_are_cut_escaped_and_bounded(void **state)
+{
+    struct place *const place = *state;
+    char text[10001], line[160];
+    struct decoded d;
+    assert_int_equal(place_start(place, NULL), 0);
+    memset(text, 'L', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    text[3] = '\t', text[4] = '\n', text[5] = '\x7f';
+    const uint32_t number = sqt_waited_number(SQT_WAITED_AUTH, text);
+    assert_int_equal(sqt_waited_number(SQT_WAITED_AUTH, text), number);
+    assert_int_not_equal(sqt_waited_number(SQT_WAITED_EXTERNAL_ACL, text), number);
+    for (unsigned i = 0; i < 3 * SQT_WAITED_NAMES; ++i) {
+        snprintf(line, sizeof(line), "name%u", i);
+        const uint32_t other = sqt_waited_number(SQT_WAITED_URL_REWRITE, line);
+        assert_int_equal(other == SQT_WAITED_URL_REWRITE, i >= SQT_WAITED_NAMES);
+    }
+    sqt_waited_number(SQT_WAITED_STORE_ID, "");
+    sqt_define_named(SQT_DEF_SERVICE, 77, text);
+    emit_mixed(1, 1);
+    sqt_stop();
+    decode(&d, place->directory, NULL);
+    snprintf(line, sizeof(line), "\ndef\t%u\t%u\tauth LLL???%.58s\n", SQT_DEF_WAITED, (unsigned)number, text + 6);
+    assert_non_null(strstr(d.text, line));
+    snprintf(line, sizeof(line), "\ndef\t%u\t77\tLLL???%.58s\n", SQT_DEF_SERVICE, text + 6);
+    assert_non_null(strstr(d.text, line));
+    snprintf(line, sizeof(line), "\ndef\t%u\t%u\turl_rewrite other\n", SQT_DEF_WAITED, SQT_WAITED_URL_REWRITE);
+    assert_non_null(strstr(d.text, line));
+    assert_non_null(strstr(d.text, "\tstore_id ?\n"));
+    assert_non_null(strstr(d.text, "\turl_rewrite name99\n"));
+    assert_null(strstr(d.text, "name100"));
+    decode_free(&d);
+}
+
+static void
+without_names_a_helper_is_a_number(void **state)
+{
+    struct place *const place = *state;
+    char line[160];
+    struct decoded d;
+    assert_int_equal(place_start(place, (const char *const[]){"names=off", NULL}), 0);
+    const uint32_t number = sqt_waited_number(SQT_WAITED_EXTERNAL_ACL, "secret");
+    emit_mixed(1, 1);
+    sqt_stop();
+    decode(&d, place->directory, NULL);
+    snprintf(line, sizeof(line), "\ndef\t%u\t%u\texternal_acl external_acl-%08x\n", SQT_DEF_WAITED, (unsigned)number,
+             (unsigned)number);
+    assert_non_null(strstr(d.text, line));
+    assert_null(strstr(d.text, "secret"));
+    decode_free(&d);
+}
+
 static void
 definitions_stand_before_the_records_that_need_them(void **state)
 {
@@ -454,6 +508,8 @@ main(void)
         PLACE_TEST(everything_is_in_a_closed_segment_after_a_stop),
         PLACE_TEST(files_have_the_promised_names_and_modes),
         PLACE_TEST(invented_names_are_bounded_in_each_trace),
+        PLACE_TEST(names_of_who_is_waited_for_are_cut_escaped_and_bounded),
+        PLACE_TEST(without_names_a_helper_is_a_number),
         PLACE_TEST(definitions_stand_before_the_records_that_need_them),
         PLACE_TEST(many_definitions_are_dropped_without_harm),
         PLACE_TEST(a_new_segment_begins_at_the_size),

@@ -93,8 +93,19 @@ tables_digests(const struct sqt_digest_word *words, unsigned count)
 static void
 tables_finding(const struct sqt_finding_rule *rule)
 {
-    static const char *const whose[SQT_FINDING_BYS] = {"", " with one server", " of one cache_dir",
-                                                       " of misses for one reason"};
+    static const char *const whose[SQT_FINDING_BYS] = {"",
+                                                       " with one server",
+                                                       " of one cache_dir",
+                                                       " of misses for one reason",
+                                                       " of followers of one server's requests",
+                                                       " of one delay pool",
+                                                       " at one server",
+                                                       " of connections to one listening port",
+                                                       " of one kid",
+                                                       " of one helper",
+                                                       " of one rewriter",
+                                                       " of one adaptation service",
+                                                       " of one name server"};
     char text[2048], when[256];
     size_t used = 0;
     const struct sqt_finding_values values = {.each = rule->each};

@@ -66,7 +66,8 @@ dump_window(struct dump *d, const struct sqt_stream *stream)
         trace.start_ns = (int64_t)sqt_stream_start_ns(stream);
         trace.last_ns = extent.records ? extent.last_ns : -1;
     }
-    if (moment_window(&d->request->since, &d->request->until, &trace, &d->since, &d->until, error, sizeof(error)) == 0) {
+    if (moment_window(&d->request->since, &d->request->until, &trace, &d->since, &d->until, error, sizeof(error)) ==
+        0) {
         if (!d->quiet && trace.last_ns >= 0 && moment_misses(&trace, d->since, d->until, error, sizeof(error)))
             fprintf(stderr, "sqtrace-dump: warning: %s\n", error);
         return 0;
@@ -133,7 +134,8 @@ dump_begin(struct dump *d, const struct dump_request *r)
     };
     if (r->key_count)
         d->order = sqt_order_new(r->table, r->keys, r->key_count, (uint64_t)r->limit);
-    if (!r->key_count && !r->limit && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
+    if (!r->key_count && !r->limit && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where &&
+        r->format->events)
         d->job.run = whole_run;
 }
 

@@ -29,7 +29,7 @@ struct dump {
     struct sqt_pass *pass;
     struct sqt_order *order; /* keeps the rows for --sort; NULL: none */
     int cut;                 /* --limit: no more rows are wanted */
-    int64_t since, until; /* ns, what the request's mean in this trace */
+    int64_t since, until;    /* ns, what the request's mean in this trace */
     struct pager pager;
     int quiet;
     struct account account;

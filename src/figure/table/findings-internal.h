@@ -10,6 +10,8 @@
 #ifndef SQT_FINDINGS_INTERNAL_H
 #define SQT_FINDINGS_INTERNAL_H
 
+#include "figure/loop/holders.h"
+#include "figure/port/ports.h"
 #include "figure/stat/mix.h"
 #include "figure/stat/names.h"
 #include "findings.h"
@@ -17,9 +19,6 @@
 
 /* No more causes than that can take a share of SQT_FINDING_SHARE each. */
 #define SQT_FINDING_MOST (100 / SQT_FINDING_SHARE)
-
-/* What clients wait for before a request begins: beside total_ns. */
-#define SQT_BEFORE (SQT_NS(accept_wait) | SQT_NS(client_tls))
 
 /* Objects that are known to have been asked for: a new one takes the place of another one with the same rest. */
 #define SQT_FINDING_ASKED 65536
@@ -34,11 +33,14 @@ struct sqt_subject {
     struct sqt_name_entry named;
     uint32_t dir;                 /* of a cache_dir */
     uint64_t blocks;              /* that its requests waited for */
-    uint64_t parts[SQT_IO_PARTS]; /* of their time, ns */
+    uint64_t parts[SQT_IO_PARTS]; /* of their time, or of waits for it, ns */
     struct sqt_distribution waits, connects;
-    uint64_t followed[SQT_FOLLOW_STAGES];  /* ns of leaders while the followers waited */
-    uint64_t kept_ns;                      /* of tries that failed on kept connections */
-    uint64_t again_ns;                     /* of reads of objects that were asked for before */
+    uint64_t followed[SQT_FOLLOW_STAGES]; /* ns of leaders while the followers waited */
+    uint64_t kept_ns;                     /* of tries that failed on kept connections */
+    uint64_t again_ns;                    /* of reads of objects that were asked for before */
+    uint64_t put_off;           /* ns of waits for accepts that Squid put off; of a listening port, as the next */
+    uint64_t busy_ns, known_ns; /* of a kid's main thread */
+    uint64_t connections, drops, backlog, descriptors;
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
 
@@ -50,11 +52,14 @@ struct sqt_finding {
 
 struct sqt_findings {
     struct sqt_distributions set;
-    struct sqt_names names[SQT_FINDING_BYS];
+    struct sqt_holders holders;                  /* of the event loop */
+    unsigned char stage_of[SQT_CELLS(requests)]; /* of a column, and 1; 0: it has none */
+    struct sqt_names names[SQT_FINDING_BYS], ports;
     struct sqt_subject all;
     struct sqt_distribution totals;
     uint64_t total_ns;
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
+    void *connecting;                  /* findings-connects.c */
     unsigned first[SQT_FINDINGS];      /* the first rule of the same subjects and stages */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;
@@ -77,6 +82,26 @@ const char *sqt_finding_stage(const struct sqt_subject *subject);
 
 /* The part that most of the time of the subject's blocks goes to; -1 if they took none. */
 int sqt_finding_part(const struct sqt_subject *subject);
+
+/* A claim of so many ns on a request that took that long. */
+void sqt_finding_claim(struct sqt_findings *findings, struct sqt_claim *claim, int64_t ns, int64_t total);
+
+/* The claim of that rule on the subject's time. */
+struct sqt_claim *sqt_finding_claim_of(struct sqt_findings *findings, struct sqt_subject *subject, unsigned rule);
+
+/* findings-subjects.c: for whom the time of a request counts; NULL: for nobody of that kind.  The kid is NULL if it is no
+ * worker of several. */
+void sqt_findings_subjects(struct sqt_findings *findings, const struct sqt_xact *xact, const union sqt_cell *row,
+                           struct sqt_subject *subjects[SQT_FINDING_BYS]);
+struct sqt_subject *sqt_findings_kid(struct sqt_findings *findings, const struct sqt_origin *origin);
+
+/* findings-connects.c: keeps what a request waits for while it connects, until it ends; then claims it. */
+void sqt_findings_connection(void *context, const struct sqt_attempt *attempt);
+/* total: of the request; below 0: it does not count. */
+void sqt_findings_connected(struct sqt_findings *findings, const struct sqt_xact *xact, int64_t total);
+
+/* What a listening port's connections before they existed are taken to have cost. */
+uint64_t sqt_finding_dropped(const struct sqt_subject *subject);
 
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);

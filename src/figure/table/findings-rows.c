@@ -24,6 +24,14 @@ row_begin(union sqt_cell *row, int64_t rank, const char *cause, const char *sent
     CELL(command).text = "sqtrace-dump --table=summary TRACE";
 }
 
+static const char *
+findings_culprit(const struct sqt_findings *f, const struct sqt_finding *x)
+{
+    return x->rule && x->rule->stages == SQT_NS(loop_held)
+               ? sqt_holders_name(&f->holders, sqt_holders_most(&f->holders))
+               : x->subject->named.name;
+}
+
 static struct sqt_finding_values
 findings_values(struct sqt_findings *f, const struct sqt_finding *x)
 {
@@ -33,7 +41,7 @@ findings_values(struct sqt_findings *f, const struct sqt_finding *x)
     for (unsigned i = 0; i < SQT_IO_PARTS; ++i)
         blocks += (double)x->subject->parts[i];
     return (struct sqt_finding_values){
-        .culprit = x->subject->named.name,
+        .culprit = findings_culprit(f, x),
         .dir = x->subject->dir,
         .share = sqt_finding_share(f, x->claim),
         .reads = most >= 0 ? 100 * (double)x->subject->parts[most] / blocks : 0,
@@ -43,6 +51,9 @@ findings_values(struct sqt_findings *f, const struct sqt_finding *x)
         .others = sqt_mix_median(&others),
         .connect = sqt_finding_connect(x->subject),
         .stage = sqt_finding_stage(x->subject),
+        .drops = x->subject->drops,
+        .backlog = x->subject->backlog,
+        .descriptors = x->subject->descriptors,
     };
 }
 
@@ -57,9 +68,11 @@ findings_print(struct sqt_job *job, unsigned index)
     union sqt_cell row[SQT_CELLS(findings)];
     row_begin(row, index + 1, x->rule->cause, sqt_finding_text(sentence, TEXT_SIZE, x->rule->sentence, &values));
     CELL(culprit).text = values.culprit;
-    CELL(share_pct).number = sqt_percent((double)x->claim->ns, (double)f->total_ns);
-    CELL(cost_p50_ms).number = sqt_mix_median(&with) - sqt_mix_median(&without);
-    CELL(cost_p99_ms).number = sqt_mix_quantile(&with, 990) - sqt_mix_quantile(&without, 990);
+    if (x->rule->when != SQT_FINDING_DROPS) { /* else nobody knows */
+        CELL(share_pct).number = sqt_percent((double)x->claim->ns, (double)f->total_ns);
+        CELL(cost_p50_ms).number = sqt_mix_median(&with) - sqt_mix_median(&without);
+        CELL(cost_p99_ms).number = sqt_mix_quantile(&with, 990) - sqt_mix_quantile(&without, 990);
+    }
     CELL(advice).text = x->rule->advice;
     CELL(command).text = sqt_finding_text(command, TEXT_SIZE, x->rule->command, &values);
     sqt_job_row(job, row);

@@ -53,6 +53,13 @@ sqt_finding_part(const struct sqt_subject *subject)
     return most;
 }
 
+uint64_t
+sqt_finding_dropped(const struct sqt_subject *subject)
+{
+    uint64_t ns;
+    return __builtin_mul_overflow(subject->drops, SQT_FINDING_DROP_NS, &ns) ? INT64_MAX : ns;
+}
+
 static int
 is_diskd(const struct sqt_subject *subject)
 {
@@ -112,12 +119,32 @@ is_reason(const struct sqt_subject *subject, const char *reason, const char *oth
     return strcmp(subject->named.name, reason) == 0 || (other && strcmp(subject->named.name, other) == 0);
 }
 
+/* Whether Squid put off accepts in most of the time before them. */
+static int
+is_put_off(const struct sqt_findings *f, const struct sqt_subject *subject)
+{
+    const uint64_t ns = subject->claims[f->first[SQT_FINDING_NUMBER_descriptors]].ns;
+    return ns && subject->put_off >= ns / 2;
+}
+
+/* Whether one kid is busy, and the others are not. */
+static int
+is_alone(const struct sqt_findings *f, const struct sqt_subject *subject)
+{
+    for (const struct sqt_name_entry *named = f->names[SQT_FINDING_KID].first; named; named = named->next) {
+        const struct sqt_subject *const other = (const struct sqt_subject *)named;
+        if (other != subject && other->busy_ns >= subject->busy_ns / SQT_FINDING_ALONE)
+            return 0;
+    }
+    return f->names[SQT_FINDING_KID].count > 1 && subject->busy_ns >= subject->known_ns / 2;
+}
+
 /* Whether the condition of the rule holds. */
 static int
 findings_when(struct sqt_findings *f, const struct sqt_finding *x)
 {
     const struct sqt_claim *const claim = x->claim;
-    const int most = x->rule->by == SQT_FINDING_PLACE ? sqt_finding_part(x->subject) : -1;
+    const int most = x->rule->by >= SQT_FINDING_PLACE ? sqt_finding_part(x->subject) : -1;
     switch (x->rule->when) {
     case SQT_FINDING_EACH:
         return claim->count && claim->ns / claim->count >= (uint64_t)x->rule->each;
@@ -137,6 +164,8 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
         return is_far(x->subject, x->rule->each) && is_farther(f, x->subject);
     case SQT_FINDING_FAR:
         return is_far(x->subject, x->rule->each);
+    case SQT_FINDING_ALONE_BUSY:
+        return is_alone(f, x->subject);
     case SQT_FINDING_AGAIN:
         return is_read_again(f, x);
     case SQT_FINDING_RELOAD:
@@ -146,6 +175,19 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
                x->subject->kept_ns >= claim->ns / 2;
     case SQT_FINDING_VARY:
         return is_reason(x->subject, "vary", NULL);
+    case SQT_FINDING_PUT_OFF:
+        return is_put_off(f, x->subject);
+    case SQT_FINDING_ACCEPTED_LATE:
+        return claim->count && claim->ns / claim->count >= (uint64_t)x->rule->each &&
+               x->subject->put_off < claim->ns / 2;
+    case SQT_FINDING_DROPS:
+        return x->subject->drops >= SQT_FINDING_LEAST && !is_put_off(f, x->subject);
+    case SQT_FINDING_BLOCKED:
+        return sqt_holders_most(&f->holders) == SQT_HELD_BLOCKED;
+    case SQT_FINDING_COMPUTING:
+        return sqt_holders_most(&f->holders) == SQT_HELD_COMPUTING;
+    case SQT_FINDING_NOT_RUNNING:
+        return sqt_holders_most(&f->holders) == SQT_HELD_NOT_RUNNING;
     case SQT_FINDING_WHENS:
         break;
     }
@@ -168,6 +210,8 @@ static void
 findings_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject)
 {
     const struct sqt_finding x = {&sqt_finding_rules[rule], subject, &subject->claims[f->first[rule]]};
+    if (x.rule->when == SQT_FINDING_DROPS)
+        x.claim->ns = sqt_finding_dropped(subject);
     if (f->count < SQT_FINDING_MOST && !is_told(f, x.rule, subject) &&
         sqt_finding_share(f, x.claim) >= SQT_FINDING_SHARE && x.claim->ns / f->totals.count >= (uint64_t)x.rule->mean &&
         findings_when(f, &x))

@@ -53,20 +53,32 @@ text_number(struct text *text, double number, const char *unit)
     text_add(text, unit, strlen(unit));
 }
 
-/* A condition on column `server` that may stand between single quotes of a shell.  A name with characters that do not
- * go into one is a pattern, in which ? stands for each of them. */
+/* A condition on a column that may stand between single quotes of a shell.  A name with characters that do not go into
+ * one is a pattern, in which ? stands for each of them. */
 static void
-text_server(struct text *text, const char *name)
+text_is(struct text *text, const char *column, const char *name)
 {
     const int plain = !name[strcspn(name, "'\"\\")];
     const char *c = name;
     while (plain && (unsigned char)*c >= ' ' && *c != 0x7f)
         ++c;
     const int equal = plain && !*c;
-    text_add(text, equal ? "server == \"" : "server ~ \"", equal ? 11 : 10);
+    text_add(text, column, strlen(column));
+    text_add(text, equal ? " == \"" : " ~ \"", equal ? 5 : 4);
     for (c = name; *c; ++c)
         text_add(text, !equal && (strchr("'\"\\*?[", *c) || (unsigned char)*c < ' ' || *c == 0x7f) ? "?" : c, 1);
     text_add(text, "\"", 1);
+}
+
+/* The same of table `waits`, for a kind and a name. */
+static void
+text_waited(struct text *text, const char *culprit)
+{
+    const size_t kind = strcspn(culprit, " ");
+    text_add(text, "kind == ", 8);
+    text_add(text, culprit, kind);
+    text_add(text, " and ", 5);
+    text_is(text, "name", culprit + kind + (culprit[kind] == ' '));
 }
 
 /* Whether the word in braces is that one. */
@@ -90,7 +102,10 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
                    {"wait", (double)v->wait / 1e6, " ms"},
                    {"others", (double)v->others / 1e6, " ms"},
                    {"connect", (double)v->connect / 1e6, " ms"},
-                   {"dir", (double)v->dir, ""}};
+                   {"dir", (double)v->dir, ""},
+                   {"drops", (double)v->drops, ""},
+                   {"backlog", (double)v->backlog, ""},
+                   {"descriptors", (double)v->descriptors, ""}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
         if (is_word(word, length, numbers[i].name))
             text_number(text, numbers[i].number, numbers[i].unit);
@@ -99,7 +114,9 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
     else if (is_word(word, length, "stage") && v->stage)
         text_add(text, v->stage, strlen(v->stage));
     else if (is_word(word, length, "server") && v->culprit)
-        text_server(text, v->culprit);
+        text_is(text, "server", v->culprit);
+    else if (is_word(word, length, "waited") && v->culprit)
+        text_waited(text, v->culprit);
 }
 
 char *

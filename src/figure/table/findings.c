@@ -2,8 +2,12 @@
  *
  * findings.c - what requests wait for more than they should, and whose fault it is, by the rules of findings.def.
  *
- * A request's claims count for itself (ALL), for the server that it was connected to last, and for the cache_dir that it
- * read from last.  What requests would take without a cause follows from three distributions, so that each request is
+ * A request's claims count for itself (ALL), for the server that it was connected to last, for the cache_dir that it
+ * read from last, for the listening port that its client came to, and for the helpers, the adaptation service and the
+ * name server that it waited for longest.  The time of a request is here all that its client waits for: total_ns, and
+ * what is before it, accept_wait_ns and on an https_port client_tls_ns.
+ *
+ * What requests would take without a cause follows from three distributions, so that each request is
  * kept once, and twice more for each claim:
  *
  *     all totals  -  totals of the requests with the claim  +  the same totals less the claim
@@ -21,7 +25,9 @@
 #define PLACES 64
 #define REASONS 32
 #define POOLS 64
-#define NAME_SIZE 256
+#define WAITED 32
+#define LISTENERS 128
+#define KIDS 128
 
 static unsigned
 findings_first(unsigned rule)
@@ -44,59 +50,21 @@ findings_start(struct sqt_job *job)
     f->names[SQT_FINDING_LEADER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_POOL] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = POOLS};
     f->names[SQT_FINDING_FAILED] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
+    f->names[SQT_FINDING_KID] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = KIDS};
+    f->names[SQT_FINDING_LISTENER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = LISTENERS};
+    sqt_ports_init(&f->ports);
+    sqt_holders_init(&f->holders);
+    for (unsigned by = SQT_FINDING_HELPER; by < SQT_FINDING_HELPER + SQT_NAMED_STAGES; ++by)
+        f->names[by] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = WAITED};
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         f->first[i] = findings_first(i);
+    for (unsigned i = 0; i < SQT_STAGES; ++i)
+        f->stage_of[SQT_STAGE_CELL(i)] = (unsigned char)(sqt_stage_columns[i] + 1);
+    f->stage_of[SQT_CELL(requests, unaccounted_ns)] = SQT_UNACCOUNTED + 1;
     job->state = f;
 }
 
 /* ---- requests ---- */
-
-static void
-findings_blocks(struct sqt_subject *subject, const struct sqt_xact *xact)
-{
-    subject->blocks += xact->disk_reads;
-    for (unsigned i = 0; i < SQT_IO_PARTS; ++i)
-        subject->parts[i] += (uint64_t)xact->read_parts[i];
-}
-
-/* The cache_dir that the request read from last: type, number and path. */
-static struct sqt_subject *
-findings_place(struct sqt_findings *f, const struct sqt_xact *xact)
-{
-    if (xact->dir == UINT32_MAX)
-        return NULL;
-    const struct sqt_swap swap = {.origin = xact->origin, .dir = xact->dir};
-    struct sqt_row_text text;
-    const char *path;
-    char place[SQT_PLACE_NAME], name[NAME_SIZE];
-    sqt_place_name(place, sqt_split_dir(&swap, &text, &path), xact->dir);
-    snprintf(name, sizeof(name), "%s%s%s", place, path ? " " : "", path ? path : "");
-    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_PLACE], name);
-    subject->dir = xact->dir;
-    findings_blocks(subject, xact);
-    return subject;
-}
-
-/* Whether the object was asked for before; from now on it was. */
-static int
-findings_again(struct sqt_findings *f, uint64_t object)
-{
-    uint64_t *const asked = &f->asked[object % SQT_FINDING_ASKED];
-    const int again = object && *asked == object;
-    *asked = object;
-    return again;
-}
-
-/* Reads of what was asked for before are reads that memory could have saved. */
-static void
-findings_reads(struct sqt_findings *f, const struct sqt_xact *xact, const union sqt_cell *row)
-{
-    const int again = findings_again(f, xact->object);
-    if (xact->dir == UINT32_MAX)
-        return;
-    findings_blocks(&f->all, xact);
-    f->all.again_ns += again ? (uint64_t)sqt_row_sum(row, SQT_SWAP_IN) : 0;
-}
 
 static int
 has_stages(const union sqt_cell *row, uint64_t stages)
@@ -107,18 +75,26 @@ has_stages(const union sqt_cell *row, uint64_t stages)
     return 0;
 }
 
-/* Time in which the loop was held falls on whatever stages were open then, and is nothing that they are to blame for. */
+/* Nanoseconds of these columns.  What the event loop was held meanwhile is no stage's fault. */
 static int64_t
-findings_ns(const union sqt_cell *row, uint64_t stages)
+findings_ns(const struct sqt_findings *f, uint64_t stages, const union sqt_cell *row, const struct sqt_xact *xact)
 {
-    const int64_t held = sqt_row_sum(row, SQT_NS(loop_held)), total = row[SQT_CELL(requests, total_ns)].number;
-    const int64_t ns = sqt_row_sum(row, stages & ~(SQT_NS(loop_held) | SQT_BEFORE));
-    return ns - (total > 0 ? (int64_t)((double)ns * (double)held / (double)total) : 0) +
-           sqt_row_sum(row, stages & (SQT_NS(loop_held) | SQT_BEFORE));
+    int64_t ns = sqt_row_sum(row, stages);
+    for (; stages && xact->held > 0; stages &= stages - 1) {
+        const unsigned stage = f->stage_of[__builtin_ctzll(stages)];
+        ns -= stage ? (int64_t)xact->held_us[stage - 1] * 1000 : 0;
+    }
+    return ns;
 }
 
-static void
-findings_add(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, int64_t total)
+struct sqt_claim *
+sqt_finding_claim_of(struct sqt_findings *f, struct sqt_subject *subject, unsigned rule)
+{
+    return &subject->claims[f->first[rule]];
+}
+
+void
+sqt_finding_claim(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, int64_t total)
 {
     if (ns <= 0)
         return;
@@ -127,56 +103,27 @@ findings_add(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, int64_
     sqt_distribution_add(&f->set, &claim->rests, total - ns);
 }
 
+/* Makes total_ns what the client waited for: with what was before the request began.  A handshake of a bumped CONNECT was
+ * not. */
 static void
-findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row)
+findings_felt(union sqt_cell *row, const struct sqt_xact *xact)
+{
+    if (!xact->tls_before)
+        row[SQT_CELL(requests, client_tls_ns)].number = SQT_CELL_MISSING;
+    row[SQT_CELL(requests, total_ns)].number =
+        sqt_row_sum(row, SQT_NS(total) | SQT_NS(accept_wait) | SQT_NS(client_tls));
+}
+
+static void
+findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row,
+              const struct sqt_xact *xact)
 {
     const int64_t wait = row[SQT_CELL(requests, server_wait_ns)].number,
                   connect = row[SQT_CELL(requests, connect_ns)].number;
     if (subject && wait != SQT_CELL_MISSING)
-        sqt_distribution_add(&f->set, &subject->waits, wait);
+        sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
     if (subject && connect != SQT_CELL_MISSING)
-        sqt_distribution_add(&f->set, &subject->connects, connect);
-}
-
-static struct sqt_subject *
-findings_named(struct sqt_findings *f, enum sqt_finding_by by, const char *name)
-{
-    return name ? sqt_names_get(&f->names[by], name) : NULL;
-}
-
-/* Whom the request followed, by the server that this one asked. */
-static struct sqt_subject *
-findings_leader(struct sqt_findings *f, const struct sqt_xact *xact)
-{
-    struct sqt_subject *const subject = findings_named(f, SQT_FINDING_LEADER, sqt_leader_server(xact));
-    for (unsigned i = 0; xact->follow && i < SQT_FOLLOW_STAGES; ++i) {
-        f->all.followed[i] += (uint64_t)xact->follow->ns[i];
-        if (subject)
-            subject->followed[i] += (uint64_t)xact->follow->ns[i];
-    }
-    return subject;
-}
-
-static struct sqt_subject *
-findings_pool(struct sqt_findings *f, const struct sqt_xact *xact)
-{
-    char name[32];
-    if (!xact->pool)
-        return NULL;
-    snprintf(name, sizeof(name), "delay pool %u", (unsigned)xact->pool);
-    return sqt_names_get(&f->names[SQT_FINDING_POOL], name);
-}
-
-/* The server of the last try that failed. */
-static struct sqt_subject *
-findings_failed(struct sqt_findings *f, const struct sqt_xact *xact)
-{
-    const char *const name =
-        xact->failed_server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->failed_server);
-    struct sqt_subject *const subject = findings_named(f, SQT_FINDING_FAILED, name);
-    if (subject && xact->failed_reused)
-        subject->kept_ns += (uint64_t)xact->stages.ns[SQT_STAGE_FAILED_TRIES];
-    return subject;
+        sqt_distribution_add(&f->set, &subject->connects, findings_ns(f, SQT_NS(connect), row, xact));
 }
 
 static void
@@ -186,32 +133,86 @@ findings_request(void *context, const struct sqt_xact *xact)
     struct sqt_findings *const f = job->state;
     union sqt_cell row[SQT_CELLS(requests)];
     if (sqt_durations_unknown(xact->outcome) || xact->outcome == SQT_OUTCOME_UNFINISHED ||
-        sqt_request_cells(row, xact) == SQT_CLASS_TUNNEL || !sqt_job_wants(job, xact->begin, row))
+        sqt_request_cells(row, xact) == SQT_CLASS_TUNNEL || !sqt_job_wants(job, xact->begin, row)) {
+        sqt_findings_connected(f, xact, -1);
         return;
-    struct sqt_subject *const subjects[SQT_FINDING_BYS] = {
-        [SQT_FINDING_ALL] = &f->all,
-        [SQT_FINDING_SERVER] = findings_named(f, SQT_FINDING_SERVER, row[SQT_CELL(requests, server)].text),
-        [SQT_FINDING_PLACE] = findings_place(f, xact),
-        [SQT_FINDING_REASON] = findings_named(f, SQT_FINDING_REASON, row[SQT_CELL(requests, miss_reason)].text),
-        [SQT_FINDING_LEADER] = findings_leader(f, xact),
-        [SQT_FINDING_POOL] = findings_pool(f, xact),
-        [SQT_FINDING_FAILED] = findings_failed(f, xact),
-    };
-    if (row[SQT_CELL(requests, client_tls_ns)].number > row[SQT_CELL(requests, client_connect_ns)].number)
-        row[SQT_CELL(requests, client_tls_ns)].number = SQT_CELL_MISSING; /* of a bumped CONNECT: within the total */
-    const int64_t total = sqt_row_sum(row, SQT_NS(total) | SQT_BEFORE);
+    }
+    findings_felt(row, xact);
+    struct sqt_subject *subjects[SQT_FINDING_BYS];
+    sqt_findings_subjects(f, xact, row, subjects);
+    const int64_t total = row[SQT_CELL(requests, total_ns)].number;
     f->total_ns += (uint64_t)total;
     sqt_distribution_add(&f->set, &f->totals, total);
-    findings_wait(f, &f->all, row);
-    findings_wait(f, subjects[SQT_FINDING_SERVER], row);
-    findings_reads(f, xact, row);
+    findings_wait(f, &f->all, row, xact);
+    findings_wait(f, subjects[SQT_FINDING_SERVER], row, xact);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
-        if (f->first[i] != i || !subject)
+        if (f->first[i] != i || !subject || i == SQT_FINDING_NUMBER_connect_server)
             continue;
         subject->claims[i].count += (unsigned)has_stages(row, sqt_finding_rules[i].stages);
-        findings_add(f, &subject->claims[i], findings_ns(row, sqt_finding_rules[i].stages), total);
+        sqt_finding_claim(f, &subject->claims[i], findings_ns(f, sqt_finding_rules[i].stages, row, xact), total);
     }
+    sqt_findings_connected(f, xact, total);
+}
+
+/* ---- listening ports ---- */
+
+static void
+findings_accept(void *context, const struct sqt_accept_row *row)
+{
+    struct sqt_job *const job = context;
+    sqt_ports_accept(&((struct sqt_findings *)job->state)->ports, job, row);
+}
+
+static void
+findings_put_off(void *context, const struct sqt_put_off_row *row)
+{
+    struct sqt_job *const job = context;
+    sqt_ports_put_off(&((struct sqt_findings *)job->state)->ports, job, row);
+}
+
+static void
+findings_sample(void *context, const struct sqt_sample_row *sample)
+{
+    struct sqt_job *const job = context;
+    sqt_ports_sample(&((struct sqt_findings *)job->state)->ports, job, sample);
+}
+
+/* Kids may share a socket, and then tell the same drops. */
+static void
+findings_ports(struct sqt_findings *f)
+{
+    for (struct sqt_name_entry *named = f->ports.first; named; named = named->next) {
+        const struct sqt_port *const port = (const struct sqt_port *)named;
+        struct sqt_subject *const s = sqt_names_get(&f->names[SQT_FINDING_LISTENER], sqt_port_name(port));
+        s->connections += port->connections;
+        s->drops = port->drops > s->drops ? port->drops : s->drops;
+        s->backlog = port->limit > s->backlog ? port->limit : s->backlog;
+        s->descriptors = port->descriptors ? port->descriptors : s->descriptors;
+    }
+}
+
+static void
+findings_busy(struct sqt_findings *f, const struct sqt_loop_sample_row *sample)
+{
+    struct sqt_subject *const kid = sqt_findings_kid(f, sample->origin);
+    if (!kid)
+        return;
+    kid->known_ns += (uint64_t)(sample->until - sample->from);
+    kid->busy_ns += (uint64_t)(sample->parts[SQT_LOOP_COMPUTING] + sample->parts[SQT_LOOP_BLOCKED] +
+                               sample->parts[SQT_LOOP_QUEUED]);
+}
+
+/* A condition is about requests, and says nothing of the main thread. */
+static void
+findings_loop_sample(void *context, const struct sqt_loop_sample_row *sample)
+{
+    const struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    if (sample->until < job->since || sample->from >= job->until)
+        return;
+    sqt_holders_add(&f->holders, sample);
+    findings_busy(f, sample);
 }
 
 static void
@@ -233,8 +234,11 @@ findings_free(struct sqt_findings *f)
             findings_drop(f, (struct sqt_subject *)named);
         sqt_names_free(&f->names[by]);
     }
+    sqt_names_free(&f->ports);
+    sqt_holders_free(&f->holders);
     findings_drop(f, &f->all);
     sqt_distribution_drop(&f->set, &f->totals);
+    free(f->connecting);
     free(f);
 }
 
@@ -245,6 +249,7 @@ findings_finish(struct sqt_job *job)
     job->note(job->context, "percentiles",
               f->set.coarse ? "costs are differences of percentiles that are at most 0.2 % off (log-linear histogram)"
                             : "exact");
+    findings_ports(f);
     sqt_findings_rows(job);
     findings_free(f);
 }
@@ -253,6 +258,11 @@ const struct sqt_family sqt_family_findings = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = findings_start,
-    .consumer = {.request = findings_request},
+    .consumer = {.request = findings_request,
+                 .connection = sqt_findings_connection,
+                 .accept = findings_accept,
+                 .put_off = findings_put_off,
+                 .sample = findings_sample,
+                 .loop_sample = findings_loop_sample},
     .finish = findings_finish,
 };

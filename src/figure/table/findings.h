@@ -16,6 +16,12 @@
 /* A server is slow if its median wait is that many times that of the others. */
 #define SQT_FINDING_TIMES 3
 
+/* What a dropped connection is taken to cost: TCP tries again after a second. */
+#define SQT_FINDING_DROP_NS INT64_C(1000000000)
+
+/* A kid is busy alone if it has at least that many times the work of each other one. */
+#define SQT_FINDING_ALONE 4
+
 /* Whose time a rule claims. */
 enum sqt_finding_by {
     SQT_FINDING_ALL,
@@ -25,6 +31,13 @@ enum sqt_finding_by {
     SQT_FINDING_LEADER, /* the server that the leader of a follower asks */
     SQT_FINDING_POOL,   /* a delay pool */
     SQT_FINDING_FAILED, /* the server of a try after which another followed */
+    SQT_FINDING_LISTENER,
+    SQT_FINDING_KID,
+    /* in the order of enum sqt_named_stage */
+    SQT_FINDING_HELPER,
+    SQT_FINDING_REWRITER,
+    SQT_FINDING_ADAPTER,
+    SQT_FINDING_NAME_SERVER,
     SQT_FINDING_BYS
 };
 
@@ -59,6 +72,7 @@ struct sqt_finding_values {
     uint32_t dir;
     double share, reads; /* in % */
     int64_t each, mean, wait, others, connect;
+    uint64_t drops, backlog, descriptors; /* of a listening port: what was dropped, and its limits */
 };
 
 /* Writes the text with its values, cut where it does not fit.  Returns buffer. */

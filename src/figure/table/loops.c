@@ -70,6 +70,7 @@ struct stalls {
         int64_t work;    /* ns; of a wait, for which Squid did not run */
         int64_t stopped; /* ns of work for which Squid did not run */
         int waited;
+        int64_t parts[SQT_LOOP_PARTS]; /* ns; all 0: not known */
         struct sqt_longest longest;
     } worst[STALLS];
 };
@@ -113,6 +114,7 @@ loop_table_judge(void *context, const struct sqt_loop_row *p)
     struct stall stall = {.origin = p->origin, .pass = p->begin, .begin = p->work, .work = p->end - p->work};
     if (p->unknown || !is_among_the_worst(s, stall.work))
         return;
+    memcpy(stall.parts, p->parts, sizeof(stall.parts));
     union sqt_cell row[SQT_CELLS(loops)];
     sqt_loop_cells(row, p, &stall.longest);
     if (sqt_job_wants(job, p->begin, row))
@@ -219,6 +221,24 @@ loop_table_say(char *text, size_t size, const struct stall *stall)
                  loop_table_duration(part, longest->ns), longest->name);
 }
 
+/* The flusher's heartbeat tells of a stop that the samples of its pass do not show. */
+static void
+loop_table_parts(union sqt_cell *row, const struct stall *stall)
+{
+    const int64_t *const parts = stall->parts;
+    const int64_t absent = parts[SQT_LOOP_QUEUED] + parts[SQT_LOOP_STOPPED];
+    const int known = parts[SQT_LOOP_COMPUTING] || parts[SQT_LOOP_BLOCKED] || absent;
+    const int64_t stopped = stall->stopped > absent ? stall->stopped : absent, left = stall->work - stopped;
+    CELL(computing_ms).number = CELL(blocked_ms).number = SQT_CELL_MISSING;
+    CELL(not_running_ms).number = known || stall->stopped ? stopped : SQT_CELL_MISSING;
+    if (!known)
+        return;
+    CELL(computing_ms).number = parts[SQT_LOOP_COMPUTING] < left ? parts[SQT_LOOP_COMPUTING] : left;
+    CELL(blocked_ms).number = left - CELL(computing_ms).number < parts[SQT_LOOP_BLOCKED]
+                                  ? left - CELL(computing_ms).number
+                                  : parts[SQT_LOOP_BLOCKED];
+}
+
 static void
 loop_table_finish(struct sqt_job *job)
 {
@@ -233,6 +253,7 @@ loop_table_finish(struct sqt_job *job)
         CELL(work_ms).number = stall->work;
         CELL(longest_ms).number = mostly_stopped(stall) ? stall->stopped : stall->longest.ns;
         CELL(stall).text = what;
+        loop_table_parts(row, stall);
         sqt_job_row(job, row);
     }
     if (!s->count)

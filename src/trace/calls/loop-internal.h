@@ -8,4 +8,7 @@
 /* Nothing is known of the pass that the loop is in.  Before the group loop is switched on. */
 void sqt_loop_restart(void);
 
+/* Whether the main thread is in the work of a pass, and not in a wait.  Any thread. */
+int sqt_loop_is_working(void);
+
 #endif

@@ -7,6 +7,7 @@
 #include "calls-internal.h"
 #include "trace/ring/emit-internal.h"
 #include "loop-internal.h"
+#include "trace/watch/watch-internal.h"
 
 /* What Squid does between the last activity of a pass and the wait. */
 static const char REST[] = "event loop";
@@ -21,13 +22,28 @@ static struct {
     } longest;
 } pass __attribute__((aligned(64))) = {.longest.took = INT64_MAX};
 
+/* The flusher's thread looks whether there is a name. */
+static inline void
+set_longest(const char *name)
+{
+    __atomic_store_n(&pass.longest.name, name, __ATOMIC_RELAXED);
+}
+
+int
+sqt_loop_is_working(void)
+{
+    return __atomic_load_n(&pass.longest.name, __ATOMIC_RELAXED) != NULL;
+}
+
 /* An activity of that name began at pass.last and ends now.  The clock of another core may be a little behind. */
 static inline void
 ends_at(const char *name, uint64_t now)
 {
+    if (__builtin_expect(__atomic_load_n(&sqt_sample_waits, __ATOMIC_RELAXED), 0))
+        sqt_watch_tell(name);
     const int64_t took = (int64_t)(now - pass.last);
     if (took > pass.longest.took) {
-        pass.longest.name = name;
+        set_longest(name);
         pass.longest.begin = pass.last;
         pass.longest.took = took;
     }
@@ -56,7 +72,7 @@ sqt_activity_ends(const char *name)
 void
 sqt_loop_restart(void)
 {
-    pass.longest.name = NULL;
+    set_longest(NULL);
     pass.longest.took = INT64_MAX; /* nothing is longer */
 }
 
@@ -90,6 +106,6 @@ sqt_loop_works(int ready)
 {
     sqt_emit(SQT_EV_WAIT_END, 0, ready < 0 ? 0 : (uint64_t)ready, ready < 0);
     pass.last = pass.longest.begin = sqt_emitter.last;
-    pass.longest.name = REST;
+    set_longest(REST);
     pass.longest.took = 0;
 }

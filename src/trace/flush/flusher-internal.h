@@ -14,6 +14,7 @@
 #include "trace/sample/sampler-internal.h"
 #include "trace/segment/segment-internal.h"
 #include "trace/clock/step-internal.h"
+#include "trace/watch/watch-internal.h"
 
 /* What may change while it runs. */
 struct sqt_flusher_settings {
@@ -21,6 +22,7 @@ struct sqt_flusher_settings {
     uint64_t keep;    /* bytes; 0: no bound */
     enum sqt_compression compression;
     int sample; /* whether group sample is on */
+    int loop;   /* whether group loop is */
 };
 
 struct sqt_flusher {
@@ -45,12 +47,13 @@ struct sqt_flusher {
     char stalled[256];       /* why nothing can be written; empty: it can */
 
     struct sqt_heartbeat heartbeat;
+    struct sqt_watch watch;
 
     /* the thread's own */
     struct sqt_segment_writer writer;
     struct sqt_flusher_settings now; /* settings of this round */
     struct sqt_clock_rate rate;
-    struct sqt_clock_watch watch;
+    struct sqt_clock_watch clocks;
     struct sqt_anchor stepped; /* after the last step that hides durations */
     unsigned untold;           /* such steps whose CLOCK_STEP record was not met yet */
     uint64_t step_end;         /* records before this one may be from both sides of a step */

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "trace/calls/loop-internal.h"
 #include "trace/file/apart-internal.h"
 #include "keep-internal.h"
 #include "trace/segment/run-internal.h"
@@ -190,7 +191,7 @@ begin_step(struct sqt_flusher *f, uint64_t head)
     find_step_end(f, head);
     ++f->untold;
     f->step_end = head;
-    f->stepped = sqt_clock_anchor(f->watch.clock, f->watch.offset);
+    f->stepped = sqt_clock_anchor(f->clocks.clock, f->clocks.offset);
     f->rate.last = f->stepped;
     f->rate.suspects = 0;
     note_anchor(&f->ring->flusher.last, &f->stepped);
@@ -201,12 +202,12 @@ static int
 watch_clocks(struct sqt_flusher *f, uint64_t head)
 {
     struct sqt_step steps[SQT_STEPS_AT_ONCE];
-    struct sqt_clock_watch watch = f->watch;
+    struct sqt_clock_watch watch = f->clocks;
     const struct sqt_moment now = sqt_clock_moment(watch.clock);
     const unsigned count = sqt_clock_watch_look(&watch, &now, f->rate.ns_per_tick, steps);
     if (!sqt_steps_room(&f->steps, count))
         return 0; /* the main thread stands still: seen again at the next look */
-    f->watch = watch;
+    f->clocks = watch;
     const int hides = count && sqt_step_hides_durations(steps[0].kind);
     if (hides)
         begin_step(f, head);
@@ -259,7 +260,7 @@ flusher_look(struct sqt_flusher *f, int force)
     const uint64_t now = sqt_monotonic_ns();
     int emptied = 0;
     if (stepped || force || head - f->ring->flusher.tail >= f->enough || now - f->flushed_ns >= LONGEST_WAIT_NS) {
-        const struct sqt_anchor anchor = sqt_clock_anchor(f->watch.clock, f->watch.offset);
+        const struct sqt_anchor anchor = sqt_clock_anchor(f->clocks.clock, f->clocks.offset);
         emptied = flusher_drain(f, head, &anchor) == 0;
         if (emptied) { /* also when there was nothing: an idle hour is not a good stretch to interpolate in */
             f->from = anchor;
@@ -286,7 +287,8 @@ take_leftovers(void *context)
 static int
 wait_for_work(struct sqt_flusher *f, int *rotate)
 {
-    const uint64_t until = sqt_heartbeat_rests(&f->heartbeat, f->stalled[0] ? STALLED_LOOK_NS : f->period_ns);
+    const uint64_t period_ns = sqt_watch_pace(&f->watch, f->stalled[0] ? STALLED_LOOK_NS : f->period_ns);
+    const uint64_t until = sqt_heartbeat_rests(&f->heartbeat, period_ns);
     const struct timespec ts = sqt_timespec(until);
     pthread_mutex_lock(&f->mutex);
     while (!f->stop && !(f->rotate && !f->stalled[0]) && pthread_cond_timedwait(&f->wake, &f->mutex, &ts) == 0)
@@ -296,6 +298,7 @@ wait_for_work(struct sqt_flusher *f, int *rotate)
     f->now = f->settings;
     pthread_mutex_unlock(&f->mutex);
     sqt_heartbeat_beats(&f->heartbeat);
+    sqt_watch_look(&f->watch, f->now.loop, !sqt_loop_is_working(), &f->heartbeat);
     return stop;
 }
 
@@ -386,7 +389,7 @@ sqt_flusher_open(struct sqt_flusher *f, int directory, uid_t owner)
 {
     const uint64_t capacity = f->ring->capacity;
     const struct sqt_moment now = sqt_clock_moment(f->ring->identity.clock);
-    sqt_clock_watch_init(&f->watch, f->ring->identity.clock, &now);
+    sqt_clock_watch_init(&f->clocks, f->ring->identity.clock, &now);
     f->from = f->ring->identity.start;
     f->flushed_ns = f->from.monotonic_ns;
     sqt_clock_rate_init(&f->rate, &f->from, f->ring->identity.ticks_per_second);
@@ -400,14 +403,15 @@ void
 sqt_flusher_close(struct sqt_flusher *f)
 {
     sqt_segment_writer_free(&f->writer);
+    sqt_watch_close(&f->watch);
 }
 
 void
 sqt_flusher_configure(struct sqt_flusher *f, const struct sqt_config *config)
 {
-    const struct sqt_flusher_settings settings = {sqt_config_segment(config), config->keep,
-                                                  (enum sqt_compression)config->compression,
-                                                  (config->groups & SQT_GROUP_SAMPLE) != 0};
+    const struct sqt_flusher_settings settings = {
+        sqt_config_segment(config), config->keep, (enum sqt_compression)config->compression,
+        (config->groups & SQT_GROUP_SAMPLE) != 0, (config->groups & SQT_GROUP_LOOP) != 0};
     pthread_mutex_lock(&f->mutex);
     f->settings = settings;
     pthread_mutex_unlock(&f->mutex);

@@ -212,6 +212,7 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
     set_clock(t->who.clock);
     sqt_emitter_attach(&sqt_emitter, ring);
     sqt_emitter.steps = &t->flusher.steps;
+    sqt_watch_use(&t->flusher.watch);
     tracer.lost_told = tracer.lost_told_ns = 0;
     tracer.state = STATE_TRACING;
     sqt_calls_name_thread("main");
@@ -294,6 +295,7 @@ sqt_stop(void)
         sqt_emit(SQT_EV_STOP, 0, (uint64_t)tracing_pid, 0);
         set_groups(0);
         set_clock(0);
+        sqt_watch_use(NULL);
         sqt_emitter_detach(&sqt_emitter);
         sqt_define_end();
         __atomic_store_n(&t->ring.header->writer.closed, 1, __ATOMIC_RELEASE);

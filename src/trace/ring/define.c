@@ -23,6 +23,7 @@ static struct {
     uint64_t large[SLOTS];        /* key_of() of what is known; 0: free */
     unsigned large_used;
     unsigned invented[SQT_KNOWN_KINDS];
+    unsigned waited[SQT_WAITED_KINDS];
     uint64_t dropped;
 } definitions;
 
@@ -99,16 +100,17 @@ sqt_define_new(unsigned kind, uint32_t number, const char *text)
     return number;
 }
 
-/* Interns the text's first `longest` bytes, and only the first `most` texts of a kind.  Returns 0 if there were more. */
+/* Interns the text's first `longest` bytes, and only the first `most` texts that `count` counts.  Returns 0 if there were
+ * more. */
 static uint32_t
-define_bounded(unsigned kind, uint32_t number, const char *text, unsigned most, int longest)
+define_bounded(unsigned kind, uint32_t number, const char *text, unsigned *count, unsigned most, int longest)
 {
-    char cut[SQT_SERVER_TEXT + 1];
+    char cut[SQT_SERVER_TEXT + 32];
     if (sqt_defined(kind, number))
         return number;
-    if (kind >= SQT_KNOWN_KINDS || definitions.invented[kind] == most)
+    if (*count == most)
         return 0;
-    ++definitions.invented[kind];
+    ++*count;
     snprintf(cut, sizeof(cut), "%.*s", longest, text);
     return sqt_define_new(kind, number, cut);
 }
@@ -116,14 +118,61 @@ define_bounded(unsigned kind, uint32_t number, const char *text, unsigned most, 
 uint32_t
 sqt_define_invented(unsigned kind, uint32_t number, const char *text)
 {
-    return define_bounded(kind, number, text, SQT_INVENTED, SQT_INVENTED_TEXT);
+    if (kind >= SQT_KNOWN_KINDS)
+        return 0;
+    return define_bounded(kind, number, text, &definitions.invented[kind], SQT_INVENTED, SQT_INVENTED_TEXT);
 }
 
 uint32_t
-sqt_define_server(uint32_t number, const char *text)
+sqt_define_named(unsigned kind, uint32_t number, const char *text)
 {
-    const uint32_t defined = define_bounded(SQT_DEF_SERVER, number, text, SQT_SERVERS, SQT_SERVER_TEXT);
-    return defined ? defined : sqt_define(SQT_DEF_SERVER, 0, "other");
+    const uint32_t defined = kind < SQT_KNOWN_KINDS ? define_bounded(kind, number, text, &definitions.invented[kind],
+                                                                     SQT_SERVERS, SQT_SERVER_TEXT)
+                                                    : 0;
+    return defined ? defined : sqt_define(kind, 0, "other");
+}
+
+/* Numbers of kinds are below 64, those of names are not. */
+static __attribute__((noinline)) uint32_t
+define_waited(enum sqt_waited kind, uint32_t number, const char *name)
+{
+    static const char *const kinds[] = {
+#define SQT_WAITED(NAME, name, doc) #name,
+#include "format/waits.def"
+    };
+    char text[SQT_SERVER_TEXT + 32];
+    if (sqt_names == SQT_NAMES_OFF)
+        snprintf(text, sizeof(text), "%s %s-%08x", kinds[kind], kinds[kind], (unsigned)number);
+    else
+        snprintf(text, sizeof(text), "%s %.*s", kinds[kind], SQT_SERVER_TEXT, *name ? name : "?");
+    const uint32_t defined =
+        define_bounded(SQT_DEF_WAITED, number, text, &definitions.waited[kind], SQT_WAITED_NAMES, (int)sizeof(text));
+    if (defined)
+        return defined;
+    snprintf(text, sizeof(text), "%s other", kinds[kind]);
+    return sqt_define(SQT_DEF_WAITED, kind, text);
+}
+
+uint32_t
+sqt_waited_number(enum sqt_waited kind, const char *name)
+{
+    /* What another names= calls otherwise has another number. */
+    const uint32_t salt = (uint32_t)kind << 24 ^ (uint32_t)sqt_names << 16;
+    const uint32_t number = (((uint32_t)sqt_hash(name, strlen(name)) ^ salt) & INT32_MAX) | 64;
+    return sqt_defined(SQT_DEF_WAITED, number) ? number : define_waited(kind, number, name);
+}
+
+uint32_t
+sqt_define_acl(const char *name, size_t length)
+{
+    char text[SQT_SERVER_TEXT + 1];
+    snprintf(text, sizeof(text), "%.*s", (int)(length < SQT_SERVER_TEXT ? length : SQT_SERVER_TEXT), name);
+    uint32_t number = UINT32_C(2166136261); /* FNV-1a: nobody chooses these names but who writes squid.conf */
+    for (size_t i = 0; i < length; ++i)
+        number = (number ^ (unsigned char)name[i]) * UINT32_C(16777619);
+    const uint32_t defined = define_bounded(SQT_DEF_ACL, (number & INT32_MAX) | 2, text,
+                                            &definitions.invented[SQT_DEF_ACL], SQT_ACLS, SQT_SERVER_TEXT);
+    return defined ? defined : sqt_define(SQT_DEF_ACL, 1, "other");
 }
 
 /* Texts that are known by their address, in an open hash table. */

@@ -25,7 +25,7 @@
 #define SECTOR 512 /* bytes, whatever the disk's own are */
 
 /* What may fail to be read. */
-enum { MEMORY, DESCRIPTORS, PROCESSORS, PAGING, DISK };
+enum { MEMORY, DESCRIPTORS, PROCESSORS, PAGING, NETWORK, DISK };
 
 static void
 complain(struct sqt_sampler *s, unsigned what, const char *path)
@@ -132,6 +132,40 @@ sqt_sample_process(struct sqt_sampler *s, struct sqt_sampled *round, unsigned co
 
 /* ---- the machine ---- */
 
+/* A counter of /proc/net/netstat: a line of names, and below it a line of values.  Returns 0 or -1. */
+static int
+netstat_value(const char *text, const char *name, uint64_t *value)
+{
+    const char *names = strstr(text, "TcpExt:"), *const end = names ? strchr(names, '\n') : NULL;
+    const char *values = end && strncmp(end + 1, "TcpExt:", 7) == 0 ? end + 1 : NULL;
+    const size_t length = strlen(name);
+    while (values) {
+        names = strchr(names, ' ');
+        values = strchr(values, ' ');
+        if (!names || names > end || !values)
+            return -1;
+        if (strncmp(++names, name, length) == 0 && strchr(" \n", names[length]))
+            return sscanf(values, "%" SCNu64, value) == 1 ? 0 : -1;
+        ++values;
+    }
+    return -1;
+}
+
+/* What the kernel dropped on the way into a backlog, of all sockets of the network namespace. */
+static unsigned
+sample_network(struct sqt_sampler *s, struct sqt_sampled *round, unsigned count)
+{
+    char text[16384];
+    uint64_t value;
+    if (read_text(s, NETWORK, "/proc/self/net/netstat", text, sizeof(text)) != 0)
+        return count;
+    if (netstat_value(text, "ListenOverflows", &value) == 0)
+        count = sampler_read_add(round, count, SQT_SAMPLE_MACHINE_listen_overflows, 0, value);
+    if (netstat_value(text, "ListenDrops", &value) == 0)
+        count = sampler_read_add(round, count, SQT_SAMPLE_MACHINE_listen_drops, 0, value);
+    return count;
+}
+
 unsigned
 sqt_sample_machine(struct sqt_sampler *s, struct sqt_sampled *round, unsigned count)
 {
@@ -161,7 +195,7 @@ sqt_sample_machine(struct sqt_sampler *s, struct sqt_sampled *round, unsigned co
             if (at && sscanf(at + strlen(paging[i].line), "%" SCNu64, &value) == 1)
                 count = sampler_read_add(round, count, paging[i].what, 0, value);
         }
-    return count;
+    return sample_network(s, round, count);
 }
 
 /* ---- disks ---- */

@@ -166,7 +166,7 @@ sampler_tell(enum sqt_sample_value what, unsigned index, const char *disk, uint6
         char text[128];
         if (info->source == SQT_SOURCE_DISK)
             snprintf(text, sizeof(text), "%s %s %s", source, disk, info->name);
-        else if (info->source == SQT_SOURCE_DIR)
+        else if (info->source == SQT_SOURCE_DIR || info->source == SQT_SOURCE_LISTENER)
             snprintf(text, sizeof(text), "%s %u %s", source, index, info->name);
         else
             snprintf(text, sizeof(text), "%s %s", source, info->name);

@@ -2,12 +2,14 @@
 """A helper of Squid's that waits a known time before it answers, and logs its own clock.
 
 Run by Squid as a program (helper.py KIND LOG [MS]).  A line that holds waitN is answered after N milliseconds, any
-other after MS; if it holds "refuse", the answer is no.  KIND:
+other after MS.  If it holds "refuse", the answer is no; if "bh-", that it is broken; if "dies-", the helper ends instead
+of an answer; if "mute-", there is none.  KIND:
 
     rewrite   url_rewrite_program: "/moved/" becomes "/there/", "/elsewhere/" is redirected, other URLs stay
     storeid   store_id_program: everything from the name on is the Store-ID's
     acl       external_acl_type
     auth      basic authentication
+    channel   url_rewrite_program with concurrency=: the first word of a line is its channel; it changes no URL
 
 Log, tab separated, nanoseconds of CLOCK_MONOTONIC: received  answered  the line
 """
@@ -22,6 +24,8 @@ import time
 def answer(kind, line):
     if "refuse" in line:
         return "ERR"
+    if "bh-" in line:
+        return "BH message=broken"
     url = line.split(" ")[0]
     if kind == "rewrite" and "/moved/" in url:
         return 'OK rewrite-url="%s"' % url.replace("/moved/", "/there/")
@@ -40,7 +44,13 @@ def serve(kind, log, milliseconds=0):
             return
         wait = re.search(r"wait(\d+)", line)
         time.sleep(int(wait.group(1) if wait else milliseconds) / 1000)
+        if "dies-" in line:
+            return
+        if "mute-" in line:
+            continue
         reply = answer(kind, line.strip()) + "\n"
+        if kind == "channel":
+            reply = "%s ERR\n" % line.split(" ")[0]
         answered = time.monotonic_ns()
         sys.stdout.write(reply)
         sys.stdout.flush()

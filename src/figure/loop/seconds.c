@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * seconds.c - see seconds.h.
+ */
+#include "seconds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* A sample that lasts longer counts for the last of these seconds, and with the rest for the one that it begins in: so no
+ * record makes many rows. */
+#define LONGEST 4
+
+int64_t
+sqt_second_known(const int64_t parts[SQT_LOOP_PARTS])
+{
+    int64_t sum = 0;
+    for (unsigned i = 0; i < SQT_LOOP_PARTS; ++i)
+        sum += parts[i];
+    return sum;
+}
+
+const char *
+sqt_thing_name(const struct sqt_origin *origin, const struct sqt_thing *thing, char text[SQT_THING_NAME])
+{
+    if (thing->disk_call != SQT_DISK_OTHER) {
+        const char *const dir = sqt_origin_text(origin, SQT_DEF_DIR, thing->dir);
+        snprintf(text, SQT_THING_NAME, "%s on cache_dir %u (%.*s)", sqt_disk_op_names[thing->disk_call],
+                 (unsigned)thing->dir, dir ? (int)strcspn(dir, " ") : 1, dir ? dir : "?");
+    } else {
+        const char *const name = sqt_origin_text(origin, SQT_DEF_ACTIVITY, thing->activity);
+        snprintf(text, SQT_THING_NAME, "%s", name ? name : "unknown");
+    }
+    return text;
+}
+
+static void
+seconds_close(struct sqt_job *job, struct sqt_seconds *s, unsigned slot)
+{
+    if (s->open[slot])
+        s->print(job, s->open[slot]);
+    free(s->open[slot]);
+    s->open[slot] = NULL;
+}
+
+/* The second of the process in which that time is. */
+static struct sqt_loop_second *
+seconds_at(struct sqt_job *job, struct sqt_seconds *s, const struct sqt_origin *origin, int64_t at)
+{
+    const unsigned slot = origin->index % SQT_SECONDS_OPEN;
+    const int64_t begin = at - (at % SQT_SECOND + SQT_SECOND) % SQT_SECOND;
+    if (s->open[slot] && (s->open[slot]->origin != origin || s->open[slot]->begin != begin))
+        seconds_close(job, s, slot);
+    if (!s->open[slot]) {
+        s->open[slot] = sqt_zeroed(1, sizeof(**s->open));
+        s->open[slot]->origin = origin;
+        s->open[slot]->begin = begin;
+    }
+    return s->open[slot];
+}
+
+static struct sqt_thing *
+seconds_thing(struct sqt_loop_second *second, const struct sqt_loop_sample_row *k)
+{
+    const int disk = k->disk_call != SQT_DISK_OTHER;
+    for (unsigned i = 0; i < second->count; ++i) {
+        struct sqt_thing *const t = &second->things[i];
+        if (t->acl == k->acl && t->disk_call == k->disk_call && (disk ? t->dir == k->dir : t->activity == k->activity))
+            return t;
+    }
+    if (second->count == SQT_SECOND_THINGS)
+        return NULL;
+    struct sqt_thing *const t = &second->things[second->count++];
+    *t = (struct sqt_thing){.activity = k->activity, .acl = k->acl, .dir = k->dir, .disk_call = k->disk_call};
+    return t;
+}
+
+/* The sample stands for the time since the look before.  Where the call is not known that the main thread was blocked in,
+ * it did what it did since the sample before. */
+static void
+seconds_count(struct sqt_loop_second *second, const struct sqt_loop_sample_row *k)
+{
+    struct sqt_thing *const t = k->waits ? NULL : seconds_thing(second, k);
+    const int64_t worked = k->until - k->from - k->parts[SQT_LOOP_IDLE];
+    if (!t)
+        return;
+    ++t->samples;
+    if (k->call)
+        t->call = k->call;
+    if (k->call || worked <= 0) {
+        t->parts[k->call ? SQT_LOOP_BLOCKED : SQT_LOOP_COMPUTING] += k->since;
+        return;
+    }
+    for (unsigned i = 0; i < SQT_LOOP_IDLE; ++i)
+        t->parts[i] += (int64_t)((double)k->since * (double)k->parts[i] / (double)worked);
+}
+
+/* What of the whole belongs to a stretch of the sample. */
+static int64_t
+seconds_share(const struct sqt_loop_sample_row *k, int64_t whole, int64_t from, int64_t until)
+{
+    return (int64_t)((double)whole * (double)(until - from) / (double)(k->until - k->from));
+}
+
+void
+sqt_seconds_add(struct sqt_job *job, struct sqt_seconds *s, const struct sqt_loop_sample_row *k)
+{
+    int64_t from = k->from;
+    struct sqt_loop_second *second;
+    do {
+        second = seconds_at(job, s, k->origin, from);
+        int64_t until =
+            k->until - from > LONGEST * SQT_SECOND ? k->until - LONGEST * SQT_SECOND : second->begin + SQT_SECOND;
+        until = until < k->until ? until : k->until;
+        for (unsigned i = 0; i < SQT_LOOP_PARTS; ++i)
+            second->parts[i] += seconds_share(k, k->parts[i], from, until);
+        if (k->throttled != SQT_MISSING) {
+            second->throttled += seconds_share(k, k->throttled, from, until);
+            second->throttled_known = 1;
+        }
+        from = until;
+    } while (from < k->until);
+    seconds_count(second, k);
+}
+
+void
+sqt_seconds_end(struct sqt_job *job, struct sqt_seconds *s)
+{
+    for (unsigned i = 0; i < SQT_SECONDS_OPEN; ++i)
+        seconds_close(job, s, i);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * findings-connects.c - which servers a request waited for while it tried to connect: it counts for the server that it was
+ * connected to last, and that may be another one.
+ *
+ * An attempt ends before its request does, so it is kept until then: in a table of fixed size, where a request that the
+ * trace never ends is replaced by another one.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "findings-internal.h"
+
+/* Requests that may connect at a time, and the names that are told apart of each. */
+#define REQUESTS 32768
+#define NAMES 6
+
+struct connecting {
+    const struct sqt_origin *origin; /* NULL: free */
+    uint64_t xact;
+    unsigned count;
+    struct {
+        struct sqt_claim *claim;
+        uint64_t ns;
+    } names[NAMES];
+};
+
+static struct connecting *
+connects_place(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t xact)
+{
+    if (!f->connecting)
+        f->connecting = sqt_zeroed(REQUESTS, sizeof(struct connecting));
+    return &(
+        (struct connecting *)f->connecting)[(xact * UINT64_C(0x9e3779b97f4a7c15) ^ (uintptr_t)origin >> 4) % REQUESTS];
+}
+
+static void
+connects_add(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t xact, struct sqt_claim *claim,
+             int64_t ns)
+{
+    struct connecting *const w = connects_place(f, origin, xact);
+    if (w->origin != origin || w->xact != xact)
+        *w = (struct connecting){.origin = origin, .xact = xact};
+    unsigned i = 0;
+    while (i < w->count && w->names[i].claim != claim)
+        ++i;
+    if (i == NAMES)
+        return;
+    if (i == w->count)
+        w->names[w->count++].ns = 0;
+    w->names[i].claim = claim;
+    w->names[i].ns += (uint64_t)ns;
+}
+
+void
+sqt_findings_connection(void *context, const struct sqt_attempt *attempt)
+{
+    struct sqt_findings *const f = ((struct sqt_job *)context)->state;
+    const char *const server =
+        attempt->server == UINT32_MAX ? NULL : sqt_origin_text(attempt->origin, SQT_DEF_SERVER, attempt->server);
+    if (!server || attempt->reused || !attempt->xact || sqt_durations_unknown(attempt->outcome))
+        return;
+    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_SERVER], server);
+    connects_add(f, attempt->origin, attempt->xact, sqt_finding_claim_of(f, subject, SQT_FINDING_NUMBER_connect_server),
+                 (attempt->connected == SQT_MISSING ? attempt->end : attempt->connected) - attempt->begin);
+}
+
+void
+sqt_findings_connected(struct sqt_findings *f, const struct sqt_xact *xact, int64_t total)
+{
+    struct connecting *const w = connects_place(f, xact->origin, xact->id);
+    if (w->origin != xact->origin || w->xact != xact->id)
+        return;
+    for (unsigned i = 0; total >= 0 && i < w->count; ++i) {
+        ++w->names[i].claim->count;
+        sqt_finding_claim(f, w->names[i].claim, w->names[i].ns < (uint64_t)total ? (int64_t)w->names[i].ns : total,
+                          total);
+    }
+    w->origin = NULL;
+}

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What became of the main thread's time: tables loop_time and profile, loop_held_ns, and what findings make of them.
+
+Passes that compute, that are blocked, that are stopped, that are throttled and that wait for a processor are held against
+the kernel's sched_switch, five of each, and twenty with --full."""
+
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+from lib import dump, native
+from lib.client import Background, Client
+from lib.env import Skip, first
+from lib.origin import Origin
+from lib.sched import Scheduler, total
+from lib.squid import Squid
+
+MS = 1000000
+SECOND = 1000 * MS
+LIMIT = 10 * MS
+CONF = "cache_mem 64 MB\n"
+PARTS = {"computing": "running", "stopped": "stopped", "not_running": None, "blocked": None}
+GROUP = "/sys/fs/cgroup/cpu/sqtrace-38"
+BUSY = "while True: pass"
+
+
+def count(env):
+    return 20 if env.full else 5
+
+
+class Passes:
+    """A Squid whose event loop a request can hold."""
+
+    def __init__(self, env):
+        self.env = env
+        self.log = env.path("passes.log")
+        self.origin = Origin(env)
+        open(self.log, "w").close()
+        os.chmod(self.log, 0o666)
+        self.squid = Squid(env, trace="", dns=self.origin.host, lines=CONF, alone=True,
+                           preload=native.preload(env, "heldpass"), environment={"HELDPASS_LOG": self.log}).start()
+        self.url = self.origin.url("o", size=1000, cc="max-age=1000")
+        self.client = Client(self.squid.client_address())
+        self.client.request(self.url, "first")
+        self.scheduler = Scheduler(env, self.squid.process.pid)
+        time.sleep(1.5)
+
+    def lines(self):
+        with open(self.log) as log:
+            return log.read().split("\n")[:-1]
+
+    def hold(self, how, meanwhile=lambda: None):
+        """Returns (begin, end) of the pass, by the monotonic clock."""
+        before = len(self.lines())
+        self.client.send(self.client.head("GET", self.url, "held", ["X-Pass: " + how]))
+        while len(self.lines()) == before:
+            time.sleep(0.001)
+        meanwhile()
+        self.client.receive()
+        begin, end = [int(line.split()[1]) for line in self.lines()[before:]]
+        time.sleep(0.3)
+        return begin, end
+
+    def stop(self):
+        """Returns the rows of loop_time, with their begins by the monotonic clock, and what the scheduler says."""
+        time.sleep(1.2)
+        spans = self.scheduler.spans()
+        self.client.close()
+        self.squid.stop()
+        return [(row.wall_ns - self.env.held.wall, row)
+                for row in dump.table(self.env, self.squid.directory, "loop_time")], spans
+
+
+def told(rows, column, begin, end):
+    """Nanoseconds that the rows of the seconds around a pass have of a part, and from when until when these are."""
+    near = [(at, row) for at, row in rows if at < end + 30 * MS and at + SECOND > begin]
+    return sum(float(row[column + "_pct"]) / 100 * SECOND for _, row in near), near[0][0], near[-1][0] + SECOND
+
+
+def compare(env, how, rows, spans, passes):
+    """The median error of each part is below the limit.  A blocked main thread sleeps, as an idle one does, so only what
+    lies in the passes counts as blocked."""
+    errors = {part: [] for part in PARTS}
+    for begin, end in passes:
+        for part in PARTS:
+            ours, since, until = told(rows, part, begin, end)
+            theirs = {"computing": lambda: total(spans, "running", since, until),
+                      "stopped": lambda: total(spans, "stopped", since, until),
+                      "not_running": lambda: total(spans, "queued", since, until) + total(spans, "stopped", since, until),
+                      "blocked": lambda: total(spans, "asleep", begin, end)}[part]()
+            errors[part].append((ours - theirs) / MS)
+    env.note("%s: %s" % (how, {part: ["%.1f" % error for error in found] for part, found in errors.items()}))
+    for part, found in errors.items():
+        env.check(abs(statistics.median(found)) * MS <= LIMIT, "%s: %s is %.1f ms off in the median"
+                  % (how, part, statistics.median(found)))
+
+
+def largest(env, how, rows, passes, wanted, least):
+    """Most passes show that part: at least so many ms of it."""
+    found = [told(rows, wanted, begin, end)[0] / MS for begin, end in passes]
+    env.check(statistics.median(found) >= least, "%s: %s is %s ms" % (how, wanted, ["%.1f" % ms for ms in found]))
+
+
+def computing(env):
+    p = Passes(env)
+    passes = [p.hold("compute") for _ in range(count(env))]
+    rows, spans = p.stop()
+    compare(env, "computing", rows, spans, passes)
+    largest(env, "computing", rows, passes, "computing", 95)
+
+
+def blocked(env):
+    p = Passes(env)
+    passes = [p.hold("read") for _ in range(count(env))]
+    rows, spans = p.stop()
+    compare(env, "blocked", rows, spans, passes)
+    largest(env, "blocked", rows, passes, "blocked", 90)
+    names = {row["blocked_on"] for at, row in rows for begin, end in passes if at <= begin and end <= at + SECOND}
+    env.check(names and all(name.startswith("read in ") for name in names), "blocked on %s" % names)
+
+
+def stopped(env):
+    p = Passes(env)
+
+    def stop():
+        time.sleep(0.02)
+        os.kill(p.squid.process.pid, signal.SIGSTOP)
+        time.sleep(0.1)
+        os.kill(p.squid.process.pid, signal.SIGCONT)
+    passes = [p.hold("compute", stop) for _ in range(count(env))]
+    rows, spans = p.stop()
+    compare(env, "stopped", rows, spans, passes)
+    largest(env, "stopped", rows, passes, "stopped", 85)
+
+
+def throttled(env):
+    p = Passes(env)
+    try:
+        os.makedirs(GROUP, exist_ok=True)
+        for name, text in (("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")):
+            with open(os.path.join(GROUP, name), "w") as file:
+                file.write(text)
+        env.on_close(lambda: os.rmdir(GROUP))
+        with open(os.path.join(GROUP, "cgroup.procs"), "w") as file:
+            file.write(str(p.squid.process.pid))
+    except OSError as error:
+        raise Skip("no control group of version 1 can be made: %s" % error)
+    passes = [p.hold("compute") for _ in range(count(env))]
+    with open(os.path.join(GROUP, "cpu.stat")) as file:
+        stat = dict(line.split() for line in file)
+    rows, spans = p.stop()
+    compare(env, "throttled", rows, spans, passes)
+    kernel = int(stat["throttled_time"]) / MS / len(passes)
+    env.note("the kernel throttled for %.1f ms a pass" % kernel)
+    largest(env, "throttled", rows, passes, "throttled", kernel / 2)
+
+
+def waiting(env):
+    p = Passes(env)
+    pid = p.squid.process.pid
+    for task in os.listdir("/proc/%d/task" % pid):
+        os.sched_setaffinity(int(task), {0})
+    busy = subprocess.Popen([sys.executable, "-c", BUSY])
+    env.on_close(busy.kill)
+    os.sched_setaffinity(busy.pid, {0})
+    passes = [p.hold("compute") for _ in range(count(env))]
+    busy.kill()
+    busy.wait()
+    rows, spans = p.stop()
+    compare(env, "waiting for a processor", rows, spans, passes)
+    largest(env, "waiting for a processor", rows, passes, "waiting", 50)
+
+
+# ---- names ----
+
+def lists(env):
+    """An ACL of 20,000 regular expressions, and one of 50,000 addresses."""
+    with open(env.path("regexes"), "w") as out:
+        out.writelines("bad%05d.*site%05d[0-9]+x$\n" % (n, n) for n in range(20000))
+    with open(env.path("addresses"), "w") as out:
+        out.writelines("10.%d.%d.%d\n" % (n >> 16, n >> 8 & 255, n & 255) for n in range(50000))
+    for name in ("regexes", "addresses"):
+        os.chmod(env.path(name), 0o644)
+    return ('acl many_addresses src "%s"\nhttp_access deny many_addresses\nacl many_regexes url_regex "%s"\n'
+            'http_access deny many_regexes\n' % (env.path("addresses"), env.path("regexes")))
+
+
+def load(env, squid, url, seconds, clients=2):
+    """Clients that ask again and again."""
+    def work(n):
+        with Client(squid.client_address()) as client:
+            client.request(url, "c%d" % n)
+    busy = Background(env, clients, work)
+    time.sleep(seconds)
+    done = busy.stop()
+    env.note("%d requests" % done)
+    env.check(not busy.errors, "clients: %s" % busy.errors[:3])
+
+
+def shares(env, squid, key):
+    """{key: share of all seconds that have rows} of the profile."""
+    rows = dump.table(env, squid.directory, "profile")
+    seconds = len({row["time_s"] for row in rows})
+    found = {}
+    for row in rows:
+        found[key(row)] = found.get(key(row), 0) + float(row["share_pct"]) / max(seconds, 1)
+    return found
+
+
+def acls(env):
+    origin = Origin(env)
+    squid = Squid(env, trace="", dns=origin.host, lines=CONF + lists(env), alone=True).start(seconds=120)
+    load(env, squid, origin.url("o", size=1000, cc="max-age=1000"), 5)
+    squid.stop()
+    found = shares(env, squid, lambda row: row["acl"])
+    env.note("shares by ACL: %s" % found)
+    env.check(max(found, key=found.get) == "many_regexes", "most is %s" % found)
+    env.check(found.get("many_addresses", 0) < 2, "the ACL of addresses has %s %%" % found.get("many_addresses"))
+    finding = dump.table(env, squid.directory, "findings")[0]
+    env.equal((finding["cause"], finding["culprit"]), ("loop_computing", "acl many_regexes"), "finding")
+
+
+def no_names(env):
+    origin = Origin(env)
+    squid = Squid(env, trace="names=off compress=off", dns=origin.host, lines=CONF + lists(env),
+                  alone=True).start(seconds=120)
+    load(env, squid, origin.url("o", size=1000, cc="max-age=1000"), 3)
+    squid.stop()
+    env.equal(set(shares(env, squid, lambda row: row["acl"])), {"-"}, "ACLs")
+    for path in dump.segments(squid.directory):
+        with open(path, "rb") as file:
+            env.check(b"many_regexes" not in file.read(), "the name is in %s" % path)
+
+
+def slow_reads(env):
+    """ufs reads in the main thread: the time that they hold others is loop_held_ns, and the finding has the cache_dir."""
+    origin = Origin(env)
+    squid = Squid(env, trace="", dns=origin.host, lines="cache_mem 0\nmemory_cache_mode disk\n", dirs=["ufs"], alone=True,
+                  preload=native.preload(env, "slowdisk"),
+                  environment={"SLOWDISK_PATH": "/cache-ufs-", "SLOWDISK_MS": "40", "SLOWDISK_IF": env.path("slow")})
+    squid.start()
+    url = origin.url("o", size=9000, cc="max-age=1000")
+    for _ in range(2):
+        squid.get(url)
+    time.sleep(1)
+    open(env.path("slow"), "w").close()
+    load(env, squid, url, 4, clients=3)
+    squid.stop()
+    found = shares(env, squid, lambda row: row["activity"])
+    env.note("shares by activity: %s" % found)
+    env.check(max(found, key=found.get) == "read on cache_dir 0 (ufs)", "most is %s" % max(found, key=found.get))
+    rows = dump.table(env, squid.directory, "loop_time")
+    worst = max(rows, key=lambda row: float(row["blocked_pct"]))
+    env.check(float(worst["blocked_pct"]) > 60, "blocked for %s %%" % worst["blocked_pct"])
+    env.equal(worst["blocked_on"], "read on cache_dir 0 (ufs)", "blocked on")
+    slow = [row for row in dump.table(env, squid.directory, "requests") if row.ns("total_ns") > 100 * MS]
+    held = statistics.median(row.ns("loop_held_ns") / row.ns("total_ns") for row in slow)
+    env.check(0.7 < held <= 1, "requests are held for %.2f of their time" % held)
+    finding = dump.table(env, squid.directory, "findings")[0]
+    env.equal((finding["cause"], finding["culprit"]), ("loop_blocked", "read on cache_dir 0 (ufs)"), "finding")
+
+
+TESTS = [
+    ("loop_time: a pass that computes", first(computing), 60),
+    ("loop_time: a pass that is blocked in read", first(blocked), 60),
+    ("loop_time: a pass that is stopped", first(stopped), 60),
+    ("loop_time: a pass that a control group throttles", first(throttled), 90),
+    ("loop_time: a pass that waits for a processor", first(waiting), 90),
+    ("profile: an ACL of 20,000 regular expressions", first(acls), 180),
+    ("profile: names=off", first(no_names), 180),
+    ("profile: ufs reads of 40 ms", first(slow_reads), 90),
+]

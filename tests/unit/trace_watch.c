@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * trace_watch.c - samples of the main thread: what is read, from planted files, and what they are told to be of.
+ */
+#define _GNU_SOURCE
+#include "trace_support.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "trace/clock/clock-internal.h"
+#include "trace/ring/define-internal.h"
+#include "trace/ring/emit-internal.h"
+#include "trace/watch/watch-internal.h"
+
+#define CAPACITY 8192u
+#define TEXT_SIZE 262144u
+#define MS UINT64_C(1000000)
+
+static struct sqt_ring_header *ring;
+static struct sqt_watch watch;
+static struct sqt_heartbeat heart;
+static const char *root;
+
+/* Writes ROOT/path, whose folders are made. */
+static void
+plant(const char *path, const char *text)
+{
+    char whole[512];
+    snprintf(whole, sizeof(whole), "%s%s", root, path);
+    for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')); ++slash) {
+        *slash = '\0';
+        mkdir(whole, 0777);
+        *slash = '/';
+    }
+    FILE *const file = fopen(whole, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void
+plant_of_main(const char *name, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/task/%d/%s", (int)gettid(), name);
+    plant(path, text);
+}
+
+static void
+begin(const struct place *place)
+{
+    root = place->directory;
+    ring = ring_in_memory(CAPACITY, TEXT_SIZE, SQT_CLOCK_MONOTONIC);
+    sqt_groups = SQT_GROUP_LOOP;
+    sqt_names = SQT_NAMES_CONFIGURED;
+    assert_int_equal(sqt_define_begin(ring), 0);
+    memset(&heart, 0, sizeof(heart));
+    plant_of_main("schedstat", "100 1000000 5\n");
+    plant("/proc/thread-self/schedstat", "100 2000000 5\n");
+    plant_of_main("syscall", "running\n");
+    plant("/proc/self/cgroup", "");
+    sqt_watch_init(&watch, root, SQT_CLOCK_MONOTONIC);
+    sqt_watch_use(&watch);
+}
+
+static void
+end(void)
+{
+    sqt_watch_use(NULL);
+    sqt_watch_close(&watch);
+    sqt_groups = 0;
+    sqt_define_end();
+    ring_in_memory_end(ring);
+}
+
+static void
+look(int waits)
+{
+    usleep(2000);
+    sqt_watch_look(&watch, 1, waits, &heart);
+}
+
+/* The record number i of those in the ring. */
+static const struct sqt_record *
+at(uint64_t i)
+{
+    assert_true(i < ring->writer.head);
+    return &sqt_ring_records(ring)[i];
+}
+
+static int
+is_defined(const char *text)
+{
+    return memmem(sqt_ring_text_area(ring), ring->writer.text_used, text, strlen(text)) != NULL;
+}
+
+static void
+a_sample_is_what_grew(void **state)
+{
+    begin(*state);
+    look(0);
+    assert_int_equal(watch.count, 0); /* the first one has nothing before it */
+    plant_of_main("schedstat", "100 4000000 5\n");
+    plant_of_main("syscall", "0 0x5 0x0\n");
+    look(0);
+    assert_int_equal(watch.count, 1);
+    assert_true(sqt_sample_waits);
+    sqt_watch_tell("a call");
+    assert_false(sqt_sample_waits);
+    assert_int_equal(ring->writer.head, 3);
+    assert_int_equal(at(0)->event, SQT_EV_LOOP_SAMPLE);
+    assert_true(at(0)->arg - at(0)->id >= 2 * MS);
+    assert_int_equal(at(1)->event, SQT_EV_PART_LOOP_RAN);
+    assert_int_equal(at(1)->arg, 3 * MS);
+    assert_int_equal(at(1)->aux & 255, SQT_LOOP_THROTTLING_UNKNOWN);
+    assert_int_equal(at(2)->event, SQT_EV_PART_LOOP_HELD);
+    assert_int_equal(at(2)->aux, SQT_LOOP_CALLS + SYS_read + 1);
+    assert_true(is_defined("\ta call\n"));
+    assert_true(is_defined("\tread\n"));
+    end();
+}
+
+static void
+what_cannot_be_read_is_not_known(void **state)
+{
+    begin(*state);
+    plant_of_main("schedstat", "");
+    look(0);
+    look(0);
+    sqt_watch_tell("a call");
+    assert_int_equal(at(1)->aux & 255, SQT_LOOP_THROTTLING_UNKNOWN | SQT_LOOP_QUEUE_UNKNOWN | SQT_LOOP_RUNNABLE);
+    end();
+}
+
+static void
+an_idle_thread_is_not_told(void **state)
+{
+    begin(*state);
+    look(1);
+    for (unsigned i = 0; i < 3; ++i) { /* this thread is the flusher, too: looking takes some of its time */
+        usleep(100000);
+        look(1);
+    }
+    assert_int_equal(watch.count, 0);
+    const uint64_t since = watch.before_ns, looked = watch.looked_ns;
+    look(0);
+    assert_int_equal(watch.count, 1);
+    assert_true(watch.before_ns - since >= 300 * MS);
+    /* only that stretch is known to be like the sample */
+    assert_int_equal(watch.waiting[0].since_ns, watch.looked_ns - looked);
+    end();
+}
+
+/* Being late without having waited for a processor. */
+static void
+a_stop(void **state)
+{
+    begin(*state);
+    look(1);
+    heart.due_ns = 100 * MS;
+    heart.woke.ns = 180 * MS;
+    plant("/proc/thread-self/schedstat", "100 3000000 5\n");
+    look(1);
+    assert_int_equal(watch.waiting[0].amount.self, 79 * MS);
+    plant("/proc/thread-self/schedstat", "100 70000000 5\n");
+    look(1);
+    assert_int_equal(watch.waiting[1].amount.self, 0);
+    end();
+}
+
+static void
+control_groups(void **state)
+{
+    uint64_t ns = 0;
+    begin(*state);
+    assert_false(sqt_watch_throttled(&watch, &ns));
+    plant("/proc/self/cgroup", "0::/a/b\n");
+    plant("/sys/fs/cgroup/a/b/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 7000\n");
+    plant("/sys/fs/cgroup/a/cpu.stat", "usage_usec 5\nthrottled_usec 500\n");
+    assert_true(sqt_watch_throttled(&watch, &ns));
+    assert_int_equal(ns, 7500000);
+    plant("/proc/self/cgroup", "3:cpuset:/x\n1:cpu,cpuacct:/x\n0::/none\n");
+    plant("/sys/fs/cgroup/cpu,cpuacct/x/cpu.stat", "nr_periods 1\nthrottled_time 1234\n");
+    assert_true(sqt_watch_throttled(&watch, &ns));
+    assert_int_equal(ns, 1234);
+    plant("/proc/self/cgroup", "1:cpu:/that/only/the/host/knows\n");
+    plant("/sys/fs/cgroup/cpu/cpu.stat", "throttled_time 99\n");
+    assert_true(sqt_watch_throttled(&watch, &ns));
+    assert_int_equal(ns, 99);
+    end();
+}
+
+/* ---- what it was ---- */
+
+static void
+parts_of_an_activity(void **state)
+{
+    begin(*state);
+    look(0);
+    look(0);
+    sqt_part_begins(); /* before the ACL */
+    look(0);
+    sqt_part_was_acl("bad_sites", 9);
+    look(0);
+    sqt_part_begins();
+    look(0);
+    sqt_part_was_disk_call(SQT_DISK_WRITE, 3);
+    look(0);
+    sqt_part_begins();
+    look(0);
+    sqt_part_was("write to a log");
+    look(0);
+    sqt_watch_tell("a call");
+    const uint32_t call = at(0)->aux;
+    unsigned acls = 0, disks = 0, logs = 0, plain = 0;
+    for (uint64_t i = 0; i < ring->writer.head; i += 1 + (at(i)->flags & SQT_FLAG_MORE)) {
+        const struct sqt_record *const last = at(i + (at(i)->flags & SQT_FLAG_MORE));
+        const int in = last->event == SQT_EV_PART_LOOP_IN;
+        acls += in && last->id && last->aux == UINT32_MAX && !last->arg;
+        disks += in && !last->id && last->arg == SQT_DISK_WRITE && last->aux == 3;
+        logs += at(i)->aux != call;
+        plain += !in && at(i)->aux == call;
+    }
+    assert_int_equal(acls, 1);
+    assert_int_equal(disks, 1);
+    assert_int_equal(logs, 1);
+    assert_int_equal(plain, 4);
+    assert_true(is_defined("\tbad_sites\n"));
+    assert_true(is_defined("\twrite to a log\n"));
+    end();
+}
+
+static void
+names_off(void **state)
+{
+    begin(*state);
+    sqt_names = SQT_NAMES_OFF;
+    look(0);
+    look(0);
+    sqt_part_was_acl("bad_sites", 9);
+    sqt_watch_tell("a call");
+    assert_int_equal(ring->writer.head, 2);
+    assert_false(is_defined("bad_sites"));
+    end();
+}
+
+static void
+a_long_standstill_loses_no_time(void **state)
+{
+    begin(*state);
+    look(0);
+    for (unsigned i = 0; i < SQT_WATCH_WAITING + 10; ++i)
+        sqt_watch_look(&watch, 1, 0, &heart);
+    assert_int_equal(watch.count, SQT_WATCH_WAITING);
+    assert_int_equal(watch.waiting[SQT_WATCH_WAITING - 1].at, watch.before_ticks);
+    end();
+}
+
+static void
+nothing_is_told_where_nothing_is_traced(void **state)
+{
+    begin(*state);
+    look(0);
+    look(0);
+    sqt_groups = 0; /* as in a forked child */
+    sqt_part_begins();
+    sqt_watch_tell("a call");
+    assert_int_equal(ring->writer.head, 0);
+    end();
+}
+
+static void
+many_acls(void **state)
+{
+    char name[16];
+    begin(*state);
+    for (unsigned i = 0; i < 2 * SQT_ACLS; ++i) {
+        snprintf(name, sizeof(name), "acl%u", i);
+        assert_true(sqt_define_acl(name, strlen(name)) > 0);
+    }
+    assert_int_equal(sqt_define_acl("acl1999", 7), 1);
+    assert_true(is_defined("\tother\n"));
+    end();
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PLACE_TEST(a_sample_is_what_grew),
+        PLACE_TEST(what_cannot_be_read_is_not_known),
+        PLACE_TEST(an_idle_thread_is_not_told),
+        PLACE_TEST(a_stop),
+        PLACE_TEST(control_groups),
+        PLACE_TEST(parts_of_an_activity),
+        PLACE_TEST(names_off),
+        PLACE_TEST(a_long_standstill_loses_no_time),
+        PLACE_TEST(nothing_is_told_where_nothing_is_traced),
+        PLACE_TEST(many_acls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

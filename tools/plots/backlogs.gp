@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+#   sqtrace-dump --figure=backlogs TRACE | gnuplot -c backlogs.gp backlogs.png
+
+NAME = "backlogs"
+FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME . ".gp")]
+OUTPUT = ARG1
+INPUT = ARG2
+load FOLDER . "common.gp"
+
+# The backlog of each port of each kid to the left, what the kernel dropped to the right.  A port is its column between
+# two tabs, because its name has a space.
+PORTS = 0
+array PORT[256]
+do for [i=1:|$DATA|] {
+    LINE = $DATA[i]
+    if (LINE[1:1] ne "#" && PORTS < 256) {
+        FIRST = strstrt(LINE, "\t")
+        REST = LINE[FIRST + 1:*]
+        SECOND = strstrt(REST, "\t")
+        THIRD = strstrt(REST[SECOND + 1:*], "\t")
+        NAMED = REST[1:SECOND + THIRD - 1]
+        KNOWN = NAMED[1:3] eq "kid"
+        do for [k=1:PORTS] { if (PORT[k] eq NAMED) { KNOWN = 1 } }
+        if (!KNOWN) { PORTS = PORTS + 1; PORT[PORTS] = NAMED }
+    }
+}
+stats $DATA using "time_s" name "X" nooutput
+set xrange [0:X_max * 1.02]
+set yrange [0:*]
+set y2range [0:*]
+set y2tics
+set y2label "dropped (1/s)" offset 1,0
+set border 11
+set key @KEY noenhanced
+of(n, c) = strcol("kid") . "\t" . strcol("listener") eq PORT[n] ? column(c) : NaN
+title_of(n) = "kid " . PORT[n][1:strstrt(PORT[n], "\t") - 1] . ", " . PORT[n][strstrt(PORT[n], "\t") + 1:*]
+
+plot for [i=1:PORTS] $DATA using "time_s":(of(i, "backlog")) with linespoints lw 2 pt 4 + i ps 0.8 \
+        lc rgb word(OTHERS, (i - 1) % 8 + 1) title title_of(i), \
+     for [i=1:PORTS] $DATA using "time_s":(of(i, "drops_per_s")) axes x1y2 with lines lw 1.3 dt 2 \
+        lc rgb word(OTHERS, (i - 1) % 8 + 1) notitle, \
+     keyentry with lines lw 1.3 dt 2 lc rgb "black" title "dropped (right)"
