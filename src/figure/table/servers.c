@@ -2,8 +2,8 @@
  *
  * servers.c - one row for each server: how many requests it served, and how long they waited for it.
  *
- * A request counts for the server that it was connected to last, with the time of all its tries.  Requests that are
- * lost or unfinished are left out: their stages are not what they would have been.
+ * A request counts for the server that it was connected to last, with the time of its last try: those before it may
+ * have been at other servers, and are failed_tries.  Requests that are lost or unfinished are left out: their stages are not what they would have been.
  */
 #include <stdlib.h>
 #include <string.h>
