@@ -228,15 +228,24 @@ run_figures(const struct dump_request *r)
 {
     static struct sqt_job jobs[SQT_TABLES];
     size_t count = 0;
+    struct sqt_extent extent;
+    int64_t since, until;
+    char error[512];
     struct sqt_run run;
     struct sqt_stream *const stream = sqt_stream_open(r->traces, r->trace_count, hear, NULL);
     if (!stream)
         return;
+    sqt_stream_extent(stream, &extent);
+    const struct moment_trace trace = {.start_ns = (int64_t)sqt_stream_start_ns(stream), .last_ns = extent.last_ns};
+    if (moment_window(&r->since, &r->until, &trace, &since, &until, error, sizeof(error)) != 0) {
+        sqt_stream_close(stream);
+        return;
+    }
     for (unsigned i = 0; i < SQT_TABLES; ++i)
         if (sqt_tables[i].figure)
             jobs[count++] = (struct sqt_job){.table = &sqt_tables[i],
-                                             .since = r->since,
-                                             .until = r->until,
+                                             .since = since,
+                                             .until = until,
                                              .group = r->group,
                                              .peak = r->peak,
                                              .batch = r->batch,
