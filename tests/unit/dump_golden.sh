@@ -36,6 +36,9 @@ for name in table=events table=requests table=swaps table=ios table=connections 
     table=listeners table=waits table=services table=findings figure=block-comb; do
     compare dump story "--$name"
 done
+for name in table=loop_time table=profile table=stalls; do
+    compare dump held.sqt "--$name"
+done
 cd "$golden" || exit 1
 for name in table=events table=requests table=swaps table=ios; do
     # Tables get new columns, so only those of the file are asked for.

@@ -5,6 +5,7 @@
 The trace is made of records of a busy proxy; what is compared comes from different paths through sqtrace-dump.
 """
 
+import itertools
 import os
 import shlex
 import subprocess
@@ -120,6 +121,46 @@ def adds_up(requests, swaps, ios):
           "swaps and their blocks agree")
 
 
+def loop_time(trace):
+    """The table loop_time once more, from the records: a part of a sample belongs to each of its seconds."""
+    _, events = dump(trace, "--table=events")
+    _, rows = dump(trace, "--table=loop_time")
+    waits, seconds, last = [], {}, None
+    for at, e in enumerate(events):
+        if e["event"] == "WAIT_BEGIN":
+            begin = nanoseconds(e["time_s"])
+        elif e["event"] == "WAIT_END":
+            waits.append((begin, nanoseconds(e["time_s"])))
+        elif e["event"] == "LOOP_SAMPLE":
+            begin, until = nanoseconds(e["id"]), nanoseconds(e["arg"])
+            parts = {part["event"]: part for part in itertools.takewhile(
+                lambda part: part["event"].startswith("PART_LOOP"), events[at + 1:at + 4])}
+            if last == begin:
+                count_sample(seconds, waits, begin, until, parts)
+            last = until
+    want = []
+    for second in sorted(seconds):
+        whole = sum(seconds[second].values())
+        want.append([second * 10**9] + ["%.2f" % (100 * seconds[second][part] / whole)
+                                        for part in ("computing", "blocked", "absent", "idle")])
+    columns = ("computing_pct", "blocked_pct", "not_running_pct", "idle_pct")
+    got = [[nanoseconds(row["time_s"])] + ["%.2f" % float(row[column]) for column in columns] for row in rows]
+    check(len(rows) == 2 and got == want, "loop_time is what the samples and the waits say", got, want)
+
+
+def count_sample(seconds, waits, begin, until, parts):
+    waited = sum(max(0, min(until, b) - max(begin, a)) for a, b in waits)
+    sample = {"computing": int(parts["PART_LOOP_RAN"]["id"]), "absent": int(parts["PART_LOOP_RAN"]["arg"])}
+    if "PART_LOOP_HELD" in parts and int(parts["PART_LOOP_HELD"]["id"]):
+        sample["absent"] = until - begin - waited - sample["computing"]  # the rest of a stopped one's sample
+    sample["idle"] = waited
+    sample["blocked"] = until - begin - sum(sample.values())
+    for second in range(begin // 10**9, (until - 1) // 10**9 + 1):
+        share = (min(until, (second + 1) * 10**9) - max(begin, second * 10**9)) / (until - begin)
+        for part, ns in sample.items():
+            seconds.setdefault(second, dict.fromkeys(("computing", "blocked", "absent", "idle"), 0))[part] += ns * share
+
+
 DISK = ("disk_queue", "disk_slow", "diskd_poll", "disk_notice")
 CLAIMS = {
     "name_server": ["dns"], "adaptation": ["adapt"], "url_helper": ["redirect"], "access_checks": ["access"],
@@ -225,6 +266,7 @@ def main():
         stages_figure(trace, requests, "miss-stages", 250000000, lambda r: r["class"] in ("miss", "refresh_miss"))
         summary(trace, requests, ios)
         waits(os.path.join(work, "t", "story"))
+        loop_time(os.path.join(work, "t", "held.sqt"))
         findings(trace, ["", "class == miss"], [["slow_clients"], ["slow_clients"]])
     findings(os.path.join(SOURCE, "doc", "sample"),
              ["", "class == disk_hit", "dns_ns > 1ms or tls_ns > 1ms", "kid == 0", "client_body_ns > 20ms",

@@ -7,6 +7,7 @@
  *   story/2.sqt   kid 2, at the same time: one transaction before a loss, one across it
  *   crossed.sqt   a transaction with two swap-ins whose blocks overlap, one whose begin is missing, and a cache_dir
  *                 with a strange name
+ *   held.sqt      an event loop that computes for an ACL, is blocked in reads, does not run, and is idle
  *   busy.sqt      30,000 records of a busy proxy
  *   cut.sqt       the same, cut off in its middle
  *   foreign.sqt   no trace at all
@@ -275,6 +276,49 @@ stepped(const char *path, const struct sqt_identity *who)
     make_segment_file(path, who, 0, 0, records, count, texts, 0);
 }
 
+/* A sample of the main thread, in microseconds; flags: SQT_LOOP_IN_WAIT and so on. */
+static void
+sample(double from, double at, double ran, double queued, uint32_t flags)
+{
+    PUT(at + 1, LOOP_SAMPLE, tick(from), tick(at), flags & SQT_LOOP_IN_WAIT ? 0 : 1);
+    PUT(at + 1, PART_LOOP_RAN, (uint64_t)(ran * 1000), (uint64_t)(queued * 1000),
+        flags | (uint32_t)(at - from) << SQT_LOOP_FLAG_BITS);
+}
+
+static void
+held(const char *path, const struct sqt_identity *who)
+{
+    static const char names[] = "def\t1\t0\tufs /c\ndef\t2\t1\tTCP_HIT\ndef\t3\t1\tGET\ndef\t5\t1\ta call\n"
+                                "def\t8\t65537\tread\ndef\t15\t9\tbad_sites\n";
+    count = 0;
+    PUT(100, WAIT_BEGIN, 0, 1000, 0);
+    PUT(10000, WAIT_END, 0, 1, 0);
+    sample(0, 20000, 10000, 0, 0);
+    unit(2);
+    begin_xact(20100, 1, 10, 1);
+    for (unsigned i = 0; i < 20; ++i) {
+        sample(20000 + 20000 * i, 40000 + 20000 * i, 18000, 2000, 0);
+        PUT(40001 + 20000 * i, PART_LOOP_IN, 9, 0, UINT32_MAX);
+        unit(3);
+    }
+    for (unsigned i = 0; i < 10; ++i) {
+        sample(420000 + 20000 * i, 440000 + 20000 * i, 1000, 0, 0);
+        PUT(440001 + 20000 * i, PART_LOOP_HELD, 0, 0, SQT_LOOP_CALLS + 1);
+        PUT(440001 + 20000 * i, PART_LOOP_IN, 0, SQT_DISK_READ, 0);
+        unit(4);
+    }
+    end_xact(620100, 1, 10, 1, 100, 0, 0);
+    PUT(630000, WAIT_BEGIN, 0, 1000, 0);
+    PUT(930000, WAIT_END, 0, 1, 0);
+    sample(620000, 940000, 20000, 0, 0);
+    unit(2);
+    sample(940000, 1240000, 50000, 50000, 0);
+    PUT(1240001, PART_LOOP_HELD, 150000000, 40000000, 0);
+    unit(3);
+    PUT(1300000, WAIT_BEGIN, 0, 1000, 0);
+    make_segment_file(path, who, 0, 0, records, count, names, 0);
+}
+
 static void
 busy(const char *path, const struct sqt_identity *who)
 {
@@ -302,6 +346,7 @@ main(int argc, char **argv)
     make_identity(&who, 3, 0);
     crossed("crossed.sqt", &who);
     stepped("stepped.sqt", &who);
+    held("held.sqt", &who);
     busy("busy.sqt", &who);
     busy("cut.sqt", &who);
     struct stat cut;

@@ -63,8 +63,9 @@ def one(folder, how):
     elif how == "read" and profile[0]["call"] != "read":
         problems.append("the call is %s" % profile[0]["call"])
     stall = max(rows("stalls", trace), key=lambda row: float(row["work_ms"]))
-    close(problems, "computing of the stall", float(stall["computing_ms"]), ran)
-    close(problems, "not running of the stall", float(stall["not_running_ms"]), 0 if how == "read" else length - ran)
+    parts = {part: float(stall[part + "_ms"].replace("-", "nan")) for part in ("computing", "not_running")}
+    close(problems, "computing of the stall", parts["computing"], ran)
+    close(problems, "not running of the stall", parts["not_running"], 0 if how == "read" else length - ran)
     on = max(table, key=lambda row: float(row["blocked_pct"]))["blocked_on"]
     if how == "read" and on != "read in the pass":
         problems.append("blocked on %s" % on)

@@ -107,11 +107,13 @@ a_wait_for_a_processor_that_is_told_late(void **state)
     sample(20, 30, 2, 0, SQT_LOOP_RUNNABLE, 10);
     sample(30, 40, 5, 13, 0, 10);
     sample(40, 50, 4, 0, SQT_LOOP_RUNNABLE | SQT_LOOP_THROTTLING_UNKNOWN, 10);
+    sample(50, 60, 5, 11, 0, 10);
     play_samples();
-    assert_int_equal(told_count, 3);
+    assert_int_equal(told_count, 4);
     is(0, 2, 0, 8, 0, 0);
     is(1, 5, 0, 5, 0, 0);
     is(2, 4, 0, 6, 0, 0);
+    is(3, 5, 0, 5, 0, 0);
     assert_int_equal(told[2].throttled, SQT_MISSING);
 }
 

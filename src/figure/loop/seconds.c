@@ -78,24 +78,23 @@ seconds_thing(struct sqt_loop_second *second, const struct sqt_loop_sample_row *
     return t;
 }
 
-/* The sample stands for the time since the look before.  Where the call is not known that the main thread was blocked in,
- * it did what it did since the sample before. */
+/* The sample stands for the time since the look before, of which ns are in the second.  Where the call is not known that
+ * the main thread was blocked in, it did what it did since the sample before. */
 static void
-seconds_count(struct sqt_loop_second *second, const struct sqt_loop_sample_row *k)
+seconds_count(struct sqt_loop_second *second, const struct sqt_loop_sample_row *k, int64_t ns, int last)
 {
-    struct sqt_thing *const t = k->waits ? NULL : seconds_thing(second, k);
+    struct sqt_thing *const t = k->waits || (ns <= 0 && !last) ? NULL : seconds_thing(second, k);
     const int64_t worked = k->until - k->from - k->parts[SQT_LOOP_IDLE];
     if (!t)
         return;
-    ++t->samples;
-    if (k->call)
-        t->call = k->call;
+    t->samples += (uint64_t)last;
+    t->call = k->call ? k->call : t->call;
     if (k->call || worked <= 0) {
-        t->parts[k->call ? SQT_LOOP_BLOCKED : SQT_LOOP_COMPUTING] += k->since;
+        t->parts[k->call ? SQT_LOOP_BLOCKED : SQT_LOOP_COMPUTING] += ns;
         return;
     }
     for (unsigned i = 0; i < SQT_LOOP_IDLE; ++i)
-        t->parts[i] += (int64_t)((double)k->since * (double)k->parts[i] / (double)worked);
+        t->parts[i] += (int64_t)((double)ns * (double)k->parts[i] / (double)worked);
 }
 
 /* What of the whole belongs to a stretch of the sample. */
@@ -121,9 +120,10 @@ sqt_seconds_add(struct sqt_job *job, struct sqt_seconds *s, const struct sqt_loo
             second->throttled += seconds_share(k, k->throttled, from, until);
             second->throttled_known = 1;
         }
+        const int64_t since = k->until - k->since > from ? k->until - k->since : from;
+        seconds_count(second, k, until > since ? until - since : 0, until == k->until);
         from = until;
     } while (from < k->until);
-    seconds_count(second, k);
 }
 
 void
