@@ -59,8 +59,8 @@ moment_date(const char *p, struct moment *m)
     p = p && *p == '-' ? moment_digits(p + 1, 2, &m->month) : NULL;
     p = p && *p == '-' ? moment_digits(p + 1, 2, &m->day) : NULL;
     const int leap = m->year % 4 == 0 && (m->year % 100 != 0 || m->year % 400 == 0);
-    if (!p || m->year < 1970 || m->year > 2200 || m->month < 1 || m->month > 12 || m->day < 1 || m->day > days[m->month - 1] ||
-        (m->month == 2 && m->day == 29 && !leap))
+    if (!p || m->year < 1970 || m->year > 2200 || m->month < 1 || m->month > 12 || m->day < 1 ||
+        m->day > days[m->month - 1] || (m->month == 2 && m->day == 29 && !leap))
         return NULL;
     return p;
 }
@@ -139,7 +139,9 @@ moment_parse(struct moment *m, const char *text, char *error, size_t error_size)
         return -1;
     }
     const int plain = !text[strspn(text, "0123456789.")];
-    m->form = text[0] == '-' ? MOMENT_BEFORE_END : plain && m->ns >= LEAST_EPOCH ? MOMENT_SINCE_1970 : MOMENT_AFTER_START;
+    m->form = text[0] == '-'                  ? MOMENT_BEFORE_END
+              : plain && m->ns >= LEAST_EPOCH ? MOMENT_SINCE_1970
+                                              : MOMENT_AFTER_START;
     if (m->form == MOMENT_BEFORE_END)
         m->ns = -m->ns;
     return 0;

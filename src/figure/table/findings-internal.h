@@ -31,6 +31,8 @@ struct sqt_subject {
     uint64_t parts[SQT_IO_PARTS]; /* of the blocks of its requests, ns */
     uint64_t put_off;             /* ns of waits for accepts that Squid put off; of a listening port, as the next */
     uint64_t connections, drops, backlog, descriptors;
+    int64_t kid; /* of a worker, as the next */
+    double busy; /* how much of the time its event loop works, in % */
     struct sqt_distribution waits;
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
@@ -41,7 +43,13 @@ struct sqt_finding {
     struct sqt_claim *claim;
 };
 
+/* Workers with a higher number are not compared. */
+#define SQT_FINDING_KIDS 256
+
 struct sqt_findings {
+    struct {
+        uint64_t work, all; /* ns of its passes */
+    } loops[SQT_FINDING_KIDS];
     struct sqt_distributions set;
     struct sqt_names names[SQT_FINDING_BYS], ports;
     struct sqt_subject all;
@@ -66,6 +74,9 @@ int sqt_finding_part(const struct sqt_subject *subject);
 
 /* What a listening port's connections before they existed are taken to have cost. */
 uint64_t sqt_finding_dropped(const struct sqt_subject *subject);
+
+/* The worker whose event loop works least; NULL: there is no other one than that. */
+const struct sqt_subject *sqt_finding_idle(const struct sqt_findings *findings, const struct sqt_subject *worker);
 
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);

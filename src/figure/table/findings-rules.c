@@ -43,6 +43,26 @@ sqt_finding_dropped(const struct sqt_subject *subject)
     return __builtin_mul_overflow(subject->drops, SQT_FINDING_DROP_NS, &ns) ? INT64_MAX : ns;
 }
 
+const struct sqt_subject *
+sqt_finding_idle(const struct sqt_findings *f, const struct sqt_subject *worker)
+{
+    const struct sqt_subject *least = NULL;
+    for (const struct sqt_name_entry *named = f->names[SQT_FINDING_WORKER].first; named; named = named->next) {
+        const struct sqt_subject *const other = (const struct sqt_subject *)named;
+        if (other != worker && f->loops[other->kid].all &&
+            (!least || other->busy < least->busy || (other->busy == least->busy && other->kid < least->kid)))
+            least = other;
+    }
+    return least;
+}
+
+static int
+is_uneven(const struct sqt_findings *f, const struct sqt_subject *worker)
+{
+    const struct sqt_subject *const idle = sqt_finding_idle(f, worker);
+    return idle && worker->busy >= SQT_FINDING_BUSY && worker->busy >= SQT_FINDING_UNEVEN * idle->busy;
+}
+
 static int
 is_diskd(const struct sqt_subject *subject)
 {
@@ -87,6 +107,8 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
                x->subject->put_off < claim->ns / 2;
     case SQT_FINDING_DROPS:
         return x->subject->drops >= SQT_FINDING_LEAST;
+    case SQT_FINDING_UNEVEN_LOAD:
+        return is_uneven(f, x->subject);
     case SQT_FINDING_WHENS:
         break;
     }

@@ -90,6 +90,10 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
                    {"wait", (double)v->wait / 1e6, " ms"},
                    {"others", (double)v->others / 1e6, " ms"},
                    {"dir", (double)v->dir, ""},
+                   {"busy", v->busy, " %"},
+                   {"idle", v->other_busy, " %"},
+                   {"kid", (double)v->kid, ""},
+                   {"other_kid", (double)v->other_kid, ""},
                    {"drops", (double)v->drops, ""},
                    {"backlog", (double)v->backlog, ""},
                    {"descriptors", (double)v->descriptors, ""}};

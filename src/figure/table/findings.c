@@ -41,6 +41,7 @@ findings_start(struct sqt_job *job)
     f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};
     f->names[SQT_FINDING_LISTENER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = LISTENERS};
+    f->names[SQT_FINDING_WORKER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SQT_FINDING_KIDS};
     sqt_ports_init(&f->ports);
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         f->first[i] = findings_first(i);
@@ -112,6 +113,19 @@ findings_listener(struct sqt_findings *f, const struct sqt_xact *xact)
     return subject;
 }
 
+/* The worker that serves the request; without several workers there are none. */
+static struct sqt_subject *
+findings_worker(struct sqt_findings *f, const struct sqt_identity *identity)
+{
+    char name[32];
+    if (identity->kid_kind != SQT_KID_WORKER || identity->kid >= SQT_FINDING_KIDS)
+        return NULL;
+    snprintf(name, sizeof(name), "worker %u", (unsigned)identity->kid);
+    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_WORKER], name);
+    subject->kid = identity->kid;
+    return subject;
+}
+
 static void
 findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row)
 {
@@ -136,6 +150,7 @@ findings_request(void *context, const struct sqt_xact *xact)
         [SQT_FINDING_SERVER] = server ? sqt_names_get(&f->names[SQT_FINDING_SERVER], server) : NULL,
         [SQT_FINDING_PLACE] = findings_place(f, xact),
         [SQT_FINDING_LISTENER] = findings_listener(f, xact),
+        [SQT_FINDING_WORKER] = findings_worker(f, &xact->origin->identity),
     };
     f->total_ns += (uint64_t)row[SQT_CELL(requests, total_ns)].number;
     sqt_distribution_add(&f->set, &f->totals, row[SQT_CELL(requests, total_ns)].number);
@@ -169,6 +184,32 @@ findings_sample(void *context, const struct sqt_sample_row *sample)
 {
     struct sqt_job *const job = context;
     sqt_ports_sample(&((struct sqt_findings *)job->state)->ports, job, sample);
+}
+
+/* ---- workers ---- */
+
+static void
+findings_loop(void *context, const struct sqt_loop_row *pass)
+{
+    struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    const struct sqt_identity *const identity = &pass->origin->identity;
+    if (identity->kid_kind != SQT_KID_WORKER || identity->kid >= SQT_FINDING_KIDS || pass->unknown ||
+        pass->begin < job->since || pass->begin >= job->until || pass->work < pass->begin || pass->end < pass->work)
+        return;
+    f->loops[identity->kid].work += (uint64_t)(pass->end - pass->work);
+    f->loops[identity->kid].all += (uint64_t)(pass->end - pass->begin);
+}
+
+/* One that serves nobody has passes all the same. */
+static void
+findings_workers(struct sqt_findings *f)
+{
+    for (unsigned kid = 0; kid < SQT_FINDING_KIDS; ++kid)
+        if (f->loops[kid].all) {
+            const struct sqt_identity identity = {.kid = kid, .kid_kind = SQT_KID_WORKER};
+            findings_worker(f, &identity)->busy = 100.0 * (double)f->loops[kid].work / (double)f->loops[kid].all;
+        }
 }
 
 /* Kids may share a socket, and then tell the same drops. */
@@ -217,6 +258,7 @@ findings_finish(struct sqt_job *job)
               f->set.coarse ? "costs are differences of percentiles that are at most 0.2 % off (log-linear histogram)"
                             : "exact");
     findings_ports(f);
+    findings_workers(f);
     sqt_findings_rows(job);
     findings_free(f);
 }
@@ -228,6 +270,7 @@ const struct sqt_family sqt_family_findings = {
     .consumer = {.request = findings_request,
                  .accept = findings_accept,
                  .put_off = findings_put_off,
+                 .loop = findings_loop,
                  .sample = findings_sample},
     .finish = findings_finish,
 };

@@ -16,11 +16,21 @@
 /* A server is slow if its median wait is that many times that of the others. */
 #define SQT_FINDING_TIMES 3
 
+/* A worker is too busy from that share of the time on, in %, and if another one is that many times less busy. */
+#define SQT_FINDING_BUSY 30
+#define SQT_FINDING_UNEVEN 4
 /* What a dropped connection is taken to cost: TCP tries again after a second. */
 #define SQT_FINDING_DROP_NS INT64_C(1000000000)
 
 /* Whose time a rule claims. */
-enum sqt_finding_by { SQT_FINDING_ALL, SQT_FINDING_SERVER, SQT_FINDING_PLACE, SQT_FINDING_LISTENER, SQT_FINDING_BYS };
+enum sqt_finding_by {
+    SQT_FINDING_ALL,
+    SQT_FINDING_SERVER,
+    SQT_FINDING_PLACE,
+    SQT_FINDING_LISTENER,
+    SQT_FINDING_WORKER,
+    SQT_FINDING_BYS
+};
 
 enum sqt_finding_when {
 #define SQT_FINDING_WHEN(NAME, doc) SQT_FINDING_##NAME,
@@ -52,6 +62,8 @@ struct sqt_finding_values {
     uint32_t dir;
     double share, reads; /* in % */
     int64_t each, mean, wait, others;
+    int64_t kid, other_kid;               /* of a worker, and of the least busy one */
+    double busy, other_busy;              /* how much of the time their event loops work, in % */
     uint64_t drops, backlog, descriptors; /* of a listening port: what was dropped, and its limits */
 };
 
