@@ -243,6 +243,23 @@ def handshakes(env):
     env.check(row["count"] == "12" and float(row["tls_p50_ms"]) >= 60, "table listeners: %s" % row)
 
 
+def two_workers(env):
+    """Two workers share a listening socket: a row for each, and the requests of both."""
+    origin = Origin(env)
+    squid = Squid(env, trace="", dns=origin.host, workers=2).start()
+    time.sleep(1.2)
+    at_once(40, lambda n: squid.get(origin.url("s%d" % n)))
+    time.sleep(1.2)
+    squid.stop()
+    requests = dump.table(env, squid.directory, "requests")
+    found = dump.table(env, squid.directory, "listeners")
+    env.equal([(row["listener"], row["kid"]) for row in found], [(listener(squid), "1"), (listener(squid), "2")], "rows")
+    for row in found:
+        env.equal(int(row["count"]), sum(r["kid"] == row["kid"] for r in requests), "requests of kid " + row["kid"])
+        env.check(int(row["backlog_limit"]) > 0 and row["drops"] == "0", "what the kernel says: %s" % row)
+    env.equal(sum(int(row["connections"]) for row in found), 40, "connections")
+
+
 def reopened(env):
     """Ports that are closed and opened again by a reconfiguration, and names=off."""
     origin = Origin(env)
@@ -266,5 +283,6 @@ TESTS = [
     ("clients wait while Squid is out of descriptors", first(out_of_descriptors), 40),
     ("a backlog overflows: the port and its drops", first(in_namespace(overflow)), 40),
     ("handshakes of clients on an https_port", first(handshakes), 40),
+    ("a port of two workers", first(two_workers), 40),
     ("a port is opened again, and has no name", first(reopened), 40),
 ]

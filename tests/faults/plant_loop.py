@@ -82,4 +82,4 @@ def one_worker(scene):
         scene.env.on_close(load.wait)
         scene.env.on_close(load.kill)
     scene.meanwhile.append(begin)
-    return "kid 1"
+    return "worker 1"

@@ -296,6 +296,63 @@ handshakes_on_an_https_port(void **state)
                    "connection.");
 }
 
+/* Passes of a loop that works for so many of each 10 ms. */
+static void
+passes(int64_t from, int64_t work_ms)
+{
+    for (unsigned i = 0; i < 40; ++i) {
+        const int64_t t = from + i * 10 * MS;
+        PUT(t, WAIT_BEGIN, 0, 10, 0);
+        PUT(t + (10 - work_ms) * MS, WAIT_END, 0, 1, 0);
+    }
+    PUT(from + 400 * MS, WAIT_BEGIN, 0, 10, 0);
+}
+
+static void
+find_of_two_workers(int64_t busy, int64_t idle)
+{
+    struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = take_finding, .note = note};
+    struct sqt_consumer consumer = sqt_family_findings.consumer;
+    script.origins[0].identity.kid = 1;
+    script.origins[0].identity.kid_kind = script.origins[1].identity.kid_kind = SQT_KID_WORKER;
+    rows = 0;
+    consumer.context = &job;
+    sqt_family_findings.start(&job);
+    sqt_model_free(script.model);
+    script.model = sqt_model_new(&consumer);
+    passes(0, busy);
+    for (unsigned i = 0; i < 12; ++i) {
+        begin_xact((500 + i) * MS, 1000 + i, 7);
+        end_xact((502 + i) * MS, 1000 + i, MEM_HIT, 0);
+    }
+    play_as(0);
+    passes(0, idle);
+    play_as(1);
+    sqt_model_finish(script.model);
+    sqt_family_findings.finish(&job);
+}
+
+static void
+one_worker_is_busy_and_another_is_not(void **state)
+{
+    (void)state;
+    find_of_two_workers(8, 1);
+    unsigned row = 0;
+    while (row < rows && strcmp(causes[row], "one_worker") != 0)
+        ++row;
+    assert_true(row < rows);
+    assert_string_equal(culprits[row], "worker 1");
+    assert_string_equal(sentences[row],
+                        "100 % of the time of requests is Squid's own work in worker 1, whose event loop "
+                        "works for 80 % of the time. That of worker 2 works for 10 %.");
+    find_of_two_workers(8, 3);
+    for (row = 0; row < rows; ++row)
+        assert_string_not_equal(causes[row], "one_worker");
+    find_of_two_workers(2, 0); /* nobody waits */
+    for (row = 0; row < rows; ++row)
+        assert_string_not_equal(causes[row], "one_worker");
+}
+
 int
 main(void)
 {
@@ -306,6 +363,7 @@ main(void)
         SCRIPT_TEST(out_of_descriptors),
         SCRIPT_TEST(a_full_backlog),
         SCRIPT_TEST(handshakes_on_an_https_port),
+        SCRIPT_TEST(one_worker_is_busy_and_another_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ if command -v bash >/dev/null; then
     offers "--table=" sqtrace-dump --ta
     offers "swaps" sqtrace-dump --table = sw
     offers "swaps" sqtrace-dump --table sw
-    offers "block-comb" sqtrace-dump --figure = b
+    offers "block-comb" sqtrace-dump --figure = bl
     offers "total_ns" sqtrace-dump --columns = tot
     offers "xid,first_byte_ns" sqtrace-dump --columns = xid,first_b
     offers "queue_ns" sqtrace-dump --table = ios --columns = que

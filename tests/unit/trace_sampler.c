@@ -4,8 +4,10 @@
  */
 #include "trace_support.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -368,6 +370,112 @@ without_the_group_there_are_no_samples(void **state)
     decode_free(&d);
 }
 
+/* ---- listening ports ---- */
+
+static int
+listening(struct sockaddr_in *address, int limit)
+{
+    socklen_t size = sizeof(*address);
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    assert_int_equal(bind(fd, (struct sockaddr *)address, size), 0);
+    assert_int_equal(listen(fd, limit), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)address, &size), 0);
+    return fd;
+}
+
+/* The last value that was told of that port. */
+static uint64_t
+last_of(const struct decoded *d, enum sqt_sample_value what, uint32_t listener)
+{
+    uint64_t value = UINT64_MAX;
+    for (uint64_t i = 0; i < d->count; ++i)
+        if (d->records[i].event == SQT_EV_SAMPLE && d->records[i].aux == sqt_sample_number(what, listener))
+            value = d->records[i].id;
+    return value;
+}
+
+static void
+a_port_is_what_the_kernel_says(void **state)
+{
+    static const char *const words[] = {"events=sample", NULL};
+    struct place *const place = *state;
+    struct sockaddr_in address;
+    struct decoded d;
+    int clients[9];
+    assert_int_equal(place_start(place, words), 0);
+    const int fd = listening(&address, 3);
+    const uint32_t listener = sqt_listener("http_port 1"), other = sqt_listener("http_port 2");
+    assert_int_not_equal(listener, other);
+    assert_int_equal(sqt_listener("http_port 1"), listener);
+    sqt_sample_listener(other, fd); /* before anybody came */
+    for (unsigned i = 0; i < 9; ++i) {
+        clients[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect(clients[i], (struct sockaddr *)&address, sizeof(address));
+    }
+    pause_ms(200);
+    assert_int_equal(write(clients[0], "GET", 3), 3);
+    pause_ms(300);
+    sqt_sample_late(listener, fd);
+    const int first = accept(fd, NULL, NULL), second = accept(fd, NULL, NULL);
+    assert_in_range(sqt_accept_wait(first), 290, 450);  /* since its bytes came */
+    assert_in_range(sqt_accept_wait(second), 490, 650); /* it sent none */
+    assert_int_equal(sqt_accept_wait(-1), UINT64_MAX);
+    sqt_sample_late(listener, fd);     /* too early for another one */
+    sqt_sample_listener(listener, -1); /* not open */
+    sqt_sample_listener(listener, first);
+    sqt_stop();
+    decode(&d, place->directory, NULL);
+    assert_non_null(strstr(d.text, "\tlistener 1 backlog\n"));
+    assert_int_equal(last_of(&d, SQT_SAMPLE_LISTENER_backlog, other), 0);
+    assert_int_equal(last_of(&d, SQT_SAMPLE_LISTENER_drops, other), 0);
+    assert_int_equal(last_of(&d, SQT_SAMPLE_LISTENER_backlog_limit, other), 3);
+    assert_int_equal(last_of(&d, SQT_SAMPLE_LISTENER_backlog, listener), 4); /* the kernel takes one more */
+    assert_in_range(last_of(&d, SQT_SAMPLE_LISTENER_drops, listener), 5, 20);
+    decode_free(&d);
+    for (unsigned i = 0; i < 9; ++i)
+        close(clients[i]);
+    close(first);
+    close(second);
+    close(fd);
+}
+
+static void
+ports_have_bounds(void **state)
+{
+    char text[32];
+    uint32_t last = 0;
+    (void)state;
+    for (unsigned i = 0; i < SQT_LISTENERS + 10; ++i) {
+        snprintf(text, sizeof(text), "https_port %u", 1000 + i);
+        last = sqt_listener(text);
+        assert_true(last <= SQT_LISTENERS);
+    }
+    assert_int_equal(last, 0); /* others */
+    assert_int_not_equal(sqt_listener("https_port 1000"), 0);
+}
+
+/* What the kernel dropped is found by its name, wherever it stands. */
+static void
+drops_of_the_machine(void **state)
+{
+    const struct place *const place = *state;
+    struct sqt_sampled round[SQT_SAMPLER_ROUND];
+    begin(place->directory);
+    plant(place->directory, "/proc/stat", "cpu  1 1 1 1 1 1 1 1 1 1\n");
+    plant(place->directory, "/proc/vmstat", "pgpgin 1\n");
+    plant(place->directory, "/proc/self/net/netstat",
+          "TcpExt: SyncookiesSent XListenDrops ListenOverflows ListenDrops ListenDropsX\nTcpExt: 1 2 33 44 5\nIpExt: "
+          "A\nIpExt: 1\n");
+    unsigned count = sqt_sample_machine(&sampler, round, 0);
+    assert_int_equal(VALUE(MACHINE_listen_overflows, 0), 33);
+    assert_int_equal(VALUE(MACHINE_listen_drops, 0), 44);
+    plant(place->directory, "/proc/self/net/netstat", "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 1\n");
+    count = sqt_sample_machine(&sampler, round, 0);
+    assert_int_equal(VALUE(MACHINE_listen_overflows, 0), UINT64_MAX);
+    assert_int_equal(VALUE(MACHINE_listen_drops, 0), UINT64_MAX);
+}
+
 int
 main(void)
 {
@@ -383,6 +491,9 @@ main(void)
         cmocka_unit_test(a_round_a_second_and_none_when_off),
         PLACE_TEST(a_stalled_loop_tells_when_it_was_sampled),
         PLACE_TEST(without_the_group_there_are_no_samples),
+        PLACE_TEST(a_port_is_what_the_kernel_says),
+        cmocka_unit_test(ports_have_bounds),
+        PLACE_TEST(drops_of_the_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,7 +139,9 @@ moment_parse(struct moment *m, const char *text, char *error, size_t error_size)
         return -1;
     }
     const int plain = !text[strspn(text, "0123456789.")];
-    m->form = text[0] == '-' ? MOMENT_BEFORE_END : plain && m->ns >= LEAST_EPOCH ? MOMENT_SINCE_1970 : MOMENT_AFTER_START;
+    m->form = text[0] == '-'                  ? MOMENT_BEFORE_END
+              : plain && m->ns >= LEAST_EPOCH ? MOMENT_SINCE_1970
+                                              : MOMENT_AFTER_START;
     if (m->form == MOMENT_BEFORE_END)
         m->ns = -m->ns;
     return 0;

@@ -19,7 +19,14 @@
 
 #include "options.h"
 
-enum moment_form { MOMENT_NONE, MOMENT_AFTER_START, MOMENT_BEFORE_END, MOMENT_SINCE_1970, MOMENT_TIME_OF_DAY, MOMENT_LOCAL };
+enum moment_form {
+    MOMENT_NONE,
+    MOMENT_AFTER_START,
+    MOMENT_BEFORE_END,
+    MOMENT_SINCE_1970,
+    MOMENT_TIME_OF_DAY,
+    MOMENT_LOCAL
+};
 
 struct moment {
     enum moment_form form;

@@ -85,7 +85,7 @@ struct report_trace {
     /* what report_read() finds */
     uint64_t start_ns;    /* wall time */
     int64_t since, until; /* ns, what the options mean in this trace */
-    int64_t length;    /* ns */
+    int64_t length;       /* ns */
     uint64_t records;
     unsigned problems;
     struct account account;
@@ -110,7 +110,7 @@ struct report {
     size_t figure_count;
     struct moment since, until;
     int64_t group, peak; /* ns */
-    int64_t kid;                       /* -1: all */
+    int64_t kid;         /* -1: all */
 
     char *folder;        /* what it is to be called */
     char *making;        /* what it is called meanwhile */

@@ -41,8 +41,9 @@ struct sqt_subject {
     uint64_t put_off;           /* ns of waits for accepts that Squid put off; of a listening port, as the next */
     uint64_t syns;              /* connections that took as long as a SYN that is sent again */
     uint64_t late[2], between;  /* first bytes and replies as late as a packet that is sent again; half as late */
-    uint64_t busy_ns, known_ns; /* of a kid's main thread */
     uint64_t connections, drops, backlog, descriptors;
+    int64_t kid; /* of a worker, as the next */
+    double busy; /* how much of the time its event loop works, in % */
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
 
@@ -52,7 +53,13 @@ struct sqt_finding {
     struct sqt_claim *claim;
 };
 
+/* Workers with a higher number are not compared. */
+#define SQT_FINDING_KIDS 256
+
 struct sqt_findings {
+    struct {
+        uint64_t work, all; /* ns of its passes */
+    } loops[SQT_FINDING_KIDS];
     struct sqt_distributions set;
     struct sqt_holders holders;                  /* of the event loop */
     unsigned char stage_of[SQT_CELLS(requests)]; /* of a column, and 1; 0: it has none */
@@ -91,11 +98,10 @@ void sqt_finding_claim(struct sqt_findings *findings, struct sqt_claim *claim, i
 /* The claim of that rule on the subject's time. */
 struct sqt_claim *sqt_finding_claim_of(struct sqt_findings *findings, struct sqt_subject *subject, unsigned rule);
 
-/* findings-subjects.c: for whom the time of a request counts; NULL: for nobody of that kind.  The kid is NULL if it is no
- * worker of several. */
+/* findings-subjects.c: for whom the time of a request counts; NULL: for nobody of that kind. */
 void sqt_findings_subjects(struct sqt_findings *findings, const struct sqt_xact *xact, const union sqt_cell *row,
                            struct sqt_subject *subjects[SQT_FINDING_BYS]);
-struct sqt_subject *sqt_findings_kid(struct sqt_findings *findings, const struct sqt_origin *origin);
+struct sqt_subject *sqt_findings_worker(struct sqt_findings *findings, const struct sqt_identity *identity);
 
 /* findings-connects.c: keeps what a request waits for while it connects, until it ends; then claims it. */
 void sqt_findings_connection(void *context, const struct sqt_attempt *attempt);
@@ -104,6 +110,9 @@ void sqt_findings_connected(struct sqt_findings *findings, const struct sqt_xact
 
 /* What a listening port's connections before they existed are taken to have cost. */
 uint64_t sqt_finding_dropped(const struct sqt_subject *subject);
+
+/* The worker whose event loop works least; NULL: there is no other one than that. */
+const struct sqt_subject *sqt_finding_idle(const struct sqt_findings *findings, const struct sqt_subject *worker);
 
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);

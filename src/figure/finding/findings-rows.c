@@ -38,6 +38,8 @@ findings_values(struct sqt_findings *f, const struct sqt_finding *x)
 {
     const struct sqt_mix others = sqt_finding_others(f, x->subject);
     const int most = sqt_finding_part(x->subject);
+    const struct sqt_subject *const idle =
+        x->rule && x->rule->by == SQT_FINDING_WORKER ? sqt_finding_idle(f, x->subject) : NULL;
     double blocks = 0;
     for (unsigned i = 0; i < SQT_IO_PARTS; ++i)
         blocks += (double)x->subject->parts[i];
@@ -54,6 +56,10 @@ findings_values(struct sqt_findings *f, const struct sqt_finding *x)
         .stage = sqt_finding_stage(x->subject),
         .syns = x->subject->syns,
         .late = x->subject->late[0] + x->subject->late[1],
+        .kid = x->subject->kid,
+        .busy = x->subject->busy,
+        .other_kid = idle ? idle->kid : 0,
+        .other_busy = idle ? idle->busy : 0,
         .drops = x->subject->drops,
         .backlog = x->subject->backlog,
         .descriptors = x->subject->descriptors,

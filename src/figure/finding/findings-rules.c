@@ -60,6 +60,26 @@ sqt_finding_dropped(const struct sqt_subject *subject)
     return __builtin_mul_overflow(subject->drops, SQT_FINDING_DROP_NS, &ns) ? INT64_MAX : ns;
 }
 
+const struct sqt_subject *
+sqt_finding_idle(const struct sqt_findings *f, const struct sqt_subject *worker)
+{
+    const struct sqt_subject *least = NULL;
+    for (const struct sqt_name_entry *named = f->names[SQT_FINDING_WORKER].first; named; named = named->next) {
+        const struct sqt_subject *const other = (const struct sqt_subject *)named;
+        if (other != worker && f->loops[other->kid].all &&
+            (!least || other->busy < least->busy || (other->busy == least->busy && other->kid < least->kid)))
+            least = other;
+    }
+    return least;
+}
+
+static int
+is_uneven(const struct sqt_findings *f, const struct sqt_subject *worker)
+{
+    const struct sqt_subject *const idle = sqt_finding_idle(f, worker);
+    return idle && worker->busy >= SQT_FINDING_BUSY && worker->busy >= SQT_FINDING_UNEVEN * idle->busy;
+}
+
 static int
 is_diskd(const struct sqt_subject *subject)
 {
@@ -136,18 +156,6 @@ is_put_off(const struct sqt_findings *f, const struct sqt_subject *subject)
     return ns && subject->put_off >= ns / 2;
 }
 
-/* Whether one kid is busy, and the others are not. */
-static int
-is_alone(const struct sqt_findings *f, const struct sqt_subject *subject)
-{
-    for (const struct sqt_name_entry *named = f->names[SQT_FINDING_KID].first; named; named = named->next) {
-        const struct sqt_subject *const other = (const struct sqt_subject *)named;
-        if (other != subject && other->busy_ns >= subject->busy_ns / SQT_FINDING_ALONE)
-            return 0;
-    }
-    return f->names[SQT_FINDING_KID].count > 1 && subject->busy_ns >= subject->known_ns / 2;
-}
-
 /* Whether the condition of the rule holds. */
 static int
 findings_when(struct sqt_findings *f, const struct sqt_finding *x)
@@ -173,8 +181,6 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
         return is_far(x->subject, x->rule->each) && is_farther(f, x->subject);
     case SQT_FINDING_FAR:
         return is_far(x->subject, x->rule->each);
-    case SQT_FINDING_ALONE_BUSY:
-        return is_alone(f, x->subject);
     case SQT_FINDING_LOST:
         return is_lossy(x->subject, (uint64_t)x->rule->each / 1000000);
     case SQT_FINDING_AGAIN:
@@ -199,6 +205,8 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
         return sqt_holders_most(&f->holders) == SQT_HELD_COMPUTING;
     case SQT_FINDING_NOT_RUNNING:
         return sqt_holders_most(&f->holders) == SQT_HELD_NOT_RUNNING;
+    case SQT_FINDING_UNEVEN_LOAD:
+        return is_uneven(f, x->subject);
     case SQT_FINDING_WHENS:
         break;
     }

@@ -127,14 +127,17 @@ findings_failed(struct sqt_findings *f, const struct sqt_xact *xact)
     return subject;
 }
 
+/* The worker that serves the request; without several workers there are none. */
 struct sqt_subject *
-sqt_findings_kid(struct sqt_findings *f, const struct sqt_origin *origin)
+sqt_findings_worker(struct sqt_findings *f, const struct sqt_identity *identity)
 {
     char name[32];
-    if (origin->identity.kid_kind != SQT_KID_WORKER)
+    if (identity->kid_kind != SQT_KID_WORKER || identity->kid >= SQT_FINDING_KIDS)
         return NULL;
-    snprintf(name, sizeof(name), "kid %u", (unsigned)origin->identity.kid);
-    return sqt_names_get(&f->names[SQT_FINDING_KID], name);
+    snprintf(name, sizeof(name), "worker %u", (unsigned)identity->kid);
+    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_WORKER], name);
+    subject->kid = identity->kid;
+    return subject;
 }
 
 void
@@ -150,7 +153,7 @@ sqt_findings_subjects(struct sqt_findings *f, const struct sqt_xact *xact, const
         [SQT_FINDING_POOL] = findings_pool(f, xact),
         [SQT_FINDING_FAILED] = findings_failed(f, xact),
         [SQT_FINDING_LISTENER] = findings_listener(f, xact),
-        [SQT_FINDING_KID] = sqt_findings_kid(f, xact->origin),
+        [SQT_FINDING_WORKER] = sqt_findings_worker(f, &xact->origin->identity),
         [SQT_FINDING_HELPER] = findings_waited(f, xact, SQT_NAMED_HELPER),
         [SQT_FINDING_REWRITER] = findings_waited(f, xact, SQT_NAMED_REDIRECT),
         [SQT_FINDING_ADAPTER] = findings_waited(f, xact, SQT_NAMED_ADAPT),

@@ -105,6 +105,10 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
                    {"dir", (double)v->dir, ""},
                    {"late", (double)v->late, ""},
                    {"syns", (double)v->syns, ""},
+                   {"busy", v->busy, " %"},
+                   {"idle", v->other_busy, " %"},
+                   {"kid", (double)v->kid, ""},
+                   {"other_kid", (double)v->other_kid, ""},
                    {"drops", (double)v->drops, ""},
                    {"backlog", (double)v->backlog, ""},
                    {"descriptors", (double)v->descriptors, ""}};

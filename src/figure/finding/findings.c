@@ -27,7 +27,6 @@
 #define POOLS 64
 #define WAITED 32
 #define LISTENERS 128
-#define KIDS 128
 #define SECOND INT64_C(1000000000)
 
 static unsigned
@@ -51,8 +50,8 @@ findings_start(struct sqt_job *job)
     f->names[SQT_FINDING_LEADER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_POOL] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = POOLS};
     f->names[SQT_FINDING_FAILED] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
-    f->names[SQT_FINDING_KID] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = KIDS};
     f->names[SQT_FINDING_LISTENER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = LISTENERS};
+    f->names[SQT_FINDING_WORKER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SQT_FINDING_KIDS};
     sqt_ports_init(&f->ports);
     sqt_holders_init(&f->holders);
     for (unsigned by = SQT_FINDING_HELPER; by < SQT_FINDING_HELPER + SQT_NAMED_STAGES; ++by)
@@ -209,6 +208,32 @@ findings_sample(void *context, const struct sqt_sample_row *sample)
     sqt_ports_sample(&((struct sqt_findings *)job->state)->ports, job, sample);
 }
 
+/* ---- workers ---- */
+
+static void
+findings_loop(void *context, const struct sqt_loop_row *pass)
+{
+    struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    const struct sqt_identity *const identity = &pass->origin->identity;
+    if (identity->kid_kind != SQT_KID_WORKER || identity->kid >= SQT_FINDING_KIDS || pass->unknown ||
+        pass->begin < job->since || pass->begin >= job->until || pass->work < pass->begin || pass->end < pass->work)
+        return;
+    f->loops[identity->kid].work += (uint64_t)(pass->end - pass->work);
+    f->loops[identity->kid].all += (uint64_t)(pass->end - pass->begin);
+}
+
+/* One that serves nobody has passes all the same. */
+static void
+findings_workers(struct sqt_findings *f)
+{
+    for (unsigned kid = 0; kid < SQT_FINDING_KIDS; ++kid)
+        if (f->loops[kid].all) {
+            const struct sqt_identity identity = {.kid = kid, .kid_kind = SQT_KID_WORKER};
+            sqt_findings_worker(f, &identity)->busy = 100.0 * (double)f->loops[kid].work / (double)f->loops[kid].all;
+        }
+}
+
 /* Kids may share a socket, and then tell the same drops. */
 static void
 findings_ports(struct sqt_findings *f)
@@ -223,17 +248,6 @@ findings_ports(struct sqt_findings *f)
     }
 }
 
-static void
-findings_busy(struct sqt_findings *f, const struct sqt_loop_sample_row *sample)
-{
-    struct sqt_subject *const kid = sqt_findings_kid(f, sample->origin);
-    if (!kid)
-        return;
-    kid->known_ns += (uint64_t)(sample->until - sample->from);
-    kid->busy_ns += (uint64_t)(sample->parts[SQT_LOOP_COMPUTING] + sample->parts[SQT_LOOP_BLOCKED] +
-                               sample->parts[SQT_LOOP_QUEUED]);
-}
-
 /* A condition is about requests, and says nothing of the main thread. */
 static void
 findings_loop_sample(void *context, const struct sqt_loop_sample_row *sample)
@@ -243,7 +257,6 @@ findings_loop_sample(void *context, const struct sqt_loop_sample_row *sample)
     if (sample->until < job->since || sample->from >= job->until)
         return;
     sqt_holders_add(&f->holders, sample);
-    findings_busy(f, sample);
 }
 
 static void
@@ -281,6 +294,7 @@ findings_finish(struct sqt_job *job)
               f->set.coarse ? "costs are differences of percentiles that are at most 0.2 % off (log-linear histogram)"
                             : "exact");
     findings_ports(f);
+    findings_workers(f);
     sqt_findings_rows(job);
     findings_free(f);
 }
@@ -293,6 +307,7 @@ const struct sqt_family sqt_family_findings = {
                  .connection = sqt_findings_connection,
                  .accept = findings_accept,
                  .put_off = findings_put_off,
+                 .loop = findings_loop,
                  .sample = findings_sample,
                  .loop_sample = findings_loop_sample},
     .finish = findings_finish,

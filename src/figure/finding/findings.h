@@ -16,11 +16,11 @@
 /* A server is slow if its median wait is that many times that of the others. */
 #define SQT_FINDING_TIMES 3
 
+/* A worker is too busy from that share of the time on, in %, and if another one is that many times less busy. */
+#define SQT_FINDING_BUSY 30
+#define SQT_FINDING_UNEVEN 4
 /* What a dropped connection is taken to cost: TCP tries again after a second. */
 #define SQT_FINDING_DROP_NS INT64_C(1000000000)
-
-/* A kid is busy alone if it has at least that many times the work of each other one. */
-#define SQT_FINDING_ALONE 4
 
 /* Whose time a rule claims. */
 enum sqt_finding_by {
@@ -32,7 +32,7 @@ enum sqt_finding_by {
     SQT_FINDING_POOL,   /* a delay pool */
     SQT_FINDING_FAILED, /* the server of a try after which another followed */
     SQT_FINDING_LISTENER,
-    SQT_FINDING_KID,
+    SQT_FINDING_WORKER,
     /* in the order of enum sqt_named_stage */
     SQT_FINDING_HELPER,
     SQT_FINDING_REWRITER,
@@ -73,6 +73,8 @@ struct sqt_finding_values {
     double share, reads; /* in % */
     int64_t each, mean, wait, others, connect;
     uint64_t syns, late;
+    int64_t kid, other_kid;               /* of a worker, and of the least busy one */
+    double busy, other_busy;              /* how much of the time their event loops work, in % */
     uint64_t drops, backlog, descriptors; /* of a listening port: what was dropped, and its limits */
 };
 
