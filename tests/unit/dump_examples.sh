@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # dump_examples.sh - the examples of sqtrace-dump(1), and the commands of README.md that read a trace, as a reader would
-# copy them: each exits with 0 and prints something.  They read doc/sample, or the trace that SQT_SAMPLE names, in place of
-# the trace directory, and its first complete transaction in place of 54.
+# copy them: each exits with 0 and prints something.  They read doc/sample, or the trace that SQT_SAMPLE names, in place
+# of the trace directory, and its first complete transaction in place of 54.
 . "$SQT_SOURCE/tests/unit/tap.sh"
 
 work=$(mktemp -d) || exit 1
@@ -12,7 +12,8 @@ mkdir "$work/run"
 PATH=$SQT_TOOLS:$PATH
 out=$work/out err=$work/err
 sample=${SQT_SAMPLE:-$SQT_SOURCE/doc/sample}
-xid=$(sqtrace-dump --quiet --no-comments --no-header --columns=xid --where='kid == 1 and outcome == complete' "$sample" | sed -n 1p)
+xid=$(sqtrace-dump --quiet --no-comments --no-header --columns=xid --where='kid == 1 and outcome == complete' "$sample" |
+    sed -n 1p)
 
 # Each example between .EX and .EE in the section EXAMPLES.
 awk '
@@ -21,7 +22,8 @@ awk '
     $0 == ".EE" { example = 0 }
     example { print > (folder "/page." sprintf("%02d", n)) }' folder="$work" "$SQT_TOOLS/sqtrace-dump.1"
 # A line of README.md that is a whole command.
-sed -n -e 's/^    \(sqtrace-\(dump\|report\) .*\/var\/spool\/squid\/trace.*\)/\1/p; s/^    \(sqtrace-dump --list.*\)/\1/p' \
+sed -n -e 's/^    \(sqtrace-\(dump\|report\) .*\/var\/spool\/squid\/trace.*\)/\1/p' \
+    -e 's/^    \(sqtrace-dump --list.*\)/\1/p' \
     -e 's/^    \.\/\(sqtrace-dump .*\)\.\.\/\.\.\/doc\/sample.*/\1\/var\/spool\/squid\/trace/p' \
     "$SQT_SOURCE/README.md" | awk '{ print > (folder "/readme." sprintf("%02d", NR)) }' folder="$work"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An ICAP service that does what the HTTP request tells it to, and logs its own clock.
 
-Run as a program (icapd.py LOG HOST PORT): prints its port, serves until its input ends.  The HTTP request's header X-Reqmod or
-X-Respmod, whichever is meant by the ICAP method, holds words with ";" between:
+Run as a program (icapd.py LOG HOST PORT): prints its port, serves until its input ends.  The HTTP request's header
+X-Reqmod or X-Respmod, whichever is meant by the ICAP method, holds words with ";" between:
 
     wait=MS     hold the answer so long, once the message is here in full
     body=MS     hold the body of the answer after its header
@@ -179,7 +179,8 @@ class IcapServer(Child):
 
     def service(self, name, point, *words):
         """A line of squid.conf."""
-        return "icap_service %s %s icap://%s:%d/%s/mod %s\n" % (name, point, self.host, self.port, name, " ".join(words))
+        return "icap_service %s %s icap://%s:%d/%s/mod %s\n" % (name, point, self.host, self.port, name,
+                                                                " ".join(words))
 
 
 if __name__ == "__main__":

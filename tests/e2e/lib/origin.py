@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An origin server whose answers the URL asks for, and that logs its own clock.
 
-Run as a program (origin.py HOST LOG NAMED PORT ECHO-PORT): prints its HTTP port and its echo port, serves until its input
-ends.  A port of 0 is any; NAMED is the address that its DNS server gives for names.
+Run as a program (origin.py HOST LOG NAMED PORT ECHO-PORT): prints its HTTP port and its echo port, serves until its
+input ends.  A port of 0 is any; NAMED is the address that its DNS server gives for names.
 
     http://HOST:PORT/key=value;key=value/any-name
 
