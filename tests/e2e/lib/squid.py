@@ -136,7 +136,8 @@ class Squid:
 
     def text(self):
         """What squid.conf holds."""
-        lines = BASE.format(address=self.address, port=self.port, workers=self.workers, user=self.user, folder=self.folder, dns=self.dns,
+        lines = BASE.format(address=self.address, port=self.port, workers=self.workers, user=self.user,
+                            folder=self.folder, dns=self.dns,
                             logformat=versions.logformat(self.version(), LOGFORMAT))
         if self.workers > 1 and set(self.dirs) - {"rock"}:
             lines += "memory_cache_shared off\n"  # Squid 7.7 asserts with ufs directories and shared memory
