@@ -54,8 +54,9 @@ fails 2 "--where does not go with --table=checks" --table=checks --where='xid ==
 fails 2 "--where: at character 12: '3KB': the unit is none of ns, us, ms, s, min, h" --where 'total_ns > 3KB' story
 fails 2 "unknown format 'tvs'; did you mean tsv?" --format=tvs story
 fails 2 "unknown format 'spreadsheet'; --list shows them" --format=spreadsheet story
-fails 2 "--since: 'noon': expected a number" --since=noon story
+fails 2 "--since: 'noon' is no time; write 90s, -10min, 12:03:10, 2026-11-25T12:03:10 or seconds since 1970" --since=noon story
 fails 2 "--until: '3KB': the unit is none of ns, us, ms, s, min, h" --until=3KB story
+fails 2 "--since: '24:00' is no time; write 90s, -10min, 12:03:10, 2026-11-25T12:03:10 or seconds since 1970" --since=24:00 story
 fails 2 "--since is not before --until" --since=5 --until=5s story
 fails 2 "--group: '0': too small" --group=0 story
 fails 2 "--peak: '-1s': too small" --peak=-1s story
@@ -177,6 +178,31 @@ check "--kid"
 run "$dump" --quiet --since=0.05 --until=500ms story
 [ "$(rows)" = 2 ]
 check "--since and --until pick by the begin"
+# A stretch of the sample, which began on 2026-11-22 at 07:56:38.425864049 UTC and holds 248.381073397 s.
+sample=$SQT_SOURCE/doc/sample
+"$dump" --quiet --since=100s --until=110s "$sample" >"$work/stretch"
+# same ZONE SINCE UNTIL: the same rows
+same() {
+    run env TZ="$1" "$dump" --quiet --since="$2" --until="$3" "$sample"
+    [ $status = 0 ] && [ "$(rows)" -gt 10 ] && cmp -s "$out" "$work/stretch" && ! [ -s "$err" ]
+    check "the same stretch from $2 to $3, in $1"
+}
+start=$("$dump" --quiet "$sample" | sed -n 's/^# start: .*(\(.*\))$/\1/p')
+length=$("$dump" --quiet "$sample" | sed -n 's/^# range: 0 s to \(.*\) s$/\1/p')
+# at SECONDS FORMAT: the time so long after the start
+at() { awk -v s="$start" -v more="$1" 'BEGIN { split(s, p, "."); printf "%d.%s\n", p[1] + more, p[2] }'; }
+shown() { # shown ZONE SECONDS FORMAT
+    t=$(at "$2")
+    TZ=$1 date -d "@${t%.*}" "+$3.${t#*.}"
+}
+same UTC "$(at 100)" "$(at 110)"
+same UTC "-$(awk -v l="$length" 'BEGIN { printf "%.9f", l - 100 }')" "-$(awk -v l="$length" 'BEGIN { printf "%.9f", l - 110 }')s"
+same UTC "$(shown UTC 100 %H:%M:%S)" "$(shown UTC 110 %H:%M:%S)"
+same Asia/Kolkata-5:30 "$(shown Asia/Kolkata-5:30 100 %Y-%m-%dT%H:%M:%S)" "$(shown Asia/Kolkata-5:30 110 '%Y-%m-%d %H:%M:%S')"
+same EST5 "$(shown UTC 100 %Y-%m-%dT%H:%M:%S)Z" "$(shown CET-1 110 %Y-%m-%dT%H:%M:%S)+01:00"
+run "$dump" --since=2001-02-03 --until=2001-02-04 "$sample"
+[ $status = 0 ] && grep -q '^sqtrace-dump: warning: --until is before its start: the trace is from 20' "$err"
+check "a time before the trace is told"
 run "$dump" --quiet --table=events --since=500ms --until=500003us story
 [ "$(rows)" = 2 ]
 check "--since and --until on records: since is in, until is out"

@@ -9,6 +9,7 @@
 
 #include "pass/family.h"
 #include "sink/sink.h"
+#include "../program/moment.h"
 #include "../program/options.h"
 
 enum dump_status { DUMP_DONE = 0, DUMP_FAILED = 1, DUMP_USAGE = 2, DUMP_DAMAGED = 3 };
@@ -34,7 +35,7 @@ struct dump_request {
     unsigned char columns[256];
     unsigned column_count;
     int all_columns;      /* those of the table, in its order */
-    int64_t since, until; /* ns */
+    struct moment since, until;
     int64_t group, peak;  /* ns */
     int64_t batch;        /* operations; 0: not given */
     int64_t kid;          /* -1: all */

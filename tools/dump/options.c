@@ -137,8 +137,6 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     r->traces = sqt_zeroed((size_t)argc + 1, sizeof(*r->traces));
     struct options taken = {dump_option_infos, DUMP_OPTIONS, r->given, r->traces, 0, error, error_size};
     const struct options *const o = &taken;
-    r->until = INT64_MAX;
-    r->since = INT64_MIN;
     r->peak = DEFAULT_PEAK;
     r->kid = -1;
     if (options_take(&taken, argc, argv) != 0)
@@ -147,8 +145,7 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     if (r->given[DUMP_help] || r->given[DUMP_version] || r->given[DUMP_list])
         return 0;
     if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_columns(r, o) != 0 ||
-        take_where(r, o) != 0 || options_number(o, DUMP_since, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->since) != 0 ||
-        options_number(o, DUMP_until, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->until) != 0 ||
+        take_where(r, o) != 0 || moment_take(o, DUMP_since, &r->since) != 0 || moment_take(o, DUMP_until, &r->until) != 0 ||
         options_number(o, DUMP_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
         options_number(o, DUMP_batch, SQT_UNITS_NONE, 1, 1, &r->batch) != 0 ||
@@ -162,8 +159,6 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
         return options_fail(o, "--from=%s gives only --table=syscalls", r->given[DUMP_from]);
     if (r->kid > UINT32_MAX)
         return options_fail(o, "--kid: '%s': too large", r->given[DUMP_kid]);
-    if (r->since >= r->until)
-        return options_fail(o, "--since is not before --until");
     if (!r->trace_count)
         return options_fail(o, "no trace given: name a segment, a ring, a directory of them, or -");
     return 0;

@@ -43,6 +43,27 @@ whole_run(struct sqt_job *job, const struct sqt_run *run)
     job->done = !sqt_sink_events(job->context, run, job->since, job->until);
 }
 
+/* What --since and --until mean in this trace. */
+static int
+dump_window(struct dump *d, const struct sqt_stream *stream)
+{
+    struct sqt_extent extent = {.last_ns = 0};
+    struct moment_trace trace = {.last_ns = -1};
+    char error[512];
+    if (stream) {
+        sqt_stream_extent(stream, &extent);
+        trace.start_ns = (int64_t)sqt_stream_start_ns(stream);
+        trace.last_ns = extent.records ? extent.last_ns : -1;
+    }
+    if (moment_window(&d->request->since, &d->request->until, &trace, &d->since, &d->until, error, sizeof(error)) == 0) {
+        if (!d->quiet && trace.last_ns >= 0 && moment_misses(&trace, d->since, d->until, error, sizeof(error)))
+            fprintf(stderr, "sqtrace-dump: warning: %s\n", error);
+        return 0;
+    }
+    fprintf(stderr, "sqtrace-dump: %s\n", error);
+    return -1;
+}
+
 /* Makes the directory; one that exists is not written into. */
 static int
 dump_open_directory(const char *name)
@@ -86,8 +107,8 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .table = r->table,
         .family = r->format->family,
         .where = r->where,
-        .since = r->since,
-        .until = r->until,
+        .since = d->since,
+        .until = d->until,
         .group = r->group,
         .peak = r->peak,
         .batch = r->batch,
@@ -142,6 +163,8 @@ read_strace(struct dump *d)
 static int
 dump_run_strace(struct dump *d)
 {
+    if (dump_window(d, NULL) != 0)
+        return DUMP_USAGE;
     if (open_output(d) != 0)
         return DUMP_FAILED;
     dump_begin(d, d->request);
@@ -167,9 +190,10 @@ dump_run(const struct dump_request *r)
     struct sqt_stream *const stream = sqt_stream_open(r->traces, r->trace_count, dump_report, &d);
     if (!stream)
         return DUMP_FAILED;
-    if (open_output(&d) != 0) {
+    const int asked = dump_window(&d, stream) == 0;
+    if (!asked || open_output(&d) != 0) {
         sqt_stream_close(stream);
-        return DUMP_FAILED;
+        return asked ? DUMP_FAILED : DUMP_USAGE;
     }
     d.sink.start_ns = sqt_stream_start_ns(stream);
     d.crew = sqt_crew_new(sqt_processors() - 1);

@@ -18,6 +18,7 @@ struct dump {
     struct sqt_job job;
     struct sqt_crew *crew; /* NULL: one processor, or no trace */
     struct sqt_pass *pass;
+    int64_t since, until; /* ns, what the request's mean in this trace */
     int quiet;
     struct account account;
     struct timespec began, shown;

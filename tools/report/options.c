@@ -135,8 +135,6 @@ int
 report_parse(struct report *r, int argc, char **argv, char *error, size_t error_size)
 {
     memset(r, 0, sizeof(*r));
-    r->since = INT64_MIN;
-    r->until = INT64_MAX;
     r->group = DEFAULT_GROUP;
     r->peak = DEFAULT_PEAK;
     r->kid = -1;
@@ -150,15 +148,15 @@ report_parse(struct report *r, int argc, char **argv, char *error, size_t error_
     for (size_t i = 0; i < taken.word_count; ++i)
         if (take_trace(r, o, r->words[i]) != 0)
             return -1;
-    if (take_figures(r, o) != 0 || options_number(o, REPORT_since, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->since) != 0 ||
-        options_number(o, REPORT_until, SQT_UNITS_TIME, SECOND, INT64_MIN, &r->until) != 0 ||
+    if (take_figures(r, o) != 0 || moment_take(o, REPORT_since, &r->since) != 0 ||
+        moment_take(o, REPORT_until, &r->until) != 0 ||
         options_number(o, REPORT_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
         options_number(o, REPORT_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
         options_number(o, REPORT_kid, SQT_UNITS_NONE, 1, 0, &r->kid) != 0)
         return -1;
     if (r->kid > UINT32_MAX)
         return options_fail(o, "--kid: '%s': too large", r->given[REPORT_kid]);
-    if (r->since >= r->until)
+    if (r->since.form == MOMENT_AFTER_START && r->until.form == MOMENT_AFTER_START && r->since.ns >= r->until.ns)
         return options_fail(o, "--since is not before --until");
     if (!r->trace_count)
         return options_fail(o, "no trace given: name a segment, a ring, a directory of them, or -");

@@ -281,6 +281,20 @@ static const struct {
 } others[] = {{SQT_TABLE_requests, take_request}, {SQT_TABLE_findings, take_finding}};
 #define OTHERS (sizeof(others) / sizeof(*others))
 
+/* What --since and --until mean in this trace. */
+static int
+report_window(struct report *r, struct report_trace *t, const struct sqt_stream *stream)
+{
+    struct sqt_extent extent;
+    char error[512];
+    sqt_stream_extent(stream, &extent);
+    const struct moment_trace trace = {.start_ns = (int64_t)t->start_ns,
+                                       .last_ns = extent.records ? extent.last_ns : -1};
+    if (moment_window(&r->since, &r->until, &trace, &t->since, &t->until, error, sizeof(error)) == 0)
+        return 0;
+    return report_fail(r, "%s", error);
+}
+
 int
 report_read(struct report *r, struct report_trace *t)
 {
@@ -292,6 +306,10 @@ report_read(struct report *r, struct report_trace *t)
         return report_fail(r, "no memory");
     }
     t->start_ns = sqt_stream_start_ns(stream);
+    if (report_window(r, t, stream) != 0) {
+        sqt_stream_close(stream);
+        return -1;
+    }
     t->set.budget = BUDGET;
     for (unsigned c = 0; c < SQT_CLASSES; ++c)
         t->classes[c].set = &t->set;
@@ -299,7 +317,7 @@ report_read(struct report *r, struct report_trace *t)
     struct sqt_job *const jobs = sqt_zeroed(r->figure_count + OTHERS, sizeof(*jobs));
     int failed = 0;
     for (size_t i = 0; i < r->figure_count + OTHERS; ++i) {
-        jobs[i] = (struct sqt_job){.since = r->since, .until = r->until, .group = r->group, .peak = r->peak};
+        jobs[i] = (struct sqt_job){.since = t->since, .until = t->until, .group = r->group, .peak = r->peak};
         if (i < r->figure_count) {
             failed |= open_series(t, &t->series[i], r->figures[i], stream) != 0;
             const int64_t own_group = sqt_family_of(r->figures[i])->group;

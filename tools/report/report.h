@@ -24,6 +24,7 @@
 #include "figure/stat/sections.h"
 #include "model/class.h"
 #include "../program/account.h"
+#include "../program/moment.h"
 #include "../program/options.h"
 #include "../program/voice.h"
 
@@ -82,7 +83,8 @@ struct report_trace {
     size_t path_count;
 
     /* what report_read() finds */
-    uint64_t start_ns; /* wall time */
+    uint64_t start_ns;    /* wall time */
+    int64_t since, until; /* ns, what the options mean in this trace */
     int64_t length;    /* ns */
     uint64_t records;
     unsigned problems;
@@ -106,7 +108,8 @@ struct report {
     size_t trace_count;
     const struct sqt_table **figures;
     size_t figure_count;
-    int64_t since, until, group, peak; /* ns */
+    struct moment since, until;
+    int64_t group, peak; /* ns */
     int64_t kid;                       /* -1: all */
 
     char *folder;        /* what it is to be called */
