@@ -14,7 +14,7 @@ STORES = {"ufs", "aufs", "diskd", "rock"}
 CLASSES = ("mem_hit", "disk_hit", "ims_hit", "negative_hit", "refresh_hit", "refresh_miss", "miss", "tunnel", "denied",
            "error")
 WRONG_ONLY = {"diskops-lost", "losses", "clock_steps"}  # figures and tables of what goes wrong
-FOREIGN = re.compile("/tmp|/work|/home|root|\\b127[.]")
+FOREIGN = re.compile("/tmp|/work|/home|root|\\b127[.][0-9]+[.]")
 TEXT_FRAME = 1
 
 

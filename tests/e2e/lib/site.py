@@ -52,10 +52,10 @@ tls_outgoing_options cafile={certificates.ca}.crt
 """
 
 
-def enter(folder):
+def enter(folder, prefix):
     """Makes the folder, and goes on in mount and network namespaces of its own: this program runs once more there."""
     if os.environ.get(MARK) == folder:
-        set_up(folder)
+        set_up(folder, prefix)
         return
     if os.geteuid() != 0:
         sys.exit("needs root: namespaces, and port 53")
@@ -65,7 +65,7 @@ def enter(folder):
     os.execvp("unshare", ["unshare", "--mount", "--net", sys.executable] + sys.argv)
 
 
-def set_up(folder):
+def set_up(folder, prefix):
     def call(*words):
         subprocess.run(words, check=True)
     call("ip", "link", "set", "lo", "up")
@@ -74,7 +74,8 @@ def set_up(folder):
     call("mount", "-t", "tmpfs", "-o", "mode=755", "none", os.path.dirname(HOME))
     os.mkdir(HOME)
     call("mount", "--bind", folder, HOME)
-    call("mount", "-t", "tmpfs", "none", "/dev/shm")  # no segment of another Squid has a name that is needed here
+    for shared in ("/dev/shm", os.path.join(prefix, "var", "run")):  # other Squids have names there
+        call("mount", "-t", "tmpfs", "none", shared)
 
 
 class Site:
