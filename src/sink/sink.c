@@ -13,6 +13,12 @@ const struct sqt_sink_type sqt_sink_types[] = {
      .header = sqt_tsv_header,
      .row = sqt_tsv_row,
      .events = sqt_tsv_events},
+    {.name = "table",
+     .doc = "aligned columns with units, for people; a terminal gets it without being asked",
+     .comment = sqt_aligned_comment,
+     .header = sqt_aligned_header,
+     .row = sqt_aligned_row,
+     .finish = sqt_aligned_finish},
     {.name = "chrome",
      .doc = "trace-event JSON of requests and disks, for Perfetto and Chromium",
      .table = "requests",
@@ -39,7 +45,7 @@ sqt_sink_comment(struct sqt_sink *sink, const char *key, const char *text)
 void
 sqt_sink_header(struct sqt_sink *sink)
 {
-    if (!sink->headed && !sink->no_header && sink->type->header)
+    if (!sink->headed && sink->type->header)
         sink->type->header(sink);
     sink->headed = 1;
 }

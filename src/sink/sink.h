@@ -23,6 +23,10 @@ struct sqt_sink {
     unsigned origin_count;
     unsigned comments;   /* of chrome.c, since the header or before it */
     struct sqt_ctf *ctf; /* of ctf.c */
+    /* of aligned.c */
+    unsigned width;    /* characters of a line; 0: no bound */
+    int columns_given; /* the columns were asked for, so all are shown */
+    struct sqt_aligned *aligned;
 };
 
 /* Functions that are not needed may be NULL. */
@@ -53,6 +57,12 @@ void sqt_sink_header(struct sqt_sink *sink);
 /* Writes what is left. */
 void sqt_sink_finish(struct sqt_sink *sink);
 void sqt_sink_free(struct sqt_sink *sink);
+
+/* aligned.c */
+void sqt_aligned_comment(struct sqt_sink *sink, const char *key, const char *text);
+void sqt_aligned_header(struct sqt_sink *sink);
+void sqt_aligned_row(struct sqt_sink *sink, const union sqt_cell *row);
+void sqt_aligned_finish(struct sqt_sink *sink);
 
 /* chrome.c */
 extern const struct sqt_family sqt_chrome_family;

@@ -36,7 +36,7 @@ sqt_tsv_comment(struct sqt_sink *sink, const char *key, const char *text)
 void
 sqt_tsv_header(struct sqt_sink *sink)
 {
-    for (unsigned i = 0; i < sink->column_count; ++i) {
+    for (unsigned i = 0; i < sink->column_count && !sink->no_header; ++i) {
         char *const start = sqt_out_room(&sink->out, TEXT_ROOM);
         char *p = tsv_put_text(start, sink->table->columns[sink->columns[i]].name);
         *p++ = i + 1 < sink->column_count ? '\t' : '\n';

@@ -222,30 +222,22 @@ hear(void *context, enum sqt_severity severity, const char *text)
     fprintf(stderr, "sqtrace-dump: %s\n", text);
 }
 
-/* What --since and --until mean in these traces.  Returns 0, or -1 if they do not have that time. */
-static int
-fuzz_window(const struct dump_request *r, const struct sqt_stream *stream, int64_t *since, int64_t *until)
-{
-    struct sqt_extent extent = {.last_ns = 0};
-    char error[512];
-    sqt_stream_extent(stream, &extent);
-    const struct moment_trace trace = {.start_ns = (int64_t)sqt_stream_start_ns(stream),
-                                       .last_ns = extent.records ? extent.last_ns : -1};
-    return moment_window(&r->since, &r->until, &trace, since, until, error, sizeof(error));
-}
-
 /* All figures in one pass. */
 static void
 run_figures(const struct dump_request *r)
 {
-    int64_t since = 0, until = 0;
     static struct sqt_job jobs[SQT_TABLES];
     size_t count = 0;
+    struct sqt_extent extent;
+    int64_t since, until;
+    char error[512];
     struct sqt_run run;
     struct sqt_stream *const stream = sqt_stream_open(r->traces, r->trace_count, hear, NULL);
     if (!stream)
         return;
-    if (fuzz_window(r, stream, &since, &until) != 0) {
+    sqt_stream_extent(stream, &extent);
+    const struct moment_trace trace = {.start_ns = (int64_t)sqt_stream_start_ns(stream), .last_ns = extent.last_ns};
+    if (moment_window(&r->since, &r->until, &trace, &since, &until, error, sizeof(error)) != 0) {
         sqt_stream_close(stream);
         return;
     }

@@ -82,7 +82,8 @@ if command -v bash >/dev/null; then
     offers "queue_ns" sqtrace-dump --table = ios --columns = que
     offers "service_ms" sqtrace-dump --figure = block-comb --columns serv
     offers "status" sqtrace-dump --where = stat
-    offers "tsv" sqtrace-dump --format = t
+    offers "tsv table" sqtrace-dump --format = t
+    offers "first_byte_ns" sqtrace-dump --sort = first_b
     offers "strace" sqtrace-dump --from = s
     offers "perf" sqtrace-dump --from = p
     offers "--quiet" sqtrace-dump --table = ios --q

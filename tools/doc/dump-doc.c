@@ -21,7 +21,7 @@ tables(const char *option, int figure)
 static void
 columns(void)
 {
-    fputs("    --columns | --where)\n"
+    fputs("    --columns | --where | --sort)\n"
           "        local table=requests i\n"
           "        for ((i = 1; i < COMP_CWORD; ++i)); do\n"
           "            case ${COMP_WORDS[i]} in\n"

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "pass/family.h"
+#include "sink/order.h"
 #include "sink/sink.h"
 #include "../program/moment.h"
 #include "../program/options.h"
@@ -15,7 +16,7 @@
 enum dump_status { DUMP_DONE = 0, DUMP_FAILED = 1, DUMP_USAGE = 2, DUMP_DAMAGED = 3 };
 
 enum dump_option {
-#define DUMP_OPTION(id, name, value, doc) DUMP_##id,
+#define DUMP_OPTION(id, name, letter, value, doc) DUMP_##id,
 #include "options.def"
     DUMP_OPTIONS
 };
@@ -39,6 +40,9 @@ struct dump_request {
     int64_t group, peak;  /* ns */
     int64_t batch;        /* operations; 0: not given */
     int64_t kid;          /* -1: all */
+    struct sqt_order_key keys[SQT_ORDER_KEYS];
+    unsigned key_count; /* 0: as they come */
+    int64_t limit;      /* rows; 0: all */
 };
 
 /* Reads the command line.  Returns 0, or -1 with one line in error. */

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
 #include "base/memory.h"
@@ -11,7 +12,7 @@
 #include "dump.h"
 
 const struct option_info dump_option_infos[DUMP_OPTIONS] = {
-#define DUMP_OPTION(id, name, value, doc) {name, value, doc, 0},
+#define DUMP_OPTION(id, name, letter, value, doc) {name, value, doc, letter},
 #include "options.def"
 };
 
@@ -46,6 +47,41 @@ take_table(struct dump_request *r, const struct options *o)
     return options_fail(o, "unknown %s '%s'; %s", kind, name, sqt_nearest_text(&nearest, "", "--list shows them"));
 }
 
+/* The column of that name; -1 with a line in error if there is none. */
+static int
+dump_column(const struct dump_request *r, const struct options *o, const char *option, const char *name, size_t length,
+            unsigned *column)
+{
+    const struct sqt_table *const t = r->table;
+    *column = sqt_column_find(t, name, length);
+    if (*column < t->column_count)
+        return 0;
+    struct sqt_nearest nearest;
+    sqt_nearest_init(&nearest, name, length);
+    for (unsigned i = 0; i < t->column_count; ++i)
+        sqt_nearest_offer(&nearest, t->columns[i].name);
+    return options_fail(o, "--%s: %s has no column '%.*s'; %s", option, t->name, (int)length, name,
+                        sqt_nearest_text(&nearest, "", "--list shows them"));
+}
+
+static int
+take_sort(struct dump_request *r, const struct options *o)
+{
+    for (const char *text = r->given[DUMP_sort]; text;) {
+        struct sqt_order_key *const key = &r->keys[r->key_count];
+        if (r->key_count == SQT_ORDER_KEYS)
+            return options_fail(o, "--sort: more than %d columns", SQT_ORDER_KEYS);
+        key->descending = *text == '-';
+        text += key->descending;
+        const size_t length = strcspn(text, ",");
+        if (dump_column(r, o, "sort", text, length, &key->column) != 0)
+            return -1;
+        ++r->key_count;
+        text = text[length] ? text + length + 1 : NULL;
+    }
+    return 0;
+}
+
 static int
 take_columns(struct dump_request *r, const struct options *o)
 {
@@ -61,15 +97,9 @@ take_columns(struct dump_request *r, const struct options *o)
     }
     for (;;) {
         const size_t length = strcspn(text, ",");
-        const unsigned column = sqt_column_find(t, text, length);
-        if (column == t->column_count) {
-            struct sqt_nearest nearest;
-            sqt_nearest_init(&nearest, text, length);
-            for (unsigned i = 0; i < t->column_count; ++i)
-                sqt_nearest_offer(&nearest, t->columns[i].name);
-            return options_fail(o, "--columns: %s has no column '%.*s'; %s", t->name, (int)length, text,
-                                sqt_nearest_text(&nearest, "", "--list shows them"));
-        }
+        unsigned column;
+        if (dump_column(r, o, "columns", text, length, &column) != 0)
+            return -1;
         if (r->column_count == sizeof(r->columns))
             return options_fail(o, "--columns: more than %zu columns", sizeof(r->columns));
         r->columns[r->column_count++] = (unsigned char)column;
@@ -98,7 +128,9 @@ take_where(struct dump_request *r, const struct options *o)
 static int
 take_format(struct dump_request *r, const struct options *o)
 {
-    const char *const name = r->given[DUMP_format] ? r->given[DUMP_format] : sqt_sink_types[0].name;
+    /* A person looks at a terminal. */
+    const int person = !r->given[DUMP_output] && isatty(STDOUT_FILENO);
+    const char *const name = r->given[DUMP_format] ? r->given[DUMP_format] : person ? "table" : "tsv";
     struct sqt_nearest nearest;
     sqt_nearest_init(&nearest, name, strlen(name));
     for (unsigned i = 0; i < sqt_sink_type_count; ++i) {
@@ -116,7 +148,7 @@ static int
 check_format(const struct dump_request *r, const struct options *o)
 {
     const struct sqt_sink_type *const f = r->format;
-    static const enum dump_option senseless[] = {DUMP_figure, DUMP_columns, DUMP_no_header, DUMP_where};
+    static const enum dump_option senseless[] = {DUMP_figure, DUMP_columns, DUMP_no_header, DUMP_where, DUMP_sort, DUMP_limit};
     if (f->directory && !r->given[DUMP_output])
         return options_fail(o, "--format=%s makes a directory: name it with --output=DIRECTORY", f->name);
     if (!f->table)
@@ -145,6 +177,7 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     if (r->given[DUMP_help] || r->given[DUMP_version] || r->given[DUMP_list])
         return 0;
     if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_columns(r, o) != 0 ||
+        take_sort(r, o) != 0 || options_number(o, DUMP_limit, SQT_UNITS_NONE, 1, 1, &r->limit) != 0 ||
         take_where(r, o) != 0 || moment_take(o, DUMP_since, &r->since) != 0 || moment_take(o, DUMP_until, &r->until) != 0 ||
         options_number(o, DUMP_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||

@@ -18,6 +18,17 @@ note(void *context, const char *key, const char *text)
     sqt_sink_comment(context, key, text);
 }
 
+static int
+dump_row(void *context, const union sqt_cell *row)
+{
+    struct dump *const d = context;
+    if (d->order)
+        return sqt_order_row(d->order, row);
+    const int more = sqt_sink_row(&d->sink, row);
+    d->cut = d->request->limit && d->sink.rows >= (uint64_t)d->request->limit;
+    return more && !d->cut;
+}
+
 static void
 bound(void *context, const struct sqt_bound_row *row)
 {
@@ -89,6 +100,9 @@ open_output(struct dump *d)
             fprintf(stderr, "sqtrace-dump: %s: cannot write: %s\n", name, strerror(errno));
             return -1;
         }
+    } else if (d->request->format->row == sqt_aligned_row) {
+        fd = pager_start(&d->pager);
+        d->sink.width = pager_width();
     }
     sqt_out_init(&d->sink.out, fd);
     return 0;
@@ -103,6 +117,7 @@ dump_begin(struct dump *d, const struct dump_request *r)
     d->sink.column_count = r->column_count;
     d->sink.no_header = r->given[DUMP_no_header] != NULL;
     d->sink.no_comments = r->given[DUMP_no_comments] != NULL;
+    d->sink.columns_given = !r->all_columns;
     d->job = (struct sqt_job){
         .table = r->table,
         .family = r->format->family,
@@ -112,11 +127,13 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .group = r->group,
         .peak = r->peak,
         .batch = r->batch,
-        .row = sqt_sink_row,
+        .row = dump_row,
         .note = note,
         .context = &d->sink,
     };
-    if (r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
+    if (r->key_count)
+        d->order = sqt_order_new(r->table, r->keys, r->key_count, (uint64_t)r->limit);
+    if (!r->key_count && !r->limit && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
         d->job.run = whole_run;
 }
 
@@ -124,6 +141,7 @@ static int
 close_output(struct dump *d)
 {
     const char *const name = d->request->given[DUMP_output];
+    pager_finish(&d->pager);
     if (!d->sink.out.error && name && close(d->sink.out.fd) != 0)
         d->sink.out.error = errno;
     if (d->sink.out.error && d->request->format->directory)
@@ -133,6 +151,23 @@ close_output(struct dump *d)
     fprintf(stderr, "sqtrace-dump: %s: cannot write: %s\n", name ? name : "standard output",
             strerror(d->sink.out.error));
     return -1;
+}
+
+/* Rows that were kept to be sorted. */
+static int
+dump_emit(struct dump *d)
+{
+    if (!d->order)
+        return 0;
+    const int full = sqt_order_full(d->order);
+    if (full)
+        fputs("sqtrace-dump: --sort: more rows than fit into 1 GB; add --limit=NUMBER, or ask for fewer by --where\n",
+              stderr);
+    else
+        sqt_order_emit(d->order, sqt_sink_row, &d->sink);
+    sqt_order_free(d->order);
+    d->order = NULL;
+    return full ? -1 : 0;
 }
 
 /* What strace or perf trace printed, in place of a trace. */
@@ -168,7 +203,7 @@ dump_run_strace(struct dump *d)
     if (open_output(d) != 0)
         return DUMP_FAILED;
     dump_begin(d, d->request);
-    const int unread = read_strace(d) != 0;
+    const int unread = read_strace(d) != 0 || dump_emit(d) != 0;
     if (!unread)
         sqt_sink_header(&d->sink);
     sqt_sink_finish(&d->sink);
@@ -209,7 +244,7 @@ dump_run(const struct dump_request *r)
         return DUMP_FAILED;
     }
     dump_head_comments(&d, stream);
-    const int watched = !d.quiet && isatty(STDERR_FILENO);
+    const int watched = !d.quiet && isatty(STDERR_FILENO) && !d.pager.pid;
     struct sqt_run run;
     unsigned runs = 0;
     while (!sqt_pass_done(d.pass) && sqt_stream_next(stream, &run)) {
@@ -219,6 +254,7 @@ dump_run(const struct dump_request *r)
     }
     program_clear(&d.voice);
     sqt_pass_finish(d.pass);
+    const int unsorted = dump_emit(&d) != 0;
     sqt_sink_header(&d.sink);
     dump_tail_comments(&d);
     sqt_sink_finish(&d.sink);
@@ -230,7 +266,7 @@ dump_run(const struct dump_request *r)
     sqt_crew_free(d.crew);
     const int failed = close_output(&d) != 0;
     sqt_sink_free(&d.sink);
-    if (failed)
+    if (failed || unsorted)
         return DUMP_FAILED;
     return r->given[DUMP_strict] && (problems || d.account.lost || d.account.bounds) ? DUMP_DAMAGED : DUMP_DONE;
 }

@@ -9,16 +9,20 @@
 
 #include "pass/pass.h"
 #include "../program/account.h"
+#include "../program/pager.h"
 #include "../program/voice.h"
 #include "dump.h"
 
 struct dump {
+    struct sqt_sink sink; /* the first: jobs have it as their context */
     const struct dump_request *request;
-    struct sqt_sink sink;
     struct sqt_job job;
     struct sqt_crew *crew; /* NULL: one processor, or no trace */
     struct sqt_pass *pass;
+    struct sqt_order *order; /* keeps the rows for --sort; NULL: none */
+    int cut;                 /* --limit: no more rows are wanted */
     int64_t since, until; /* ns, what the request's mean in this trace */
+    struct pager pager;
     int quiet;
     struct account account;
     struct timespec began, shown;

@@ -104,5 +104,7 @@ dump_tail_comments(struct dump *d)
     account_finish(&d->account);
     if (*d->account.more && !d->quiet)
         fprintf(stderr, "sqtrace-dump: lost %s\n", d->account.more);
+    if (d->cut)
+        sqt_sink_comment(&d->sink, "limit", "reading stopped when there were enough rows");
     account_tail(&d->sink, &d->account, sqt_pass_last_ns(d->pass), sqt_pass_records(d->pass));
 }

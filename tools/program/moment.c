@@ -59,7 +59,7 @@ moment_date(const char *p, struct moment *m)
     p = p && *p == '-' ? moment_digits(p + 1, 2, &m->month) : NULL;
     p = p && *p == '-' ? moment_digits(p + 1, 2, &m->day) : NULL;
     const int leap = m->year % 4 == 0 && (m->year % 100 != 0 || m->year % 400 == 0);
-    if (!p || m->year < 1970 || m->month < 1 || m->month > 12 || m->day < 1 || m->day > days[m->month - 1] ||
+    if (!p || m->year < 1970 || m->year > 2200 || m->month < 1 || m->month > 12 || m->day < 1 || m->day > days[m->month - 1] ||
         (m->month == 2 && m->day == 29 && !leap))
         return NULL;
     return p;
@@ -306,6 +306,11 @@ int
 moment_window(const struct moment *since, const struct moment *until, const struct moment_trace *trace,
               int64_t *since_ns, int64_t *until_ns, char *error, size_t size)
 {
+    /* A damaged trace may begin at any time; then no time of day is right anyway. */
+    struct moment_trace sane = *trace;
+    if (sane.start_ns < 0 || sane.start_ns > INT64_MAX / 2)
+        sane.start_ns = 0;
+    trace = &sane;
     *since_ns = INT64_MIN;
     *until_ns = INT64_MAX;
     if (window_end(since, "--since", trace, since_ns, error, size) != 0 ||
@@ -321,6 +326,8 @@ int
 moment_misses(const struct moment_trace *trace, int64_t since_ns, int64_t until_ns, char *text, size_t size)
 {
     char first[64], last[64];
+    if (trace->start_ns < 0 || trace->start_ns > INT64_MAX / 2)
+        return 0;
     if (since_ns <= trace->last_ns && until_ns > 0)
         return 0;
     moment_put(first, sizeof(first), trace->start_ns / SECOND);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/digits.h"
+#include "base/human.h"
 #include "report.h"
 
 /* A space that does not break. */
@@ -21,23 +22,8 @@
 static const char *
 time_words(double ns, const char *sign, char text[WORDS_ROOM])
 {
-    static const struct {
-        double ns;
-        const char *name;
-    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "\xc2\xb5s"}, {1, "ns"}};
-    unsigned unit = 0;
-    /* What would be rounded to 1,000 of a unit is 1 of the next. */
-    while (unit < 3 && ns < 0.9995 * units[unit].ns)
-        ++unit;
-    const double value = ns / units[unit].ns;
-    const int decimals = value >= 99.95 || unit == 3 ? 0 : value >= 9.995 ? 1 : 2;
-    if (value >= 999.5) {
-        char grouped[32];
-        snprintf(text, WORDS_ROOM, "%s%s" NBSP "%s", sign, sqt_grouped((uint64_t)(value + 0.5), grouped),
-                 units[unit].name);
-    } else {
-        snprintf(text, WORDS_ROOM, "%s%.*f" NBSP "%s", sign, decimals, value, units[unit].name);
-    }
+    char unsigned_text[SQT_HUMAN_ROOM];
+    snprintf(text, WORDS_ROOM, "%s%s", sign, sqt_human_time(unsigned_text, ns, NBSP, "\xc2\xb5s"));
     return text;
 }
 
