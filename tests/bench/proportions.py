@@ -6,7 +6,7 @@ usage: proportions.py BUILDDIR TRACE...
 
 Prints the rows of tests/unit/traffic.def, which make_traffic follows. An event of a transaction, a store I/O or a disk
 operation is counted for a thousand requests of the class of its request. Every other event is counted in the column
-"all", for a thousand requests of any class. Parts of units are not counted.
+"all", for a thousand requests of any class. Parts of units are not counted. A comment names the newest event there is.
 """
 
 import collections
@@ -31,6 +31,12 @@ def rows(tools, table, traces):
     yield from csv.DictReader(process.stdout, delimiter="\t", quoting=csv.QUOTE_NONE)
     if process.wait() > 1:
         raise SystemExit("sqtrace-dump: exit status %d" % process.returncode)
+
+
+def event_order():
+    """All events, oldest first."""
+    with open(EVENTS) as file:
+        return re.findall(r"^SQT_EVENT\((\w+),", file.read(), re.M)
 
 
 def events_of_transactions():
@@ -84,8 +90,8 @@ def number(value):
 
 def main():
     shares, found, _ = proportions(sys.argv[1], sys.argv[2:])
-    with open(EVENTS) as file:
-        order = re.findall(r"^SQT_EVENT\((\w+),", file.read(), re.M)
+    order = event_order()
+    print("/* newest event: %s */" % order[-1])
     for name in CLASSES:
         print("TRAFFIC_CLASS(%s, %s)" % (name, number(shares[name])))
     print()

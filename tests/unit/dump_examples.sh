@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # dump_examples.sh - the examples of sqtrace-dump(1), and the commands of README.md that read a trace, as a reader would
-# copy them: each exits with 0 and prints something.  They read doc/sample in place of the trace directory.
+# copy them: each exits with 0 and prints something.  They read doc/sample, or the trace that SQT_SAMPLE names, in place
+# of the trace directory, and its first complete transaction in place of 54.
 . "$SQT_SOURCE/tests/unit/tap.sh"
 
 work=$(mktemp -d) || exit 1
@@ -10,6 +11,9 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/run"
 PATH=$SQT_TOOLS:$PATH
 out=$work/out err=$work/err
+sample=${SQT_SAMPLE:-$SQT_SOURCE/doc/sample}
+xid=$(sqtrace-dump --quiet --no-comments --no-header --columns=xid --where='kid == 1 and outcome == complete' "$sample" |
+    sed -n 1p)
 
 # Each example between .EX and .EE in the section EXAMPLES.
 awk '
@@ -18,14 +22,17 @@ awk '
     $0 == ".EE" { example = 0 }
     example { print > (folder "/page." sprintf("%02d", n)) }' folder="$work" "$SQT_TOOLS/sqtrace-dump.1"
 # A line of README.md that is a whole command.
-sed -n 's/^    \(sqtrace-\(dump\|report\) .*\/var\/spool\/squid\/trace.*\)/\1/p; s/^    \(sqtrace-dump --list.*\)/\1/p' \
+sed -n -e 's/^    \(sqtrace-\(dump\|report\) .*\/var\/spool\/squid\/trace.*\)/\1/p' \
+    -e 's/^    \(sqtrace-dump --list.*\)/\1/p' \
+    -e 's/^    \.\/\(sqtrace-dump .*\)\.\.\/\.\.\/doc\/sample.*/\1\/var\/spool\/squid\/trace/p' \
     "$SQT_SOURCE/README.md" | awk '{ print > (folder "/readme." sprintf("%02d", NR)) }' folder="$work"
 
 # The command of a file, with another trace and where the plots are here.
 command_of()
 {
-    sed -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\e/\\/g' -e 's/\\&//g' -e "s|/var/spool/squid/trace|$SQT_SOURCE/doc/sample|g" \
-        -e "s|/usr/share/sqtrace/plots|$SQT_SOURCE/tools/plots|" -e "s|sqtrace-report |&--data='$SQT_SOURCE/tools' |" "$1"
+    sed -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\e/\\/g' -e 's/\\&//g' -e "s|/var/spool/squid/trace|$sample|g" \
+        -e "s|/usr/share/sqtrace/plots|$SQT_SOURCE/tools/plots|" -e "s/ == 54'/ == $xid'/" \
+        -e "s|sqtrace-report |&--data='$SQT_SOURCE/tools' |" "$1"
 }
 
 # Text beside comments and a header row on the standard output, or a new file.
@@ -58,6 +65,6 @@ run_example()
 for example in "$work"/page.* "$work"/readme.*; do
     run_example "$example"
 done
-[ "$number" -ge 20 ]
+[ "$number" -ge 22 ]
 check "the examples are found"
 plan

@@ -17,9 +17,13 @@ chmod -R u+w "$tree"
 cp -R "$tree" "$work/before"
 
 # The build stands in the copy where it stands in the source tree, with its objects and their times, so that make builds
-# only what a change reaches.  Sets build.
+# only what a change reaches.  Sets build.  Ends the test where make would not know that.
 copy_build()
 {
+    if grep -q '^CCDEPMODE = depmode=none' "$SQT_TOOLS/Makefile"; then # as dh_auto_configure asks for
+        echo "1..0 # SKIP this build does not track which objects a changed header reaches"
+        exit 0
+    fi
     inside=${SQT_TOOLS#"$(cd "$SQT_SOURCE" && pwd -P)"/}
     [ "$inside" != "$SQT_TOOLS" ] || inside=build/sqtrace
     build=$tree/$inside

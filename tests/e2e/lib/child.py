@@ -50,11 +50,11 @@ class Process:
 class Child(Process):
     """program: file in this folder; columns: names of the log's columns after the tag, those of *_ns are numbers."""
 
-    def __init__(self, env, program, columns, words=(), name=None):
+    def __init__(self, env, program, columns, words=(), name=None, host="127.0.0.1"):
         self.columns = columns
         name = name or program.split(".")[0]
         self.log = env.path(name + ".log")
-        self.host = "127.0.0.1"
+        self.host = host
         super().__init__(env, program, [self.log] + list(words), name)
         self.port = int(self.said[0])
 
@@ -82,9 +82,9 @@ class Threads(socketserver.ThreadingTCPServer):
         self.log.write("\t".join(map(str, words)) + "\n")
 
 
-def serve_threads(handler, log_path):
+def serve_threads(handler, log_path, host="127.0.0.1", port=0):
     """For the program: serves each connection in a thread of its own until the input ends."""
-    server = Threads(("127.0.0.1", 0), handler)
+    server = Threads((host, port), handler)
     server.log = open(log_path, "w", buffering=1 << 16)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_address[1], flush=True)

@@ -18,7 +18,7 @@ PERIOD = 2    # s, between rebuilds, and between rewrites
 # Each look-up, and each step of the own digest, has a line in cache.log at these levels.
 LINES = """
 visible_hostname {name}.e2e.test
-hostname_aliases 127.0.0.1 e2e.test
+hostname_aliases {address} e2e.test
 digest_generation {generation}
 cache_dir ufs {{folder}}/cache 10 4 16 max-size=1
 digest_rebuild_period {period} seconds
@@ -31,9 +31,9 @@ access_log stdio:{{folder}}/way.log logformat=way
 """
 
 
-def digester(env, origin, name, generation="on", chunk=10, lines="", trace="", **options):
-    return Squid(env, name, trace=trace, dns=origin.host, lines=LINES.format(
-        name=name, generation=generation, period=PERIOD, chunk=chunk) + lines, **options)
+def digester(env, origin, name, generation="on", chunk=10, lines="", trace="", address="127.0.0.1", **options):
+    return Squid(env, name, trace=trace, dns=origin.host, address=address, lines=LINES.format(
+        name=name, generation=generation, period=PERIOD, chunk=chunk, address=address) + lines, **options)
 
 
 def start(*squids):
@@ -45,8 +45,8 @@ def start(*squids):
 
 def peer(squid, kind="sibling", options=""):
     """Its line in the squid.conf of another one."""
-    return "cache_peer 127.0.0.1 %s %d 0 no-query no-netdb-exchange name=%s %s\n" \
-        % (kind, squid.port, squid.name, options)
+    return "cache_peer %s %s %d 0 no-query no-netdb-exchange name=%s %s\n" \
+        % (squid.address, kind, squid.port, squid.name, options)
 
 
 def said(squid, pattern):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An ICAP service that does what the HTTP request tells it to, and logs its own clock.
 
-Run as a program (icapd.py LOG): prints its port, serves until its input ends.  The HTTP request's header X-Reqmod or
-X-Respmod, whichever is meant by the ICAP method, holds words with ";" between:
+Run as a program (icapd.py LOG HOST PORT): prints its port, serves until its input ends.  The HTTP request's header
+X-Reqmod or X-Respmod, whichever is meant by the ICAP method, holds words with ";" between:
 
     wait=MS     hold the answer so long, once the message is here in full
     body=MS     hold the body of the answer after its header
@@ -170,8 +170,8 @@ class Connection(socketserver.StreamRequestHandler):
 
 
 class IcapServer(Child):
-    def __init__(self, env):
-        Child.__init__(self, env, "icapd.py", COLUMNS)
+    def __init__(self, env, host="127.0.0.1", port=0):
+        Child.__init__(self, env, "icapd.py", COLUMNS, [host, str(port)], host=host)
 
     def enabled(self):
         """Lines of squid.conf that its services need."""
@@ -179,8 +179,9 @@ class IcapServer(Child):
 
     def service(self, name, point, *words):
         """A line of squid.conf."""
-        return "icap_service %s %s icap://127.0.0.1:%d/%s/mod %s\n" % (name, point, self.port, name, " ".join(words))
+        return "icap_service %s %s icap://%s:%d/%s/mod %s\n" % (name, point, self.host, self.port, name,
+                                                                " ".join(words))
 
 
 if __name__ == "__main__":
-    serve_threads(Connection, sys.argv[1])
+    serve_threads(Connection, sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An origin server whose answers the URL asks for, and that logs its own clock.
 
-Run as a program (origin.py HOST LOG): prints its HTTP port and its echo port, serves until its input ends.
+Run as a program (origin.py HOST LOG NAMED PORT ECHO-PORT): prints its HTTP port and its echo port, serves until its
+input ends.  A port of 0 is any; NAMED is the address that its DNS server gives for names.
 
     http://HOST:PORT/key=value;key=value/any-name
 
@@ -225,11 +226,11 @@ async def echo(reader, writer):
 
 
 class Names(asyncio.DatagramProtocol):
-    """A DNS server: every name has the server's own address; dN-anything is answered after N milliseconds;
+    """A DNS server: every name has the same address; dN-anything is answered after N milliseconds;
     both-anything has ::1 as well, which is answered first."""
 
-    def __init__(self, host):
-        self.address = bytes(int(part) for part in host.split("."))
+    def __init__(self, named):
+        self.address = bytes(int(part) for part in named.split("."))
 
     def connection_made(self, transport):
         self.transport = transport
@@ -252,17 +253,17 @@ class Names(asyncio.DatagramProtocol):
         asyncio.get_running_loop().call_later(delay / 1000, self.transport.sendto, reply, peer)
 
 
-async def start(host, log):
+async def start(host, log, named, port, echo_port):
     async def client(reader, writer):
         await Connection(reader, writer, log).serve()
 
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: asyncio.StreamReaderProtocol(Reader(1 << 20), client), host, 0,
+    server = await loop.create_server(lambda: asyncio.StreamReaderProtocol(Reader(1 << 20), client), host, port,
                                       backlog=512)
-    echo_server = await asyncio.start_server(echo, host, 0, backlog=512)
+    echo_server = await asyncio.start_server(echo, host, echo_port, backlog=512)
     names = 1
     try:
-        await loop.create_datagram_endpoint(lambda: Names(host), local_addr=(host, 53))
+        await loop.create_datagram_endpoint(lambda: Names(named), local_addr=(host, 53))
     except OSError:
         names = 0
     return "%d %d %d" % (server.sockets[0].getsockname()[1], echo_server.sockets[0].getsockname()[1], names)
@@ -290,11 +291,11 @@ class Deaf:
 class Origin(Process):
     """The origin as a child process, and its log."""
 
-    def __init__(self, env, name="origin"):
+    def __init__(self, env, name="origin", host=None, named=None, port=0, echo_port=0):
         self.log = env.path(name + ".log")
         # An address of loopback that is this process's alone, so that its DNS server can have port 53.
-        self.host = "127.%d.%d.53" % (1 + os.getpid() // 250 % 250, 1 + os.getpid() % 250)
-        super().__init__(env, "origin.py", [self.host, self.log], name)
+        self.host = host or "127.%d.%d.53" % (1 + os.getpid() // 250 % 250, 1 + os.getpid() % 250)
+        super().__init__(env, "origin.py", [self.host, self.log, named or self.host, str(port), str(echo_port)], name)
         self.port, self.echo_port, self.has_names = int(self.said[0]), int(self.said[1]), self.said[2] == "1"
 
     def url(self, name, host=None, **want):
@@ -312,4 +313,4 @@ class Origin(Process):
 
 
 if __name__ == "__main__":
-    serve(lambda log: start(sys.argv[1], log), sys.argv[2])
+    serve(lambda log: start(sys.argv[1], log, sys.argv[3], int(sys.argv[4]), int(sys.argv[5])), sys.argv[2])

@@ -19,7 +19,7 @@ from .witness import Witness
 LOGFORMAT = ("%ts.%03tu %master_xaction %rm %Ss %>Hs %<st %.3tr %request_attempts %{X-Tag}>h %err_code %ru")
 
 BASE = """
-http_port 127.0.0.1:{port}
+http_port {address}:{port}
 workers {workers}
 visible_hostname e2e.test
 cache_effective_user {user}
@@ -53,11 +53,12 @@ class Squid:
     unprivileged  the master, too, runs as Squid's effective user.  Its kids then take a preloaded library.
     plain    the installed program; else, of the patched Squid, the one that is linked with the witness
     program  this one, made of the same objects
+    address, port  where clients connect; default a free port of loopback
     """
 
     def __init__(self, env, name="squid", prefix=None, lines="", trace=None, dirs=(), workers=1, dns="127.0.0.1",
                  dir_mb=512, preload=None, user=None, directory=None, environment=None, alone=False, unprivileged=False,
-                 plain=False, program=None):
+                 plain=False, program=None, address="127.0.0.1", port=None):
         self.env = env
         env.squids += 1
         self.prefix = prefix or env.squid
@@ -75,7 +76,7 @@ class Squid:
         self.environment = environment or {}
         self.alone = alone
         self.unprivileged = unprivileged
-        self.port = free_port()
+        self.address, self.port = address, port or free_port()
         self.user = user or effective_user()
         self.directory = directory or os.path.join(self.folder, "trace")
         self.service = "e2e%d%s" % (os.getpid(), re.sub("[^a-z0-9]", "", name.lower()))
@@ -136,7 +137,8 @@ class Squid:
 
     def text(self):
         """What squid.conf holds."""
-        lines = BASE.format(port=self.port, workers=self.workers, user=self.user, folder=self.folder, dns=self.dns,
+        lines = BASE.format(address=self.address, port=self.port, workers=self.workers, user=self.user,
+                            folder=self.folder, dns=self.dns,
                             logformat=versions.logformat(self.version(), LOGFORMAT))
         if self.workers > 1 and set(self.dirs) - {"rock"}:
             lines += "memory_cache_shared off\n"  # Squid 7.7 asserts with ufs directories and shared memory
@@ -309,7 +311,7 @@ class Squid:
     # ---- looking at it ----
 
     def client_address(self):
-        return ("127.0.0.1", self.port)
+        return (self.address, self.port)
 
     def access_logs(self):
         """{kid: path of its access log}"""

@@ -2,7 +2,7 @@
 """Certificates made at run time, a TLS client, and far ends that take a known time and log their own clock.
 
 Run as a program (tls.py HOST CERTIFICATE ORIGIN-PORT LOG TICKETS END...): prints a port for each END, serves until its
-input ends.  An END is a name, or a name and milliseconds:
+input ends.  An END is a name, or a name and milliseconds, then @PORT if it is not to be any port:
 
     tls:MS      a TLS server before the origin: MS pass between the ClientHello and the ServerHello
     proxy:MS    a proxy that answers CONNECT after MS, and nothing else
@@ -207,7 +207,8 @@ class Program:
         self.lock = threading.Lock()
 
     def listen(self, end):
-        listener = socket.create_server((self.host, 0), backlog=512)
+        end, _, port = end.partition("@")
+        listener = socket.create_server((self.host, int(port or 0)), backlog=512)
         threading.Thread(target=self.accept, args=(listener, end), daemon=True).start()
         return listener.getsockname()[1]
 
