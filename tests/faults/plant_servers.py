@@ -8,6 +8,7 @@ name, or None if there is none.
 import os
 import re
 
+from lib.env import Skip
 from lib.origin import Deaf
 from lib.tls import Certificates, FarEnds
 from scene import Origin
@@ -81,6 +82,8 @@ def slow_leader(scene):
 # ---- the way ----
 
 def way(scene, **settings):
+    if not os.path.exists("/dev/net/tun"):
+        raise Skip("needs /dev/net/tun")
     for origin in scene.origins:
         origin.network = "10.77.1.%d"
     scene.far["way"] = settings

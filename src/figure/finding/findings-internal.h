@@ -38,12 +38,12 @@ struct sqt_subject {
     uint64_t followed[SQT_FOLLOW_STAGES]; /* ns of leaders while the followers waited */
     uint64_t kept_ns;                     /* of tries that failed on kept connections */
     uint64_t again_ns;                    /* of reads of objects that were asked for before */
-    uint64_t put_off;           /* ns of waits for accepts that Squid put off; of a listening port, as the next */
-    uint64_t syns;              /* connections that took as long as a SYN that is sent again */
-    uint64_t late[2], between;  /* first bytes and replies as late as a packet that is sent again; half as late */
+    uint64_t put_off;          /* ns of waits for accepts that Squid put off; of a listening port, as the next */
+    uint64_t syns;             /* connections that took as long as a SYN that is sent again */
+    uint64_t late[2], between; /* first bytes and replies as late as a packet that is sent again; half as late */
     uint64_t connections, drops, backlog, descriptors;
-    int64_t kid; /* of a worker, as the next */
-    double busy; /* how much of the time its event loop works, in % */
+    int64_t kid;                           /* of a worker, as the next */
+    double busy;                           /* how much of the time its event loop works, in % */
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
 
