@@ -64,7 +64,8 @@ enum sqt_table_number {
 enum sqt_column_number {
 #define SQT_TABLE(id, name, kind, doc) SQT_AT_##id,
 #define SQT_COLUMN(id, name, type, doc) SQT_AT_##id##_##name,
-#define SQT_STAGE_COLUMNS(id, part, count) SQT_AT_##id##_##part, SQT_AT_##id##_##part##_end_ = SQT_AT_##id##_##part + (count)-1,
+#define SQT_STAGE_COLUMNS(id, part, count) \
+    SQT_AT_##id##_##part, SQT_AT_##id##_##part##_end_ = SQT_AT_##id##_##part + (count)-1,
 #define SQT_TABLE_END(id) SQT_AT_##id##_end_,
 #include "tables.def"
     SQT_COLUMNS
@@ -72,7 +73,8 @@ enum sqt_column_number {
 
 /* Where a stage stands among all columns, by its column order in stages.def. */
 #define SQT_STAGE_AT(order) \
-    ((order) < SQT_EARLY_STAGES ? SQT_AT_requests_stages + (order) : SQT_AT_requests_late_stages + (order)-SQT_EARLY_STAGES)
+    ((order) < SQT_EARLY_STAGES ? SQT_AT_requests_stages + (order) \
+                                : SQT_AT_requests_late_stages + (order)-SQT_EARLY_STAGES)
 /* Its place in a row of `requests`. */
 #define SQT_STAGE_CELL(order) (SQT_STAGE_AT(order) - SQT_AT_requests - 1)
 

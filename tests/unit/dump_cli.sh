@@ -261,7 +261,7 @@ if command -v script >/dev/null; then
     hints() { # hints NAME WANTED ARGUMENT...
         name=$1 wanted=$2
         shift 2
-        PAGER=cat script -qec "'$dump' $*" /dev/null </dev/null >"$out" 2>&1
+        PAGER="cat" script -qec "'$dump' $*" /dev/null </dev/null >"$out" 2>&1
         : >"$err"
         grep -q -e "$wanted" "$out"
         check "$name"
@@ -270,7 +270,7 @@ if command -v script >/dev/null; then
     hints "a hint at --list" 'no row matches --where; --list explains' --where "'xid == 770077'" busy.sqt
     hints "a hint at kids" 'no kid 7 wrote this trace' --kid=7 story
     hints "a hint at gnuplot" 'gnuplot -c /.*/plots/block-comb.gp block-comb.png' --figure=block-comb busy.sqt
-    PAGER=cat script -qec "'$dump' --quiet --figure=block-comb story" /dev/null </dev/null >"$out" 2>&1
+    PAGER="cat" script -qec "'$dump' --quiet --figure=block-comb story" /dev/null </dev/null >"$out" 2>&1
     ! grep -q 'sqtrace-dump' "$out"
     check "--quiet hints at nothing"
 fi

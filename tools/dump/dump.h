@@ -35,11 +35,11 @@ struct dump_request {
     struct sqt_where *where;
     unsigned char columns[256];
     unsigned column_count;
-    int all_columns;      /* those of the table, in its order */
+    int all_columns; /* those of the table, in its order */
     struct moment since, until;
-    int64_t group, peak;  /* ns */
-    int64_t batch;        /* operations; 0: not given */
-    int64_t kid;          /* -1: all */
+    int64_t group, peak; /* ns */
+    int64_t batch;       /* operations; 0: not given */
+    int64_t kid;         /* -1: all */
     struct sqt_order_key keys[SQT_ORDER_KEYS];
     unsigned key_count; /* 0: as they come */
     int64_t limit;      /* rows; 0: all */

@@ -148,7 +148,8 @@ static int
 check_format(const struct dump_request *r, const struct options *o)
 {
     const struct sqt_sink_type *const f = r->format;
-    static const enum dump_option senseless[] = {DUMP_figure, DUMP_columns, DUMP_no_header, DUMP_where, DUMP_sort, DUMP_limit};
+    static const enum dump_option senseless[] = {DUMP_figure, DUMP_columns, DUMP_no_header,
+                                                 DUMP_where,  DUMP_sort,    DUMP_limit};
     if (f->directory && !r->given[DUMP_output])
         return options_fail(o, "--format=%s makes a directory: name it with --output=DIRECTORY", f->name);
     if (!f->table)
@@ -178,7 +179,8 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
         return 0;
     if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_columns(r, o) != 0 ||
         take_sort(r, o) != 0 || options_number(o, DUMP_limit, SQT_UNITS_NONE, 1, 1, &r->limit) != 0 ||
-        take_where(r, o) != 0 || moment_take(o, DUMP_since, &r->since) != 0 || moment_take(o, DUMP_until, &r->until) != 0 ||
+        take_where(r, o) != 0 || moment_take(o, DUMP_since, &r->since) != 0 ||
+        moment_take(o, DUMP_until, &r->until) != 0 ||
         options_number(o, DUMP_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
         options_number(o, DUMP_batch, SQT_UNITS_NONE, 1, 1, &r->batch) != 0 ||

@@ -66,7 +66,8 @@ dump_window(struct dump *d, const struct sqt_stream *stream)
         trace.start_ns = (int64_t)sqt_stream_start_ns(stream);
         trace.last_ns = extent.records ? extent.last_ns : -1;
     }
-    if (moment_window(&d->request->since, &d->request->until, &trace, &d->since, &d->until, error, sizeof(error)) == 0) {
+    if (moment_window(&d->request->since, &d->request->until, &trace, &d->since, &d->until, error, sizeof(error)) ==
+        0) {
         if (!d->quiet && trace.last_ns >= 0 && moment_misses(&trace, d->since, d->until, error, sizeof(error)))
             fprintf(stderr, "sqtrace-dump: warning: %s\n", error);
         return 0;
