@@ -203,6 +203,18 @@ attempts(struct maker *m)
     put(m, SQT_EV_CONNECT_BEGIN, 0, m->n, 1);
 }
 static void
+helpers(struct maker *m)
+{
+    put(m, SQT_EV_HELPER_BEGIN, m->n, m->n, 1);
+}
+
+/* Queries of every duration, to ever other name servers. */
+static void
+queries(struct maker *m)
+{
+    put(m, SQT_EV_QUERY_END, m->n, m->time - (UINT64_C(1) << m->n % 36), (uint32_t)(m->n % 1000));
+}
+static void
 digests(struct maker *m)
 {
     put(m, SQT_EV_DIGEST_FETCH_BEGIN, m->n, 0, 1);
@@ -450,6 +462,8 @@ static const struct kind {
     {"texts", texts_of_all_kinds, 300},
     {"clients", clients, 1},
     {"attempts", attempts, 1},
+    {"helpers", helpers, 1},
+    {"queries", queries, 1},
     {"digests", digests, 1},
     {"objects", objects, 300},
     {"swaps", swaps, 1},
@@ -485,11 +499,27 @@ static const struct fill {
     void (*make)(struct maker *);
     unsigned calls;
 } fill[] = {
-    {begins, 300000},  {with_clients, 300000}, {clients, 300000},  {attempts, 300000},
-    {digests, 300000}, {swaps, 300000},        {blocks, 300000},   {operations, 300000},
-    {waiting, 300000}, {places, 30000},        {objects, 2200000}, {collisions, 30000},
-    {renamed, 30000},  {parsed, 300000},       {interim, 100000},  {swaps_with_blocks, 300000},
-    {groups, 70000},   {samples, 100000},      {calls, 30000},     {unknown_events, 1000},
+    {begins, 300000},
+    {with_clients, 300000},
+    {clients, 300000},
+    {attempts, 300000},
+    {helpers, 300000},
+    {digests, 300000},
+    {swaps, 300000},
+    {blocks, 300000},
+    {operations, 300000},
+    {waiting, 300000},
+    {places, 30000},
+    {objects, 2200000},
+    {collisions, 30000},
+    {renamed, 30000},
+    {parsed, 300000},
+    {interim, 100000},
+    {swaps_with_blocks, 300000},
+    {groups, 70000},
+    {samples, 100000},
+    {calls, 30000},
+    {unknown_events, 1000},
 };
 #define FILL (sizeof(fill) / sizeof(*fill))
 
@@ -548,6 +578,8 @@ texts(void)
         p += sprintf(p, "def\t1\t%u\tufs%u /cache\n", i, i % 50);
     for (unsigned i = 0; i < 1000; ++i)
         p += sprintf(p, "def\t11\t%u\t%s %u %s\n", i, i % 3 ? "disk" : "squid", i / 4, values[i % 4]);
+    for (unsigned i = 0; i < 1000; ++i)
+        p += sprintf(p, "def\t13\t%u\tname_server 192.0.2.%u\n", i, i);
     for (unsigned i = 0; i < 32; ++i)
         p += sprintf(p, "def\t8\t%u\tcall%u\n", i, i);
     return text;
