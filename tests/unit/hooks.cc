@@ -1155,57 +1155,61 @@ delay_pools()
     expect("a slow client does, whatever its pool", "SERVER_HELD 5 0 0; ");
     Sqtrace::ServerIsHeldBack(&wish, Unpooled());
     expect("a Squid without delay pools", "SERVER_HELD 5 0 0; ");
-    /// an SBuf, as far as the name of an ACL is one
-    struct Name {
-        const char *text;
-        const char *rawContent() const { return text; }
-        unsigned length() const { return 3; }
-    };
+}
 
-    static void parts()
-    {
-        const char named[16] = "bad_sites";
-        const Name buffer = {"badly"};
-        defined.clear();
-        Sqtrace::PartBegins();
-        Sqtrace::AclIsChecked(named);
-        Sqtrace::LogIsWritten();
-        Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
-        sqt_sample_waits = 1;
-        sqt_io_done(1, 2, 3, 4);
-        Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
-        sqt_io_is_over();
-        expect_defined("parts tell nothing unless a sample waits, and no disk call of another thread", "");
-        Sqtrace::PartBegins();
-        Sqtrace::AclIsChecked(named);
-        Sqtrace::AclIsChecked(buffer);
-        Sqtrace::LogIsWritten();
-        Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
-        expect_defined("else they say what was sampled", "begin; acl bad_sites; acl bad; write to a log; disk 3 2; ");
-        sqt_sample_waits = 0;
-    }
+/// an SBuf, as far as the name of an ACL is one
+struct Name {
+    const char *text;
+    const char *rawContent() const { return text; }
+    unsigned length() const { return 3; }
+};
 
-    int main()
-    {
-        a_pair_that_ends_while_its_group_is_off();
-        records_of_one_moment();
-        ids_of_a_transaction();
-        methods();
-        listening_ports();
-        a_reader_that_leaves();
-        a_file_with_an_error();
-        writes_that_fail();
-        operations(); // the first to take numbers
-        late_answers();
-        diskd();
-        digests();
-        names();
-        reasons_of_misses();
-        a_follower();
-        delay_pools();
-        helpers();
-        queries();
-        contexts();
-        parts();
-        printf("1..%d\n", tests);
-    }
+static void
+parts()
+{
+    const char named[16] = "bad_sites";
+    const Name buffer = {"badly"};
+    defined.clear();
+    Sqtrace::PartBegins();
+    Sqtrace::AclIsChecked(named);
+    Sqtrace::LogIsWritten();
+    Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
+    sqt_sample_waits = 1;
+    sqt_io_done(1, 2, 3, 4);
+    Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
+    sqt_io_is_over();
+    expect_defined("parts tell nothing unless a sample waits, and no disk call of another thread", "");
+    Sqtrace::PartBegins();
+    Sqtrace::AclIsChecked(named);
+    Sqtrace::AclIsChecked(buffer);
+    Sqtrace::LogIsWritten();
+    Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
+    expect_defined("else they say what was sampled", "begin; acl bad_sites; acl bad; write to a log; disk 3 2; ");
+    sqt_sample_waits = 0;
+}
+
+int
+main()
+{
+    a_pair_that_ends_while_its_group_is_off();
+    records_of_one_moment();
+    ids_of_a_transaction();
+    methods();
+    listening_ports();
+    a_reader_that_leaves();
+    a_file_with_an_error();
+    writes_that_fail();
+    operations(); // the first to take numbers
+    late_answers();
+    diskd();
+    digests();
+    names();
+    reasons_of_misses();
+    a_follower();
+    delay_pools();
+    helpers();
+    queries();
+    contexts();
+    parts();
+    printf("1..%d\n", tests);
+}
