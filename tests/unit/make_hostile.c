@@ -339,6 +339,22 @@ calls(struct maker *m)
     put(m, SQT_EV_CALLS_TOLD, 0, m->time, 0);
 }
 
+/* Samples of the main thread that follow each other, each of several seconds and of something else. */
+static void
+main_thread(struct maker *m)
+{
+    static uint64_t before = MAKE_START;
+    if (m->n % 100 == 0)
+        put(m, SQT_EV_WAIT_BEGIN, 0, 10, 0);
+    if (m->n % 100 == 0)
+        put(m, SQT_EV_WAIT_END, 0, 1, 0);
+    const struct sqt_record *const r = put(m, SQT_EV_LOOP_SAMPLE, before, m->time, (uint32_t)m->n);
+    before = r->arg;
+    put_part(m, SQT_EV_PART_LOOP_RAN, m->n << 40, UINT64_MAX, UINT32_MAX & ~1u);
+    put_part(m, SQT_EV_PART_LOOP_HELD, UINT64_MAX, UINT64_MAX, (uint32_t)m->n);
+    put_part(m, SQT_EV_PART_LOOP_IN, m->n % 3, m->n % 7, (uint32_t)m->n);
+}
+
 /* ---- anything ---- */
 
 static void
@@ -478,6 +494,8 @@ static const struct kind {
     {"ages", ages, 30},
     {"samples", samples, 300},
     {"calls", calls, 30},
+    {"main-thread", main_thread, UINT64_C(15000000000)},
+    {"main-thread-often", main_thread, 30000},
     {"anything", anything, 30},
     {"unknown-events", unknown_events, 1},
     {"together", together, 30},

@@ -40,10 +40,22 @@ sqt_thing_name(const struct sqt_origin *origin, const struct sqt_thing *thing, c
 static void
 seconds_close(struct sqt_job *job, struct sqt_seconds *s, unsigned slot)
 {
-    if (s->open[slot])
+    if (s->open[slot] && s->open[slot]->origin)
         s->print(job, s->open[slot]);
-    free(s->open[slot]);
-    s->open[slot] = NULL;
+    if (s->open[slot])
+        s->open[slot]->origin = NULL;
+}
+
+/* Its things are set when they are counted: clearing them for each second would take longer than all the rest. */
+static void
+seconds_open(struct sqt_loop_second *second, const struct sqt_origin *origin, int64_t begin)
+{
+    second->origin = origin;
+    second->begin = begin;
+    memset(second->parts, 0, sizeof(second->parts));
+    second->throttled = 0;
+    second->throttled_known = 0;
+    second->count = 0;
 }
 
 /* The second of the process in which that time is. */
@@ -52,12 +64,11 @@ seconds_at(struct sqt_job *job, struct sqt_seconds *s, const struct sqt_origin *
 {
     const unsigned slot = origin->index % SQT_SECONDS_OPEN;
     const int64_t begin = at - (at % SQT_SECOND + SQT_SECOND) % SQT_SECOND;
-    if (s->open[slot] && (s->open[slot]->origin != origin || s->open[slot]->begin != begin))
-        seconds_close(job, s, slot);
-    if (!s->open[slot]) {
+    if (!s->open[slot])
         s->open[slot] = sqt_zeroed(1, sizeof(**s->open));
-        s->open[slot]->origin = origin;
-        s->open[slot]->begin = begin;
+    if (s->open[slot]->origin != origin || s->open[slot]->begin != begin) {
+        seconds_close(job, s, slot);
+        seconds_open(s->open[slot], origin, begin);
     }
     return s->open[slot];
 }
@@ -129,6 +140,8 @@ sqt_seconds_add(struct sqt_job *job, struct sqt_seconds *s, const struct sqt_loo
 void
 sqt_seconds_end(struct sqt_job *job, struct sqt_seconds *s)
 {
-    for (unsigned i = 0; i < SQT_SECONDS_OPEN; ++i)
+    for (unsigned i = 0; i < SQT_SECONDS_OPEN; ++i) {
         seconds_close(job, s, i);
+        free(s->open[i]);
+    }
 }
