@@ -23,9 +23,9 @@ def named(kind, which=""):
     return "%s:\\d+ .*/cache-%s-\\d+" % (kind, re.escape("%s-%s" % (kind, which) if which else kind))
 
 
-def blocked(call, number):
+def blocked(call, number, kind="ufs"):
     """A disk call of the main thread as findings name it."""
-    return "%s on cache_dir %d \\(ufs\\)" % (call, number)
+    return "%s on cache_dir %d \\(%s\\)" % (call, number, kind)
 
 
 def aufs_reads(scene):
@@ -37,7 +37,7 @@ def aufs_reads(scene):
 def ufs_reads(scene):
     from_disk(scene, ["ufs:one", "ufs:two"])
     slow(scene, "read", "cache-ufs-two-", 40)
-    return blocked("read", 1)
+    return blocked("read", 1) + "|" + named("ufs", "two")
 
 
 def aufs_threads(scene):
@@ -60,11 +60,11 @@ def small_memory(scene):
 
 
 def unlinks(scene):
-    """Each fifth request replaces an object, whose file goes."""
-    from_disk(scene, ["ufs:one", "ufs:two"])
-    slow(scene, "unlink", "cache-ufs-two-", 40)
+    """Each fifth request replaces an object, whose file goes: aufs does that in the event loop."""
+    from_disk(scene, ["aufs:one", "aufs:two"])
+    slow(scene, "unlink", "cache-aufs-two-", 40)
     scene.traffic.headers = lambda n, chance: ["Cache-Control: no-cache"] if n % 5 == 0 else []
-    return blocked("unlink", 1)
+    return blocked("unlink", 1, "aufs")
 
 
 def swap_outs(scene):
