@@ -37,7 +37,7 @@ def aufs_reads(scene):
 def ufs_reads(scene):
     from_disk(scene, ["ufs:one", "ufs:two"])
     slow(scene, "read", "cache-ufs-two-", 40)
-    return blocked("read", 1)
+    return blocked("read", 1) + "|" + named("ufs", "two")
 
 
 def aufs_threads(scene):
@@ -60,11 +60,12 @@ def small_memory(scene):
 
 
 def unlinks(scene):
-    """Each fifth request replaces an object, whose file goes."""
+    """Two of three requests replace an object, whose file goes: more than unlinkd can do, so that Squid should
+    wait for it.  Clients have not been seen to wait for that."""
     from_disk(scene, ["ufs:one", "ufs:two"])
-    slow(scene, "unlink", "cache-ufs-two-", 40)
-    scene.traffic.headers = lambda n, chance: ["Cache-Control: no-cache"] if n % 5 == 0 else []
-    return blocked("unlink", 1)
+    slow(scene, "unlink", "cache-ufs-", 40)
+    scene.traffic.headers = lambda n, chance: ["Cache-Control: no-cache"] if n % 3 else []
+    return "unlink on cache_dir [01] \\(ufs\\)"
 
 
 def swap_outs(scene):

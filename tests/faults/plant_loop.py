@@ -12,11 +12,11 @@ GROUPS = "/sys/fs/cgroup/cpu"
 
 
 def regexes(scene):
-    """An ACL of 20,000 regular expressions."""
+    """An ACL of 60,000 regular expressions."""
     path, chance = scene.env.path("regexes"), random.Random(1)
     with open(path, "w") as out:
-        for _ in range(20000):
-            out.write("/%s[0-9]+/.*%s$\n" % tuple("".join(chance.choices("abcdefghijklmnop", k=8)) for _ in "ab"))
+        for _ in range(60000):
+            out.write("[a-z.]+%s[0-9]+.*%s$\n" % tuple("".join(chance.choices("abcdefghijklmnop", k=8)) for _ in "ab"))
     scene.conf += "acl long_list urlpath_regex \"%s\"\nhttp_access deny long_list\n" % path
     return ".*long_list.*"
 

@@ -37,7 +37,7 @@ FAULTS = [Fault(*row) for row in (
     ("acl-queue", services.one_acl, ["helper_queue"], 1, "all, ever more", False),
     ("auth-slow", services.slow_auth, ["slow_helper"], 1, "a fifth, 300 ms", False),
     ("aufs-reads", disks.aufs_reads, ["disk_slow"], 1, "hits of one cache_dir, 80 ms", True),
-    ("ufs-reads", disks.ufs_reads, ["loop_blocked"], 1, "all, as each hit of one cache_dir holds the loop for 40 ms", False),
+    ("ufs-reads", disks.ufs_reads, ["loop_blocked", "disk_slow"], 1, "all, as each hit of one cache_dir holds the loop for 40 ms", False),
     ("aufs-threads", disks.aufs_threads, ["disk_queue"], 1, "hits, ever more", False),
     ("diskd-poll", disks.diskd_poll, ["diskd_poll"], 1, "hits, up to 10 ms for each block", True),
     ("memory-small", disks.small_memory, ["memory_small"], 1, "hits, 5 ms for each block", False),

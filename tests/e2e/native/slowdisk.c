@@ -5,7 +5,7 @@
  *   SLOWDISK_PATH   calls for files whose path holds this text wait
  *   SLOWDISK_MS     so many milliseconds
  *   SLOWDISK_IF     if given, only while this file exists
- *   SLOWDISK_CALL   read (if not given), write, open, or fcntl, which aufs calls when it is told that a file is open
+ *   SLOWDISK_CALL   read (if not given), write, open, unlink, or fcntl, which aufs calls when it is told that a file is open
  *   SLOWDISK_ONCE   a file: while it exists only one call waits, and removes it
  */
 #define _GNU_SOURCE
@@ -108,6 +108,16 @@ open(const char *path, int flags, ...)
     va_end(more);
     wait_if_slow("open", path);
     return next(path, flags, mode);
+}
+
+int
+unlink(const char *path)
+{
+    static int (*next)(const char *);
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "unlink");
+    wait_if_slow("unlink", path);
+    return next(path);
 }
 
 static int
