@@ -81,7 +81,7 @@ struct sqt_life {
     int64_t stepped;      /* when the last one was told; INT64_MIN: never */
     struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests, helpers, services;
     struct sqt_idmap ios; /* by swap and offset, of swaps with many blocks under way */
-    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool,
+    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool, held_pool,
         wait_pool;
     struct sqt_loop_state loop;
     struct {
@@ -159,22 +159,26 @@ sqt_loop_long(const struct sqt_loop_state *loop, int64_t now)
 /* The time in which the loop was held goes to the stage that is charged, as far as it fits.  The rest may go to the next:
  * a sample tells it some milliseconds later. */
 static inline void
-sqt_xact_hold(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+sqt_xact_hold(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 {
     const int64_t held = sqt_loop_long(&life->loop, now) + life->loop.held_else - xact->held_before;
     const int64_t length = now - xact->stages.last, ns = held < length ? held : length;
     if (xact->held == SQT_MISSING || ns <= 0)
         return;
     const int64_t us = ns / 1000;
-    uint32_t *const sum = &xact->held_us[sqt_spans_charged(&xact->stages)];
     xact->held += ns;
     xact->held_before += ns;
+    if (!xact->held_in && !sqt_pool_full(&life->held_pool))
+        xact->held_in = sqt_pool_get(&life->held_pool);
+    if (!xact->held_in)
+        return;
+    uint32_t *const sum = &xact->held_in->us[sqt_spans_charged(&xact->stages)];
     *sum = us < (int64_t)(UINT32_MAX - *sum) ? *sum + (uint32_t)us : UINT32_MAX;
 }
 
 /* Charges the transaction's time up to now. */
 static inline void
-sqt_xact_charge(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+sqt_xact_charge(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 {
     struct sqt_spans *const s = &xact->stages;
     sqt_xact_hold(life, xact, now);
@@ -231,7 +235,7 @@ void sqt_follow_begin(struct sqt_life *life, struct sqt_xact *xact, int64_t now,
 /* Something of the follower opened or closed: perhaps its wait is over. */
 void sqt_follow_check(const struct sqt_xact *xact, int64_t now);
 /* Its reply is ready, or its look-up over. */
-void sqt_follow_old(const struct sqt_life *life, struct sqt_xact *xact, int64_t now);
+void sqt_follow_old(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
 /* The transaction ends, and so do its wait, and what others learn of it. */
 void sqt_follow_leave(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
 /* It was handed out. */

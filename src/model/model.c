@@ -160,6 +160,7 @@ init_pools(struct sqt_life *life)
     sqt_pool_init(&life->diskop_pool, sizeof(struct sqt_diskop), left);
     sqt_pool_init(&life->digest_pool, sizeof(struct sqt_digest), left);
     sqt_pool_init(&life->follow_pool, sizeof(struct sqt_follow), left);
+    sqt_pool_init(&life->held_pool, sizeof(struct sqt_held), left);
     sqt_pool_init(&life->wait_pool, sizeof(struct sqt_wait), left);
     life->xacts.left = life->clients.left = life->swaps.left = life->attempts.left = left;
     life->diskops.left = life->digests.left = life->ios.left = left;
@@ -327,6 +328,7 @@ sqt_model_free(struct sqt_model *model)
         sqt_pool_free(&life->diskop_pool);
         sqt_pool_free(&life->digest_pool);
         sqt_pool_free(&life->follow_pool);
+        sqt_pool_free(&life->held_pool);
         sqt_pool_free(&life->wait_pool);
         free(life->loop.stops);
         free(life->put_off);

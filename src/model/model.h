@@ -55,6 +55,12 @@ struct sqt_longest_wait {
     int64_t queue; /* of ns; SQT_MISSING: not known */
 };
 
+/* Microseconds in which the event loop was held, by the stage that was charged meanwhile. */
+struct sqt_held {
+    struct sqt_pooled pooled;
+    uint32_t us[SQT_STAGES + 1];
+};
+
 /* A client transaction. */
 struct sqt_xact {
     struct sqt_pooled pooled;
@@ -91,7 +97,7 @@ struct sqt_xact {
     int put_off;               /* Squid put off accepts in accept_wait */
     uint32_t listener;         /* definition: the port that its client came to; UINT32_MAX if unknown */
     int64_t held;              /* ns in which the event loop was held, SQT_MISSING if that is not known */
-    uint32_t held_us[SQT_STAGES + 1]; /* the same by the stage that was charged meanwhile */
+    struct sqt_held *held_in;  /* the same by the stage that was charged meanwhile; NULL: 0, or no room */
     struct sqt_longest_wait longest[SQT_NAMED_STAGES];
     enum sqt_outcome outcome;
     void *user; /* the consumer's; NULL at first */

@@ -24,7 +24,7 @@ struct sqt_spans {
     uint32_t open;  /* stages that are open */
     uint32_t seen;  /* stages that were ever open */
     uint32_t nests; /* stages that can be open several times over: they are counted */
-    uint32_t depth[SQT_STAGES];
+    uint16_t depth[SQT_STAGES]; /* of the nesting ones: beyond 65,535 they are not counted */
     int64_t ns[SQT_STAGES + 1];
 };
 
@@ -48,7 +48,7 @@ sqt_spans_open(struct sqt_spans *s, uint32_t stages)
     s->open |= stages;
     s->seen |= stages;
     for (uint32_t counted = stages & s->nests; counted; counted &= counted - 1)
-        ++s->depth[__builtin_ctz(counted)];
+        s->depth[__builtin_ctz(counted)] += s->depth[__builtin_ctz(counted)] < UINT16_MAX;
 }
 
 static inline void

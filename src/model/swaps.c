@@ -26,7 +26,7 @@ sqt_swap_reader(const struct sqt_swap *swap)
 }
 
 static void
-reader_opens(const struct sqt_life *life, const struct sqt_swap *swap, int64_t now, uint32_t stages)
+reader_opens(struct sqt_life *life, const struct sqt_swap *swap, int64_t now, uint32_t stages)
 {
     struct sqt_xact *const reader = sqt_swap_reader(swap);
     if (reader) {
@@ -36,7 +36,7 @@ reader_opens(const struct sqt_life *life, const struct sqt_swap *swap, int64_t n
 }
 
 static void
-reader_closes(const struct sqt_life *life, const struct sqt_swap *swap, int64_t now, uint32_t stages)
+reader_closes(struct sqt_life *life, const struct sqt_swap *swap, int64_t now, uint32_t stages)
 {
     struct sqt_xact *const reader = sqt_swap_reader(swap);
     if (reader) {

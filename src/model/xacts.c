@@ -256,6 +256,14 @@ sqt_xact_server_1xx(struct sqt_life *life, int64_t now, const struct sqt_record 
 }
 
 static void
+xacts_drop_held(struct sqt_life *life, struct sqt_xact *xact)
+{
+    if (xact->held_in)
+        sqt_pool_put(&life->held_pool, xact->held_in);
+    xact->held_in = NULL;
+}
+
+static void
 xacts_hand_out(struct sqt_life *life, struct sqt_xact *xact)
 {
     if (life->consumer->request)
@@ -271,6 +279,7 @@ sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum s
     xact->outcome = sqt_outcome_of(life, xact->epoch, xact->begin, outcome);
     xacts_hand_out(life, xact);
     sqt_follow_drop(life, xact);
+    xacts_drop_held(life, xact);
     xacts_leave(life, xact);
     sqt_client_remove(xact);
     sqt_pool_put(&life->xact_pool, xact);
@@ -288,6 +297,7 @@ sqt_xact_unlogged(struct sqt_life *life, int64_t now, const struct sqt_record *r
     if (life->consumer->unlogged)
         life->consumer->unlogged(life->consumer->context, xact);
     sqt_follow_drop(life, xact);
+    xacts_drop_held(life, xact);
     xacts_leave(life, xact);
     sqt_client_remove(xact);
     sqt_pool_put(&life->xact_pool, xact);

@@ -80,9 +80,9 @@ static int64_t
 findings_ns(const struct sqt_findings *f, uint64_t stages, const union sqt_cell *row, const struct sqt_xact *xact)
 {
     int64_t ns = sqt_row_sum(row, stages);
-    for (; stages && xact->held > 0; stages &= stages - 1) {
+    for (; stages && xact->held_in; stages &= stages - 1) {
         const unsigned stage = f->stage_of[__builtin_ctzll(stages)];
-        ns -= stage ? (int64_t)xact->held_us[stage - 1] * 1000 : 0;
+        ns -= stage ? (int64_t)xact->held_in->us[stage - 1] * 1000 : 0;
     }
     return ns;
 }

@@ -118,7 +118,7 @@ sqt_follow_check(const struct sqt_xact *xact, int64_t now)
 /* A trace from before this stage says within microseconds that the follower's reply is ready.  Then nobody knows how long
  * it waits, and what was charged is a part of the look-up. */
 void
-sqt_follow_old(const struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+sqt_follow_old(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 {
     struct sqt_spans *const s = &xact->stages;
     if (!(s->open & WAIT) || now - xact->followed_at > AT_ONCE)
