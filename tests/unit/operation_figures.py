@@ -142,15 +142,17 @@ def stall_rows(trace):
         worked, waited = stops_of(of_kid, [(whole(r["id"]), whole(r["arg"]), int(r["aux"])) for r in late[kid]])
         for p in of_kid:
             mostly = worked[p] and worked[p] >= (p[2] - p[1]) // 2
-            worst.append((p[2] - p[1], p[1], kid, worked[p] if mostly else p[5]))
+            worst.append((p[2] - p[1], p[1], kid, worked[p] if mostly else p[5], min(worked[p], p[2] - p[1])))
         # Of those that tell of the same stretch the longest.
         for begin, ns in waited:
             if not any((ns, begin) < (more, other) and other < begin + ns and begin < other + more
                        for other, more in waited):
-                worst.append((ns, begin, kid, ns))
+                worst.append((ns, begin, kid, ns, ns))
     words = [r["stall"] for r in dump(trace.path, "--table=stalls")[1]]
-    for (ns, begin, kid, longest), stall in zip(sorted(worst, key=lambda s: -s[0])[:20], words):
-        yield {"time_s": fixed(begin, 9), "kid": kid, "work_ms": ms(ns), "longest_ms": ms(longest), "stall": stall}
+    for (ns, begin, kid, longest, stopped), stall in zip(sorted(worst, key=lambda s: -s[0])[:20], words):
+        yield {"time_s": fixed(begin, 9), "kid": kid, "work_ms": ms(ns), "longest_ms": ms(longest), "stall": stall,
+               # These traces have no samples of the main thread.
+               "computing_ms": "-", "blocked_ms": "-", "not_running_ms": ms(stopped) if stopped else "-"}
 
 
 def syscall_rows(trace):
