@@ -108,11 +108,39 @@ seconds_count(struct sqt_loop_second *second, const struct sqt_loop_sample_row *
         t->parts[i] += (int64_t)((double)ns * (double)k->parts[i] / (double)worked);
 }
 
-/* What of the whole belongs to a stretch of the sample. */
+/* What it worked, was blocked and did not run was after the look before, as far as that fits: what came before that look
+ * was idle, else it had been told. */
 static int64_t
-seconds_share(const struct sqt_loop_sample_row *k, int64_t whole, int64_t from, int64_t until)
+seconds_work_begin(const struct sqt_loop_sample_row *k)
 {
-    return (int64_t)((double)whole * (double)(until - from) / (double)(k->until - k->from));
+    const int64_t worked = k->until - k->from - k->parts[SQT_LOOP_IDLE];
+    const int64_t lasted = k->since > worked ? k->since : worked;
+    return k->until - k->from > lasted ? k->until - lasted : k->from;
+}
+
+/* What of an amount that is spread from begin to the end of the sample belongs to a stretch of it. */
+static int64_t
+seconds_share(const struct sqt_loop_sample_row *k, int64_t amount, int64_t begin, int64_t from, int64_t until)
+{
+    from = from > begin ? from : begin;
+    return until > from ? (int64_t)((double)amount * (double)(until - from) / (double)(k->until - begin)) : 0;
+}
+
+static void
+seconds_count_parts(struct sqt_loop_second *second, const struct sqt_loop_sample_row *k, int64_t from, int64_t until)
+{
+    const int64_t begin = seconds_work_begin(k);
+    int64_t idle = until - from;
+    for (unsigned i = 0; i < SQT_LOOP_IDLE; ++i) {
+        const int64_t ns = seconds_share(k, k->parts[i], begin, from, until);
+        second->parts[i] += ns;
+        idle -= ns;
+    }
+    second->parts[SQT_LOOP_IDLE] += idle > 0 ? idle : 0;
+    if (k->throttled != SQT_MISSING) {
+        second->throttled += seconds_share(k, k->throttled, begin, from, until);
+        second->throttled_known = 1;
+    }
 }
 
 void
@@ -125,12 +153,7 @@ sqt_seconds_add(struct sqt_job *job, struct sqt_seconds *s, const struct sqt_loo
         int64_t until =
             k->until - from > LONGEST * SQT_SECOND ? k->until - LONGEST * SQT_SECOND : second->begin + SQT_SECOND;
         until = until < k->until ? until : k->until;
-        for (unsigned i = 0; i < SQT_LOOP_PARTS; ++i)
-            second->parts[i] += seconds_share(k, k->parts[i], from, until);
-        if (k->throttled != SQT_MISSING) {
-            second->throttled += seconds_share(k, k->throttled, from, until);
-            second->throttled_known = 1;
-        }
+        seconds_count_parts(second, k, from, until);
         const int64_t since = k->until - k->since > from ? k->until - k->since : from;
         seconds_count(second, k, until > since ? until - since : 0, until == k->until);
         from = until;

@@ -14,12 +14,14 @@ def build_directory(prefix):
 
 
 def link(prefix, program, words):
-    """Makes that program, which is not there yet, of the objects of the Squid in prefix; words are for the linker."""
+    """Makes that program, which is not there yet, of the objects of the Squid in prefix; words are for the linker.  -o:
+    Squid is not configured anew meanwhile, by two tests at a time perhaps, because of the dates of files."""
     makefile = program + ".mk"
     with open(makefile, "w") as out:
         out.write("include Makefile\n%s:\n\t$(squid_LINK) $(squid_OBJECTS) $(squid_LDADD) $(LIBS) %s\n" %
                   (program, " ".join(words)))
-    done = run(["make", "-s", "-C", os.path.join(build_directory(prefix), "src"), "-f", makefile, program], 300)
+    done = run(["make", "-s", "-o", "Makefile", "-o", "../config.status", "-C",
+                os.path.join(build_directory(prefix), "src"), "-f", makefile, program], 300)
     if done.returncode or not os.path.exists(program):
         raise Failure("cannot link Squid to %s: %s" % (program, (done.stdout + done.stderr)[-1500:]))
     os.chmod(program, 0o755)
