@@ -14,12 +14,16 @@ def build_directory(prefix):
 
 
 def link(prefix, program, words):
-    """Makes that program, which is not there yet, of the objects of the Squid in prefix; words are for the linker."""
+    """Makes that program, which is not there yet, of the objects of the Squid in prefix; words are for the linker.
+
+    -o: make takes Squid's Makefile as it is.  Without it make would configure Squid anew when a file of its source is
+    newer, in a folder that several runs of the tests use at once."""
     makefile = program + ".mk"
     with open(makefile, "w") as out:
         out.write("include Makefile\n%s:\n\t$(squid_LINK) $(squid_OBJECTS) $(squid_LDADD) $(LIBS) %s\n" %
                   (program, " ".join(words)))
-    done = run(["make", "-s", "-C", os.path.join(build_directory(prefix), "src"), "-f", makefile, program], 300)
+    done = run(["make", "-s", "-C", os.path.join(build_directory(prefix), "src"), "-o", "Makefile", "-f", makefile,
+                program], 300)
     if done.returncode or not os.path.exists(program):
         raise Failure("cannot link Squid to %s: %s" % (program, (done.stdout + done.stderr)[-1500:]))
     os.chmod(program, 0o755)
