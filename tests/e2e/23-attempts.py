@@ -16,13 +16,13 @@ from lib.origin import Deaf, Origin
 from lib.squid import Squid
 
 # Where the client is when it leaves, by X-Tag: the stage that is open then, and what of the request it has sent.
-LEAVES = ["access", "redirect", "dns", "connect", "body", "server_wait", "server_reply", "proxy_reply", "tunnel",
+LEAVES = ["helper", "redirect", "dns", "connect", "body", "server_wait", "server_reply", "proxy_reply", "tunnel",
           "swap_in"]
 
 
 def begin(client, origin, deaf, stage):
     """Sends what makes a request be in that stage soon."""
-    url = {"access": origin.url("wait-acl-wait1000"), "redirect": origin.url("wait-rewrite-wait1000"),
+    url = {"helper": origin.url("wait-acl-wait1000"), "redirect": origin.url("wait-rewrite-wait1000"),
            "dns": origin.url("x", host="d1000-%s.test" % client.name),
            "connect": "http://%s:%d/" % (origin.host, deaf.port),
            "body": origin.url("body"), "server_wait": origin.url("hdr", hdr=1000),
