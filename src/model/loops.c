@@ -114,13 +114,13 @@ at_most(uint64_t ns, int64_t most)
     return most < 0 ? 0 : ns < (uint64_t)most ? (int64_t)ns : most;
 }
 
-/* What the kernel tells late of waiting for a processor was told as such by what the thread was seen to do. */
+/* What the kernel tells late of waiting for a processor was told as such by what the thread was seen to do: *paid. */
 static int64_t
-loops_queued(struct sqt_loop_state *p, uint64_t queued, int64_t most)
+loops_queued(struct sqt_loop_state *p, uint64_t queued, int64_t most, int64_t *paid)
 {
-    const int64_t paid = at_most(queued, p->sampled.lent);
-    p->sampled.lent -= paid;
-    return at_most(queued - (uint64_t)paid, most);
+    *paid = at_most(queued, p->sampled.lent);
+    p->sampled.lent -= *paid;
+    return at_most(queued - (uint64_t)*paid, most);
 }
 
 /* The flusher was stopped for that long at least, and at most since it looked before. */
@@ -135,10 +135,10 @@ static void
 loops_divide(struct sqt_loop_state *p, struct sqt_loop_sample_row *row, const struct sqt_record *ran,
              const struct sqt_record *held, int64_t waited)
 {
-    int64_t *const parts = row->parts;
+    int64_t *const parts = row->parts, paid;
     const int64_t all = row->until - row->from;
     int64_t left = all - (parts[SQT_LOOP_COMPUTING] = at_most(ran->id, all));
-    left -= parts[SQT_LOOP_QUEUED] = loops_queued(p, ran->arg, left);
+    left -= parts[SQT_LOOP_QUEUED] = loops_queued(p, ran->arg, left, &paid);
     left -= parts[SQT_LOOP_STOPPED] = loops_stopped(row, held ? held->id : 0, waited, left);
     left -= parts[SQT_LOOP_IDLE] = waited < left ? waited : left;
     if (left && ran->aux & SQT_LOOP_RUNNABLE) {
@@ -147,9 +147,11 @@ loops_divide(struct sqt_loop_state *p, struct sqt_loop_sample_row *row, const st
     } else {
         parts[SQT_LOOP_BLOCKED] = left;
     }
-    row->throttled = ran->aux & SQT_LOOP_THROTTLING_UNKNOWN
-                         ? SQT_MISSING
-                         : at_most(held ? held->arg : 0, parts[SQT_LOOP_QUEUED] + parts[SQT_LOOP_STOPPED]);
+    /* the kernel tells both when the thread runs again, so that is of the samples before it, too */
+    row->throttled =
+        ran->aux & SQT_LOOP_THROTTLING_UNKNOWN
+            ? SQT_MISSING
+            : at_most(held ? held->arg : 0, sqt_sum(paid, parts[SQT_LOOP_QUEUED] + parts[SQT_LOOP_STOPPED]));
 }
 
 /* What of the sample the loop was held: long passes, and else what it was blocked or did not run. */

@@ -350,15 +350,16 @@ struct sqt_loop_sample_row {
     const struct sqt_origin *origin;
     int64_t from, until;
     int64_t parts[SQT_LOOP_PARTS]; /* ns; they add up to until - from */
-    int64_t throttled; /* ns of QUEUED and STOPPED that its control group was throttled; SQT_MISSING: not known */
-    int64_t held;      /* ns of from..until in which the loop was held, see SQT_LOOP_LONG */
-    int64_t since;     /* ns since the main thread was looked at before */
-    int waits;         /* at until: for descriptors; nothing below is known then */
-    uint32_t activity; /* definition */
-    uint32_t acl;      /* definition; 0: none */
-    uint32_t call;     /* system call that it was blocked in: definition; 0: none, or not known */
-    enum sqt_disk_op disk_call; /* of the main thread; SQT_DISK_OTHER: none */
-    uint32_t dir;               /* its cache_dir */
+    int64_t throttled;             /* ns of QUEUED and STOPPED, of samples before it, too, that its control group was
+                        * throttled; SQT_MISSING: not known */
+    int64_t held;                  /* ns of from..until in which the loop was held, see SQT_LOOP_LONG */
+    int64_t since;                 /* ns since the main thread was looked at before */
+    int waits;                     /* at until: for descriptors; nothing below is known then */
+    uint32_t activity;             /* definition */
+    uint32_t acl;                  /* definition; 0: none */
+    uint32_t call;                 /* system call that it was blocked in: definition; 0: none, or not known */
+    enum sqt_disk_op disk_call;    /* of the main thread; SQT_DISK_OTHER: none */
+    uint32_t dir;                  /* its cache_dir */
 };
 
 /* A stretch of a pass of the event loop in which the process did not run, though it should have. */

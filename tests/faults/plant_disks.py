@@ -60,10 +60,10 @@ def small_memory(scene):
 
 
 def unlinks(scene):
-    """Two of three requests replace an object, whose file goes: more than unlinkd can do, so that Squid should
-    wait for it.  Clients have not been seen to wait for that."""
+    """Two of three requests replace an object, whose file goes: more than unlinkd can do in 80 ms each, so that Squid
+    waits for it, up to 100 ms a file, once 20 are due."""
     from_disk(scene, ["ufs:one", "ufs:two"])
-    slow(scene, "unlink", "cache-ufs-", 40)
+    slow(scene, "unlink", "cache-ufs-", 80)
     scene.traffic.headers = lambda n, chance: ["Cache-Control: no-cache"] if n % 3 else []
     return "unlink on cache_dir [01] \\(ufs\\)"
 

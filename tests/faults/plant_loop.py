@@ -25,7 +25,7 @@ def log_writes(scene):
     """Each line of access.log takes 12 ms."""
     scene.preload.append("slowdisk")
     scene.environment.update(SLOWDISK_PATH="access-", SLOWDISK_CALL="write", SLOWDISK_MS="12")
-    return "write.*"
+    return ".*write to a log"
 
 
 def tasks(scene):

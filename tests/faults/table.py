@@ -41,7 +41,7 @@ FAULTS = [Fault(*row) for row in (
     ("aufs-threads", disks.aufs_threads, ["disk_queue"], 1, "hits, ever more", False),
     ("diskd-poll", disks.diskd_poll, ["diskd_poll"], 1, "hits, up to 10 ms for each block", True),
     ("memory-small", disks.small_memory, ["memory_small"], 1, "hits, 5 ms for each block", False),
-    ("unlinks", disks.unlinks, ["loop_blocked"], 2, "all, as each replaced object holds the loop for 40 ms", False),
+    ("unlinks", disks.unlinks, ["loop_blocked"], 2, "all, as a replaced object holds the loop for up to 100 ms", False),
     ("swap-outs", disks.swap_outs, ["loop_blocked"], 1, "all, as each block written holds the loop for 4 ms", False),
     ("regexes", loop.regexes, ["loop_computing"], 1, "all", False),
     ("log-writes", loop.log_writes, ["loop_blocked"], 1, "all, as each request holds the loop for 12 ms", False),

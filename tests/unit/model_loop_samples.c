@@ -147,6 +147,23 @@ a_throttled_group(void **state)
     assert_int_equal(told[0].throttled, 80 * MS);
 }
 
+/* The kernel tells both when the thread runs again: 8 ms of the first sample, 5 ms of the second. */
+static void
+throttling_that_is_told_late(void **state)
+{
+    (void)state;
+    wait_ms(0, 10);
+    sample(0, 20, 10, 0, 0, 10);
+    sample(20, 30, 2, 0, SQT_LOOP_RUNNABLE, 10);
+    sample(30, 40, 5, 13, 0, 10);
+    PART(PART_LOOP_HELD, 0, 20 * MS, 0); /* of two processors */
+    play_samples();
+    is(0, 2, 0, 8, 0, 0);
+    is(1, 5, 0, 5, 0, 0);
+    assert_int_equal(told[0].throttled, 0);
+    assert_int_equal(told[1].throttled, 13 * MS);
+}
+
 static void
 samples_that_do_not_follow_each_other(void **state)
 {
@@ -275,6 +292,7 @@ main(void)
         cmocka_unit_test_setup_teardown(a_wait_for_a_processor_that_is_told_late, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_stop, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_throttled_group, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(throttling_that_is_told_late, script_begin, script_end),
         cmocka_unit_test_setup_teardown(samples_that_do_not_follow_each_other, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_second_is_divided, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_profile_names_the_acl_and_the_cache_dir, script_begin, script_end),

@@ -55,7 +55,7 @@ sqt_holders_add(struct sqt_holders *h, const struct sqt_loop_sample_row *k)
     h->parts[SQT_LOOP_QUEUED] += k->parts[SQT_LOOP_QUEUED];
     h->parts[SQT_LOOP_STOPPED] += k->parts[SQT_LOOP_STOPPED];
     h->parts[SQT_LOOP_COMPUTING] += computing;
-    h->throttled += k->throttled == SQT_MISSING ? 0 : k->throttled;
+    sqt_throttled_add(&h->throttled, k->throttled == SQT_MISSING ? 0 : k->throttled);
     if (k->waits)
         return;
     holders_name_it(k, name, sizeof(name));

@@ -138,7 +138,7 @@ seconds_count_parts(struct sqt_loop_second *second, const struct sqt_loop_sample
     }
     second->parts[SQT_LOOP_IDLE] += idle > 0 ? idle : 0;
     if (k->throttled != SQT_MISSING) {
-        second->throttled += seconds_share(k, k->throttled, begin, from, until);
+        sqt_throttled_add(&second->throttled, seconds_share(k, k->throttled, begin, from, until));
         second->throttled_known = 1;
     }
 }

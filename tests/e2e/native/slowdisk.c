@@ -120,6 +120,17 @@ unlink(const char *path)
     return next(path);
 }
 
+/* What unlinkd calls. */
+int
+remove(const char *path)
+{
+    static int (*next)(const char *);
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "remove");
+    wait_if_slow("unlink", path);
+    return next(path);
+}
+
 static int
 slow_fcntl(const char *name, int fd, int command, long argument)
 {
