@@ -183,7 +183,7 @@ def native_clients(env):
             env.check(False, "a server that closes at once took a login")
         except (ftplib.Error, OSError, EOFError) as error:
             env.note("a server that closes at once: %r" % error)
-    time.sleep(0.2)
+    time.sleep(1.2)  # the backlog is sampled once a second
     entries = server.entries()
     pairs = finish(env, squid)
     downloads = [row for line, row in sorted(pairs, key=lambda pair: pair[0].xid or 0) if line.sent > 5000]
@@ -198,6 +198,9 @@ def native_clients(env):
     env.check(len(pairs) > 15, "only %d commands" % len(pairs))
     data = [row["outcome"] for row in dump.table(env, squid.directory, "connections") if row["peer_kind"] == "FTP data"]
     env.check(len(data) >= 7 and set(data) == {"complete"}, "data connections: %s" % data)
+    ports = {row["listener"]: row for row in dump.table(env, squid.directory, "listeners")}
+    row = ports.get("ftp_port 127.0.0.1:%d" % port)
+    env.check(row and row["backlog_limit"] != "-", "the backlog of the ftp_port in table listeners: %s" % ports)
 
 
 # ---- a real one ----

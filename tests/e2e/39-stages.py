@@ -159,9 +159,9 @@ def pools_by_hold(env, squid, row):
 def delay_pool(env):
     """A pool of known rate holds back what is above it; a client that does not read is no pool.
 
-    The pool gets RATE bytes each second and is empty at first: 3.5 times that much arrives in the fourth second.  When
-    the pool has bytes, Squid reads them in one go, 64 kB at once, and for some us it waits until the client has taken
-    them: holds without a pool."""
+    The pool gets RATE bytes each second and is empty at first: 3.5 times that much arrives in the fourth second, or in
+    the fifth, as Squid counts whole seconds by the wall clock and may miss one.  When the pool has bytes, Squid reads
+    64 kB at once, and for some us it waits until the client has taken them: holds without a pool."""
     origin = Origin(env)
     squid = Squid(env, trace="", dns=origin.host, lines=POOLS).start()
     took = {}
@@ -174,7 +174,7 @@ def delay_pool(env):
     found = rows.check_run(env, squid)
     slowed, free, lazy = (found[tag][1] for tag in ("slowed", "free", "lazy"))
     late = env.held.during(slowed)
-    env.check(2500 * MS < took["slowed"] < 4500 * MS + late,
+    env.check(2500 * MS < took["slowed"] < 5500 * MS + late,
               "3.5 s worth of bytes took %.0f ms" % (took["slowed"] / MS))
     env.check(abs(slowed.ns("held_back_ns") - took["slowed"]) < 0.05 * took["slowed"] + late,
               "held back %.0f of %.0f ms: %s" % (slowed.ns("held_back_ns") / MS, took["slowed"] / MS, rows.brief(slowed)))
