@@ -81,8 +81,8 @@ struct sqt_life {
     int64_t stepped;      /* when the last one was told; INT64_MIN: never */
     struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests, helpers, services;
     struct sqt_idmap ios; /* by swap and offset, of swaps with many blocks under way */
-    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool, held_pool,
-        wait_pool;
+    struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool,
+        held_pool, wait_pool;
     struct sqt_loop_state loop;
     struct {
         uint64_t dir;

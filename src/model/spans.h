@@ -20,10 +20,10 @@
 #define SQT_UNACCOUNTED SQT_STAGES
 
 struct sqt_spans {
-    int64_t last;   /* ns; charged up to here */
-    uint32_t open;  /* stages that are open */
-    uint32_t seen;  /* stages that were ever open */
-    uint32_t nests; /* stages that can be open several times over: they are counted */
+    int64_t last;               /* ns; charged up to here */
+    uint32_t open;              /* stages that are open */
+    uint32_t seen;              /* stages that were ever open */
+    uint32_t nests;             /* stages that can be open several times over: they are counted */
     uint16_t depth[SQT_STAGES]; /* of the nesting ones: beyond 65,535 they are not counted */
     int64_t ns[SQT_STAGES + 1];
 };

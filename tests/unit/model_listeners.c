@@ -342,9 +342,10 @@ one_worker_is_busy_and_another_is_not(void **state)
         ++row;
     assert_true(row < rows);
     assert_string_equal(culprits[row], "worker 1");
-    assert_string_equal(sentences[row],
-                        "100 % of the time of requests is Squid's own work in worker 1, or waits for it to accept: its event "
-                        "loop works for 80 % of the time. That of worker 2 works for 10 %.");
+    assert_string_equal(
+        sentences[row],
+        "100 % of the time of requests is Squid's own work in worker 1, or waits for it to accept: its event "
+        "loop works for 80 % of the time. That of worker 2 works for 10 %.");
     find_of_two_workers(8, 3);
     for (row = 0; row < rows; ++row)
         assert_string_not_equal(causes[row], "one_worker");
