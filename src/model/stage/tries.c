@@ -58,4 +58,5 @@ sqt_tries_fail(const struct sqt_life *life, struct sqt_xact *xact)
     xact->reply_charged = SQT_MISSING;
     for (unsigned i = 0; i < SQT_TRY_STAGES; ++i)
         tries_move(life, xact, i);
+    xact->before.until = xact->stages.last; /* what came before is moved: no later failure looks at it again */
 }
