@@ -239,8 +239,10 @@ def acls(env):
     env.note("shares by ACL: %s" % found)
     env.check(max(found, key=found.get) == "many_regexes", "most is %s" % found)
     env.check(found.get("many_addresses", 0) < 2, "the ACL of addresses has %s %%" % found.get("many_addresses"))
-    finding = dump.table(env, squid.directory, "findings")[0]
-    env.equal((finding["cause"], finding["culprit"]), ("loop_computing", "acl many_regexes"), "finding")
+    # A request's own check counts as access_checks while it is shorter than 5 ms, and those of others before it as
+    # loop_computing: which of the two is larger depends on how fast the processor is.
+    told = [(row["cause"], row["culprit"]) for row in dump.table(env, squid.directory, "findings")[:2]]
+    env.check(("loop_computing", "acl many_regexes") in told, "the first findings are %s" % told)
 
 
 def no_names(env):
