@@ -72,7 +72,8 @@ xacts_make(struct sqt_life *life, uint64_t id, int64_t begin)
     /* Of the pass that it begins in, what came before it is not its own, be it short or long. */
     const struct sqt_loop_state *const loop = &life->loop;
     xact->held = loop->sampled.ticks ? 0 : SQT_MISSING;
-    xact->held_before = loop->lasted + loop->held_else + (loop->works && begin != SQT_MISSING ? begin - loop->row.work : 0);
+    xact->held_before =
+        loop->lasted + loop->held_else + (loop->works && begin != SQT_MISSING ? begin - loop->row.work : 0);
     return xact;
 }
 

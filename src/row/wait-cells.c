@@ -27,7 +27,8 @@ wait_kind(const char *definition, const char **name)
 static void
 wait_parts(union sqt_cell *row, const struct sqt_wait *wait)
 {
-    const int64_t total = wait->end - wait->begin, queue = wait->given - wait->begin;
+    const int64_t total = wait->end - wait->begin;
+    const int64_t queue = wait->given == SQT_MISSING ? 0 : wait->given - wait->begin;
     CELL(queue_ns).number = CELL(service_ns).number = CELL(total_ns).number = SQT_CELL_MISSING;
     if (sqt_wait_unknown(wait))
         return;
