@@ -35,7 +35,7 @@
 #ifdef __SANITIZE_THREAD__ /* which takes some 5 times as long as the others */
 #define FREE_NS INT64_C(250000000)
 #else
-#define FREE_NS INT64_C(100000000) /* all figures fill their time groups once, whatever the input */
+#define FREE_NS INT64_C(200000000) /* all figures fill their time groups once, whatever the input */
 #endif
 #define PER_UNIT_NS INT64_C(5000)
 
