@@ -285,6 +285,8 @@ def slow_reads(env):
     env.equal((finding["cause"], finding["culprit"]), ("loop_blocked", "read on cache_dir 0 (ufs)"), "finding")
 
 
+ALONE = True  # it looks at who has the processor
+
 TESTS = [
     ("loop_time: a pass that computes", first(computing), 60),
     ("loop_time: a pass that is blocked in read", first(blocked), 60),

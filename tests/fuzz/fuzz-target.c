@@ -33,7 +33,7 @@
 #include "../../tools/dump/run.h"
 
 #ifdef __SANITIZE_THREAD__ /* which takes some 5 times as long as the others */
-#define FREE_NS INT64_C(250000000)
+#define FREE_NS INT64_C(1000000000)
 #else
 #define FREE_NS INT64_C(200000000) /* all figures fill their time groups once, whatever the input */
 #endif
