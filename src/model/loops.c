@@ -19,8 +19,10 @@ static void
 loops_guess_rest(struct sqt_loop_row *row)
 {
     const int64_t rest = row->sampled ? row->end - row->sampled : 0, known = row->sampled - row->work;
-    for (unsigned i = 0; i < SQT_LOOP_PARTS && rest > 0 && known > 0; ++i)
-        row->parts[i] += (int64_t)((double)rest * (double)row->parts[i] / (double)known);
+    for (unsigned i = 0; i < SQT_LOOP_PARTS && rest > 0 && known > 0; ++i) {
+        const double more = (double)rest * (double)row->parts[i] / (double)known;
+        row->parts[i] += more < (double)rest ? (int64_t)more : rest; /* a damaged trace may tell more than there was */
+    }
 }
 
 /* Sums of two such sums, and a time, never overflow. */
