@@ -30,23 +30,6 @@ begin(const char *root)
     place_said[0] = '\0';
 }
 
-/* Writes ROOT/path, whose folders are made. */
-static void
-plant(const char *root, const char *path, const char *text)
-{
-    char whole[512];
-    snprintf(whole, sizeof(whole), "%s%s", root, path);
-    for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')); ++slash) {
-        *slash = '\0';
-        mkdir(whole, 0777);
-        *slash = '/';
-    }
-    FILE *const file = fopen(whole, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* What a round says of a value; UINT64_MAX if nothing. */
 static uint64_t
 value_in(const struct sqt_sampled *round, unsigned count, enum sqt_sample_value what, unsigned index)
@@ -65,9 +48,9 @@ the_machine_is_what_its_files_say(void **state)
     struct sqt_sampled round[SQT_SAMPLER_ROUND];
     const uint64_t tick = 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
     begin(place->directory);
-    plant(place->directory, "/proc/stat", "cpu  10 20 300 4000 50 6 7 800 90 11\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
-    plant(place->directory, "/proc/vmstat",
-          "nr_free_pages 1\npgpgin 12345678901\npgpgout 22\npswpin 33\npswpout 44\npgpginx 5\n");
+    plant_file(place->directory, "/proc/stat", "cpu  10 20 300 4000 50 6 7 800 90 11\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
+    plant_file(place->directory, "/proc/vmstat",
+               "nr_free_pages 1\npgpgin 12345678901\npgpgout 22\npswpin 33\npswpout 44\npgpginx 5\n");
     const unsigned count = sqt_sample_machine(&sampler, round, 0);
     assert_int_equal(count, 9);
     assert_int_equal(VALUE(MACHINE_cpu_user_ms, 0), 30 * tick);
@@ -87,9 +70,10 @@ a_disk_is_what_its_file_says(void **state)
     const struct place *const place = *state;
     struct sqt_sampled round[SQT_SAMPLER_ROUND];
     begin(place->directory);
-    plant(place->directory, "/sys/dev/block/7:3/stat",
-          "      11       22      33      44       55       66      77      88        9       10      111  1 2 3 4 5 "
-          "6\n");
+    plant_file(
+        place->directory, "/sys/dev/block/7:3/stat",
+        "      11       22      33      44       55       66      77      88        9       10      111  1 2 3 4 5 "
+        "6\n");
     const unsigned count = sqt_sample_disk(&sampler, round, 0, 5, makedev(7, 3));
     assert_int_equal(count, 10);
     assert_int_equal(VALUE(DISK_device, 5), makedev(7, 3));
@@ -113,11 +97,11 @@ descriptors_are_counted_where_the_kernel_does_not(void **state)
     struct sqt_sampled round[SQT_SAMPLER_ROUND];
     char folder[300], link[320];
     begin(place->directory);
-    plant(place->directory, "/proc/self/statm", "1 2 3\n");
+    plant_file(place->directory, "/proc/self/statm", "1 2 3\n");
     for (unsigned i = 100; i < 107; ++i) { /* none of ours: these stand for another table */
         char name[64];
         snprintf(name, sizeof(name), "/proc/self/fd/%u", i);
-        plant(place->directory, name, "");
+        plant_file(place->directory, name, "");
     }
     unsigned count = sqt_sample_process(&sampler, round, 0);
     assert_int_equal(VALUE(PROCESS_descriptors, 0), 7);
@@ -127,7 +111,7 @@ descriptors_are_counted_where_the_kernel_does_not(void **state)
     close(next);
     char name[64];
     snprintf(name, sizeof(name), "/proc/self/fd/%d", next);
-    plant(place->directory, name, "");
+    plant_file(place->directory, name, "");
     count = sqt_sample_process(&sampler, round, 0);
     assert_int_equal(VALUE(PROCESS_descriptors, 0), 8);
     snprintf(folder, sizeof(folder), "%s/proc/self/fd", place->directory);
@@ -146,7 +130,7 @@ entries_of_another_table_all_count(void **state)
     struct sqt_sampled round[SQT_SAMPLER_ROUND];
     char link[320];
     begin(place->directory);
-    plant(place->directory, "/proc/self/statm", "1 2 3\n");
+    plant_file(place->directory, "/proc/self/statm", "1 2 3\n");
     snprintf(link, sizeof(link), "%s/proc/self/fd", place->directory);
     assert_int_equal(symlink("/proc/self/task", link), 0);
     const unsigned count = sqt_sample_process(&sampler, round, 0);
@@ -200,7 +184,7 @@ what_cannot_be_read_is_said_once(void **state)
         assert_non_null(said);
         assert_null(strstr(said + 1, files[i]));
     }
-    plant(place->directory, "/proc/stat", "intr 5\n"); /* not what is expected */
+    plant_file(place->directory, "/proc/stat", "intr 5\n"); /* not what is expected */
     assert_int_equal(sqt_sample_machine(&sampler, round, 0), 0);
 }
 
@@ -218,10 +202,10 @@ a_cache_dir_has_the_device_of_its_file_system(void **state)
     char text[600];
     snprintf(text, sizeof(text), "21 1 0:1 / /a rw - proc proc rw\n25 1 %u:%u / /b rw shared:1 - strangefs nodev rw\n",
              major(st.st_dev), minor(st.st_dev));
-    plant(place->directory, "/proc/self/mountinfo", text);
+    plant_file(place->directory, "/proc/self/mountinfo", text);
     assert_int_equal(sqt_device_of(&sampler, place->directory, name, sizeof(name)), 0);
     assert_string_equal(name, "strangefs");
-    plant(place->directory, "/sys/dev/block/none", "");
+    plant_file(place->directory, "/sys/dev/block/none", "");
     assert_int_equal(symlink("../../devices/virtual/block/loop7", link), 0);
     assert_int_equal(sqt_device_of(&sampler, place->directory, name, sizeof(name)), st.st_dev);
     assert_string_equal(name, "loop7");
@@ -237,8 +221,8 @@ two_cache_dirs_on_one_disk_sample_it_once(void **state)
     struct stat st;
     begin(place->directory);
     assert_int_equal(stat(place->directory, &st), 0);
-    plant(place->directory, "/sys/devices/block/vdz/stat", "1 2 3 4 5 6 7 8 9 10 11\n");
-    plant(place->directory, "/sys/dev/block/none", "");
+    plant_file(place->directory, "/sys/devices/block/vdz/stat", "1 2 3 4 5 6 7 8 9 10 11\n");
+    plant_file(place->directory, "/sys/dev/block/none", "");
     snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", place->directory, major(st.st_dev), minor(st.st_dev));
     assert_int_equal(symlink("../../devices/block/vdz", link), 0);
     sqt_sampler_dir(&sampler, 0, place->directory);
@@ -462,15 +446,16 @@ drops_of_the_machine(void **state)
     const struct place *const place = *state;
     struct sqt_sampled round[SQT_SAMPLER_ROUND];
     begin(place->directory);
-    plant(place->directory, "/proc/stat", "cpu  1 1 1 1 1 1 1 1 1 1\n");
-    plant(place->directory, "/proc/vmstat", "pgpgin 1\n");
-    plant(place->directory, "/proc/self/net/netstat",
-          "TcpExt: SyncookiesSent XListenDrops ListenOverflows ListenDrops ListenDropsX\nTcpExt: 1 2 33 44 5\nIpExt: "
-          "A\nIpExt: 1\n");
+    plant_file(place->directory, "/proc/stat", "cpu  1 1 1 1 1 1 1 1 1 1\n");
+    plant_file(place->directory, "/proc/vmstat", "pgpgin 1\n");
+    plant_file(
+        place->directory, "/proc/self/net/netstat",
+        "TcpExt: SyncookiesSent XListenDrops ListenOverflows ListenDrops ListenDropsX\nTcpExt: 1 2 33 44 5\nIpExt: "
+        "A\nIpExt: 1\n");
     unsigned count = sqt_sample_machine(&sampler, round, 0);
     assert_int_equal(VALUE(MACHINE_listen_overflows, 0), 33);
     assert_int_equal(VALUE(MACHINE_listen_drops, 0), 44);
-    plant(place->directory, "/proc/self/net/netstat", "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 1\n");
+    plant_file(place->directory, "/proc/self/net/netstat", "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 1\n");
     count = sqt_sample_machine(&sampler, round, 0);
     assert_int_equal(VALUE(MACHINE_listen_overflows, 0), UINT64_MAX);
     assert_int_equal(VALUE(MACHINE_listen_drops, 0), UINT64_MAX);

@@ -93,4 +93,7 @@ void wait_flushed(void);
         skip(); \
     } while (0)
 
+/* Writes ROOT/path, whose folders are made: a file of /proc or /sys, as a test wants it. */
+void plant_file(const char *root, const char *path, const char *text);
+
 #endif

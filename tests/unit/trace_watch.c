@@ -24,29 +24,12 @@ static struct sqt_watch watch;
 static struct sqt_heartbeat heart;
 static const char *root;
 
-/* Writes ROOT/path, whose folders are made. */
-static void
-plant(const char *path, const char *text)
-{
-    char whole[512];
-    snprintf(whole, sizeof(whole), "%s%s", root, path);
-    for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')); ++slash) {
-        *slash = '\0';
-        mkdir(whole, 0777);
-        *slash = '/';
-    }
-    FILE *const file = fopen(whole, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void
 plant_of_main(const char *name, const char *text)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/task/%d/%s", (int)gettid(), name);
-    plant(path, text);
+    plant_file(root, path, text);
 }
 
 static void
@@ -59,9 +42,9 @@ begin(const struct place *place)
     assert_int_equal(sqt_define_begin(ring), 0);
     memset(&heart, 0, sizeof(heart));
     plant_of_main("schedstat", "100 1000000 5\n");
-    plant("/proc/thread-self/schedstat", "100 2000000 5\n");
+    plant_file(root, "/proc/thread-self/schedstat", "100 2000000 5\n");
     plant_of_main("syscall", "running\n");
-    plant("/proc/self/cgroup", "");
+    plant_file(root, "/proc/self/cgroup", "");
     sqt_watch_init(&watch, root, SQT_CLOCK_MONOTONIC);
     sqt_watch_use(&watch);
 }
@@ -162,10 +145,10 @@ a_stop(void **state)
     look(1);
     heart.due_ns = 100 * MS;
     heart.woke.ns = 180 * MS;
-    plant("/proc/thread-self/schedstat", "100 3000000 5\n");
+    plant_file(root, "/proc/thread-self/schedstat", "100 3000000 5\n");
     look(1);
     assert_int_equal(watch.waiting[0].amount.self, 79 * MS);
-    plant("/proc/thread-self/schedstat", "100 70000000 5\n");
+    plant_file(root, "/proc/thread-self/schedstat", "100 70000000 5\n");
     look(1);
     assert_int_equal(watch.waiting[1].amount.self, 0);
     end();
@@ -177,17 +160,17 @@ control_groups(void **state)
     uint64_t ns = 0;
     begin(*state);
     assert_false(sqt_watch_throttled(&watch, &ns));
-    plant("/proc/self/cgroup", "0::/a/b\n");
-    plant("/sys/fs/cgroup/a/b/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 7000\n");
-    plant("/sys/fs/cgroup/a/cpu.stat", "usage_usec 5\nthrottled_usec 500\n");
+    plant_file(root, "/proc/self/cgroup", "0::/a/b\n");
+    plant_file(root, "/sys/fs/cgroup/a/b/cpu.stat", "usage_usec 5\nnr_throttled 3\nthrottled_usec 7000\n");
+    plant_file(root, "/sys/fs/cgroup/a/cpu.stat", "usage_usec 5\nthrottled_usec 500\n");
     assert_true(sqt_watch_throttled(&watch, &ns));
     assert_int_equal(ns, 7500000);
-    plant("/proc/self/cgroup", "3:cpuset:/x\n1:cpu,cpuacct:/x\n0::/none\n");
-    plant("/sys/fs/cgroup/cpu,cpuacct/x/cpu.stat", "nr_periods 1\nthrottled_time 1234\n");
+    plant_file(root, "/proc/self/cgroup", "3:cpuset:/x\n1:cpu,cpuacct:/x\n0::/none\n");
+    plant_file(root, "/sys/fs/cgroup/cpu,cpuacct/x/cpu.stat", "nr_periods 1\nthrottled_time 1234\n");
     assert_true(sqt_watch_throttled(&watch, &ns));
     assert_int_equal(ns, 1234);
-    plant("/proc/self/cgroup", "1:cpu:/that/only/the/host/knows\n");
-    plant("/sys/fs/cgroup/cpu/cpu.stat", "throttled_time 99\n");
+    plant_file(root, "/proc/self/cgroup", "1:cpu:/that/only/the/host/knows\n");
+    plant_file(root, "/sys/fs/cgroup/cpu/cpu.stat", "throttled_time 99\n");
     assert_true(sqt_watch_throttled(&watch, &ns));
     assert_int_equal(ns, 99);
     end();

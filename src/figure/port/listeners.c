@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "figure/stat/quantile-cells.h"
 #include "base/distribution.h"
 #include "base/memory.h"
 #include "ports.h"
@@ -84,18 +85,6 @@ listeners_sample(void *context, const struct sqt_sample_row *sample)
 
 #define CELL(name) row[SQT_CELL(listeners, name)]
 
-static int64_t
-listeners_quantile(struct sqt_distribution *d, unsigned per_mille)
-{
-    return d->count ? sqt_distribution_quantile(d, per_mille) : SQT_CELL_MISSING;
-}
-
-static int64_t
-listeners_median(struct sqt_distribution *d)
-{
-    return d->count ? sqt_distribution_median(d) : SQT_CELL_MISSING;
-}
-
 /* With a condition, which is about requests, the rest is left out. */
 static void
 listeners_print(struct sqt_job *job, const struct sqt_port *port, struct listener *listener)
@@ -107,11 +96,11 @@ listeners_print(struct sqt_job *job, const struct sqt_port *port, struct listene
     CELL(kid).number = sqt_port_kid(port);
     CELL(count).number = (int64_t)listener->requests;
     CELL(share_pct).number = sqt_percent((double)listener->waits.sum, (double)l->total_ns);
-    CELL(p50_ms).number = listeners_median(&listener->waits);
-    CELL(p90_ms).number = listeners_quantile(&listener->waits, 900);
-    CELL(p99_ms).number = listeners_quantile(&listener->waits, 990);
-    CELL(max_ms).number = listener->waits.count ? listener->waits.max : SQT_CELL_MISSING;
-    CELL(tls_p50_ms).number = listeners_median(&listener->handshakes);
+    CELL(p50_ms) = sqt_median_cell(&listener->waits);
+    CELL(p90_ms) = sqt_quantile_cell(&listener->waits, 900);
+    CELL(p99_ms) = sqt_quantile_cell(&listener->waits, 990);
+    CELL(max_ms) = sqt_max_cell(&listener->waits);
+    CELL(tls_p50_ms) = sqt_median_cell(&listener->handshakes);
     CELL(connections).number = all ? (int64_t)port->connections : SQT_CELL_MISSING;
     CELL(backlog).number = all && port->sampled ? (int64_t)port->backlog : SQT_CELL_MISSING;
     CELL(backlog_limit).number = all && port->sampled ? (int64_t)port->limit : SQT_CELL_MISSING;

@@ -10,6 +10,7 @@
 
 #include "base/distribution.h"
 #include "base/memory.h"
+#include "figure/stat/quantile-cells.h"
 #include "figure/stat/names.h"
 #include "pass/family.h"
 
@@ -101,18 +102,6 @@ servers_connection(void *context, const struct sqt_attempt *attempt)
 
 #define CELL(name) row[SQT_CELL(servers, name)]
 
-static int64_t
-servers_quantile(struct sqt_distribution *d, unsigned per_mille)
-{
-    return d->count ? sqt_distribution_quantile(d, per_mille) : SQT_CELL_MISSING;
-}
-
-static int64_t
-servers_median(struct sqt_distribution *d)
-{
-    return d->count ? sqt_distribution_median(d) : SQT_CELL_MISSING;
-}
-
 static void
 servers_print(struct sqt_job *job, struct server *server)
 {
@@ -121,12 +110,12 @@ servers_print(struct sqt_job *job, struct server *server)
     CELL(server).text = server->named.name;
     CELL(count).number = (int64_t)server->requests;
     CELL(share_pct).number = sqt_percent((double)server->times.sum, (double)s->total_ns);
-    CELL(p50_ms).number = servers_median(&server->times);
-    CELL(p90_ms).number = servers_quantile(&server->times, 900);
-    CELL(p99_ms).number = servers_quantile(&server->times, 990);
-    CELL(max_ms).number = server->times.count ? server->times.max : SQT_CELL_MISSING;
-    CELL(wait_p50_ms).number = servers_median(&server->waits);
-    CELL(connect_p50_ms).number = servers_median(&server->connects);
+    CELL(p50_ms) = sqt_median_cell(&server->times);
+    CELL(p90_ms) = sqt_quantile_cell(&server->times, 900);
+    CELL(p99_ms) = sqt_quantile_cell(&server->times, 990);
+    CELL(max_ms) = sqt_max_cell(&server->times);
+    CELL(wait_p50_ms) = sqt_median_cell(&server->waits);
+    CELL(connect_p50_ms) = sqt_median_cell(&server->connects);
     CELL(retries).number = (int64_t)server->retries;
     CELL(connects).number = job->where ? SQT_CELL_MISSING : (int64_t)server->attempts;
     CELL(failures).number = job->where ? SQT_CELL_MISSING : (int64_t)server->failures;

@@ -11,6 +11,7 @@
 
 #include "base/distribution.h"
 #include "base/memory.h"
+#include "figure/stat/quantile-cells.h"
 #include "figure/stat/names.h"
 #include "pass/family.h"
 
@@ -106,9 +107,9 @@ services_wait(void *context, const struct sqt_wait *wait)
 static void
 services_quantiles(union sqt_cell *cells, struct sqt_distribution *d)
 {
-    cells[0].number = d->count ? sqt_distribution_median(d) : SQT_CELL_MISSING;
-    cells[1].number = d->count ? sqt_distribution_quantile(d, 900) : SQT_CELL_MISSING;
-    cells[2].number = d->count ? sqt_distribution_quantile(d, 990) : SQT_CELL_MISSING;
+    cells[0] = sqt_median_cell(d);
+    cells[1] = sqt_quantile_cell(d, 900);
+    cells[2] = sqt_quantile_cell(d, 990);
 }
 
 static void
@@ -124,7 +125,7 @@ services_print(struct sqt_job *job, struct service *service)
     services_quantiles(&CELL(p50_ms), &service->parts[TOTAL]);
     services_quantiles(&CELL(queue_p50_ms), &service->parts[QUEUE]);
     services_quantiles(&CELL(service_p50_ms), &service->parts[SERVICE]);
-    CELL(max_ms).number = service->parts[TOTAL].count ? service->parts[TOTAL].max : SQT_CELL_MISSING;
+    CELL(max_ms) = sqt_max_cell(&service->parts[TOTAL]);
     CELL(depth_max).number = service->deepest;
     CELL(timeouts).number = (int64_t)service->timeouts;
     CELL(failures).number = (int64_t)service->failures;
