@@ -11,10 +11,13 @@
 
 #define FIRST_ROOM 16
 
+#define NEIGHBOURS 4 /* ids in a row that share a cache line, as most are used in the order of their numbers */
+
 static inline size_t
 home(const struct sqt_idmap *map, uint64_t id)
 {
-    return (size_t)((id * map->scatter) >> map->shift);
+    const uint64_t line = ((id / NEIGHBOURS) * map->scatter) >> map->shift;
+    return (size_t)((line & ~UINT64_C(NEIGHBOURS - 1)) | (id & (NEIGHBOURS - 1)));
 }
 
 /* The slot of id, or the free one where it belongs. */

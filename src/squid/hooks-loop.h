@@ -42,7 +42,7 @@ LoopDid(const char *what)
 inline void
 PartBegins()
 {
-    if (__builtin_expect(sqt_sample_waits, 0))
+    if (sqt_has_sample())
         sqt_part_begins();
 }
 
@@ -65,7 +65,7 @@ template <class Text>
 inline void
 AclIsChecked(const Text &name)
 {
-    if (__builtin_expect(sqt_sample_waits, 0))
+    if (sqt_has_sample())
         TellAcl(name);
 }
 
@@ -73,7 +73,7 @@ AclIsChecked(const Text &name)
 inline void
 LogIsWritten()
 {
-    if (__builtin_expect(sqt_sample_waits, 0))
+    if (sqt_has_sample())
         sqt_part_was("write to a log");
 }
 

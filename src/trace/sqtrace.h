@@ -269,10 +269,17 @@ void sqt_activity_ends(const char *name);
  * The flusher's thread samples the main thread some 100 times a second while it works.  What ends next says what was
  * sampled.  A part of an activity is told apart if it says where it begins, too. */
 
-/* 1 while a sample waits to be told.  The one test that a part costs; written by libsqtrace. */
+/* 1 while a sample waits to be told; written by libsqtrace, from its own thread. */
 extern int sqt_sample_waits;
 
-/* A part begins: what was sampled until now was none.  This and the following: call if sqt_sample_waits. */
+/* Whether one does: all that a part costs otherwise. */
+static inline int
+sqt_has_sample(void)
+{
+    return __builtin_expect(__atomic_load_n(&sqt_sample_waits, __ATOMIC_RELAXED), 0);
+}
+
+/* A part begins: what was sampled until now was none.  This and the following: call if sqt_has_sample(). */
 void sqt_part_begins(void);
 
 /* It is over, and was the check of an ACL; with names=off the name is left out. */

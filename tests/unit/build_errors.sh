@@ -154,9 +154,9 @@ grep -q "the hooks of $newest_range on Squid 6.13" "$work/out" && [ "$before" = 
 result $? 'and the tree is as it was, checked'
 sed -i "s/6\.13/$newest/" "$work/tree/configure"
 before=$(sum_of_tree "$work/tree")
-says '--series where hooks find no place' 1 "do not all find their place in $work/tree: 324 hunks: 0 in place" \
+says '--series where hooks find no place' 1 "do not all find their place in $work/tree: " \
     --series --source="$work/tree" --output="$work/series"
-[ ! -e "$work/series" ]
+[ ! -e "$work/series" ] && grep -q "/tree: [1-9][0-9]* hunks: 0 in place" "$work/out"
 result $? 'and nothing is written'
 says '--source is a tree in which hooks find no place' 1 "the hooks of Squid $newest do not all find their place" \
     "$squid" "$prefix" "$into" --source="$work/tree"

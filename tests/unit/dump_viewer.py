@@ -22,6 +22,7 @@ TOOLS = os.environ["SQT_TOOLS"]
 SOURCE = os.environ["SQT_SOURCE"]
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
 PART = ["--since=60", "--until=90"]
+LATE = ["helper_ns", "collapsed_wait_ns", "held_back_ns", "failed_tries_ns"]  # stages whose columns stand at the end
 NUMBER = 0
 
 PAGE = """<!DOCTYPE html>
@@ -107,7 +108,7 @@ def wanted():
     """{(kid, path of titles): [spans, ns]} by the tables."""
     sums = collections.defaultdict(lambda: [0, 0])
     rows = table("requests")
-    stages = list(rows[0])[list(rows[0]).index("client_connect_ns") + 1:list(rows[0]).index("unaccounted_ns") + 1]
+    stages = list(rows[0])[list(rows[0]).index("client_connect_ns") + 1:list(rows[0]).index("unaccounted_ns") + 1] + LATE
     for row in rows:
         top = row["class"] if row["class"] != "-" else row["outcome"]
         values = [(top, row["total_ns"])] + [("%s/%s" % (top, stage[:-3]), row[stage]) for stage in stages]

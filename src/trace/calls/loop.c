@@ -39,7 +39,7 @@ sqt_loop_is_working(void)
 static inline void
 ends_at(const char *name, uint64_t now)
 {
-    if (__builtin_expect(__atomic_load_n(&sqt_sample_waits, __ATOMIC_RELAXED), 0))
+    if (sqt_has_sample())
         sqt_watch_tell(name);
     const int64_t took = (int64_t)(now - pass.last);
     if (took > pass.longest.took) {

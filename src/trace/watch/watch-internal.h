@@ -6,7 +6,7 @@
  *     main thread:  ACL, disk call or log write ends              part of what was sampled in it
  *                   activity ends                                 activity, and  ->  ring
  *
- * So the flusher never looks at names or objects of Squid, and the main thread pays one test of sqt_sample_waits where
+ * So the flusher never looks at names or objects of Squid, and the main thread pays one test of sqt_has_sample() where
  * something begins or ends.  A sample holds the differences to the sample before it; the reader divides.
  */
 #ifndef SQT_WATCH_INTERNAL_H
@@ -99,7 +99,7 @@ const char *sqt_watch_call_name(uint32_t call, char text[32]);
 /* What was sampled is told from now on; NULL: not. */
 void sqt_watch_use(struct sqt_watch *watch);
 
-/* An activity of that name is over: tells what was sampled in it.  Call if sqt_sample_waits. */
+/* An activity of that name is over: tells what was sampled in it.  Call if sqt_has_sample(). */
 void sqt_watch_tell(const char *activity);
 
 #endif
