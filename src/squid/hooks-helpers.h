@@ -45,6 +45,42 @@ ExternalAclIsToBeAsked(const RequestPointer &request, const char *name, const bo
         NextHelperQuestion() = {inBackground ? 0 : XactOf(request), SQT_WAITED_EXTERNAL_ACL, name};
 }
 
+inline const char *
+AfterLastSlash(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/// whether a program of that name runs scripts: python3, perl5.36, sh, ...
+inline bool
+RunsScripts(const char *name)
+{
+    static const char *const known[] = {"bash", "dash", "env", "node", "perl", "php", "python", "ruby", "sh"};
+    for (const char *const one : known) {
+        const size_t length = strlen(one);
+        if (strncmp(name, one, length) == 0 && !name[length + strspn(name + length, "0123456789.")])
+            return true;
+    }
+    return false;
+}
+
+/// The program's name without its folder; of one that runs scripts, that of its first argument which is no option.
+template <class Word>
+inline const char *
+NameOfProgram(const Word *word)
+{
+    const char *const program = AfterLastSlash(word->key);
+    for (const char *name = program; RunsScripts(name); name = AfterLastSlash(word->key)) {
+        do
+            word = word->next;
+        while (word && word->key[0] == '-');
+        if (!word)
+            return program;
+    }
+    return AfterLastSlash(word->key);
+}
+
 /// the number of the helper that gets the question
 template <class Helper>
 inline uint32_t
@@ -52,9 +88,7 @@ NumberOfHelper(const HelperQuestion &question, const Helper &helper)
 {
     if (question.name)
         return sqt_waited_number(question.kind, question.name);
-    const char *const program = helper.cmdline ? helper.cmdline->key : helper.id_name;
-    const char *const slash = strrchr(program, '/');
-    return sqt_waited_number(question.kind, slash ? slash + 1 : program);
+    return sqt_waited_number(question.kind, helper.cmdline ? NameOfProgram(helper.cmdline) : helper.id_name);
 }
 
 inline void

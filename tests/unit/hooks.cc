@@ -840,6 +840,7 @@ names()
 
 struct Word {
     const char *key;
+    const Word *next;
 };
 
 struct Program {
@@ -859,6 +860,30 @@ answer(Sqtrace::HelperUse &use, const Result result)
     Sqtrace::HelperAnswers(use, result, Error, Broken);
 }
 
+/// what a helper of up to four words is called
+static void
+is_called(const char *name, const char *a, const char *b = nullptr, const char *c = nullptr, const char *d = nullptr)
+{
+    const Word fourth = {d, nullptr};
+    const Word third = {c, d ? &fourth : nullptr};
+    const Word second = {b, c ? &third : nullptr};
+    const Word first = {a, b ? &second : nullptr};
+    emitted = Sqtrace::NameOfProgram(&first);
+    expect((std::string("the name of ") + a + (b ? b : "")).c_str(), name);
+}
+
+static void
+names_of_programs()
+{
+    is_called("rewriter", "/usr/lib/squid/rewriter");
+    is_called("rewriter", "rewriter", "-v", "/etc/squid/sites");
+    is_called("rewrite.py", "/usr/bin/python3", "-u", "/etc/squid/rewrite.py", "3");
+    is_called("rewrite.pl", "/usr/bin/perl5.36", "rewrite.pl");
+    is_called("rewrite.py", "/usr/bin/env", "python3", "/etc/squid/rewrite.py");
+    is_called("python3", "/usr/bin/python3", "-u");
+    is_called("sh-rewriter", "/usr/local/bin/sh-rewriter", "/etc/squid/sites");
+}
+
 static void
 helpers()
 {
@@ -866,7 +891,7 @@ helpers()
     const struct {
         const Xaction *masterXaction;
     } request = {&five};
-    const Word word = {"/usr/lib/squid/rewriter"};
+    const Word word = {"/usr/lib/squid/rewriter", nullptr};
     const Program program = {&word, "redirector", {3}};
     sqt_groups = 0;
     {
@@ -1207,6 +1232,7 @@ main()
     reasons_of_misses();
     a_follower();
     delay_pools();
+    names_of_programs();
     helpers();
     queries();
     contexts();

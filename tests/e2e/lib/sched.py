@@ -54,7 +54,12 @@ class Scheduler:
             if not found:
                 continue
             at = int(found.group(1)) * 1000000000 + int((found.group(2) + "000000000")[:9])
-            new = self.state_after(found.group(3), found.group(4), state)
+            event, text = found.group(3), found.group(4)
+            new = self.state_after(event, text, state)
+            if state == "queued" and event == "sched_switch" and not self.begins(text):
+                # The kernel leaves out the switch to a thread now and then, where it moves between processors: by its
+                # own processor clock it has run.
+                state = "running"
             if new == state:
                 continue
             if since is not None:
@@ -62,10 +67,13 @@ class Scheduler:
             since, state = at, new
         return spans
 
+    def begins(self, text):
+        return re.search(r"next_pid=%d\b" % self.pid, text)
+
     def state_after(self, event, text, state):
         if event != "sched_switch":
             return "queued" if state in ("asleep", "stopped") else state
-        if re.search(r"next_pid=%d\b" % self.pid, text):
+        if self.begins(text):
             return "running"
         left = re.search(r"prev_state=(\S+)", text).group(1)
         return "queued" if left.startswith("R") else "stopped" if left[0] in "Tt" else "asleep"
