@@ -21,7 +21,7 @@ struct sqt_sink {
     uint64_t start_ns;               /* wall time of the trace's start */
     struct sqt_tsv_origin **origins; /* of tsv-events.c, by index */
     unsigned origin_count;
-    unsigned comments;   /* of chrome.c, since the header or before it */
+    unsigned comments;   /* of chrome/chrome.c, since the header or before it */
     struct sqt_ctf *ctf; /* of ctf.c */
     /* of aligned.c */
     unsigned width;    /* characters of a line; 0: no bound */
@@ -64,7 +64,7 @@ void sqt_aligned_header(struct sqt_sink *sink);
 void sqt_aligned_row(struct sqt_sink *sink, const union sqt_cell *row);
 void sqt_aligned_finish(struct sqt_sink *sink);
 
-/* chrome.c */
+/* chrome/chrome.c */
 extern const struct sqt_family sqt_chrome_family;
 void sqt_chrome_comment(struct sqt_sink *sink, const char *key, const char *text);
 void sqt_chrome_header(struct sqt_sink *sink);

@@ -50,35 +50,29 @@ def parse(trace, *options):
 class Span:
     def __init__(self, event):
         self.name, self.pid, self.args = event["name"], event["pid"], event.get("args", {})
-        self.begin, self.end, self.inside = event["ts"], None, []
+        self.begin, self.inside = event["ts"], []
+        self.end = event["ts"] + event["dur"] if event["ph"] == "X" else None
 
 
 def spans(events):
-    """The requests as trees of spans, and what is wrong with their nesting."""
+    """The requests as trees of spans, and what is wrong with their nesting.  An outer slice comes before the inner ones."""
     found, problems, stacks = [], [], collections.defaultdict(list)
     for e in events:
-        if e["ph"] not in "ben":
+        if e["ph"] not in "Xi" or e["cat"] not in ("request", "stage", "part"):
             continue
-        stack = stacks[e["pid"], e["cat"], e["id"]]
-        if e["ph"] == "e":
-            if not stack or stack[-1].name != e["name"]:
-                problems.append("an end without its begin: %s" % e)
-                continue
-            span = stack.pop()
-            span.end = e["ts"]
-            if span.end < span.begin:
-                problems.append("it ends before it begins: %s" % e)
-            if stack and (span.begin < stack[-1].begin or
-                          (stack[-1].inside and span.begin < stack[-1].inside[-1].end)):
-                problems.append("%s overlaps what is before it in %s" % (e, stack[-1].name))
-            (stack[-1].inside if stack else found).append(span)
-            if any(child.end > span.end for child in span.inside):
-                problems.append("%s ends before what is in it" % e)
-        elif e["ph"] == "b":
-            stack.append(Span(e))
-        else:
-            found.append(Span(e))
-    problems += ["never ended: %s" % key for key, stack in stacks.items() if stack]
+        stack, span = stacks[e["pid"], e["tid"]], Span(e)
+        if e["cat"] == "request":
+            stack[:] = [span] if span.end is not None else []
+            found.append(span)
+            continue
+        del stack[1 if e["cat"] == "stage" else 2:]
+        if not stack:
+            continue  # a part of something else
+        outer = stack[-1]
+        if span.begin < (outer.inside[-1].end if outer.inside else outer.begin) or span.end > outer.end:
+            problems.append("%s is not behind the one before it in %s" % (e, outer.name))
+        outer.inside.append(span)
+        stack.append(span)
     return found, problems
 
 
@@ -142,28 +136,26 @@ def wrong_phases(requests, ios, kids):
 
 
 def wrong_slices(events, ios, kids):
-    """Blocks in the threads of disks: all of them, none over another, phases within."""
-    wrong, ends, block = [], collections.defaultdict(int), {}
+    """Blocks in the threads of disks: all of them, each where its I/O was, none over another."""
+    wrong, ends = [], collections.defaultdict(int)
     got, want = collections.Counter(), collections.Counter()
     for e in events:
-        if e["ph"] != "X" or e["cat"] not in ("block", "phase"):
+        if e["ph"] not in "Xi" or e["cat"] != "block":
             continue
-        thread = e["pid"], e["tid"]
-        if e["cat"] == "block":
-            a = e["args"]
-            got[kids[e["pid"]], a["sio"], a["index"], a["direction"], e["ts"], e["dur"], e["name"]] += 1
-            if e["ts"] < ends[thread]:
-                wrong.append("%s overlaps another" % e)
-            ends[thread], block[thread] = e["ts"] + e["dur"], [e["ts"], e["ts"] + e["dur"]]
-            if not e["dur"]:
-                block[thread] = None
-        elif not block[thread] or e["ts"] != block[thread][0] or e["ts"] + e["dur"] > block[thread][1]:
-            wrong.append("%s does not follow in its block" % e)
-        else:
-            block[thread][0] += e["dur"]
+        a, thread = e["args"], (e["pid"], e["tid"])
+        got[kids[e["pid"]], a["sio"], a["index"], a["direction"], a.get("total_ns"), e["ts"], e.get("dur"),
+            e["name"]] += 1
+        if e["ph"] == "X" and e["ts"] < ends[thread]:
+            wrong.append("%s overlaps another" % e)
+        ends[thread] = e["ts"] + e.get("dur", 0)
     for io in ios:
-        want[io["kid"], int(io["sio"]), int(io["index"]), io["direction"], ns(io["time_s"]), int(io["total_ns"]),
-             {"in": "read", "out": "write"}[io["direction"]]] += 1
+        at, total, lasts = ns(io["time_s"]), io["total_ns"], io["service_ns"]
+        if io["queue_ns"] == "-":
+            lasts = total
+        else:
+            at += int(io["queue_ns"])
+        want[io["kid"], int(io["sio"]), int(io["index"]), io["direction"], None if total == "-" else int(total), at,
+             None if lasts == "-" else int(lasts), {"in": "read", "out": "write"}[io["direction"]]] += 1
     return wrong + ["differs: %s" % (key,) for key in (got - want) + (want - got)]
 
 
@@ -180,8 +172,9 @@ def kids_of(named):
 
 def wrong_names(events, named, swaps):
     wrong = ["no name: %s" % e for e in events
-             if e["ph"] != "M" and not ((e["pid"], None) in named and (e["pid"], e["tid"]) in named)]
-    disks = {re.sub(r" \(\d+\)$", "", name) for (_, thread), name in named.items() if thread}
+             if e["ph"] not in "MC" and not ((e["pid"], None) in named and (e["pid"], e["tid"]) in named)]
+    disks = {re.sub(r" \(\d+\)$", "", named[e["pid"], e["tid"]]) for e in events if e.get("cat") == "block"
+             and e["ph"] in "Xi"}
     known = {("%s %s" % (s["store"], s["path"])).replace("\ufffd", "?") for s in swaps}
     wrong += ["a disk that is none: " + disk for disk in {name.replace("\1", "?") for name in disks} - known]
     return wrong
@@ -199,7 +192,7 @@ def picked(name, trace, ios, stages, expression):
     for span, row in zip(found, rows):
         wrong += same_request(span, row, stages)
     got = collections.Counter((kids[e["pid"]], e["args"]["sio"], e["args"]["index"])
-                              for e in events if e["ph"] == "X" and e["cat"] == "block")
+                              for e in events if e["ph"] in "Xi" and e["cat"] == "block")
     want = collections.Counter((io["kid"], int(io["sio"]), int(io["index"])) for io in ios
                                if io["direction"] == "in" and
                                ns(io["time_s"]) + int(io["total_ns"]) <= ends.get((io["kid"], io["xid"]), 0))
@@ -251,7 +244,7 @@ def main():
         whole = parse(os.path.join(traces, "story"), "--no-comments")
         check([] if sorted(whole) == ["displayTimeUnit", "traceEvents"] else [sorted(whole)], "--no-comments")
         whole = parse(os.path.join(traces, "story"), "--where=xid == 99")
-        check([e for e in whole["traceEvents"] if e["ph"] in "ben"], "no request at all is sound JSON")
+        check([e for e in whole["traceEvents"] if e.get("cat") == "request"], "no request at all is sound JSON")
         story = table(os.path.join(traces, "story"), "requests", "--since=0.05", "--until=500ms")
         found, _ = spans(parse(os.path.join(traces, "story"), "--since=0.05", "--until=500ms")["traceEvents"])
         check([] if len(found) == len(story) == 2 else [len(found), len(story)], "--since and --until")

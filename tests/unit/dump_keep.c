@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "sink/chrome-keep.h"
+#include "sink/chrome/keep.h"
 
 #define BUDGET ((size_t)1 << 20)
 
@@ -82,7 +82,7 @@ blocks_count_too(void **state)
     (void)state;
     for (int i = 0; i < 100000; ++i) {
         charge_until(&keep, &xact, i + 1);
-        sqt_keep_block(&keep, &xact, row, 1);
+        sqt_keep_block(&keep, &xact, row);
     }
     const struct sqt_kept *const kept = xact.user;
     assert_true(kept->block_count < 10000 && kept->tile_count < 10000);

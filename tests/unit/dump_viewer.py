@@ -8,6 +8,7 @@ SQT_SCREENSHOT=FILE keeps a picture of what it drew.
 
 import collections
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -70,6 +71,17 @@ UNDERSTOOD = """(() => {
     return found;
 })()"""
 
+# How many arrows it found with a slice at both ends, and how many series of counters with how many values.
+ARROWS = "model.flowEvents.filter(e => e.startSlice && e.endSlice).length"
+VALUES = """(() => {
+    let values = 0;
+    for (const p of Object.values(model.processes))
+        for (const counter of Object.values(p.counters))
+            for (const series of counter.series)
+                values += series.samples.length;
+    return values;
+})()"""
+
 # How many points of the canvas have a colour that is not a grey.
 COLOURED = """(() => {
     let coloured = 0;
@@ -117,21 +129,30 @@ def wanted():
                 sums[row["kid"], path][0] += 1
                 sums[row["kid"], path][1] += int(ns)
     for io in table("ios"):
-        top = {"in": "read", "out": "write"}[io["direction"]]
-        for path, ns in [(top, io["total_ns"])] + [(top + "/" + phase, io[phase + "_ns"])
-                                                   for phase in ("queue", "service", "notice")]:
-            sums[io["kid"], path][0] += 1 if path == top else 0
-            sums[io["kid"], path][1] += int(ns)
+        path = {"in": "read", "out": "write"}[io["direction"]]
+        sums[io["kid"], path][0] += 1
+        sums[io["kid"], path][1] += int(io["service_ns"])
+    for loop in table("loops"):
+        sums[loop["kid"], "work"][0] += 1
+        sums[loop["kid"], "work"][1] += int(loop["work_ns"])
     return sums
 
 
 def compare(understood):
-    """Spans and their sums by kid and path.  A stage may be in pieces; the viewer's times are floating milliseconds."""
+    """Spans and their sums by kid and path.  A stage may be in pieces.  The viewer's times are floating milliseconds, so
+    it takes a stage of some ns for a part of the stage before it."""
     got = collections.defaultdict(lambda: [0, 0.0])
     for process, threads in understood.items():
         kid = process.split(",")[0].split()[1]
-        for spans in threads.values():
+        for thread, spans in threads.items():
             for path, _, duration in spans:
+                if thread.startswith("server"):
+                    continue  # dump_tracks.py has those
+                if path.startswith("held by "):
+                    path = "work"
+                names = path.split("/")
+                if len(names) > 2 and names[-1] not in ("queue", "service", "notice"):
+                    path = names[0] + "/" + names[-1]
                 got[kid, path][0] += 1
                 got[kid, path][1] += duration * 1e6
     wrong = []
@@ -157,14 +178,19 @@ def draw(work):
         os.symlink(os.path.join(os.path.dirname(viewer[-1]), name), os.path.join(work, name))
     with open(os.path.join(work, "index.html"), "w") as out:
         out.write(PAGE)
+    text = dump("--format=chrome", *PART)
+    events = json.loads(text)["traceEvents"]
     with open(os.path.join(work, "trace.json"), "wb") as out:
-        out.write(dump("--format=chrome", *PART))
+        out.write(text)
     with Browser(work) as browser:
         page = browser.open("index.html")
         page.wait_for("typeof tr == 'object' && typeof tr.Model == 'function' && typeof Polymer == 'function'")
         check(page.evaluate(LOAD), "the viewer imports it and warns of nothing")
         understood = page.evaluate(UNDERSTOOD)
         check(compare(understood), "its spans, stages and blocks are as many and as long as the tables say")
+        got = page.evaluate(ARROWS), page.evaluate(VALUES)
+        want = sum(e["ph"] == "s" for e in events), sum(len(e["args"]) for e in events if e["ph"] == "C")
+        check([] if got == want else [got, want], "its %d arrows have both ends, and its counters %d values" % want)
         page.wait_for("document.querySelectorAll('canvas').length > 0")
         try:
             page.wait_for(COLOURED + " > 1000", 20)

@@ -18,7 +18,7 @@
 #include "format/events.h"
 #include "hook_form.h"
 #include "pass/family.h"
-#include "sink/chrome-keep.h"
+#include "sink/chrome/keep.h"
 
 enum tag {
     HIT = 1,

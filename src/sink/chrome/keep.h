@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * chrome-keep.h - what is kept of a request until it is over, because only then it is known whether it is wanted and
+ * keep.h - what is kept of a request until it is over, because only then it is known whether it is wanted and
  * what it was: where its time was charged to, and the blocks that it has read.
  *
  * Memory is bounded: no array grows by more than an eighth of what is left of the budget.  A request whose array would
@@ -13,7 +13,6 @@
 
 struct sqt_kept_block {
     union sqt_cell row[SQT_CELLS(ios)];
-    uint64_t thread; /* of its disk */
 };
 
 struct sqt_kept {
@@ -35,7 +34,7 @@ struct sqt_keep {
 /* Take what the model says; what is kept hangs on xact->user. */
 void sqt_keep_charge(struct sqt_keep *keep, const struct sqt_charge *charge);
 void sqt_keep_recharge(const struct sqt_charge *charge);
-void sqt_keep_block(struct sqt_keep *keep, struct sqt_xact *xact, const union sqt_cell *row, uint64_t thread);
+void sqt_keep_block(struct sqt_keep *keep, struct sqt_xact *xact, const union sqt_cell *row);
 
 /* Of tile i of a transaction: its stage, and from when to when it lasts.  Returns 0 behind the last one that is kept.
  * Tiles of the same stage that touch are one; *i is moved behind it. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * chrome-keep.c - see chrome-keep.h.
+ * keep.c - see chrome-keep.h.
  */
-#include "chrome-keep.h"
+#include "keep.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ sqt_keep_recharge(const struct sqt_charge *charge)
 }
 
 void
-sqt_keep_block(struct sqt_keep *keep, struct sqt_xact *xact, const union sqt_cell *row, uint64_t thread)
+sqt_keep_block(struct sqt_keep *keep, struct sqt_xact *xact, const union sqt_cell *row)
 {
     struct sqt_kept *const kept = kept_of(keep, xact);
     void *blocks = kept->blocks;
@@ -82,8 +82,7 @@ sqt_keep_block(struct sqt_keep *keep, struct sqt_xact *xact, const union sqt_cel
         return;
     if (chrome_keep_grow(keep, &blocks, kept->block_count, &kept->block_room, sizeof(*kept->blocks))) {
         kept->blocks = blocks;
-        memcpy(kept->blocks[kept->block_count].row, row, sizeof(kept->blocks->row));
-        kept->blocks[kept->block_count++].thread = thread;
+        memcpy(kept->blocks[kept->block_count++].row, row, sizeof(kept->blocks->row));
     } else {
         kept->until = xact->stages.last; /* up to here there are tiles */
     }
