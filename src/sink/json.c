@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/visible.h"
 #include "base/digits.h"
@@ -21,6 +22,28 @@ sqt_json_print(struct sqt_out *out, const char *format, ...)
     const int n = vsnprintf(sqt_out_room(out, SQT_JSON_PRINT_MAX), SQT_JSON_PRINT_MAX, format, arguments);
     va_end(arguments);
     out->used += n < 0 ? 0 : n < SQT_JSON_PRINT_MAX ? (size_t)n : SQT_JSON_PRINT_MAX - 1;
+}
+
+void
+sqt_json_text(struct sqt_out *out, const char *text)
+{
+    const size_t length = strnlen(text, SQT_JSON_PRINT_MAX);
+    memcpy(sqt_out_room(out, length), text, length);
+    out->used += length;
+}
+
+void
+sqt_json_unsigned(struct sqt_out *out, uint64_t value)
+{
+    char *const start = sqt_out_room(out, SQT_DIGITS_MAX);
+    out->used += (size_t)(sqt_put_unsigned(start, value) - start);
+}
+
+void
+sqt_json_signed(struct sqt_out *out, int64_t value)
+{
+    char *const start = sqt_out_room(out, SQT_DIGITS_MAX);
+    out->used += (size_t)(sqt_put_signed(start, value) - start);
 }
 
 void
@@ -70,14 +93,14 @@ cell(struct sqt_out *out, enum sqt_type type, union sqt_cell value)
         break;
     case SQT_TYPE_ID:
     case SQT_TYPE_RAW:
-        sqt_json_print(out, "%llu", (unsigned long long)value.number);
+        sqt_json_unsigned(out, (uint64_t)value.number);
         break;
     case SQT_TYPE_TIME:
         out->used +=
             (size_t)(sqt_put_seconds(sqt_out_room(out, SQT_DIGITS_MAX), value.number) - (out->buffer + out->used));
         break;
     default: /* whole numbers; no table of things has a column of another type */
-        sqt_json_print(out, "%lld", (long long)value.number);
+        sqt_json_signed(out, value.number);
     }
 }
 
@@ -89,7 +112,9 @@ sqt_json_cells(struct sqt_out *out, const struct sqt_table *table, const union s
         const struct sqt_column *const column = &table->columns[i];
         if (sqt_cell_missing(column->type, row[i]))
             continue;
-        sqt_json_print(out, "%s\"%s\":", more ? "," : "", column->name);
+        sqt_json_text(out, more ? ",\"" : "\"");
+        sqt_json_text(out, column->name);
+        sqt_json_text(out, "\":");
         cell(out, column->type, row[i]);
         more = 1;
     }

@@ -46,9 +46,9 @@ sqt_chrome_block(struct sqt_chrome *c, const struct sqt_origin *origin, const un
     else
         sqt_event_instant(&c->events, "block", write ? "write" : "read", sqt_track_first(&c->tracks, origin, track),
                           block.asked);
-    sqt_json_print(c->events.out, ",\"args\":{");
+    sqt_json_text(c->events.out, ",\"args\":{");
     sqt_json_cells(c->events.out, &sqt_tables[SQT_TABLE_ios], row, SQT_CELL(ios, sio), SQT_CELLS(ios), 0);
-    sqt_json_print(c->events.out, "}");
+    sqt_json_text(c->events.out, "}");
     sqt_event_end(&c->events);
     for (unsigned i = 0; i < SQT_IO_PARTS; ++i)
         sqt_counters_add(&c->counters, origin, track, i, parts[i].from, parts[i].until);

@@ -77,12 +77,11 @@ sqt_chrome_loop(void *context, const struct sqt_loop_row *pass)
     struct sqt_chrome *const c = job->state;
     union sqt_cell row[SQT_CELLS(loops)];
     struct sqt_longest longest;
-    char name[SQT_LONGEST_NAME + 16];
+    char name[SQT_LONGEST_NAME + 16] = "work";
     if (!sqt_chrome_wants(job, pass->begin))
         return;
     sqt_sink_header(c->sink);
     sqt_loop_cells(row, pass, &longest);
-    snprintf(name, sizeof(name), "work");
     if (!pass->unknown && pass->end - pass->work >= SQT_LOOP_LONG && longest.name[0])
         snprintf(name, sizeof(name), "held by %s", longest.name);
     const struct sqt_chrome_place place =
@@ -93,9 +92,9 @@ sqt_chrome_loop(void *context, const struct sqt_loop_row *pass)
     else
         sqt_event_instant(&c->events, "loop", name, sqt_track_first(&c->tracks, pass->origin, SQT_TRACK_LOOP),
                           pass->begin);
-    sqt_json_print(c->events.out, ",\"args\":{");
+    sqt_json_text(c->events.out, ",\"args\":{");
     sqt_json_cells(c->events.out, &sqt_tables[SQT_TABLE_loops], row, SQT_CELL(loops, wait_ns), SQT_CELLS(loops), 0);
-    sqt_json_print(c->events.out, "}");
+    sqt_json_text(c->events.out, "}");
     sqt_event_end(&c->events);
     if (place.thread)
         loop_count(c, pass->origin, pass->work, pass->end);

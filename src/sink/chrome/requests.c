@@ -92,12 +92,12 @@ requests_stages(struct sqt_chrome *c, const struct sqt_xact *xact, struct sqt_ch
     if (!kept || kept->until == INT64_MAX)
         return;
     sqt_event_slice(&c->events, "stage", "more_stages", NULL, place, kept->until, xact->end);
-    sqt_json_print(c->events.out, ",\"args\":{");
+    sqt_json_text(c->events.out, ",\"args\":{");
     for (unsigned s = 0, some = 0; s <= SQT_UNACCOUNTED; ++s)
         if (sums[s])
             sqt_json_print(c->events.out, "%s\"%s_ns\":%lld", some++ ? "," : "", requests_stage_name(s),
                            (long long)sums[s]);
-    sqt_json_print(c->events.out, "}");
+    sqt_json_text(c->events.out, "}");
     sqt_event_end(&c->events);
 }
 
@@ -108,12 +108,12 @@ static void
 requests_cells(struct sqt_chrome *c, const union sqt_cell *row)
 {
     struct sqt_out *const out = c->events.out;
-    sqt_json_print(out, ",\"args\":{");
+    sqt_json_text(out, ",\"args\":{");
     const int some = sqt_json_cells(out, &sqt_tables[SQT_TABLE_requests], row, SQT_CELL(requests, xid),
                                     SQT_CELL(requests, stages), 0);
     sqt_json_cells(out, &sqt_tables[SQT_TABLE_requests], row, SQT_CELL(requests, unaccounted_ns),
                    SQT_CELL(requests, late_stages), some);
-    sqt_json_print(out, "}");
+    sqt_json_text(out, "}");
     sqt_event_end(&c->events);
 }
 

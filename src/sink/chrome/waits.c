@@ -49,10 +49,10 @@ waits_attempt_cells(struct sqt_chrome *c, const struct sqt_attempt *a, int known
         sqt_json_print(c->events.out, ",\"connect_ns\":%lld",
                        (long long)((a->connected == SQT_MISSING ? a->end : a->connected) - a->begin));
     if (kind) {
-        sqt_json_print(c->events.out, ",\"peer_kind\":");
+        sqt_json_text(c->events.out, ",\"peer_kind\":");
         sqt_json_string(c->events.out, kind);
     }
-    sqt_json_print(c->events.out, "}");
+    sqt_json_text(c->events.out, "}");
     sqt_event_end(&c->events);
 }
 
@@ -116,9 +116,9 @@ waits_colour(unsigned kind)
 static void
 waits_cells(struct sqt_chrome *c, const union sqt_cell *row)
 {
-    sqt_json_print(c->events.out, ",\"args\":{");
+    sqt_json_text(c->events.out, ",\"args\":{");
     sqt_json_cells(c->events.out, &sqt_tables[SQT_TABLE_waits], row, SQT_CELL(waits, xid), SQT_CELLS(waits), 0);
-    sqt_json_print(c->events.out, "}");
+    sqt_json_text(c->events.out, "}");
     sqt_event_end(&c->events);
 }
 
