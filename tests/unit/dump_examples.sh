@@ -63,6 +63,7 @@ run_example()
         return
     fi
     command_of "$1" >"$work/command"
+    rm -rf "$work/run" && mkdir "$work/run"
     touch "$work/mark"
     sleep 0.02
     (cd "$work/run" && sh -e "$work/command") >"$out" 2>"$err" && printed_something && ! grep -q 'sqtrace-dump: ' "$err"
