@@ -17,7 +17,7 @@ static inline size_t
 home(const struct sqt_idmap *map, uint64_t id)
 {
     const uint64_t line = ((id / NEIGHBOURS) * map->scatter) >> map->shift;
-    return (size_t)((line & ~UINT64_C(NEIGHBOURS - 1)) | (id & (NEIGHBOURS - 1)));
+    return (size_t)((line & ~(uint64_t)(NEIGHBOURS - 1)) | (id & (NEIGHBOURS - 1)));
 }
 
 /* The slot of id, or the free one where it belongs. */

@@ -287,6 +287,10 @@ put_figure(const struct report *r, struct page *page, size_t figure, int as_tabl
     page_put(page, "figure-caption", "text", figure_caption(table), NULL);
     put_rule(page, table);
     page_put(page, "figure-caption-end", NULL);
+    char filter[LINK_ROOM];
+    const char *const behind = link_of_figure(filter, &r->traces[0], table);
+    if (behind)
+        page_put(page, "figure-behind", "filter", filter, "text", behind, NULL);
     page_put(page, "figure-end", NULL);
     if (overlay && overlay->drawn)
         put_large(r, page, figure, NULL, overlay);
