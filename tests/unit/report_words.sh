@@ -87,8 +87,19 @@ check "what was configured: cache_dirs, ring, groups, version"
 # ---- findings ----
 "$SQT_TOOLS/sqtrace-dump" --table=findings --columns=sentence,advice --quiet --no-comments t/before.sqt |
     awk -F '\t' 'NR > 1 { print $2 == "-" ? $1 : $1 " " $2 }' >wanted
-[ -s wanted ] && [ "$(grep -cxFf wanted one.txt)" = "$(wc -l <wanted)" ]
+[ -s wanted ] && [ "$(sed 's/ Requests behind it$//' one.txt | grep -cxFf wanted)" = "$(wc -l <wanted)" ]
 check "each finding is in the report, with what to do"
+[ "$(grep -c ' Requests behind it$' one.txt)" = "$(wc -l <wanted)" ] && grep -q 'class="behind".*data-filter="' one/index.html
+check "and with a link to the requests behind it"
+
+# ---- too few values, and nothing ----
+make few t/few.sqt
+! grep -q '^Half of [1-9] \|^Half of .* 99 %' few.txt && grep -q '^There are [2-9] .*, too few for a median; their mean is ' few.txt
+check "no median of fewer than 10 requests, no 99th percentile of fewer than 100"
+"$report" --data="$SQT_SOURCE/tools" --quiet --figures=held-back,slowest -o empty t/few.sqt
+grep -q '^<figure id="slowest"' empty/index.html && ! grep -q '^<figure id="held-back"' empty/index.html &&
+    grep -q '^<li id="held-back"><strong>.*No rows' empty/index.html
+check "a figure without rows is left out, and the page says why"
 
 # ---- differences ----
 make same before=t/before.sqt again=t/again.sqt

@@ -53,9 +53,11 @@ void browse_slow_take(struct browse_slow *slow, int64_t at, unsigned class, stru
 /* Those with the smallest hashes: a heap, the largest first. */
 struct browse_sample {
     unsigned most, count;
-    uint64_t offered;
     size_t bytes;
-    struct browse_request **heap;
+    struct browse_chosen {
+        uint64_t hash; /* of the request, which is somewhere else in memory */
+        struct browse_request *request;
+    } * heap;
 };
 
 int browse_sample_wants(const struct browse_sample *sample, uint64_t hash);

@@ -134,7 +134,7 @@ write_requests(struct sqt_out *out, const struct browse *b)
                     write_request(out, b->slow.cells[s][c][i], BROWSE_SLOW);
     for (unsigned why = BROWSE_BAD; why < BROWSE_WHYS; ++why)
         for (unsigned i = 0; i < b->samples[why].count; ++i)
-            write_request(out, b->samples[why].heap[i], why);
+            write_request(out, b->samples[why].heap[i].request, why);
     sqt_json_print(out, "\"");
 }
 
