@@ -42,7 +42,7 @@ CurrentQuestion()
 inline void
 OperationIsAskedFor(const uint16_t what, const uint64_t sio, const int dir, const bool told)
 {
-    if (sqt_has_sample())
+    if (sqt_has_new_sample())
         sqt_part_begins();
     if (!sqt_on(SQT_GROUP_DISKOP))
         return;

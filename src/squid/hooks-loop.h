@@ -42,7 +42,7 @@ LoopDid(const char *what)
 inline void
 PartBegins()
 {
-    if (sqt_has_sample())
+    if (sqt_has_new_sample())
         sqt_part_begins();
 }
 
@@ -65,7 +65,7 @@ template <class Text>
 inline void
 AclIsChecked(const Text &name)
 {
-    if (sqt_has_sample())
+    if (sqt_has_new_sample())
         TellAcl(name);
 }
 
@@ -73,7 +73,7 @@ AclIsChecked(const Text &name)
 inline void
 LogIsWritten()
 {
-    if (sqt_has_sample())
+    if (sqt_has_new_sample())
         sqt_part_was("write to a log");
 }
 

@@ -70,7 +70,7 @@ EmitCompletion(const unsigned event, const uint64_t sio, const uint64_t arg, con
 inline void
 DiskCallIsOver(const uint32_t what, const int dir)
 {
-    if (sqt_has_sample() && !sqt_io_is_pending())
+    if (sqt_has_new_sample() && !sqt_io_is_pending())
         sqt_part_was_disk_call(what, static_cast<uint32_t>(dir));
 }
 

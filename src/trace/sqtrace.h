@@ -269,17 +269,29 @@ void sqt_activity_ends(const char *name);
  * The flusher's thread samples the main thread some 100 times a second while it works.  What ends next says what was
  * sampled.  A part of an activity is told apart if it says where it begins, too. */
 
-/* 1 while a sample waits to be told; written by libsqtrace, from its own thread. */
+/* Written by libsqtrace, from its own thread, too. */
+enum sqt_sample_state {
+    SQT_NO_SAMPLE,
+    SQT_NEW_SAMPLE,    /* one waits to be told, and may belong to the part that ends next */
+    SQT_PLACED_SAMPLE, /* one waits to be told, and it is known which part it belongs to, if any */
+};
 extern int sqt_sample_waits;
 
-/* Whether one does: all that a part costs otherwise. */
+/* Whether what ends next has a sample to tell: all that an activity's end costs otherwise. */
 static inline int
 sqt_has_sample(void)
 {
-    return __builtin_expect(__atomic_load_n(&sqt_sample_waits, __ATOMIC_RELAXED), 0);
+    return __builtin_expect(__atomic_load_n(&sqt_sample_waits, __ATOMIC_RELAXED) != SQT_NO_SAMPLE, 0);
 }
 
-/* A part begins: what was sampled until now was none.  This and the following: call if sqt_has_sample(). */
+/* The same of a part's begin or end. */
+static inline int
+sqt_has_new_sample(void)
+{
+    return __builtin_expect(__atomic_load_n(&sqt_sample_waits, __ATOMIC_RELAXED) == SQT_NEW_SAMPLE, 0);
+}
+
+/* A part begins: what was sampled until now was none.  This and the following: call if sqt_has_new_sample(). */
 void sqt_part_begins(void);
 
 /* It is over, and was the check of an ACL; with names=off the name is left out. */

@@ -16,6 +16,8 @@ sys.dont_write_bytecode = True
 
 from lib.client import Client  # noqa: E402
 from lib.env import Env, free_port, wait_for  # noqa: E402
+from lib.helper import Helper  # noqa: E402
+from lib.icapd import IcapServer  # noqa: E402
 from lib.linking import can_shuffle, link_in_order  # noqa: E402
 from lib.squid import Squid  # noqa: E402
 
@@ -77,11 +79,21 @@ def listening(port):
 
 class Workload:
     """lines: of squid.conf; tls: the client speaks TLS to Squid; origin_tls: Squid speaks TLS to the origin;
-    fresh: each request has a URL of its own."""
+    fresh: each request has a URL of its own; service: starts what Squid asks, and has further lines of squid.conf."""
 
-    def __init__(self, lines, dirs=(), tls=False, origin_tls=False, fresh=False, workers=1):
+    def __init__(self, lines, dirs=(), tls=False, origin_tls=False, fresh=False, workers=1, service=lambda env: ""):
         self.lines, self.dirs, self.tls, self.origin_tls = lines, list(dirs), tls, origin_tls
-        self.fresh, self.workers = fresh, workers
+        self.fresh, self.workers, self.service = fresh, workers, service
+
+
+def rewriter(env):
+    return "url_rewrite_program %s\nurl_rewrite_children 1 startup=1 concurrency=0\n" % Helper(env, "rewrite").command
+
+
+def icap(env):
+    server = IcapServer(env)
+    return (server.enabled() + server.service("req", "reqmod_precache") + server.service("resp", "respmod_precache") +
+            "adaptation_access req allow all\nadaptation_access resp allow all\n")
 
 
 MEMORY = "cache_mem 64 MB\n"
@@ -99,6 +111,8 @@ WORKLOADS = {
     "miss": Workload(MISS, fresh=True),
     "miss-tls": Workload(MISS + "tls_outgoing_options flags=DONT_VERIFY_PEER\n", fresh=True, origin_tls=True),
     "miss-2": Workload(MISS, fresh=True, workers=2),
+    "miss-rewriter": Workload(MISS, fresh=True, service=rewriter),
+    "miss-icap": Workload(MISS, fresh=True, service=icap),
 }
 
 # name -> (which prefix, directive)
@@ -165,7 +179,7 @@ def variant(env, name, workload, **more):
     """A Squid of that variant for that workload, not started; its tls_port is 0 without TLS."""
     trace = VARIANTS.get(name, (None, None))[1]
     work = WORKLOADS[workload]
-    lines, tls_port = work.lines, 0
+    lines, tls_port = work.lines + work.service(env), 0
     if work.tls:
         tls_port = free_port()
         lines += "https_port 127.0.0.1:%d tls-cert=%s\n" % (tls_port, certificate(env))

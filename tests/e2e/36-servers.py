@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which server a request waited for: names of servers, the table of servers, and what names= keeps out of a trace."""
 
+import base64
 import os
+import random
 import re
+import urllib.parse
 
 from lib import access, dump, rows
-from lib.client import Client
+from lib.client import Broken, Client
 from lib.env import first, run
+from lib.helper import Helper
+from lib.icapd import IcapServer
 from lib.origin import Origin
 from lib.squid import Squid
 
-TABLES = ("requests", "events", "connections", "servers", "swaps", "ios", "loops", "samples", "digests", "summary")
 SLOW = 200  # ms
 
 
@@ -69,7 +73,11 @@ def check_table(env, squid, found):
 
 def everything(squid, env):
     """All that can be read from a trace: each table as text, and the files themselves, uncompressed."""
-    texts = [dump.Dump(env, squid.directory, table=name).text for name in TABLES]
+    listed = run([env.tool("sqtrace-dump"), "--help"], 20).stdout
+    names = re.search("^tables: (.*)", listed, re.M).group(1).split()
+    env.check(len(names) > 20, "tables: %s" % names)
+    texts = [dump.Dump(env, squid.directory, table=name).text for name in names]
+    texts.append(dump.Dump(env, squid.directory, options=["--format=chrome"]).text)
     for path in dump.segments(squid.directory):
         texts.append(run(["strings", "-n", "4", path], 20).stdout)
     return "\n".join(texts)
@@ -102,8 +110,103 @@ def off(env):
     env.check("moon" not in everything(squid, env), "the parent's name is in the trace")
 
 
+class Tokens:
+    """Random texts, which are searched for later, wherever they were sent: {text: where}."""
+
+    def __init__(self, env):
+        self.env, self.chance, self.sent = env, random.Random(36), {}
+
+    def __call__(self, where):
+        text = "".join(self.chance.choices("bcdfghjkmnpqrstvwxz2456789", k=16))
+        self.sent[text] = where
+        return text
+
+    def headers(self, *names):
+        return ["%s: %s" % (name, self("the header " + name)) for name in names]
+
+
+def answers(token, n):
+    """What an origin answers, whole."""
+    lines = ["HTTP/1.1 %d %s" % ((200, 404, 500, 302)[n % 4], token("a reason phrase"))]
+    lines += token.headers("Server", "X-Cache", "Content-Type", "Set-Cookie", "Via", "Warning", "Vary")
+    lines += ['ETag: "%s"' % token("an ETag"), "Cache-Control: %s=1, max-age=100" % token("a directive"),
+              "Location: http://%s.test/%s" % (token("a new host"), token("a new path")),
+              "%s: 1" % token("the name of a header")]
+    return "\r\n".join(lines) + "\r\n\r\n" + token("a body")
+
+
+def odd_requests(client, token, origin):
+    """Each part of a request holds a token of its own.  Squid refuses some of them."""
+    for n in range(24):
+        raw = urllib.parse.quote_plus(answers(token, n), safe="")
+        host, path, query = token("a host"), token("a path"), token("a query")
+        url = "http://%s.test:%d/raw=%s/%s?%s=%s" % (host, origin.port, raw, path, query, token("a value"))
+        if n % 6 == 3:
+            url = url.replace("http://", "http://%s:%s@" % (token("a user"), token("a password")))
+        user = base64.b64encode(("%s:%s" % (token("a user's name"), token("a password"))).encode()).decode()
+        headers = token.headers("User-Agent", "Referer", "Cookie", "Accept-Language", "X-Forwarded-For", "Via", "From",
+                                "Authorization", "If-None-Match", "Range", "Cache-Control", "Pragma", "Expect-CT")
+        headers += ["Proxy-Authorization: Basic " + user, "%s: 1" % token("the name of a header")]
+        token.sent[user] = "credentials"
+        # The one text of clients that the manual lists.
+        method = ("GET", "HEAD", "POST", "UNKNOWNMETHOD", "PURGE", "OPTIONS")[n % 6]
+        yield method, url, headers, token("a body").encode() if method == "POST" else b""
+
+
+def odd(env):
+    """names=configured: nothing that a client or an origin sent is in the trace, whole or in part."""
+    token, origin, icap = Tokens(env), Origin(env), IcapServer(env)
+    auth, acl, rewriter = Helper(env, "auth"), Helper(env, "acl"), Helper(env, "rewrite")
+    squid = Squid(env, trace="names=configured compress=off", dns=origin.host, lines="""
+auth_param basic program %s
+acl authenticated proxy_auth REQUIRED
+external_acl_type odd_acl ttl=0 %%SRC %%DST %%PATH %%{User-Agent}>h %s
+acl odd external odd_acl
+acl PURGE method PURGE
+http_access allow authenticated odd
+url_rewrite_program %s
+""" % (auth.command, acl.command, rewriter.command) + icap.enabled() + icap.service("odd_req", "reqmod_precache") +
+                  icap.service("odd_resp", "respmod_precache") +
+                  "adaptation_access odd_req allow all\nadaptation_access odd_resp allow all\n").start()
+    answered = 0
+    with Client(squid.client_address(), 20) as client:
+        for method, url, headers, body in odd_requests(client, token, origin):
+            try:
+                answered += client.request(url, token("a tag"), method, headers, body).status < 500
+            except (Broken, OSError):
+                client.close()
+        for _ in range(4):
+            client.tunnel("%s.test:%d" % (token("a tunnel's host"), origin.echo_port), token("a tag"))
+            client.close()
+            client.send(("%s %s\r\n\r\n" % (token("no request"), token("no request"))).encode())
+            try:
+                client.receive()
+            except (Broken, OSError):
+                pass
+            client.close()
+    squid.stop()
+    env.check(answered >= 8, "only %d requests were answered" % answered)
+    env.check(len(helper_lines(auth)) >= 8 and len(helper_lines(acl)) >= 8, "helpers were hardly asked")
+    for name in ("waits", "services"):
+        env.check(len(dump.table(env, squid.directory, name)) >= 3, "table %s has hardly a row" % name)
+    text = everything(squid, env).lower()
+    for known in ("odd_acl", "odd_req", "helper.py", "unknownmethod"):
+        env.check(known in text, "%s is not there, so the search would find nothing" % known)
+    for sent, where in token.sent.items():
+        parts = {sent.lower()[at:at + 12] for at in range(len(sent) - 11)}
+        found = [part for part in parts if part in text]
+        env.check(not found, "%s is in the trace: %s" % (where, found[:1]))
+    env.note("%d texts, none in %d bytes of tables and files" % (len(token.sent), len(text)))
+
+
+def helper_lines(helper):
+    with open(helper.log) as log:
+        return log.read().split("\n")
+
+
 TESTS = [
     ("names=configured: a parent by its name, an origin by a number", first(configured), 60),
     ("names=servers: an origin by its address and port", first(servers), 40),
     ("names=off: none", first(off), 40),
+    ("names=configured: nothing that clients and origins send", odd, 60),
 ]

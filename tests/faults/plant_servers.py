@@ -11,7 +11,7 @@ import re
 from lib.env import Skip
 from lib.origin import Deaf
 from lib.tls import Certificates, FarEnds
-from scene import Origin
+from scene import MS, Origin
 
 SLOW = 2  # the origin, or parent, that is at fault: the third one
 
@@ -61,8 +61,7 @@ def slow_parent(scene):
 
 def closes_kept(scene):
     """The third origin closes each kept connection 100 ms after the next request on it, without an answer."""
-    scene.origins[SLOW].ms = 100
-    scene.traffic.words = lambda n: ";drop=1" if n % 5 == SLOW else ""
+    scene.traffic.words = lambda n: ";drop=%d" % (100 - MS) if n % 5 == SLOW else ""
     return named(scene, scene.origins[SLOW].server)
 
 

@@ -92,10 +92,10 @@ static void
 hold(const char *how)
 {
     if (strcmp(how, "acl") == 0) {
-        if (sqt_has_sample())
+        if (sqt_has_new_sample())
             sqt_part_begins();
         compute(LENGTH);
-        if (sqt_has_sample())
+        if (sqt_has_new_sample())
             sqt_part_was_acl("bad_sites", 9);
     } else if (strcmp(how, "compute") == 0) {
         compute(LENGTH);

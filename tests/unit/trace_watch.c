@@ -217,6 +217,24 @@ parts_of_an_activity(void **state)
 }
 
 static void
+a_sample_is_placed_once(void **state)
+{
+    begin(*state);
+    look(0);
+    assert_false(sqt_has_sample());
+    look(0);
+    assert_true(sqt_has_new_sample());
+    sqt_part_was_acl("bad_sites", 9);
+    assert_true(sqt_has_sample());
+    assert_false(sqt_has_new_sample()); /* the ACLs that follow cost no more than a test */
+    look(0);
+    assert_true(sqt_has_new_sample());
+    sqt_watch_tell("a call");
+    assert_false(sqt_has_sample());
+    end();
+}
+
+static void
 names_off(void **state)
 {
     begin(*state);
@@ -279,6 +297,7 @@ main(void)
         PLACE_TEST(a_stop),
         PLACE_TEST(control_groups),
         PLACE_TEST(parts_of_an_activity),
+        PLACE_TEST(a_sample_is_placed_once),
         PLACE_TEST(names_off),
         PLACE_TEST(a_long_standstill_loses_no_time),
         PLACE_TEST(nothing_is_told_where_nothing_is_traced),

@@ -38,8 +38,24 @@ fits()
     return 1
 }
 
-# How many seconds the end-to-end tests of a version take: as many as another's or, if none has been tested, as its build,
-# but ten minutes at least.
+# others_take TAP NAMES SECONDS: how many seconds the tests of that list take, when all of TAP took SECONDS.
+others_take()
+{
+    awk -v seconds="$3" 'NR == FNR { listed[$0] = 1; next }
+        match($0, /^ok [0-9]+ - /) {
+            name = substr($0, RLENGTH + 1)
+            if (!match(name, / \([0-9.]+ s\)$/))
+                next
+            took = substr(name, RSTART + 2) + 0
+            all += took
+            if (substr(name, 1, RSTART - 1) in listed)
+                some += took
+        }
+        END { printf "%d\n", all ? seconds * some / all : seconds }' "$2" "$1"
+}
+
+# How many seconds the end-to-end tests of a further version take: as is known from the first one or, if none has been
+# tested, as many as its build, but ten minutes at least.
 e2e_seconds()
 {
     took e2e || echo $(($(took build) > 600 ? $(took build) : 600))

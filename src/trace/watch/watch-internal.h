@@ -6,7 +6,7 @@
  *     main thread:  ACL, disk call or log write ends              part of what was sampled in it
  *                   activity ends                                 activity, and  ->  ring
  *
- * So the flusher never looks at names or objects of Squid, and the main thread pays one test of sqt_has_sample() where
+ * So the flusher never looks at names or objects of Squid, and the main thread pays one test of sqt_sample_waits where
  * something begins or ends.  A sample holds the differences to the sample before it; the reader divides.
  */
 #ifndef SQT_WATCH_INTERNAL_H

@@ -64,6 +64,12 @@ look_at_throttling(struct sqt_watch *w, struct sqt_accounts *now, uint64_t now_n
     w->throttled_ns = now_ns;
 }
 
+static void
+set_state(enum sqt_sample_state state)
+{
+    __atomic_store_n(&sqt_sample_waits, state, __ATOMIC_RELAXED);
+}
+
 /* While the loop stands still for longer than the list, the last sample grows. */
 static void
 watch_post(struct sqt_watch *w, const struct sqt_look *look)
@@ -80,8 +86,8 @@ watch_post(struct sqt_watch *w, const struct sqt_look *look)
         last->amount.throttled += look->amount.throttled;
         last->since_ns += look->since_ns;
     }
+    set_state(SQT_NEW_SAMPLE);
     pthread_mutex_unlock(&w->mutex);
-    __atomic_store_n(&sqt_sample_waits, 1, __ATOMIC_RELEASE);
 }
 
 /* Whether there is nothing to tell: it waited for descriptors all the time, but for very little. */
@@ -164,7 +170,7 @@ void
 sqt_watch_use(struct sqt_watch *w)
 {
     watched = w;
-    __atomic_store_n(&sqt_sample_waits, 0, __ATOMIC_RELAXED);
+    set_state(SQT_NO_SAMPLE);
 }
 
 /* Whether the main thread has the samples now.  A forked child has none, and the flusher is not waited for. */
@@ -188,6 +194,8 @@ watch_tag(uint32_t activity, uint32_t acl, uint32_t op, uint32_t dir)
         look->op = op;
         look->dir = dir;
     }
+    if (watched->count)
+        set_state(SQT_PLACED_SAMPLE);
     pthread_mutex_unlock(&watched->mutex);
 }
 
@@ -256,6 +264,6 @@ sqt_watch_tell(const char *activity)
     for (unsigned i = 0; i < watched->count; ++i)
         watch_emit(&watched->waiting[i], number);
     watched->count = 0;
-    __atomic_store_n(&sqt_sample_waits, 0, __ATOMIC_RELAXED);
+    set_state(SQT_NO_SAMPLE);
     pthread_mutex_unlock(&watched->mutex);
 }
