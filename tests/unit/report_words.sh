@@ -48,7 +48,7 @@ awk -F '\t' '$1 == "disk_hit" { total[++n] = $2; sum += $2; rest += $3 == "-" ? 
         printf "Half of %d,%03d hits from disk took at most %.1f µs, ", n / 1000, n % 1000, median / 1e3
         printf "99 %% at most %.1f µs.\n", total[p99] / 1e3
         mean = rest / n / 1e3
-        printf "disk: later blocks %.0f %%, " (mean < 10 ? "%.2f" : "%.1f") " µs\n", 100 * rest / sum, mean
+        printf "swap in rest %.0f %%, " (mean < 10 ? "%.2f" : "%.1f") " µs\n", 100 * rest / sum, mean
     }' classes >wanted
 head -1 wanted | grep -qFf - one.txt && tail -1 wanted | grep -qFxf - one.txt
 check "they are what the rows of requests give"
