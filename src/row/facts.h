@@ -92,6 +92,8 @@ enum { /* stages.def, by name */
 #define SQT_PROXY_CONNECT (SQT_NS(connect) | SQT_NS(tls))
 #define SQT_SERVER_REPLY \
     (SQT_NS(request_send) | SQT_NS(client_body) | SQT_NS(server_wait) | SQT_NS(server_reply) | SQT_NS(failed_tries))
+/* What a server is waited for: of its last try. */
+#define SQT_SERVER_TIME (SQT_PROXY_CONNECT | SQT_NS(request_send) | SQT_NS(server_wait) | SQT_NS(server_reply))
 #define SQT_ACCESS (SQT_NS(access) | SQT_NS(helper))
 #define SQT_SWAP_IN (SQT_NS(swap_in_open) | SQT_NS(swap_in_first) | SQT_NS(swap_in_rest))
 #define SQT_PROXY_REPLY (SQT_NS(reply_wait) | SQT_NS(collapsed_wait) | SQT_NS(held_back) | SQT_NS(proxy_reply))

@@ -77,13 +77,13 @@ def helpers(env):
     tags, table = by_xid(found), waits(env, squid)
     off = Agreement(env)
     wanted = {"external_acl": ("groups", used["acl"]), "auth": ("basic", used["auth"]),
-              "url_rewrite": (None, used["rewrite"]), "store_id": (None, used["store"])}
+              "url_rewrite": ("helper.py", used["rewrite"]), "store_id": ("helper.py", used["store"])}
     answers = {"url_rewrite": "err"}  # ERR of a rewriter: the URL stays
     stage = collections.Counter()
     for kind, (name, helper) in wanted.items():
         mine = [row for row in table if row["kind"] == kind]
         env.equal(len(mine), len(helper.questions()), "uses of " + kind)
-        env.check(all(row["name"] == name if name else "python" in row["name"] for row in mine), "names of " + kind)
+        env.equal({row["name"] for row in mine}, {name}, "names of " + kind)
         for row in mine:
             tag = tags[row["xid"]]
             if tag[0] not in "gk":

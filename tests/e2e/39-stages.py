@@ -213,7 +213,8 @@ def closed_connections(env):
         line, row = found["dropped-%d" % n]
         name = "dropped-%d" % n
         env.equal(int(row["tries"]), 2, name + ": tries")
-        env.equal(line.tries, 2, name + ": %request_attempts")
+        if line.tries is not None:  # 5.7 does not log it
+            env.equal(line.tries, 2, name + ": %request_attempts")
         rows.check_stage(env, row, "failed_tries_ns", DROPPED * MS, 15 * MS, name)
         served = entries[name]["header_sent"] - entries[name]["received"]
         rows.check_stage(env, row, "server_wait_ns", served, 5 * MS, name)

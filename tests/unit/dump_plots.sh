@@ -17,7 +17,7 @@ err=$work/err
 "$SQT_TOOLS/tests/unit/figure_traces" "$work/t" || exit 1
 for name in $("$SQT_TOOLS/sqtrace-dump" --list | sed -n 's/^figure \([^ ]*\) - .*/\1/p'); do
     case $name in
-    leader-stages | held-back) trace=moved ;;
+    leader-stages | held-back | server-waits | service-waits) trace=moved ;;
     *) trace=mixed ;;
     esac
     "$SQT_TOOLS/sqtrace-dump" --quiet --figure="$name" t/$trace.sqt >"$name.tsv"

@@ -41,7 +41,11 @@ static const char texts[] =
     "def\t6\t1\tmoon\ndef\t6\t2\tmars\n"
     "def\t8\t1\tepoll_wait\ndef\t8\t2\tread\ndef\t8\t3\tread-disk\ndef\t8\t4\topen-write\n"
     "def\t9\t1\tmain\ndef\t9\t2\t4243\ndef\t14\t1\thttp_port 3128\n"
-    "def\t12\t1\torigin-1\ndef\t12\t2\torigin-2\n";
+    "def\t12\t1\torigin-1\ndef\t12\t2\torigin-2\n"
+    "def\t13\t301\texternal_acl groups\ndef\t13\t302\texternal_acl sites\ndef\t13\t303\texternal_acl "
+    "quota\ndef\t13\t304\texternal_acl hours\ndef\t13\t305\texternal_acl users\n"
+    "def\t13\t306\texternal_acl rooms\ndef\t13\t307\texternal_acl nets\ndef\t13\t308\texternal_acl "
+    "agents\ndef\t13\t309\texternal_acl sizes\ndef\t13\t310\texternal_acl types\n";
 /* Values that are sampled: their texts are definitions from 1 on, in this order. */
 static const struct {
     const char *text;
@@ -686,12 +690,23 @@ end_of_reply(int64_t at, uint64_t xact, uint32_t tag, uint32_t flags)
     PART(at, PART_XACT_FLAGS, xact, xact, flags);
 }
 
+/* One of ten helpers is asked; the first ones more often. */
+static void
+helper_use(int64_t at, uint64_t xact, uint64_t use)
+{
+    const int64_t end = at + (int64_t)any(9 * MS);
+    PUT(at, HELPER_BEGIN, xact, use, 301 + (uint32_t)any(1 + any(10)));
+    PUT(end, HELPER_END, xact, use, SQT_WAIT_OK);
+    PART(end, PART_HELPER, 0, 0, 0);
+}
+
 /* A leader, its followers, and what holds its reply back or fails before. */
 static void
 moved_group(int64_t at, uint64_t xact, unsigned followers, uint32_t pool, unsigned failures)
 {
     const int64_t from = at;
     begin_named(at, xact);
+    helper_use(at, xact, xact);
     PUT(at += (int64_t)any(MS), FORWARD_BEGIN, xact, 0, 0);
     PUT(at, PEER_SELECT_BEGIN, xact, 0, 0);
     for (unsigned i = 0; i < failures; ++i) {

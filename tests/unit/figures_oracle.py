@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 import waterfall
-from moved_figures import held_rows, leader_rows
+from moved_figures import held_rows, leader_rows, server_waits, service_waits
 from operation_figures import (cost_rows, digest_rows, diskop_shares, diskops, latency_rows, loop_rows, lost_rows,
                                stall_rows, syscall_rows, trend_rows)
 from oracle import LEAST, MS, SECOND, SOURCE, TOOLS, check, dump, fixed, median, milli, ms, plan, quantile, share, whole
@@ -543,6 +543,8 @@ def expected(trace, classes):
     yield "hit-stages", stage_rows(trace, of_class(HITS, "200"))
     yield "miss-stages", stage_rows(trace, misses)
     yield "leader-stages", leader_rows(trace)
+    yield "server-waits", server_waits(trace)
+    yield "service-waits", service_waits(trace)
     yield "held-back", held_rows(trace)
     yield "tail-stages", tail_rows(trace, classes)
     yield "slowest", slowest_rows(trace)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Figures of followers and of delay pools once more, for figures_oracle.py."""
+"""Figures of followers, of delay pools and of who is waited for once more, for figures_oracle.py."""
 
 import collections
 
-from oracle import dump, fixed, ms, share, whole
+from oracle import dump, fixed, milli, ms, share, whole
 
 TOLD = ["peer_select", "dns", "connect", "tls", "request_send", "server_wait", "server_reply", "failed_tries"]
 # What a leader of figure_traces.c does next: events, and the stage that each leaves it in.
@@ -62,3 +62,33 @@ def held_rows(trace):
         held, total = sum(r["held_back_ns"] for r in rows), sum(r["total_ns"] for r in rows)
         yield {"time_s": trace.middle(group), "pool": str(pool), "count": str(len(rows)), "held_s": fixed(held, 9),
                "held_mean_ms": ms(held // len(rows)), "held_pct": share(held, total)}
+
+
+SERVER_TIME = ["connect_ns", "tls_ns", "request_send_ns", "server_wait_ns", "server_reply_ns"]
+TOLD_APART = 8
+
+
+def server_waits(trace):
+    return waits_by_name(trace, "server", [(r["server"], r["begin"], sum(r[c] or 0 for c in SERVER_TIME)) for r in trace.ended
+                                           if r["server"] != "-"])
+
+
+def service_waits(trace):
+    waits = [r for r in dump(trace.path, "--table=waits")[1] if r["outcome"] not in ("lost", "unfinished", "clock")]
+    return waits_by_name(trace, "service", [(r["kind"] + ":" + r["name"], whole(r["time_s"]), whole(r["total_ns"]))
+                                            for r in waits])
+
+
+def waits_by_name(trace, column, waits):
+    """waits: [(name, begin, ns)]"""
+    of_name, groups = collections.Counter(), collections.defaultdict(list)
+    for name, _, ns in waits:
+        of_name[name] += ns
+    names = sorted(of_name, key=lambda name: (-of_name[name], name))
+    for name, begin, ns in waits:
+        groups[trace.group(begin), min(names.index(name), TOLD_APART)].append(ns)
+    for (group, place), all_ns in sorted(groups.items()):
+        ns, covered = sum(all_ns), trace.covered(group)
+        yield {"time_s": trace.middle(group), column: names[place] if place < TOLD_APART else "other",
+               "count": str(len(all_ns)), "mean_ms": ms(ns // len(all_ns)),
+               "waiting": milli((2000 * ns + covered) // (2 * covered))}

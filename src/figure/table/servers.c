@@ -3,7 +3,8 @@
  * servers.c - one row for each server: how many requests it served, and how long they waited for it.
  *
  * A request counts for the server that it was connected to last, with the time of its last try: those before it may
- * have been at other servers, and are failed_tries.  Requests that are lost or unfinished are left out: their stages are not what they would have been.
+ * have been at other servers, and are failed_tries.  Requests that are lost or unfinished are left out: their stages are
+ * not what they would have been.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +14,12 @@
 #include "figure/stat/quantile-cells.h"
 #include "figure/stat/names.h"
 #include "pass/family.h"
+#include "row/facts.h"
 
 /* Values kept before they become histograms: 16 MiB. */
 #define BUDGET ((size_t)2 << 20)
 /* Names that get a row of their own. */
 #define SERVERS 1024
-
-/* The columns of `requests` that are the server's doing. */
-static const unsigned server_stages[] = {SQT_CELL(requests, connect_ns), SQT_CELL(requests, tls_ns),
-                                         SQT_CELL(requests, request_send_ns), SQT_CELL(requests, server_wait_ns),
-                                         SQT_CELL(requests, server_reply_ns)};
-#define SERVER_STAGES (sizeof(server_stages) / sizeof(*server_stages))
 
 struct server {
     struct sqt_name_entry named;
@@ -47,17 +43,6 @@ servers_start(struct sqt_job *job)
     job->state = s;
 }
 
-/* Nanoseconds of a request in the stages of servers. */
-static int64_t
-servers_time(const union sqt_cell *row)
-{
-    int64_t sum = 0;
-    for (unsigned i = 0; i < SERVER_STAGES; ++i)
-        if (row[server_stages[i]].number != SQT_CELL_MISSING)
-            sum += row[server_stages[i]].number;
-    return sum;
-}
-
 static void
 servers_request(void *context, const struct sqt_xact *xact)
 {
@@ -77,7 +62,7 @@ servers_request(void *context, const struct sqt_xact *xact)
     ++server->requests;
     if (row[SQT_CELL(requests, tries)].number > 1)
         server->retries += (uint64_t)row[SQT_CELL(requests, tries)].number - 1;
-    sqt_distribution_add(&s->set, &server->times, servers_time(row));
+    sqt_distribution_add(&s->set, &server->times, sqt_row_sum(row, SQT_SERVER_TIME));
     if (row[SQT_CELL(requests, server_wait_ns)].number != SQT_CELL_MISSING)
         sqt_distribution_add(&s->set, &server->waits, row[SQT_CELL(requests, server_wait_ns)].number);
 }
