@@ -9,6 +9,8 @@
 #include "model/model.h"
 #include "table.h"
 
+extern const char *const sqt_direction_names[2]; /* of swaps and blocks: in, out */
+
 /* Room for what a row's texts are made of. */
 struct sqt_row_text {
     char store[32];

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const char *const directions[] = {"in", "out"};
+const char *const sqt_direction_names[] = {"in", "out"};
 
 /* A cache_dir's definition is its type, a space and its path. */
 const char *
@@ -38,7 +38,7 @@ sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *s, struct sqt_row_tex
     CELL(kid).number = s->origin->identity.kid;
     CELL(sio).number = (int64_t)s->sio;
     CELL(xid).number = s->xact && !(s->xact & SQT_UNNAMED) ? (int64_t)s->xact : SQT_CELL_MISSING;
-    CELL(direction).text = directions[s->out];
+    CELL(direction).text = sqt_direction_names[s->out];
     CELL(dir).number = s->dir;
     CELL(store).text = sqt_split_dir(s, text, &CELL(path).text);
     CELL(filen).number = (int64_t)s->file;
@@ -70,7 +70,7 @@ sqt_io_cells(union sqt_cell *row, const struct sqt_io *io)
     CELL(kid).number = s->origin->identity.kid;
     CELL(sio).number = (int64_t)s->sio;
     CELL(xid).number = s->xact && !(s->xact & SQT_UNNAMED) ? (int64_t)s->xact : SQT_CELL_MISSING;
-    CELL(direction).text = directions[s->out];
+    CELL(direction).text = sqt_direction_names[s->out];
     CELL(dir).number = s->dir;
     CELL(index).number = io->index;
     CELL(offset_bytes).number = (int64_t)io->offset;

@@ -13,6 +13,7 @@
 /* What a cell holds and how it is printed. */
 enum sqt_type {
     SQT_TYPE_TIME,  /* nanoseconds; printed as seconds with nine decimals */
+    SQT_TYPE_WALL,  /* nanoseconds since 1970; printed as a time of day: wall.h */
     SQT_TYPE_NS,    /* nanoseconds */
     SQT_TYPE_MS,    /* nanoseconds; printed as milliseconds with six decimals */
     SQT_TYPE_PCT,   /* thousandths of a percent; printed as percent with three decimals */

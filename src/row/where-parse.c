@@ -4,6 +4,7 @@
  */
 #include "where-internal.h"
 
+#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/units.h"
+#include "values.h"
 
 /* An expression nested deeper than this is refused: the parser calls itself. */
 #define DEEPEST 100
@@ -39,7 +41,7 @@ where_parse_fail(struct parser *p, const char *at, const char *format, ...)
     if (p->failed)
         return 0;
     p->failed = 1;
-    char what[256];
+    char what[640];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
@@ -166,6 +168,41 @@ copy(const char *text, size_t length)
     return s;
 }
 
+/* The names of a closed set, one after the other. */
+static void
+values_list(char *text, size_t size, const struct sqt_table *table, unsigned column)
+{
+    const char *name;
+    size_t used = 0;
+    for (unsigned i = 0; (name = sqt_column_value(table, column, i)) && used < size; ++i)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", name);
+}
+
+/* A text that the column never has is a mistake. */
+static int
+check_value(struct parser *p, const struct sqt_where_node *node)
+{
+    const struct sqt_table *const table = p->tables[node->table];
+    const int equality = node->operator== SQT_WHERE_EQUAL || node->operator== SQT_WHERE_UNEQUAL;
+    const int like = node->operator== SQT_WHERE_LIKE || node->operator== SQT_WHERE_UNLIKE;
+    const char *name = sqt_column_value(table, node->column, 0);
+    if (!name || (!equality && !like))
+        return 1;
+    struct sqt_nearest nearest;
+    sqt_nearest_init(&nearest, p->start, p->length);
+    for (unsigned i = 0; (name = sqt_column_value(table, node->column, i)); ++i) {
+        if (like ? fnmatch(node->text, name, 0) == 0 : strcmp(node->text, name) == 0)
+            return 1;
+        sqt_nearest_offer(&nearest, name);
+    }
+    char list[320] = "";
+    values_list(list, sizeof(list), table, node->column);
+    where_parse_fail(p, p->start, "%s %s '%.*s'; %s There are: %s", table->columns[node->column].name,
+                     like ? "never matches" : "is never", p->length < 64 ? (int)p->length : 64, p->start,
+                     sqt_nearest_text(&nearest, "", "none is near."), list);
+    return 0;
+}
+
 /* Reads a value of the column's type. */
 static int
 find_value(struct parser *p, struct sqt_where_node *node)
@@ -184,7 +221,10 @@ find_value(struct parser *p, struct sqt_where_node *node)
     switch (node->type) {
     case SQT_TYPE_TEXT:
         node->text = copy(p->start, p->length);
-        return 1;
+        if (check_value(p, node))
+            return 1;
+        free(node->text);
+        return 0;
     case SQT_TYPE_HASH: {
         char *end;
         char *const digits = copy(p->start, p->length);

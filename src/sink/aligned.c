@@ -13,7 +13,9 @@
 #include "base/human.h"
 #include "base/memory.h"
 #include "base/visible.h"
+#include "base/wall.h"
 #include "row/facts.h"
+#include "row/wall-columns.h"
 #include "sink.h"
 
 /* Rows that are held back. */
@@ -48,7 +50,7 @@ aligned_column_of(const struct sqt_sink *sink, unsigned i)
 static int
 aligned_is_left(enum sqt_type type)
 {
-    return type == SQT_TYPE_TEXT || type == SQT_TYPE_RAW;
+    return type == SQT_TYPE_TEXT || type == SQT_TYPE_RAW || type == SQT_TYPE_WALL;
 }
 
 static unsigned
@@ -85,6 +87,9 @@ aligned_cell(char *to, enum sqt_type type, const union sqt_cell *cell)
     switch (type) {
     case SQT_TYPE_TIME:
         snprintf(to, CELL_ROOM, "%.6f", (double)cell->number / 1e9);
+        return to;
+    case SQT_TYPE_WALL:
+        *sqt_put_wall(to, cell->number, 6) = 0;
         return to;
     case SQT_TYPE_NS:
     case SQT_TYPE_MS:
@@ -186,6 +191,14 @@ aligned_show(struct sqt_sink *sink, unsigned i, unsigned *used)
     *used += more;
 }
 
+/* Whether the column is the time of day of that one. */
+static int
+aligned_stands_for(const struct sqt_sink *sink, unsigned i, unsigned column)
+{
+    return column < sink->table->column_count && aligned_column_of(sink, i)->type == SQT_TYPE_WALL &&
+           sqt_wall_source(sink->table, sink->columns[i]) == column;
+}
+
 static void
 show_brief(struct sqt_sink *sink, unsigned *used)
 {
@@ -193,12 +206,13 @@ show_brief(struct sqt_sink *sink, unsigned *used)
 #define SQT_BRIEF(table, columns) [SQT_TABLE_##table] = columns,
 #include "brief.def"
     };
-    const char *name = briefs[sink->table - sqt_tables];
+    const struct sqt_table *const known = sqt_table_find(sink->table->name, sink->table->figure);
+    const char *name = known ? briefs[known - sqt_tables] : NULL;
     for (size_t length; name && *name; name += length + (name[length] == ' ')) {
         length = strcspn(name, " ");
         const unsigned column = sqt_column_find(sink->table, name, length);
         for (unsigned i = 0; i < sink->column_count; ++i)
-            if (sink->columns[i] == column)
+            if (sink->columns[i] == column || aligned_stands_for(sink, i, column))
                 aligned_show(sink, i, used);
     }
 }
@@ -208,7 +222,7 @@ static void
 show_stages(struct sqt_sink *sink, unsigned *used)
 {
     struct sqt_aligned *const a = sink->aligned;
-    if (sink->table != &sqt_tables[SQT_TABLE_requests])
+    if (strcmp(sink->table->name, sqt_tables[SQT_TABLE_requests].name) != 0)
         return;
     uint64_t left = sqt_parts_of_total;
     for (;;) {

@@ -10,6 +10,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 from lib import dump, native
@@ -210,10 +211,13 @@ def lists(env):
 
 
 def load(env, squid, url, seconds, clients=2):
-    """Clients that ask again and again."""
+    """Clients that ask again and again, each on a connection of its own: none waits to be accepted."""
+    own = threading.local()
+
     def work(n):
-        with Client(squid.client_address()) as client:
-            client.request(url, "c%d" % n)
+        if not hasattr(own, "client"):
+            own.client = Client(squid.client_address())
+        own.client.request(url, "c%d" % n)
     busy = Background(env, clients, work)
     time.sleep(seconds)
     done = busy.stop()

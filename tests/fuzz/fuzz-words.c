@@ -218,12 +218,40 @@ put_columns(struct words *w)
     put(w, word);
 }
 
+static const char *
+any_column(const struct words *w)
+{
+    const struct sqt_table *const table = asked(w);
+    return table->columns[below(w, table->column_count)].name;
+}
+
+/* What is made of the rows: groups, a histogram, times of day. */
+static void
+put_made(struct words *w)
+{
+    char word[WORD];
+    switch (below(w, 4)) {
+    case 0:
+        snprintf(word, sizeof(word), "--group-by=%s", any_column(w));
+        break;
+    case 1:
+        snprintf(word, sizeof(word), "--group-by=%s,%s", any_column(w), below(w, 2) ? "when" : any_column(w));
+        break;
+    case 2:
+        snprintf(word, sizeof(word), "--%s=%s", below(w, 2) ? "histogram" : "of", any_column(w));
+        break;
+    default:
+        snprintf(word, sizeof(word), "--%s", below(w, 2) ? "clock=wall" : "format=table");
+    }
+    put(w, word);
+}
+
 static void
 put_option(struct words *w)
 {
     static const char *const plain[] = {"--no-header", "--no-comments", "--strict", "--quiet"};
     char word[WORD];
-    switch (below(w, 12)) {
+    switch (below(w, 14)) {
     case 0:
     case 1:
     case 2:
@@ -248,6 +276,10 @@ put_option(struct words *w)
         break;
     case 10:
         put(w, PICK(w, plain));
+        break;
+    case 11:
+    case 12:
+        put_made(w);
         break;
     default:
         snprintf(word, sizeof(word), "+%s", PICK(w, fuzz_words));

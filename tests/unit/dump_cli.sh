@@ -50,6 +50,11 @@ fails 2 "--columns: requests has no column 'totl_ns'; did you mean total_ns?" --
 fails 2 "--columns: requests has no column 'plethoric'; --list shows them" --columns=plethoric story
 fails 2 "--columns: requests has no column ''; --list shows them" --columns=xid, story
 fails 2 "--where: at character 1: requests has no column 'totl_ns'; did you mean total_ns?" --where='totl_ns > 3' story
+classes='mem_hit, disk_hit, ims_hit, negative_hit, refresh_hit, refresh_miss, miss, tunnel, denied, internal, query, error'
+fails 2 "--where: at character 10: class is never 'diskhit'; did you mean disk_hit? There are: $classes" \
+    --where='class == diskhit' story
+fails 2 "--where: at character 14: direction is never 'read'; none is near. There are: in, out" --table=swaps \
+    --where='direction == read' story
 fails 2 "--where does not go with --table=checks" --table=checks --where='xid == 1' story
 fails 2 "--where: at character 12: '3KB': the unit is none of ns, us, ms, s, min, h" --where 'total_ns > 3KB' story
 fails 2 "unknown format 'tvs'; did you mean tsv?" --format=tvs story
@@ -175,6 +180,15 @@ check "--where picks rows"
 run "$dump" --quiet --kid=2 story
 [ "$(rows)" = 2 ] && ! grep -q '^[0-9.]*	1	' "$out"
 check "--kid"
+run "$dump" --quiet --kid=7 story
+[ $status = 1 ] && [ "$(cat "$err")" = 'sqtrace-dump: --kid: no kid 7 wrote this trace; there are: 1, 2' ] && [ "$(rows)" = 0 ]
+check "a kid that the trace does not have: status 1, and which kids there are"
+"$dump" --quiet --kid=7 - <story/2.sqt >"$out" 2>"$err"
+[ $? = 1 ] && [ "$(cat "$err")" = 'sqtrace-dump: --kid: no kid 7 wrote this trace; there are: 2' ]
+check "the same of a pipe"
+run "$dump" --quiet --kid=2 --since=1h story
+[ $status = 0 ] && [ "$(rows)" = 0 ]
+check "a kid without rows is no error"
 run "$dump" --quiet --since=0.05 --until=500ms story
 [ "$(rows)" = 2 ]
 check "--since and --until pick by the begin"

@@ -3,7 +3,8 @@
 #
 # dump_examples.sh - the examples of sqtrace-dump(1), and the commands of README.md that read a trace, as a reader would
 # copy them: each exits with 0 and prints something.  They read doc/sample, or the trace that SQT_SAMPLE names, in place
-# of the trace directory, and its first complete transaction in place of 54.
+# of the trace directory, its first complete transaction in place of 54, the connection of that one in place of 11, and
+# ten seconds from its time of day on in place of those in the manual.
 . "$SQT_SOURCE/tests/unit/tap.sh"
 
 work=$(mktemp -d) || exit 1
@@ -14,6 +15,11 @@ out=$work/out err=$work/err
 sample=${SQT_SAMPLE:-$SQT_SOURCE/doc/sample}
 xid=$(sqtrace-dump --quiet --no-comments --no-header --columns=xid --where='kid == 1 and outcome == complete' "$sample" |
     sed -n 1p)
+
+of_that() { sqtrace-dump --quiet --no-comments --no-header --columns="$1" --where="kid == 1 and xid == $xid" "$sample" | sed -n 1p; }
+conn=$(of_that conn)
+from=$(of_that when | cut -c12-19)
+until=$(echo "$from" | awk -F: '{ s = ($1 * 3600 + $2 * 60 + $3 + 10) % 86400; printf "%02d:%02d:%02d", s / 3600, s % 3600 / 60, s % 60 }')
 
 # Each example between .EX and .EE in the section EXAMPLES.
 awk '
@@ -32,6 +38,7 @@ command_of()
 {
     sed -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\e/\\/g' -e 's/\\&//g' -e "s|/var/spool/squid/trace|$sample|g" \
         -e "s|/usr/share/sqtrace/plots|$SQT_SOURCE/tools/plots|" -e "s/ == 54'/ == $xid'/" \
+        -e "s/conn == 11'/conn == $conn'/" -e "s/12:03:10/$from/" -e "s/12:03:20/$until/" \
         -e "s|sqtrace-report |&--data='$SQT_SOURCE/tools' |" "$1"
 }
 
@@ -56,6 +63,7 @@ run_example()
         return
     fi
     command_of "$1" >"$work/command"
+    rm -rf "$work/run" && mkdir "$work/run"
     touch "$work/mark"
     sleep 0.02
     (cd "$work/run" && sh -e "$work/command") >"$out" 2>"$err" && printed_something && ! grep -q 'sqtrace-dump: ' "$err"
@@ -65,6 +73,6 @@ run_example()
 for example in "$work"/page.* "$work"/readme.*; do
     run_example "$example"
 done
-[ "$number" -ge 22 ]
+[ "$number" -ge 30 ]
 check "the examples are found"
 plan

@@ -154,7 +154,7 @@ missing_values(void **state)
     assert_false(holds("total_ns == -"));
     assert_true(holds("total_ns != -"));
     assert_true(holds("class == -"));
-    assert_false(holds("class == x"));
+    assert_false(holds("class == miss"));
     assert_false(holds("class ~ *"));
 }
 
@@ -211,6 +211,55 @@ two_tables(void **state)
     sqt_where_free(where);
 }
 
+#define CLASSES \
+    "mem_hit, disk_hit, ims_hit, negative_hit, refresh_hit, refresh_miss, miss, tunnel, denied, internal, query, " \
+    "error"
+
+/* Each name of a closed set is one, and no other text is; what the column of the model holds is a name of its set. */
+static void
+closed_sets(void **state)
+{
+    static const struct {
+        enum sqt_table_number table;
+        const char *good, *bad;
+    } cases[] = {
+        {SQT_TABLE_requests, "class == disk_hit", "class == disk"},
+        {SQT_TABLE_requests, "class ~ *_hit", "class ~ *-hit"},
+        {SQT_TABLE_requests, "class !~ *_hit", "class !~ *-hit"},
+        {SQT_TABLE_requests, "class < zzz", "class == zzz"},
+        {SQT_TABLE_requests, "outcome == clock", "outcome == ok"},
+        {SQT_TABLE_requests, "miss_reason == absent", "miss_reason == none"},
+        {SQT_TABLE_requests, "miss_reason == -", "miss_reason == '-'"},
+        {SQT_TABLE_swaps, "direction == in", "direction == read"},
+        {SQT_TABLE_swaps, "outcome != complete", "outcome != done"},
+        {SQT_TABLE_ios, "direction != out", "direction != write"},
+        {SQT_TABLE_ios, "outcome == error", "outcome == err"},
+        {SQT_TABLE_diskops, "op == unlink", "op == remove"},
+        {SQT_TABLE_diskops, "result == complete", "result == success"},
+        {SQT_TABLE_connections, "outcome == timeout", "outcome == refused"},
+        {SQT_TABLE_digests, "activity == rebuild and result == done", "activity == rebuilt"},
+        {SQT_TABLE_digests, "result == false", "result == true"},
+        {SQT_TABLE_waits, "kind == external_acl", "kind == acl"},
+        {SQT_TABLE_waits, "outcome == overtaken", "outcome == complete"},
+        {SQT_TABLE_losses, "reason == 'ring full'", "reason == ring"},
+        {SQT_TABLE_clock_steps, "kind == suspend", "kind == sleep"},
+        {SQT_TABLE_requests, "tag == anything and method == anything and server == anything", NULL},
+    };
+    (void)state;
+    char error[768];
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); ++i) {
+        const struct sqt_table *const in[] = {&sqt_tables[cases[i].table]};
+        struct sqt_where *const where = sqt_where_parse(cases[i].good, in, 1, error, sizeof(error));
+        if (!where)
+            fail_msg("%s: %s", cases[i].good, error);
+        sqt_where_free(where);
+        if (cases[i].bad && sqt_where_parse(cases[i].bad, in, 1, error, sizeof(error)))
+            fail_msg("%s is accepted", cases[i].bad);
+        if (cases[i].bad && !strstr(error, "There are: "))
+            fail_msg("%s: %s", cases[i].bad, error);
+    }
+}
+
 static void
 every_error(void **state)
 {
@@ -243,6 +292,12 @@ every_error(void **state)
         {"total_ns > 9999999999999h", "at character 12: '9999999999999h': the number is too large"},
         {"total_ns > -", "at character 12: '-': expected a number"},
         {"status ~ 2*", "at character 10: ~ compares texts, and status is a number"},
+        {"class == diskhit", "at character 10: class is never 'diskhit'; did you mean disk_hit? There are: " CLASSES},
+        {"status == 200 or class != 'memory hit'",
+         "at character 28: class is never 'memory hit'; did you mean mem_hit? There are: " CLASSES},
+        {"class ~ *hits", "at character 9: class never matches '*hits'; none is near. There are: " CLASSES},
+        {"outcome == completed", "at character 12: outcome is never 'completed'; did you mean complete? There are: "
+                                 "complete, aborted, timeout, error, lost, clock, unfinished"},
         {"object == xyz", "at character 11: expected a hash of hexadecimal digits"},
         {"object > 12", "at character 10: only == and != compare hashes"},
     };
@@ -274,7 +329,7 @@ main(void)
         cmocka_unit_test(operators),      cmocka_unit_test(texts),          cmocka_unit_test(units),
         cmocka_unit_test(hashes_and_ids), cmocka_unit_test(missing_values), cmocka_unit_test(logic),
         cmocka_unit_test(raw_fields),     cmocka_unit_test(two_tables),     cmocka_unit_test(every_error),
-        cmocka_unit_test(deep_nesting),
+        cmocka_unit_test(closed_sets),    cmocka_unit_test(deep_nesting),
     };
     return cmocka_run_group_tests_name("dump: where", tests, setup, NULL);
 }

@@ -173,7 +173,7 @@ def keyboard(page, name):
     page.size(*SIZES["desk"])
     page.evaluate("document.activeElement.blur(), scrollTo(0, 0)")
     first, second = page.evaluate("[...document.querySelectorAll('[data-dialog]')].map(a => a.dataset.dialog)")[:2]
-    for _ in range(100):
+    for _ in range(400):
         page.press("Tab")
         if page.evaluate(FOCUSED) == first:
             break

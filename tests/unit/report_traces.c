@@ -2,12 +2,14 @@
  *
  * report_traces.c - the traces of the report's tests, into a folder:
  *
- *   report_traces FOLDER
+ *   report_traces FOLDER [REQUESTS]
  *
  *   before.sqt  again.sqt   two runs of the same proxy
  *   slower.sqt              a third one in which everything takes 20 % longer
  *   few.sqt                 too short to say anything about
  *   lossy.sqt               with a stretch of lost records
+ *
+ * With REQUESTS, it makes only many.sqt: so many requests, one of which took 4 s.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +176,7 @@ steady_records(struct steady *t, struct sqt_record *r, size_t room)
     return n;
 }
 
-static struct sqt_record records[RECORDS];
+static struct sqt_record *records;
 
 static uint64_t
 stretched(uint64_t ticks, uint64_t percent)
@@ -230,15 +232,56 @@ trace(const char *name, unsigned seed, size_t room, uint64_t percent, int lossy)
     make_segment_file(name, &who, 0, 0, records, n, texts, MAKE_ZLIB);
 }
 
+/* Three requests take that many records. */
+#define THREE_REQUESTS 104
+
+static void
+delay(struct sqt_record *record, uint64_t ticks)
+{
+    const struct sqt_event_info *const info = &sqt_events[record->event];
+    record->time += ticks;
+    record->id += info->id.kind == SQT_KIND_TIME ? ticks : 0;
+    record->arg += info->arg.kind == SQT_KIND_TIME ? ticks : 0;
+}
+
+/* Time goes on, but for one request: all after its look-up comes 4 s later. */
+static void
+trace_of_many(size_t requests)
+{
+    struct sqt_identity who;
+    struct steady traffic;
+    const size_t room = requests / 3 * THREE_REQUESTS + 2 * STEP_RECORDS;
+    make_identity(&who, 16, 0);
+    steady_init(&traffic, 16);
+    records = calloc(room, sizeof(*records));
+    size_t n = 0, middle = 0;
+    while (traffic.xact <= requests) {
+        middle = traffic.xact <= requests / 2 ? n : middle;
+        n += steady_records(&traffic, records + n, STEP_RECORDS);
+    }
+    while (records[middle].event != SQT_EV_LOOKUP_END)
+        ++middle;
+    for (size_t i = middle + 1; i < n; ++i)
+        delay(&records[i], 4 * UINT64_C(3000000000));
+    make_segment_file("many.sqt", &who, 0, 0, records, n, texts, MAKE_ZLIB);
+    free(records);
+}
+
 int
 main(int argc, char **argv)
 {
-    if (argc != 2 || (mkdir(argv[1], 0777), chdir(argv[1])) != 0)
+    if (argc < 2 || argc > 3 || (mkdir(argv[1], 0777), chdir(argv[1])) != 0)
         return 1;
+    if (argc == 3) {
+        trace_of_many((size_t)atol(argv[2]));
+        return 0;
+    }
+    records = calloc(RECORDS, sizeof(*records));
     trace("before.sqt", 11, RECORDS, 100, 0);
     trace("again.sqt", 12, RECORDS, 100, 0);
     trace("slower.sqt", 13, RECORDS, 120, 0);
     trace("few.sqt", 14, 300, 100, 0);
     trace("lossy.sqt", 15, 20000, 100, 1);
+    free(records);
     return 0;
 }

@@ -48,7 +48,7 @@ awk -F '\t' '$1 == "disk_hit" { total[++n] = $2; sum += $2; rest += $3 == "-" ? 
         printf "Half of %d,%03d hits from disk took at most %.1f µs, ", n / 1000, n % 1000, median / 1e3
         printf "99 %% at most %.1f µs.\n", total[p99] / 1e3
         mean = rest / n / 1e3
-        printf "disk: later blocks %.0f %%, " (mean < 10 ? "%.2f" : "%.1f") " µs\n", 100 * rest / sum, mean
+        printf "swap in rest %.0f %%, " (mean < 10 ? "%.2f" : "%.1f") " µs\n", 100 * rest / sum, mean
     }' classes >wanted
 head -1 wanted | grep -qFf - one.txt && tail -1 wanted | grep -qFxf - one.txt
 check "they are what the rows of requests give"
@@ -87,8 +87,19 @@ check "what was configured: cache_dirs, ring, groups, version"
 # ---- findings ----
 "$SQT_TOOLS/sqtrace-dump" --table=findings --columns=sentence,advice --quiet --no-comments t/before.sqt |
     awk -F '\t' 'NR > 1 { print $2 == "-" ? $1 : $1 " " $2 }' >wanted
-[ -s wanted ] && [ "$(grep -cxFf wanted one.txt)" = "$(wc -l <wanted)" ]
+[ -s wanted ] && [ "$(sed 's/ Requests behind it$//' one.txt | grep -cxFf wanted)" = "$(wc -l <wanted)" ]
 check "each finding is in the report, with what to do"
+[ "$(grep -c ' Requests behind it$' one.txt)" = "$(wc -l <wanted)" ] && grep -q 'class="behind".*data-filter="' one/index.html
+check "and with a link to the requests behind it"
+
+# ---- too few values, and nothing ----
+make few t/few.sqt
+! grep -q '^Half of [1-9] \|^Half of .* 99 %' few.txt && grep -q '^There are [2-9] .*, too few for a median; their mean is ' few.txt
+check "no median of fewer than 10 requests, no 99th percentile of fewer than 100"
+"$report" --data="$SQT_SOURCE/tools" --quiet --figures=held-back,slowest -o empty t/few.sqt
+grep -q '^<figure id="slowest"' empty/index.html && ! grep -q '^<figure id="held-back"' empty/index.html &&
+    grep -q '^<li id="held-back"><strong>.*No rows' empty/index.html
+check "a figure without rows is left out, and the page says why"
 
 # ---- differences ----
 make same before=t/before.sqt again=t/again.sqt

@@ -21,7 +21,7 @@ tables(const char *option, int figure)
 static void
 columns(void)
 {
-    fputs("    --columns | --where | --sort)\n"
+    fputs("    --columns | --where | --sort | --group-by | --of | --histogram)\n"
           "        local table=requests i\n"
           "        for ((i = 1; i < COMP_CWORD; ++i)); do\n"
           "            case ${COMP_WORDS[i]} in\n"
@@ -34,8 +34,11 @@ columns(void)
           stdout);
     for (unsigned i = 0; i < SQT_TABLES; ++i) {
         printf("        %s) names='", sqt_tables[i].name);
-        for (unsigned c = 0; c < sqt_tables[i].column_count; ++c)
-            printf(" %s", sqt_tables[i].columns[c].name);
+        struct sqt_wall_table wall;
+        sqt_wall_table_init(&wall, &sqt_tables[i]);
+        for (unsigned c = 0; c < wall.table.column_count; ++c)
+            if (c < sqt_tables[i].column_count || c >= wall.first)
+                printf(" %s", wall.columns[c].name);
         puts("' ;;");
     }
     puts("        esac ;;");
@@ -49,7 +52,7 @@ dump_doc_names(void)
     fputs("    --format) names='", stdout);
     for (unsigned i = 0; i < sqt_sink_type_count; ++i)
         printf(" %s", sqt_sink_types[i].name);
-    puts("' ;;\n    --from) names='strace perf' ;;");
+    puts("' ;;\n    --from) names='strace perf' ;;\n    --clock) names='trace wall' ;;");
     columns();
 }
 

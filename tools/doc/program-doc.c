@@ -116,7 +116,7 @@ completion(const struct program_doc *doc)
           "    DIR)\n"
           "        mapfile -t COMPREPLY < <(compgen -d -- \"$word\")\n"
           "        compopt -o filenames ;;\n"
-          "    NAME,...)\n"
+          "    *,...)\n"
           "        if [[ $word == *,* ]]; then before=${word%,*},; fi\n"
           "        mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$names\" -- \"${word##*,}\")\n"
           "        compopt -o nospace ;;\n"

@@ -10,6 +10,9 @@
 #include "pass/family.h"
 #include "sink/order.h"
 #include "sink/sink.h"
+#include "row/wall-columns.h"
+#include "tally/histogram.h"
+#include "tally/tally.h"
 #include "../program/moment.h"
 #include "../program/options.h"
 
@@ -33,7 +36,13 @@ struct dump_request {
     const struct sqt_family *family;
     const struct sqt_sink_type *format;
     struct sqt_where *where;
-    unsigned char columns[256];
+    struct sqt_wall_table wall;     /* the table with times of day */
+    int clock_wall;                 /* they take the place of times */
+    int uses_wall;                  /* some are asked for */
+    struct sqt_tally_form_by tally; /* with --group-by */
+    struct sqt_histogram histogram; /* with --histogram */
+    const struct sqt_table *shown;  /* whose rows are printed: one of these three */
+    unsigned char columns[256];     /* of that one */
     unsigned column_count;
     int all_columns; /* those of the table, in its order */
     struct moment since, until;
@@ -48,6 +57,9 @@ struct dump_request {
 /* Reads the command line.  Returns 0, or -1 with one line in error. */
 int dump_parse(struct dump_request *request, int argc, char **argv, char *error, size_t error_size);
 void dump_request_free(struct dump_request *request);
+
+/* columns.c: what is printed of the rows.  Returns 0, or -1 with a line in the options' error. */
+int dump_take_columns(struct dump_request *request, const struct options *options);
 
 /* What --list and --help print. */
 void dump_list(FILE *to);

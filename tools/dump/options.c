@@ -47,68 +47,6 @@ take_table(struct dump_request *r, const struct options *o)
     return options_fail(o, "unknown %s '%s'; %s", kind, name, sqt_nearest_text(&nearest, "", "--list shows them"));
 }
 
-/* The column of that name; -1 with a line in error if there is none. */
-static int
-dump_column(const struct dump_request *r, const struct options *o, const char *option, const char *name, size_t length,
-            unsigned *column)
-{
-    const struct sqt_table *const t = r->table;
-    *column = sqt_column_find(t, name, length);
-    if (*column < t->column_count)
-        return 0;
-    struct sqt_nearest nearest;
-    sqt_nearest_init(&nearest, name, length);
-    for (unsigned i = 0; i < t->column_count; ++i)
-        sqt_nearest_offer(&nearest, t->columns[i].name);
-    return options_fail(o, "--%s: %s has no column '%.*s'; %s", option, t->name, (int)length, name,
-                        sqt_nearest_text(&nearest, "", "--list shows them"));
-}
-
-static int
-take_sort(struct dump_request *r, const struct options *o)
-{
-    for (const char *text = r->given[DUMP_sort]; text;) {
-        struct sqt_order_key *const key = &r->keys[r->key_count];
-        if (r->key_count == SQT_ORDER_KEYS)
-            return options_fail(o, "--sort: more than %d columns", SQT_ORDER_KEYS);
-        key->descending = *text == '-';
-        text += key->descending;
-        const size_t length = strcspn(text, ",");
-        if (dump_column(r, o, "sort", text, length, &key->column) != 0)
-            return -1;
-        ++r->key_count;
-        text = text[length] ? text + length + 1 : NULL;
-    }
-    return 0;
-}
-
-static int
-take_columns(struct dump_request *r, const struct options *o)
-{
-    const struct sqt_table *const t = r->table;
-    const char *text = r->given[DUMP_columns];
-    r->all_columns = !text;
-    if (!text) {
-        while (r->column_count < t->column_count) {
-            r->columns[r->column_count] = (unsigned char)r->column_count;
-            ++r->column_count;
-        }
-        return 0;
-    }
-    for (;;) {
-        const size_t length = strcspn(text, ",");
-        unsigned column;
-        if (dump_column(r, o, "columns", text, length, &column) != 0)
-            return -1;
-        if (r->column_count == sizeof(r->columns))
-            return options_fail(o, "--columns: more than %zu columns", sizeof(r->columns));
-        r->columns[r->column_count++] = (unsigned char)column;
-        if (!text[length])
-            return 0;
-        text += length + 1;
-    }
-}
-
 static int
 take_where(struct dump_request *r, const struct options *o)
 {
@@ -120,7 +58,7 @@ take_where(struct dump_request *r, const struct options *o)
                             r->table->name);
     for (unsigned i = 0; i < r->family->where_count; ++i)
         tables[i] = &sqt_tables[r->family->where[i]];
-    char error[512];
+    char error[768];
     r->where = sqt_where_parse(r->given[DUMP_where], tables, r->family->where_count, error, sizeof(error));
     return r->where ? 0 : options_fail(o, "--where: %s", error);
 }
@@ -143,13 +81,23 @@ take_format(struct dump_request *r, const struct options *o)
     return options_fail(o, "unknown format '%s'; %s", name, sqt_nearest_text(&nearest, "", "--list shows them"));
 }
 
+static int
+take_group(struct dump_request *r, const struct options *o)
+{
+    if (options_number(o, DUMP_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0)
+        return -1;
+    if (!r->group)
+        r->group = r->family->group ? r->family->group : DEFAULT_GROUP;
+    return 0;
+}
+
 /* What the format does not go with. */
 static int
 check_format(const struct dump_request *r, const struct options *o)
 {
     const struct sqt_sink_type *const f = r->format;
-    static const enum dump_option senseless[] = {DUMP_figure, DUMP_columns, DUMP_no_header,
-                                                 DUMP_where,  DUMP_sort,    DUMP_limit};
+    static const enum dump_option senseless[] = {DUMP_figure, DUMP_columns,  DUMP_no_header, DUMP_where, DUMP_sort,
+                                                 DUMP_limit,  DUMP_group_by, DUMP_histogram, DUMP_clock};
     if (f->directory && !r->given[DUMP_output])
         return options_fail(o, "--format=%s makes a directory: name it with --output=DIRECTORY", f->name);
     if (!f->table)
@@ -177,17 +125,14 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     r->trace_count = taken.word_count;
     if (r->given[DUMP_help] || r->given[DUMP_version] || r->given[DUMP_list])
         return 0;
-    if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_columns(r, o) != 0 ||
-        take_sort(r, o) != 0 || options_number(o, DUMP_limit, SQT_UNITS_NONE, 1, 1, &r->limit) != 0 ||
+    if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_group(r, o) != 0 ||
+        dump_take_columns(r, o) != 0 || options_number(o, DUMP_limit, SQT_UNITS_NONE, 1, 1, &r->limit) != 0 ||
         take_where(r, o) != 0 || moment_take(o, DUMP_since, &r->since) != 0 ||
         moment_take(o, DUMP_until, &r->until) != 0 ||
-        options_number(o, DUMP_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
         options_number(o, DUMP_batch, SQT_UNITS_NONE, 1, 1, &r->batch) != 0 ||
         options_number(o, DUMP_kid, SQT_UNITS_NONE, 1, 0, &r->kid) != 0)
         return -1;
-    if (!r->group)
-        r->group = r->family->group ? r->family->group : DEFAULT_GROUP;
     if (r->given[DUMP_from] && !sqt_tracer_find(r->given[DUMP_from]))
         return options_fail(o, "--from: '%s' is unknown; there are: strace, perf", r->given[DUMP_from]);
     if (r->given[DUMP_from] && r->table != &sqt_tables[SQT_TABLE_syscalls])

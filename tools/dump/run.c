@@ -18,17 +18,6 @@ note(void *context, const char *key, const char *text)
     sqt_sink_comment(context, key, text);
 }
 
-static int
-dump_row(void *context, const union sqt_cell *row)
-{
-    struct dump *const d = context;
-    if (d->order)
-        return sqt_order_row(d->order, row);
-    const int more = sqt_sink_row(&d->sink, row);
-    d->cut = d->request->limit && d->sink.rows >= (uint64_t)d->request->limit;
-    return more && !d->cut;
-}
-
 static void
 bound(void *context, const struct sqt_bound_row *row)
 {
@@ -113,7 +102,7 @@ static void
 dump_begin(struct dump *d, const struct dump_request *r)
 {
     d->sink.type = r->format;
-    d->sink.table = r->table;
+    d->sink.table = r->shown;
     d->sink.columns = r->columns;
     d->sink.column_count = r->column_count;
     d->sink.no_header = r->given[DUMP_no_header] != NULL;
@@ -132,10 +121,9 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .note = note,
         .context = &d->sink,
     };
-    if (r->key_count)
-        d->order = sqt_order_new(r->table, r->keys, r->key_count, (uint64_t)r->limit);
-    if (!r->key_count && !r->limit && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where &&
-        r->format->events)
+    dump_rows_begin(d);
+    const int plain = !d->order && !d->histogram && !r->limit && !r->uses_wall;
+    if (plain && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
         d->job.run = whole_run;
 }
 
@@ -153,23 +141,6 @@ close_output(struct dump *d)
     fprintf(stderr, "sqtrace-dump: %s: cannot write: %s\n", name ? name : "standard output",
             strerror(d->sink.out.error));
     return -1;
-}
-
-/* Rows that were kept to be sorted. */
-static int
-dump_emit(struct dump *d)
-{
-    if (!d->order)
-        return 0;
-    const int full = sqt_order_full(d->order);
-    if (full)
-        fputs("sqtrace-dump: --sort: more rows than fit into 1 GB; add --limit=NUMBER, or ask for fewer by --where\n",
-              stderr);
-    else
-        sqt_order_emit(d->order, sqt_sink_row, &d->sink);
-    sqt_order_free(d->order);
-    d->order = NULL;
-    return full ? -1 : 0;
 }
 
 /* What strace or perf trace printed, in place of a trace. */
@@ -205,7 +176,7 @@ dump_run_strace(struct dump *d)
     if (open_output(d) != 0)
         return DUMP_FAILED;
     dump_begin(d, d->request);
-    const int unread = read_strace(d) != 0 || dump_emit(d) != 0;
+    const int unread = read_strace(d) != 0 || dump_rows_finish(d) != 0;
     if (!unread)
         sqt_sink_header(&d->sink);
     sqt_sink_finish(&d->sink);
@@ -259,7 +230,7 @@ dump_run(const struct dump_request *r)
     }
     program_clear(&d.voice);
     sqt_pass_finish(d.pass);
-    const int unsorted = dump_emit(&d) != 0;
+    const int unsorted = dump_rows_finish(&d) != 0;
     sqt_sink_header(&d.sink);
     dump_findings_print(&d);
     dump_tail_comments(&d);
@@ -268,11 +239,12 @@ dump_run(const struct dump_request *r)
         dump_hint(&d);
     sqt_pass_free(d.pass);
     const unsigned problems = sqt_stream_problems(stream);
+    const int no_kid = dump_misses_kid(&d, stream);
     sqt_stream_close(stream);
     sqt_crew_free(d.crew);
     const int failed = close_output(&d) != 0;
     sqt_sink_free(&d.sink);
-    if (failed || unsorted)
+    if (failed || unsorted || no_kid)
         return DUMP_FAILED;
     return r->given[DUMP_strict] && (problems || d.account.lost || d.account.bounds) ? DUMP_DAMAGED : DUMP_DONE;
 }

@@ -27,6 +27,10 @@ struct dump {
     struct dump_findings findings;
     struct sqt_crew *crew; /* NULL: one processor, or no trace */
     struct sqt_pass *pass;
+    struct sqt_wall_table wall;      /* makes times of day */
+    struct sqt_tally *tally;         /* counts the rows for --group-by; NULL: does not */
+    struct sqt_histogram *histogram; /* the same for --histogram */
+    struct sqt_histogram histogram_of;
     struct sqt_order *order; /* keeps the rows for --sort; NULL: none */
     int cut;                 /* --limit: no more rows are wanted */
     int64_t since, until;    /* ns, what the request's mean in this trace */
@@ -36,6 +40,14 @@ struct dump {
     struct timespec began, shown;
     struct program_voice voice; /* for the progress */
 };
+
+/* rows.c */
+/* Takes a row of the table: a sqt_row_function whose context is the dump. */
+int dump_row(void *context, const union sqt_cell *row);
+/* Call it when the start of the trace is known, before the first row. */
+void dump_rows_begin(struct dump *dump);
+/* Prints what was kept.  Returns 0, or -1 if there was no room for it, which it says. */
+int dump_rows_finish(struct dump *dump);
 
 /* findings.c */
 /* Whether the table that is asked for ends with the findings; their job is then ready. */
@@ -50,6 +62,8 @@ void dump_report(void *context, enum sqt_severity severity, const char *text);
 void dump_show_progress(struct dump *dump);
 /* What to do next, for a person at a terminal. */
 void dump_hint(const struct dump *dump);
+/* Whether no process of the trace is the kid that is asked for, which it says. */
+int dump_misses_kid(struct dump *dump, const struct sqt_stream *stream);
 /* Counts lost records and says so. */
 void dump_take_loss(struct dump *dump, const struct sqt_loss_row *loss);
 /* Says that there was no room for more of something. */

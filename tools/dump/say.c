@@ -2,6 +2,7 @@
  *
  * say.c - what sqtrace-dump says besides rows: on the standard error, and in comment lines.
  */
+#include <string.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -47,10 +48,7 @@ dump_hint(const struct dump *d)
     const struct dump_request *const r = d->request;
     if (d->account.ring_full)
         fputs("sqtrace-dump: give sqtrace_log a larger ring= to lose fewer records\n", stderr);
-    if (!sqt_pass_records(d->pass) && r->kid >= 0)
-        fprintf(stderr, "sqtrace-dump: no kid %lld wrote this trace; without --kid, each row has its kid\n",
-                (long long)r->kid);
-    else if (!d->sink.rows && r->where)
+    if (!d->sink.rows && r->where)
         fputs("sqtrace-dump: no row matches --where; --list explains the columns\n", stderr);
     else if (!d->sink.rows && !sqt_pass_records(d->pass))
         fputs("sqtrace-dump: the trace holds no records yet\n", stderr);
@@ -85,6 +83,45 @@ dump_take_step(struct dump *d, const struct sqt_step_row *step)
         program_clear(&d->voice);
         fprintf(stderr, "sqtrace-dump: a clock stepped: %s\n", text);
     }
+}
+
+/* Kids that are named, at most. */
+#define TOLD_KIDS 32
+
+/* Puts a kid among those that are there, in their order. */
+static unsigned
+say_insert_kid(uint32_t *kids, unsigned count, uint32_t kid)
+{
+    unsigned at = 0;
+    while (at < count && kids[at] < kid)
+        ++at;
+    if (count == TOLD_KIDS || (at < count && kids[at] == kid))
+        return count;
+    memmove(&kids[at + 1], &kids[at], (count - at) * sizeof(*kids));
+    kids[at] = kid;
+    return count + 1;
+}
+
+int
+dump_misses_kid(struct dump *d, const struct sqt_stream *stream)
+{
+    const int64_t kid = d->request->kid;
+    uint32_t kids[TOLD_KIDS];
+    unsigned count = 0;
+    for (size_t i = 0; i < sqt_stream_origins(stream) && kid >= 0; ++i) {
+        const uint32_t one = sqt_stream_origin(stream, i)->identity.kid;
+        if (one == kid)
+            return 0;
+        count = say_insert_kid(kids, count, one);
+    }
+    if (kid < 0)
+        return 0;
+    program_clear(&d->voice);
+    fprintf(stderr, "sqtrace-dump: --kid: no kid %lld wrote this trace; there are:", (long long)kid);
+    for (unsigned i = 0; i < count; ++i)
+        fprintf(stderr, "%s %u", i ? "," : "", kids[i]);
+    fputs(count == TOLD_KIDS ? " and more\n" : count ? "\n" : " none\n", stderr);
+    return 1;
 }
 
 /* ---- comments ---- */

@@ -232,22 +232,61 @@ put_table(const struct report *r, struct page *page, const struct report_trace *
 
 /* Why there is nothing of it: what its maker noted, or that there are no rows. */
 static void
-put_nothing(struct page *page, const struct report_trace *t, const struct series *s)
+nothing_words(char text[700], const struct report_trace *t, const struct series *s)
 {
-    char text[700];
     const char *why = "the trace has no data for it";
     for (size_t i = 0; i < s->notes.count; ++i)
         if (strncmp(s->notes.text[i], "nothing: ", 9) == 0)
             why = s->notes.text[i] + 9;
     if (s->picture.trouble && strncmp(s->picture.trouble, "there are no rows", 17) == 0)
-        snprintf(text, sizeof(text), "%s%sNothing to draw: no group has enough values.", t->label,
-                 *t->label ? ": " : "");
+        snprintf(text, 700, "%s%sNothing to draw: no group has enough values.", t->label, *t->label ? ": " : "");
     else if (s->picture.trouble)
-        snprintf(text, sizeof(text), "%s%sIt could not be drawn: %s.", t->label, *t->label ? ": " : "",
-                 s->picture.trouble);
+        snprintf(text, 700, "%s%sIt could not be drawn: %s.", t->label, *t->label ? ": " : "", s->picture.trouble);
     else
-        snprintf(text, sizeof(text), "%s%sNo rows: %s.", t->label, *t->label ? ": " : "", why);
+        snprintf(text, 700, "%s%sNo rows: %s.", t->label, *t->label ? ": " : "", why);
+}
+
+static void
+put_nothing(struct page *page, const struct report_trace *t, const struct series *s)
+{
+    char text[700];
+    nothing_words(text, t, s);
     page_put(page, "figure-none", "text", text, NULL);
+}
+
+/* Whether no trace has anything of it.  What could not be drawn is told in its place. */
+static int
+is_nothing(const struct report *r, size_t figure)
+{
+    for (size_t i = 0; i < r->trace_count; ++i) {
+        const struct series *const s = &r->traces[i].series[figure];
+        const int rows_to_draw =
+            s->sink.rows && !(s->picture.trouble && strncmp(s->picture.trouble, "there are no rows", 17) == 0);
+        if (s->picture.drawn || rows_to_draw)
+            return 0;
+    }
+    return !(r->compared && r->compared[figure].drawn);
+}
+
+/* Figures that are left out, and why. */
+static void
+put_left_out(const struct report *r, struct page *page)
+{
+    char text[700];
+    unsigned count = 0;
+    for (size_t i = 0; i < r->figure_count; ++i)
+        count += (unsigned)(r->figures[i] != &sqt_tables[SQT_TABLE_checks] && is_nothing(r, i));
+    if (!count)
+        return;
+    snprintf(text, sizeof(text), "%u %s nothing to show", count, count == 1 ? "figure has" : "figures have");
+    page_put(page, "nothing-begin", "text", text, NULL);
+    for (size_t i = 0; i < r->figure_count; ++i)
+        if (r->figures[i] != &sqt_tables[SQT_TABLE_checks] && is_nothing(r, i)) {
+            nothing_words(text, &r->traces[0], &r->traces[0].series[i]);
+            page_put(page, "nothing", "id", r->figures[i]->name, "title", figure_title(r->figures[i]), "text", text,
+                     NULL);
+        }
+    page_put(page, "nothing-end", NULL);
 }
 
 /* Pictures side by side, and tables, need the whole width of the page. */
@@ -287,6 +326,10 @@ put_figure(const struct report *r, struct page *page, size_t figure, int as_tabl
     page_put(page, "figure-caption", "text", figure_caption(table), NULL);
     put_rule(page, table);
     page_put(page, "figure-caption-end", NULL);
+    char filter[LINK_ROOM];
+    const char *const behind = link_of_figure(filter, &r->traces[0], table);
+    if (behind)
+        page_put(page, "figure-behind", "filter", filter, "text", behind, NULL);
     page_put(page, "figure-end", NULL);
     if (overlay && overlay->drawn)
         put_large(r, page, figure, NULL, overlay);
@@ -301,13 +344,15 @@ index_figures(const struct report *r, struct page *page)
     page_put(page, "section", "id", "figures", "title", "Figures", NULL);
     page_put(page, "contents-begin", NULL);
     for (size_t i = 0; i < r->figure_count; ++i)
-        if (r->figures[i] != &sqt_tables[SQT_TABLE_checks])
+        if (r->figures[i] != &sqt_tables[SQT_TABLE_checks] && !is_nothing(r, i))
             page_put(page, "nav-item", "id", r->figures[i]->name, "title", figure_title(r->figures[i]), NULL);
     page_put(page, "contents-end", NULL);
     page_put(page, "figures-begin", NULL);
     for (size_t i = 0; i < r->figure_count; ++i)
-        if (r->figures[i] != &sqt_tables[SQT_TABLE_checks]) /* they have a section of their own */
+        if (r->figures[i] != &sqt_tables[SQT_TABLE_checks] && /* they have a section of their own */
+            !is_nothing(r, i))
             put_figure(r, page, i, !*r->traces[0].series[i].picture.script);
     page_put(page, "figures-end", NULL);
+    put_left_out(r, page);
     page_put(page, "section-end", NULL);
 }

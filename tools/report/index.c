@@ -68,13 +68,16 @@ put_head(const struct report *r, struct page *page)
                  words_time((double)t->length, length), t->squids.count ? "Squid" : "nothing");
     else
         snprintf(kicker, sizeof(kicker), "sqtrace \xc2\xb7 %zu traces, the first of %s UTC", r->trace_count, date);
-    page_put(page, "head", "version", PACKAGE_VERSION, "title", title, "kicker", kicker, NULL);
+    page_put(page, "head", "version", PACKAGE_VERSION, "title", title, NULL);
+    index_data(r, page);
+    page_put(page, "head-end", "title", title, "kicker", kicker, NULL);
     free(title);
     for (size_t i = 0; i < r->trace_count; ++i)
         put_made(page, &r->traces[i], "lead", "lead-of", words_lead(&r->traces[i]));
     page_put(page, "nav-begin", NULL);
     page_put(page, "nav-item", "id", "findings", "title", "Findings", NULL);
     page_put(page, "nav-item", "id", "time", "title", "By kind of request", NULL);
+    page_put(page, "nav-item", "id", "requests", "title", "Requests", NULL);
     if (r->trace_count > 1)
         page_put(page, "nav-item", "id", "differences", "title", "Differences", NULL);
     page_put(page, "nav-item", "id", "checks", "title", "Can it be trusted?", NULL);
@@ -92,7 +95,8 @@ put_findings(const struct report *r, struct page *page)
     page_put(page, "list-begin", NULL);
     for (size_t i = 0; i < r->trace_count; ++i)
         for (size_t k = 0; k < r->traces[i].findings.count; ++k)
-            put_made(page, &r->traces[i], "list-item", "list-item-of", strdup(r->traces[i].findings.text[k]));
+            page_put(page, "finding", "label", r->traces[i].label, "text", r->traces[i].findings.text[k], "filter",
+                     r->traces[i].behind.text[k], "words", "Requests behind it", NULL);
     page_put(page, "list-end", NULL);
     page_put(page, "section-end", NULL);
 }
@@ -106,7 +110,7 @@ put_bar(struct page *page, const struct report_trace *t, enum sqt_class class, c
 {
     const struct sqt_sections *const s = &t->classes[class];
     const double whole = (double)s->all.totals.sum, count = (double)s->all.count;
-    char number[32], share[WORDS_ROOM], time[WORDS_ROOM];
+    char number[32], share[WORDS_ROOM], time[WORDS_ROOM], filter[LINK_ROOM];
     snprintf(number, sizeof(number), "%.3f", width);
     page_put(page, "bar-begin", "text", text, "width", number, NULL);
     for (unsigned i = 0; i < SQT_PARTS; ++i) {
@@ -115,7 +119,7 @@ put_bar(struct page *page, const struct report_trace *t, enum sqt_class class, c
             continue;
         snprintf(number, sizeof(number), "%.5f", part / whole);
         page_put(page, "bar-part", "part", part_class(order[i]), "grow", number, "name", words_part_name(order[i]),
-                 "share", words_share(part / whole, share), NULL);
+                 "share", words_share(part / whole, share), "filter", link_of_part(filter, t, class, order[i]), NULL);
     }
     page_put(page, "bar-end", NULL);
     for (unsigned i = 0; i < SQT_PARTS; ++i) {
@@ -123,7 +127,8 @@ put_bar(struct page *page, const struct report_trace *t, enum sqt_class class, c
         if (part < LEGEND_SHARE * whole)
             continue;
         page_put(page, "legend-part", "part", part_class(order[i]), "name", words_part_name(order[i]), "share",
-                 words_share(part / whole, share), "time", words_time(part / count, time), NULL);
+                 words_share(part / whole, share), "time", words_time(part / count, time), "filter",
+                 link_of_part(filter, t, class, order[i]), NULL);
     }
     page_put(page, "legend-end", NULL);
     free(text);
@@ -160,7 +165,7 @@ class_title(enum sqt_class class, char text[80])
 static void
 put_class(const struct report *r, struct page *page, enum sqt_class class)
 {
-    char name[80], count[160] = "", number[32], share[WORDS_ROOM];
+    char name[80], count[160] = "", number[32], share[WORDS_ROOM], filter[LINK_ROOM];
     double longest = 0;
     uint64_t sums[SQT_PARTS] = {0};
     unsigned order[SQT_PARTS];
@@ -176,7 +181,8 @@ put_class(const struct report *r, struct page *page, enum sqt_class class)
         snprintf(count, sizeof(count), "%s %s, %s of all time", sqt_grouped(first->count, number),
                  first->count == 1 ? "request" : "requests",
                  words_share((double)first->totals.sum / whole_time(&r->traces[0]), share));
-    page_put(page, "class-begin", "name", class_title(class, name), "count", count, NULL);
+    page_put(page, "class-begin", "name", class_title(class, name), "count", count, "filter",
+             link_of_part(filter, &r->traces[0], class, SQT_PARTS), NULL);
     for (size_t i = 0; i < r->trace_count; ++i) {
         const struct report_trace *const t = &r->traces[i];
         put_made(page, t, "class-text", "class-text-of", words_of_class(t, class));
@@ -437,6 +443,7 @@ report_index(struct report *r)
         put_head(r, page);
         put_findings(r, page);
         put_time(r, page);
+        index_requests(page);
         if (r->trace_count > 1)
             put_differences(r, page);
         put_checks(r, page);
@@ -454,12 +461,5 @@ report_index(struct report *r)
     }
     free(path);
     free(template);
-    static const char *const files[] = {"style.css", "report.js"};
-    for (unsigned i = 0; i < 2 && !failed; ++i) {
-        char *const from = sqt_zeroed(strlen(r->pages) + 32, 1);
-        sprintf(from, "%s/%s", r->pages, files[i]);
-        failed = folder_copy(r, from, files[i]);
-        free(from);
-    }
-    return failed ? -1 : 0;
+    return failed || index_files(r) != 0 ? -1 : 0;
 }

@@ -11,4 +11,24 @@
 /* The section with all figures (figures.c). */
 void index_figures(const struct report *report, struct page *page);
 
+/* ---- links.c: from what the page says to the requests behind it: filters of list.js, as in "class=miss&stage=dns" ---- */
+
+#define LINK_ROOM 600
+
+/* Requests of a class that spent time in a part; SQT_PARTS: all of the class. */
+const char *link_of_part(char link[LINK_ROOM], const struct report_trace *trace, enum sqt_class class, unsigned part);
+
+/* Requests that a row of `findings` is about. */
+const char *link_of_finding(char link[LINK_ROOM], const struct report_trace *trace, const union sqt_cell *row);
+
+/* Requests that a figure is made of.  Returns the words for the link; NULL: there is none. */
+const char *link_of_figure(char link[LINK_ROOM], const struct report_trace *trace, const struct sqt_table *figure);
+
+/* The scripts that hold the requests, and the place of their list. */
+void index_data(const struct report *report, struct page *page);
+void index_requests(struct page *page);
+
+/* Copies what the page loads besides. */
+int index_files(struct report *report);
+
 #endif

@@ -99,6 +99,14 @@ is_shown_as_table(const char *name)
     return table && report_tables[table - sqt_tables];
 }
 
+/* Whether it is looked at first when something is slow. */
+static int
+is_trouble(unsigned figure)
+{
+    return figure == SQT_TABLE_tail_stages || figure == SQT_TABLE_slowest || figure == SQT_TABLE_waterfall ||
+           figure == SQT_TABLE_leader_stages || figure == SQT_TABLE_held_back;
+}
+
 static int
 take_figures(struct report *r, const struct options *o)
 {
@@ -122,9 +130,11 @@ take_figures(struct report *r, const struct options *o)
         chosen[i] = 1;
         text = text[length] ? text + length + 1 : NULL;
     }
-    for (unsigned i = 0; i < SQT_TABLES; ++i)
-        if (sqt_tables[i].figure && (chosen[i] || !r->given[REPORT_figures]) && !is_shown_as_table(sqt_tables[i].name))
-            r->figures[r->figure_count++] = &sqt_tables[i];
+    for (unsigned first = 1; first < 2; --first)
+        for (unsigned i = 0; i < SQT_TABLES; ++i)
+            if (sqt_tables[i].figure && (chosen[i] || !r->given[REPORT_figures]) &&
+                !is_shown_as_table(sqt_tables[i].name) && is_trouble(i) == (int)first)
+                r->figures[r->figure_count++] = &sqt_tables[i];
     for (unsigned i = 0; i < SQT_TABLES; ++i)
         if (report_tables[i])
             r->figures[r->figure_count++] = &sqt_tables[i];

@@ -11,6 +11,7 @@
 
 #include "base/digits.h"
 #include "base/memory.h"
+#include "index.h"
 #include "report.h"
 
 /* Values of requests kept before they become histograms: 16 MiB. */
@@ -145,7 +146,9 @@ take_finding(void *context, const union sqt_cell *row)
 {
     struct report_trace *const t = context;
     const char *const advice = row[SQT_CELL(findings, advice)].text;
+    char filter[LINK_ROOM];
     lines_add(&t->findings, "%s%s%s", row[SQT_CELL(findings, sentence)].text, advice ? " " : "", advice ? advice : "");
+    lines_add(&t->behind, "%s", link_of_finding(filter, t, row));
     return 1;
 }
 
@@ -278,7 +281,10 @@ read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs
 static const struct {
     enum sqt_table_number table;
     sqt_row_function *row;
-} others[] = {{SQT_TABLE_requests, take_request}, {SQT_TABLE_findings, take_finding}};
+    const struct sqt_family *family; /* NULL: the table's */
+} others[] = {{SQT_TABLE_requests, take_request, NULL},
+              {SQT_TABLE_findings, take_finding, NULL},
+              {SQT_TABLE_requests, NULL, &browse_family}};
 #define OTHERS (sizeof(others) / sizeof(*others))
 
 /* What --since and --until mean in this trace. */
@@ -293,6 +299,21 @@ report_window(struct report *r, struct report_trace *t, const struct sqt_stream 
     if (moment_window(&r->since, &r->until, &trace, &t->since, &t->until, error, sizeof(error)) == 0)
         return 0;
     return report_fail(r, "%s", error);
+}
+
+/* The requests that the page can show one by one. */
+static int
+write_browse(struct report_trace *t)
+{
+    char *const path = folder_path(t->report, "requests%s%s.js", *t->label ? "." : "", t->label);
+    const int error = browse_write(t->browse, path, t->label, t->start_ns, t->length);
+    if (error)
+        report_fail(t->report, "%s: cannot write: %s", path, strerror(error));
+    free(path);
+    t->browsed = browse_counts(t->browse);
+    browse_free(t->browse);
+    t->browse = NULL;
+    return error ? -1 : 0;
 }
 
 int
@@ -314,6 +335,7 @@ report_read(struct report *r, struct report_trace *t)
     for (unsigned c = 0; c < SQT_CLASSES; ++c)
         t->classes[c].set = &t->set;
     t->series = sqt_zeroed(r->figure_count, sizeof(*t->series));
+    t->browse = browse_new();
     struct sqt_job *const jobs = sqt_zeroed(r->figure_count + OTHERS, sizeof(*jobs));
     int failed = 0;
     for (size_t i = 0; i < r->figure_count + OTHERS; ++i) {
@@ -331,12 +353,13 @@ report_read(struct report *r, struct report_trace *t)
             jobs[i].table = &sqt_tables[others[i - r->figure_count].table];
             jobs[i].row = others[i - r->figure_count].row;
             jobs[i].note = no_note;
-            jobs[i].context = t;
+            jobs[i].family = others[i - r->figure_count].family;
+            jobs[i].context = jobs[i].family ? (void *)t->browse : t;
         }
     }
     struct sqt_crew *const crew = sqt_crew_new(sqt_processors() - 1);
     sqt_stream_share(stream, crew);
-    failed = failed || read_all(t, stream, jobs, r->figure_count + OTHERS, crew) != 0;
+    failed = failed || read_all(t, stream, jobs, r->figure_count + OTHERS, crew) != 0 || write_browse(t) != 0;
     t->problems = sqt_stream_problems(stream);
     free(jobs);
     sqt_stream_close(stream);

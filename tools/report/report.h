@@ -13,6 +13,7 @@
  *   page.c               fragments of HTML with values put in
  *   index.c              index.html
  *   figures.c            its figures
+ *   links.c              from what the page says to the requests behind it
  */
 #ifndef SQT_REPORT_H
 #define SQT_REPORT_H
@@ -21,6 +22,7 @@
 #include <stdio.h>
 
 #include "pass/pass.h"
+#include "browse/browse.h"
 #include "figure/stat/sections.h"
 #include "model/class.h"
 #include "../program/account.h"
@@ -95,9 +97,12 @@ struct report_trace {
     struct sqt_distributions set;
     struct sqt_sections classes[SQT_CLASSES];
     struct lines findings;              /* what takes more time than it should, and what to do: a line each */
+    struct lines behind;                /* for each of them: the filter of its requests */
     struct lines disks;                 /* sentences on cache_dirs */
     int64_t disk_shares[3];             /* queue, service, notice of the cache_dir that `summary` is at */
     struct lines broken, unusual, held; /* sentences on what does not hold, on what is worth a look, and on the rest */
+    struct browse *browse;              /* while it is read */
+    struct browse_counts browsed;       /* of the requests that the page has */
     struct series *series;              /* one for each figure, in the report's order */
 };
 

@@ -49,8 +49,8 @@ lines_free(struct lines *lines)
 static void
 free_trace(struct report *r, struct report_trace *t)
 {
-    struct lines *const lines[] = {&t->damage,   &t->squids, &t->processes, &t->dirs,    &t->groups, &t->rings,
-                                   &t->findings, &t->disks,  &t->broken,    &t->unusual, &t->held};
+    struct lines *const lines[] = {&t->damage,   &t->squids, &t->processes, &t->dirs,   &t->groups,  &t->rings,
+                                   &t->findings, &t->behind, &t->disks,     &t->broken, &t->unusual, &t->held};
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); ++i)
         lines_free(lines[i]);
     for (size_t i = 0; t->series && i < r->figure_count; ++i) {
@@ -60,6 +60,7 @@ free_trace(struct report *r, struct report_trace *t)
     }
     for (unsigned c = 0; t->series && c < SQT_CLASSES; ++c)
         sqt_sections_free(&t->classes[c]);
+    browse_free(t->browse);
     free(t->series);
     free(t->paths);
     free((char *)t->label);

@@ -16,6 +16,9 @@
 /* Parts that a sentence names at most, and the smallest share that is worth naming. */
 #define NAMED_PARTS 3
 #define NAMED_SHARE 0.05
+/* Of fewer requests a median, or a 99th percentile, says nothing. */
+#define LEAST_P50 10
+#define LEAST_P99 100
 
 /* ---- numbers ---- */
 
@@ -169,9 +172,14 @@ words_of_class(const struct report_trace *trace, enum sqt_class class)
         fprintf(to, "There are no %s in this trace.", words_class(class));
     } else if (s->all.count == 1) {
         fprintf(to, "There is one of the %s; it took %s", words_class(class), words_time(s->median.value, median));
+    } else if (s->all.count < LEAST_P50) {
+        fprintf(to, "There are %s %s, too few for a median; their mean is %s", sqt_grouped(s->all.count, number),
+                words_class(class), words_time(s->mean.value, median));
     } else {
-        fprintf(to, "Half of %s %s took at most %s, 99" NBSP "%% at most %s", sqt_grouped(s->all.count, number),
-                words_class(class), words_time(s->median.value, median), words_time(s->p99.value, p99));
+        fprintf(to, "Half of %s %s took at most %s", sqt_grouped(s->all.count, number), words_class(class),
+                words_time(s->median.value, median));
+        if (s->all.count >= LEAST_P99)
+            fprintf(to, ", 99" NBSP "%% at most %s", words_time(s->p99.value, p99));
     }
     if (whole) {
         fputs(s->all.count == 1 ? ": " : ". ", to);

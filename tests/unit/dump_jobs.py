@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dump_jobs.py - what users come with, each as one command of sqtrace-dump(1): the command stands in the manual as it is
+here, it runs, and its answer is what Python finds in the rows of the sample.
+
+Jobs of sqtrace-report (comparing two traces, a heat map) are tested with it.
+"""
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
+SAMPLE = os.path.join(SOURCE, "doc", "sample")
+TRACE = "/var/spool/squid/trace"
+ZONE = "UTC"
+done = 0
+
+
+def check(good, text):
+    global done
+    done += 1
+    print("%s %d - %s" % ("ok" if good else "not ok", done, text))
+
+
+def manual():
+    """All commands of the section EXAMPLES, each in one line."""
+    with open(os.path.join(TOOLS, "sqtrace-dump.1"), encoding="utf-8") as page:
+        text = page.read().split(".SH EXAMPLES\n")[1].split("\n.SH ")[0]
+    commands = "\n".join(re.findall(r"^\.EX\n(.*?)^\.EE", text, re.M | re.S))
+    for old, new in (("\\-", "-"), ("\\(aq", "'"), ("\\e", "\\"), ("\\&", "")):
+        commands = commands.replace(old, new)
+    return [re.sub(r" +", " ", line) for line in re.sub(r"(\\|\|)\n *", lambda m: m.group(1).strip("\\") + " ", commands).split("\n")]
+
+
+COMMANDS = manual()
+
+
+def run(command, folder, **words):
+    env = dict(os.environ, TZ=ZONE, PATH=TOOLS + ":" + os.environ["PATH"])
+    command = command.replace(TRACE, "'%s'" % SAMPLE)
+    for old, new in words.items():
+        command = command.replace(old.replace("__", " == ").replace("_", ":"), new)
+    return subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=folder,
+                          check=False)
+
+
+def rows_of(text):
+    lines = [line.split("\t") for line in text.decode().split("\n")[:-1] if not line.startswith("# ")]
+    return [dict(zip(lines[0], line)) for line in lines[1:]]
+
+
+def table(*options):
+    out = subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), "--quiet", *options, SAMPLE], stdout=subprocess.PIPE,
+                         env=dict(os.environ, TZ=ZONE), check=True)
+    return rows_of(out.stdout)
+
+
+def job(name, command, judge, **words):
+    """words: what stands in the manual, with _ for : and __ for ==, and what the sample has in its place"""
+    with tempfile.TemporaryDirectory() as folder:
+        known = command in COMMANDS
+        out = run(command, folder, **words)
+        good = known and not out.stderr and judge(out, folder)
+    check(good, name)
+    if not good:
+        print("# in the manual: %s; status %d\n# %s\n# %s" % (known, out.returncode, command, out.stderr.decode()))
+
+
+def ranked(values, per_mille):
+    values = sorted(values)
+    return values[(len(values) * per_mille + 999) // 1000 - 1]
+
+
+REQUESTS = table()
+FIRST = next(row for row in REQUESTS if row["kid"] == "1" and row["outcome"] == "complete")
+
+
+def slowest(out, _):
+    rows = rows_of(out.stdout)
+    want = sorted((int(row["total_ns"]) for row in REQUESTS if row["total_ns"] != "-"), reverse=True)[:10]
+    stages = [name for name in rows[0] if name.endswith("_ns") and name not in (
+        "client_connect_ns", "total_ns", "first_byte_ns", "server_from_ns", "server_until_ns", "client_tls_ns",
+        "accept_wait_ns", "loop_held_ns")]
+    return [int(row["total_ns"]) for row in rows] == want and all(
+        sum(int(row[name]) for name in stages if row[name] != "-") == int(row["total_ns"]) for row in rows)
+
+
+def by_cache_dir(out, _):
+    groups = {}
+    for row in table("--table=swaps"):
+        if row["direction"] == "in" and row["total_ns"] != "-":
+            groups.setdefault((row["kid"], row["dir"], row["store"]), []).append(int(row["total_ns"]))
+    rows = rows_of(out.stdout)
+    got = {(row["kid"], row["dir"], row["store"]): int(row["p99_ns"]) for row in rows}
+    return got == {key: ranked(values, 990) for key, values in groups.items()} and [
+        int(row["p99_ns"]) for row in rows] == sorted(got.values(), reverse=True)
+
+
+def rates(rows):
+    counts = {}
+    for row in REQUESTS:
+        key = (row["time_s"].split(".")[0] + ".000000000", row["class"])
+        counts[key] = counts.get(key, 0) + 1
+    return {(row["time_s"], row["class"]): int(row["count"]) for row in rows} == counts
+
+
+def one_connection(out, _):
+    want = [row for row in REQUESTS if row["kid"] == "1" and row["conn"] == FIRST["conn"]]
+    return len(want) > 1 and rows_of(out.stdout) == want
+
+
+def ten_seconds(out, _):
+    rows = rows_of(out.stdout)
+    start = datetime.datetime.fromisoformat(AT[:19] + "+00:00")
+    times = [datetime.datetime.fromisoformat(row["when"][:26] + row["when"][29:]) for row in rows]
+    shift = START - int(START)
+    want = [row["xid"] for row in REQUESTS
+            if start.timestamp() <= int(START) + shift + float(row["time_s"]) < start.timestamp() + 10]
+    return [row["xid"] for row in rows] == want and len(want) > 5 and all(
+        start <= time < start + datetime.timedelta(seconds=10) for time in times)
+
+
+def at_the_end(out, _):
+    last = max(float(row["time_s"]) for row in table("--table=events", "--columns=time_s"))
+    want = [row for row in REQUESTS if float(row["time_s"]) >= last - 10]
+    return want and sum(int(row["count"]) for row in rows_of(out.stdout)) == len(want)
+
+
+def too_slow(out, _):
+    last = max(float(row["time_s"]) for row in table("--table=events", "--columns=time_s"))
+    groups = {}
+    for row in REQUESTS:
+        if float(row["time_s"]) >= last - 300 and row["total_ns"] != "-":
+            groups.setdefault(row["class"], []).append(int(row["total_ns"]))
+    want = {key: ranked(values, 990) for key, values in groups.items()}
+    got = dict(line.split("\t") for line in out.stdout.decode().split("\n")[:-1])
+    return {key: int(value) for key, value in got.items()} == want and out.returncode == int(max(want.values()) > 1e9)
+
+
+def perfetto(_, folder):
+    with open(os.path.join(folder, "trace.json"), encoding="utf-8") as file:
+        return len(json.load(file)["traceEvents"]) > len(REQUESTS)
+
+
+job("1: the ten slowest requests, and where their time went",
+    "sqtrace-dump --sort=-total_ns --limit=10 " + TRACE, slowest)
+job("2: the 99th percentile of reads from each cache_dir of each kid",
+    "sqtrace-dump --table=swaps --where='direction == in' --group-by=kid,dir,store --sort=-p99_ns " + TRACE, by_cache_dir)
+job("3: requests of each class in each second",
+    "sqtrace-dump --group-by=time_s,class --group=1s --columns=time_s,class,count " + TRACE,
+    lambda out, _: rates(rows_of(out.stdout)))
+job("4: all requests of a client's connection", "sqtrace-dump --where='kid == 1 and conn == 11' " + TRACE, one_connection,
+    conn__11="conn == " + FIRST["conn"])
+job("5: a line of access.log, by its transaction", "sqtrace-dump --where='kid == 1 and xid == 54' " + TRACE,
+    lambda out, _: rows_of(out.stdout) == [FIRST], xid__54="xid == " + FIRST["xid"])
+AT = next(row["when"] for row in table("--columns=xid,kid,when") if (row["kid"], row["xid"]) == ("1", FIRST["xid"]))
+START = datetime.datetime.fromisoformat(AT[:26] + AT[29:]).timestamp() - float(FIRST["time_s"])
+UNTIL = (datetime.datetime.fromisoformat(AT[:19]) + datetime.timedelta(seconds=10)).isoformat()[11:]
+job("6: what happened in ten seconds of the day", "sqtrace-dump --clock=wall --since=12:03:10 --until=12:03:20 " + TRACE,
+    ten_seconds, **{"12_03_10": AT[11:19], "12_03_20": UNTIL})
+job("8: what Squid has been doing in the last ten seconds", "sqtrace-dump --since=-10s --group-by=class,server " + TRACE,
+    at_the_end)
+job("9: whether the 99th percentile is above 1 s",
+    "sqtrace-dump --no-comments --no-header --since=-5min --group-by=class --columns=class,p99_ns " + TRACE
+    + " | awk '{ print } $2 > 1e9 { slow = 1 } END { exit slow }'", too_slow)
+job("10: a file for Perfetto", "sqtrace-dump --format=chrome --output=trace.json " + TRACE, perfetto)
+job("10: a trace for babeltrace2", "sqtrace-dump --format=ctf --output=trace.ctf " + TRACE,
+    lambda _, folder: "metadata" in os.listdir(os.path.join(folder, "trace.ctf")))
+job("12: which tables and columns there are", "sqtrace-dump --list",
+    lambda out, _: b"table requests - " in out.stdout and b"    server_wait_ns " in out.stdout)
+print("1..%d" % done)
