@@ -47,18 +47,18 @@ enum fact_kind {
 struct sqt_pass {
     struct pass_job *jobs;
     size_t count;
-    struct sqt_consumer also;
-    struct sqt_model *model; /* NULL: no job needs it */
+    struct sqt_consumer observer; /* hears everything besides the jobs */
+    struct sqt_model *model;      /* NULL: no job needs it */
     uint64_t records;
     int64_t last; /* ns */
     struct {
 #define LISTENERS(name, type) struct listeners name;
         SQT_CONSUMER_FUNCTIONS(LISTENERS)
 #undef LISTENERS
-    } hear;
-    struct listeners here[FACT_KINDS]; /* of facts, at once */
-    struct listeners there;            /* behind the relay */
-    int relayed[FACT_KINDS];           /* somebody there wants them */
+    } raw;
+    struct listeners sync[FACT_KINDS]; /* of facts, at once */
+    struct listeners deferred;         /* behind the relay */
+    int relayed[FACT_KINDS];           /* somebody behind the relay wants them */
     struct sqt_relay *relay;           /* NULL: all facts are told at once */
     uint64_t facts[FACT_KINDS];        /* so far */
 };
@@ -69,13 +69,13 @@ struct sqt_pass {
     static void name(void *context, type *thing) \
     { \
         const struct sqt_pass *const pass = context; \
-        for (size_t i = 0; i < pass->hear.name.count; ++i) { \
-            const struct pass_job *const j = &pass->hear.name.jobs[i]; \
+        for (size_t i = 0; i < pass->raw.name.count; ++i) { \
+            const struct pass_job *const j = &pass->raw.name.jobs[i]; \
             if (!j->job->done) \
                 j->family->consumer.name(j->job, thing); \
         } \
-        if (pass->also.name) \
-            pass->also.name(pass->also.context, thing); \
+        if (pass->observer.name) \
+            pass->observer.name(pass->observer.context, thing); \
     }
 SQT_CONSUMER_FUNCTIONS(TELL_ALL)
 #undef TELL_ALL
@@ -96,11 +96,11 @@ pass_tell(const struct pass_job *j, unsigned kind, const void *const *facts, siz
 }
 
 static void
-tell_here(const struct sqt_pass *pass, unsigned kind, const void *fact)
+tell_sync(const struct sqt_pass *pass, unsigned kind, const void *fact)
 {
-    for (size_t i = 0; i < pass->here[kind].count; ++i)
-        if (!pass->here[kind].jobs[i].job->done)
-            pass_tell(&pass->here[kind].jobs[i], kind, &fact, 1);
+    for (size_t i = 0; i < pass->sync[kind].count; ++i)
+        if (!pass->sync[kind].jobs[i].job->done)
+            pass_tell(&pass->sync[kind].jobs[i], kind, &fact, 1);
 }
 
 /* The kinds of facts that it wants, as bits. */
@@ -116,7 +116,7 @@ kinds_of(const struct pass_job *j)
 
 /* All facts to one figure, then all to the next: so its code and its numbers stay in the processor's caches. */
 static void
-tell_there(void *context, const struct sqt_relay_fact *facts, size_t count)
+tell_deferred(void *context, const struct sqt_relay_fact *facts, size_t count)
 {
     const struct sqt_pass *const pass = context;
     struct {
@@ -127,8 +127,8 @@ tell_there(void *context, const struct sqt_relay_fact *facts, size_t count)
         of[kind].count = 0;
     for (size_t i = 0; i < count; ++i)
         of[facts[i].kind].facts[of[facts[i].kind].count++] = facts[i].fact;
-    for (size_t l = 0; l < pass->there.count; ++l) {
-        const struct pass_job *const j = &pass->there.jobs[l];
+    for (size_t l = 0; l < pass->deferred.count; ++l) {
+        const struct pass_job *const j = &pass->deferred.jobs[l];
         const unsigned kinds = kinds_of(j);
         if (j->job->done)
             continue;
@@ -152,10 +152,10 @@ tell_there(void *context, const struct sqt_relay_fact *facts, size_t count)
         struct sqt_pass *const pass = context; \
         name(context, thing); \
         ++pass->facts[FACT_##name]; \
-        if (pass->here[FACT_##name].count) { \
+        if (pass->sync[FACT_##name].count) { \
             struct sqt_##name##_fact fact; \
             sqt_##name##_fact(&fact, thing); \
-            tell_here(pass, FACT_##name, &fact); \
+            tell_sync(pass, FACT_##name, &fact); \
         } \
         if (pass->relayed[FACT_##name]) \
             sqt_##name##_fact(sqt_relay_next(pass->relay, FACT_##name, sizeof(struct sqt_##name##_fact)), thing); \
@@ -177,39 +177,39 @@ share_out(struct sqt_pass *pass, struct sqt_crew *crew)
     for (size_t i = 0; i < pass->count; ++i)
         figures += (unsigned)can_wait(&pass->jobs[i]);
     if (figures >= FIGURES_FOR_A_RELAY)
-        pass->relay = sqt_relay_new(tell_there, pass, crew);
+        pass->relay = sqt_relay_new(tell_deferred, pass, crew);
     for (size_t i = 0; i < pass->count; ++i) {
         const struct pass_job *const j = &pass->jobs[i];
-        const int there = pass->relay && can_wait(j);
-        if (there)
-            listen_to(&pass->there, j);
+        const int deferred = pass->relay && can_wait(j);
+        if (deferred)
+            listen_to(&pass->deferred, j);
 #define LISTEN(name, type) \
-    if (j->family->name && there) \
+    if (j->family->name && deferred) \
         pass->relayed[FACT_##name] = 1; \
     else if (j->family->name) \
-        listen_to(&pass->here[FACT_##name], j);
+        listen_to(&pass->sync[FACT_##name], j);
         FACTS(LISTEN)
 #undef LISTEN
 #define LISTEN(name, type) \
     if (j->family->consumer.name) \
-        listen_to(&pass->hear.name, j);
+        listen_to(&pass->raw.name, j);
         SQT_CONSUMER_FUNCTIONS(LISTEN)
 #undef LISTEN
     }
 }
 
-/* What somebody wants to hear. */
+/* What somebody wants to raw. */
 static struct sqt_consumer
 pass_wanted(struct sqt_pass *pass)
 {
     struct sqt_consumer c = {.context = pass};
 #define WANTED(name, type) \
-    if (pass->hear.name.count || pass->also.name) \
+    if (pass->raw.name.count || pass->observer.name) \
         c.name = name;
     SQT_CONSUMER_FUNCTIONS(WANTED)
 #undef WANTED
 #define WANTED(name, type) \
-    if (pass->here[FACT_##name].count || pass->relayed[FACT_##name]) \
+    if (pass->sync[FACT_##name].count || pass->relayed[FACT_##name]) \
         c.name = name##_and_fact;
     FACTS(WANTED)
 #undef WANTED
@@ -219,14 +219,14 @@ pass_wanted(struct sqt_pass *pass)
 /* ---- reading ---- */
 
 struct sqt_pass *
-sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also, struct sqt_crew *crew)
+sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *observer, struct sqt_crew *crew)
 {
     struct sqt_pass *const pass = sqt_zeroed(1, sizeof(*pass));
     int model = 0;
     pass->jobs = sqt_zeroed(count, sizeof(*pass->jobs));
     pass->count = count;
-    if (also)
-        pass->also = *also;
+    if (observer)
+        pass->observer = *observer;
     for (size_t i = 0; i < count; ++i) {
         const struct sqt_family *const family = jobs[i].family ? jobs[i].family : sqt_family_of(jobs[i].table);
         if (!jobs[i].room)
@@ -252,18 +252,20 @@ find_losses_and_steps(const struct sqt_pass *pass, const struct sqt_run *run)
 {
     for (size_t i = 0; i < run->count; ++i) {
         const struct sqt_record *const r = &run->records[i];
-        if (r->event == SQT_EV_LOST && pass->also.loss)
-            pass->also.loss(pass->also.context, &(struct sqt_loss_row){.origin = run->origin,
-                                                                       .from = sqt_line_ns(&run->line, r->id),
-                                                                       .until = sqt_line_ns(&run->line, r->time),
-                                                                       .records = r->arg,
-                                                                       .reason = r->aux});
-        else if (r->event == SQT_EV_CLOCK_STEP && pass->also.step)
-            pass->also.step(pass->also.context, &(struct sqt_step_row){.origin = run->origin,
-                                                                       .from = sqt_line_ns(&run->line, r->id),
-                                                                       .until = sqt_line_ns(&run->line, r->time),
-                                                                       .kind = r->aux,
-                                                                       .size_ns = r->arg});
+        if (r->event == SQT_EV_LOST && pass->observer.loss)
+            pass->observer.loss(pass->observer.context,
+                                &(struct sqt_loss_row){.origin = run->origin,
+                                                       .from = sqt_line_ns(&run->line, r->id),
+                                                       .until = sqt_line_ns(&run->line, r->time),
+                                                       .records = r->arg,
+                                                       .reason = r->aux});
+        else if (r->event == SQT_EV_CLOCK_STEP && pass->observer.step)
+            pass->observer.step(pass->observer.context,
+                                &(struct sqt_step_row){.origin = run->origin,
+                                                       .from = sqt_line_ns(&run->line, r->id),
+                                                       .until = sqt_line_ns(&run->line, r->time),
+                                                       .kind = r->aux,
+                                                       .size_ns = r->arg});
     }
 }
 
@@ -278,7 +280,7 @@ sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run)
         pass->last = last;
     if (pass->model)
         sqt_model_run(pass->model, run);
-    else if (pass->also.loss || pass->also.step)
+    else if (pass->observer.loss || pass->observer.step)
         find_losses_and_steps(pass, run);
     for (size_t i = 0; i < pass->count; ++i)
         if (pass->jobs[i].job->run && !pass->jobs[i].job->done)
@@ -349,9 +351,9 @@ sqt_pass_free(struct sqt_pass *pass)
         sqt_relay_finish(pass->relay);
     sqt_model_free(pass->model);
     for (unsigned i = 0; i < FACT_KINDS; ++i)
-        free(pass->here[i].jobs);
-    free(pass->there.jobs);
-#define FORGET(name, type) free(pass->hear.name.jobs);
+        free(pass->sync[i].jobs);
+    free(pass->deferred.jobs);
+#define FORGET(name, type) free(pass->raw.name.jobs);
     SQT_CONSUMER_FUNCTIONS(FORGET)
 #undef FORGET
     free(pass->jobs);

@@ -4,7 +4,7 @@
  *
  *     struct sqt_job jobs[] = {{.table = sqt_table_find("load", 1), .since = INT64_MIN, .until = INT64_MAX,
  *                               .group = ..., .peak = ..., .row = take_row, .note = take_note, .context = ...}, ...};
- *     struct sqt_pass *pass = sqt_pass_new(jobs, count, &also, crew);
+ *     struct sqt_pass *pass = sqt_pass_new(jobs, count, &observer, crew);
  *     while (!sqt_pass_done(pass) && sqt_stream_next(stream, &run))
  *         sqt_pass_run(pass, &run);
  *     sqt_pass_finish(pass);
@@ -22,10 +22,10 @@
 
 struct sqt_pass;
 
-/* The jobs are the caller's, and live until the pass is freed.  also: told of what the model hands out besides; may be
+/* The jobs are the caller's, and live until the pass is freed.  observer: told of what the model hands out besides; may be
  * NULL.  Its loss() and step() are called even where no model is needed.  crew: takes work off the caller, and must live until the
  * pass is freed; NULL if there is none. */
-struct sqt_pass *sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *also,
+struct sqt_pass *sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *observer,
                               struct sqt_crew *crew);
 
 /* Takes the records of a run of the stream.  Empty runs are welcome. */

@@ -23,13 +23,16 @@ namespace Sqtrace
 
 /// what the store asks for; a queue further down the same chain of calls takes it from here, if one does
 struct Question {
-    uint64_t sio;
-    uint64_t
-        asked; ///< stamp; 0: nothing was asked; AskedAndTold: a record of the store has just told what follows, too
+    enum {
+        Nothing,
+        Told,  ///< by a record of the store, which has just said what follows, too
+        Untold ///< the record of the operation says what is asked, and when
+    } asked;
     uint32_t dir;
     uint32_t what; ///< enum sqt_disk_op
+    uint64_t sio;
+    uint64_t when; ///< stamp
 };
-enum : uint64_t { AskedAndTold = 1 };
 
 inline Question &
 CurrentQuestion()
@@ -48,10 +51,10 @@ OperationIsAskedFor(const uint16_t what, const uint64_t sio, const int dir, cons
         return;
     Question &question = CurrentQuestion();
     question.sio = sio;
-    question.asked = AskedAndTold;
+    question.asked = told ? Question::Told : Question::Untold;
     if (told)
         return;
-    question.asked = sqt_read_clock(sqt_clock);
+    question.when = sqt_read_clock(sqt_clock);
     question.dir = static_cast<uint32_t>(dir);
     question.what = what;
 }
@@ -63,7 +66,7 @@ TakeQuestion()
     Question question = Question();
     if (sqt_on(SQT_GROUP_DISKOP))
         question = CurrentQuestion();
-    CurrentQuestion().asked = 0;
+    CurrentQuestion().asked = Question::Nothing;
     return question;
 }
 
@@ -101,15 +104,15 @@ OperationIsQueued(const Question &question, const uint32_t serial, const Count d
 {
     if (!IsToldOf(serial))
         return;
-    if (question.asked == AskedAndTold) {
+    if (question.asked == Question::Told) {
         sqt_emit(SQT_EV_DISKOP_QUEUED, serial, question.sio, static_cast<uint32_t>(depth));
         StayOnStack();
         return;
     }
-    sqt_emit_pair(SQT_PAIR(SQT_EV_DISKOP_BEGIN, SQT_EV_PART_DISKOP), serial, question.asked ? question.sio : 0,
-                  question.asked ? question.dir : UINT32_MAX,
-                  question.asked ? question.asked : sqt_read_clock(sqt_clock), static_cast<uint64_t>(depth),
-                  question.asked ? question.what : static_cast<uint32_t>(SQT_DISK_OTHER));
+    const bool known = question.asked == Question::Untold;
+    sqt_emit_pair(SQT_PAIR(SQT_EV_DISKOP_BEGIN, SQT_EV_PART_DISKOP), serial, known ? question.sio : 0,
+                  known ? question.dir : UINT32_MAX, known ? question.when : sqt_read_clock(sqt_clock),
+                  static_cast<uint64_t>(depth), known ? question.what : static_cast<uint32_t>(SQT_DISK_OTHER));
     StayOnStack();
 }
 

@@ -299,7 +299,7 @@ UnlinkCallReturns(const Dir &dir, const int file)
     DiskCallIsOver(SQT_DISK_UNLINK, dir.index);
     if (sqt_on(SQT_GROUP_STORE) && (!sqt_on(SQT_GROUP_DISKOP) || CurrentQuestion().asked))
         sqt_emit(SQT_EV_UNLINKED, DirOf(dir), static_cast<uint32_t>(file), 0);
-    CurrentQuestion().asked = 0;
+    CurrentQuestion().asked = Question::Nothing;
 }
 
 template <class Entry>

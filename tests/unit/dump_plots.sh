@@ -40,10 +40,9 @@ for name in $("$SQT_TOOLS/sqtrace-dump" --list | sed -n 's/^figure \([^ ]*\) - .
     gnuplot -c "$plots/$name.gp" none.png <none.tsv 2>err
     [ $? -eq 1 ] && [ "$(cat err)" = "there are no rows: nothing to draw" ]
     check "$name without rows: one line, status 1"
-    # The sample has points for each, but nothing was lost in it, nobody followed or was held back, and it is from before
-    # ports were sampled.
+    # The sample has points for each, but nothing was lost in it.
     "$SQT_TOOLS/sqtrace-dump" --quiet --figure="$name" "$SQT_SOURCE/doc/sample" >"$name.tsv"
-    if [ "$name" = diskops-lost ] || [ "$name" = backlogs ] || [ $trace = moved ]; then
+    if [ "$name" = diskops-lost ]; then
         grep -q '^# nothing: ' "$name.tsv" && [ "$(grep -vc '^#' "$name.tsv")" = 1 ]
         check "$name of the sample: nothing"
         continue

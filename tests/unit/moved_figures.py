@@ -32,14 +32,14 @@ def stages_within(steps, begin, end):
 
 
 def leader_rows(trace):
-    steps = records(trace, set(LEAVES_IN) | {"COLLAPSED", "REPLY_READY"})
+    steps = records(trace, set(LEAVES_IN) | {"COLLAPSED", "LOOKUP_END", "REPLY_READY"})
     rows = {(r["kid"], r["xid"]): r for r in trace.ended}
     servers = collections.defaultdict(list)
     for (kid, xid), row in rows.items():
         if row["collapsed_wait_ns"] is None:
             continue
         begin, leader = next((s[1], s[2]) for s in steps[kid, xid] if s[0] == "COLLAPSED")
-        end = next(s[1] for s in steps[kid, xid] if s[0] == "REPLY_READY")
+        end = next(s[1] for s in steps[kid, xid] if s[0] in ("LOOKUP_END", "REPLY_READY") and s[1] >= begin)
         known = (kid, leader) in rows
         spent = stages_within([s for s in steps[kid, leader] if s[0] in LEAVES_IN], begin, end) if known else \
             collections.Counter(unknown=end - begin)

@@ -109,11 +109,14 @@ def same_rows(page, rows):
     return wrong, wanted
 
 
-def same_blocks(page, rows):
-    """Blocks of each time line against the table of blocks."""
+def same_blocks(page, rows, requests):
+    """Blocks of each time line against the table of blocks.  What is read after the request's end is not in its line."""
     sums, wrong = {}, []
+    ends = {(r["kid"], r["xid"]): ns_of(r["time_s"]) + int(r["total_ns"]) for r in requests
+            if "-" not in (r["time_s"], r["total_ns"])}
     for row in rows:
-        if row["direction"] == "in" and row["xid"] != "-":
+        if row["direction"] == "in" and row["xid"] != "-" and (
+                ns_of(row["time_s"]) + int(row["total_ns"]) <= ends.get((row["kid"], row["xid"]), 0)):
             one = sums.setdefault((row["kid"], row["xid"]), [0, 0, 0, 0, 0])
             one[0] += 1
             for i, name in enumerate(("queue_ns", "service_ns", "notice_ns", "size_bytes")):
@@ -174,7 +177,7 @@ def data(page, trace):
     check(wrong, "each request of the page is as in the table")
     check(["%d are missing" % len(left)] if left else [], "a page of few requests has all")
     check(same_spans(requests), "the spans of a time line add up to the stages")
-    check(same_blocks(requests, table("ios", trace)), "the blocks of time lines are those of the table")
+    check(same_blocks(requests, table("ios", trace), rows), "the blocks of time lines are those of the table")
     waits = sum(len(one["waits"]) for one in requests)
     known = [row for row in table("connections", trace) if row["xid"] != "-"]
     # A connection that ends after its request is in no time line.

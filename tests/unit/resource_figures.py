@@ -114,11 +114,16 @@ def disk_rows(trace):
 
 
 def backlog_rows(trace):
+    names = collections.defaultdict(set)
+    for row in dump(trace.path, "--table=listeners")[1]:
+        names[int(row["kid"])].add(row["listener"])
     for (kid, source), groups in sampled(trace, "listener").items():
+        # Numbers are those of the ports in squid.conf: here http_port, and then https_port.
+        of_kid, number = sorted(names[int(kid)] - {"-"}), int(source.split()[1])
         for group, g in groups.items():
             values = g.gauges["backlog"]
             yield {"time_s": trace.middle(group), "kid": str(kid),
-                   "listener": {"listener 1": "http_port 3128"}.get(source, "-"),
+                   "listener": of_kid[number - 1] if number <= len(of_kid) else "-",
                    "backlog": milli(rounded(Fraction(1000 * sum(values), len(values))) if values else None),
                    "backlog_limit": text(g.mean("backlog_limit")), "drops_per_s": g.per_s("drops")}
 

@@ -28,7 +28,8 @@ do for [i=1:|$DATA|] {
 stats $DATA using "time_s" name "X" nooutput
 set xrange [0:X_max * 1.02]
 set yrange [0:*]
-set y2range [0:*]
+stats $DATA using "drops_per_s" name "DROPS" nooutput
+if (exists("DROPS_max") && DROPS_max > 0) { set y2range [0:*] } else { set y2range [0:1] }
 set y2tics
 set y2label "dropped (1/s)" offset 1,0
 set border 11
