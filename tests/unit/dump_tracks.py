@@ -30,12 +30,6 @@ def check(problems, name):
         print("# %s" % (problem,))
 
 
-def skip(name, why):
-    global NUMBER
-    NUMBER += 1
-    print("ok %d - %s # SKIP %s" % (NUMBER, name, why))
-
-
 def run(trace, *options):
     return subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), "--quiet", *options, trace], check=True,
                           stdout=subprocess.PIPE, timeout=120).stdout.decode("utf-8", "replace")
@@ -305,8 +299,8 @@ def judge(name, path, *options):
 def processor(name, trace):
     """Perfetto's own program reads the same number of slices, arrows and values."""
     program, what = shutil.which("trace_processor_shell"), "%s: Perfetto's trace processor" % name
-    if not program:
-        skip(what, "trace_processor_shell is not installed")
+    if not program:  # it is in no package of Debian's
+        print("# left out, as trace_processor_shell is not installed: " + what)
         return
     slices = sum(e["ph"] in "Xi" for e in trace.events)
     flows = sum(e["ph"] == "s" for e in trace.events)

@@ -142,12 +142,13 @@ def compare(understood):
     """Spans and their sums by kid and path.  A stage may be in pieces.  The viewer's times are floating milliseconds, so
     it takes a stage of some ns for a part of the stage before it."""
     got = collections.defaultdict(lambda: [0, 0.0])
+    elsewhere = {wait["kind"] for wait in table("waits")} | {"server_wait", "server connections"}  # dump_tracks.py has those
     for process, threads in understood.items():
         kid = process.split(",")[0].split()[1]
         for thread, spans in threads.items():
             for path, _, duration in spans:
-                if thread.startswith("server"):
-                    continue  # dump_tracks.py has those
+                if thread.split(" (")[0] in elsewhere:
+                    continue
                 if path.startswith("held by "):
                     path = "work"
                 names = path.split("/")

@@ -75,7 +75,7 @@ def one(folder, how):
 
 def main():
     for how in ("compute", "acl", "read", "stop"):
-        for attempt in range(4):
+        for attempt in range(8):
             with tempfile.TemporaryDirectory() as folder:
                 problems = one(folder, how)
             if not problems:

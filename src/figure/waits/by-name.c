@@ -62,7 +62,7 @@ server_waits_request(void *context, const struct sqt_xact *xact)
 {
     struct sqt_job *const job = context;
     union sqt_cell row[SQT_CELLS(requests)];
-    if (sqt_durations_unknown(xact->outcome) || xact->outcome == SQT_OUTCOME_UNFINISHED)
+    if (xact->server == UINT32_MAX || sqt_durations_unknown(xact->outcome) || xact->outcome == SQT_OUTCOME_UNFINISHED)
         return;
     sqt_request_cells(row, xact);
     const char *const name = row[SQT_CELL(requests, server)].text;
