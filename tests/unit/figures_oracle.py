@@ -18,7 +18,7 @@ import waterfall
 from moved_figures import held_rows, leader_rows, server_waits, service_waits
 from operation_figures import (cost_rows, digest_rows, diskop_shares, diskops, latency_rows, loop_rows, lost_rows,
                                stall_rows, syscall_rows, trend_rows)
-from oracle import (LEAST, MS, SECOND, SOURCE, THREADS_CHECKED, TOOLS, check, dump, fixed, median, milli, ms, plan, quantile,
+from oracle import (LEAST, MS, SANITIZED, SECOND, SOURCE, THREADS_CHECKED, TOOLS, check, dump, fixed, median, milli, ms, plan, quantile,
                     share, whole)
 from resource_figures import backlog_rows, cache_rows, disk_rows, machine_rows, process_rows, with_values
 
@@ -703,7 +703,10 @@ def main():
         names = ["none.sqt", "one.sqt", "group.sqt", "hits.sqt", "misses.sqt", "mixed.sqt", "cut.sqt", "lossy.sqt",
                  "step.sqt", "kids", "overhead.sqt", "overhead-peak.sqt", "planted.sqt", "clean.sqt", "overlap.sqt", "large.sqt",
                  "moved.sqt"]
-        few = sys.argv[1:] or (["mixed.sqt", "kids", "moved.sqt"] if THREADS_CHECKED else [])
+        # Sanitizers are slow: for errors of memory and of threads, what differs in its code is enough.
+        few = sys.argv[1:] or (["mixed.sqt", "kids", "moved.sqt"] if THREADS_CHECKED else
+                               ["mixed.sqt", "cut.sqt", "lossy.sqt", "step.sqt", "kids", "moved.sqt", "windows"] if SANITIZED
+                               else [])
         chosen = few or names + ["narrow", "sample", "known", "windows"]
         for name in [n for n in names if n in chosen]:
             trace = one_trace(os.path.join(folder, name), name, drawn, classes)

@@ -10,7 +10,8 @@ SOURCE = os.environ["SQT_SOURCE"]
 MS = 1000000
 SECOND = 1000 * MS
 with open(os.path.join(TOOLS, "sqtrace-dump"), "rb") as program:
-    THREADS_CHECKED = b"__tsan_init" in program.read()  # by TSan, for which a few traces are enough
+    CODE = program.read()
+THREADS_CHECKED, SANITIZED = b"__tsan_init" in CODE, b"__asan_init" in CODE
 LEAST = 10  # values that a percentile or a share needs
 number = 0
 
