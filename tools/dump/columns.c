@@ -219,8 +219,11 @@ take_columns(struct dump_request *r, const struct options *o)
 int
 dump_take_columns(struct dump_request *r, const struct options *o)
 {
-    return take_clock(r, o) != 0 || take_histogram(r, o) != 0 || take_group_by(r, o) != 0 || take_columns(r, o) != 0 ||
-                   take_sort(r, o) != 0
-               ? -1
-               : 0;
+    if (take_clock(r, o) != 0 || take_histogram(r, o) != 0 || take_group_by(r, o) != 0 || take_columns(r, o) != 0 ||
+        take_sort(r, o) != 0)
+        return -1;
+    /* Rows have times of day only if some are asked for. */
+    if (r->shown == &r->wall.table && !r->uses_wall)
+        r->shown = r->table;
+    return 0;
 }

@@ -41,7 +41,7 @@ struct dump_request {
     int uses_wall;                  /* some are asked for */
     struct sqt_tally_form_by tally; /* with --group-by */
     struct sqt_histogram histogram; /* with --histogram */
-    const struct sqt_table *shown;  /* whose rows are printed: one of these three */
+    const struct sqt_table *shown;  /* whose rows are printed: that table, or one of these three */
     unsigned char columns[256];     /* of that one */
     unsigned column_count;
     int all_columns; /* those of the table, in its order */
