@@ -112,6 +112,15 @@ rows_emit_other(struct dump *d)
         sqt_sink_row(&d->sink, row);
 }
 
+void
+dump_rows_free(struct dump *d)
+{
+    sqt_tally_free(d->tally);
+    sqt_order_free(d->order);
+    d->tally = NULL;
+    d->order = NULL;
+}
+
 int
 dump_rows_finish(struct dump *d)
 {
@@ -128,9 +137,6 @@ dump_rows_finish(struct dump *d)
         failed = rows_emit_sorted(d);
     if (d->tally)
         rows_emit_other(d);
-    sqt_tally_free(d->tally);
-    sqt_order_free(d->order);
-    d->tally = NULL;
-    d->order = NULL;
+    dump_rows_free(d);
     return failed;
 }

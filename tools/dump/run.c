@@ -180,6 +180,7 @@ dump_run_strace(struct dump *d)
     if (!unread)
         sqt_sink_header(&d->sink);
     sqt_sink_finish(&d->sink);
+    dump_rows_free(d);
     const int failed = close_output(d) != 0;
     sqt_sink_free(&d->sink);
     return unread || failed ? DUMP_FAILED : DUMP_DONE;
@@ -214,6 +215,7 @@ dump_run(const struct dump_request *r)
     d.pass = sqt_pass_new(jobs, job_count, &also, d.crew);
     if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
         fputs("sqtrace-dump: no memory\n", stderr);
+        dump_rows_free(&d);
         sqt_pass_free(d.pass);
         sqt_stream_close(stream);
         sqt_crew_free(d.crew);

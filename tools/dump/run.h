@@ -48,6 +48,8 @@ int dump_row(void *context, const union sqt_cell *row);
 void dump_rows_begin(struct dump *dump);
 /* Prints what was kept.  Returns 0, or -1 if there was no room for it, which it says. */
 int dump_rows_finish(struct dump *dump);
+/* Forgets what was kept, where it cannot be finished. */
+void dump_rows_free(struct dump *dump);
 
 /* findings.c */
 /* Whether the table that is asked for ends with the findings; their job is then ready. */
