@@ -276,11 +276,11 @@ def main():
         summary(trace, requests, ios)
         waits(os.path.join(work, "t", "story"))
         loop_time(os.path.join(work, "t", "held.sqt"))
-        findings(trace, ["", "class == miss"], [["slow_clients"], ["slow_clients"]])
+        findings(trace, ["", "class == miss"], [["slow_clients", "disk_slow"], ["slow_clients"]])
     findings(os.path.join(SOURCE, "doc", "sample"),
              ["", "class == disk_hit", "dns_ns > 1ms or tls_ns > 1ms", "kid == 0", "client_body_ns > 20ms",
               "--since=80s", "--until=60s"],
-             [["slow_server"], ["diskd_poll"], ["slow_name_server", "tls_server"], ["healthy"], ["slow_uploads"],
+             [["slow_server", "diskd_poll"], ["diskd_poll"], ["slow_name_server", "tls_server"], ["healthy"], ["slow_uploads"],
               ["slow_server", "diskd_poll"], ["slow_server"]])
     plan()
 

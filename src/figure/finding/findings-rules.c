@@ -219,6 +219,8 @@ is_told(const struct sqt_findings *f, const struct sqt_finding_rule *rule, const
 {
     for (unsigned i = 0; i < f->count; ++i) {
         const struct sqt_finding *const x = &f->found[i];
+        if (x->rule == rule && x->subject == subject)
+            return 1;
         if ((x->rule->stages & rule->stages) && (x->subject == subject || x->subject == &f->all || subject == &f->all))
             return 1;
     }
@@ -231,9 +233,8 @@ findings_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject)
     const struct sqt_finding x = {&sqt_finding_rules[rule], subject, &subject->claims[f->first[rule]]};
     if (x.rule->when == SQT_FINDING_DROPS)
         x.claim->ns = sqt_finding_dropped(subject);
-    if (f->count < SQT_FINDING_MOST && !is_told(f, x.rule, subject) &&
-        sqt_finding_share(f, x.claim) >= SQT_FINDING_SHARE && x.claim->ns / f->totals.count >= (uint64_t)x.rule->mean &&
-        findings_when(f, &x))
+    if (f->count < SQT_FINDING_MOST && !is_told(f, x.rule, subject) && sqt_finding_share(f, x.claim) >= f->least &&
+        x.claim->ns / f->totals.count >= (uint64_t)x.rule->mean && findings_when(f, &x))
         f->found[f->count++] = x;
 }
 
@@ -249,15 +250,38 @@ findings_compare(const void *a, const void *b)
     return x->subject == y->subject ? 0 : strcmp(x->subject->named.name, y->subject->named.name);
 }
 
-void
-sqt_findings_find(struct sqt_findings *f)
+/* Tries all rules, by which a cause takes that share of all time at least, in %. */
+static void
+findings_try_all(struct sqt_findings *f, double least)
 {
+    f->least = least;
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         const struct sqt_finding_rule *const rule = &sqt_finding_rules[i];
         for (struct sqt_name_entry *named = f->names[rule->by].first; named; named = named->next)
             findings_try(f, i, (struct sqt_subject *)named);
         if (rule->by == SQT_FINDING_ALL)
             findings_try(f, i, &f->all);
+    }
+}
+
+/* How much of all time no finding claims, in %. */
+static double
+findings_left(const struct sqt_findings *f)
+{
+    double left = 100;
+    for (unsigned i = 0; i < f->count; ++i)
+        left -= sqt_finding_share(f, f->found[i].claim);
+    return left > 0 ? left : 0;
+}
+
+void
+sqt_findings_find(struct sqt_findings *f)
+{
+    findings_try_all(f, SQT_FINDING_SHARE);
+    if (f->count) {
+        /* What stands behind a large cause. */
+        const double least = findings_left(f) * SQT_FINDING_SHARE / 100;
+        findings_try_all(f, least > SQT_FINDING_BEHIND ? least : SQT_FINDING_BEHIND);
     }
     qsort(f->found, f->count, sizeof(*f->found), findings_compare);
 }

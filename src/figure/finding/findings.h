@@ -13,6 +13,9 @@
 #define SQT_FINDING_LEAST 10
 /* A cause that takes less of the time of all requests, in %, is not told. */
 #define SQT_FINDING_SHARE 20
+/* Where there are such causes, one that takes as much of what these leave is told, too, if that is at least so many % of
+ * the time of all requests. */
+#define SQT_FINDING_BEHIND 5
 /* A server is slow if its median wait is that many times that of the others. */
 #define SQT_FINDING_TIMES 3
 
