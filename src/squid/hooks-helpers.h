@@ -58,8 +58,8 @@ RunsScripts(const char *name)
 {
     static const char *const known[] = {"bash", "dash", "env", "node", "perl", "php", "python", "ruby", "sh"};
     for (const char *const one : known) {
-        const size_t length = strlen(one);
-        if (strncmp(name, one, length) == 0 && !name[length + strspn(name + length, "0123456789.")])
+        const size_t length = *name == *one ? strlen(one) : 0;
+        if (length && strncmp(name, one, length) == 0 && !name[length + strspn(name + length, "0123456789.")])
             return true;
     }
     return false;

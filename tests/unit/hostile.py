@@ -55,12 +55,20 @@ def make(folder, kind, size, *variant):
     return path
 
 
+def busy_seconds():
+    """What all processors of the machine have worked."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, soft, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
+
+
 class Run:
     """One run of a program over a file: its last lines, its records, and what it used.  to: its output, if nobody wants
     its last lines."""
 
     def __init__(self, path, *command, after=(), to=None):
         piped = os.path.basename(path) in PIPED
+        before, begin = busy_seconds(), time.monotonic()
         with open(path) as file, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = subprocess.Popen([*command, "/dev/stdin" if piped and command[0] == FIGURES else
                                         "-" if piped else path, *after], stdin=file if piped else None,
@@ -72,12 +80,15 @@ class Run:
             err.seek(0)
             self.said = err.read().decode("utf-8", "replace")
         self.status, self.seconds = status, used.ru_utime + used.ru_stime
+        # Other work takes the processors' caches: then these programs, which wait for memory, take up to twice as long.
+        others = busy_seconds() - before - self.seconds
+        self.beside = 2 if others > 0.25 * (time.monotonic() - begin) else 1
         self.mebibytes = used.ru_maxrss / 1024
         told = re.findall(r"\brecords: (\d+)|(\d+) records$", self.tail, re.M)
         self.records = max((int(a or b) for a, b in told), default=0)
 
     def problems(self, name, slower=1):
-        most = slower * max(SECONDS, self.records / RECORDS_PER_SECOND)
+        most = self.beside * slower * max(SECONDS, self.records / RECORDS_PER_SECOND)
         if self.status:
             yield "%s: status %d: %s" % (name, self.status, self.said[-200:])
         if self.seconds > most and not SANITIZED:
@@ -214,8 +225,11 @@ def twice_the_file(folder, kinds):
             skip(name, "there is no valgrind")
             continue
         size = 1500 if os.path.getsize(make(folder, kind, 0)) > 10000 else 600000
-        least, once, twice = (instructions(make(folder, kind, factor * size), DUMP, "--quiet") for factor in range(3))
-        once, twice = once - least, twice - least
+        for _ in range(3):  # where an id belongs is random, and so are some of the instructions
+            least, once, twice = (instructions(make(folder, kind, factor * size), DUMP, "--quiet") for factor in range(3))
+            once, twice = once - least, twice - least
+            if twice <= 2.2 * once + 1000000:
+                break
         check([] if twice <= 2.2 * once + 1000000 else ["%d, then %d" % (once, twice)], name)
 
 
