@@ -65,20 +65,33 @@ RunsScripts(const char *name)
     return false;
 }
 
-/// The program's name without its folder; of one that runs scripts, that of its first argument which is no option.
+/// Whether an argument may be the name of a script.  What is an option, sets a variable or is code itself may hold a secret.
+inline bool
+MayBeScript(const char *argument)
+{
+    return *argument != '-' && !argument[strcspn(argument, "= \t;")];
+}
+
+/// The program's name without its folder; of one that runs scripts, that of the script, if it is the first argument behind
+/// options and variables.
 template <class Word>
 inline const char *
 NameOfProgram(const Word *word)
 {
-    const char *const program = AfterLastSlash(word->key);
-    for (const char *name = program; RunsScripts(name); name = AfterLastSlash(word->key)) {
-        do
+    const char *name = AfterLastSlash(word->key);
+    const char *const program = name;
+    while (RunsScripts(name)) {
+        do {
             word = word->next;
-        while (word && word->key[0] == '-');
-        if (!word)
+            // what follows is code, and no file
+            if (word && (strcmp(word->key, "-c") == 0 || strcmp(word->key, "-e") == 0 || strcmp(word->key, "-r") == 0))
+                return program;
+        } while (word && (*word->key == '-' || strchr(word->key, '=')));
+        if (!word || !MayBeScript(word->key))
             return program;
+        name = AfterLastSlash(word->key);
     }
-    return AfterLastSlash(word->key);
+    return name;
 }
 
 /// the number of the helper that gets the question

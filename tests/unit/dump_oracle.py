@@ -232,7 +232,8 @@ def findings(trace, conditions, wanted):
         _, requests = dump(trace, *where)
         requests = [r for r in requests if r["outcome"] not in ("lost", "clock", "unfinished") and r["class"] != "tunnel"]
         wrong = [f for f in found if not runs(f, trace) or
-                 f["cause"] in CLAIMS and not finding_agrees(f, requests, read_from)]
+                 f["cause"] in CLAIMS and not finding_agrees(f, requests, read_from) or
+                 f["cause"] in ("healthy", "too_few") and (f["cost_p50_ms"], f["cost_p99_ms"]) != ("-", "-")]
         check([f["cause"] for f in found] == causes and not wrong and comments["percentiles"] == "exact",
               "findings of %s: %s" % (condition or "all requests", ", ".join(causes)), [f["cause"] for f in found], wrong)
 

@@ -881,6 +881,10 @@ names_of_programs()
     is_called("rewrite.pl", "/usr/bin/perl5.36", "rewrite.pl");
     is_called("rewrite.py", "/usr/bin/env", "python3", "/etc/squid/rewrite.py");
     is_called("python3", "/usr/bin/python3", "-u");
+    is_called("rewrite.py", "/usr/bin/env", "TOKEN=secret", "python3", "rewrite.py");
+    is_called("sh", "/bin/sh", "-c", "rewriter --token=secret");
+    is_called("perl", "/usr/bin/perl", "-e", "secret");
+    is_called("bash", "/bin/bash", "rewriter secret");
     is_called("sh-rewriter", "/usr/local/bin/sh-rewriter", "/etc/squid/sites");
 }
 

@@ -69,7 +69,6 @@ struct sqt_findings {
     uint64_t total_ns;
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
     void *connecting;                  /* findings-connects.c */
-    double least;                      /* share of all time that a cause takes, in % */
     unsigned first[SQT_FINDINGS];      /* the first rule of the same subjects and stages */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;

@@ -227,13 +227,14 @@ is_told(const struct sqt_findings *f, const struct sqt_finding_rule *rule, const
     return 0;
 }
 
+/* least: the share of all time that its claim takes at least, in %. */
 static void
-findings_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject)
+findings_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject, double least)
 {
     const struct sqt_finding x = {&sqt_finding_rules[rule], subject, &subject->claims[f->first[rule]]};
     if (x.rule->when == SQT_FINDING_DROPS)
         x.claim->ns = sqt_finding_dropped(subject);
-    if (f->count < SQT_FINDING_MOST && !is_told(f, x.rule, subject) && sqt_finding_share(f, x.claim) >= f->least &&
+    if (f->count < SQT_FINDING_MOST && !is_told(f, x.rule, subject) && sqt_finding_share(f, x.claim) >= least &&
         x.claim->ns / f->totals.count >= (uint64_t)x.rule->mean && findings_when(f, &x))
         f->found[f->count++] = x;
 }
@@ -250,17 +251,15 @@ findings_compare(const void *a, const void *b)
     return x->subject == y->subject ? 0 : strcmp(x->subject->named.name, y->subject->named.name);
 }
 
-/* Tries all rules, by which a cause takes that share of all time at least, in %. */
 static void
 findings_try_all(struct sqt_findings *f, double least)
 {
-    f->least = least;
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         const struct sqt_finding_rule *const rule = &sqt_finding_rules[i];
         for (struct sqt_name_entry *named = f->names[rule->by].first; named; named = named->next)
-            findings_try(f, i, (struct sqt_subject *)named);
+            findings_try(f, i, (struct sqt_subject *)named, least);
         if (rule->by == SQT_FINDING_ALL)
-            findings_try(f, i, &f->all);
+            findings_try(f, i, &f->all, least);
     }
 }
 
