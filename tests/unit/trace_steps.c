@@ -171,7 +171,7 @@ end_now(uint64_t id)
     ended[id] = true_ns(CLOCK_MONOTONIC);
 }
 
-/* Requests before, across, and after a step; 3 ends right after it, before anyone can know, 4 begins there. */
+/* Requests before, across, and after a step; 3 ends right after it, mostly before anyone can know, 4 begins there. */
 static void
 requests_around(void (*step)(void))
 {
@@ -197,8 +197,10 @@ requests_around(void (*step)(void))
 static void
 expect_unknown(unsigned id)
 {
-    assert_int_equal(found.requests[id].id, id);
-    assert_int_equal(found.requests[id].outcome, SQT_OUTCOME_CLOCK);
+    const struct sqt_xact *const x = &found.requests[id];
+    assert_int_equal(x->id, id);
+    if (x->outcome != SQT_OUTCOME_CLOCK)
+        fail_msg("request %u has outcome %d, and took %" PRId64 " ns", id, (int)x->outcome, x->end - x->begin);
 }
 
 static void
@@ -217,8 +219,10 @@ expect_step(unsigned i, uint32_t kind, int64_t size)
     assert_true(i < found.step_count);
     const struct sqt_step_row *const s = &found.steps[i];
     assert_string_equal(sqt_step_kind_name(s->kind), sqt_step_kind_name(kind));
-    const int64_t off = sqt_step_ns(s) - size;
-    if (off > 2 * MS || off < -2 * MS)
+    /* A step of the counter is as long as its rate says, and that is measured within the 20 ms of a start: 1.5 millionths
+     * off were seen beside other work, 5 ms of an hour. */
+    const int64_t off = sqt_step_ns(s) - size, most = 2 * MS + (size < 0 ? -size : size) / 10000;
+    if (off > most || off < -most)
         fail_msg("a step of %" PRId64 " ns, and the trace says %" PRId64, size, sqt_step_ns(s));
     assert_true(s->from <= s->until);
 }
@@ -249,7 +253,10 @@ expect_hidden(uint32_t kind, int64_t size)
     expect_true(1);
     expect_unknown(2);
     expect_unknown(3);
-    expect_unknown(4);
+    if (found.requests[4].outcome != SQT_OUTCOME_COMPLETE) /* it is where the flusher looked in the instant before it */
+        expect_unknown(4);
+    else
+        expect_true(4);
     expect_true(5);
     expect_unknown(6);
     expect_step(0, kind, size);
@@ -507,9 +514,15 @@ a_ring_that_is_left_over(void **state)
             assert_int_equal(found.requests[5].outcome, SQT_OUTCOME_COMPLETE);
             const int64_t took = found.requests[5].end - found.requests[5].begin;
             assert_true(took >= 55 * MS && took < SECOND);
-            for (unsigned id = 2; id <= 6; ++id)
-                if (id != 5)
-                    expect_unknown(id);
+            expect_unknown(2);
+            expect_unknown(3);
+            expect_unknown(6);
+            const struct sqt_xact *const at_once = &found.requests[4]; /* as in expect_hidden() */
+            assert_int_equal(at_once->id, 4);
+            if (at_once->outcome != SQT_OUTCOME_COMPLETE)
+                expect_unknown(4);
+            else
+                assert_true(at_once->end - at_once->begin >= 295 * MS && at_once->end - at_once->begin < SECOND);
             const int64_t all = found.requests[5].end - found.requests[1].begin;
             assert_true(all >= 300 * MS && all < 10 * SECOND);
             if (adopted)
