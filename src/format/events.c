@@ -11,20 +11,22 @@ const struct sqt_kind_info sqt_kinds[SQT_KINDS] = {
 #include "kinds.def"
 };
 
-#define SQT_EV_NONE SQT_EV_NONE_
+#define ID(KIND, text) .id = {SQT_KIND_##KIND, text}
+#define ARG(KIND, text) .arg = {SQT_KIND_##KIND, text}
+#define AUX(KIND, text) .aux = {SQT_KIND_##KIND, text}
+#define OPENS(stages) .opens = stages
+#define CLOSES(stages) .closes = stages
+#define ENDS_WITH(EVENT) .pair = SQT_EV_##EVENT
 const struct sqt_event_info sqt_events[SQT_EVENTS] = {
-#define SQT_EVENT(NAME, GROUP, ID, id_doc, ARG, arg_doc, AUX, aux_doc, opens, closes, pair, doc) \
-    [SQT_EV_##NAME] = {#NAME, \
-                       SQT_GROUP_##GROUP, \
-                       {SQT_KIND_##ID, id_doc}, \
-                       {SQT_KIND_##ARG, arg_doc}, \
-                       {SQT_KIND_##AUX, aux_doc}, \
-                       opens, \
-                       closes, \
-                       SQT_EV_##pair, \
-                       doc},
+#define SQT_EVENT(NAME, GROUP, ...) [SQT_EV_##NAME] = {.name = #NAME, .group = SQT_GROUP_##GROUP, .doc = __VA_ARGS__},
 #include "events.def"
 };
+#undef ID
+#undef ARG
+#undef AUX
+#undef OPENS
+#undef CLOSES
+#undef ENDS_WITH
 
 const struct sqt_named sqt_group_names[SQT_GROUPS_COUNT] = {
 #define SQT_GROUP(NAME, name, on, doc) {#name, doc},

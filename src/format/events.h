@@ -25,7 +25,7 @@ struct sqt_kind_info {
 
 struct sqt_field_info {
     enum sqt_kind kind;
-    const char *doc;
+    const char *doc; /* NULL if the kind is SQT_KIND_NONE */
 };
 
 struct sqt_event_info {

@@ -65,7 +65,7 @@ enum sqt_sample_value {
 /* Events are numbered from 1, so that a zeroed record is no event. */
 enum sqt_event {
     SQT_EV_NONE_,
-#define SQT_EVENT(NAME, GROUP, ID, id_doc, ARG, arg_doc, AUX, aux_doc, opens, closes, pair, doc) SQT_EV_##NAME,
+#define SQT_EVENT(NAME, ...) SQT_EV_##NAME,
 #include "events.def"
     SQT_EVENTS /* one more than the last */
 };

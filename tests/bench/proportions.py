@@ -42,7 +42,7 @@ def event_order():
 def events_of_transactions():
     """Events whose id is a transaction."""
     with open(EVENTS) as file:
-        return set(re.findall(r"^SQT_EVENT\((\w+), \w+, XACT,", file.read(), re.M))
+        return set(re.findall(r"^SQT_EVENT\((\w+), .*\n +ID\(XACT,", file.read(), re.M))
 
 
 class Owners:

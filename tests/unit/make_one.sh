@@ -90,4 +90,21 @@ one --all
 [ $status -eq 0 ] && [ "$(wc -l <"$out")" -eq 4 ] && grep -qx 'tests/unit/model_swaps tests/unit/model_swaps' "$out" &&
     grep -qx "tests/unit/figures.py sqtrace-dump $tree/tests/unit/figures.py $tree/tests/unit/oracle.py " "$out"
 check "the list of all that run programs"
+
+# ---- what tools/check leaves out ----
+
+top=$SQT_SOURCE
+. "$SQT_SOURCE/tools/lib/tested.sh"
+names=$(make -s -C "${SQT_TOOLS:?}" names-of-tests | tr -s ' ' '\n')
+grep -v '^#' "$SQT_SOURCE/tests/unit/left-out.tsv" >"$work/left-out"
+for form in quick sanitizers threads; do
+    echo "$names" | without_left_out "$form" >"$out"
+    left=$(echo "$names" | wc -l) && left=$((left - $(wc -l <"$out")))
+    ! grep -q '/recipe_' "$out" && grep -qx 'tests/unit/dump_cli.sh' "$out" &&
+        [ "$left" -eq $(($(grep -c "^$form" "$work/left-out") + 3)) ] # recipe_* are four
+    check "$form leaves out what left-out.tsv lists, and nothing else"
+done
+[ "$(cut -f 1 "$work/left-out" | sort -u | tr '\n' ' ')" = 'quick sanitizers threads ' ] &&
+    [ -z "$(awk -F '\t' 'NF != 3 || $3 == ""' "$work/left-out")" ]
+check "each line of left-out.tsv says why"
 plan

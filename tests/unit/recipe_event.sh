@@ -14,8 +14,8 @@ copy_build
 # ---- the recipe ----
 
 sed -i '/^#undef S$/i\
-SQT_EVENT(DUMMY_HAPPENED, DIGEST, XACT, "transaction", COUNT, "how often", NONE, "-",\
-          0, 0, NONE, "a dummy happened, in a test of a recipe")\
+SQT_EVENT(DUMMY_HAPPENED, DIGEST, "a dummy happened, in a test of a recipe",\
+          ID(XACT, "transaction"), ARG(COUNT, "how often"))\
 ' "$tree/src/format/events.def"
 sed -i '/^} \/\/ namespace Sqtrace/i\
 /// a dummy happened, so often\

@@ -3,10 +3,36 @@
 # tested.sh - which unit tests have passed as they are now.  A test is its programs and its script, by their content: it
 # is another test as soon as one of these files is another.  Each build keeps its list, BUILD/passed-tests.
 
-# tests_as_they_are BUILD: lines "TEST SUM", for each test that is or runs a program of BUILD.  They must be built.
+# without_left_out FORM: of lines that begin with a test, those of tests that this form does not leave out.
+without_left_out()
+{
+    awk -v form="$1" '
+        NR == FNR {
+            if (split($0, field, "\t") == 3 && field[1] == form)
+                names[field[2]]
+            next
+        }
+        {
+            test = $1
+            sub(/.*\//, "", test)
+            for (name in names)
+                if (name == test || (name ~ /\*$/ && index(test, substr(name, 1, length(name) - 1)) == 1))
+                    next
+            print
+        }' "$top/tests/unit/left-out.tsv" -
+}
+
+# quick_tests BUILD: the tests of the quick form, in one line.
+quick_tests()
+{
+    make -s -C "$1" names-of-tests | tr -s ' ' '\n' | without_left_out quick | tr '\n' ' '
+}
+
+# tests_as_they_are BUILD: lines "TEST SUM", for each test that is or runs a program of BUILD, whose name says which
+# tests are left out in it.  The programs must be built.
 tests_as_they_are()
 {
-    make -s -C "$1" list-tests | while read -r test files; do
+    make -s -C "$1" list-tests | without_left_out "${1##*/}" | while read -r test files; do
         # shellcheck disable=SC2086 # names without spaces
         echo "$test $(cd "$1" && cat $files | sha256sum | cut -d ' ' -f 1)"
     done

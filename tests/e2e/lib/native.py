@@ -52,4 +52,5 @@ def declared_events(*groups):
 def event_table():
     """[(name, group, the event that ends what it begins or NONE)] of src/format/events.def."""
     with open(os.path.join(TOP, "src", "format", "events.def")) as table:
-        return re.findall(r"^SQT_EVENT\((\w+), *(\w+),[^\n]*\n[^\n]*?, *(\w+), *\"", table.read(), re.M)
+        rows = re.findall(r"^SQT_EVENT\((\w+), (\w+), .*\n((?: .*\n)*)", table.read(), re.M)
+    return [(name, group, (re.findall(r"ENDS_WITH\((\w+)\)", rest) or ["NONE"])[0]) for name, group, rest in rows]
