@@ -64,6 +64,9 @@ void dump_request_free(struct dump_request *request);
 /* columns.c: what is printed of the rows.  Returns 0, or -1 with a line in the options' error. */
 int dump_take_columns(struct dump_request *request, const struct options *options);
 
+/* follow.c: what --follow goes with.  Returns 0, or -1 with a line in the options' error. */
+int dump_take_follow(const struct dump_request *request, const struct options *options);
+
 /* alarm.c: the conditions of --fail-if.  Returns 0, or -1 with a line in the options' error. */
 int dump_take_alarms(struct dump_request *request, const struct options *options);
 /* Whether the command line asks for Nagios's line; it may be wrong otherwise. */

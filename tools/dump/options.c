@@ -67,7 +67,8 @@ static int
 take_format(struct dump_request *r, const struct options *o)
 {
     /* A person looks at a terminal. */
-    const int person = !r->given[DUMP_output] && !r->given[DUMP_fail_if] && isatty(STDOUT_FILENO);
+    const int person =
+        !r->given[DUMP_output] && !r->given[DUMP_fail_if] && !r->given[DUMP_follow] && isatty(STDOUT_FILENO);
     const char *const name = r->given[DUMP_format] ? r->given[DUMP_format] : person ? "table" : "tsv";
     struct sqt_nearest nearest;
     sqt_nearest_init(&nearest, name, strlen(name));
@@ -128,7 +129,7 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     if (r->given[DUMP_help] || r->given[DUMP_version] || r->given[DUMP_list])
         return 0;
     if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_group(r, o) != 0 ||
-        dump_take_columns(r, o) != 0 || dump_take_alarms(r, o) != 0 ||
+        dump_take_columns(r, o) != 0 || dump_take_alarms(r, o) != 0 || dump_take_follow(r, o) != 0 ||
         options_number(o, DUMP_limit, SQT_UNITS_NONE, 1, 1, &r->limit) != 0 || take_where(r, o) != 0 ||
         moment_take(o, DUMP_since, &r->since) != 0 || moment_take(o, DUMP_until, &r->until) != 0 ||
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||

@@ -123,7 +123,7 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .context = &d->sink,
     };
     dump_rows_begin(d);
-    const int plain = !r->alarms && !d->order && !d->histogram && !r->limit && !r->uses_wall;
+    const int plain = !r->alarms && !r->given[DUMP_follow] && !d->order && !d->histogram && !r->limit && !r->uses_wall;
     if (plain && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
         d->job.run = whole_run;
 }
@@ -194,6 +194,7 @@ dump_read(struct dump *dump, const struct dump_request *r)
     struct sqt_stream *const stream = sqt_stream_open(r->traces, r->trace_count, dump_report, dump);
     if (!stream)
         return DUMP_FAILED;
+    const int followed = r->given[DUMP_follow] != NULL;
     const int asked = dump_window(dump, stream) == 0;
     if (!asked || open_output(dump) != 0) {
         sqt_stream_close(stream);
@@ -208,8 +209,10 @@ dump_read(struct dump *dump, const struct dump_request *r)
     const size_t job_count = 1 + (size_t)dump_findings_begin(dump);
     jobs[1] = dump->findings.job;
     dump->pass = sqt_pass_new(jobs, job_count, &also, dump->crew);
-    if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
+    const int unkept = r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0;
+    if (unkept)
         fputs("sqtrace-dump: no memory\n", stderr);
+    if (unkept || (followed && dump_follow_begin(dump, stream) != 0)) {
         dump_rows_free(dump);
         sqt_pass_free(dump->pass);
         sqt_stream_close(stream);
@@ -220,7 +223,9 @@ dump_read(struct dump *dump, const struct dump_request *r)
     const int watched = !dump->quiet && isatty(STDERR_FILENO) && !dump->pager.pid;
     struct sqt_run run;
     unsigned runs = 0;
-    while (!sqt_pass_done(dump->pass) && sqt_stream_next(stream, &run)) {
+    if (followed)
+        dump_follow(dump, stream);
+    while (!followed && !sqt_pass_done(dump->pass) && sqt_stream_next(stream, &run)) {
         sqt_pass_run(dump->pass, &run);
         if (watched && ++runs % 16 == 0)
             dump_show_progress(dump);
@@ -236,7 +241,7 @@ dump_read(struct dump *dump, const struct dump_request *r)
         dump_hint(dump);
     sqt_pass_free(dump->pass);
     const unsigned problems = sqt_stream_problems(stream);
-    const int no_kid = dump_misses_kid(dump, stream);
+    const int no_kid = !followed && dump_misses_kid(dump, stream);
     sqt_stream_close(stream);
     sqt_crew_free(dump->crew);
     const int failed = close_output(dump) != 0;
