@@ -45,7 +45,9 @@ idmap_grow(struct sqt_idmap *map)
     map->shift = 64 - (unsigned)__builtin_ctzll(map->room);
     if (map->left && old.room) {
         const size_t more = old.room * sizeof(*map->slots);
-        *map->left -= *map->left < more ? *map->left : more;
+        const size_t taken = *map->left < more ? *map->left : more;
+        *map->left -= taken;
+        map->taken += taken;
     }
     map->slots = sqt_zeroed(map->room, sizeof(*map->slots));
     for (size_t i = 0; i < old.room; ++i)
@@ -92,6 +94,8 @@ void
 sqt_idmap_free(struct sqt_idmap *map)
 {
     free(map->slots);
+    if (map->left)
+        *map->left += map->taken;
     map->slots = NULL;
-    map->room = map->used = 0;
+    map->room = map->used = map->taken = 0;
 }

@@ -22,6 +22,7 @@ struct sqt_idmap {
     uint64_t scatter;
     unsigned shift; /* of an id times scatter: its home */
     size_t *left;   /* bytes of a budget that its slots are taken from (pool.h); NULL: no bound */
+    size_t taken;   /* of them */
 };
 
 /* Whether the budget leaves no room for an id more until one is taken out. */
@@ -40,6 +41,7 @@ void sqt_idmap_put(struct sqt_idmap *map, uint64_t id, void *value);
 /* Forgets id; returns what stood for it, NULL if nothing did. */
 void *sqt_idmap_take(struct sqt_idmap *map, uint64_t id);
 
+/* Frees the slots, and gives their bytes back to the budget. */
 void sqt_idmap_free(struct sqt_idmap *map);
 
 #endif

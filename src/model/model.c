@@ -254,28 +254,33 @@ collect(const struct sqt_life *life, struct thing *things, size_t count)
     return count;
 }
 
-void
-sqt_model_finish(struct sqt_model *model)
+static size_t
+model_count_open(const struct sqt_life *life)
+{
+    return life->xact_pool.used + life->swap_pool.used + life->attempt_pool.used + life->diskop_pool.used +
+           life->digest_pool.used + life->wait_pool.used;
+}
+
+/* Closes all that is open in `count` lives from `lives` on, some of which may be NULL, in the order of the begins. */
+static void
+model_close(struct sqt_model *model, struct sqt_life *const *lives, size_t life_count)
 {
     size_t count = 0;
-    for (size_t i = 0; i < model->count; ++i)
-        if (model->lives[i])
-            sqt_stops_finish(model->lives[i]);
-    for (size_t i = 0; i < model->count; ++i)
-        if (model->lives[i])
-            sqt_put_off_finish(model->lives[i]);
-    for (size_t i = 0; i < model->count; ++i)
-        if (model->lives[i])
-            count += model->lives[i]->xact_pool.used + model->lives[i]->swap_pool.used +
-                     model->lives[i]->attempt_pool.used + model->lives[i]->diskop_pool.used +
-                     model->lives[i]->digest_pool.used + model->lives[i]->wait_pool.used;
+    for (size_t i = 0; i < life_count; ++i)
+        if (lives[i])
+            sqt_stops_finish(lives[i]);
+    for (size_t i = 0; i < life_count; ++i)
+        if (lives[i])
+            sqt_put_off_finish(lives[i]);
+    for (size_t i = 0; i < life_count; ++i)
+        count += lives[i] ? model_count_open(lives[i]) : 0;
     if (!count)
         return;
     struct thing *const things = sqt_zeroed(count, sizeof(*things));
     count = 0;
-    for (size_t i = 0; i < model->count; ++i)
-        if (model->lives[i])
-            count = collect(model->lives[i], things, count);
+    for (size_t i = 0; i < life_count; ++i)
+        if (lives[i])
+            count = collect(lives[i], things, count);
     qsort(things, count, sizeof(*things), model_by_begin);
     for (size_t i = 0; i < count; ++i) {
         struct sqt_life *const life = model->lives[things[i].life];
@@ -303,37 +308,80 @@ sqt_model_finish(struct sqt_model *model)
 }
 
 void
+sqt_model_finish(struct sqt_model *model)
+{
+    model_close(model, model->lives, model->count);
+}
+
+static struct sqt_life **
+model_life_at(const struct sqt_model *model, const struct sqt_origin *origin)
+{
+    return origin->index < model->count ? &model->lives[origin->index] : NULL;
+}
+
+void
+sqt_model_end(struct sqt_model *model, const struct sqt_origin *origin)
+{
+    struct sqt_life **const at = model_life_at(model, origin);
+    if (at && *at)
+        model_close(model, at, 1);
+}
+
+static void
+model_free_life(struct sqt_life *life)
+{
+    if (!life)
+        return;
+    sqt_idmap_free(&life->xacts);
+    sqt_idmap_free(&life->clients);
+    sqt_idmap_free(&life->swaps);
+    sqt_idmap_free(&life->attempts);
+    sqt_idmap_free(&life->diskops);
+    sqt_idmap_free(&life->digests);
+    sqt_idmap_free(&life->helpers);
+    sqt_idmap_free(&life->services);
+    sqt_idmap_free(&life->ios);
+    sqt_pool_free(&life->xact_pool);
+    sqt_pool_free(&life->client_pool);
+    sqt_pool_free(&life->swap_pool);
+    sqt_pool_free(&life->io_pool);
+    sqt_pool_free(&life->attempt_pool);
+    sqt_pool_free(&life->diskop_pool);
+    sqt_pool_free(&life->digest_pool);
+    sqt_pool_free(&life->follow_pool);
+    sqt_pool_free(&life->held_pool);
+    sqt_pool_free(&life->wait_pool);
+    free(life->loop.stops);
+    free(life->put_off);
+    free(life);
+}
+
+void
+sqt_model_forget(struct sqt_model *model, const struct sqt_origin *origin)
+{
+    struct sqt_life **const at = model_life_at(model, origin);
+    if (!at || !*at)
+        return;
+    for (size_t i = 0; i < model->count; ++i)
+        for (struct sqt_follow *f = model->lives[i] ? model->lives[i]->follow_pool.first : NULL; f; f = f->pooled.next)
+            if (f->origin == origin) {
+                f->origin = NULL;
+                f->server = UINT32_MAX;
+            }
+    for (unsigned i = 0; i < SQT_MODEL_KIDS; ++i)
+        if (model->room.kids[i] == *at)
+            model->room.kids[i] = NULL;
+    model_free_life(*at);
+    *at = NULL;
+}
+
+void
 sqt_model_free(struct sqt_model *model)
 {
     if (!model)
         return;
-    for (size_t i = 0; i < model->count; ++i) {
-        struct sqt_life *const life = model->lives[i];
-        if (!life)
-            continue;
-        sqt_idmap_free(&life->xacts);
-        sqt_idmap_free(&life->clients);
-        sqt_idmap_free(&life->swaps);
-        sqt_idmap_free(&life->attempts);
-        sqt_idmap_free(&life->diskops);
-        sqt_idmap_free(&life->digests);
-        sqt_idmap_free(&life->helpers);
-        sqt_idmap_free(&life->services);
-        sqt_idmap_free(&life->ios);
-        sqt_pool_free(&life->xact_pool);
-        sqt_pool_free(&life->client_pool);
-        sqt_pool_free(&life->swap_pool);
-        sqt_pool_free(&life->io_pool);
-        sqt_pool_free(&life->attempt_pool);
-        sqt_pool_free(&life->diskop_pool);
-        sqt_pool_free(&life->digest_pool);
-        sqt_pool_free(&life->follow_pool);
-        sqt_pool_free(&life->held_pool);
-        sqt_pool_free(&life->wait_pool);
-        free(life->loop.stops);
-        free(life->put_off);
-        free(life);
-    }
+    for (size_t i = 0; i < model->count; ++i)
+        model_free_life(model->lives[i]);
     free(model->lives);
     free(model);
 }

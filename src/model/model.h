@@ -494,6 +494,12 @@ void sqt_model_run(struct sqt_model *model, const struct sqt_run *run);
 /* The trace has ended: hands out what is still open. */
 void sqt_model_finish(struct sqt_model *model);
 
+/* The origin has ended, and no record of it comes: hands out what is still open in it. */
+void sqt_model_end(struct sqt_model *model, const struct sqt_origin *origin);
+
+/* The origin is about to be freed; sqt_model_end came before.  Others' waits for it no longer know whom they waited for. */
+void sqt_model_forget(struct sqt_model *model, const struct sqt_origin *origin);
+
 void sqt_model_free(struct sqt_model *model);
 
 #endif

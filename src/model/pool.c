@@ -28,6 +28,8 @@ sqt_pool_free(struct sqt_pool *pool)
         next = *(void **)chunk;
         free(chunk);
     }
+    if (pool->left)
+        *pool->left += pool->taken;
     sqt_pool_init(pool, pool->size, pool->left);
 }
 
@@ -44,8 +46,11 @@ add_chunk(struct sqt_pool *pool)
         object->next = pool->unused;
         pool->unused = object;
     }
-    if (pool->left)
-        *pool->left -= *pool->left < count * pool->size ? *pool->left : count * pool->size;
+    if (pool->left) {
+        const size_t taken = *pool->left < count * pool->size ? *pool->left : count * pool->size;
+        *pool->left -= taken;
+        pool->taken += taken;
+    }
     if (count < CHUNK_OBJECTS)
         pool->chunk_objects = 2 * count;
 }

@@ -29,10 +29,12 @@ struct sqt_pool {
     void *chunks;
     unsigned chunk_objects; /* of the next chunk */
     size_t *left;           /* bytes of the budget; NULL: no bound */
+    size_t taken;           /* of them */
 };
 
 /* left: the budget, which must live as long as the pool; NULL: no bound. */
 void sqt_pool_init(struct sqt_pool *pool, size_t size, size_t *left);
+/* Frees all objects, and gives their bytes back to the budget. */
 void sqt_pool_free(struct sqt_pool *pool);
 
 /* Whether there is no room for another object until one is put back. */

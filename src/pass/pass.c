@@ -343,6 +343,20 @@ sqt_pass_finish(struct sqt_pass *pass)
 }
 
 void
+sqt_pass_end_origin(struct sqt_pass *pass, const struct sqt_origin *origin)
+{
+    if (pass->model && !sqt_pass_done(pass))
+        sqt_model_end(pass->model, origin);
+}
+
+void
+sqt_pass_forget_origin(struct sqt_pass *pass, const struct sqt_origin *origin)
+{
+    if (pass->model)
+        sqt_model_forget(pass->model, origin);
+}
+
+void
 sqt_pass_free(struct sqt_pass *pass)
 {
     if (!pass)

@@ -203,6 +203,18 @@ check_value(struct parser *p, const struct sqt_where_node *node)
     return 0;
 }
 
+int
+sqt_where_number(enum sqt_type type, const char *text, size_t length, int64_t *number, const char **error)
+{
+    const int time = type == SQT_TYPE_NS || type == SQT_TYPE_MS || type == SQT_TYPE_TIME;
+    const enum sqt_units units = time ? SQT_UNITS_TIME : type == SQT_TYPE_BYTES ? SQT_UNITS_BYTES : SQT_UNITS_NONE;
+    const int64_t plain = type == SQT_TYPE_TIME                            ? INT64_C(1000000000)
+                          : type == SQT_TYPE_MS                            ? 1000000
+                          : type == SQT_TYPE_PCT || type == SQT_TYPE_MILLI ? 1000
+                                                                           : 1;
+    return sqt_units_parse(text, length, units, plain, number, error);
+}
+
 /* Reads a value of the column's type. */
 static int
 find_value(struct parser *p, struct sqt_where_node *node)
@@ -252,16 +264,7 @@ find_value(struct parser *p, struct sqt_where_node *node)
                          p->tables[node->table]->columns[node->column].name);
         return 0;
     }
-    const int time = node->type == SQT_TYPE_NS || node->type == SQT_TYPE_MS || node->type == SQT_TYPE_TIME;
-    const int64_t plain = node->type == SQT_TYPE_TIME  ? INT64_C(1000000000)
-                          : node->type == SQT_TYPE_MS  ? 1000000
-                          : node->type == SQT_TYPE_PCT ? 1000
-                                                       : 1;
-    if (sqt_units_parse(p->start, p->length,
-                        time                           ? SQT_UNITS_TIME
-                        : node->type == SQT_TYPE_BYTES ? SQT_UNITS_BYTES
-                                                       : SQT_UNITS_NONE,
-                        plain, &node->number, &error) == 0)
+    if (sqt_where_number(node->type, p->start, p->length, &node->number, &error) == 0)
         return 1;
     where_parse_fail(p, p->start, "'%.*s': %s", (int)p->length, p->start, error);
     return 0;
@@ -339,9 +342,16 @@ struct sqt_where *
 sqt_where_parse(const char *text, const struct sqt_table *const *tables, unsigned table_count, char *error,
                 size_t error_size)
 {
+    return sqt_where_parse_from(text, 0, tables, table_count, error, error_size);
+}
+
+struct sqt_where *
+sqt_where_parse_from(const char *text, size_t offset, const struct sqt_table *const *tables, unsigned table_count,
+                     char *error, size_t error_size)
+{
     struct parser p = {
         .text = text,
-        .next = text,
+        .next = text + offset,
         .tables = tables,
         .table_count = table_count,
         .error = error,

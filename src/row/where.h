@@ -25,6 +25,14 @@ struct sqt_where;
 struct sqt_where *sqt_where_parse(const char *text, const struct sqt_table *const *tables, unsigned table_count,
                                   char *error, size_t error_size);
 
+/* The same of the part of the text that begins at that offset; the error counts characters from the start of the text. */
+struct sqt_where *sqt_where_parse_from(const char *text, size_t offset, const struct sqt_table *const *tables,
+                                       unsigned table_count, char *error, size_t error_size);
+
+/* Reads a number for comparison with cells of that type, with its unit: nanoseconds, bytes, or thousandths where cells are
+ * those.  Returns 0, or -1 with what is wrong in *error, which is a constant. */
+int sqt_where_number(enum sqt_type type, const char *text, size_t length, int64_t *number, const char **error);
+
 /* rows: one for each table; NULL where there is none, then its columns are missing.  A NULL where matches. */
 int sqt_where_match(const struct sqt_where *where, const union sqt_cell *const *rows);
 

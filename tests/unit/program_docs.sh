@@ -45,6 +45,12 @@ for name in $(sed -n 's/^LOAD_[EW][A-Z]*(\([a-z]*\),.*/\1/p' "$SQT_SOURCE/tools/
 done
 [ -z "$missing" ]
 check "the manual page of sqtrace-load names every workload, error and word of an object"
+missing=
+for name in $(sed -n 's/^ALARM_FUNCTION([a-z]*, *"\([a-z]*\)".*/\1/p' "$SQT_SOURCE/src/tally/functions.def"); do
+    sed -n '/^\.SH ALARMS/,/^\.SH TIMES/p' "$SQT_TOOLS/sqtrace-dump.1" | grep -qw "$name" || missing="$missing $name"
+done
+[ -z "$missing" ]
+check "sqtrace-dump(1) names every function of --fail-if"
 for words in "an unlink by the main thread is the write to unlinkd's pipe" \
     "this time counts for the stage that it is in"; do
     tr '\n' ' ' <"$SQT_TOOLS/sqtrace-tables.7" | grep -qF "$words"

@@ -11,12 +11,13 @@
 #include "sink/order.h"
 #include "sink/sink.h"
 #include "row/wall-columns.h"
+#include "tally/alarm.h"
 #include "tally/histogram.h"
 #include "tally/tally.h"
 #include "../program/moment.h"
 #include "../program/options.h"
 
-enum dump_status { DUMP_DONE = 0, DUMP_FAILED = 1, DUMP_USAGE = 2, DUMP_DAMAGED = 3 };
+enum dump_status { DUMP_DONE = 0, DUMP_FAILED = 1, DUMP_USAGE = 2, DUMP_DAMAGED = 3, DUMP_ALARM = 4 };
 
 enum dump_option {
 #define DUMP_OPTION(id, name, letter, value, doc) DUMP_##id,
@@ -31,6 +32,7 @@ struct dump_request {
     const char *given[DUMP_OPTIONS]; /* value of each option; "" if it stands alone, NULL if not given */
     const char **traces;
     size_t trace_count;
+    const char **repeats; /* values of --fail-if */
 
     const struct sqt_table *table;
     const struct sqt_family *family;
@@ -40,6 +42,7 @@ struct dump_request {
     int clock_wall;                 /* they take the place of times */
     int uses_wall;                  /* some are asked for */
     struct sqt_tally_form_by tally; /* with --group-by */
+    struct sqt_alarms *alarms;      /* with --fail-if; else NULL */
     struct sqt_histogram histogram; /* with --histogram */
     const struct sqt_table *shown;  /* whose rows are printed: that table, or one of these three */
     unsigned char columns[256];     /* of that one */
@@ -61,11 +64,21 @@ void dump_request_free(struct dump_request *request);
 /* columns.c: what is printed of the rows.  Returns 0, or -1 with a line in the options' error. */
 int dump_take_columns(struct dump_request *request, const struct options *options);
 
+/* follow.c: what --follow goes with.  Returns 0, or -1 with a line in the options' error. */
+int dump_take_follow(const struct dump_request *request, const struct options *options);
+
+/* alarm.c: the conditions of --fail-if.  Returns 0, or -1 with a line in the options' error. */
+int dump_take_alarms(struct dump_request *request, const struct options *options);
+/* Whether the command line asks for Nagios's line; it may be wrong otherwise. */
+int dump_wants_nagios(int argc, char **argv);
+/* Prints that line of what could not be judged, and returns its exit status. */
+int dump_nagios_unknown(const char *text);
+
 /* What --list and --help print. */
 void dump_list(FILE *to);
 void dump_help(FILE *to);
 
-/* Does it.  Returns enum dump_status. */
+/* Does it.  Returns enum dump_status, or with --nagios a plugin's. */
 int dump_run(const struct dump_request *request);
 
 #endif

@@ -46,6 +46,6 @@ dump_help(FILE *to)
         if (sqt_tables[i].figure)
             fprintf(to, " %s", sqt_tables[i].name);
     fputs("\n\nexit status: 0 done; 1 could not; 2 usage; 3 done, but --strict was given and the trace was damaged\n"
-          "or lost records\n",
+          "or lost records; 4 a condition of --fail-if holds\n",
           to);
 }

@@ -67,7 +67,8 @@ static int
 take_format(struct dump_request *r, const struct options *o)
 {
     /* A person looks at a terminal. */
-    const int person = !r->given[DUMP_output] && isatty(STDOUT_FILENO);
+    const int person =
+        !r->given[DUMP_output] && !r->given[DUMP_fail_if] && !r->given[DUMP_follow] && isatty(STDOUT_FILENO);
     const char *const name = r->given[DUMP_format] ? r->given[DUMP_format] : person ? "table" : "tsv";
     struct sqt_nearest nearest;
     sqt_nearest_init(&nearest, name, strlen(name));
@@ -116,7 +117,9 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
 {
     memset(r, 0, sizeof(*r));
     r->traces = sqt_zeroed((size_t)argc + 1, sizeof(*r->traces));
-    struct options taken = {dump_option_infos, DUMP_OPTIONS, r->given, r->traces, 0, error, error_size};
+    r->repeats = sqt_zeroed((size_t)argc + 1, sizeof(*r->repeats));
+    struct options taken = {dump_option_infos, DUMP_OPTIONS, r->given,   r->traces, 0, error,
+                            error_size,        DUMP_fail_if, r->repeats, 0};
     const struct options *const o = &taken;
     r->peak = DEFAULT_PEAK;
     r->kid = -1;
@@ -126,9 +129,9 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     if (r->given[DUMP_help] || r->given[DUMP_version] || r->given[DUMP_list])
         return 0;
     if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_group(r, o) != 0 ||
-        dump_take_columns(r, o) != 0 || options_number(o, DUMP_limit, SQT_UNITS_NONE, 1, 1, &r->limit) != 0 ||
-        take_where(r, o) != 0 || moment_take(o, DUMP_since, &r->since) != 0 ||
-        moment_take(o, DUMP_until, &r->until) != 0 ||
+        dump_take_columns(r, o) != 0 || dump_take_alarms(r, o) != 0 || dump_take_follow(r, o) != 0 ||
+        options_number(o, DUMP_limit, SQT_UNITS_NONE, 1, 1, &r->limit) != 0 || take_where(r, o) != 0 ||
+        moment_take(o, DUMP_since, &r->since) != 0 || moment_take(o, DUMP_until, &r->until) != 0 ||
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
         options_number(o, DUMP_batch, SQT_UNITS_NONE, 1, 1, &r->batch) != 0 ||
         options_number(o, DUMP_kid, SQT_UNITS_NONE, 1, 0, &r->kid) != 0)
@@ -148,5 +151,7 @@ void
 dump_request_free(struct dump_request *r)
 {
     sqt_where_free(r->where);
+    sqt_alarms_free(r->alarms);
+    free(r->repeats);
     free(r->traces);
 }

@@ -27,6 +27,8 @@ dump_row(void *context, const union sqt_cell *row)
 {
     struct dump *const d = context;
     union sqt_cell wider[SQT_WALL_CELLS];
+    if (d->request->alarms)
+        return sqt_alarms_row(d->request->alarms, row);
     if (d->request->uses_wall) {
         sqt_wall_row(&d->wall, wider, row);
         row = wider;

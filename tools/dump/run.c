@@ -62,6 +62,7 @@ dump_window(struct dump *d, const struct sqt_stream *stream)
         return 0;
     }
     fprintf(stderr, "sqtrace-dump: %s\n", error);
+    snprintf(d->told, sizeof(d->told), "%s", error);
     return -1;
 }
 
@@ -105,8 +106,8 @@ dump_begin(struct dump *d, const struct dump_request *r)
     d->sink.table = r->shown;
     d->sink.columns = r->columns;
     d->sink.column_count = r->column_count;
-    d->sink.no_header = r->given[DUMP_no_header] != NULL;
-    d->sink.no_comments = r->given[DUMP_no_comments] != NULL;
+    d->sink.no_header = r->given[DUMP_no_header] || r->alarms;
+    d->sink.no_comments = r->given[DUMP_no_comments] || r->alarms;
     d->sink.columns_given = !r->all_columns;
     d->job = (struct sqt_job){
         .table = r->table,
@@ -122,7 +123,7 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .context = &d->sink,
     };
     dump_rows_begin(d);
-    const int plain = !d->order && !d->histogram && !r->limit && !r->uses_wall;
+    const int plain = !r->alarms && !r->given[DUMP_follow] && !d->order && !d->histogram && !r->limit && !r->uses_wall;
     if (plain && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
         d->job.run = whole_run;
 }
@@ -186,6 +187,70 @@ dump_run_strace(struct dump *d)
     return unread || failed ? DUMP_FAILED : DUMP_DONE;
 }
 
+/* Reads the traces.  Returns enum dump_status without DUMP_ALARM. */
+static int
+dump_read(struct dump *dump, const struct dump_request *r)
+{
+    struct sqt_stream *const stream = sqt_stream_open(r->traces, r->trace_count, dump_report, dump);
+    if (!stream)
+        return DUMP_FAILED;
+    const int followed = r->given[DUMP_follow] != NULL;
+    const int asked = dump_window(dump, stream) == 0;
+    if (!asked || open_output(dump) != 0) {
+        sqt_stream_close(stream);
+        return asked ? DUMP_FAILED : DUMP_USAGE;
+    }
+    dump->sink.start_ns = sqt_stream_start_ns(stream);
+    dump->crew = sqt_crew_new(sqt_processors() - 1);
+    sqt_stream_share(stream, dump->crew);
+    dump_begin(dump, r);
+    const struct sqt_consumer also = {.context = dump, .loss = dump_loss, .bound = bound, .step = dump_step};
+    struct sqt_job jobs[2] = {dump->job};
+    const size_t job_count = 1 + (size_t)dump_findings_begin(dump);
+    jobs[1] = dump->findings.job;
+    dump->pass = sqt_pass_new(jobs, job_count, &also, dump->crew);
+    const int unkept = r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0;
+    if (unkept)
+        fputs("sqtrace-dump: no memory\n", stderr);
+    if (unkept || (followed && dump_follow_begin(dump, stream) != 0)) {
+        dump_rows_free(dump);
+        sqt_pass_free(dump->pass);
+        sqt_stream_close(stream);
+        sqt_crew_free(dump->crew);
+        return DUMP_FAILED;
+    }
+    dump_head_comments(dump, stream);
+    const int watched = !dump->quiet && isatty(STDERR_FILENO) && !dump->pager.pid;
+    struct sqt_run run;
+    unsigned runs = 0;
+    if (followed)
+        dump_follow(dump, stream);
+    while (!followed && !sqt_pass_done(dump->pass) && sqt_stream_next(stream, &run)) {
+        sqt_pass_run(dump->pass, &run);
+        if (watched && ++runs % 16 == 0)
+            dump_show_progress(dump);
+    }
+    program_clear(&dump->voice);
+    sqt_pass_finish(dump->pass);
+    const int unsorted = dump_rows_finish(dump) != 0;
+    sqt_sink_header(&dump->sink);
+    dump_findings_print(dump);
+    dump_tail_comments(dump);
+    sqt_sink_finish(&dump->sink);
+    if (watched && !r->alarms)
+        dump_hint(dump);
+    sqt_pass_free(dump->pass);
+    const unsigned problems = sqt_stream_problems(stream);
+    const int no_kid = !followed && dump_misses_kid(dump, stream);
+    sqt_stream_close(stream);
+    sqt_crew_free(dump->crew);
+    const int failed = close_output(dump) != 0;
+    sqt_sink_free(&dump->sink);
+    if (failed || unsorted || no_kid)
+        return DUMP_FAILED;
+    return r->given[DUMP_strict] && (problems || dump->account.lost || dump->account.bounds) ? DUMP_DAMAGED : DUMP_DONE;
+}
+
 int
 dump_run(const struct dump_request *r)
 {
@@ -194,59 +259,12 @@ dump_run(const struct dump_request *r)
     d.request = r;
     d.quiet = r->given[DUMP_quiet] != NULL;
     clock_gettime(CLOCK_MONOTONIC, &d.began);
-    if (r->given[DUMP_from])
-        return dump_run_strace(&d);
-    struct sqt_stream *const stream = sqt_stream_open(r->traces, r->trace_count, dump_report, &d);
-    if (!stream)
-        return DUMP_FAILED;
-    const int asked = dump_window(&d, stream) == 0;
-    if (!asked || open_output(&d) != 0) {
-        sqt_stream_close(stream);
-        return asked ? DUMP_FAILED : DUMP_USAGE;
-    }
-    d.sink.start_ns = sqt_stream_start_ns(stream);
-    d.crew = sqt_crew_new(sqt_processors() - 1);
-    sqt_stream_share(stream, d.crew);
-    dump_begin(&d, r);
-    const struct sqt_consumer also = {.context = &d, .loss = dump_loss, .bound = bound, .step = dump_step};
-    struct sqt_job jobs[2] = {d.job};
-    const size_t job_count = 1 + (size_t)dump_findings_begin(&d);
-    jobs[1] = d.findings.job;
-    d.pass = sqt_pass_new(jobs, job_count, &also, d.crew);
-    if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
-        fputs("sqtrace-dump: no memory\n", stderr);
-        dump_rows_free(&d);
-        sqt_pass_free(d.pass);
-        sqt_stream_close(stream);
-        sqt_crew_free(d.crew);
-        return DUMP_FAILED;
-    }
-    dump_head_comments(&d, stream);
-    const int watched = !d.quiet && isatty(STDERR_FILENO) && !d.pager.pid;
-    struct sqt_run run;
-    unsigned runs = 0;
-    while (!sqt_pass_done(d.pass) && sqt_stream_next(stream, &run)) {
-        sqt_pass_run(d.pass, &run);
-        if (watched && ++runs % 16 == 0)
-            dump_show_progress(&d);
-    }
-    program_clear(&d.voice);
-    sqt_pass_finish(d.pass);
-    const int unsorted = dump_rows_finish(&d) != 0;
-    sqt_sink_header(&d.sink);
-    dump_findings_print(&d);
-    dump_tail_comments(&d);
-    sqt_sink_finish(&d.sink);
-    if (watched)
-        dump_hint(&d);
-    sqt_pass_free(d.pass);
-    const unsigned problems = sqt_stream_problems(stream);
-    const int no_kid = dump_misses_kid(&d, stream);
-    sqt_stream_close(stream);
-    sqt_crew_free(d.crew);
-    const int failed = close_output(&d) != 0;
-    sqt_sink_free(&d.sink);
-    if (failed || unsorted || no_kid)
-        return DUMP_FAILED;
-    return r->given[DUMP_strict] && (problems || d.account.lost || d.account.bounds) ? DUMP_DAMAGED : DUMP_DONE;
+    const int status = r->given[DUMP_from] ? dump_run_strace(&d) : dump_read(&d, r);
+    if (!r->alarms)
+        return status;
+    if (status == DUMP_DONE || status == DUMP_DAMAGED)
+        return dump_alarms_finish(&d, status == DUMP_DAMAGED);
+    if (!r->given[DUMP_nagios])
+        return status;
+    return dump_nagios_unknown(*d.told ? d.told : "the trace could not be read; the standard error says why");
 }

@@ -39,6 +39,7 @@ struct dump {
     struct account account;
     struct timespec began, shown;
     struct program_voice voice; /* for the progress */
+    char told[512];             /* the first error of the reader; "": none */
 };
 
 /* rows.c */
@@ -50,6 +51,16 @@ void dump_rows_begin(struct dump *dump);
 int dump_rows_finish(struct dump *dump);
 /* Forgets what was kept, where it cannot be finished. */
 void dump_rows_free(struct dump *dump);
+
+/* follow.c */
+/* Prepares it; call it before the first record is read.  Returns 0, or -1 after a report. */
+int dump_follow_begin(struct dump *dump, struct sqt_stream *stream);
+/* Reads until a signal comes, or no more rows are wanted. */
+void dump_follow(struct dump *dump, struct sqt_stream *stream);
+
+/* alarm.c */
+/* Prints what became of the conditions.  damaged: whether --strict is to be told so.  Returns the exit status. */
+int dump_alarms_finish(const struct dump *dump, int damaged);
 
 /* findings.c */
 /* Whether the table that is asked for ends with the findings; their job is then ready. */

@@ -18,6 +18,8 @@ dump_report(void *context, enum sqt_severity severity, const char *text)
 {
     static const char *const words[] = {[SQT_NOTE] = "", [SQT_WARNING] = "warning: ", [SQT_ERROR] = ""};
     struct dump *const d = context;
+    if (severity == SQT_ERROR && !*d->told)
+        snprintf(d->told, sizeof(d->told), "%s", text);
     if (d->quiet && severity != SQT_ERROR)
         return;
     program_clear(&d->voice);

@@ -22,7 +22,7 @@ main(int argc, char **argv)
     int status;
     if (dump_parse(&request, argc, argv, error, sizeof(error)) != 0) {
         fprintf(stderr, "sqtrace-dump: %s\n", error);
-        status = DUMP_USAGE;
+        status = dump_wants_nagios(argc, argv) ? dump_nagios_unknown(error) : DUMP_USAGE;
     } else if (request.given[DUMP_help]) {
         dump_help(stdout);
         status = dump_main_told();

@@ -156,7 +156,8 @@ load_parse(struct load *load, int argc, char **argv, char *error, size_t error_s
     memset(load, 0, sizeof(*load));
     load->distributions.budget = (size_t)1 << 22;
     load->words = sqt_zeroed((size_t)argc + 1, sizeof(*load->words));
-    struct options taken = {load_option_infos, LOAD_OPTIONS, load->given, load->words, 0, error, error_size};
+    struct options taken = {
+        load_option_infos, LOAD_OPTIONS, load->given, load->words, 0, error, error_size, 0, NULL, 0};
     if (options_take(&taken, argc, argv) != 0)
         return -1;
     load->word_count = taken.word_count;

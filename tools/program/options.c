@@ -33,7 +33,7 @@ unknown_option(const struct options *o, const char *name, size_t length)
 /* Option i with the value that was given with it, if any; next: the word that follows it.  Returns how many words were
  * used up, or -1. */
 static int
-options_take_value(const struct options *o, unsigned i, const char *value, const char *next)
+options_take_value(struct options *o, unsigned i, const char *value, const char *next)
 {
     const struct option_info *const info = &o->infos[i];
     if (!*info->value) {
@@ -45,12 +45,14 @@ options_take_value(const struct options *o, unsigned i, const char *value, const
     if (!value && !next)
         return options_fail(o, "option '--%s' needs a value: --%s=%s", info->name, info->name, info->value);
     o->given[i] = value ? value : next;
+    if (o->repeats && i == o->repeatable)
+        o->repeats[o->repeat_count++] = o->given[i];
     return value ? 1 : 2;
 }
 
 /* argv[0] is "--..." */
 static int
-take_long(const struct options *o, char **argv)
+take_long(struct options *o, char **argv)
 {
     const char *const name = argv[0] + 2;
     const char *const equals = strchr(name, '=');
@@ -63,7 +65,7 @@ take_long(const struct options *o, char **argv)
 
 /* argv[0] is "-x..." */
 static int
-take_letter(const struct options *o, char **argv)
+take_letter(struct options *o, char **argv)
 {
     const char *const rest = argv[0] + 2;
     for (unsigned i = 0; i < o->info_count; ++i)

@@ -30,6 +30,9 @@ struct options {
     size_t word_count;
     char *error; /* takes one line without newline */
     size_t error_size;
+    unsigned repeatable;  /* the option whose values are all kept, in repeats */
+    const char **repeats; /* room for all words; NULL: of each option the last value counts */
+    size_t repeat_count;
 };
 
 /* Each returns 0, or -1 with a line in error. */

@@ -30,6 +30,8 @@ sqt_dictionary_free(struct sqt_dictionary *d)
     for (size_t i = 0; i < d->room; ++i)
         free(d->table[i]);
     free(d->table);
+    if (d->left)
+        *d->left += d->taken;
     for (unsigned i = 0; i < d->unknown_count; ++i)
         free(d->unknown[i]);
     sqt_dictionary_init(d);
@@ -99,6 +101,7 @@ define(struct sqt_dictionary *d, unsigned kind, uint32_t number, const char *tex
     ++d->used;
     if (d->left)
         *d->left -= size + DEFINITION_BYTES;
+    d->taken += size + DEFINITION_BYTES;
     return 0;
 }
 

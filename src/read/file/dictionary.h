@@ -21,6 +21,7 @@ struct sqt_dictionary {
     uint64_t scatter; /* where a definition belongs is a random matter */
     unsigned shift;
     size_t *left;     /* bytes that definitions may still take; NULL: no bound */
+    size_t taken;     /* of them */
     uint64_t refused; /* definitions that were left out for that */
 };
 

@@ -31,6 +31,24 @@ area_fits(uint64_t offset, uint64_t size, uint64_t file_size)
     return offset >= SQT_RING_HEADER && offset % 8 == 0 && offset <= file_size && size <= file_size - offset;
 }
 
+int
+sqt_ring_refresh(struct sqt_ring *ring)
+{
+    /* The tail is read before the head, which it never overtakes, and again after it: by then it has reached what
+     * the head needed to have room. */
+    const struct sqt_ring_header *const live = header_of(ring);
+    const uint64_t tail = load(&live->flusher.tail);
+    struct sqt_totals totals;
+    sqt_ring_totals(live, &totals);
+    const uint64_t tail_now = load(&live->flusher.tail);
+    if (totals.head > UINT64_MAX / 2 || tail > totals.head || totals.head < ring->head ||
+        (totals.head > tail_now && totals.head - tail_now > ring->capacity))
+        return -1;
+    ring->totals = totals;
+    ring->head = totals.head;
+    return 0;
+}
+
 /* Copies what the reader relies on out of the shared memory, and checks the copy.  Returns NULL or what is wrong. */
 static const char *
 ring_take_header(struct sqt_ring *ring)
@@ -53,17 +71,7 @@ ring_take_header(struct sqt_ring *ring)
     if (!sqt_clock_makes_sense(&h.identity))
         return "the clock is impossible";
 
-    /* The tail is read before the head, which it never overtakes, and again after it: by then it has reached what
-     * the head needed to have room. */
-    const struct sqt_ring_header *const live = header_of(ring);
-    const uint64_t tail = load(&live->flusher.tail);
-    sqt_ring_totals(live, &ring->totals);
-    ring->head = ring->totals.head;
-    const uint64_t tail_now = load(&live->flusher.tail);
-    if (ring->head > UINT64_MAX / 2 || tail > ring->head ||
-        (ring->head > tail_now && ring->head - tail_now > h.capacity))
-        return "its head and tail are impossible";
-    return NULL;
+    return sqt_ring_refresh(ring) == 0 ? NULL : "its head and tail are impossible";
 }
 
 int

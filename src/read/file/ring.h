@@ -26,6 +26,10 @@ struct sqt_ring {
 int sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_reporter *reporter);
 void sqt_ring_close(struct sqt_ring *ring);
 
+/* Takes the head and the account of losses as they are now, for a reader that follows the writer.  Returns 0, or -1 if
+ * they make no sense; then those from before stay. */
+int sqt_ring_refresh(struct sqt_ring *ring);
+
 /* Copies up to room records from number `from`, not beyond the head.  Returns how many; 0 with *tail > from if some
  * are in segments now, 0 with *tail <= from at the head. */
 size_t sqt_ring_copy(const struct sqt_ring *ring, uint64_t from, size_t room, struct sqt_record *records,

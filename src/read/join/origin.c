@@ -68,6 +68,8 @@ origin_take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt
 {
     size_t skip = 0;
 
+    if (j->followed && j->ring.map && first + count > j->ring.head)
+        sqt_ring_refresh(&j->ring);
     if (j->ring.map && first >= j->ring.head) {
         j->finished = 1; /* written after the reader began */
         return 0;
@@ -222,6 +224,8 @@ static int
 open_part(struct sqt_joined *j)
 {
     sqt_joined_sort(j);
+    if (j->followed && j->part_next > 1)
+        sqt_joined_forget_parts(j);
     while (j->part_next < j->part_count) {
         const struct sqt_part *const part = j->parts[j->part_next++];
         struct sqt_input input;
@@ -505,6 +509,20 @@ origin_hand_out(struct sqt_joined *j)
     j->key = sqt_line_ns(&j->out_line, j->records->time);
 }
 
+void
+sqt_joined_look(struct sqt_joined *j)
+{
+    if (j->ring.map && sqt_ring_refresh(&j->ring) != 0) {
+        sqt_report(j->reporter, SQT_WARNING, "%s: damaged ring: its head and tail are impossible now", j->ring_name);
+        j->ended = 1;
+    }
+    j->rescans = 0;
+    if (j->ended || j->writer_gone)
+        j->ended = 1; /* seen at the last look, so this head is the last one */
+    else
+        j->writer_gone = !j->named_by || (access(j->named_by, F_OK) != 0 && errno == ENOENT);
+}
+
 int
 sqt_joined_load(struct sqt_joined *j)
 {
@@ -520,6 +538,8 @@ sqt_joined_load(struct sqt_joined *j)
         if (j->finished > 1)
             return 0;
         if (!fill(j)) {
+            if (j->followed && !j->ended && !j->finished)
+                return 0;
             j->finished = 1;
             if (!origin_finish(j)) {
                 j->finished = 2;

@@ -44,6 +44,11 @@ struct sqt_joined {
     struct sqt_ring ring; /* map NULL: none */
     char *ring_name;
     const char *pointer;  /* the file that names its ring, which is gone; NULL if it is not */
+    char *named_by;       /* the pointer, or the ring itself if that was given; NULL: neither was there */
+    int followed;         /* more may come: it has not ended where there is nothing more to read now */
+    int writer_gone;      /* its pointer has been removed, which the writer, or who adopts its ring, does last */
+    int ended;            /* its writer has ended, so what can be read is all */
+    int64_t taken_at;     /* CLOCK_MONOTONIC, ns, when what is handed out now was read; of one that is followed */
     int identity_damaged; /* it comes from a damaged header */
 
     /* where it is */
@@ -87,8 +92,14 @@ void sqt_joined_sort(struct sqt_joined *joined);
 int sqt_joined_add(struct sqt_joined *joined, struct sqt_part *part);
 void sqt_part_free(struct sqt_part *part);
 
+/* Forgets the parts before the one that was opened last, which cannot be gone back to then. */
+void sqt_joined_forget_parts(struct sqt_joined *joined);
+
 /* Makes the next records current: 1, or 0 when there are no more. */
 int sqt_joined_load(struct sqt_joined *joined);
+
+/* Looks how far the writer is now, and whether it has ended; of an origin that is followed. */
+void sqt_joined_look(struct sqt_joined *joined);
 
 /* Goes back to the start and gives up files and buffers. */
 void sqt_joined_rewind(struct sqt_joined *joined);

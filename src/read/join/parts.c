@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sources.h"
+
 void
 sqt_part_free(struct sqt_part *part)
 {
@@ -46,6 +48,18 @@ sqt_joined_add(struct sqt_joined *j, struct sqt_part *part)
     j->unsorted |= j->part_count > j->part_next && before(part, j->parts[j->part_count - 1]);
     j->parts[j->part_count++] = part;
     return 1;
+}
+
+void
+sqt_joined_forget_parts(struct sqt_joined *j)
+{
+    const size_t read = j->part_next - 1;
+    for (size_t i = 0; i < read; ++i)
+        sqt_part_free(j->parts[i]);
+    memmove(j->parts, j->parts + read, (j->part_count - read) * sizeof(struct sqt_part *));
+    j->part_count -= read;
+    j->part_next = 1;
+    sqt_sources_forget_segments(j->sources, read);
 }
 
 static int
@@ -97,6 +111,7 @@ sqt_joined_free(struct sqt_joined *j)
     free(j->parts);
     sqt_ring_close(&j->ring);
     free(j->ring_name);
+    free(j->named_by);
     sqt_dictionary_free(&j->dictionary);
     free(j);
 }

@@ -18,6 +18,7 @@
 #include "guess.h"
 #include "read/file/damage.h"
 #include "read/file/pointer.h"
+#include "sources-internal.h"
 #include "spool.h"
 
 /* ---- origins and boots ---- */
@@ -37,7 +38,7 @@ boot_offset(struct sqt_source_list *l, const struct sqt_identity *who)
 }
 
 static struct sqt_joined *
-find_origin(const struct sqt_source_list *l, const uint8_t *ring_id)
+sources_find_origin(const struct sqt_source_list *l, const uint8_t *ring_id)
 {
     for (size_t i = 0; i < l->origin_count; ++i)
         if (memcmp(l->origins[i]->public.identity.ring_id, ring_id, 16) == 0)
@@ -59,7 +60,7 @@ set_identity(struct sqt_source_list *l, struct sqt_joined *j, const struct sqt_i
 static struct sqt_joined *
 origin_of(struct sqt_source_list *l, const struct sqt_identity *who, int damaged)
 {
-    struct sqt_joined *j = find_origin(l, who->ring_id);
+    struct sqt_joined *j = sources_find_origin(l, who->ring_id);
     if (j) {
         if (j->identity_damaged && !damaged)
             set_identity(l, j, who, 0);
@@ -73,6 +74,7 @@ origin_of(struct sqt_source_list *l, const struct sqt_identity *who, int damaged
     j->reporter = l->reporter;
     j->unpacker = l->unpacker;
     j->sources = l;
+    j->followed = l->followed;
     j->first_ns = INT64_MIN;
     sqt_dictionary_init(&j->dictionary);
     if (l->origin_count == 1)
@@ -93,10 +95,9 @@ tell_too_many(struct sqt_source_list *l, const char *name, int *told, unsigned m
 
 /* ---- segments ---- */
 
-/* Adds the segment at begin..end of a file.  keep_fd: the file has no name to open it by.  Returns how many. */
-static size_t
-add_segment(struct sqt_source_list *l, int fd, int keep_fd, const char *name, uint64_t begin, uint64_t end,
-            const uint8_t *bytes, size_t got)
+size_t
+sqt_sources_add_segment(struct sqt_source_list *l, int fd, int keep_fd, const char *name, uint64_t begin, uint64_t end,
+                        const uint8_t *bytes, size_t got)
 {
     struct sqt_segment_header header;
     struct stat st;
@@ -127,13 +128,15 @@ add_segment(struct sqt_source_list *l, int fd, int keep_fd, const char *name, ui
     part->device = st.st_dev;
     part->inode = st.st_ino;
     part->header = header;
-    return sqt_joined_add(j, part) > 0;
+    const int added = sqt_joined_add(j, part) > 0;
+    l->segment_count -= !added;
+    return (size_t)added;
 }
 
 /* ---- rings ---- */
 
-static void
-add_ring(struct sqt_source_list *l, int fd, const char *name)
+void
+sqt_sources_add_ring(struct sqt_source_list *l, int fd, const char *name, const char *named_by)
 {
     struct sqt_ring ring;
     if (sqt_ring_open(&ring, fd, name, l->reporter) != 0)
@@ -141,9 +144,11 @@ add_ring(struct sqt_source_list *l, int fd, const char *name)
     struct sqt_joined *const j = origin_of(l, &ring.identity, 0);
     if (!j && l->origin_count == SQT_ORIGINS_MOST)
         tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
-    if (j && !j->ring.map && (j->ring_name = strdup(name)) != NULL)
+    if (j && !j->ring.map && (j->ring_name = strdup(name)) != NULL) {
         j->ring = ring;
-    else
+        free(j->named_by);
+        j->named_by = sqt_copied(named_by);
+    } else
         sqt_ring_close(&ring); /* the same one again */
 }
 
@@ -176,8 +181,17 @@ add_pointer(struct sqt_source_list *l, const uint8_t *bytes, size_t got, const c
     else if (memcmp(magic, SQT_RING_MAGIC, sizeof(magic)) != 0)
         sqt_report(l->reporter, SQT_WARNING, "%s: %s is not a ring", name, text.ring);
     else
-        add_ring(l, fd, text.ring);
+        sqt_sources_add_ring(l, fd, text.ring, name);
     close(fd);
+}
+
+/* Its writer may be there still, and its pointer tells how long. */
+static void
+sources_note_gone(struct sqt_joined *j, const char *pointer)
+{
+    j->pointer = pointer;
+    if (!j->named_by)
+        j->named_by = sqt_copied(pointer);
 }
 
 /* A ring that is gone became a segment, as a rule.  Whether all of it did is known at the end of the origin. */
@@ -185,9 +199,9 @@ void
 sqt_sources_complete(struct sqt_source_list *l)
 {
     for (size_t i = 0; i < l->gone_count; ++i) {
-        struct sqt_joined *const j = find_origin(l, l->gone[i].ring_id);
+        struct sqt_joined *const j = sources_find_origin(l, l->gone[i].ring_id);
         if (j)
-            j->pointer = l->gone[i].name;
+            sources_note_gone(j, l->gone[i].name);
         else
             sqt_report(l->reporter, SQT_WARNING, "%s: its ring is gone, and there is no segment of it",
                        l->gone[i].name);
@@ -214,11 +228,11 @@ add_file(struct sqt_source_list *l, int fd, const char *name, enum where where)
         /* In a directory that is being written to, a file may just have been made. */
         sqt_report(l->reporter, where == NAMED ? SQT_ERROR : SQT_NOTE, "%s: empty, there is no trace in it", name);
     else if (sqt_guess_is_segment(bytes, got))
-        added = add_segment(l, fd, 0, name, 0, UINT64_MAX, bytes, got);
+        added = sqt_sources_add_segment(l, fd, 0, name, 0, UINT64_MAX, bytes, got);
     else if (where == AGAIN)
         ; /* rings and whatever else was there were seen the first time */
     else if (got >= 8 && memcmp(bytes, SQT_RING_MAGIC, 8) == 0)
-        add_ring(l, fd, name);
+        sqt_sources_add_ring(l, fd, name, name);
     else if (got > 5 && memcmp(bytes, "ring=", 5) == 0)
         add_pointer(l, bytes, got, name);
     else
@@ -228,8 +242,8 @@ add_file(struct sqt_source_list *l, int fd, const char *name, enum where where)
     return added;
 }
 
-static int
-ends_with(const char *name, const char *end)
+int
+sqt_sources_ends_with(const char *name, const char *end)
 {
     const size_t n = strlen(name), m = strlen(end);
     return n > m && strcmp(name + n - m, end) == 0;
@@ -249,7 +263,7 @@ add_directory_files(struct sqt_source_list *l, const char *path, const char *suf
     }
     for (int i = 0; i < count; ++i) {
         char file[4096];
-        if (ends_with(names[i]->d_name, suffix) &&
+        if (sqt_sources_ends_with(names[i]->d_name, suffix) &&
             snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name) < (int)sizeof(file)) {
             const int fd = sqt_open_regular(file, 0);
             ++*seen;
@@ -285,6 +299,12 @@ size_t
 sqt_sources_rescan(struct sqt_source_list *l)
 {
     size_t seen = 0, added = 0;
+    const size_t before = l->segment_count;
+    if (l->followed) {
+        l->look_again = 1;
+        sqt_sources_look(l);
+        return l->segment_count > before ? l->segment_count - before : 0;
+    }
     for (size_t i = 0; i < l->directory_count; ++i)
         added += add_directory_files(l, l->directories[i], ".sqt", AGAIN, &seen);
     return added;
@@ -310,7 +330,7 @@ add_pipe(struct sqt_source_list *l, int fd, const char *name)
     if (!bytes)
         sqt_report(l->reporter, SQT_ERROR, "%s: empty, there is no trace in it", name);
     else if (got >= 8 && memcmp(bytes, SQT_RING_MAGIC, 8) == 0)
-        add_ring(l, spool, name);
+        sqt_sources_add_ring(l, spool, name, name);
     else if (!sqt_guess_is_segment(bytes, got))
         sqt_report(l->reporter, SQT_ERROR, "%s: not a trace: it looks like %s", name,
                    sqt_guess(bytes, got, what, sizeof(what)));
@@ -319,7 +339,7 @@ add_pipe(struct sqt_source_list *l, int fd, const char *name)
             end = sqt_spool_next_segment(&input, begin + 1);
             bytes = sqt_input_at(&input, begin, 4096, &got);
             if (bytes)
-                add_segment(l, spool, 1, name, begin, end, bytes, got);
+                sqt_sources_add_segment(l, spool, 1, name, begin, end, bytes, got);
         }
     sqt_input_close(&input);
 }
@@ -376,6 +396,7 @@ sqt_sources_free(struct sqt_source_list *l)
         free(l->directories[i]);
     for (size_t i = 0; i < l->gone_count; ++i)
         free(l->gone[i].name);
+    sqt_sources_forget_names(&l->seen);
     free(l->gone);
     free(l->origins);
     free(l->boots);

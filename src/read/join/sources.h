@@ -25,6 +25,16 @@ struct sqt_pointer {
     uint8_t ring_id[16];
 };
 
+/* Directories whose times are kept; with more, all are listed at each look. */
+#define SQT_SEEN_DIRECTORIES 16
+
+/* Files of followed directories that need not be looked at again. */
+struct sqt_seen {
+    char **names; /* sorted */
+    size_t count;
+    int64_t changed[SQT_SEEN_DIRECTORIES]; /* when each directory did last, ns since 1970 */
+};
+
 struct sqt_source_list {
     struct sqt_reporter *reporter;
     struct sqt_unpacker *unpacker;
@@ -40,6 +50,9 @@ struct sqt_source_list {
     size_t gone_count;
     char **directories;
     size_t directory_count;
+    struct sqt_seen seen;
+    int followed;   /* new origins are, too */
+    int look_again; /* a file was not ready yet, or a directory has changed just now */
     int *spools;
     size_t spool_count;
 };
@@ -52,6 +65,17 @@ void sqt_sources_complete(struct sqt_source_list *sources);
 
 /* Looks into the directories again for segments that are new.  Returns how many there were. */
 size_t sqt_sources_rescan(struct sqt_source_list *sources);
+
+/* ---- following ---- */
+
+/* Looks for rings and segments that are new, and adds them; as quick as a stat() for each directory if nothing is. */
+void sqt_sources_look(struct sqt_source_list *sources);
+
+/* So many segments were read and forgotten. */
+void sqt_sources_forget_segments(struct sqt_source_list *sources, size_t count);
+
+/* Frees an origin, which is not to come again. */
+void sqt_sources_forget(struct sqt_source_list *sources, struct sqt_joined *joined);
 
 void sqt_sources_free(struct sqt_source_list *sources);
 

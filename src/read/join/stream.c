@@ -9,28 +9,7 @@
 #include <string.h>
 
 #include "read/file/clock.h"
-#include "sources.h"
-
-/* Origins that are open at a time: each has a block of 2 MiB. */
-#define OPEN_MOST 48
-
-struct sqt_stream {
-    struct sqt_reporter reporter;
-    struct sqt_unpacker unpacker;
-    struct sqt_ahead ahead;
-    struct sqt_source_list sources;
-    struct sqt_joined **waiting; /* not opened yet, by the time of their first record */
-    size_t waiting_count, waiting_next;
-    struct sqt_joined **open;
-    size_t open_count;
-    uint32_t *kids; /* only these, if there are any */
-    size_t kid_count;
-    struct sqt_joined *current; /* whose run was handed out last */
-    uint64_t start_ns;          /* by which boots are aligned */
-    uint64_t wall_ns;           /* the time of day then */
-    unsigned opened;
-    int told_open; /* that too many are open at a time; said once */
-};
+#include "stream-internal.h"
 
 static int
 by_key(const void *a, const void *b)
@@ -39,6 +18,22 @@ by_key(const void *a, const void *b)
     if (x->key != y->key)
         return x->key < y->key ? -1 : 1;
     return x->public.identity.kid < y->public.identity.kid ? -1 : x->public.identity.kid > y->public.identity.kid;
+}
+
+int64_t
+sqt_stream_align(struct sqt_stream *s, struct sqt_joined *j)
+{
+    j->offset_ns -= (int64_t)s->start_ns;
+    j->timed = 1;
+    const int64_t too_late = j->offset_ns - (SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX);
+    if (too_late <= 0)
+        return 0;
+    sqt_report(&s->reporter, SQT_WARNING,
+               "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
+               "later than that of the first; its times are wrong",
+               j->public.identity.kid, j->public.identity.pid);
+    j->offset_ns -= too_late;
+    return too_late;
 }
 
 /* Looks at the first record of each origin, so that they can be opened in the order of time, each when its time
@@ -73,19 +68,10 @@ look_ahead(struct sqt_stream *s)
     s->start_ns = (uint64_t)start;
     for (size_t i = 0; i < s->waiting_count; ++i) {
         struct sqt_joined *const j = s->waiting[i];
-        j->offset_ns -= (int64_t)s->start_ns;
-        const int64_t too_late = j->offset_ns - (SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX);
-        if (too_late > 0) {
-            sqt_report(&s->reporter, SQT_WARNING,
-                       "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
-                       "later than that of the first; its times are wrong",
-                       j->public.identity.kid, j->public.identity.pid);
-            j->offset_ns -= too_late;
-        }
-        j->timed = 1;
+        const int64_t too_late = sqt_stream_align(s, j);
         if (j->key == INT64_MIN)
             continue;
-        j->key -= (int64_t)s->start_ns + (too_late > 0 ? too_late : 0);
+        j->key -= (int64_t)s->start_ns + too_late;
         /* What was in the ring may be in a segment when its time comes, and with other anchors. */
         j->first_ns = j->last_ns = j->key;
     }
@@ -138,8 +124,8 @@ sqt_stream_keep_kids(struct sqt_stream *s, const uint32_t *kids, size_t count)
     return 0;
 }
 
-static int
-stream_wanted(const struct sqt_stream *s, const struct sqt_joined *j)
+int
+sqt_stream_wants(const struct sqt_stream *s, const struct sqt_joined *j)
 {
     size_t i = 0;
     while (i < s->kid_count && s->kids[i] != j->public.identity.kid)
@@ -153,7 +139,7 @@ sqt_stream_extent(const struct sqt_stream *s, struct sqt_extent *extent)
     memset(extent, 0, sizeof(*extent));
     extent->lost_known = 1;
     for (size_t i = 0; i < s->waiting_count; ++i)
-        if (stream_wanted(s, s->waiting[i]))
+        if (sqt_stream_wants(s, s->waiting[i]))
             sqt_joined_extent(s->waiting[i], extent);
 }
 
@@ -163,28 +149,28 @@ stream_open_due(struct sqt_stream *s)
 {
     while (s->waiting_next < s->waiting_count) {
         struct sqt_joined *const j = s->waiting[s->waiting_next];
-        if (!stream_wanted(s, j)) {
+        if (!sqt_stream_wants(s, j)) {
             ++s->waiting_next;
+            sqt_stream_pass_over(s, j);
             continue;
         }
         for (size_t i = 0; i < s->open_count; ++i)
-            if (s->open[i]->key < j->key)
+            if (s->open[i]->left && s->open[i]->key < j->key)
                 return;
-        if (s->open_count == OPEN_MOST) {
+        if (s->open_count == SQT_OPEN_MOST) {
             if (!s->told_open)
                 sqt_report(&s->reporter, SQT_WARNING,
                            "kid %" PRIu32 ", pid %" PRIu32 ": more than %u processes wrote at a "
                            "time; its rows, and others, come later than their times",
-                           j->public.identity.kid, j->public.identity.pid, OPEN_MOST);
+                           j->public.identity.kid, j->public.identity.pid, SQT_OPEN_MOST);
             s->told_open = 1;
             return;
         }
         ++s->waiting_next;
-        j->public.index = s->opened++;
-        if (sqt_joined_load(j))
+        j->public.index = sqt_stream_free_index(s);
+        ++s->opened;
+        if (sqt_joined_load(j) || sqt_stream_settle(s, j))
             s->open[s->open_count++] = j;
-        else
-            sqt_joined_rewind(j);
     }
 }
 
@@ -200,12 +186,28 @@ stream_advance(struct sqt_stream *s)
         j->key = sqt_line_ns(&j->out_line, j->records->time);
         return;
     }
-    if (sqt_joined_load(j))
+    if (sqt_joined_load(j)) {
+        j->taken_at = s->looked_now;
         return;
-    sqt_joined_rewind(j);
+    }
+    if (sqt_stream_settle(s, j))
+        return;
     for (size_t i = 0; i < s->open_count; ++i)
         if (s->open[i] == j)
             s->open[i--] = s->open[--s->open_count];
+}
+
+/* Origins that have been read to their ends while they had nothing to hand out. */
+static void
+stream_drop_ended(struct sqt_stream *s)
+{
+    for (size_t i = 0; i < s->open_count; ++i) {
+        struct sqt_joined *const j = s->open[i];
+        if (j->left || !(j->ended || j->finished))
+            continue;
+        if (!sqt_joined_load(j) && !sqt_stream_settle(s, j))
+            s->open[i--] = s->open[--s->open_count];
+    }
 }
 
 /* How many records of j come before `limit`; at least one, and whole units. */
@@ -234,17 +236,22 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
 {
     stream_advance(s);
     stream_open_due(s);
+    if (s->followed)
+        stream_drop_ended(s);
     struct sqt_joined *first = NULL;
     for (size_t i = 0; i < s->open_count; ++i)
-        if (!first || s->open[i]->key < first->key)
+        if (s->open[i]->left && (!first || s->open[i]->key < first->key))
             first = s->open[i];
-    if (!first)
+    if (!first || !sqt_stream_lets(s, first))
         return 0;
-    int64_t limit =
-        s->waiting_next < s->waiting_count && s->open_count < OPEN_MOST ? s->waiting[s->waiting_next]->key : INT64_MAX;
+    int64_t limit = s->waiting_next < s->waiting_count && s->open_count < SQT_OPEN_MOST
+                        ? s->waiting[s->waiting_next]->key
+                        : INT64_MAX;
     for (size_t i = 0; i < s->open_count; ++i)
-        if (s->open[i] != first && s->open[i]->key < limit)
+        if (s->open[i] != first && s->open[i]->left && s->open[i]->key < limit)
             limit = s->open[i]->key;
+    if (s->followed && s->limit < limit)
+        limit = s->limit;
 
     const size_t n = limit == INT64_MAX ? first->left : run_length(first, limit);
     run->origin = &first->public;

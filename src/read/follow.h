@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * follow.h - a stream that goes on: it hands out what running processes write, soon after they write it.
+ *
+ *     stream = sqt_stream_open(paths, count, report, context);
+ *     sqt_stream_follow(stream, &following);
+ *     while (!stop) {
+ *         while (sqt_stream_next(stream, &run))
+ *             ...;
+ *         sqt_stream_wait(stream, 100);
+ *     }
+ *     sqt_stream_unfollow(stream);
+ *     while (sqt_stream_next(stream, &run))
+ *         ...;
+ *     sqt_stream_close(stream);
+ *
+ * First comes all that the trace has, as without following.  Then sqt_stream_next returns 0 where there is nothing more
+ * now.  Records come from the rings, and from segments if the reader is slower than the flusher.  Processes that start,
+ * and segments that are new, are found in the directories that were opened.
+ *
+ * Records of several processes come in the order of time.  So the latest SQT_FOLLOW_BACK_MS are held back: a process may
+ * still be about to publish a record that is earlier.  Only the first records of a process that is new may be earlier than
+ * what others have handed out: it takes up to 0.3 s to be found.
+ *
+ * Memory does not grow: it is bounded by the processes that run, the files that are there, and SQT_FOLLOW_ENDED processes
+ * that have ended.  What is wrong on the way is reported as by any stream, and reading goes on.  All of it belongs to one
+ * thread.
+ */
+#ifndef SQT_FOLLOW_H
+#define SQT_FOLLOW_H
+
+#include "stream.h"
+
+/* How long records are held back. */
+#define SQT_FOLLOW_BACK_MS 50
+/* Origins that have ended and are kept, because what is open in others may refer to them. */
+#define SQT_FOLLOW_ENDED 16
+
+/* Whom a stream tells of origins; each function may be NULL, and is called within sqt_stream_next. */
+struct sqt_following {
+    void *context; /* of the functions */
+    /* All records of the origin have been handed out, and its process has ended. */
+    void (*ended)(void *context, const struct sqt_origin *origin);
+    /* The origin and its texts are freed when this returns; its index will be another's. */
+    void (*forgotten)(void *context, const struct sqt_origin *origin);
+};
+
+/* Follows from now on; call it before the first sqt_stream_next.  The structure is copied.  Returns 0, or -1 after a
+ * report if a source is a pipe or there is no memory. */
+int sqt_stream_follow(struct sqt_stream *stream, const struct sqt_following *following);
+
+/* Waits so many milliseconds, or until a signal, and looks how far the writers are and which ones are new. */
+void sqt_stream_wait(struct sqt_stream *stream, int milliseconds);
+
+/* Follows no more: sqt_stream_next then hands out what was held back, up to where the writers are now, and ends. */
+void sqt_stream_unfollow(struct sqt_stream *stream);
+
+#endif

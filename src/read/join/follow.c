@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * follow.c - see follow.h.
+ */
+#include "read/follow.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "stream-internal.h"
+
+#define MS INT64_C(1000000)
+/* Directories are looked at less often than rings. */
+#define LOOK_NS (250 * MS)
+/* Records that were read so long ago are not held back, whatever their times say: a clock may have stepped. */
+#define HELD_MOST_NS (300 * MS)
+
+static int64_t
+follow_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 * MS + now.tv_nsec;
+}
+
+/* ---- origins ---- */
+
+unsigned
+sqt_stream_free_index(const struct sqt_stream *s)
+{
+    if (!s->followed)
+        return s->opened;
+    for (unsigned index = 0;; ++index) {
+        int taken = 0;
+        for (size_t i = 0; i < s->open_count; ++i)
+            taken |= s->open[i]->public.index == index;
+        for (unsigned i = 0; i < SQT_FOLLOW_ENDED; ++i)
+            taken |= s->ended[i] && s->ended[i]->public.index == index;
+        if (!taken)
+            return index;
+    }
+}
+
+static void
+follow_forget(struct sqt_stream *s, struct sqt_joined *j)
+{
+    if (s->following.forgotten && j->public.index != UINT_MAX)
+        s->following.forgotten(s->following.context, &j->public);
+    for (size_t i = 0; i < s->waiting_count; ++i)
+        if (s->waiting[i] == j) {
+            memmove(&s->waiting[i], &s->waiting[i + 1], (s->waiting_count - i - 1) * sizeof(struct sqt_joined *));
+            --s->waiting_count;
+            s->waiting_next -= i < s->waiting_next;
+            break;
+        }
+    sqt_sources_forget(&s->sources, j);
+}
+
+/* Keeps the last ones that have ended. */
+static void
+follow_keep(struct sqt_stream *s, struct sqt_joined *j)
+{
+    struct sqt_joined **const place = &s->ended[s->ended_next++ % SQT_FOLLOW_ENDED];
+    sqt_ring_close(&j->ring);
+    if (*place)
+        follow_forget(s, *place);
+    *place = j;
+}
+
+void
+sqt_stream_pass_over(struct sqt_stream *s, struct sqt_joined *j)
+{
+    if (!s->followed)
+        return;
+    j->public.index = UINT_MAX;
+    follow_keep(s, j);
+}
+
+int
+sqt_stream_settle(struct sqt_stream *s, struct sqt_joined *j)
+{
+    if (s->followed && !j->finished)
+        return 1;
+    sqt_joined_rewind(j);
+    if (!s->followed)
+        return 0;
+    if (s->following.ended)
+        s->following.ended(s->following.context, &j->public);
+    follow_keep(s, j);
+    return 0;
+}
+
+int
+sqt_stream_lets(const struct sqt_stream *s, const struct sqt_joined *j)
+{
+    return !s->followed || j->key <= s->limit || s->looked_now - j->taken_at > HELD_MOST_NS;
+}
+
+/* An origin that is new joins those that wait, and is opened next. */
+static int
+follow_add(struct sqt_stream *s, struct sqt_joined *j)
+{
+    for (size_t i = 0; i < s->waiting_count; ++i)
+        if (s->waiting[i] == j)
+            return 0;
+    struct sqt_joined **const waiting = realloc(s->waiting, (s->waiting_count + 2) * sizeof(struct sqt_joined *));
+    if (!waiting)
+        return -1;
+    s->waiting = waiting;
+    sqt_stream_align(s, j);
+    j->key = j->first_ns = j->last_ns = INT64_MIN;
+    s->waiting[s->waiting_count++] = j;
+    return 0;
+}
+
+/* ---- following ---- */
+
+int
+sqt_stream_follow(struct sqt_stream *s, const struct sqt_following *following)
+{
+    if (s->sources.spool_count) {
+        sqt_report(&s->reporter, SQT_ERROR, "standard input: a pipe cannot be followed; name a trace directory");
+        return -1;
+    }
+    struct sqt_joined **const open = realloc(s->open, (SQT_OPEN_MOST + 1) * sizeof(struct sqt_joined *));
+    if (!open) {
+        sqt_report(&s->reporter, SQT_ERROR, "no memory to follow any trace");
+        return -1;
+    }
+    s->open = open;
+    s->following = *following;
+    s->followed = s->sources.followed = 1;
+    for (size_t i = 0; i < s->sources.origin_count; ++i)
+        s->sources.origins[i]->followed = 1;
+    /* All files are looked at once more, and then known. */
+    s->reporter.muted = 1;
+    s->sources.look_again = 1;
+    s->limit = INT64_MAX;
+    sqt_sources_look(&s->sources);
+    s->reporter.muted = 0;
+    for (size_t i = 0; i < s->sources.origin_count; ++i)
+        if (follow_add(s, s->sources.origins[i]) != 0)
+            return -1;
+    sqt_stream_wait(s, 0);
+    return 0;
+}
+
+/* Until when all records are there: from before the rings are looked at. */
+static void
+follow_limit(struct sqt_stream *s, int64_t now)
+{
+    s->limit = INT64_MIN;
+    for (size_t i = 0; i < s->open_count; ++i)
+        if (s->open[i]->ring.map && now + s->open[i]->offset_ns > s->limit)
+            s->limit = now + s->open[i]->offset_ns - SQT_FOLLOW_BACK_MS * MS;
+    if (s->limit == INT64_MIN)
+        s->limit = INT64_MAX; /* nobody writes */
+}
+
+void
+sqt_stream_wait(struct sqt_stream *s, int milliseconds)
+{
+    if (milliseconds > 0)
+        poll(NULL, 0, milliseconds);
+    const int64_t now = s->looked_now = follow_now();
+    if (now - s->looked >= LOOK_NS) {
+        s->looked = now;
+        sqt_sources_look(&s->sources);
+        for (size_t i = 0; i < s->sources.origin_count; ++i)
+            follow_add(s, s->sources.origins[i]);
+    }
+    for (size_t i = s->waiting_next; i < s->waiting_count; ++i)
+        sqt_joined_look(s->waiting[i]);
+    follow_limit(s, now);
+    for (size_t i = 0; i < s->open_count; ++i) {
+        struct sqt_joined *const j = s->open[i];
+        sqt_joined_look(j);
+        if (!j->left && j != s->current && sqt_joined_load(j))
+            j->taken_at = now;
+    }
+}
+
+void
+sqt_stream_unfollow(struct sqt_stream *s)
+{
+    sqt_stream_wait(s, 0);
+    s->limit = INT64_MAX;
+    for (size_t i = 0; i < s->waiting_count; ++i)
+        s->waiting[i]->ended = 1;
+}

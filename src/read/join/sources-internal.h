@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * sources-internal.h - what looks for sources: once (sources.c), and again and again (look.c).
+ */
+#ifndef SQT_SOURCES_INTERNAL_H
+#define SQT_SOURCES_INTERNAL_H
+
+#include "sources.h"
+
+/* Adds the segment at begin..end of a file.  keep_fd: the file has no name to open it by.  Returns how many. */
+size_t sqt_sources_add_segment(struct sqt_source_list *sources, int fd, int keep_fd, const char *name, uint64_t begin,
+                               uint64_t end, const uint8_t *bytes, size_t got);
+
+/* Adds a ring; named_by: the file whose removal says that its writer has ended.  fd stays the caller's. */
+void sqt_sources_add_ring(struct sqt_source_list *sources, int fd, const char *name, const char *named_by);
+
+/* Whether the name ends so, and has more than that. */
+int sqt_sources_ends_with(const char *name, const char *end);
+
+/* Frees the list of names. */
+void sqt_sources_forget_names(struct sqt_seen *seen);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * stream-internal.h - a stream: origins that wait for their time, and those that are open.
+ */
+#ifndef SQT_STREAM_INTERNAL_H
+#define SQT_STREAM_INTERNAL_H
+
+#include "read/follow.h"
+#include "sources.h"
+
+/* Origins that are open at a time: each has a block of 2 MiB. */
+#define SQT_OPEN_MOST 48
+
+struct sqt_stream {
+    struct sqt_reporter reporter;
+    struct sqt_unpacker unpacker;
+    struct sqt_ahead ahead;
+    struct sqt_source_list sources;
+    struct sqt_joined **waiting; /* not opened yet, by the time of their first record */
+    size_t waiting_count, waiting_next;
+    struct sqt_joined **open;
+    size_t open_count;
+    uint32_t *kids; /* only these, if there are any */
+    size_t kid_count;
+    struct sqt_joined *current; /* whose run was handed out last */
+    uint64_t start_ns;          /* by which boots are aligned */
+    uint64_t wall_ns;           /* the time of day then */
+    unsigned opened;
+    int told_open; /* that too many are open at a time; said once */
+
+    int followed;
+    struct sqt_following following;
+    struct sqt_joined *ended[SQT_FOLLOW_ENDED]; /* the one that ended first is at ended_next, once all are used */
+    unsigned ended_next;
+    int64_t limit;      /* ns: later records are held back */
+    int64_t looked_now; /* CLOCK_MONOTONIC, ns: when the rings were looked at */
+    int64_t looked;     /* CLOCK_MONOTONIC, ns: when the directories were looked at */
+};
+
+/* Whether its kid is asked for. */
+int sqt_stream_wants(const struct sqt_stream *stream, const struct sqt_joined *joined);
+
+/* follow.c: whether records of that time, of that origin, may be handed out. */
+int sqt_stream_lets(const struct sqt_stream *stream, const struct sqt_joined *joined);
+
+/* Takes an origin out that has nothing more, now or for ever.  Returns whether it stays among the open ones. */
+int sqt_stream_settle(struct sqt_stream *stream, struct sqt_joined *joined);
+
+/* An origin of a kid that is not asked for: nothing of it is read. */
+void sqt_stream_pass_over(struct sqt_stream *stream, struct sqt_joined *joined);
+
+/* Makes the origin's times those of the stream.  Returns how much later its clock was than any can be, in ns. */
+int64_t sqt_stream_align(struct sqt_stream *stream, struct sqt_joined *joined);
+
+/* The lowest number that no origin has. */
+unsigned sqt_stream_free_index(const struct sqt_stream *stream);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * follow.c - --follow: rows as they end, until a signal comes.
+ */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "read/follow.h"
+#include "run.h"
+
+/* Milliseconds between two looks at the rings. */
+#define FOLLOW_LOOK_MS 100
+
+static volatile sig_atomic_t follow_stop;
+
+/* ---- the command line ---- */
+
+/* Options that need all rows before the first is printed, or the end of the trace. */
+static const enum dump_option follow_senseless[] = {DUMP_figure, DUMP_sort,    DUMP_group_by, DUMP_histogram,
+                                                    DUMP_until,  DUMP_fail_if, DUMP_from};
+
+/* The tables that can be followed. */
+static const char *
+follow_tables(char *text, size_t size)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (unsigned i = 0; i < SQT_TABLES && used < size; ++i)
+        if (!sqt_tables[i].figure && !sqt_family_of(&sqt_tables[i])->finish)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", sqt_tables[i].name);
+    return text;
+}
+
+int
+dump_take_follow(const struct dump_request *r, const struct options *o)
+{
+    char tables[512];
+    if (!r->given[DUMP_follow])
+        return 0;
+    for (unsigned i = 0; i < sizeof(follow_senseless) / sizeof(*follow_senseless); ++i)
+        if (r->given[follow_senseless[i]])
+            return options_fail(o, "--%s does not go with --follow", dump_option_infos[follow_senseless[i]].name);
+    if (strcmp(r->format->name, "tsv") != 0)
+        return options_fail(o, "--format=%s does not go with --follow", r->format->name);
+    if (r->family->finish)
+        return options_fail(o,
+                            "--follow: the rows of %s are made of the whole trace; these tables have rows that end: %s",
+                            r->table->name, follow_tables(tables, sizeof(tables)));
+    for (size_t i = 0; i < r->trace_count; ++i)
+        if (strcmp(r->traces[i], "-") == 0)
+            return options_fail(o, "--follow: the standard input cannot be followed; name a trace directory or a ring");
+    return 0;
+}
+
+/* ---- reading ---- */
+
+static void
+follow_signal(int number)
+{
+    (void)number;
+    follow_stop = 1;
+}
+
+static void
+follow_ended(void *context, const struct sqt_origin *origin)
+{
+    sqt_pass_end_origin(((struct dump *)context)->pass, origin);
+}
+
+static void
+follow_forgotten(void *context, const struct sqt_origin *origin)
+{
+    sqt_pass_forget_origin(((struct dump *)context)->pass, origin);
+}
+
+int
+dump_follow_begin(struct dump *d, struct sqt_stream *stream)
+{
+    const struct sqt_following following = {.context = d, .ended = follow_ended, .forgotten = follow_forgotten};
+    struct sigaction action;
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = follow_signal;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    return sqt_stream_follow(stream, &following);
+}
+
+/* Reads what is there now. */
+static void
+follow_drain(struct dump *d, struct sqt_stream *stream)
+{
+    struct sqt_run run;
+    while (!sqt_pass_done(d->pass) && sqt_stream_next(stream, &run))
+        sqt_pass_run(d->pass, &run);
+    sqt_sink_header(&d->sink);
+    sqt_out_flush(&d->sink.out);
+}
+
+void
+dump_follow(struct dump *d, struct sqt_stream *stream)
+{
+    for (;;) {
+        follow_drain(d, stream);
+        if (follow_stop || sqt_pass_done(d->pass) || d->sink.out.error || d->sink.out.gone)
+            break;
+        sqt_stream_wait(stream, FOLLOW_LOOK_MS);
+    }
+    if (sqt_pass_done(d->pass))
+        return;
+    sqt_stream_unfollow(stream);
+    follow_drain(d, stream);
+}
