@@ -334,11 +334,11 @@ def quiet(page, name):
 
 # ---- many requests ----
 
-def opened(browser, folder):
+def opened(browser, folder, name="index.html"):
     """The median of five times to open it, in ms, and the last page."""
     took = []
     for _ in range(5):
-        page = Requests(browser, folder)
+        page = Requests(browser, folder, name)
         page.wait_for("performance.getEntriesByType('navigation')[0].loadEventEnd > 0")
         took.append(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
     return sorted(took)[2], page
@@ -374,6 +374,21 @@ def many(folder, trace):
               "100,000 requests: the page says which it has, and of how many")
         three_clicks_of_many(page, rows)
         quiet(page, "100,000 requests")
+
+
+def one_file(folder):
+    """100,000 requests and all figures in one file."""
+    size = os.path.getsize(os.path.join(folder, "one.html"))
+    with Browser(folder) as browser:
+        for _ in range(4):
+            median, page = opened(browser, folder, "one.html")
+            if median < 2000:
+                break
+            time.sleep(5)
+        print("# one file: %.1f MB, opened in %.0f ms" % (size / 1e6, median))
+        check([] if size < 25e6 else [str(size)], "100,000 requests in one file of less than 25 MB")
+        check([] if median < 2000 else ["%.0f ms" % median], "100,000 requests in one file: it opens in less than 2 s")
+        check(page.said(), "100,000 requests in one file: the console is silent")
 
 
 def chosen_well(requests, rows, slice_ns):
@@ -429,6 +444,10 @@ def main():
                     look(page, scheme, 360, 780)
                 quiet(page, "the sample")
             many(big, trace)
+            alone = os.path.join(work, "alone")
+            os.mkdir(alone)
+            report(os.path.join(alone, "one.html"), "--single-file", trace)
+            one_file(alone)
         except (Failure, subprocess.CalledProcessError) as failure:
             check([failure], "the browser works")
     print("1..%d" % report_browser.NUMBER)

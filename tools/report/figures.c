@@ -5,12 +5,15 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/digits.h"
 #include "index.h"
 
 /* Most rows of a series that the page shows. */
 #define ROWS_MOST 60
+/* Bytes of a series that a page of one file has in it. */
+#define SERIES_MOST 131072
 /* A picture that is wider does not stand beside another one. */
 #define WIDE_PICTURE 800
 
@@ -126,6 +129,17 @@ put_notes(struct page *page, const struct report_trace *t, const struct series *
     }
 }
 
+/* A link to the series.  In a page of one file the link has the series in it, unless the series is long. */
+static void
+put_series(const struct report *r, struct page *page, const char *fragment, const struct series *s)
+{
+    struct stat status;
+    char *const path = folder_path(r, "figures/%s.tsv", s->picture.file);
+    if (!page_is_single(page) || (stat(path, &status) == 0 && status.st_size <= SERIES_MOST))
+        page_put(page, fragment, "file", s->picture.file, NULL);
+    free(path);
+}
+
 /* t: the trace; NULL: all of them. */
 static void
 put_large(const struct report *r, struct page *page, size_t figure, const struct report_trace *t,
@@ -147,9 +161,10 @@ put_large(const struct report *r, struct page *page, size_t figure, const struct
     page_put(page, "large-files-begin", NULL);
     for (size_t i = 0; i < r->trace_count; ++i)
         if (!t || t == &r->traces[i])
-            page_put(page, "large-series", "file", r->traces[i].series[figure].picture.file, NULL);
+            put_series(r, page, "large-series", &r->traces[i].series[figure]);
     char *const text = command(r, t, p, table);
-    page_put(page, "large-files-end", "script", script, "file", p->file, "command", text, NULL);
+    page_put(page, "large-files-end", "script", script, "file", p->file, NULL);
+    page_put(page, "large-end", "command", text, NULL);
     free(text);
 }
 
@@ -224,7 +239,8 @@ put_table(const struct report *r, struct page *page, const struct report_trace *
         page_put(page, "note", "text", more, NULL);
     }
     char *const text = command(r, t, &s->picture, s->table);
-    page_put(page, "table-files", "file", s->picture.file, "command", text, NULL);
+    put_series(r, page, "table-series", s);
+    page_put(page, "table-files", "command", text, NULL);
     free(text);
 }
 

@@ -69,8 +69,9 @@ put_head(const struct report *r, struct page *page)
     else
         snprintf(kicker, sizeof(kicker), "sqtrace \xc2\xb7 %zu traces, the first of %s UTC", r->trace_count, date);
     page_put(page, "head", "version", PACKAGE_VERSION, "title", title, NULL);
-    index_data(r, page);
-    page_put(page, "head-end", "title", title, "kicker", kicker, NULL);
+    index_data(r, page, "head-data");
+    page_put(page, "head-end", NULL);
+    page_put(page, "body", "title", title, "kicker", kicker, NULL);
     free(title);
     for (size_t i = 0; i < r->trace_count; ++i)
         put_made(page, &r->traces[i], "lead", "lead-of", words_lead(&r->traces[i]));
@@ -433,9 +434,11 @@ report_index(struct report *r)
     char *const template = sqt_zeroed(strlen(r->pages) + 16, 1);
     sprintf(template, "%s/page.html", r->pages);
     FILE *const out = fopen(path, "w");
-    struct page *const page = out ? page_open(template, out) : NULL;
-    int failed = 0;
-    if (!out) {
+    struct page *const page = out ? page_open(template, out, report_is_single(r) ? r->making : NULL) : NULL;
+    int failed = index_files(r); /* a page of one file has them in it */
+    if (failed) {
+        /* said */
+    } else if (!out) {
         failed = report_fail(r, "%s: cannot write: %s", path, strerror(errno));
     } else if (!page) {
         failed = report_fail(r, "%s: %s", template, strerror(errno));
@@ -450,6 +453,9 @@ report_index(struct report *r)
         index_figures(r, page);
         put_configured(r, page);
         page_put(page, "foot", NULL);
+        index_data(r, page, "foot-data");
+        page_put(page, "foot-scripts", NULL);
+        page_put(page, "foot-end", NULL);
         if (page_error(page))
             failed = report_fail(r, "%s: %s", template, page_error(page));
     }
@@ -461,5 +467,5 @@ report_index(struct report *r)
     }
     free(path);
     free(template);
-    return failed || index_files(r) != 0 ? -1 : 0;
+    return failed ? -1 : 0;
 }

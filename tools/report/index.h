@@ -25,7 +25,7 @@ const char *link_of_finding(char link[LINK_ROOM], const struct report_trace *tra
 const char *link_of_figure(char link[LINK_ROOM], const struct report_trace *trace, const struct sqt_table *figure);
 
 /* The scripts that hold the requests, and the place of their list. */
-void index_data(const struct report *report, struct page *page);
+void index_data(const struct report *report, struct page *page, const char *fragment);
 void index_requests(struct page *page);
 
 /* Copies what the page loads besides. */

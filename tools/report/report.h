@@ -11,6 +11,7 @@
  *   words.c              numbers and sentences
  *   compare.c            differences between traces
  *   page.c               fragments of HTML with values put in
+ *   page-within.c        files put in
  *   index.c              index.html
  *   figures.c            its figures
  *   links.c              from what the page says to the requests behind it
@@ -117,8 +118,8 @@ struct report {
     int64_t group, peak; /* ns */
     int64_t kid;         /* -1: all */
 
-    char *folder;        /* what it is to be called */
-    char *making;        /* what it is called meanwhile */
+    char *folder;        /* what it is to be called; with --single-file, the file */
+    char *making;        /* the folder that is made meanwhile */
     char *plots, *pages; /* where scripts and templates are */
     struct program_voice voice;
     unsigned undrawn;         /* figures that gnuplot could not draw */
@@ -148,6 +149,8 @@ int report_draw(struct report *report);
 int report_overlay(struct report *report, size_t figure, struct picture *picture);
 int report_index(struct report *report);
 int folder_commit(struct report *report);
+/* Whether the page is one file, and not a folder. */
+int report_is_single(const struct report *report);
 /* Leaves nothing behind. */
 void folder_abandon(struct report *report);
 

@@ -105,7 +105,7 @@ report_main_make(struct report *r)
         folder_abandon(r);
         return REPORT_FAILED;
     }
-    report_say(r, "made %s/index.html", r->folder);
+    report_say(r, "made %s%s", r->folder, report_is_single(r) ? "" : "/index.html");
     return r->undrawn ? REPORT_PARTLY : REPORT_DONE;
 }
 
