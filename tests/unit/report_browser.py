@@ -42,7 +42,7 @@ LOST = """[...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute
 DOUBLE = "[...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) != i)"
 # What sticks out to the right of the window, and does not scroll in a box of its own.
 WIDE = """[...document.querySelectorAll('body *')].filter(e => e.getClientRects().length
-    && !e.closest('.scroll, pre, dialog') && !e.matches('.skip') && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+    && !e.closest('.scroll, pre, dialog, .chart g') && !e.matches('.skip') && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
     .map(e => e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 40))"""
 # Text whose contrast to the page is below 4.5, as WCAG computes it.
 FAINT = """(() => {

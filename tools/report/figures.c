@@ -204,6 +204,17 @@ cell_text(const struct sqt_table *table, unsigned column, char *cell, char text[
     return text;
 }
 
+/* Whether the cell is a percentile of too few values: those that the row counts. */
+static int
+figures_too_few(const struct sqt_table *table, unsigned column, char *const *cells, unsigned count)
+{
+    const uint64_t least = column < table->column_count ? words_least(table->columns[column].name) : 0;
+    for (unsigned i = 0; least && i < table->column_count && i < count; ++i)
+        if (strcmp(table->columns[i].name, "count") == 0)
+            return strtoull(cells[i], NULL, 10) < least;
+    return 0;
+}
+
 /* The first rows of a series, as it stands in its file. */
 static void
 put_table(const struct report *r, struct page *page, const struct report_trace *t, const struct series *s)
@@ -223,7 +234,10 @@ put_table(const struct report *r, struct page *page, const struct report_trace *
             page_put(page, "table-row", NULL);
         for (unsigned i = 0; i < count; ++i)
             page_put(page, headed ? "table-cell" : "table-name", "text",
-                     headed ? cell_text(s->table, i, cells[i], shown) : cells[i], "kind", cell_kind(s->table, i), NULL);
+                     !headed                                      ? cells[i]
+                     : figures_too_few(s->table, i, cells, count) ? "-"
+                                                                  : cell_text(s->table, i, cells[i], shown),
+                     "kind", cell_kind(s->table, i), NULL);
         page_put(page, headed ? "table-row-end" : "table-body", NULL);
         rows += headed;
         headed = 1;
@@ -255,7 +269,8 @@ nothing_words(char text[700], const struct report_trace *t, const struct series 
         if (strncmp(s->notes.text[i], "nothing: ", 9) == 0)
             why = s->notes.text[i] + 9;
     if (s->picture.trouble && strncmp(s->picture.trouble, "there are no rows", 17) == 0)
-        snprintf(text, 700, "%s%sNothing to draw: no group has enough values.", t->label, *t->label ? ": " : "");
+        snprintf(text, 700, "%s%sNothing to draw: no group has enough values, or all of them are 0.", t->label,
+                 *t->label ? ": " : "");
     else if (s->picture.trouble)
         snprintf(text, 700, "%s%sIt could not be drawn: %s.", t->label, *t->label ? ": " : "", s->picture.trouble);
     else

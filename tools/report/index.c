@@ -242,6 +242,15 @@ put_disks(const struct report *r, struct page *page)
         page_put(page, "list-end", NULL);
 }
 
+/* Of how many values the page tells percentiles. */
+static void
+put_least(struct page *page)
+{
+    char p50[32], p90[32], p99[32], p999[32];
+    page_put(page, "time-note", "p50", sqt_grouped(LEAST_P50, p50), "p90", sqt_grouped(LEAST_P90, p90), "p99",
+             sqt_grouped(LEAST_P99, p99), "p999", sqt_grouped(LEAST_P999, p999), NULL);
+}
+
 static void
 put_time(const struct report *r, struct page *page)
 {
@@ -257,7 +266,7 @@ put_time(const struct report *r, struct page *page)
     }
     put_small_classes(r, page);
     put_disks(r, page);
-    page_put(page, "time-note", NULL);
+    put_least(page);
     page_put(page, "section-end", NULL);
 }
 
@@ -435,7 +444,7 @@ report_index(struct report *r)
     sprintf(template, "%s/page.html", r->pages);
     FILE *const out = fopen(path, "w");
     struct page *const page = out ? page_open(template, out, report_is_single(r) ? r->making : NULL) : NULL;
-    int failed = index_files(r); /* a page of one file has them in it */
+    int failed = index_files(r) != 0 || index_charts(r) != 0; /* a page of one file has them in it */
     if (failed) {
         /* said */
     } else if (!out) {
@@ -446,6 +455,7 @@ report_index(struct report *r)
         put_head(r, page);
         put_findings(r, page);
         put_time(r, page);
+        page_put(page, "band", NULL);
         index_requests(page);
         if (r->trace_count > 1)
             put_differences(r, page);

@@ -14,6 +14,7 @@
  *   page-within.c        files put in
  *   index.c              index.html
  *   figures.c            its figures
+ *   charts.c             the series of figures that the page draws itself
  *   links.c              from what the page says to the requests behind it
  */
 #ifndef SQT_REPORT_H
@@ -167,6 +168,14 @@ char *folder_path(const struct report *report, const char *format, ...) __attrib
 int folder_copy(struct report *report, const char *from, const char *to);
 
 /* ---- words ---- */
+
+/* Of so many values a percentile is told. */
+enum report_least {
+#define REPORT_LEAST(id, percentile, name, values) LEAST_##id = (values),
+#include "least.def"
+};
+/* Of how many values the percentile in a column's name, as in "swap_in_p90_ms", is told; 0: it names none. */
+uint64_t words_least(const char *column);
 
 #define WORDS_ROOM 32
 /* Three significant digits and a unit: "23.1 ms"; "+1.20 s" with a sign. */
