@@ -97,11 +97,8 @@ printf '#!/bin/sh\necho "line 0: warning: no such font" >&2\nexec "%s" "$@"\n' "
 for quiet in "" --quiet; do
     PATH=$work/bin:$PATH "$report" --data="$data" $quiet --figures=hit-stages -o r t/before.sqt >out 2>err
     # shellcheck disable=SC2181 # its line is long enough
-    [ $? = 0 ] &&
-        [ "$(grep -c '^sqtrace-report: warning: gnuplot on hit-stages: line 0: ' err)" = $((${#quiet} ? 0 : 2)) ] &&
-        [ "$(grep -c '>gnuplot drew it with a warning: line 0: warning: no such font<' r/index.html)" = 1 ] &&
-        [ -s r/figures/hit-stages.svg ]
-    check "gnuplot warns: the page says it${quiet:+ with --quiet, too}"
+    [ $? = 0 ] && ! grep -q 'no such font' err && ! grep -q 'no such font' r/index.html && [ -s r/figures/hit-stages.svg ]
+    check "gnuplot warns: nobody is told, and the picture is there${quiet:+ with --quiet, too}"
     rm -r r
 done
 

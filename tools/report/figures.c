@@ -111,8 +111,6 @@ put_picture(struct page *page, const struct sqt_table *figure, const struct pict
     snprintf(alt, sizeof(alt), "Graph: %s", figure->doc);
     page_put(page, "figure-picture", "file", p->file, "title", figure_title(figure), "alt", alt, "width", size[0][0],
              "height", size[0][1], "narrow-width", size[1][0], "narrow-height", size[1][1], NULL);
-    if (p->warning)
-        page_put(page, "figure-warning", "text", p->warning, NULL);
 }
 
 /* What the maker noted, besides what the page says in other places. */

@@ -55,6 +55,15 @@ default_title(const struct report *r)
     return text;
 }
 
+/* What is wrong comes before where the time goes: a wait for blocks need not be the disk's. */
+static void
+put_lead(struct page *page, const struct report_trace *t)
+{
+    if (t->first)
+        page_put(page, "lead-first", "label", t->label, "text", t->first, NULL);
+    put_made(page, t, "lead", "lead-of", words_lead(t));
+}
+
 static void
 put_head(const struct report *r, struct page *page)
 {
@@ -74,7 +83,7 @@ put_head(const struct report *r, struct page *page)
     page_put(page, "body", "title", title, "kicker", kicker, NULL);
     free(title);
     for (size_t i = 0; i < r->trace_count; ++i)
-        put_made(page, &r->traces[i], "lead", "lead-of", words_lead(&r->traces[i]));
+        put_lead(page, &r->traces[i]);
     page_put(page, "nav-begin", NULL);
     page_put(page, "nav-item", "id", "findings", "title", "Findings", NULL);
     page_put(page, "nav-item", "id", "time", "title", "By kind of request", NULL);
@@ -275,6 +284,7 @@ put_time(const struct report *r, struct page *page)
 static void
 put_rows(struct page *page, const struct comparison *c)
 {
+    int few = 0;
     page_put(page, "differences-begin", "first", c->a->label, "second", c->b->label, NULL);
     for (size_t i = 0; i < c->count; ++i) {
         const struct compared *const row = &c->rows[i];
@@ -285,7 +295,12 @@ put_rows(struct page *page, const struct comparison *c)
             page_put(page, "differences-class", "class", class_title(row->class, name), "first",
                      sqt_grouped(c->a->classes[row->class].all.count, first), "second",
                      sqt_grouped(c->b->classes[row->class].all.count, second), NULL);
+            few = row->difference.verdict == SQT_VERDICT_UNKNOWN;
+            if (few)
+                page_put(page, "differences-few", NULL);
         }
+        if (few)
+            continue;
         if (row->difference.verdict != SQT_VERDICT_UNKNOWN)
             snprintf(interval, sizeof(interval), "%s to %s", words_difference(row->difference.low, low),
                      words_difference(row->difference.high, high));
@@ -297,6 +312,30 @@ put_rows(struct page *page, const struct comparison *c)
         free(words);
     }
     page_put(page, "differences-end", NULL);
+}
+
+/* A sentence for each class, and one for those that have too few requests. */
+static void
+put_sentences(struct page *page, const struct comparison *c)
+{
+    char few[600] = "";
+    for (size_t k = 0; k < c->count; ++k) {
+        if (k && c->rows[k - 1].class == c->rows[k].class)
+            continue;
+        if (c->rows[k].difference.verdict == SQT_VERDICT_UNKNOWN) {
+            const size_t at = strlen(few);
+            snprintf(few + at, sizeof(few) - at, "%s %s",
+                     at ? "," : "Too few requests to tell:", words_class(c->rows[k].class));
+            continue;
+        }
+        char *const sentence = compared_sentence(c, k);
+        page_put(page, "list-item", "text", sentence, NULL);
+        free(sentence);
+    }
+    if (*few) {
+        strcat(few, ".");
+        page_put(page, "list-item", "text", few, NULL);
+    }
 }
 
 static void
@@ -311,12 +350,7 @@ put_differences(const struct report *r, struct page *page)
         snprintf(title, sizeof(title), "From %s to %s", c.a->label, c.b->label);
         page_put(page, "heading", "text", title, NULL);
         page_put(page, "list-begin", NULL);
-        for (size_t k = 0; k < c.count; ++k)
-            if (!k || c.rows[k - 1].class != c.rows[k].class) {
-                char *const sentence = compared_sentence(&c, k);
-                page_put(page, "list-item", "text", sentence, NULL);
-                free(sentence);
-            }
+        put_sentences(page, &c);
         page_put(page, "list-end", NULL);
         put_rows(page, &c);
         snprintf(confidence, sizeof(confidence), "%.4g", 100 * c.confidence);

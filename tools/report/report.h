@@ -65,7 +65,6 @@ struct picture {
     char script[128]; /* SCRIPT.gp */
     int wanted, drawn;
     char *trouble;                /* why there is none; NULL: there is one */
-    char *warning;                /* what gnuplot said of it though it drew it; NULL: nothing */
     unsigned width[2], height[2]; /* wide, narrow */
 };
 
@@ -98,10 +97,11 @@ struct report_trace {
     uint64_t requests, left_out;
     struct sqt_distributions set;
     struct sqt_sections classes[SQT_CLASSES];
-    struct lines findings;              /* what takes more time than it should, and what to do: a line each */
-    struct lines behind;                /* for each of them: the filter of its requests */
-    struct lines disks;                 /* sentences on cache_dirs */
-    int64_t disk_shares[3];             /* queue, service, notice of the cache_dir that `summary` is at */
+    struct lines findings;  /* what takes more time than it should, and what to do: a line each */
+    struct lines behind;    /* for each of them: the filter of its requests */
+    char *first;            /* the first of them without what to do; NULL: nothing takes more than it should */
+    struct lines disks;     /* sentences on cache_dirs */
+    int64_t disk_shares[3]; /* queue, service, notice of the cache_dir that `summary` is at */
     struct lines broken, unusual, held; /* sentences on what does not hold, on what is worth a look, and on the rest */
     struct browse *browse;              /* while it is read */
     struct browse_counts browsed;       /* of the requests that the page has */
