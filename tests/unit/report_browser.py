@@ -42,7 +42,7 @@ LOST = """[...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute
 DOUBLE = "[...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) != i)"
 # What sticks out to the right of the window, and does not scroll in a box of its own.
 WIDE = """[...document.querySelectorAll('body *')].filter(e => e.getClientRects().length
-    && !e.closest('.scroll, pre, dialog') && !e.matches('.skip') && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+    && !e.closest('.scroll, pre, dialog, .chart g') && !e.matches('.skip') && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
     .map(e => e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 40))"""
 # Text whose contrast to the page is below 4.5, as WCAG computes it.
 FAINT = """(() => {
@@ -101,14 +101,14 @@ def report(folder, *arguments):
 class Report(Page):
     """A report opened from the disk."""
 
-    def __init__(self, browser, folder):
+    def __init__(self, browser, folder, name="index.html"):
         super().__init__(browser, "about:blank")
         self.folder = folder
         self.base = "file://" + urllib.parse.quote(folder) + "/"
         self.call("Network.enable")
         self.call("Log.enable")
         self.media()
-        self.call("Page.navigate", url=self.base + "index.html")
+        self.call("Page.navigate", url=self.base + name)
         self.wait_for("document.readyState == 'complete' && location.href != 'about:blank'")
 
     def size(self, width, height):
@@ -223,6 +223,24 @@ def look(browser, folder, name):
           name + ": no request leaves the folder")
 
 
+def single(folder):
+    """A report that is one file: what it shows, and that it asks for nothing else."""
+    with Browser(folder) as browser:
+        page = Report(browser, folder, "one.html")
+        check(page.evaluate(BROKEN), "one file: every picture loads")
+        page.size(*SIZES["phone"])
+        check(page.evaluate(BROKEN), "one file: every picture loads, phone")
+        check(page.evaluate(LOST), "one file: every link within the page leads somewhere")
+        check(page.evaluate(DOUBLE), "one file: no two things have the same id")
+        keyboard(page, "one-file")
+        check([] if page.evaluate("document.querySelectorAll('tr.request').length") else ["none"],
+              "one file: it lists requests")
+        check(page.said(), "one file: the console is silent")
+        # The browser says that it asks for addresses that have the data in them, too.
+        check([url for url in page.requests() if url != page.base + "one.html" and not url.startswith("data:")],
+              "one file: it asks for nothing else")
+
+
 def schemes(folder):
     """Pictures are light or dark with the page."""
     with Browser(folder) as browser:
@@ -250,6 +268,10 @@ def main():
             for folder, name in ((one, "one"), (two, "two")):
                 with Browser(folder) as browser:
                     look(browser, folder, name)
+            alone = os.path.join(work, "alone")
+            os.mkdir(alone)
+            report(os.path.join(alone, "one.html"), "--single-file", os.path.join(SOURCE, "doc", "sample"))
+            single(alone)
             schemes(one)
         except (Failure, subprocess.CalledProcessError) as failure:
             check([failure], "the browser works")

@@ -210,7 +210,28 @@ stretch(size_t count, uint64_t percent)
 }
 
 static void
-trace(const char *name, unsigned seed, size_t room, uint64_t percent, int lossy)
+delay(struct sqt_record *record, uint64_t ticks)
+{
+    const struct sqt_event_info *const info = &sqt_events[record->event];
+    record->time += ticks;
+    record->id += info->id.kind == SQT_KIND_TIME ? ticks : 0;
+    record->arg += info->arg.kind == SQT_KIND_TIME ? ticks : 0;
+}
+
+/* Time goes on during the look-ups of one request in 31. */
+static void
+slow_some(size_t count, uint64_t ticks)
+{
+    uint64_t late = 0;
+    unsigned lookups = 0;
+    for (size_t i = 0; i < count; ++i) {
+        late += records[i].event == SQT_EV_LOOKUP_END && ++lookups % 31 == 0 ? ticks : 0;
+        delay(&records[i], late);
+    }
+}
+
+static void
+trace(const char *name, unsigned seed, size_t room, uint64_t percent, int lossy, uint64_t late)
 {
     struct sqt_identity who;
     struct steady traffic;
@@ -221,6 +242,7 @@ trace(const char *name, unsigned seed, size_t room, uint64_t percent, int lossy)
     records[0] = start;
     size_t n = 1 + steady_records(&traffic, records + 1, room - 2);
     stretch(n, percent);
+    slow_some(n, late);
     if (lossy) {
         const struct sqt_record lost = {.time = records[n - 1].time + 3000,
                                         .event = SQT_EV_LOST,
@@ -234,15 +256,6 @@ trace(const char *name, unsigned seed, size_t room, uint64_t percent, int lossy)
 
 /* Three requests take that many records. */
 #define THREE_REQUESTS 104
-
-static void
-delay(struct sqt_record *record, uint64_t ticks)
-{
-    const struct sqt_event_info *const info = &sqt_events[record->event];
-    record->time += ticks;
-    record->id += info->id.kind == SQT_KIND_TIME ? ticks : 0;
-    record->arg += info->arg.kind == SQT_KIND_TIME ? ticks : 0;
-}
 
 /* Time goes on, but for one request: all after its look-up comes 4 s later. */
 static void
@@ -277,11 +290,12 @@ main(int argc, char **argv)
         return 0;
     }
     records = calloc(RECORDS, sizeof(*records));
-    trace("before.sqt", 11, RECORDS, 100, 0);
-    trace("again.sqt", 12, RECORDS, 100, 0);
-    trace("slower.sqt", 13, RECORDS, 120, 0);
-    trace("few.sqt", 14, 300, 100, 0);
-    trace("lossy.sqt", 15, 20000, 100, 1);
+    trace("before.sqt", 11, RECORDS, 100, 0, 0);
+    trace("again.sqt", 12, RECORDS, 100, 0, 0);
+    trace("slower.sqt", 13, RECORDS, 120, 0, 0);
+    trace("few.sqt", 14, 300, 100, 0, 0);
+    trace("lossy.sqt", 15, 20000, 100, 1, 0);
+    trace("tail.sqt", 17, RECORDS, 70, 0, UINT64_C(600000000));
     free(records);
     return 0;
 }

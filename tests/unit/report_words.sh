@@ -92,6 +92,12 @@ check "each finding is in the report, with what to do"
 [ "$(grep -c ' Requests behind it$' one.txt)" = "$(wc -l <wanted)" ] && grep -q 'class="behind".*data-filter="' one/index.html
 check "and with a link to the requests behind it"
 
+make late t/tail.sqt
+cause=$("$SQT_TOOLS/sqtrace-dump" --table=findings --columns=sentence --limit=1 --quiet --no-comments --no-header t/tail.sqt)
+grep -m 1 'class="lead' late/index.html | grep -qF '<p class="lead first">' && grep -qxF "$cause What to do" late.txt &&
+    ! grep -q 'class="lead first"' one/index.html
+check "the first sentence is what takes the most time that it should not"
+
 # ---- too few values, and nothing ----
 make few t/few.sqt
 ! grep -q '^Half of [1-9] \|^Half of .* 99 %' few.txt && grep -q '^There are [2-9] .*, too few for a median; their mean is ' few.txt
@@ -113,9 +119,13 @@ check "20 % slower is found in every class, in every line of the table"
 make back before=t/slower.sqt after=t/before.sqt
 [ "$(grep -c ': faster. The median went from .* (−1[5-9] %)' back.txt)" = 3 ] && ! grep -q 'slower' back.txt
 check "and the way back is 17 % faster"
+make tail before=t/before.sqt after=t/tail.sqt
+[ "$(grep -c ': faster. The median went from .*\. But the slowest are slower: the 99th percentile went from ' tail.txt)" = 3 ]
+check "a worse tail is told beside a better median"
 make little few=t/few.sqt before=t/before.sqt
-[ "$(grep -c ': too few requests to tell.$' little.txt)" = 3 ]
-check "few requests: nothing is claimed"
+grep -qx 'Too few requests to tell: hits from memory, hits from disk, misses.' little.txt &&
+    [ "$(grep -c 'too few requests to tell' little.txt)" = 3 ] && ! grep -q 'slower\|faster' little.txt
+check "few requests: nothing is claimed, in one line, and one of the table for each class"
 make three a=t/before.sqt b=t/again.sqt c=t/slower.sqt
 [ "$(grep -c '^From a to [bc]$' three.txt)" = 2 ]
 check "of three traces each is compared with the first"

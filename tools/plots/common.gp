@@ -47,6 +47,8 @@ do for [i=1:|$DATA|] {
         if (HEADER eq "") { HEADER = LINE } else { ROWS = ROWS + 1 }
     }
 }
+# Of fewer values a percentile is not drawn; tools/report/least.def has the same numbers.
+least(percentile) = percentile eq "p50" ? 10 : percentile eq "p90" ? 50 : percentile eq "p99" ? 100 : percentile eq "p99.9" ? 1000 : 0
 if (ROWS < 1) {
     print "there are no rows: nothing to draw"
     exit status 1

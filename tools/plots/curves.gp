@@ -10,14 +10,25 @@
 load FOLDER . "common.gp"
 if (!exists("DOTTED")) { DOTTED = "" }
 
-# Whether column k has a value anywhere.
-has(k) = int(sum [i=1:|$DATA|] ($DATA[i][1:1] ne "#" && word($DATA[i], k) ne "-"))
+# Whether column k has a value anywhere; a median, one that is not 0.
+zero(s) = strstrt(SUFFIX, "_p50") == 1 && s + 0 == 0
+has(k) = int(sum [i=1:|$DATA|] ($DATA[i][1:1] ne "#" && word($DATA[i], k) ne "-" && (word($DATA[i], k) eq word(HEADER, k) || !zero(word($DATA[i], k)))))
+place(c) = int(sum [k=1:words(HEADER)] (word(HEADER, k) eq c ? k : 0))
+has_any(c) = place(c) ? has(place(c)) > 1 : 0
+# A value, but no percentile of too few.
+told(c, suffix) = strstrt(suffix, "_p90_ms") == 1 && column(c . "_count") < least("p90") ? NaN : column(c . suffix)
 ends(s, t) = strlen(s) > strlen(t) && s[strlen(s)-strlen(t)+1:strlen(s)] eq t
 CURVES = ""
 do for [k=1:words(HEADER)] {
     COLUMN = word(HEADER, k)
     # The header row has a value too.
-    if (ends(COLUMN, SUFFIX)) { if (has(k) > 1) { CURVES = CURVES . " " . COLUMN[1:strlen(COLUMN)-strlen(SUFFIX)] } }
+    if (ends(COLUMN, SUFFIX)) {
+        CURVE = COLUMN[1:strlen(COLUMN)-strlen(SUFFIX)]
+        # A curve whose medians are all 0 has its other values.
+        if (has(k) > 1 || (DASHED ne "" && has_any(CURVE . word(DASHED, 1))) || (DOTTED ne "" && has_any(CURVE . word(DOTTED, 1)))) {
+            CURVES = CURVES . " " . CURVE
+        }
+    }
 }
 if (words(CURVES) < 1) {
     print "there are no rows: nothing to draw"
@@ -34,7 +45,7 @@ do for [c in CURVES] {
     stats $DATA using (column(c . SUFFIX)) name "Y" nooutput
     LOW = (LOW == 0 && c eq word(CURVES, 1)) || Y_min < LOW ? Y_min : LOW
     do for [suffix in SUFFIX . " " . word(DASHED, 1) . " " . word(DOTTED, 1)] {
-        stats $DATA using (column(c . suffix)) name "Y" nooutput
+        stats $DATA using (told(c, suffix) >= 0 ? told(c, suffix) : 0) name "Y" nooutput
         MOST = Y_max > MOST ? Y_max : MOST
     }
 }
@@ -90,15 +101,18 @@ set key @KEY
 
 STYLE = UPTO ? "lines lw 2" : "linespoints lw 2 pt (4 + i) ps 0.8"
 N = words(CURVES)
+SEEN(i) = has_any(word(CURVES, i) . SUFFIX)
+solid(i) = SEEN(i) ? column(word(CURVES, i) . SUFFIX) : NaN
+titled(i) = called(word(CURVES, i)) . (SEEN(i) ? "" : " (median 0)")
 DOTS = DOTTED eq "" ? "" : ', for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . word(DOTTED, 1))) with lines ' . \
     'dt 3 lw 2 lc rgb colour(word(CURVES, i), i) notitle, keyentry with lines dt 3 lw 2 lc rgb "black" title word(DOTTED, 2)'
 if (DASHED eq "") {
-    plot for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . SUFFIX)) with @STYLE \
-        lc rgb colour(word(CURVES, i), i) title called(word(CURVES, i))
+    plot for [i=1:N] $DATA using (x(0)):(solid(i)) with @STYLE \
+        lc rgb colour(word(CURVES, i), i) title titled(i)
 } else {
-    plot for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . SUFFIX)) with @STYLE \
-            lc rgb colour(word(CURVES, i), i) title called(word(CURVES, i)), \
-         for [i=1:N] $DATA using (x(0)):(column(word(CURVES, i) . word(DASHED, 1))) with lines dt 2 lw 1.3 \
+    plot for [i=1:N] $DATA using (x(0)):(solid(i)) with @STYLE \
+            lc rgb colour(word(CURVES, i), i) title titled(i), \
+         for [i=1:N] $DATA using (x(0)):(told(word(CURVES, i), word(DASHED, 1))) with lines dt 2 lw 1.3 \
             lc rgb colour(word(CURVES, i), i) notitle, \
          keyentry with lines lw 2 lc rgb "black" title spaced(word(DASHED, 2)), \
          keyentry with lines dt 2 lw 1.3 lc rgb "black" title spaced(word(DASHED, 3)) @DOTS

@@ -9,6 +9,20 @@ INPUT = ARG2
 load FOLDER . "common.gp"
 
 load FOLDER . "stage-colours.gp"
+# Rows whose percentile is of enough requests.
+enough(line) = line[1:1] ne "#" && (word(line, 2) eq "percentile" || int(word(line, 3)) >= least(word(line, 2)))
+set datafile separator "\001"
+set datafile commentschars ""
+set table $SHOWN
+plot $DATA using (enough(stringcolumn(1)) ? stringcolumn(1) : "#") with table
+unset table
+set datafile commentschars "#"
+set datafile separator "\t"
+ROWS = int(sum [i=1:|$SHOWN|] ($SHOWN[i][1:1] ne "#")) - 1
+if (ROWS < 1) {
+    print "there are no rows: nothing to draw"
+    exit status 1
+}
 N = words(STAGES)
 stage(i) = column(word(STAGES, i) . "_ms")
 upto(i) = sum [k=1:i] stage(k)
@@ -16,7 +30,7 @@ upto(i) = sum [k=1:i] stage(k)
 share(i) = column("total_ms") > 0 ? 100 * upto(i) / column("total_ms") : 0
 array SEEN[N]
 do for [i=1:N] {
-    stats $DATA using (column("total_ms") > 0 ? stage(i) / column("total_ms") : 0) name "S" nooutput
+    stats $SHOWN using (column("total_ms") > 0 ? stage(i) / column("total_ms") : 0) name "S" nooutput
     SEEN[i] = S_max > 0.002
 }
 # A bar for each row, the first on top, and as high as they need.
@@ -44,5 +58,5 @@ if (exists("NARROW")) {
 }
 label(n) = sprintf("%s %s: %.".(column("total_ms") < 10 ? "2" : "0")."f ms", strcol("class"), strcol("percentile"), column("total_ms"))
 
-plot for [i=N:1:-1] $DATA using (0):0:(0):(SEEN[i] ? share(i) : NaN):($0 - 0.42):($0 + 0.42):yticlabels(label(0)) with boxxyerror \
+plot for [i=N:1:-1] $SHOWN using (0):0:(0):(SEEN[i] ? share(i) : NaN):($0 - 0.42):($0 + 0.42):yticlabels(label(0)) with boxxyerror \
     lc rgb word(STAGE_COLOURS, i) title SEEN[i] ? spaced(word(STAGES, i)) : ""

@@ -14,6 +14,8 @@
 #include "base/memory.h"
 
 #define TOGETHER 0.95
+/* A 99th percentile that goes the other way by such a factor is told even if its interval has zero in it, or there is none. */
+#define TAIL_TOLD 2
 
 static struct compared *
 compare_add(struct comparison *c, enum sqt_class class, const char *name, int stage, const struct sqt_estimate *a,
@@ -111,6 +113,22 @@ main_stage(const struct comparison *c, enum sqt_class class, int slower)
     return found;
 }
 
+/* What the 99th percentile does while the statistic that was told goes the other way. */
+static void
+compare_put_tail(FILE *out, const struct compared *told, const struct compared *p99)
+{
+    char from[WORDS_ROOM], to[WORDS_ROOM];
+    const double a = p99->a->value, b = p99->b->value;
+    const int slower = b > a, sure = p99->difference.verdict == SQT_VERDICT_DIFFERENT;
+    if (told == p99 || slower == (told->difference.value > 0))
+        return;
+    if (!sure && (slower ? b < TAIL_TOLD * a : a < TAIL_TOLD * b))
+        return;
+    fprintf(out, " But the slowest are %s: the 99th percentile went from %s to %s%s.", slower ? "slower" : "faster",
+            words_time(a, from), words_time(b, to),
+            sure ? "" : ", though these traces are too short to be sure of that");
+}
+
 char *
 compared_sentence(const struct comparison *c, size_t first)
 {
@@ -126,9 +144,7 @@ compared_sentence(const struct comparison *c, size_t first)
     for (unsigned i = 0; i < 3 && !chosen; ++i)
         if (rows[i].difference.verdict == SQT_VERDICT_DIFFERENT)
             chosen = &rows[i];
-    if (rows->difference.verdict == SQT_VERDICT_UNKNOWN) {
-        fputs("too few requests to tell.", out);
-    } else if (!chosen) {
+    if (!chosen) {
         fputs("no difference.", out);
     } else {
         const int slower = chosen->difference.value > 0;
@@ -142,6 +158,7 @@ compared_sentence(const struct comparison *c, size_t first)
             fprintf(out, "; most of it is %s, %s for a request on average", words_part((unsigned)stage->stage),
                     words_difference(stage->difference.value, by));
         fputs(".", out);
+        compare_put_tail(out, chosen, &rows[1]);
     }
     fclose(out);
     return text;

@@ -152,11 +152,8 @@ end_drawing(struct report *r, struct drawing *d, int status)
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         if (!trouble)
             trouble = "gnuplot failed";
-    } else if (trouble) {
-        report_say(r, "warning: gnuplot on %s: %s", d->picture->file, trouble);
-        if (!d->picture->warning)
-            d->picture->warning = strdup(trouble);
-        trouble = NULL;
+    } else {
+        trouble = NULL; /* a warning, of which no reader knows what to do */
     }
     if (!trouble && put_style(r, d, picture) != 0) {
         trouble = "gnuplot drew nothing";

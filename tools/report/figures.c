@@ -5,12 +5,15 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/digits.h"
 #include "index.h"
 
 /* Most rows of a series that the page shows. */
 #define ROWS_MOST 60
+/* Bytes of a series that a page of one file has in it. */
+#define SERIES_MOST 131072
 /* A picture that is wider does not stand beside another one. */
 #define WIDE_PICTURE 800
 
@@ -108,8 +111,6 @@ put_picture(struct page *page, const struct sqt_table *figure, const struct pict
     snprintf(alt, sizeof(alt), "Graph: %s", figure->doc);
     page_put(page, "figure-picture", "file", p->file, "title", figure_title(figure), "alt", alt, "width", size[0][0],
              "height", size[0][1], "narrow-width", size[1][0], "narrow-height", size[1][1], NULL);
-    if (p->warning)
-        page_put(page, "figure-warning", "text", p->warning, NULL);
 }
 
 /* What the maker noted, besides what the page says in other places. */
@@ -124,6 +125,17 @@ put_notes(struct page *page, const struct report_trace *t, const struct series *
         if (k == 3)
             page_put(page, "large-note", "label", t->label, "text", s->notes.text[i], NULL);
     }
+}
+
+/* A link to the series.  In a page of one file the link has the series in it, unless the series is long. */
+static void
+put_series(const struct report *r, struct page *page, const char *fragment, const struct series *s)
+{
+    struct stat status;
+    char *const path = folder_path(r, "figures/%s.tsv", s->picture.file);
+    if (!page_is_single(page) || (stat(path, &status) == 0 && status.st_size <= SERIES_MOST))
+        page_put(page, fragment, "file", s->picture.file, NULL);
+    free(path);
 }
 
 /* t: the trace; NULL: all of them. */
@@ -147,9 +159,10 @@ put_large(const struct report *r, struct page *page, size_t figure, const struct
     page_put(page, "large-files-begin", NULL);
     for (size_t i = 0; i < r->trace_count; ++i)
         if (!t || t == &r->traces[i])
-            page_put(page, "large-series", "file", r->traces[i].series[figure].picture.file, NULL);
+            put_series(r, page, "large-series", &r->traces[i].series[figure]);
     char *const text = command(r, t, p, table);
-    page_put(page, "large-files-end", "script", script, "file", p->file, "command", text, NULL);
+    page_put(page, "large-files-end", "script", script, "file", p->file, NULL);
+    page_put(page, "large-end", "command", text, NULL);
     free(text);
 }
 
@@ -189,6 +202,17 @@ cell_text(const struct sqt_table *table, unsigned column, char *cell, char text[
     return text;
 }
 
+/* Whether the cell is a percentile of too few values: those that the row counts. */
+static int
+figures_too_few(const struct sqt_table *table, unsigned column, char *const *cells, unsigned count)
+{
+    const uint64_t least = column < table->column_count ? words_least(table->columns[column].name) : 0;
+    for (unsigned i = 0; least && i < table->column_count && i < count; ++i)
+        if (strcmp(table->columns[i].name, "count") == 0)
+            return strtoull(cells[i], NULL, 10) < least;
+    return 0;
+}
+
 /* The first rows of a series, as it stands in its file. */
 static void
 put_table(const struct report *r, struct page *page, const struct report_trace *t, const struct series *s)
@@ -208,7 +232,10 @@ put_table(const struct report *r, struct page *page, const struct report_trace *
             page_put(page, "table-row", NULL);
         for (unsigned i = 0; i < count; ++i)
             page_put(page, headed ? "table-cell" : "table-name", "text",
-                     headed ? cell_text(s->table, i, cells[i], shown) : cells[i], "kind", cell_kind(s->table, i), NULL);
+                     !headed                                      ? cells[i]
+                     : figures_too_few(s->table, i, cells, count) ? "-"
+                                                                  : cell_text(s->table, i, cells[i], shown),
+                     "kind", cell_kind(s->table, i), NULL);
         page_put(page, headed ? "table-row-end" : "table-body", NULL);
         rows += headed;
         headed = 1;
@@ -224,7 +251,8 @@ put_table(const struct report *r, struct page *page, const struct report_trace *
         page_put(page, "note", "text", more, NULL);
     }
     char *const text = command(r, t, &s->picture, s->table);
-    page_put(page, "table-files", "file", s->picture.file, "command", text, NULL);
+    put_series(r, page, "table-series", s);
+    page_put(page, "table-files", "command", text, NULL);
     free(text);
 }
 
@@ -239,7 +267,8 @@ nothing_words(char text[700], const struct report_trace *t, const struct series 
         if (strncmp(s->notes.text[i], "nothing: ", 9) == 0)
             why = s->notes.text[i] + 9;
     if (s->picture.trouble && strncmp(s->picture.trouble, "there are no rows", 17) == 0)
-        snprintf(text, 700, "%s%sNothing to draw: no group has enough values.", t->label, *t->label ? ": " : "");
+        snprintf(text, 700, "%s%sNothing to draw: no group has enough values, or all of them are 0.", t->label,
+                 *t->label ? ": " : "");
     else if (s->picture.trouble)
         snprintf(text, 700, "%s%sIt could not be drawn: %s.", t->label, *t->label ? ": " : "", s->picture.trouble);
     else

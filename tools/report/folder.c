@@ -3,7 +3,7 @@
  * folder.c - the folder of a report: made beside its place, DIR.part, and moved there when it is whole.
  *
  * So DIR is always a whole report or what it was before.  Only an empty folder or a whole report is replaced: its
- * index.html ends with END_MARK.
+ * index.html ends with END_MARK.  With --single-file the page has all that the folder has, and only the page stays.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +37,12 @@ folder_path(const struct report *r, const char *format, ...)
 }
 
 /* ---- where scripts and templates are ---- */
+
+int
+report_is_single(const struct report *r)
+{
+    return r->given[REPORT_single] != NULL;
+}
 
 int
 report_find_data(struct report *r)
@@ -93,6 +99,22 @@ ends_with_mark(const char *file)
     return n == (ssize_t)strlen(END_MARK) && strcmp(end, END_MARK) == 0;
 }
 
+/* Looks at what stands where the file is to be. */
+static int
+folder_look_single(struct report *r, enum place *place)
+{
+    struct stat status;
+    *place = PLACE_FREE;
+    if (lstat(r->folder, &status) != 0)
+        return errno == ENOENT ? 0 : report_fail(r, "%s: %s", r->folder, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return report_fail(r, "%s: is a folder; with --single-file, -o names a file", r->folder);
+    if (!S_ISREG(status.st_mode) || (status.st_size && !ends_with_mark(r->folder)))
+        return report_fail(r, "%s: is not a report; name another with -o", r->folder);
+    *place = PLACE_OURS;
+    return 0;
+}
+
 /* Looks at what stands where the report is to be. */
 static int
 folder_look(struct report *r, enum place *place)
@@ -135,7 +157,7 @@ folder_begin(struct report *r)
         --length;
     r->folder = sqt_zeroed(length + 1, 1);
     memcpy(r->folder, given, length);
-    if (folder_look(r, &place) != 0)
+    if ((report_is_single(r) ? folder_look_single : folder_look)(r, &place) != 0)
         return -1;
     char *const making = sqt_zeroed(length + 8, 1);
     sprintf(making, "%s.part", r->folder);
@@ -157,10 +179,29 @@ folder_begin(struct report *r)
     return failed ? -1 : 0;
 }
 
+/* Only the page stays of the folder. */
+static int
+folder_commit_single(struct report *r)
+{
+    enum place place;
+    if (folder_look_single(r, &place) != 0)
+        return -1;
+    char *const page = folder_path(r, "index.html");
+    int failed = 0;
+    if (rename(page, r->folder) != 0)
+        failed = report_fail(r, "%s: cannot be renamed to %s: %s", page, r->folder, strerror(errno));
+    else if (remove_all(r->making) != 0)
+        report_say(r, "warning: %s: could not be removed: %s", r->making, strerror(errno));
+    free(page);
+    return failed ? -1 : 0;
+}
+
 int
 folder_commit(struct report *r)
 {
     enum place place;
+    if (report_is_single(r))
+        return folder_commit_single(r);
     if (folder_look(r, &place) != 0)
         return -1;
     char *const old = sqt_zeroed(strlen(r->folder) + 8, 1);

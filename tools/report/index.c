@@ -55,6 +55,15 @@ default_title(const struct report *r)
     return text;
 }
 
+/* What is wrong comes before where the time goes: a wait for blocks need not be the disk's. */
+static void
+put_lead(struct page *page, const struct report_trace *t)
+{
+    if (t->first)
+        page_put(page, "lead-first", "label", t->label, "text", t->first, NULL);
+    put_made(page, t, "lead", "lead-of", words_lead(t));
+}
+
 static void
 put_head(const struct report *r, struct page *page)
 {
@@ -69,11 +78,12 @@ put_head(const struct report *r, struct page *page)
     else
         snprintf(kicker, sizeof(kicker), "sqtrace \xc2\xb7 %zu traces, the first of %s UTC", r->trace_count, date);
     page_put(page, "head", "version", PACKAGE_VERSION, "title", title, NULL);
-    index_data(r, page);
-    page_put(page, "head-end", "title", title, "kicker", kicker, NULL);
+    index_data(r, page, "head-data");
+    page_put(page, "head-end", NULL);
+    page_put(page, "body", "title", title, "kicker", kicker, NULL);
     free(title);
     for (size_t i = 0; i < r->trace_count; ++i)
-        put_made(page, &r->traces[i], "lead", "lead-of", words_lead(&r->traces[i]));
+        put_lead(page, &r->traces[i]);
     page_put(page, "nav-begin", NULL);
     page_put(page, "nav-item", "id", "findings", "title", "Findings", NULL);
     page_put(page, "nav-item", "id", "time", "title", "By kind of request", NULL);
@@ -241,6 +251,15 @@ put_disks(const struct report *r, struct page *page)
         page_put(page, "list-end", NULL);
 }
 
+/* Of how many values the page tells percentiles. */
+static void
+put_least(struct page *page)
+{
+    char p50[32], p90[32], p99[32], p999[32];
+    page_put(page, "time-note", "p50", sqt_grouped(LEAST_P50, p50), "p90", sqt_grouped(LEAST_P90, p90), "p99",
+             sqt_grouped(LEAST_P99, p99), "p999", sqt_grouped(LEAST_P999, p999), NULL);
+}
+
 static void
 put_time(const struct report *r, struct page *page)
 {
@@ -256,7 +275,7 @@ put_time(const struct report *r, struct page *page)
     }
     put_small_classes(r, page);
     put_disks(r, page);
-    page_put(page, "time-note", NULL);
+    put_least(page);
     page_put(page, "section-end", NULL);
 }
 
@@ -265,6 +284,7 @@ put_time(const struct report *r, struct page *page)
 static void
 put_rows(struct page *page, const struct comparison *c)
 {
+    int few = 0;
     page_put(page, "differences-begin", "first", c->a->label, "second", c->b->label, NULL);
     for (size_t i = 0; i < c->count; ++i) {
         const struct compared *const row = &c->rows[i];
@@ -275,7 +295,12 @@ put_rows(struct page *page, const struct comparison *c)
             page_put(page, "differences-class", "class", class_title(row->class, name), "first",
                      sqt_grouped(c->a->classes[row->class].all.count, first), "second",
                      sqt_grouped(c->b->classes[row->class].all.count, second), NULL);
+            few = row->difference.verdict == SQT_VERDICT_UNKNOWN;
+            if (few)
+                page_put(page, "differences-few", NULL);
         }
+        if (few)
+            continue;
         if (row->difference.verdict != SQT_VERDICT_UNKNOWN)
             snprintf(interval, sizeof(interval), "%s to %s", words_difference(row->difference.low, low),
                      words_difference(row->difference.high, high));
@@ -287,6 +312,30 @@ put_rows(struct page *page, const struct comparison *c)
         free(words);
     }
     page_put(page, "differences-end", NULL);
+}
+
+/* A sentence for each class, and one for those that have too few requests. */
+static void
+put_sentences(struct page *page, const struct comparison *c)
+{
+    char few[600] = "";
+    for (size_t k = 0; k < c->count; ++k) {
+        if (k && c->rows[k - 1].class == c->rows[k].class)
+            continue;
+        if (c->rows[k].difference.verdict == SQT_VERDICT_UNKNOWN) {
+            const size_t at = strlen(few);
+            snprintf(few + at, sizeof(few) - at, "%s %s",
+                     at ? "," : "Too few requests to tell:", words_class(c->rows[k].class));
+            continue;
+        }
+        char *const sentence = compared_sentence(c, k);
+        page_put(page, "list-item", "text", sentence, NULL);
+        free(sentence);
+    }
+    if (*few) {
+        strcat(few, ".");
+        page_put(page, "list-item", "text", few, NULL);
+    }
 }
 
 static void
@@ -301,12 +350,7 @@ put_differences(const struct report *r, struct page *page)
         snprintf(title, sizeof(title), "From %s to %s", c.a->label, c.b->label);
         page_put(page, "heading", "text", title, NULL);
         page_put(page, "list-begin", NULL);
-        for (size_t k = 0; k < c.count; ++k)
-            if (!k || c.rows[k - 1].class != c.rows[k].class) {
-                char *const sentence = compared_sentence(&c, k);
-                page_put(page, "list-item", "text", sentence, NULL);
-                free(sentence);
-            }
+        put_sentences(page, &c);
         page_put(page, "list-end", NULL);
         put_rows(page, &c);
         snprintf(confidence, sizeof(confidence), "%.4g", 100 * c.confidence);
@@ -433,9 +477,11 @@ report_index(struct report *r)
     char *const template = sqt_zeroed(strlen(r->pages) + 16, 1);
     sprintf(template, "%s/page.html", r->pages);
     FILE *const out = fopen(path, "w");
-    struct page *const page = out ? page_open(template, out) : NULL;
-    int failed = 0;
-    if (!out) {
+    struct page *const page = out ? page_open(template, out, report_is_single(r) ? r->making : NULL) : NULL;
+    int failed = index_files(r) != 0 || index_charts(r) != 0; /* a page of one file has them in it */
+    if (failed) {
+        /* said */
+    } else if (!out) {
         failed = report_fail(r, "%s: cannot write: %s", path, strerror(errno));
     } else if (!page) {
         failed = report_fail(r, "%s: %s", template, strerror(errno));
@@ -443,6 +489,7 @@ report_index(struct report *r)
         put_head(r, page);
         put_findings(r, page);
         put_time(r, page);
+        page_put(page, "band", NULL);
         index_requests(page);
         if (r->trace_count > 1)
             put_differences(r, page);
@@ -450,6 +497,9 @@ report_index(struct report *r)
         index_figures(r, page);
         put_configured(r, page);
         page_put(page, "foot", NULL);
+        index_data(r, page, "foot-data");
+        page_put(page, "foot-scripts", NULL);
+        page_put(page, "foot-end", NULL);
         if (page_error(page))
             failed = report_fail(r, "%s: %s", template, page_error(page));
     }
@@ -461,5 +511,5 @@ report_index(struct report *r)
     }
     free(path);
     free(template);
-    return failed || index_files(r) != 0 ? -1 : 0;
+    return failed ? -1 : 0;
 }

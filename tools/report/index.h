@@ -25,8 +25,11 @@ const char *link_of_finding(char link[LINK_ROOM], const struct report_trace *tra
 const char *link_of_figure(char link[LINK_ROOM], const struct report_trace *trace, const struct sqt_table *figure);
 
 /* The scripts that hold the requests, and the place of their list. */
-void index_data(const struct report *report, struct page *page);
+void index_data(const struct report *report, struct page *page, const char *fragment);
 void index_requests(struct page *page);
+
+/* Writes the series that the page draws itself (charts.c).  Returns 0, or -1 after a line on the standard error. */
+int index_charts(struct report *report);
 
 /* Copies what the page loads besides. */
 int index_files(struct report *report);

@@ -122,12 +122,12 @@ link_of_figure(char link[LINK_ROOM], const struct report_trace *t, const struct 
 /* ---- the list ---- */
 
 void
-index_data(const struct report *r, struct page *page)
+index_data(const struct report *r, struct page *page, const char *fragment)
 {
     for (size_t i = 0; i < r->trace_count; ++i) {
         char file[80];
         snprintf(file, sizeof(file), "requests%s%s.js", *r->traces[i].label ? "." : "", r->traces[i].label);
-        page_put(page, "head-data", "file", file, NULL);
+        page_put(page, fragment, "file", file, NULL);
     }
 }
 
@@ -142,8 +142,9 @@ index_requests(struct page *page)
 int
 index_files(struct report *r)
 {
-    static const char *const files[] = {"style.css",      "report.js",           "browse/browse.css", "browse/data.js",
-                                        "browse/heat.js", "browse/waterfall.js", "browse/list.js"};
+    static const char *const files[] = {
+        "style.css",      "report.js",        "browse/browse.css", "browse/charts.css",   "browse/data.js",
+        "browse/view.js", "browse/charts.js", "browse/heat.js",    "browse/waterfall.js", "browse/list.js"};
     int failed = 0;
     for (unsigned i = 0; i < sizeof(files) / sizeof(*files) && !failed; ++i) {
         const char *const slash = strrchr(files[i], '/');

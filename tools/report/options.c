@@ -30,6 +30,7 @@ report_help(FILE *to)
 {
     fputs("usage: sqtrace-report -o DIR [OPTION]... TRACE...\n"
           "       sqtrace-report -o DIR [OPTION]... LABEL=TRACE LABEL=TRACE...\n"
+          "       sqtrace-report --single-file -o FILE [OPTION]... TRACE...\n"
           "Makes a folder with a page, index.html, that says where the time of a traced Squid's requests went, and\n"
           "with the series, the script and the picture of each figure.  With labels it compares traces.  A TRACE is\n"
           "what sqtrace-dump takes: a segment (.sqt), a ring, a directory of both, or - for the standard input.\n\n",
@@ -171,6 +172,7 @@ report_parse(struct report *r, int argc, char **argv, char *error, size_t error_
     if (!r->trace_count)
         return options_fail(o, "no trace given: name a segment, a ring, a directory of them, or -");
     if (!r->given[REPORT_output] || !*r->given[REPORT_output])
-        return options_fail(o, "no folder given: -o DIR names the one to make");
+        return options_fail(o, "no %s given: -o %s names the one to make", r->given[REPORT_single] ? "file" : "folder",
+                            r->given[REPORT_single] ? "FILE" : "DIR");
     return 0;
 }

@@ -4,12 +4,14 @@
  */
 #include "page.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/visible.h"
+#include "page-internal.h"
 
 #define MARK "<!-- fragment: "
 #define MARK_END " -->\n"
@@ -18,11 +20,12 @@
 struct page {
     FILE *out;
     char *text;
-    char error[160];
+    const char *folder; /* of what is put into the page; NULL: nothing is */
+    char error[600];
 };
 
 struct page *
-page_open(const char *path, FILE *out)
+page_open(const char *path, FILE *out, const char *folder)
 {
     FILE *const in = fopen(path, "r");
     if (!in)
@@ -30,10 +33,17 @@ page_open(const char *path, FILE *out)
     struct page *const page = sqt_zeroed(1, sizeof(*page));
     size_t room = 0;
     page->out = out;
+    page->folder = folder;
     if (getdelim(&page->text, &room, '\0', in) < 0 && !page->text)
         page->text = sqt_zeroed(1, 1);
     fclose(in);
     return page;
+}
+
+int
+page_is_single(const struct page *page)
+{
+    return page->folder != NULL;
 }
 
 const char *
@@ -103,6 +113,59 @@ page_put_text(FILE *out, const char *text)
     }
 }
 
+/* Prints {{how:path}}, of which `length` bytes stand between the braces.  Returns 0 if it is none. */
+static int
+page_put_file(struct page *page, const char *text, size_t length, const char *file)
+{
+    static const char *const ways[] = {
+        [PAGE_WITHIN_TEXT] = "text:", [PAGE_WITHIN_SCRIPT] = "script:", [PAGE_WITHIN_ADDRESS] = "address:"};
+    for (unsigned how = 0; page->folder && how < sizeof(ways) / sizeof(*ways); ++how) {
+        const size_t begin = strlen(ways[how]);
+        if (length <= begin || memcmp(text, ways[how], begin) != 0)
+            continue;
+        const char *const star = memchr(text, '*', length);
+        const int before = (int)((star ? star : text + length) - text - (long)begin);
+        char path[2048];
+        const int n = snprintf(path, sizeof(path), "%s/%.*s%s%.*s", page->folder, before, text + begin,
+                               star ? file : "", star ? (int)(text + length - star) - 1 : 0, star ? star + 1 : "");
+        if (n >= (int)sizeof(path))
+            errno = ENAMETOOLONG;
+        if ((n >= (int)sizeof(path) || page_put_within(page->out, how, path) != 0) && !*page->error)
+            snprintf(page->error, sizeof(page->error), "%.450s: %s", path, strerror(errno));
+        return 1;
+    }
+    return 0;
+}
+
+/* The fragment of a page of one file, or that of all pages. */
+static const char *
+page_find_own(const struct page *page, const char *name, const char **end)
+{
+    char single[128];
+    snprintf(single, sizeof(single), "%s.single", name);
+    const char *const found = page->folder ? page_find(page, single, end) : NULL;
+    return found ? found : page_find(page, name, end);
+}
+
+/* Prints what stands in braces. */
+static void
+page_put_place(struct page *page, const char *fragment, const char *text, size_t length, const char *const *names,
+               const char *const *values, unsigned count)
+{
+    const char *file = "";
+    for (unsigned i = 0; i < count; ++i) {
+        if (strlen(names[i]) == length && memcmp(names[i], text, length) == 0) {
+            page_put_text(page->out, values[i] ? values[i] : "");
+            return;
+        }
+        if (strcmp(names[i], "file") == 0 && values[i])
+            file = values[i];
+    }
+    if (!page_put_file(page, text, length, file) && !*page->error)
+        snprintf(page->error, sizeof(page->error), "fragment '%s': nothing is given for {{%.*s}}", fragment,
+                 (int)length, text);
+}
+
 void
 page_put(struct page *page, const char *fragment, ...)
 {
@@ -115,7 +178,7 @@ page_put(struct page *page, const char *fragment, ...)
         ++count;
     }
     va_end(arguments);
-    const char *p = page_find(page, fragment, &end);
+    const char *p = page_find_own(page, fragment, &end);
     if (!p) {
         if (!*page->error)
             snprintf(page->error, sizeof(page->error), "there is no fragment '%s'", fragment);
@@ -128,15 +191,7 @@ page_put(struct page *page, const char *fragment, ...)
             return;
         }
         fwrite(p, 1, (size_t)(open - p), page->out);
-        const size_t length = (size_t)(close - open) - 2;
-        unsigned i = 0;
-        while (i < count && (strlen(names[i]) != length || memcmp(names[i], open + 2, length) != 0))
-            ++i;
-        if (i < count)
-            page_put_text(page->out, values[i] ? values[i] : "");
-        else if (!*page->error)
-            snprintf(page->error, sizeof(page->error), "fragment '%s': nothing is given for {{%.*s}}", fragment,
-                     (int)length, open + 2);
+        page_put_place(page, fragment, open + 2, (size_t)(close - open) - 2, names, values, count);
         p = close + 2;
     }
 }

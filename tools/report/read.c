@@ -147,6 +147,8 @@ take_finding(void *context, const union sqt_cell *row)
     struct report_trace *const t = context;
     const char *const advice = row[SQT_CELL(findings, advice)].text;
     char filter[LINK_ROOM];
+    if (!t->findings.count && advice) /* else it says that nothing takes more than it should */
+        t->first = strdup(row[SQT_CELL(findings, sentence)].text);
     lines_add(&t->findings, "%s%s%s", row[SQT_CELL(findings, sentence)].text, advice ? " " : "", advice ? advice : "");
     lines_add(&t->behind, "%s", link_of_finding(filter, t, row));
     return 1;

@@ -11,8 +11,10 @@
  *   words.c              numbers and sentences
  *   compare.c            differences between traces
  *   page.c               fragments of HTML with values put in
+ *   page-within.c        files put in
  *   index.c              index.html
  *   figures.c            its figures
+ *   charts.c             the series of figures that the page draws itself
  *   links.c              from what the page says to the requests behind it
  */
 #ifndef SQT_REPORT_H
@@ -63,7 +65,6 @@ struct picture {
     char script[128]; /* SCRIPT.gp */
     int wanted, drawn;
     char *trouble;                /* why there is none; NULL: there is one */
-    char *warning;                /* what gnuplot said of it though it drew it; NULL: nothing */
     unsigned width[2], height[2]; /* wide, narrow */
 };
 
@@ -96,10 +97,11 @@ struct report_trace {
     uint64_t requests, left_out;
     struct sqt_distributions set;
     struct sqt_sections classes[SQT_CLASSES];
-    struct lines findings;              /* what takes more time than it should, and what to do: a line each */
-    struct lines behind;                /* for each of them: the filter of its requests */
-    struct lines disks;                 /* sentences on cache_dirs */
-    int64_t disk_shares[3];             /* queue, service, notice of the cache_dir that `summary` is at */
+    struct lines findings;  /* what takes more time than it should, and what to do: a line each */
+    struct lines behind;    /* for each of them: the filter of its requests */
+    char *first;            /* the first of them without what to do; NULL: nothing takes more than it should */
+    struct lines disks;     /* sentences on cache_dirs */
+    int64_t disk_shares[3]; /* queue, service, notice of the cache_dir that `summary` is at */
     struct lines broken, unusual, held; /* sentences on what does not hold, on what is worth a look, and on the rest */
     struct browse *browse;              /* while it is read */
     struct browse_counts browsed;       /* of the requests that the page has */
@@ -117,8 +119,8 @@ struct report {
     int64_t group, peak; /* ns */
     int64_t kid;         /* -1: all */
 
-    char *folder;        /* what it is to be called */
-    char *making;        /* what it is called meanwhile */
+    char *folder;        /* what it is to be called; with --single-file, the file */
+    char *making;        /* the folder that is made meanwhile */
     char *plots, *pages; /* where scripts and templates are */
     struct program_voice voice;
     unsigned undrawn;         /* figures that gnuplot could not draw */
@@ -148,6 +150,8 @@ int report_draw(struct report *report);
 int report_overlay(struct report *report, size_t figure, struct picture *picture);
 int report_index(struct report *report);
 int folder_commit(struct report *report);
+/* Whether the page is one file, and not a folder. */
+int report_is_single(const struct report *report);
 /* Leaves nothing behind. */
 void folder_abandon(struct report *report);
 
@@ -164,6 +168,14 @@ char *folder_path(const struct report *report, const char *format, ...) __attrib
 int folder_copy(struct report *report, const char *from, const char *to);
 
 /* ---- words ---- */
+
+/* Of so many values a percentile is told. */
+enum report_least {
+#define REPORT_LEAST(id, percentile, name, values) LEAST_##id = (values),
+#include "least.def"
+};
+/* Of how many values the percentile in a column's name, as in "swap_in_p90_ms", is told; 0: it names none. */
+uint64_t words_least(const char *column);
 
 #define WORDS_ROOM 32
 /* Three significant digits and a unit: "23.1 ms"; "+1.20 s" with a sign. */

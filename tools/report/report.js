@@ -2,7 +2,8 @@
  *
  * report.js - opens figures large.  Without it the links lead to the pictures.
  *
- * A dialog closes with Escape by itself.  The arrow keys go to the figure before and after.
+ * A dialog shows the picture of its figure, so that a page of one file has each picture once.  A dialog closes with
+ * Escape by itself.  The arrow keys go to the figure before and after.
  */
 'use strict';
 
@@ -11,6 +12,7 @@ const openers = [...document.querySelectorAll('a[data-dialog]')];
 function show(opener) {
   const dialog = document.getElementById(opener.dataset.dialog);
   dialog.opener = opener;
+  dialog.querySelector('.large').replaceChildren(opener.querySelector('picture').cloneNode(true));
   dialog.showModal();
   dialog.scrollTop = 0;
 }

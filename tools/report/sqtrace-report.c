@@ -56,11 +56,11 @@ free_trace(struct report *r, struct report_trace *t)
     for (size_t i = 0; t->series && i < r->figure_count; ++i) {
         lines_free(&t->series[i].notes);
         free(t->series[i].picture.trouble);
-        free(t->series[i].picture.warning);
     }
     for (unsigned c = 0; t->series && c < SQT_CLASSES; ++c)
         sqt_sections_free(&t->classes[c]);
     browse_free(t->browse);
+    free(t->first);
     free(t->series);
     free(t->paths);
     free((char *)t->label);
@@ -73,7 +73,6 @@ free_report(struct report *r)
         free_trace(r, &r->traces[i]);
     for (size_t i = 0; r->compared && i < r->figure_count; ++i) {
         free(r->compared[i].trouble);
-        free(r->compared[i].warning);
     }
     free(r->compared);
     free(r->figures);
@@ -105,7 +104,7 @@ report_main_make(struct report *r)
         folder_abandon(r);
         return REPORT_FAILED;
     }
-    report_say(r, "made %s/index.html", r->folder);
+    report_say(r, "made %s%s", r->folder, report_is_single(r) ? "" : "/index.html");
     return r->undrawn ? REPORT_PARTLY : REPORT_DONE;
 }
 

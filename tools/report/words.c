@@ -16,9 +16,6 @@
 /* Parts that a sentence names at most, and the smallest share that is worth naming. */
 #define NAMED_PARTS 3
 #define NAMED_SHARE 0.05
-/* Of fewer requests a median, or a 99th percentile, says nothing. */
-#define LEAST_P50 10
-#define LEAST_P99 100
 
 /* ---- numbers ---- */
 
@@ -51,6 +48,25 @@ words_share(double share, char text[WORDS_ROOM])
         return strcpy(text, "under 0.1" NBSP "%");
     snprintf(text, WORDS_ROOM, "%.*f" NBSP "%%", percent < 9.95 && percent > 0 ? 1 : 0, percent);
     return text;
+}
+
+uint64_t
+words_least(const char *column)
+{
+    static const struct {
+        const char *name;
+        size_t length;
+        uint64_t values;
+    } least[] = {
+#define REPORT_LEAST(id, percentile, name, values) {percentile "_ms", sizeof(percentile "_ms") - 1, values},
+#include "least.def"
+    };
+    const size_t length = strlen(column);
+    for (size_t i = 0; i < sizeof(least) / sizeof(*least); ++i)
+        if (length >= least[i].length && strcmp(column + length - least[i].length, least[i].name) == 0 &&
+            (length == least[i].length || column[length - least[i].length - 1] == '_'))
+            return least[i].values;
+    return 0;
 }
 
 /* ---- names ---- */
@@ -228,7 +244,7 @@ words_of_disk(struct report_trace *trace, const union sqt_cell *row)
             trace->disk_shares[phase] = CELL(share_pct).number;
         if (phase != 3)
             return;
-        char number[32], median[WORDS_ROOM], shares[3][WORDS_ROOM], *text = NULL;
+        char number[32], time[WORDS_ROOM], median[WORDS_ROOM + 16] = "", shares[3][WORDS_ROOM], *text = NULL;
         const int elsewhere = trace->disk_shares[0] || trace->disk_shares[2];
         for (unsigned i = 0; i < 3; ++i) {
             words_share((double)trace->disk_shares[i] / 1e5, shares[i]);
@@ -239,9 +255,10 @@ words_of_disk(struct report_trace *trace, const union sqt_cell *row)
                                   "waiting for Squid to notice that it is done",
                                   shares[1], shares[0], shares[2]) < 0)
             return;
-        lines_add(&trace->disks, "%s %s %s blocks, median %s%s.", dir_words(trace, CELL(class).text),
-                  directions[d].verb, sqt_grouped((uint64_t)CELL(count).number, number),
-                  words_time((double)CELL(p50_ms).number, median),
+        if (CELL(count).number >= LEAST_P50)
+            snprintf(median, sizeof(median), ", median %s", words_time((double)CELL(p50_ms).number, time));
+        lines_add(&trace->disks, "%s %s %s blocks%s%s.", dir_words(trace, CELL(class).text), directions[d].verb,
+                  sqt_grouped((uint64_t)CELL(count).number, number), median,
                   text ? text : ", in Squid\xe2\x80\x99s main thread: nothing else ran meanwhile");
         free(text);
         return;

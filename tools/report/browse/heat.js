@@ -44,8 +44,16 @@ function extent(data) {
     e.low = Math.min(e.low, all.cells[i + 1]);
     e.high = Math.max(e.high, all.cells[i + 1]);
   }
+  /* Of these, what the page shows. */
+  const {from, to} = sqtrace.view, slice = data.heat.slice_ns;
+  if (sqtrace.traces.length == 1 && all && (from > 0 || to < data.length_ns)) {
+    e.first = Math.floor(from / slice);
+    e.last = Math.max(e.first, Math.ceil(to / slice) - 1);
+  }
   return e;
 }
+
+const is_shown = slice => slice >= now.extent.first && slice <= now.extent.last;
 
 /* ---- drawing ---- */
 
@@ -99,6 +107,8 @@ function put_cells(paint, g, c) {
     most = Math.max(most, map.cells[i]);
   paint.fillStyle = c.heat;
   for (let i = 0; i < map.cells.length; i += 3) {
+    if (!is_shown(map.cells[i]))
+      continue;
     paint.globalAlpha = 0.35 + 0.65 * Math.log1p(map.cells[i + 2] - 1) / Math.max(Math.log(most), 1e-9);
     paint.globalAlpha = Math.min(1, paint.globalAlpha);
     paint.fillRect(ROOM.left + (map.cells[i] - e.first) * g.dx, ROOM.top + g.h - (map.cells[i + 1] - e.low + 1) * g.dy,
@@ -118,6 +128,8 @@ function put_marks(paint, g, c) {
     box(now.at.slice, now.at.slice + 1, now.at.bin, now.at.bin + 1);
   if (filter.from != undefined || filter.to != undefined) {
     const from = Math.max(e.first, (filter.from ?? 0) / slice), to = Math.min(e.last + 1, (filter.to ?? Infinity) / slice);
+    if (to <= from)
+      return;
     const bin = ns => { let b = e.low; while (b <= e.high && bin_ns(data.heat, b) < ns) ++b; return b; };
     box(from, to, filter.min == undefined ? e.low : bin(filter.min), filter.max == undefined ? e.high + 1 : bin(filter.max));
   }
@@ -161,7 +173,7 @@ function nearest(at) {
   let best = null, least = 3;
   for (let i = 0; at && i < cells.length; i += 3) {
     const away = Math.hypot(cells[i] - at.slice, cells[i + 1] - at.bin);
-    if (away < least)
+    if (away < least && is_shown(cells[i]))
       [least, best] = [away, {slice: cells[i], bin: cells[i + 1]}];
   }
   return best;
@@ -226,7 +238,7 @@ function key(event) {
       const dx = cells[i] - (now.at?.slice ?? e.first), dy = cells[i + 1] - (now.at?.bin ?? e.low);
       const along = dx * move[0] + dy * move[1], across = Math.abs(dx * move[1]) + Math.abs(dy * move[0]);
       const away = now.at ? along + 4 * across : -cells[i + 1];
-      if ((along > 0 || !now.at) && away < least)
+      if ((along > 0 || !now.at) && away < least && is_shown(cells[i]))
         [least, best] = [away, {slice: cells[i], bin: cells[i + 1]}];
     }
     if (best)
@@ -260,6 +272,7 @@ function begin(box) {
   box.replaceChildren(make('h3', {}, 'Heat map of latency'),
     make('div', {className: 'filters'}, make('div', {}, make('label', {htmlFor: 'heat-of'}, 'of'), choice)), canvas, tip);
   new ResizeObserver(draw).observe(canvas);
+  sqtrace.watch(() => { now.extent = extent(now.data); look(null); });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
 }
 

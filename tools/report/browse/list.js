@@ -390,6 +390,10 @@ document.addEventListener('click', event => {
 
 for (const raw of window.sqtraceData || [])
   sqtrace.take(raw);
+if (sqtrace.traces.length == 1)
+  sqtrace.band(sqtrace.traces[0]);
 if (sqtrace.traces.length)
   begin(document.getElementById('browse'));
+if (sqtrace.traces.length == 1)
+  sqtrace.charts(sqtrace.traces[0]);
 })();

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * charts.js - figures over time as lines that the reader can zoom, switch on and off, and click.
+ *
+ * series.c writes the series, and charts.def says which columns are drawn.  A chart takes the place of gnuplot's
+ * picture on a screen; the picture stays for print and for a page without scripts.
+ */
+'use strict';
+
+(() => {
+const {make} = sqtrace;
+const ROOM = {left: 62, right: 10, top: 10, bottom: 24};
+const COLOURS = 8;
+/* Curves that have the same colour in all figures, as in gnuplot's pictures. */
+const OWN = {hits: 0, misses: 1, all: 6, in: 2, out: 3};
+let data;
+
+function svg(tag, attributes, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes || {}))
+    element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/* ---- curves of a series ---- */
+
+const spaced = name => name.replace(/^_/, '').replace(/(_ms|_pct|_per_s|_mean|_p50)+$/, '').replaceAll('_', ' ')
+  .replace(/^dhr$/, 'of requests').replace(/^bhr$/, 'of bytes');
+
+/* Columns that end so, or are called so. */
+function chosen(names, endings, not) {
+  return endings.split(' ').filter(Boolean).flatMap(ending => names.map((name, i) => ({name, i, ending}))
+    .filter(({name, i}) => i > 0 && (name == ending || ending[0] == '_' && name.endsWith(ending) && !not.includes(name))));
+}
+
+/* Rows of the key that has most of them. */
+function rows_of_most(rows, key) {
+  const counts = new Map();
+  for (const row of rows)
+    counts.set(row[key], (counts.get(row[key]) || 0) + 1);
+  const most = [...counts].reduce((best, one) => one[1] > best[1] ? one : best, ['', 0])[0];
+  return rows.filter(row => row[key] == most);
+}
+
+/* [{name, dashed, points: [[ns, value], ...]}]; those with nothing but zeros are left out, and told. */
+function curves_of(series) {
+  const lines = series.rows.split('\n'), names = lines[0].split('\t');
+  const all_rows = lines.slice(1).filter(Boolean).map(line => line.split('\t'));
+  const rows = series.form == 'first' ? rows_of_most(all_rows, names.indexOf(series.key)) : all_rows;
+  const key = series.form == 'first' ? -1 : names.indexOf(series.key), least = window.sqtraceLeast || {}, curves = new Map();
+  const drawn = [...chosen(names, series.solid, ['stages_ms']).map(c => ({...c, dashed: false})),
+                 ...chosen(names, series.dashed, []).map(c => ({...c, dashed: true}))];
+  for (const {name, i, ending, dashed} of drawn) {
+    const stem = name == ending ? name : name.slice(0, -ending.length), count = names.indexOf(stem + '_count');
+    for (const row of rows) {
+      if (row[i] == '-' || (count > 0 && Number(row[count]) < (least[ending]?.values || 0)))
+        continue;
+      const of = key < 0 ? '' : /^\d+$/.test(row[key]) ? `${series.key} ${row[key]}` : row[key];
+      const called = [of, of && drawn.length == 1 ? '' : spaced(stem)].filter(Boolean).join(', ');
+      const id = called + (dashed ? '~' : '');
+      if (!curves.has(id))
+        curves.set(id, {name: called + (dashed ? ', ' + words_of(ending) : ''), stem: called, dashed, points: []});
+      curves.get(id).points.push([Number(row[0]) * 1e9, Number(row[i])]);
+    }
+  }
+  const all = [...curves.values()], kept = all.filter(curve => curve.points.some(point => point[1] > 0));
+  const stems = [...new Set(kept.map(curve => curve.stem))];
+  for (const curve of kept)
+    Object.assign(curve, {colour: OWN[curve.stem] ?? stems.indexOf(curve.stem) % COLOURS, on: true});
+  return {kept, zero: all.filter(curve => !kept.includes(curve)).map(curve => curve.name)};
+}
+
+const words_of = ending => window.sqtraceLeast?.[ending]?.name || spaced(ending) || 'mean';
+
+sqtrace.curves = curves_of;
+
+/* Each curve begins where the one below ends; a time that one of them does not have has no area. */
+function stacked(curves) {
+  const sums = new Map();
+  return curves.map(curve => ({curve, points: curve.points.map(([at, value]) => {
+    const low = sums.get(at) || 0;
+    sums.set(at, low + value);
+    return [at, low + value, low];
+  })}));
+}
+
+/* ---- scales ---- */
+
+function round_step(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map(n => n * power).find(step => step >= rough);
+}
+
+/* {y(value), ticks: [[value, text]]} of what is in view. */
+function scale_of(series, shown, height) {
+  const {from, to} = sqtrace.view;
+  let values = shown.flatMap(({points}) => points.filter(([at]) => at >= from && at <= to).map(point => point[1]));
+  if (!values.length)
+    values = shown.flatMap(({points}) => points.map(point => point[1]));
+  const most = Math.max(0, ...values), above = values.filter(value => value > 0), least = Math.min(...above);
+  const h = height - ROOM.top - ROOM.bottom, ticks = [];
+  if (series.form != 'stack' && /ms\)/.test(series.y) && above.length == values.length && most / least > 30) {
+    const low = Math.log10(least / 1.5), high = Math.log10(most * 1.2);
+    const y = value => ROOM.top + h - (Math.log10(value) - low) / (high - low) * h;
+    for (let power = Math.ceil(low); power <= high; ++power)
+      ticks.push([10 ** power, text_of(10 ** power)]);
+    return {y, ticks};
+  }
+  const top = series.form == 'stack' && most > 99 ? 100 : most || 1, step = round_step(top / 4);
+  for (let value = 0; value <= top * 1.001; value += step)
+    ticks.push([value, text_of(value)]);
+  return {y: value => ROOM.top + h - value / (top * 1.03) * h, ticks};
+}
+
+const text_of = value => value >= 1e4 ? sqtrace.count(Math.round(value)) : String(Number(value.toPrecision(3)));
+
+/* ---- drawing ---- */
+
+function path_of(points, x, y) {
+  return points.map(([at, value], i) => (i ? 'L' : 'M') + x(at).toFixed(1) + ' ' + y(value).toFixed(1)).join('');
+}
+
+function area_of(points, x, y) {
+  return path_of(points, x, y) + [...points].reverse().map(([at, , low]) => 'L' + x(at).toFixed(1) + ' ' + y(low).toFixed(1)).join('') + 'Z';
+}
+
+function put_axes(chart, scale, width, height) {
+  const {from, to} = sqtrace.view, w = width - ROOM.left - ROOM.right, parts = [];
+  for (const [value, text] of scale.ticks) {
+    const y = scale.y(value).toFixed(1);
+    parts.push(svg('line', {x1: ROOM.left, x2: width - ROOM.right, y1: y, y2: y, class: 'grid'}),
+      svg('text', {x: ROOM.left - 7, y, 'text-anchor': 'end', 'dominant-baseline': 'middle'}, text));
+  }
+  const ticks = Math.max(1, Math.min(6, Math.floor(w / 90)));
+  for (let i = 0; i <= ticks; ++i)
+    parts.push(svg('text', {x: ROOM.left + w * i / ticks, y: height - 6, 'text-anchor': i == 0 ? 'start' : i == ticks ? 'end' : 'middle'},
+      sqtrace.clock(data, from + (to - from) * i / ticks, (to - from) / ticks < 3e9 ? 1 : 0)));
+  return parts;
+}
+
+function draw(chart) {
+  const {series, box} = chart, width = box.clientWidth, height = box.clientHeight;
+  if (!width || !chart.curves)
+    return;
+  const {from, to} = sqtrace.view, w = width - ROOM.left - ROOM.right;
+  const on = chart.curves.filter(curve => curve.on);
+  const shown = series.form == 'stack' ? stacked(on) : on.map(curve => ({curve, points: curve.points}));
+  const scale = scale_of(series, shown, height);
+  const x = at => ROOM.left + (at - from) / (to - from) * w;
+  const clip = 'clip-' + series.figure;
+  const marks = shown.flatMap(({curve, points}) => {
+    const kind = `curve k${curve.colour}${curve.dashed ? ' dashed' : ''}`;
+    if (series.form == 'stack')
+      return [svg('path', {d: area_of(points, x, scale.y), class: `area k${curve.colour}`}, svg('title', {}, curve.name))];
+    const dots = curve.dashed || points.length > 80 ? [] : points.filter(([at]) => at >= from && at <= to)
+      .map(([at, value]) => svg('circle', {cx: x(at).toFixed(1), cy: scale.y(value).toFixed(1), r: 2.5, class: `k${curve.colour}`}));
+    return [svg('path', {d: path_of(points, x, scale.y), class: kind}, svg('title', {}, curve.name)), ...dots];
+  });
+  chart.x = x;
+  chart.svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
+  chart.svg.replaceChildren(svg('clipPath', {id: clip}, svg('rect', {x: ROOM.left, y: 0, width: w, height: height - ROOM.bottom + 1})),
+    ...put_axes(chart, scale, width, height), svg('g', {'clip-path': `url(#${clip})`}, ...marks));
+  if (chart.at != null && chart.at >= from && chart.at <= to)
+    chart.svg.append(svg('line', {x1: x(chart.at), x2: x(chart.at), y1: ROOM.top, y2: height - ROOM.bottom, class: 'cursor'}));
+}
+
+/* ---- what is at a time ---- */
+
+/* All times that a curve has, in order. */
+function times_of(chart) {
+  return chart.times ||= [...new Set(chart.curves.flatMap(curve => curve.points.map(point => point[0])))].sort((a, b) => a - b);
+}
+
+function look(chart, at) {
+  chart.at = at;
+  const values = at == null ? [] : chart.curves.filter(curve => curve.on)
+    .flatMap(curve => curve.points.filter(point => point[0] == at).map(([, value]) => `${curve.name} ${text_of(value)}`));
+  chart.told.textContent = at == null ? `${chart.series.y}. A click lists the requests of that time.`
+    : `${sqtrace.clock(data, at, 0)}: ${values.join(', ')}`;
+  draw(chart);
+}
+
+function nearest(chart, event) {
+  const r = chart.svg.getBoundingClientRect(), x = event.clientX - r.left;
+  const {from, to} = sqtrace.view;
+  return times_of(chart).filter(at => at >= from && at <= to)
+    .reduce((best, at) => best == null || Math.abs(chart.x(at) - x) < Math.abs(chart.x(best) - x) ? at : best, null);
+}
+
+/* The requests that began nearer to this time than to the next ones. */
+function open(chart) {
+  const times = times_of(chart), i = times.indexOf(chart.at);
+  if (i < 0)
+    return;
+  const half = times.length > 1 ? Math.min(...times.slice(1).map((at, k) => at - times[k])) / 2 : data.length_ns / 2;
+  sqtrace.filter({trace: data.label, from: Math.max(0, chart.at - half), to: chart.at + half}, {show: true});
+}
+
+function key(chart, event) {
+  const {from, to} = sqtrace.view, times = times_of(chart).filter(at => at >= from && at <= to);
+  const by = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+  if (by)
+    look(chart, times[Math.max(0, Math.min(times.length - 1, chart.at == null ? 0 : times.indexOf(chart.at) + by))] ?? null);
+  else if (event.key == 'Enter')
+    open(chart);
+  else if (event.key == 'Escape')
+    look(chart, null);
+  else
+    return;
+  event.preventDefault();
+}
+
+/* ---- the whole ---- */
+
+/* A click switches one curve; with all others off, all come back. */
+function put_legend(chart) {
+  chart.legend.replaceChildren(...chart.curves.map(curve => {
+    const button = make('button', {type: 'button', 'aria-pressed': 'true', onclick: () => {
+      curve.on = !curve.on;
+      if (!chart.curves.some(one => one.on))
+        chart.curves.forEach(one => { one.on = true; });
+      [...chart.legend.children].forEach((one, i) => one.setAttribute('aria-pressed', chart.curves[i].on));
+      draw(chart);
+    }}, make('i', {className: `k${curve.colour}${curve.dashed ? ' dashed' : ''}`}), curve.name);
+    return button;
+  }));
+}
+
+/* Takes the series apart when the chart comes into view. */
+function fill(chart) {
+  const {kept, zero} = curves_of(chart.series);
+  chart.curves = kept;
+  put_legend(chart);
+  if (zero.length)
+    chart.legend.append(make('span', {className: 'note'}, `Not drawn, for all their values are 0: ${zero.join(', ')}.`));
+  look(chart, null);
+}
+
+function begin(series) {
+  const figure = document.getElementById(series.figure), opener = figure?.querySelector('a.open');
+  if (!opener)
+    return null;
+  const chart = {series, at: null, curves: null, svg: svg('svg', {role: 'application', tabindex: 0, 'aria-label': series.title + ': arrow keys tell the values'}),
+    legend: make('div', {className: 'curves', role: 'group', 'aria-label': 'Curves'}), told: make('p', {className: 'told', 'aria-live': 'polite'})};
+  chart.box = make('div', {className: 'box'}, chart.svg);
+  chart.svg.addEventListener('pointermove', event => look(chart, nearest(chart, event)));
+  chart.svg.addEventListener('pointerleave', () => look(chart, null));
+  chart.svg.addEventListener('click', event => { look(chart, nearest(chart, event)); open(chart); });
+  chart.svg.addEventListener('keydown', event => key(chart, event));
+  opener.before(make('div', {className: 'chart'}, chart.legend, chart.box, chart.told));
+  opener.classList.add('beside');
+  opener.prepend(make('span', {}, 'Picture, series and command'));
+  return chart;
+}
+
+/* Called once the requests are there. */
+sqtrace.charts = of => {
+  data = of;
+  const charts = (window.sqtraceSeries || []).map(begin).filter(Boolean);
+  const seen = new IntersectionObserver(entries => {
+    for (const entry of entries) {
+      const chart = charts.find(chart => chart.box == entry.target);
+      chart.near = entry.isIntersecting;
+      if (!chart.near)
+        continue;
+      if (!chart.curves)
+        fill(chart);
+      else
+        draw(chart);
+    }
+  }, {rootMargin: '600px'});
+  const sized = new ResizeObserver(entries => entries.forEach(entry => {
+    const chart = charts.find(chart => chart.box == entry.target);
+    if (chart.near)
+      draw(chart);
+  }));
+  for (const chart of charts) {
+    seen.observe(chart.box);
+    sized.observe(chart.box);
+  }
+  sqtrace.watch(() => charts.forEach(chart => { if (chart.near) draw(chart); }));
+};
+})();
