@@ -46,6 +46,7 @@ done
 [ -z "$missing" ]
 check "the manual page of sqtrace-load names every workload, error and word of an object"
 missing=
+# shellcheck disable=SC2013 # names without spaces
 for name in $(sed -n 's/^ALARM_FUNCTION([a-z]*, *"\([a-z]*\)".*/\1/p' "$SQT_SOURCE/src/tally/functions.def"); do
     sed -n '/^\.SH ALARMS/,/^\.SH TIMES/p' "$SQT_TOOLS/sqtrace-dump.1" | grep -qw "$name" || missing="$missing $name"
 done
