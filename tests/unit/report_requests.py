@@ -442,6 +442,33 @@ def legends(page):
     page.media()
 
 
+def icicle(page, rows):
+    """The tree of all time: shares of classes and stages counted once more, children within parents, links."""
+    page.anew()
+    page.size(1280, 900)
+    boxes = page.evaluate("""[...document.querySelectorAll('.icicle a')].map(a => {
+        const up = a.parentElement.parentElement.closest('.node'), r = a.parentElement.getBoundingClientRect();
+        const u = (up || document.querySelector('.icicle')).getBoundingClientRect();
+        return {filter: a.dataset.filter, share: parseFloat(a.title.match(/: ([\\d.]+)/)[1]), width: r.width,
+                all: document.querySelector('.icicle').getBoundingClientRect().width, within: r.left >= u.left - 1 && r.right <= u.right + 1}; })""")
+    timed = [row for row in rows if row["outcome"] not in ("lost", "clock", "unfinished") and row["total_ns"] != "-"]
+    whole, wrong = sum(int(row["total_ns"]) for row in timed), []
+    for box in boxes:
+        filters = dict(pair.split("=") for pair in box["filter"].split("&"))
+        columns = [stage + "_ns" for stage in filters.get("stage", "total").split(",")]
+        ns = sum(int(row[column]) for row in timed for column in columns
+                 if row["class"] == filters["class"] and row[column] != "-")
+        if abs(100 * ns / whole - box["share"]) > 0.6:
+            wrong.append("%s has %s %%, not %.2f" % (box["filter"], box["share"], 100 * ns / whole))
+        if abs(box["width"] / box["all"] - ns / whole) > 0.01 or not box["within"]:
+            wrong.append("%s is %.3f of the width, not %.3f" % (box["filter"], box["width"] / box["all"], ns / whole))
+    check(wrong or ([] if len(boxes) > 20 else ["only %d boxes" % len(boxes)]), "the tree has each share as wide as it is")
+    page.click(".icicle .node .node .node a")
+    filters = dict(pair.split("=") for pair in page.evaluate("document.querySelector('.icicle .node .node .node a').dataset.filter").split("&"))
+    wanted = sum(row["class"] == filters["class"] and row[filters["stage"] + "_ns"] not in ("-", "0") for row in rows)
+    check(differs(page.listed(), wanted), "a box of the tree opens its requests")
+
+
 def percentiles(page, folder):
     """No percentile of too few values, in tables and in pictures."""
     lines = page.evaluate("[...document.querySelectorAll('#summary tr')].map(line => [...line.children].map(cell => cell.textContent))")
@@ -579,6 +606,7 @@ def main():
                 band(page, rows)
                 legends(page)
                 percentiles(page, one)
+                icicle(page, rows)
                 for scheme in ("light", "dark"):
                     look(page, scheme, 1280, 900)
                     look(page, scheme, 360, 780)

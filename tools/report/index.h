@@ -18,6 +18,9 @@ void index_figures(const struct report *report, struct page *page);
 /* Requests of a class that spent time in a part; SQT_PARTS: all of the class. */
 const char *link_of_part(char link[LINK_ROOM], const struct report_trace *trace, enum sqt_class class, unsigned part);
 
+/* Requests of a class that spent time in any of some parts: a bit for each. */
+const char *link_of_parts(char link[LINK_ROOM], const struct report_trace *trace, enum sqt_class class, uint64_t parts);
+
 /* Requests that a row of `findings` is about. */
 const char *link_of_finding(char link[LINK_ROOM], const struct report_trace *trace, const union sqt_cell *row);
 
@@ -27,6 +30,15 @@ const char *link_of_figure(char link[LINK_ROOM], const struct report_trace *trac
 /* The scripts that hold the requests, and the place of their list. */
 void index_data(const struct report *report, struct page *page, const char *fragment);
 void index_requests(struct page *page);
+
+/* All time of a trace as a tree (icicle.c). */
+void index_icicle(struct page *page, const struct report_trace *trace);
+
+/* The section with the differences between traces (differences.c). */
+void index_differences(const struct report *report, struct page *page);
+
+/* The name of a class as a heading. */
+const char *index_class_title(enum sqt_class class, char text[80]);
 
 /* Writes the series that the page draws itself (charts.c).  Returns 0, or -1 after a line on the standard error. */
 int index_charts(struct report *report);

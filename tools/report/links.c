@@ -45,6 +45,21 @@ link_of_part(char link[LINK_ROOM], const struct report_trace *t, enum sqt_class 
     return link;
 }
 
+const char *
+link_of_parts(char link[LINK_ROOM], const struct report_trace *t, enum sqt_class class, uint64_t parts)
+{
+    char names[LINK_ROOM / 2] = "";
+    link_begin(link, t);
+    link_add(link, "class", sqt_classes[class].name, strlen(sqt_classes[class].name));
+    for (unsigned p = 0; p < SQT_PARTS; ++p)
+        if (parts >> p & 1 && strlen(names) + 40 < sizeof(names)) {
+            strcat(names, *names ? "," : "");
+            strcat(names, p < SQT_STAGES ? sqt_stages[p].name : "unaccounted");
+        }
+    link_add(link, "stage", names, strlen(names));
+    return link;
+}
+
 /* The stages of a set of columns. */
 static void
 link_add_stages(char link[LINK_ROOM], uint64_t columns)

@@ -14,6 +14,8 @@
  *   page-within.c        files put in
  *   index.c              index.html
  *   figures.c            its figures
+ *   icicle.c             all time as a tree
+ *   differences.c        the section that compares traces
  *   charts.c             the series of figures that the page draws itself
  *   links.c              from what the page says to the requests behind it
  */

@@ -74,12 +74,12 @@ words_least(const char *column)
 static const struct {
     const char *name, *phrase;
 } parts[SQT_PARTS] = {
-#define REPORT_PART(STAGE, label, text) [SQT_STAGE_##STAGE] = {label, text},
+#define REPORT_PART(STAGE, GROUP, label, text) [SQT_STAGE_##STAGE] = {label, text},
 #include "parts.def"
     [SQT_STAGES] = {"unaccounted", "unaccounted for"},
 };
 
-#define REPORT_PART(STAGE, label, text) +1
+#define REPORT_PART(STAGE, GROUP, label, text) +1
 enum {
     NAMED = 0
 #include "parts.def"
@@ -97,6 +97,7 @@ static const char *const classes[SQT_CLASSES] = {
     [SQT_CLASS_TUNNEL] = "tunnels",
     [SQT_CLASS_DENIED] = "denied requests",
     [SQT_CLASS_INTERNAL] = "requests that Squid answered itself",
+    [SQT_CLASS_QUERY] = "queries of neighbours",
     [SQT_CLASS_ERROR] = "requests that could not be parsed or got no result",
 };
 
