@@ -5,7 +5,7 @@
 #ifndef SQT_REPORT_INDEX_H
 #define SQT_REPORT_INDEX_H
 
-#include "page.h"
+#include "page/page.h"
 #include "report.h"
 
 /* The section with all figures (figures.c). */

@@ -10,8 +10,7 @@
  *   overlay.c            a script for a figure with a curve for each trace
  *   words.c              numbers and sentences
  *   compare.c            differences between traces
- *   page.c               fragments of HTML with values put in
- *   page-within.c        files put in
+ *   page/                fragments of HTML with values and files put in
  *   index.c              index.html
  *   figures.c            its figures
  *   icicle.c             all time as a tree
