@@ -46,6 +46,17 @@ fails 2 "--table and --figure exclude each other" --table=swaps --figure=block-c
 fails 2 "unknown figure 'stages'; did you mean miss-stages, hit-stages or leader-stages?" --figure=stages story
 fails 2 "unknown figure 'disk-utilisation'; did you mean disk-utilization?" --figure=disk-utilisation story
 fails 2 "unknown figure 'xyzzy'; --list shows them" --figure=xyzzy story
+followed="requests, events, swaps, ios, diskops, connections, loops, samples, digests, losses, clock_steps, waits"
+fails 2 "--follow: the rows of summary are made of the whole trace; these tables have rows that end: $followed" \
+    --follow --table=summary story
+fails 2 "--figure does not go with --follow" --follow --figure=load story
+fails 2 "--sort does not go with --follow" --follow --sort=xid story
+fails 2 "--group-by does not go with --follow" --follow --group-by=class story
+fails 2 "--histogram does not go with --follow" --follow --histogram=total_ns story
+fails 2 "--until does not go with --follow" --follow --until=3s story
+fails 2 "--fail-if does not go with --follow" --follow --fail-if='count() > 1' story
+fails 2 "--format=chrome does not go with --follow" --follow --format=chrome story
+fails 2 "--follow: the standard input cannot be followed; name a trace directory or a ring" --follow -
 fails 2 "--columns: requests has no column 'totl_ns'; did you mean total_ns?" --columns=xid,totl_ns story
 fails 2 "--columns: requests has no column 'plethoric'; --list shows them" --columns=plethoric story
 fails 2 "--columns: requests has no column ''; --list shows them" --columns=xid, story
@@ -128,6 +139,35 @@ check "--quiet says nothing about damage"
 run "$dump" --quiet story
 [ $status = 0 ] && ! [ -s "$err" ]
 check "--quiet says nothing about losses"
+
+# ---- following ----
+# followed WHAT ARGUMENT...: a trace whose writers have ended gives the rows of any reading, and SIGINT ends the program
+followed() {
+    what=$1
+    shift
+    "$dump" --quiet --no-comments "$@" >"$work/whole"
+    "$dump" --quiet --no-comments --follow "$@" >"$out" 2>"$err" &
+    follower=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        [ "$(wc -l <"$out")" -ge "$(wc -l <"$work/whole")" ] && break
+        sleep 0.2
+    done
+    kill -INT $follower
+    wait $follower
+    status=$?
+    [ $status = 0 ] && [ -s "$out" ] && [ "$(sort "$out")" = "$(sort "$work/whole")" ] && ! [ -s "$err" ]
+    check "--follow: $what"
+}
+followed "requests" story
+followed "records" --table=events story
+followed "losses" --table=losses story
+followed "the rows of one kid" --kid=2 story
+followed "what --since picks" --since=0.05 story
+followed "what --where picks" --where='kid == 1' story
+followed "one segment" --table=swaps busy.sqt
+run timeout 20 "$dump" --quiet --no-comments --no-header --follow --limit=2 story
+[ $status = 0 ] && [ "$(rows)" = 2 ]
+check "--follow ends by itself when --limit has its rows"
 
 # ---- steps of clocks ----
 run "$dump" --table=clock_steps --columns=kind,step_ns --no-comments stepped.sqt
