@@ -10,7 +10,7 @@
 #include "pass/family.h"
 #include "sink/order.h"
 #include "sink/sink.h"
-#include "row/wall-columns.h"
+#include "row/wide-columns.h"
 #include "tally/histogram.h"
 #include "tally/tally.h"
 #include "../program/moment.h"
@@ -33,12 +33,14 @@ struct dump_request {
     size_t trace_count;
 
     const struct sqt_table *table;
+    const struct sqt_table *tables[SQT_TABLES]; /* of a format of several tables; table is the first */
+    unsigned table_count;
     const struct sqt_family *family;
     const struct sqt_sink_type *format;
     struct sqt_where *where;
-    struct sqt_wall_table wall;     /* the table with times of day */
+    struct sqt_wide_table wide;     /* the table with the columns of wide-columns.def */
     int clock_wall;                 /* they take the place of times */
-    int uses_wall;                  /* some are asked for */
+    int uses_wide;                  /* some of those are asked for */
     struct sqt_tally_form_by tally; /* with --group-by */
     struct sqt_histogram histogram; /* with --histogram */
     const struct sqt_table *shown;  /* whose rows are printed: that table, or one of these three */
@@ -60,6 +62,9 @@ void dump_request_free(struct dump_request *request);
 
 /* columns.c: what is printed of the rows.  Returns 0, or -1 with a line in the options' error. */
 int dump_take_columns(struct dump_request *request, const struct options *options);
+
+/* tables.c: the tables of a format that takes several.  Returns as above. */
+int dump_take_tables(struct dump_request *request, const struct options *options);
 
 /* What --list and --help print. */
 void dump_list(FILE *to);

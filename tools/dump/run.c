@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -122,7 +123,7 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .context = &d->sink,
     };
     dump_rows_begin(d);
-    const int plain = !d->order && !d->histogram && !r->limit && !r->uses_wall;
+    const int plain = !d->order && !d->histogram && !r->limit && !r->uses_wide;
     if (plain && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
         d->job.run = whole_run;
 }
@@ -176,6 +177,7 @@ dump_run_strace(struct dump *d)
     if (open_output(d) != 0)
         return DUMP_FAILED;
     dump_begin(d, d->request);
+    d->maker = &d->job;
     const int unread = read_strace(d) != 0 || dump_rows_finish(d) != 0;
     if (!unread)
         sqt_sink_header(&d->sink);
@@ -209,12 +211,23 @@ dump_run(const struct dump_request *r)
     sqt_stream_share(stream, d.crew);
     dump_begin(&d, r);
     const struct sqt_consumer also = {.context = &d, .loss = dump_loss, .bound = bound, .step = dump_step};
-    struct sqt_job jobs[2] = {d.job};
-    const size_t job_count = 1 + (size_t)dump_findings_begin(&d);
-    jobs[1] = d.findings.job;
+    struct sqt_job own[2] = {d.job}, *jobs = own;
+    size_t job_count = 1;
+    d.maker = &own[0];
+    d.identities = (struct sqt_identities){.stream = stream, .kid = r->kid};
+    if (r->format->many) {
+        jobs = dump_parquet_begin(&d, &job_count);
+    } else if (dump_findings_begin(&d)) {
+        own[1] = d.findings.job;
+        job_count = 2;
+    }
     d.pass = sqt_pass_new(jobs, job_count, &also, d.crew);
     if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
         fputs("sqtrace-dump: no memory\n", stderr);
+        sqt_parquet_free(d.parquet);
+        free(d.parquet_tables);
+        if (jobs != own)
+            free(jobs);
         dump_rows_free(&d);
         sqt_pass_free(d.pass);
         sqt_stream_close(stream);
@@ -232,6 +245,7 @@ dump_run(const struct dump_request *r)
     }
     program_clear(&d.voice);
     sqt_pass_finish(d.pass);
+    const int unwritten = d.parquet && dump_parquet_finish(&d) != 0;
     const int unsorted = dump_rows_finish(&d) != 0;
     sqt_sink_header(&d.sink);
     dump_findings_print(&d);
@@ -240,13 +254,15 @@ dump_run(const struct dump_request *r)
     if (watched)
         dump_hint(&d);
     sqt_pass_free(d.pass);
+    if (jobs != own)
+        free(jobs);
     const unsigned problems = sqt_stream_problems(stream);
     const int no_kid = dump_misses_kid(&d, stream);
     sqt_stream_close(stream);
     sqt_crew_free(d.crew);
     const int failed = close_output(&d) != 0;
     sqt_sink_free(&d.sink);
-    if (failed || unsorted || no_kid)
+    if (failed || unsorted || unwritten || no_kid)
         return DUMP_FAILED;
     return r->given[DUMP_strict] && (problems || d.account.lost || d.account.bounds) ? DUMP_DAMAGED : DUMP_DONE;
 }
