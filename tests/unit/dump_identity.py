@@ -32,10 +32,10 @@ def check(good, text, *notes):
         print("# %s" % (note,))
 
 
-def dump(table, *traces, columns=IDENTITY, options=(), sound=True):
+def dump(table, *traces, columns=IDENTITY, options=()):
     out = subprocess.run([DUMP, "--quiet", "--no-comments", "--format=tsv", "--table=" + table,
                           *(["--columns=" + ",".join(columns)] if columns else []), *options, *traces],
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=sound).stdout.decode()
+                         stdout=subprocess.PIPE, check=True).stdout.decode()
     lines = [line.split("\t") for line in out.split("\n")[:-1]]
     return [dict(zip(lines[0], line)) for line in lines[1:]]
 
@@ -112,27 +112,13 @@ def from_any_segment():
     for table in THINGS:
         for row in dump(table, segments[1], columns=["ring", "row", "time_ns"]):
             compared += row["row"] != "-"
-            if row["row"] == "-" or row["time_ns"] == "-":
-                continue
-            there = whole.get((table, row["ring"], row["row"]), "-")
-            if there == "-" or abs(int(there) - int(row["time_ns"])) > MEETING_NS:
+            there = whole.get((table, row["ring"], row["row"]))
+            # Of other tables, the begin may be a record of the segment that is not read.
+            if row["row"] != "-" and (there is None or table in ("events", "samples") and
+                                      abs(int(there) - int(row["time_ns"])) > MEETING_NS):
                 wrong.append((table, row, there))
     check(compared and not wrong, "numbers and times are the same from whichever segment reading starts: %d rows" % compared,
           *wrong[:3])
-
-
-def several_at_once():
-    with tempfile.TemporaryDirectory() as scratch:
-        subprocess.run([os.path.join(TOOLS, "tests/unit/dump_traces"), os.path.join(scratch, "t")], check=True, timeout=60)
-        several = 0
-        for path in sorted(glob.glob(os.path.join(scratch, "t", "*.sqt"))):
-            for table in THINGS:
-                rows = dump(table, path, columns=["ring", "row"], sound=False)
-                keys = [(row["ring"], row["row"]) for row in rows if row["row"] != "-"]
-                several += sum(not key[1].endswith("000000") and key[1] != "0" for key in keys)
-                if len(keys) != len(set(keys)):
-                    check(False, "%s of %s: a row is not unique" % (table, os.path.basename(path)))
-        check(several > 0, "rows that one record ended have numbers of their own: %d" % several)
 
 
 def hosts():
@@ -142,7 +128,7 @@ def hosts():
             path = os.path.join(scratch, folder)
             os.makedirs(path, exist_ok=True)
             subprocess.run([os.path.join(TOOLS, "tests/unit/make_passes"), path, "compute", *words], check=True,
-                           stdout=subprocess.DEVNULL, timeout=60)
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
             names[folder] = {row["host"] for row in dump("loops", path)}
         check(names["a"] == {"cache-7.example"}, "host= names the host", names)
         check(len(names["b"]) == 1 and re.fullmatch("[0-9a-f]{16}", min(names["b"])),
@@ -157,6 +143,5 @@ every_table()
 sample_is_right()
 records_are_named()
 from_any_segment()
-several_at_once()
 hosts()
 print("1..%d" % done)
