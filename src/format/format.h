@@ -194,6 +194,7 @@ enum sqt_def {
     SQT_DEF_WAITED = 13,   /* helper or name server: its kind and its name, as "auth basic" */
     SQT_DEF_LISTENER = 14, /* listening port: its directive and address in squid.conf; with names=off its number */
     SQT_DEF_ACL = 15,      /* an ACL: its name in squid.conf */
+    SQT_DEF_HOST = 16,     /* number 0: the name of the host; host= of sqtrace_log, or a keyed number */
     SQT_DEF_KINDS
 };
 

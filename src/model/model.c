@@ -27,6 +27,8 @@ struct sqt_model {
     struct sqt_life **lives;                        /* by the origin's index */
     size_t count;
     struct sqt_model_room room;
+    const struct sqt_origin *origin; /* of what is handed out */
+    uint64_t record;                 /* number of the record that ends it, UINT64_MAX: none */
 };
 
 static void
@@ -196,6 +198,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
     static sqt_handler *const none[SUBSCRIBERS] = {NULL};
     struct sqt_life *const life = life_of(model, run->origin);
     life->line = run->line;
+    model->origin = run->origin;
     if (life->unsure && !run->unsure)
         life->stepped = life->now + 1;
     life->unsure = run->unsure;
@@ -205,6 +208,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
         if (more > run->count - i - 1)
             more = run->count - i - 1;
         const int64_t at = sqt_line_ns(&run->line, record->time);
+        model->record = run->first == UINT64_MAX ? UINT64_MAX : run->first + i;
         /* The lines of two blocks may disagree by some nanoseconds where they meet. */
         if (at > life->now)
             life->now = at;
@@ -213,6 +217,18 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
             called[s](life, life->now, record, (unsigned)more);
         i += more;
     }
+}
+
+const struct sqt_origin *
+sqt_model_origin(const struct sqt_model *model)
+{
+    return model->origin;
+}
+
+uint64_t
+sqt_model_record(const struct sqt_model *model)
+{
+    return model->record;
 }
 
 /* ---- the end ---- */
@@ -261,17 +277,25 @@ model_count_open(const struct sqt_life *life)
            life->digest_pool.used + life->wait_pool.used;
 }
 
+/* Gives each of `count` lives, some of which may be NULL, a last word. */
+static void
+model_each(struct sqt_model *model, struct sqt_life *const *lives, size_t count, void (*function)(struct sqt_life *life))
+{
+    for (size_t i = 0; i < count; ++i)
+        if (lives[i]) {
+            model->origin = lives[i]->origin;
+            function(lives[i]);
+        }
+}
+
 /* Closes all that is open in `count` lives from `lives` on, some of which may be NULL, in the order of the begins. */
 static void
 model_close(struct sqt_model *model, struct sqt_life *const *lives, size_t life_count)
 {
     size_t count = 0;
-    for (size_t i = 0; i < life_count; ++i)
-        if (lives[i])
-            sqt_stops_finish(lives[i]);
-    for (size_t i = 0; i < life_count; ++i)
-        if (lives[i])
-            sqt_put_off_finish(lives[i]);
+    model->record = UINT64_MAX;
+    model_each(model, lives, life_count, sqt_stops_finish);
+    model_each(model, lives, life_count, sqt_put_off_finish);
     for (size_t i = 0; i < life_count; ++i)
         count += lives[i] ? model_count_open(lives[i]) : 0;
     if (!count)
@@ -284,6 +308,7 @@ model_close(struct sqt_model *model, struct sqt_life *const *lives, size_t life_
     qsort(things, count, sizeof(*things), model_by_begin);
     for (size_t i = 0; i < count; ++i) {
         struct sqt_life *const life = model->lives[things[i].life];
+        model->origin = life->origin;
         switch ((enum thing_kind)things[i].kind) {
         case XACT:
             sqt_xact_close(life, things[i].object, life->now, SQT_OUTCOME_UNFINISHED);
@@ -373,6 +398,8 @@ sqt_model_forget(struct sqt_model *model, const struct sqt_origin *origin)
             model->room.kids[i] = NULL;
     model_free_life(*at);
     *at = NULL;
+    if (model->origin == origin)
+        model->origin = NULL;
 }
 
 void

@@ -491,6 +491,11 @@ struct sqt_model *sqt_model_new(const struct sqt_consumer *consumer);
 /* Takes the records of a run of the stream. */
 void sqt_model_run(struct sqt_model *model, const struct sqt_run *run);
 
+/* While a consumer is told of something: of which process it is, and the number in its ring of the record that ended it,
+ * UINT64_MAX if none did: the trace ended, or the reader made the record. */
+const struct sqt_origin *sqt_model_origin(const struct sqt_model *model);
+uint64_t sqt_model_record(const struct sqt_model *model);
+
 /* The trace has ended: hands out what is still open. */
 void sqt_model_finish(struct sqt_model *model);
 

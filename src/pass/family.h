@@ -7,6 +7,7 @@
 
 #include "model/model.h"
 #include "row/facts.h"
+#include "row/identity.h"
 #include "row/table.h"
 #include "row/where.h"
 
@@ -32,6 +33,7 @@ struct sqt_job {
     void (*note)(void *context, const char *key, const char *text); /* a comment line */
     void *context;                                                  /* of row and note */
     void (*run)(struct sqt_job *job, const struct sqt_run *run);    /* in place of the family's; NULL: that */
+    struct sqt_row_source source;                                   /* of the row that is handed over */
     int done;                                                       /* no more rows are wanted */
     size_t room;    /* bytes of its time groups and the like; 0: SQT_JOB_ROOM */
     uint64_t rows;  /* handed over so far */

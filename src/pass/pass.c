@@ -44,6 +44,14 @@ enum fact_kind {
         FACT_KINDS
 };
 
+/* What the model tells of. */
+enum told_kind {
+#define KIND(name, type) TOLD_##name,
+    SQT_CONSUMER_FUNCTIONS(KIND)
+#undef KIND
+        TOLD_KINDS
+};
+
 struct sqt_pass {
     struct pass_job *jobs;
     size_t count;
@@ -56,21 +64,37 @@ struct sqt_pass {
         SQT_CONSUMER_FUNCTIONS(LISTENERS)
 #undef LISTENERS
     } raw;
-    struct listeners sync[FACT_KINDS]; /* of facts, at once */
-    struct listeners deferred;         /* behind the relay */
-    int relayed[FACT_KINDS];           /* somebody behind the relay wants them */
-    struct sqt_relay *relay;           /* NULL: all facts are told at once */
-    uint64_t facts[FACT_KINDS];        /* so far */
+    struct listeners sync[FACT_KINDS];      /* of facts, at once */
+    struct listeners deferred;              /* behind the relay */
+    int relayed[FACT_KINDS];                /* somebody behind the relay wants them */
+    struct sqt_relay *relay;                /* NULL: all facts are told at once */
+    uint64_t facts[FACT_KINDS];             /* so far */
+    struct sqt_row_source told[TOLD_KINDS]; /* the last thing of a kind */
 };
 
 /* ---- what the model says ---- */
 
+static const struct sqt_row_source pass_nothing = {.record = UINT64_MAX};
+
+/* Notes what the thing is of.  One record may end several of a kind. */
+static void
+pass_note(struct sqt_pass *pass, enum told_kind kind)
+{
+    struct sqt_row_source *const last = &pass->told[kind];
+    const struct sqt_origin *const origin = sqt_model_origin(pass->model);
+    const uint64_t record = sqt_model_record(pass->model);
+    const int again = last->origin == origin && last->record == record;
+    *last = (struct sqt_row_source){origin, record, again ? last->index + 1 : 0};
+}
+
 #define TELL_ALL(name, type) \
     static void name(void *context, type *thing) \
     { \
-        const struct sqt_pass *const pass = context; \
+        struct sqt_pass *const pass = context; \
+        pass_note(pass, TOLD_##name); \
         for (size_t i = 0; i < pass->raw.name.count; ++i) { \
             const struct pass_job *const j = &pass->raw.name.jobs[i]; \
+            j->job->source = j->job->table->things ? pass->told[TOLD_##name] : pass_nothing; \
             if (!j->job->done) \
                 j->family->consumer.name(j->job, thing); \
         } \
@@ -96,11 +120,14 @@ pass_tell(const struct pass_job *j, unsigned kind, const void *const *facts, siz
 }
 
 static void
-tell_sync(const struct sqt_pass *pass, unsigned kind, const void *fact)
+tell_sync(const struct sqt_pass *pass, unsigned kind, const struct sqt_row_source *source, const void *fact)
 {
-    for (size_t i = 0; i < pass->sync[kind].count; ++i)
-        if (!pass->sync[kind].jobs[i].job->done)
-            pass_tell(&pass->sync[kind].jobs[i], kind, &fact, 1);
+    for (size_t i = 0; i < pass->sync[kind].count; ++i) {
+        const struct pass_job *const j = &pass->sync[kind].jobs[i];
+        j->job->source = j->job->table->things ? *source : pass_nothing;
+        if (!j->job->done)
+            pass_tell(j, kind, &fact, 1);
+    }
 }
 
 /* The kinds of facts that it wants, as bits. */
@@ -155,7 +182,7 @@ tell_deferred(void *context, const struct sqt_relay_fact *facts, size_t count)
         if (pass->sync[FACT_##name].count) { \
             struct sqt_##name##_fact fact; \
             sqt_##name##_fact(&fact, thing); \
-            tell_sync(pass, FACT_##name, &fact); \
+            tell_sync(pass, FACT_##name, &pass->told[TOLD_##name], &fact); \
         } \
         if (pass->relayed[FACT_##name]) \
             sqt_##name##_fact(sqt_relay_next(pass->relay, FACT_##name, sizeof(struct sqt_##name##_fact)), thing); \
@@ -333,6 +360,7 @@ sqt_pass_finish(struct sqt_pass *pass)
     for (size_t i = 0; i < pass->count; ++i) {
         const struct pass_job *const j = &pass->jobs[i];
         j->job->length = pass->last;
+        j->job->source = pass_nothing;
         if (j->job->table->figure)
             note_axes(j->job);
         if (j->family->finish)

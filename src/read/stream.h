@@ -91,6 +91,10 @@ void sqt_stream_close(struct sqt_stream *stream);
 /* Wall time of the earliest record, nanoseconds since the epoch. */
 uint64_t sqt_stream_start_ns(const struct sqt_stream *stream);
 
+/* What is added to a time of the origin, to get nanoseconds since the epoch: by the time of day when its ring was made.
+ * It is the same from whichever segment reading starts.  INT64_MIN if the trace has no such moment. */
+int64_t sqt_origin_wall_ns(const struct sqt_origin *origin);
+
 /* How many WARNINGs and ERRORs were reported so far. */
 unsigned sqt_stream_problems(const struct sqt_stream *stream);
 

@@ -13,10 +13,14 @@ static const struct sqt_column columns[SQT_COLUMNS] = {
 #include "format/stages.def"
 };
 
+#define KIND_TABLE 0
+#define KIND_THINGS 1
+
 const struct sqt_table sqt_tables[SQT_TABLES] = {
-#define SQT_TABLE(id, name, kind, doc) {name, 0, doc, &columns[SQT_AT_##id + 1], SQT_CELLS(id), NULL, NULL, NULL, NULL},
+#define SQT_TABLE(id, name, kind, doc) \
+    {name, 0, doc, &columns[SQT_AT_##id + 1], SQT_CELLS(id), NULL, NULL, NULL, NULL, KIND_##kind},
 #define SQT_FIGURE(id, name, family, title, x, y, rule, caption) \
-    {name, 1, rule, &columns[SQT_AT_##id + 1], SQT_CELLS(id), title, x, y, caption},
+    {name, 1, rule, &columns[SQT_AT_##id + 1], SQT_CELLS(id), title, x, y, caption, 0},
 #include "tables.def"
 };
 

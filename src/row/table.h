@@ -50,6 +50,7 @@ struct sqt_table {
     /* Of figures only: a line above the picture, what its axes are, with units, and what the picture shows, how it was
      * computed, what to look for. */
     const char *title, *x, *y, *caption;
+    int things; /* each row is a thing that happened, and one record ended it; else the rows sum things up */
 };
 
 /* So many stages have their columns together within `requests`; those of the others are its last ones. */

@@ -15,7 +15,7 @@
 #include "base/visible.h"
 #include "base/wall.h"
 #include "row/facts.h"
-#include "row/wall-columns.h"
+#include "row/wide-columns.h"
 #include "sink.h"
 
 /* Rows that are held back. */

@@ -32,6 +32,10 @@ const struct sqt_sink_type sqt_sink_types[] = {
      .directory = 1,
      .events = sqt_ctf_events,
      .finish = sqt_ctf_finish},
+    {.name = "parquet",
+     .doc = "a directory of Parquet files, of several tables in one pass, for DuckDB, ClickHouse, Spark and pandas",
+     .directory = 1,
+     .many = 1},
 };
 const unsigned sqt_sink_type_count = sizeof(sqt_sink_types) / sizeof(*sqt_sink_types);
 

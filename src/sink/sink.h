@@ -36,6 +36,7 @@ struct sqt_sink_type {
     const char *table;               /* it prints this table only; NULL: all, and figures */
     const struct sqt_family *family; /* takes the place of the table's; NULL: that */
     int directory;                   /* the output is a directory */
+    int many;                        /* it takes several tables, by default all whose rows are things; no sink does */
     void (*comment)(struct sqt_sink *sink, const char *key, const char *text);
     void (*header)(struct sqt_sink *sink);
     void (*row)(struct sqt_sink *sink, const union sqt_cell *row);

@@ -345,6 +345,7 @@ struct sqt_config {
     uint32_t groups;     /* enum sqt_group bits */
     int compression;     /* enum sqt_compression (format/compress.h) */
     int names;           /* enum sqt_names */
+    char host[256];      /* its name in traces; empty: a number made with the key of the directory */
 };
 
 void sqt_config_init(struct sqt_config *config);
@@ -379,7 +380,7 @@ typedef void sqt_log_function(int level, const char *text);
 int sqt_start(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log);
 
 /* Applies a changed configuration: groups, compress, segment, keep at once; an added or removed directive starts or
- * stops.  A changed directory, ring or ringdir needs a restart: one WARNING says so.  process and log as for
+ * stops.  A changed directory, ring, ringdir or host needs a restart: one WARNING says so.  process and log as for
  * sqt_start, which this calls if tracing was off. */
 void sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log);
 

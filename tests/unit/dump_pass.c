@@ -96,6 +96,83 @@ make_all(struct said *said, unsigned first, unsigned last, struct sqt_crew *crew
     sqt_stream_close(stream);
 }
 
+/* What rows were of. */
+struct sources {
+    struct sqt_job job;
+    struct sqt_row_source all[8];
+    unsigned count;
+};
+
+static int
+take_source(void *context, const union sqt_cell *cells)
+{
+    (void)cells;
+    struct sources *const s = context;
+    assert_true(s->count < 8);
+    s->all[s->count++] = s->job.source;
+    return 1;
+}
+
+static void
+one_record_ends_several(void **state)
+{
+    (void)state;
+    static const uint16_t events[] = {SQT_EV_CONN_ACCEPT, SQT_EV_XACT_BEGIN, SQT_EV_XACT_BEGIN, SQT_EV_XACT_BEGIN,
+                                      SQT_EV_LOST,        SQT_EV_CONN_CLOSE, SQT_EV_XACT_BEGIN};
+    enum { COUNT = sizeof(events) / sizeof(*events) };
+    struct sqt_record records[COUNT];
+    for (unsigned i = 0; i < COUNT; ++i) {
+        const int begins = events[i] == SQT_EV_XACT_BEGIN, lost = events[i] == SQT_EV_LOST;
+        records[i] = (struct sqt_record){.time = MAKE_START + 3000 * (i + UINT64_C(1)),
+                                         .id = begins ? SQT_UNNAMED | i
+                                               : lost ? MAKE_START + 3000
+                                                      : 10,
+                                         .arg = begins && i < 5 ? 10 : 1,
+                                         .aux = lost ? SQT_LOSS_RING_FULL : 0,
+                                         .event = events[i]};
+    }
+    char file[] = "/tmp/sqtrace-pass-XXXXXX";
+    const char *const paths[] = {file};
+    const int fd = mkstemp(file);
+    assert_true(fd >= 0);
+    close(fd);
+    struct sqt_identity who;
+    make_identity(&who, 1, 0);
+    make_segment_file(file, &who, 0, 0, records, COUNT, NULL, MAKE_ZLIB);
+    struct sources s = {.job = {.table = &sqt_tables[SQT_TABLE_requests],
+                                .since = INT64_MIN,
+                                .until = INT64_MAX,
+                                .row = take_source,
+                                .note = note}};
+    s.job.context = &s;
+    struct sqt_stream *const stream = sqt_stream_open(paths, 1, report, NULL);
+    struct sqt_pass *const pass = sqt_pass_new(&s.job, 1, NULL, NULL);
+    struct sqt_run run;
+    while (sqt_stream_next(stream, &run))
+        sqt_pass_run(pass, &run);
+    sqt_pass_finish(pass);
+    assert_int_equal(s.count, 4);
+    for (unsigned i = 0; i < 3; ++i) {
+        assert_int_equal(s.all[i].record, 5); /* the close of their connection */
+        assert_int_equal(s.all[i].index, i);
+    }
+    assert_true(s.all[3].record == UINT64_MAX); /* it is unfinished */
+    for (unsigned i = 0; i < 4; ++i)
+        assert_ptr_equal(s.all[i].origin, sqt_stream_origin(stream, 0));
+    struct sqt_identities ids = {.stream = stream, .kid = -1};
+    struct sqt_identity_cells cells;
+    sqt_identity(&ids, &s.all[2], &cells);
+    assert_int_equal(cells.cells[SQT_IDENTITY_row].number, 5000002);
+    sqt_identity(&ids, &(struct sqt_row_source){s.all[2].origin, 5, SQT_ROW_INDEXES}, &cells);
+    assert_int_equal(cells.cells[SQT_IDENTITY_row].number, SQT_CELL_MISSING);
+    sqt_identity(&ids, &(struct sqt_row_source){s.all[2].origin, UINT64_MAX / 2, 0}, &cells);
+    assert_int_equal(cells.cells[SQT_IDENTITY_row].number, SQT_CELL_MISSING);
+    sqt_identities_free(&ids);
+    sqt_pass_free(pass);
+    sqt_stream_close(stream);
+    unlink(file);
+}
+
 static void
 same(const struct said *a, const struct said *b)
 {
@@ -162,6 +239,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_order),
         cmocka_unit_test(together_as_alone),
+        cmocka_unit_test(one_record_ends_several),
     };
     struct sqt_identity who;
     struct make_traffic traffic;

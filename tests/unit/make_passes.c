@@ -2,9 +2,9 @@
  *
  * make_passes.c - a process that traces its event loop, one pass of which is as asked, for loop_time.py.
  *
- *     make_passes DIRECTORY compute|acl|read|stop
+ *     make_passes DIRECTORY compute|acl|read|stop [WORD]...
  *
- * After a second of short passes comes that one, and a second of short ones follows.  It prints what the kernel says of
+ * A WORD is one of sqtrace_log.  After a second of short passes comes that one, and a second of short ones follows.  It prints what the kernel says of
  * the pass: how long it was, the processor time of the main thread, and its wait for a processor, in ns.
  */
 #define _GNU_SOURCE
@@ -128,8 +128,13 @@ main(int argc, char **argv)
     struct sqt_config config;
     char error[256];
     sqt_config_init(&config);
-    if (argc != 3 || sqt_config_word(&config, argv[1], error, sizeof(error)) != 0 ||
-        sqt_config_word(&config, "ring=1MB", error, sizeof(error)) != 0 || sqt_start(&config, &process, say) != 0)
+    if (argc < 3 || sqt_config_word(&config, argv[1], error, sizeof(error)) != 0 ||
+        sqt_config_word(&config, "ring=1MB", error, sizeof(error)) != 0)
+        return 1;
+    for (int i = 3; i < argc; ++i)
+        if (sqt_config_word(&config, argv[i], error, sizeof(error)) != 0)
+            return 1;
+    if (sqt_start(&config, &process, say) != 0)
         return 1;
     for (unsigned i = 0; i < 50; ++i)
         one_pass(NULL);

@@ -54,9 +54,16 @@ all_parameters_are_taken(void **state)
     (void)state;
     struct sqt_config config;
     char error[512];
-    const char *const words[] = {
-        "/t",        "ring=8MB", "ringdir=/run/shm", "events=client,store", "compress=off", "segment=100mb", "keep=2GB",
-        "names=off", NULL};
+    const char *const words[] = {"/t",
+                                 "ring=8MB",
+                                 "ringdir=/run/shm",
+                                 "events=client,store",
+                                 "compress=off",
+                                 "segment=100mb",
+                                 "keep=2GB",
+                                 "names=off",
+                                 "host=cache-7.example.net",
+                                 NULL};
     assert_int_equal(take(&config, error, words), 0);
     assert_int_equal(config.ring, 8 * MB);
     assert_string_equal(config.ringdir, "/run/shm");
@@ -65,6 +72,7 @@ all_parameters_are_taken(void **state)
     assert_int_equal(config.segment, 100 * MB);
     assert_int_equal(config.keep, 2048 * MB);
     assert_int_equal(config.names, SQT_NAMES_OFF);
+    assert_string_equal(config.host, "cache-7.example.net");
 }
 
 static void
@@ -169,6 +177,9 @@ bad_words_are_named(void **state)
         {"ringdir=shm", {"ringdir=shm", "absolute path", ""}},
         {"ringdir=", {"ringdir=", "absolute path", ""}},
         {"compress=yes", {"compress=yes", "zlib and off", ""}},
+        {"host=", {"host=:", "at most 255 letters", ""}},
+        {"host=a b", {"host=a b: allowed is a name", "", ""}},
+        {"host=a/b", {"host=a/b: allowed is a name", "", ""}},
         {"names=all", {"names=all", "off, configured and servers", ""}},
         {"compress=", {"compress=", "zlib and off", ""}},
         {"events=clint", {"'clint' is not a group of events", "did you mean client?", "client, server, store"}},
@@ -179,7 +190,7 @@ bad_words_are_named(void **state)
         {"events=averyveryverylongnamethatnobodywouldeverchoose", {"is not a group", "all, client", ""}},
         {"rign=1MB", {"'rign=1MB' is not a parameter", "did you mean ring?", "ring=, ringdir=, events="}},
         {"ring", {"'ring' is not a parameter", "allowed are ring=", ""}},
-        {"fast", {"'fast' is not a parameter", "segment=, keep= and names=", ""}},
+        {"fast", {"'fast' is not a parameter", "segment=, keep=, names= and host=", ""}},
         {"=", {"'=' is not a parameter", "", ""}},
         {"", {"'' is not a parameter", "", ""}},
     };
@@ -240,13 +251,14 @@ printed_words_are_read_back(void **state)
                                  "segment=70000",
                                  "keep=2GB",
                                  "names=servers",
+                                 "host=cache_8",
                                  NULL};
     assert_int_equal(take(&config, error, words), 0);
     const size_t size = sqt_config_print(&config, text, sizeof(text));
     assert_int_equal(size, strlen(text));
     assert_string_equal(text,
                         "/t ring=8MB segment=70000bytes keep=2GB ringdir=/run/shm events=client,loop compress=off "
-                        "names=servers");
+                        "names=servers host=cache_8");
     assert_int_equal(sqt_config_print(&config, NULL, 0), size);
     assert_int_equal(sqt_config_print(&config, copy, 5), size);
     assert_string_equal(copy, "/t r");

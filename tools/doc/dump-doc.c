@@ -34,8 +34,8 @@ columns(void)
           stdout);
     for (unsigned i = 0; i < SQT_TABLES; ++i) {
         printf("        %s) names='", sqt_tables[i].name);
-        struct sqt_wall_table wall;
-        sqt_wall_table_init(&wall, &sqt_tables[i]);
+        struct sqt_wide_table wall;
+        sqt_wide_table_init(&wall, &sqt_tables[i]);
         for (unsigned c = 0; c < wall.table.column_count; ++c)
             if (c < sqt_tables[i].column_count || c >= wall.first)
                 printf(" %s", wall.columns[c].name);

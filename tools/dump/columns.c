@@ -45,15 +45,15 @@ static int
 take_clock(struct dump_request *r, const struct options *o)
 {
     const char *const name = r->given[DUMP_clock];
-    sqt_wall_table_init(&r->wall, r->table);
-    r->shown = &r->wall.table;
+    sqt_wide_table_init(&r->wide, r->table);
+    r->shown = &r->wide.table;
     if (!name || strcmp(name, "trace") == 0)
         return 0;
     if (strcmp(name, "wall") != 0)
         return options_fail(o, "--clock: '%s' is unknown; there are: trace, wall", name);
     if (r->table->figure)
         return options_fail(o, "--clock=wall goes with tables, not with figures");
-    r->clock_wall = r->uses_wall = 1;
+    r->clock_wall = r->uses_wide = 1;
     return 0;
 }
 
@@ -61,8 +61,8 @@ take_clock(struct dump_request *r, const struct options *o)
 static unsigned
 columns_wall_of(const struct dump_request *r, unsigned column)
 {
-    for (unsigned i = r->wall.first; i < r->wall.table.column_count && r->clock_wall; ++i)
-        if (sqt_wall_source(&r->wall.table, i) == column)
+    for (unsigned i = r->wide.first; i < r->wide.table.column_count && r->clock_wall; ++i)
+        if (sqt_wall_source(&r->wide.table, i) == column)
             return i;
     return column;
 }
@@ -71,7 +71,7 @@ columns_wall_of(const struct dump_request *r, unsigned column)
 static void
 columns_note_wall(struct dump_request *r, unsigned column)
 {
-    r->uses_wall |= r->shown == &r->wall.table && column >= r->wall.first;
+    r->uses_wide |= r->shown == &r->wide.table && column >= r->wide.first;
 }
 
 /* ---- groups and histograms ---- */
@@ -82,7 +82,7 @@ take_of(struct dump_request *r, const struct options *o, struct sqt_tally_by *by
     by->of = sqt_tally_main(r->table);
     if (!r->given[DUMP_of]) {
         if (by->of == r->table->column_count)
-            by->of = r->wall.table.column_count; /* none */
+            by->of = r->wide.table.column_count; /* none */
         return 0;
     }
     if (columns_find(r->table, o, "of", r->given[DUMP_of], strlen(r->given[DUMP_of]), &by->of) != 0)
@@ -96,7 +96,7 @@ take_of(struct dump_request *r, const struct options *o, struct sqt_tally_by *by
 static void
 tally_default_order(struct dump_request *r)
 {
-    const enum sqt_type type = r->wall.columns[r->tally.by.keys[0]].type;
+    const enum sqt_type type = r->wide.columns[r->tally.by.keys[0]].type;
     if (type == SQT_TYPE_TIME || type == SQT_TYPE_WALL)
         r->keys[r->key_count++] = (struct sqt_order_key){sqt_tally_sorted_by(&r->tally, 0), 0};
     r->keys[r->key_count++] = (struct sqt_order_key){r->tally.by.key_count, 1};
@@ -125,7 +125,7 @@ take_group_by(struct dump_request *r, const struct options *o)
     }
     if (take_of(r, o, &by) != 0)
         return -1;
-    sqt_tally_init(&r->tally, &r->wall.table, &by);
+    sqt_tally_init(&r->tally, &r->wide.table, &by);
     r->shown = &r->tally.form.table;
     return 0;
 }
@@ -185,7 +185,7 @@ all_columns(struct dump_request *r)
     const unsigned count = r->given[DUMP_group_by]    ? r->tally.visible
                            : r->given[DUMP_histogram] ? SQT_HISTOGRAM_PLAIN + (unsigned)bar
                                                       : r->table->column_count;
-    const int own = r->shown == &r->wall.table;
+    const int own = r->shown == &r->wide.table;
     for (; r->column_count < count; ++r->column_count)
         r->columns[r->column_count] = (unsigned char)(own ? columns_wall_of(r, r->column_count) : r->column_count);
 }
@@ -206,7 +206,7 @@ take_columns(struct dump_request *r, const struct options *o)
             return -1;
         if (r->column_count == sizeof(r->columns))
             return options_fail(o, "--columns: more than %zu columns", sizeof(r->columns));
-        if (r->shown == &r->wall.table)
+        if (r->shown == &r->wide.table)
             column = columns_wall_of(r, column);
         columns_note_wall(r, column);
         r->columns[r->column_count++] = (unsigned char)column;
@@ -223,7 +223,7 @@ dump_take_columns(struct dump_request *r, const struct options *o)
         take_sort(r, o) != 0)
         return -1;
     /* Rows have times of day only if some are asked for. */
-    if (r->shown == &r->wall.table && !r->uses_wall)
+    if (r->shown == &r->wide.table && !r->uses_wide)
         r->shown = r->table;
     return 0;
 }

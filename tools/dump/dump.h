@@ -10,7 +10,7 @@
 #include "pass/family.h"
 #include "sink/order.h"
 #include "sink/sink.h"
-#include "row/wall-columns.h"
+#include "row/wide-columns.h"
 #include "tally/alarm.h"
 #include "tally/histogram.h"
 #include "tally/tally.h"
@@ -35,12 +35,14 @@ struct dump_request {
     const char **repeats; /* values of --fail-if */
 
     const struct sqt_table *table;
+    const struct sqt_table *tables[SQT_TABLES]; /* of a format of several tables; table is the first */
+    unsigned table_count;
     const struct sqt_family *family;
     const struct sqt_sink_type *format;
     struct sqt_where *where;
-    struct sqt_wall_table wall;     /* the table with times of day */
+    struct sqt_wide_table wide;     /* the table with the columns of wide-columns.def */
     int clock_wall;                 /* they take the place of times */
-    int uses_wall;                  /* some are asked for */
+    int uses_wide;                  /* some of those are asked for */
     struct sqt_tally_form_by tally; /* with --group-by */
     struct sqt_alarms *alarms;      /* with --fail-if; else NULL */
     struct sqt_histogram histogram; /* with --histogram */
@@ -73,6 +75,9 @@ int dump_take_alarms(struct dump_request *request, const struct options *options
 int dump_wants_nagios(int argc, char **argv);
 /* Prints that line of what could not be judged, and returns its exit status. */
 int dump_nagios_unknown(const char *text);
+
+/* tables.c: the tables of a format that takes several.  Returns as above. */
+int dump_take_tables(struct dump_request *request, const struct options *options);
 
 /* What --list and --help print. */
 void dump_list(FILE *to);

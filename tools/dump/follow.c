@@ -71,7 +71,9 @@ follow_ended(void *context, const struct sqt_origin *origin)
 static void
 follow_forgotten(void *context, const struct sqt_origin *origin)
 {
-    sqt_pass_forget_origin(((struct dump *)context)->pass, origin);
+    struct dump *const d = context;
+    sqt_pass_forget_origin(d->pass, origin);
+    sqt_identities_forget(&d->identities, origin);
 }
 
 int

@@ -25,6 +25,11 @@ take_table(struct dump_request *r, const struct options *o)
 {
     if (r->given[DUMP_table] && r->given[DUMP_figure])
         return options_fail(o, "--table and --figure exclude each other");
+    if (r->format->many) {
+        const int taken = dump_take_tables(r, o);
+        r->family = taken == 0 ? sqt_family_of(r->table) : NULL;
+        return taken;
+    }
     const int figure = r->given[DUMP_figure] != NULL;
     const char *const kind = figure ? "figure" : "table";
     const char *const name = figure                 ? r->given[DUMP_figure]
@@ -101,13 +106,13 @@ check_format(const struct dump_request *r, const struct options *o)
                                                  DUMP_limit,  DUMP_group_by, DUMP_histogram, DUMP_clock};
     if (f->directory && !r->given[DUMP_output])
         return options_fail(o, "--format=%s makes a directory: name it with --output=DIRECTORY", f->name);
-    if (!f->table)
+    if (!f->table && !f->many)
         return 0;
-    if (r->given[DUMP_table] && strcmp(r->given[DUMP_table], f->table) != 0)
+    if (f->table && r->given[DUMP_table] && strcmp(r->given[DUMP_table], f->table) != 0)
         return options_fail(o, "--format=%s is made of the table %s, not of %s", f->name, f->table,
                             r->given[DUMP_table]);
     for (unsigned i = 0; i < sizeof(senseless) / sizeof(*senseless); ++i)
-        if (r->given[senseless[i]] && !(senseless[i] == DUMP_where && f->family))
+        if (r->given[senseless[i]] && !(senseless[i] == DUMP_where && (f->family || f->many)))
             return options_fail(o, "--%s does not go with --format=%s", dump_option_infos[senseless[i]].name, f->name);
     return 0;
 }

@@ -3,6 +3,7 @@
  * rows.c - the way of a row from its maker to the sink: times of day, groups, a histogram, the order.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/digits.h"
 #include "run.h"
@@ -26,11 +27,13 @@ int
 dump_row(void *context, const union sqt_cell *row)
 {
     struct dump *const d = context;
-    union sqt_cell wider[SQT_WALL_CELLS];
+    union sqt_cell wider[SQT_WIDE_CELLS];
     if (d->request->alarms)
         return sqt_alarms_row(d->request->alarms, row);
-    if (d->request->uses_wall) {
-        sqt_wall_row(&d->wall, wider, row);
+    if (d->request->uses_wide) {
+        struct sqt_identity_cells identity;
+        sqt_identity(&d->identities, &d->maker->source, &identity);
+        sqt_wide_row(&d->wide, wider, row, &identity);
         row = wider;
     }
     if (d->tally)
@@ -44,8 +47,8 @@ void
 dump_rows_begin(struct dump *d)
 {
     const struct dump_request *const r = d->request;
-    d->wall = r->wall;
-    d->wall.start_ns = d->sink.start_ns <= INT64_MAX / 2 ? (int64_t)d->sink.start_ns : 0;
+    d->wide = r->wide;
+    d->wide.start_ns = d->sink.start_ns <= INT64_MAX / 2 ? (int64_t)d->sink.start_ns : 0;
     if (r->given[DUMP_group_by])
         d->tally = sqt_tally_new(&r->tally);
     if (r->given[DUMP_histogram]) {
@@ -63,8 +66,8 @@ tally_comments(struct dump *d)
 {
     const struct sqt_tally_account a = sqt_tally_account(d->tally);
     char text[256], groups[32], rows[32];
-    if (d->request->tally.by.of < d->request->wall.table.column_count) {
-        sqt_sink_comment(&d->sink, "of", d->request->wall.columns[d->request->tally.by.of].name);
+    if (d->request->tally.by.of < d->request->wide.table.column_count) {
+        sqt_sink_comment(&d->sink, "of", d->request->wide.columns[d->request->tally.by.of].name);
         sqt_sink_comment(&d->sink, "percentiles", a.coarse ? "at most 0.1 % off (log-linear histogram)" : "exact");
     }
     if (!a.other_rows)
@@ -119,6 +122,8 @@ dump_rows_free(struct dump *d)
 {
     sqt_tally_free(d->tally);
     sqt_order_free(d->order);
+    sqt_identities_free(&d->identities);
+    memset(&d->identities, 0, sizeof(d->identities));
     d->tally = NULL;
     d->order = NULL;
 }

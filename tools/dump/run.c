@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -123,7 +124,7 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .context = &d->sink,
     };
     dump_rows_begin(d);
-    const int plain = !r->alarms && !r->given[DUMP_follow] && !d->order && !d->histogram && !r->limit && !r->uses_wall;
+    const int plain = !r->alarms && !r->given[DUMP_follow] && !d->order && !d->histogram && !r->limit && !r->uses_wide;
     if (plain && r->table == &sqt_tables[SQT_TABLE_events] && r->all_columns && !r->where && r->format->events)
         d->job.run = whole_run;
 }
@@ -177,6 +178,7 @@ dump_run_strace(struct dump *d)
     if (open_output(d) != 0)
         return DUMP_FAILED;
     dump_begin(d, d->request);
+    d->maker = &d->job;
     const int unread = read_strace(d) != 0 || dump_rows_finish(d) != 0;
     if (!unread)
         sqt_sink_header(&d->sink);
@@ -205,14 +207,25 @@ dump_read(struct dump *dump, const struct dump_request *r)
     sqt_stream_share(stream, dump->crew);
     dump_begin(dump, r);
     const struct sqt_consumer also = {.context = dump, .loss = dump_loss, .bound = bound, .step = dump_step};
-    struct sqt_job jobs[2] = {dump->job};
-    const size_t job_count = 1 + (size_t)dump_findings_begin(dump);
-    jobs[1] = dump->findings.job;
+    struct sqt_job own[2] = {dump->job}, *jobs = own;
+    size_t job_count = 1;
+    dump->maker = &own[0];
+    dump->identities = (struct sqt_identities){.stream = stream, .kid = r->kid};
+    if (r->format->many) {
+        jobs = dump_parquet_begin(dump, &job_count);
+    } else if (dump_findings_begin(dump)) {
+        own[1] = dump->findings.job;
+        job_count = 2;
+    }
     dump->pass = sqt_pass_new(jobs, job_count, &also, dump->crew);
     const int unkept = r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0;
     if (unkept)
         fputs("sqtrace-dump: no memory\n", stderr);
     if (unkept || (followed && dump_follow_begin(dump, stream) != 0)) {
+        sqt_parquet_free(dump->parquet);
+        free(dump->parquet_tables);
+        if (jobs != own)
+            free(jobs);
         dump_rows_free(dump);
         sqt_pass_free(dump->pass);
         sqt_stream_close(stream);
@@ -232,6 +245,7 @@ dump_read(struct dump *dump, const struct dump_request *r)
     }
     program_clear(&dump->voice);
     sqt_pass_finish(dump->pass);
+    const int unwritten = dump->parquet && dump_parquet_finish(dump) != 0;
     const int unsorted = dump_rows_finish(dump) != 0;
     sqt_sink_header(&dump->sink);
     dump_findings_print(dump);
@@ -240,13 +254,15 @@ dump_read(struct dump *dump, const struct dump_request *r)
     if (watched && !r->alarms)
         dump_hint(dump);
     sqt_pass_free(dump->pass);
+    if (jobs != own)
+        free(jobs);
     const unsigned problems = sqt_stream_problems(stream);
     const int no_kid = !followed && dump_misses_kid(dump, stream);
     sqt_stream_close(stream);
     sqt_crew_free(dump->crew);
     const int failed = close_output(dump) != 0;
     sqt_sink_free(&dump->sink);
-    if (failed || unsorted || no_kid)
+    if (failed || unsorted || unwritten || no_kid)
         return DUMP_FAILED;
     return r->given[DUMP_strict] && (problems || dump->account.lost || dump->account.bounds) ? DUMP_DAMAGED : DUMP_DONE;
 }

@@ -7,6 +7,7 @@
 
 #include <time.h>
 
+#include "parquet/parquet.h"
 #include "pass/pass.h"
 #include "../program/account.h"
 #include "../program/pager.h"
@@ -27,13 +28,17 @@ struct dump {
     struct dump_findings findings;
     struct sqt_crew *crew; /* NULL: one processor, or no trace */
     struct sqt_pass *pass;
-    struct sqt_wall_table wall;      /* makes times of day */
+    struct sqt_wide_table wide; /* makes times of day, and says whose rows they are */
+    struct sqt_identities identities;
+    const struct sqt_job *maker;     /* of the rows */
     struct sqt_tally *tally;         /* counts the rows for --group-by; NULL: does not */
     struct sqt_histogram *histogram; /* the same for --histogram */
     struct sqt_histogram histogram_of;
-    struct sqt_order *order; /* keeps the rows for --sort; NULL: none */
-    int cut;                 /* --limit: no more rows are wanted */
-    int64_t since, until;    /* ns, what the request's mean in this trace */
+    struct sqt_order *order;     /* keeps the rows for --sort; NULL: none */
+    struct sqt_parquet *parquet; /* takes the rows in place of the sink; NULL: does not */
+    struct dump_parquet_table *parquet_tables;
+    int cut;              /* --limit: no more rows are wanted */
+    int64_t since, until; /* ns, what the request's mean in this trace */
     struct pager pager;
     int quiet;
     struct account account;
@@ -67,6 +72,12 @@ int dump_alarms_finish(const struct dump *dump, int damaged);
 int dump_findings_begin(struct dump *dump);
 /* Prints them, and frees them. */
 void dump_findings_print(struct dump *dump);
+
+/* parquet.c */
+/* The jobs of --format=parquet, which the caller frees after dump_parquet_finish().  The output folder is open. */
+struct sqt_job *dump_parquet_begin(struct dump *dump, size_t *count);
+/* Writes what is left.  Returns 0, or -1 if that failed or an earlier write did, which it says. */
+int dump_parquet_finish(struct dump *dump);
 
 /* say.c */
 /* Takes what the reader has to say; the context is a struct dump. */

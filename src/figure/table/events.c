@@ -9,8 +9,9 @@
 #define CELL(name) row[SQT_CELL(events, name)]
 
 static void
-record_row(struct sqt_job *job, const struct sqt_run *run, const struct sqt_record *r)
+record_row(struct sqt_job *job, const struct sqt_run *run, size_t i)
 {
+    const struct sqt_record *const r = &run->records[i];
     union sqt_cell row[SQT_CELLS(events) + SQT_RAW_TEXT];
     char id[64], arg[64], aux[64];
     const struct sqt_event_info *const event = r->event < SQT_EVENTS ? &sqt_events[r->event] : NULL;
@@ -23,6 +24,7 @@ record_row(struct sqt_job *job, const struct sqt_run *run, const struct sqt_reco
     (&CELL(id))[SQT_RAW_TEXT].text = event ? sqt_raw_text(run, event->id.kind, r->id, id) : NULL;
     (&CELL(arg))[SQT_RAW_TEXT].text = event ? sqt_raw_text(run, event->arg.kind, r->arg, arg) : NULL;
     (&CELL(aux))[SQT_RAW_TEXT].text = event ? sqt_raw_text(run, event->aux.kind, r->aux, aux) : NULL;
+    job->source = (struct sqt_row_source){run->origin, run->first == UINT64_MAX ? UINT64_MAX : run->first + i, 0};
     if (sqt_job_wants(job, CELL(time_s).number, row))
         sqt_job_row(job, row);
 }
@@ -31,7 +33,7 @@ static void
 events(struct sqt_job *job, const struct sqt_run *run)
 {
     for (size_t i = 0; i < run->count && !job->done; ++i)
-        record_row(job, run, &run->records[i]);
+        record_row(job, run, i);
 }
 
 const struct sqt_family sqt_family_events = {.where = {SQT_TABLE_events}, .where_count = 1, .run = events};

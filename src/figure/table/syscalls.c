@@ -227,6 +227,7 @@ static void
 syscall_table_close_window(struct sqt_job *job, struct process *process)
 {
     struct sqt_account all = {0};
+    job->source = (struct sqt_row_source){.origin = process->origin, .record = UINT64_MAX}; /* a window is no event */
     for (struct thread *t = process->threads; t && process->told > process->begin; t = t->next) {
         t->account.begin = process->begin;
         t->account.end = process->told;

@@ -63,7 +63,7 @@ static const struct size_parameter sizes[] = {
 };
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-static const char *const parameters[] = {"ring", "ringdir", "events", "compress", "segment", "keep", "names"};
+static const char *const parameters[] = {"ring", "ringdir", "events", "compress", "segment", "keep", "names", "host"};
 #define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
 
 void
@@ -244,6 +244,23 @@ set_names(struct sqt_config *config, const char *value, char *error, size_t erro
     return -1;
 }
 
+/* It stands in tables, in the names of files and in conditions of queries. */
+static int
+set_host(struct sqt_config *config, const char *value, char *error, size_t error_size)
+{
+    size_t size = 0;
+    while (isalnum((unsigned char)value[size]) || (value[size] && strchr(".-_", value[size])))
+        ++size;
+    if (!size || value[size] || size >= sizeof(config->host)) {
+        snprintf(error, error_size,
+                 "host=%.40s%s: allowed is a name of at most %zu letters, digits, dots, dashes and underlines", value,
+                 strlen(value) > 40 ? "..." : "", sizeof(config->host) - 1);
+        return -1;
+    }
+    memcpy(config->host, value, size + 1);
+    return 0;
+}
+
 int
 sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t error_size)
 {
@@ -264,10 +281,13 @@ sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t
             return set_compression(config, value, error, error_size);
         if (name_size == 5 && memcmp(word, "names", 5) == 0)
             return set_names(config, value, error, error_size);
+        if (name_size == 4 && memcmp(word, "host", 4) == 0)
+            return set_host(config, value, error, error_size);
     }
     char hint[64];
     snprintf(error, error_size,
-             "'%s' is not a parameter%s: allowed are ring=, ringdir=, events=, compress=, segment=, keep= and names=",
+             "'%s' is not a parameter%s: allowed are ring=, ringdir=, events=, compress=, segment=, keep=, names= and "
+             "host=",
              word, sqt_suggest(hint, sizeof(hint), word, name_size, parameters, PARAMETERS));
     return -1;
 }
@@ -312,6 +332,8 @@ sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
         PRINT(" compress=%s", sqt_compression_name((enum sqt_compression)config->compression));
     if (config->names != SQT_NAMES_CONFIGURED)
         PRINT(" names=%s", names_words[config->names]);
+    if (config->host[0])
+        PRINT(" host=%s", config->host);
 #undef PRINT
     return used;
 }

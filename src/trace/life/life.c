@@ -199,6 +199,16 @@ refuse(const char *why)
     return -1;
 }
 
+/* Without host=, all traces of a directory have the same number, which tells nothing of the machine. */
+static void
+life_name_host(const struct sqt_config *config)
+{
+    static const char what[] = "sqtrace: host";
+    char number[32];
+    snprintf(number, sizeof(number), "%016" PRIx64, sqt_hash(what, sizeof(what)));
+    sqt_define(SQT_DEF_HOST, 0, config->host[0] ? config->host : number);
+}
+
 /* From SQT_PREPARED on: what the main thread writes to a new ring. */
 static int
 life_begin(struct sqt_trace *t, struct sqt_error *error)
@@ -208,6 +218,7 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
         return sqt_fail(error, "the table of events does not fit the ring");
     sqt_ring_finish(ring);
     sqt_hash_use(&t->key);
+    life_name_host(&t->config);
     sqt_trace_go(t);
     set_clock(t->who.clock);
     sqt_emitter_attach(&sqt_emitter, ring);
@@ -335,6 +346,9 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     struct sqt_trace *const t = tracer.trace;
     if (!is_same_place(config, &t->config, t->who.kid_kind))
         life_say(0, "WARNING: sqtrace: a changed DIRECTORY, ring or ringdir of sqtrace_log needs a restart");
+
+    if (strcmp(config->host, t->config.host) != 0)
+        life_say(0, "WARNING: sqtrace: a changed host of sqtrace_log needs a restart");
 
     sqt_flusher_configure(&t->flusher, config);
     t->config.groups = config->groups;

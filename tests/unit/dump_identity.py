@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dump_identity.py - host, service, ring, kid, row and time_ns: columns of every table, printed where they are asked for.
+
+Python reads ring ids, kids and start times from the headers of the segments.
+"""
+import glob
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
+DUMP = os.path.join(TOOLS, "sqtrace-dump")
+SAMPLE = os.path.join(SOURCE, "doc", "sample")
+KIDS = os.path.join(SOURCE, "tests", "golden", "kids")
+IDENTITY = ["host", "service", "ring", "kid", "row", "time_ns"]
+THINGS = ("requests", "events", "swaps", "ios", "diskops", "connections", "loops", "samples", "digests", "losses", "clock_steps",
+          "waits")
+MEETING_NS = 10  # records of two segments may have times that differ so much, where their blocks meet
+done = 0
+
+
+def check(good, text, *notes):
+    global done
+    done += 1
+    print("%s %d - %s" % ("ok" if good else "not ok", done, text))
+    for note in notes if not good else ():
+        print("# %s" % (note,))
+
+
+def dump(table, *traces, columns=IDENTITY, options=()):
+    out = subprocess.run([DUMP, "--quiet", "--no-comments", "--format=tsv", "--table=" + table,
+                          *(["--columns=" + ",".join(columns)] if columns else []), *options, *traces],
+                         stdout=subprocess.PIPE, check=True).stdout.decode()
+    lines = [line.split("\t") for line in out.split("\n")[:-1]]
+    return [dict(zip(lines[0], line)) for line in lines[1:]]
+
+
+def tables():
+    listed = subprocess.run([DUMP, "--list"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    return re.findall(r"^table (\S+)", listed, re.M)
+
+
+def headers(folder):
+    """ring -> (kid, service, wall minus monotonic time when the ring was made), as sqtrace(5) lays them out."""
+    found = {}
+    for path in glob.glob(os.path.join(folder, "*.sqt")):
+        with open(path, "rb") as file:
+            head = file.read(192)
+        ring, kid = head[32:48].hex(), struct.unpack_from("<I", head, 68)[0]
+        monotonic, wall = struct.unpack_from("<QQ", head, 104)
+        found[ring] = kid, head[152:184].split(b"\0")[0].decode(), wall - monotonic
+    return found
+
+
+def every_table():
+    for table in tables():
+        plain = dump(table, SAMPLE, columns=None)
+        rows = dump(table, SAMPLE)
+        check(len(rows) == len(plain), "%s has them" % table)
+        own = [row["row"] for row in rows]
+        if table not in THINGS:
+            check(set(own) <= {"-"}, "%s sums up: its rows have no number" % table, own[:3])
+            continue
+        keys = [(row["ring"], row["row"]) for row in rows if row["row"] != "-"]
+        check(len(keys) == len(set(keys)), "%s: ring and row name a row" % table)
+        unnumbered = [row for row, of in zip(rows, plain) if row["row"] == "-" and
+                      (of.get("outcome") or of.get("result") or of.get("reason")) not in
+                      ("unfinished", "damaged", "missing segment")]
+        check(not unnumbered, "%s: each row that a record ended has a number" % table, unnumbered[:3])
+
+
+def sample_is_right():
+    known = headers(SAMPLE)
+    rows = dump("requests", SAMPLE)
+    check(all((int(row["kid"]), row["service"]) == known[row["ring"]][:2] for row in rows),
+          "ring, kid and service are those of the headers")
+    offsets = {}
+    for row in dump("requests", SAMPLE, columns=["time_s", "time_ns", "ring"]):
+        whole, part = row["time_s"].split(".")
+        offsets.setdefault(row["ring"], set()).add(int(row["time_ns"]) - int(whole + part))
+    check(all(len(one) == 1 for one in offsets.values()), "time_ns is time_s and a number of the ring")
+    base = {offset - known[ring][2] for ring, (offset,) in offsets.items()}
+    check(len(base) == 1, "that number is the time of day when the ring was made", base)
+
+
+def records_are_named():
+    """The number of a row is that of the record that ended it: events has the same numbers."""
+    ends = {(row["ring"], row["row"]): row for row in
+            dump("events", SAMPLE, columns=["ring", "row", "event", "id"], options=["--where=event == XACT_END"])}
+    rows = dump("requests", SAMPLE, columns=["ring", "row", "xid", "outcome"])
+    wrong = [row for row in rows if row["outcome"] not in ("unfinished", "lost", "clock") and
+             ends.get((row["ring"], row["row"]), {"id": ""})["id"] != row["xid"] and row["xid"] != "-"]
+    check(rows and not wrong, "a request's number is that of its XACT_END", *wrong[:3])
+    numbers = {}
+    for row in dump("events", SAMPLE, columns=["ring", "row"]):
+        numbers.setdefault(row["ring"], []).append(int(row["row"]))
+    check(all(one == list(range(0, len(one) * 1000000, 1000000)) for one in numbers.values()), "records are numbered from 0")
+
+
+def from_any_segment():
+    segments = sorted(glob.glob(os.path.join(KIDS, "*.sqt")))
+    whole = {}
+    for table in THINGS:
+        for row in dump(table, *segments, columns=["ring", "row", "time_ns"]):
+            whole[table, row["ring"], row["row"]] = row["time_ns"]
+    compared, wrong = 0, []
+    for table in THINGS:
+        for row in dump(table, segments[1], columns=["ring", "row", "time_ns"]):
+            compared += row["row"] != "-"
+            there = whole.get((table, row["ring"], row["row"]))
+            # Of other tables, the begin may be a record of the segment that is not read.
+            if row["row"] != "-" and (there is None or table in ("events", "samples") and
+                                      abs(int(there) - int(row["time_ns"])) > MEETING_NS):
+                wrong.append((table, row, there))
+    check(compared and not wrong, "numbers and times are the same from whichever segment reading starts: %d rows" % compared,
+          *wrong[:3])
+
+
+def hosts():
+    with tempfile.TemporaryDirectory() as scratch:
+        names = {}
+        for folder, words in (("a", ["host=cache-7.example"]), ("b", []), ("b", []), ("c", [])):
+            path = os.path.join(scratch, folder)
+            os.makedirs(path, exist_ok=True)
+            subprocess.run([os.path.join(TOOLS, "tests/unit/make_passes"), path, "compute", *words], check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+            names[folder] = {row["host"] for row in dump("loops", path)}
+        check(names["a"] == {"cache-7.example"}, "host= names the host", names)
+        check(len(names["b"]) == 1 and re.fullmatch("[0-9a-f]{16}", min(names["b"])),
+              "without it, all traces of a directory have one number", names)
+        check(names["b"] != names["c"], "and those of another directory another one", names)
+        check({row["host"] for row in dump("summary", os.path.join(scratch, "a"))} <= {"cache-7.example"},
+              "a table that sums up has what all processes share")
+    check({row["host"] for row in dump("loops", SAMPLE)} == {"-"}, "a trace from before has none")
+
+
+every_table()
+sample_is_right()
+records_are_named()
+from_any_segment()
+hosts()
+print("1..%d" % done)
