@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dump_parquet.py - --format=parquet, judged cell by cell against TSV by the programs that people read Parquet with.
 
-pyarrow, DuckDB, Polars and ClickHouse (chdb) come from PyPI into a virtual environment of the build folder. Those that
+pyarrow, DuckDB, Polars and ClickHouse (chdb) come from PyPI into a virtual environment of the build folder, or of
+$SQT_VENVS, which several builds share. Those that
 cannot be installed are skipped, and named. The files of a process, one after the other, hold its rows in their order.
 """
 import glob
@@ -16,7 +17,7 @@ import tempfile
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP = os.path.join(TOOLS, "sqtrace-dump")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
-VENV = os.path.join(TOOLS, "parquet-venv")
+VENV = os.path.join(os.environ.get("SQT_VENVS", TOOLS), "parquet-venv")
 READERS = {"pyarrow": "pyarrow", "duckdb": "duckdb", "polars": "polars", "clickhouse": "chdb"}
 THINGS = ("requests", "swaps", "ios", "diskops", "connections", "loops", "samples", "digests", "losses", "clock_steps", "waits")
 SUMMED = ("summary", "stalls")
