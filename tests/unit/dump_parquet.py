@@ -3,8 +3,8 @@
 """dump_parquet.py - --format=parquet, judged cell by cell against TSV by the programs that people read Parquet with.
 
 pyarrow, DuckDB, Polars and ClickHouse (chdb) come from PyPI into a virtual environment of the build folder, or of
-$SQT_VENVS, which several builds share. Those that
-cannot be installed are skipped, and named. The files of a process, one after the other, hold its rows in their order.
+$SQT_VENVS, which several builds share. Those that cannot be installed are skipped, and named. The files of a process, one
+after the other, hold its rows in their order.
 """
 import glob
 import os
