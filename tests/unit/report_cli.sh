@@ -199,7 +199,11 @@ fails 1 "foreign.sqt: is not a report; name another with -o" --single-file -o fo
 fails 1 "mine: is a folder; with --single-file, -o names a file" --single-file -o mine t/few.sqt
 fails 1 "one.html: exists and is not a folder; name another with -o" -o one.html t/few.sqt
 fails 1 "none/one.part: cannot be made: No such file or directory" --single-file -o none/one t/few.sqt
-rm data/report/waterfall.js 2>/dev/null
+sed -i 's/{{kikker}}/{{kicker}}/' data/report/page.html
+echo "const odd = '</script><!--<SCRIPT>';" >>data/report/report.js
+run --data=data --quiet --single-file --figures=hit-stages -o odd.html t/few.sqt
+[ $status = 0 ] && grep -qF "const odd = '<\\/script><\\!--<\\SCRIPT>';" odd.html
+check "what ends a script for a browser is escaped within it"
 mv data/report/browse/waterfall.js . && fails 1 "data/report/browse/waterfall.js: No such file or directory" \
     --data=data --single-file --figures=hit-stages --quiet -o new.html t/few.sqt
 

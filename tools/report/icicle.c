@@ -33,6 +33,8 @@ struct icicle {
     double all; /* ns, of all requests */
 };
 
+/* Flex factors of less than 1 in all leave room for the nodes that are left out, so a node is as wide as its time. */
+
 /* Begins a node; returns 0 if it is too small to be there.  of: the time of the node above. */
 static int
 icicle_begin(const struct icicle *c, const char *kind, const char *name, double ns, double of, const char *filter)
@@ -48,24 +50,12 @@ icicle_begin(const struct icicle *c, const char *kind, const char *name, double 
     return 1;
 }
 
-/* Room for the nodes that were left out, so that all others are as wide as their time. */
-static void
-icicle_fill(const struct icicle *c, double left, double of)
-{
-    char grow[32];
-    if (left <= 0)
-        return;
-    snprintf(grow, sizeof(grow), "%.5f", left / of);
-    page_put(c->page, "icicle-fill", "grow", grow, NULL);
-}
-
 static void
 icicle_stages(const struct icicle *c, enum sqt_class class, enum group group, double of)
 {
     const uint64_t *const parts = c->trace->classes[class].all.parts;
     unsigned order[SQT_PARTS];
     char filter[LINK_ROOM], kind[64];
-    double left = of;
     words_order(parts, order);
     for (unsigned i = 0; i < SQT_PARTS; ++i) {
         const unsigned part = order[i];
@@ -76,9 +66,7 @@ icicle_stages(const struct icicle *c, enum sqt_class class, enum group group, do
                           link_of_part(filter, c->trace, class, part)))
             continue;
         page_put(c->page, "icicle-node-end", NULL);
-        left -= (double)parts[part];
     }
-    icicle_fill(c, left, of);
 }
 
 static void
@@ -87,7 +75,6 @@ icicle_groups(const struct icicle *c, enum sqt_class class, double of)
     const uint64_t *const parts = c->trace->classes[class].all.parts;
     uint64_t sums[GROUPS] = {0}, stages[GROUPS] = {0};
     char filter[LINK_ROOM], kind[32];
-    double left = of;
     for (unsigned p = 0; p < SQT_PARTS; ++p) {
         sums[part_groups[p]] += parts[p];
         stages[part_groups[p]] |= UINT64_C(1) << p;
@@ -99,9 +86,7 @@ icicle_groups(const struct icicle *c, enum sqt_class class, double of)
             continue;
         icicle_stages(c, class, g, (double)sums[g]);
         page_put(c->page, "icicle-node-end", NULL);
-        left -= (double)sums[g];
     }
-    icicle_fill(c, left, of);
 }
 
 void
@@ -113,7 +98,6 @@ index_icicle(struct page *page, const struct report_trace *t)
         c.all += (double)t->classes[class].all.totals.sum;
     if (c.all <= 0)
         return;
-    double left = c.all;
     page_put(page, "icicle-begin", "label", t->label, NULL);
     for (unsigned class = 0; class < SQT_CLASSES; ++class) {
         const double sum = (double)t->classes[class].all.totals.sum;
@@ -121,8 +105,6 @@ index_icicle(struct page *page, const struct report_trace *t)
             continue;
         icicle_groups(&c, class, sum);
         page_put(page, "icicle-node-end", NULL);
-        left -= sum;
     }
-    icicle_fill(&c, left, c.all);
     page_put(page, "icicle-end", NULL);
 }
