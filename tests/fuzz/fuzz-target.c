@@ -275,8 +275,10 @@ run_measured(const struct fuzz_input *input, const struct dump_request *r)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
     if (input->words & 1u << FUZZ_FIGURES)
         run_figures(r);
-    else
+    else {
+        dump_follow_end(); /* else --follow would wait for a signal */
         dump_run(r);
+    }
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
     fclose(stderr);
     stderr = said;

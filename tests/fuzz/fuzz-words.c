@@ -249,7 +249,7 @@ put_made(struct words *w)
 static void
 put_option(struct words *w)
 {
-    static const char *const plain[] = {"--no-header", "--no-comments", "--strict", "--quiet"};
+    static const char *const plain[] = {"--no-header", "--no-comments", "--strict", "--quiet", "--follow"};
     char word[WORD];
     switch (below(w, 14)) {
     case 0:

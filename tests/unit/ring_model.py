@@ -588,14 +588,14 @@ def finish_reading(s):
 
 
 READING = [
-    Step("find ring", [(READ_RING, "ring_take_header", " tail = load(&live->flusher.tail)")], find_ring),
+    Step("find ring", [(READ_RING, "sqt_ring_refresh", " tail = load(&live->flusher.tail)")], find_ring),
     Step("episodes", [(FORMAT, "sqt_ring_totals", "&w->episodes")], load_episodes, is_live),
     Step("loss", [(FORMAT, "sqt_ring_totals", "&loss->at")], load_loss, is_live),
     Step("load head", [(FORMAT, "sqt_ring_totals", "&w->head")], load_ring_head, is_live),
     Step("load lost", [(FORMAT, "sqt_ring_totals", "&w->lost,")], load_lost, is_live),
     Step("episodes again", [(FORMAT, "sqt_ring_totals", "again = __atomic_load_n(&w->episodes")], load_episodes_again,
          is_live),
-    Step("tail now", [(READ_RING, "ring_take_header", "tail_now = load(&live->flusher.tail)")], load_tail_now, is_live),
+    Step("tail now", [(READ_RING, "sqt_ring_refresh", "tail_now = load(&live->flusher.tail)")], load_tail_now, is_live),
     Step("list", [(SOURCES, "add_directory", '".sqt"')], list_segments),
     Step("frame", [(ORIGIN, "fill", "read_segments(")], read_frame),
     Step("copy from", [(READ_RING, "sqt_ring_copy", "*tail = load(")], load_ring_tail),

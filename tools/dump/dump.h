@@ -69,6 +69,9 @@ int dump_take_columns(struct dump_request *request, const struct options *option
 /* follow.c: what --follow goes with.  Returns 0, or -1 with a line in the options' error. */
 int dump_take_follow(const struct dump_request *request, const struct options *options);
 
+/* Makes every --follow of this process end once all is read, as a signal does. */
+void dump_follow_end(void);
+
 /* alarm.c: the conditions of --fail-if.  Returns 0, or -1 with a line in the options' error. */
 int dump_take_alarms(struct dump_request *request, const struct options *options);
 /* Whether the command line asks for Nagios's line; it may be wrong otherwise. */

@@ -62,6 +62,12 @@ follow_signal(int number)
     follow_stop = 1;
 }
 
+void
+dump_follow_end(void)
+{
+    follow_stop = 1;
+}
+
 static void
 follow_ended(void *context, const struct sqt_origin *origin)
 {
