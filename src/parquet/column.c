@@ -8,7 +8,7 @@
 #include "hybrid.h"
 
 /* A page ends when its values have so many bytes before compression. */
-#define PAGE_BYTES ((size_t)64 << 10)
+#define PAGE_BYTES ((size_t)256 << 10)
 /* Statistics hold no longer texts: readers keep them in memory. */
 #define STATISTICS_BYTES 256
 

@@ -4,6 +4,7 @@
 
 Python reads ring ids, kids and start times from the headers of the segments.
 """
+import datetime
 import glob
 import os
 import re
@@ -20,6 +21,7 @@ KIDS = os.path.join(SOURCE, "tests", "golden", "kids")
 IDENTITY = ["host", "service", "ring", "kid", "row", "time_ns"]
 THINGS = ("requests", "events", "swaps", "ios", "diskops", "connections", "loops", "samples", "digests", "losses", "clock_steps",
           "waits")
+WALL_NS = 1000000  # the two count from different anchors of the clock
 MEETING_NS = 10  # records of two segments may have times that differ so much, where their blocks meet
 done = 0
 
@@ -35,7 +37,7 @@ def check(good, text, *notes):
 def dump(table, *traces, columns=IDENTITY, options=()):
     out = subprocess.run([DUMP, "--quiet", "--no-comments", "--format=tsv", "--table=" + table,
                           *(["--columns=" + ",".join(columns)] if columns else []), *options, *traces],
-                         stdout=subprocess.PIPE, check=True).stdout.decode()
+                         stdout=subprocess.PIPE, check=True, env={**os.environ, "TZ": "UTC"}).stdout.decode()
     lines = [line.split("\t") for line in out.split("\n")[:-1]]
     return [dict(zip(lines[0], line)) for line in lines[1:]]
 
@@ -86,6 +88,9 @@ def sample_is_right():
     check(all(len(one) == 1 for one in offsets.values()), "time_ns is time_s and a number of the ring")
     base = {offset - known[ring][2] for ring, (offset,) in offsets.items()}
     check(len(base) == 1, "that number is the time of day when the ring was made", base)
+    apart = [int(row["time_ns"]) - round(datetime.datetime.fromisoformat(row["when"][:26] + "+00:00").timestamp() * 1e6) * 1000
+             for row in dump("requests", SAMPLE, columns=["when", "time_ns"])]
+    check(max(map(abs, apart)) < WALL_NS, "and near the time of day in column when", max(map(abs, apart)))
 
 
 def records_are_named():

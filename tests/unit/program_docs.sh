@@ -93,7 +93,7 @@ if command -v bash >/dev/null; then
     offers "first_byte_ns" sqtrace-dump --sort = first_b
     offers "server_wait_ns server_reply_ns server_from_ns server_until_ns server" sqtrace-dump --group-by = server
     offers "class,when" sqtrace-dump --group-by = class,whe
-    offers "service_ns" sqtrace-dump --table = ios --of = serv
+    offers "service_ns" sqtrace-dump --table = ios --of = service_
     offers "trace wall" sqtrace-dump --clock = ""
     offers "strace" sqtrace-dump --from = s
     offers "perf" sqtrace-dump --from = p
