@@ -121,12 +121,17 @@ write_whole(int fd, const uint8_t *data, size_t size)
     }
 }
 
+/* The format parquet has a folder for each table. */
 static void
 remove_folder(const char *path)
 {
     DIR *const folder = opendir(path);
-    for (struct dirent *e; folder && (e = readdir(folder)) != NULL;)
-        unlinkat(dirfd(folder), e->d_name, 0);
+    for (struct dirent *e; folder && (e = readdir(folder)) != NULL;) {
+        char inner[1400];
+        snprintf(inner, sizeof(inner), "%s/%s", path, e->d_name);
+        if (unlinkat(dirfd(folder), e->d_name, 0) != 0 && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            remove_folder(inner);
+    }
     if (folder)
         closedir(folder);
     rmdir(path);

@@ -101,7 +101,8 @@ names_job(const char *word)
 static void
 choose_job(struct words *w)
 {
-    static const char *const others[] = {"--format=chrome", "--format=ctf", "+figures", "--from=strace", "--from=perf"};
+    static const char *const others[] = {"--format=chrome", "--format=ctf",  "--format=parquet",
+                                         "+figures",        "--from=strace", "--from=perf"};
     char word[WORD];
     for (size_t i = w->count; i-- > 0;)
         if (names_job(w->word[i]) || below(w, 2))
