@@ -28,7 +28,8 @@ struct sqt_model {
     size_t count;
     struct sqt_model_room room;
     const struct sqt_origin *origin; /* of what is handed out */
-    uint64_t record;                 /* number of the record that ends it, UINT64_MAX: none */
+    const struct sqt_run *run;       /* from which it is; NULL: from none, at the end */
+    size_t at;                       /* the record of it that ends what is handed out */
 };
 
 static void
@@ -199,6 +200,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
     struct sqt_life *const life = life_of(model, run->origin);
     life->line = run->line;
     model->origin = run->origin;
+    model->run = run;
     if (life->unsure && !run->unsure)
         life->stepped = life->now + 1;
     life->unsure = run->unsure;
@@ -208,7 +210,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
         if (more > run->count - i - 1)
             more = run->count - i - 1;
         const int64_t at = sqt_line_ns(&run->line, record->time);
-        model->record = run->first == UINT64_MAX ? UINT64_MAX : run->first + i;
+        model->at = i;
         /* The lines of two blocks may disagree by some nanoseconds where they meet. */
         if (at > life->now)
             life->now = at;
@@ -228,7 +230,7 @@ sqt_model_origin(const struct sqt_model *model)
 uint64_t
 sqt_model_record(const struct sqt_model *model)
 {
-    return model->record;
+    return model->run && model->run->first != UINT64_MAX ? model->run->first + model->at : UINT64_MAX;
 }
 
 /* ---- the end ---- */
@@ -279,7 +281,8 @@ model_count_open(const struct sqt_life *life)
 
 /* Gives each of `count` lives, some of which may be NULL, a last word. */
 static void
-model_each(struct sqt_model *model, struct sqt_life *const *lives, size_t count, void (*function)(struct sqt_life *life))
+model_each(struct sqt_model *model, struct sqt_life *const *lives, size_t count,
+           void (*function)(struct sqt_life *life))
 {
     for (size_t i = 0; i < count; ++i)
         if (lives[i]) {
@@ -293,7 +296,7 @@ static void
 model_close(struct sqt_model *model, struct sqt_life *const *lives, size_t life_count)
 {
     size_t count = 0;
-    model->record = UINT64_MAX;
+    model->run = NULL;
     model_each(model, lives, life_count, sqt_stops_finish);
     model_each(model, lives, life_count, sqt_put_off_finish);
     for (size_t i = 0; i < life_count; ++i)

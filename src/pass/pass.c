@@ -69,7 +69,8 @@ struct sqt_pass {
     int relayed[FACT_KINDS];                /* somebody behind the relay wants them */
     struct sqt_relay *relay;                /* NULL: all facts are told at once */
     uint64_t facts[FACT_KINDS];             /* so far */
-    struct sqt_row_source told[TOLD_KINDS]; /* the last thing of a kind */
+    struct sqt_row_source told[TOLD_KINDS]; /* the last thing of a kind, if sourced */
+    int sourced;                            /* rows of a job are things, which may say where they come from */
 };
 
 /* ---- what the model says ---- */
@@ -91,10 +92,12 @@ pass_note(struct sqt_pass *pass, enum told_kind kind)
     static void name(void *context, type *thing) \
     { \
         struct sqt_pass *const pass = context; \
-        pass_note(pass, TOLD_##name); \
+        if (pass->sourced) \
+            pass_note(pass, TOLD_##name); \
         for (size_t i = 0; i < pass->raw.name.count; ++i) { \
             const struct pass_job *const j = &pass->raw.name.jobs[i]; \
-            j->job->source = j->job->table->things ? pass->told[TOLD_##name] : pass_nothing; \
+            if (pass->sourced) \
+                j->job->source = j->job->table->things ? pass->told[TOLD_##name] : pass_nothing; \
             if (!j->job->done) \
                 j->family->consumer.name(j->job, thing); \
         } \
@@ -124,7 +127,8 @@ tell_sync(const struct sqt_pass *pass, unsigned kind, const struct sqt_row_sourc
 {
     for (size_t i = 0; i < pass->sync[kind].count; ++i) {
         const struct pass_job *const j = &pass->sync[kind].jobs[i];
-        j->job->source = j->job->table->things ? *source : pass_nothing;
+        if (pass->sourced)
+            j->job->source = j->job->table->things ? *source : pass_nothing;
         if (!j->job->done)
             pass_tell(j, kind, &fact, 1);
     }
@@ -260,6 +264,8 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *obse
             jobs[i].room = count < FIGURES_FOR_A_RELAY ? SQT_JOB_ROOM : SQT_JOB_ROOM_OF_MANY;
         pass->jobs[i] = (struct pass_job){&jobs[i], family};
         model |= !family->run;
+        jobs[i].source = pass_nothing;
+        pass->sourced |= jobs[i].table->things;
         if (!jobs[i].run)
             jobs[i].run = family->run;
         if (family->start)
