@@ -146,6 +146,7 @@ followed() {
     what=$1
     shift
     "$dump" --quiet --no-comments "$@" >"$work/whole"
+    : >"$out" # rows in it are this reader's, so it has come to where signals end it
     "$dump" --quiet --no-comments --follow "$@" >"$out" 2>"$err" &
     follower=$!
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
