@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 #include "pass/family.h"
+#include "row/wide-columns.h"
 #include "sink/order.h"
 #include "sink/sink.h"
-#include "row/wide-columns.h"
 #include "tally/alarm.h"
 #include "tally/histogram.h"
 #include "tally/tally.h"
