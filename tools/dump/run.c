@@ -230,6 +230,8 @@ dump_read(struct dump *dump, const struct dump_request *r)
         sqt_pass_free(dump->pass);
         sqt_stream_close(stream);
         sqt_crew_free(dump->crew);
+        close_output(dump);
+        sqt_sink_free(&dump->sink);
         return DUMP_FAILED;
     }
     dump_head_comments(dump, stream);
