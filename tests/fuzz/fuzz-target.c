@@ -6,7 +6,8 @@
  * them.  Whatever the bytes are, it must end in time, touch no memory that is not its own, leave no descriptor open,
  * and keep its promises:
  *
- *   - of a stream: time does not go back from unit to unit, no unit is split, a run is never empty, events have names;
+ *   - of a stream: time does not go back from unit to unit (with --follow: of one process), no unit is split, a run is
+ *     never empty, events have names;
  *   - of messages: each is one line that begins with the program's name;
  *   - of rows: each has as many columns as the header; nothing but printable text, tabs and newlines;
  *   - with a second thread, and when it is read again, the same bytes come out.
@@ -53,7 +54,10 @@ static FILE *said;          /* the standard error, which the program does not ha
 static unsigned processors; /* that the program is told it has */
 static uint64_t unpacked;   /* records, of this input */
 static uint64_t rows;       /* of all its figures, which are not printed */
-static int64_t before_ns;   /* time of the last record */
+static int follows;         /* the input has --follow */
+/* Time of the last record: of all, in the first; with --follow of each process, by its number, of which few are given. */
+#define BEFORE 64
+static int64_t before_ns[BEFORE];
 
 static void
 broken(const char *promise)
@@ -97,13 +101,15 @@ __wrap_sqt_stream_next(struct sqt_stream *stream, struct sqt_run *run)
         broken("a run has records");
     if (run->records[0].flags & SQT_FLAG_PART)
         broken("a unit is whole");
+    /* A reader that follows waits for the rest of a block; that it never comes is told at the end of that process. */
+    int64_t *const before = &before_ns[follows ? run->origin->index % BEFORE : 0];
     for (size_t i = 0; i < run->count; ++i) {
         const int64_t ns = sqt_line_ns(&run->line, run->records[i].time);
         /* Of a unit the first record counts: the merge keeps the others with it. */
-        if (ns < before_ns)
+        if (ns < *before)
             broken("time does not go back");
         if (!(run->records[i].flags & SQT_FLAG_PART))
-            before_ns = ns;
+            *before = ns;
         if (!sqt_origin_event_name(run->origin, run->records[i].event))
             broken("an event has a name");
     }
@@ -305,7 +311,9 @@ run_once(const struct fuzz_input *input, struct dump_request *r, unsigned thread
         abort();
     processors = threads;
     unpacked = rows = 0;
-    before_ns = INT64_MIN;
+    follows = r->given[DUMP_follow] != NULL;
+    for (unsigned i = 0; i < BEFORE; ++i)
+        before_ns[i] = INT64_MIN;
     const int64_t ns = run_measured(input, r);
     if (r->format->directory)
         remove_folder(place.output);
