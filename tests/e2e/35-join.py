@@ -49,7 +49,7 @@ def join(env):
     time.sleep(0.5)
     squid.stop()
 
-    command = example(env, "sqtrace-dump").replace("/var/spool/squid/trace", squid.directory)
+    command = example(env, "sqtrace-dump --no-comments --columns=kid,xid").replace("/var/spool/squid/trace", squid.directory)
     command = command.replace("/var/log/squid", squid.folder)
     path = env.tools + os.pathsep + os.environ["PATH"]
     done = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
