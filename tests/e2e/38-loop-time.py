@@ -238,12 +238,14 @@ def shares(env, squid, key):
 def acls(env):
     origin = Origin(env)
     squid = Squid(env, trace="", dns=origin.host, lines=CONF + lists(env), alone=True).start(seconds=120)
-    load(env, squid, origin.url("o", size=1000, cc="max-age=1000"), 5, clients=4)
+    # A long path, so that each expression takes its time.
+    load(env, squid, origin.url("o" + 100 * "a", size=1000, cc="max-age=1000"), 5, clients=4)
     squid.stop()
     found = shares(env, squid, lambda row: row["acl"])
     env.note("shares by ACL: %s" % found)
     env.check(max(found, key=found.get) == "many_regexes", "most is %s" % found)
     env.check(found.get("many_addresses", 0) < 2, "the ACL of addresses has %s %%" % found.get("many_addresses"))
+    env.note("the first finding: %s" % dump.table(env, squid.directory, "findings")[0])
     # A request's own check counts as access_checks while its pass is shorter than 5 ms, and as loop_computing if it is
     # longer: which of the two is told depends on how fast the processor is.  Only the latter has a name.
     finding = dump.table(env, squid.directory, "findings")[0]
