@@ -386,6 +386,9 @@ sqt_pass_end_origin(struct sqt_pass *pass, const struct sqt_origin *origin)
 void
 sqt_pass_forget_origin(struct sqt_pass *pass, const struct sqt_origin *origin)
 {
+    for (unsigned kind = 0; kind < TOLD_KINDS; ++kind)
+        if (pass->told[kind].origin == origin) /* another may get its address */
+            pass->told[kind] = pass_nothing;
     if (pass->model)
         sqt_model_forget(pass->model, origin);
 }
