@@ -23,9 +23,6 @@ from lib.squid import Squid
 MS = 1000000
 SECOND = 1000 * MS
 LIMIT = 10 * MS
-# On an idle machine with Linux 6.18 some 15 ms of a second were not_running where the kernel's trace has the thread running;
-# why is not known.  The short form lets that pass, the long form does not.
-SHORT_LIMIT = 25 * MS
 CONF = "cache_mem 64 MB\n"
 PARTS = {"computing": "running", "stopped": "stopped", "not_running": None, "blocked": None}
 GROUPS = "/sys/fs/cgroup"
@@ -47,6 +44,9 @@ class Passes:
         os.chmod(self.log, 0o666)
         self.squid = Squid(env, trace="", dns=self.origin.host, lines=CONF, alone=True,
                            preload=native.preload(env, "heldpass"), environment={"HELDPASS_LOG": self.log}).start()
+        # In a virtual machine with Linux 6.18, the kernel's trace has no switch from idle to a thread but on processor 0:
+        # elsewhere it does not say how long a thread waited for a processor that had to be woken.
+        os.sched_setaffinity(self.squid.process.pid, {min(os.sched_getaffinity(0))})
         self.url = self.origin.url("o", size=1000, cc="max-age=1000")
         self.client = Client(self.squid.client_address())
         self.client.request(self.url, "first")
@@ -104,9 +104,8 @@ def compare(env, how, rows, spans, passes):
             held = env.held.within((since, until))
             errors[part].append((max(0, ours - theirs - held) or min(0, ours - theirs + held)) / MS)
     env.note("%s: %s" % (how, {part: ["%.1f" % error for error in found] for part, found in errors.items()}))
-    limit = LIMIT if env.full else SHORT_LIMIT
     for part, found in errors.items():
-        env.check(abs(statistics.median(found)) * MS <= limit, "%s: %s is %.1f ms off in the median"
+        env.check(abs(statistics.median(found)) * MS <= LIMIT, "%s: %s is %.1f ms off in the median"
                   % (how, part, statistics.median(found)))
 
 

@@ -57,8 +57,7 @@ class Scheduler:
             event, text = found.group(3), found.group(4)
             new = self.state_after(event, text, state)
             if state == "queued" and event == "sched_switch" and not self.begins(text):
-                # The kernel leaves out the switch to a thread now and then, where it moves between processors: by its
-                # own processor clock it has run.
+                # There was a switch to it that the trace has not: see 38-loop-time.py.  It has run, but not all that time.
                 state = "running"
             if new == state:
                 continue
