@@ -12,6 +12,11 @@ def major(version):
     return int(version.split(".")[0])
 
 
+def release(version):
+    """As numbers, to compare: "5.7" comes before "5.10"."""
+    return tuple(int(number) for number in version.split("."))
+
+
 def logformat(version, text):
     """A log format as that version can have it."""
     for code in LACKS.get(major(version), ()):
@@ -41,8 +46,13 @@ def refusal(version):
 
 def status_without_address(version):
     """Of the reply for a host without an address: 5 hands the selection of paths an empty list instead of none, so no
-    error says why there is no path."""
-    return 502 if major(version) < 6 else 503
+    error says why there is no path.  Before 5.7 that list also fails a check (Squid's bug 5186)."""
+    return 500 if release(version) < (5, 7) else 502 if major(version) < 6 else 503
+
+
+def revives_killed_kids(version):
+    """5.5 takes SIGKILL to a worker for the end of its work (Squid's bug 5208)."""
+    return release(version) >= (5, 6)
 
 
 def fetch_failed(version, outcome, status):
