@@ -335,6 +335,9 @@ void sqt_sample_late(uint32_t listener, int fd);
 
 /* ---- configuration ---- */
 
+/* A bound that is switched off. */
+#define SQT_NO_LIMIT UINT64_MAX
+
 /* The parameters of one sqtrace_log directive. */
 struct sqt_config {
     char directory[256]; /* empty: tracing is off */
@@ -342,6 +345,10 @@ struct sqt_config {
     uint64_t ring;       /* bytes of records; 0: 32 MiB for workers, 1 MiB for diskers and the coordinator */
     uint64_t segment;    /* bytes after which a new segment begins; 0: the default (1 GiB) */
     uint64_t keep;       /* bytes of closed segments that each kid keeps; 0: no bound */
+    uint64_t total;      /* bytes of all segments of the service; 0: a tenth of the file system, at most 10 GiB */
+    uint64_t reserve;    /* bytes of the file system that stay free; 0: a twentieth of it, at most 1 GiB */
+    uint64_t age_ns;     /* closed segments that are older are deleted; 0: none */
+    uint64_t every_ns;   /* a new segment begins after that time; 0: only by size */
     uint32_t groups;     /* enum sqt_group bits */
     int compression;     /* enum sqt_compression (format/compress.h) */
     int names;           /* enum sqt_names */
@@ -379,8 +386,8 @@ typedef void sqt_log_function(int level, const char *text);
  * stays off until the next sqt_start. */
 int sqt_start(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log);
 
-/* Applies a changed configuration: groups, compress, segment, keep at once; an added or removed directive starts or
- * stops.  A changed directory, ring, ringdir or host needs a restart: one WARNING says so.  process and log as for
+/* Applies a changed configuration: groups, compress, segment and the bounds at once; an added or removed directive starts
+ * or stops.  A changed directory, ring, ringdir or host needs a restart: one WARNING says so.  process and log as for
  * sqt_start, which this calls if tracing was off. */
 void sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log);
 

@@ -14,6 +14,8 @@ BAD = [
     ("segment=0", "0"),
     ("segment=-5MB", "-5MB"), ("segment=x", "x"), ("segment=1e9", "1e9"),
     ("keep=0", "0"), ("keep=-1", "-1"),
+    ("total=0", "0"), ("total=all", "all"), ("total=1MB segment=2MB", "segment=2MB"), ("reserve=-1", "-1"),
+    ("age=1", "age=1"), ("age=5s", "5s"), ("every=0s", "0s"), ("every=1month", "1month"),
     ("keep=lots", "lots"), ("keep=99999999999999999999999", "99999999999999999999999"),
     ("events=client,cows", "cows"), ("events=", "events"), ("events=,", "events"),
     ("compress=maybe", "maybe"), ("compress=", "compress"),
@@ -22,7 +24,8 @@ BAD = [
 ]
 
 GOOD = ["", "ring=1MB", "ring=64MB segment=10MB keep=100MB", "events=client,server,store,loop", "events=syscall",
-        "compress=off", "compress=on ringdir=/dev/shm", "compress=zlib", "compress=zstd", "ring=1048576"]
+        "compress=off", "compress=on ringdir=/dev/shm", "compress=zlib", "compress=zstd", "ring=1048576",
+        "total=20GB reserve=1GB age=30d every=1h", "total=off reserve=off"]
 
 
 def complaints(squid, text):

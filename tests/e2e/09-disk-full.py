@@ -59,7 +59,7 @@ def disk_full(env, words, must_lose):
     directory = env.path("small")
     mount_small(env, directory, 8)
     origin = Origin(env)
-    squid = Squid(env, trace="segment=64MB " + words, dns=origin.host, lines="cache_mem 64 MB",
+    squid = Squid(env, trace="segment=64MB total=off reserve=off " + words, dns=origin.host, lines="cache_mem 64 MB",
                   directory=directory)
     squid.give(directory)
     squid.start()

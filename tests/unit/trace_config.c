@@ -61,6 +61,10 @@ all_parameters_are_taken(void **state)
                                  "compress=off",
                                  "segment=100mb",
                                  "keep=2GB",
+                                 "total=30GB",
+                                 "reserve=off",
+                                 "age=14d",
+                                 "every=90min",
                                  "names=off",
                                  "host=cache-7.example.net",
                                  NULL};
@@ -71,6 +75,10 @@ all_parameters_are_taken(void **state)
     assert_int_equal(config.compression, SQT_COMPRESSION_OFF);
     assert_int_equal(config.segment, 100 * MB);
     assert_int_equal(config.keep, 2048 * MB);
+    assert_int_equal(config.total, 30 * 1024 * MB);
+    assert_true(config.reserve == SQT_NO_LIMIT);
+    assert_int_equal(config.age_ns, 14 * 86400 * UINT64_C(1000000000));
+    assert_int_equal(config.every_ns, 5400 * UINT64_C(1000000000));
     assert_int_equal(config.names, SQT_NAMES_OFF);
     assert_string_equal(config.host, "cache-7.example.net");
 }
@@ -174,6 +182,17 @@ bad_words_are_named(void **state)
         {"keep=-1GB", {"keep=-1GB is negative", "", ""}},
         {"keep=99999TB", {"keep=99999TB is too large", "", ""}},
         {"keep=all", {"keep=all is not a number", "", ""}},
+        {"total=0", {"total=0 is too small", "off or a size from 1MB to 1024TB", ""}},
+        {"total=no", {"total=no is not a number", "", ""}},
+        {"keep=off", {"keep=off is not a number", "allowed is a size", ""}},
+        {"reserve=5%", {"reserve=5% has an unknown unit", "off or a size", ""}},
+        {"age=90", {"age=90 has no unit", "a time from 1min to 3650d", "s, min, h or d"}},
+        {"age=59s", {"age=59s is too small", "", ""}},
+        {"age=2weeks", {"age=2weeks has an unknown unit", "", ""}},
+        {"age=-1d", {"age=-1d is negative", "", ""}},
+        {"every=0s", {"every=0s is too small", "from 1s to 3650d", ""}},
+        {"every=9999999999d", {"is too large", "", ""}},
+        {"every=1.5h", {"every=1.5h is not a whole number", "", ""}},
         {"ringdir=shm", {"ringdir=shm", "absolute path", ""}},
         {"ringdir=", {"ringdir=", "absolute path", ""}},
         {"compress=yes", {"compress=yes", "zlib and off", ""}},
@@ -190,7 +209,7 @@ bad_words_are_named(void **state)
         {"events=averyveryverylongnamethatnobodywouldeverchoose", {"is not a group", "all, client", ""}},
         {"rign=1MB", {"'rign=1MB' is not a parameter", "did you mean ring?", "ring=, ringdir=, events="}},
         {"ring", {"'ring' is not a parameter", "allowed are ring=", ""}},
-        {"fast", {"'fast' is not a parameter", "segment=, keep=, names= and host=", ""}},
+        {"fast", {"'fast' is not a parameter", "keep=, total=, reserve=, age=, every=, names= and host=", ""}},
         {"=", {"'=' is not a parameter", "", ""}},
         {"", {"'' is not a parameter", "", ""}},
     };
@@ -235,6 +254,13 @@ a_bound_holds_a_segment_at_least(void **state)
     const char *const words[] = {"/t", "segment=100MB", "keep=10MB", NULL};
     assert_int_equal(take(&config, error, words), -1);
     assert_non_null(strstr(error, "keep=10MB is less than segment=100MB"));
+    const char *const total[] = {"/t", "segment=100MB", "total=10MB", NULL},
+                      *const alone[] = {"/t", "total=10MB", NULL},
+                      *const off[] = {"/t", "segment=100MB", "total=off", NULL};
+    assert_int_equal(take(&config, error, total), -1);
+    assert_non_null(strstr(error, "total=10MB is less than segment=100MB"));
+    assert_int_equal(take(&config, error, alone), 0);
+    assert_int_equal(take(&config, error, off), 0);
 }
 
 static void
@@ -250,15 +276,19 @@ printed_words_are_read_back(void **state)
                                  "compress=off",
                                  "segment=70000",
                                  "keep=2GB",
+                                 "total=off",
+                                 "reserve=500MB",
+                                 "age=36h",
+                                 "every=1d",
                                  "names=servers",
                                  "host=cache_8",
                                  NULL};
     assert_int_equal(take(&config, error, words), 0);
     const size_t size = sqt_config_print(&config, text, sizeof(text));
     assert_int_equal(size, strlen(text));
-    assert_string_equal(text,
-                        "/t ring=8MB segment=70000bytes keep=2GB ringdir=/run/shm events=client,loop compress=off "
-                        "names=servers host=cache_8");
+    assert_string_equal(text, "/t ring=8MB segment=70000bytes keep=2GB total=off reserve=500MB age=36h every=1d "
+                              "ringdir=/run/shm events=client,loop compress=off "
+                              "names=servers host=cache_8");
     assert_int_equal(sqt_config_print(&config, NULL, 0), size);
     assert_int_equal(sqt_config_print(&config, copy, 5), size);
     assert_string_equal(copy, "/t r");

@@ -19,6 +19,8 @@
 
 #define CANNOT 77 /* exit status of a child that may not mount */
 
+static const char *const to_the_last_byte[] = {"total=off", "reserve=off", NULL};
+
 static unsigned
 lines_with(const char *text)
 {
@@ -141,7 +143,7 @@ static void
 full_and_free_again(struct place *place)
 {
     uint64_t emitted = 0;
-    CHECK(place_start(place, NULL) == 0);
+    CHECK(place_start(place, to_the_last_byte) == 0);
     emitted += emit(emitted, 10000);
     until_written();
     for (unsigned round = 0; round < 3; ++round) {
@@ -171,7 +173,7 @@ full_and_free_again(struct place *place)
 static void
 full_for_longer_than_the_ring_lasts(struct place *place)
 {
-    const char *const words[] = {"ring=1MB", NULL};
+    const char *const words[] = {"ring=1MB", "total=off", "reserve=off", NULL};
     uint64_t emitted = 0;
     CHECK(place_start(place, words) == 0);
     emitted += emit(emitted, 10000);
@@ -196,7 +198,7 @@ full_for_longer_than_the_ring_lasts(struct place *place)
 static void
 full_when_it_stops(struct place *place)
 {
-    const char *const words[] = {"ring=1MB", NULL};
+    const char *const words[] = {"ring=1MB", "total=off", "reserve=off", NULL};
     CHECK(place_start(place, words) == 0);
     uint64_t emitted = emit(0, 1000);
     until_written();
@@ -226,7 +228,7 @@ static void
 full_from_the_start(struct place *place)
 {
     fill_disk(place);
-    CHECK(place_start(place, NULL) == -1);
+    CHECK(place_start(place, to_the_last_byte) == -1);
     CHECK(lines_with("No space left on device; tracing is off") == 1);
     CHECK(place_count(place->ringdir, "") == 0);
     CHECK(place_count(place->directory, "") == 1);
@@ -265,7 +267,7 @@ a_file_that_takes_no_more_is_left_for_the_next(void **state)
     const pid_t child = fork();
     if (child == 0) {
         const struct rlimit limit = {200000, 200000};
-        const char *const words[] = {"ring=64KB", NULL};
+        const char *const words[] = {"ring=64KB", "total=off", "reserve=off", NULL};
         uint64_t emitted = 0;
         CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0); /* raises SIGXFSZ, which the flusher must have blocked */
         CHECK(place_start(place, words) == 0);

@@ -3,7 +3,7 @@
  * trace_keep.c - what keep= deletes, and what it leaves alone.
  */
 #define _GNU_SOURCE /* unshare */
-#include "trace_support.h"
+#include "trace_leftovers.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -25,14 +25,6 @@ make_segment(const struct place *place, const char *name, size_t size)
     close(fd);
 }
 
-static int
-is_there(const struct place *place, const char *name)
-{
-    char path[400];
-    snprintf(path, sizeof(path), "%s/%s", place->directory, name);
-    return access(path, F_OK) == 0;
-}
-
 /* A segment of a run with that number. */
 static void
 make_numbered(const struct place *place, const char *name, uint32_t run, size_t size)
@@ -46,35 +38,11 @@ make_numbered(const struct place *place, const char *name, uint32_t run, size_t 
     close(fd);
 }
 
-static struct sqt_mailbox mailbox;
-
-/* Whose segments the tests keep: those of Squid's kid 3, whose run has that base. */
-static struct sqt_leftovers
-leftovers_in(const struct place *place, const char *base)
+static unsigned
+keep_apply(const struct sqt_keep *keep)
 {
-    sqt_mailbox_init(&mailbox);
-    place_said[0] = '\0';
-    return (struct sqt_leftovers){
-        .directory = open(place->directory, O_RDONLY | O_DIRECTORY),
-        .directory_path = place->directory,
-        .ringdir = place->ringdir,
-        .service = "test",
-        .base = base,
-        .owner = geteuid(),
-        .mailbox = &mailbox,
-    };
-}
-
-/* A pointer file as a process has it; it holds the lock until the descriptor is closed. */
-static int
-make_pointer(const struct place *place, const char *base, const char *id)
-{
-    char path[400];
-    snprintf(path, sizeof(path), "%s/%s.ring", place->directory, base);
-    const int fd = open(path, O_CREAT | O_EXCL | O_RDWR, 0640);
-    dprintf(fd, "ring=%s/sqtrace-%s.ring\nid=%s\nboot=%032d\n", place->ringdir, id, id, 0);
-    assert_int_equal(sqt_lock(fd), 0);
-    return fd;
+    struct sqt_room room;
+    return sqt_keep_apply(keep, &room);
 }
 
 static void
@@ -93,29 +61,29 @@ keep_deletes_the_oldest_of_its_own(void **state)
     };
     for (unsigned i = 0; i < 8; ++i)
         make_segment(place, names[i], 1000);
-    const int pointer = make_pointer(place, "test.3.20250202T000000Z.11111111", "11111111000000000000000000000000");
-    struct sqt_leftovers leftovers = leftovers_in(place, "test.3.20250303T000000Z.00000000");
-    struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = 10, .bytes = 3000};
-    assert_int_equal(sqt_keep_apply(&keep), 0);
-    keep.bytes = 2999;
-    assert_int_equal(sqt_keep_apply(&keep), 1);
-    assert_false(is_there(place, names[0]));
-    assert_true(is_there(place, names[1]));
-    keep.bytes = 1;
-    assert_int_equal(sqt_keep_apply(&keep), 2);
-    assert_false(is_there(place, names[1]));
-    assert_false(is_there(place, names[3]));
+    const int pointer = place_pointer(place, "test.3.20250202T000000Z.11111111", "11111111000000000000000000000000");
+    struct sqt_leftovers leftovers = place_leftovers(place, "test.3.20250303T000000Z.00000000");
+    struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = 10, .limits.keep = 3000};
+    assert_int_equal(keep_apply(&keep), 0);
+    keep.limits.keep = 2999;
+    assert_int_equal(keep_apply(&keep), 1);
+    assert_false(place_has(place, names[0]));
+    assert_true(place_has(place, names[1]));
+    keep.limits.keep = 1;
+    assert_int_equal(keep_apply(&keep), 2);
+    assert_false(place_has(place, names[1]));
+    assert_false(place_has(place, names[3]));
     for (unsigned i = 2; i < 8; ++i)
         if (i != 3)
-            assert_true(is_there(place, names[i]));
-    keep.bytes = 0;
-    assert_int_equal(sqt_keep_apply(&keep), 0);
+            assert_true(place_has(place, names[i]));
+    keep.limits.keep = 0;
+    assert_int_equal(keep_apply(&keep), 0);
 
     /* A pointer that nobody holds exempts its run no longer. */
-    keep.bytes = 1;
+    keep.limits.keep = 1;
     close(pointer);
-    assert_int_equal(sqt_keep_apply(&keep), 1);
-    assert_false(is_there(place, names[2]));
+    assert_int_equal(keep_apply(&keep), 1);
+    assert_false(place_has(place, names[2]));
     assert_int_equal(place_said[0], 0);
     close(leftovers.directory);
 }
@@ -140,13 +108,13 @@ the_oldest_is_not_what_the_clock_says(void **state)
     const unsigned count = sizeof(oldest_first) / sizeof(oldest_first[0]);
     for (unsigned i = count; i-- > 0;)
         make_numbered(place, oldest_first[i].name, oldest_first[i].run, 1000);
-    struct sqt_leftovers leftovers = leftovers_in(place, "test.3.19700101T000000Z.33333333");
+    struct sqt_leftovers leftovers = place_leftovers(place, "test.3.19700101T000000Z.33333333");
     struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = UINT64_MAX};
     for (unsigned i = 0; i < count; ++i) {
-        keep.bytes = 1000 * (count - i) - 1;
-        assert_int_equal(sqt_keep_apply(&keep), 1);
+        keep.limits.keep = 1000 * (count - i) - 1;
+        assert_int_equal(keep_apply(&keep), 1);
         for (unsigned k = 0; k < count; ++k)
-            if (is_there(place, oldest_first[k].name) != (k > i))
+            if (place_has(place, oldest_first[k].name) != (k > i))
                 fail_msg("after %u deletions: %s", i + 1, oldest_first[k].name);
     }
     close(leftovers.directory);
@@ -190,18 +158,17 @@ what_cannot_be_deleted_is_told(void **state)
         if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
             mount(path, path, NULL, MS_BIND, NULL) != 0) /* EBUSY */
             _exit(77);
-        struct sqt_leftovers leftovers = leftovers_in(place, "test.3.20250303T000000Z.00000000");
-        struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = UINT64_MAX, .bytes = 2000};
-        const int first = sqt_keep_apply(&keep) == 1 &&
-                          !is_there(place, "test.3.20250101T000000Z.ffffffff.000001.sqt") &&
-                          is_there(place, "test.3.20250101T000000Z.ffffffff.000002.sqt");
-        const int then = sqt_keep_apply(&keep) == 0;
-        keep.bytes = 1999;
-        const int last = sqt_keep_apply(&keep) == 1;
-        sqt_mailbox_empty(&mailbox, place_log);
-        const char *const said = strstr(place_said, "keep= cannot delete ");
+        struct sqt_leftovers leftovers = place_leftovers(place, "test.3.20250303T000000Z.00000000");
+        struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = UINT64_MAX, .limits.keep = 2000};
+        const int first = keep_apply(&keep) == 1 && !place_has(place, "test.3.20250101T000000Z.ffffffff.000001.sqt") &&
+                          place_has(place, "test.3.20250101T000000Z.ffffffff.000002.sqt");
+        const int then = keep_apply(&keep) == 0;
+        keep.limits.keep = 1999;
+        const int last = keep_apply(&keep) == 1;
+        sqt_mailbox_empty(&place_mailbox, place_log);
+        const char *const said = strstr(place_said, "cannot delete ");
         const int once = said && strstr(said, "ffffffff.000000.sqt: Device or resource busy\n") &&
-                         !strstr(said + 1, "keep= cannot delete ");
+                         !strstr(said + 1, "cannot delete ");
         _exit(first && then && last && once ? 0 : 1 + !first + 2 * !then + 4 * !last + 8 * !once);
     }
     assert_int_equal(waitpid(child, &result, 0), child);
@@ -220,10 +187,10 @@ a_segment_of_another_owner_is_left_alone(void **state)
     make_segment(place, "test.3.20250101T000000Z.ffffffff.000000.sqt", 1000);
     snprintf(path, sizeof(path), "%s/test.3.20250101T000000Z.ffffffff.000000.sqt", place->directory);
     assert_int_equal(chown(path, 65534, (gid_t)-1), 0);
-    struct sqt_leftovers leftovers = leftovers_in(place, "test.3.20250303T000000Z.00000000");
-    struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = UINT64_MAX, .bytes = 1};
-    assert_int_equal(sqt_keep_apply(&keep), 0);
-    assert_true(is_there(place, "test.3.20250101T000000Z.ffffffff.000000.sqt"));
+    struct sqt_leftovers leftovers = place_leftovers(place, "test.3.20250303T000000Z.00000000");
+    struct sqt_keep keep = {.leftovers = &leftovers, .kid = 3, .open = UINT64_MAX, .limits.keep = 1};
+    assert_int_equal(keep_apply(&keep), 0);
+    assert_true(place_has(place, "test.3.20250101T000000Z.ffffffff.000000.sqt"));
     close(leftovers.directory);
 }
 
@@ -239,7 +206,7 @@ keep_bounds_a_running_trace(void **state)
         wait_flushed();
     }
     sqt_stop();
-    assert_false(is_there(place, "test.3.20250101T000000Z.ffffffff.000000.sqt"));
+    assert_false(place_has(place, "test.3.20250101T000000Z.ffffffff.000000.sqt"));
     struct decoded d;
     decode(&d, place->directory, NULL);
     assert_true(d.segments >= 1 && d.segments <= 4);

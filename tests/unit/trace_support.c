@@ -118,6 +118,14 @@ place_only(char *path, size_t size, const char *directory, const char *suffix)
     closedir(dir);
 }
 
+int
+place_has(const struct place *place, const char *name)
+{
+    char path[400];
+    snprintf(path, sizeof(path), "%s/%s", place->directory, name);
+    return access(path, F_OK) == 0;
+}
+
 void
 place_config(const struct place *place, const char *const *words, struct sqt_config *config)
 {

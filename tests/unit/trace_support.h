@@ -35,6 +35,9 @@ unsigned place_count(const char *directory, const char *suffix);
 /* The path of the only such file; fails the test if there are none or more. */
 void place_only(char *path, size_t size, const char *directory, const char *suffix);
 
+/* Whether there is a file of that name in the trace directory. */
+int place_has(const struct place *place, const char *name);
+
 /* Starts tracing there, without group sample, with more words of the directive, as kid 3 of service "test".  Returns sqt_start's result. */
 int place_start(const struct place *place, const char *const *words);
 void place_config(const struct place *place, const char *const *words, struct sqt_config *config);

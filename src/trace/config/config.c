@@ -31,11 +31,17 @@
 #define KEEP_MIN (64 * KB)
 #define KEEP_MAX (1024 * TB)
 #define KEEP_SEGMENTS 4 /* how many make up `keep` when no segment size is given */
+#define TOTAL_MIN (1 * MB)
+#define RESERVE_MIN (1 * MB)
+#define SECOND UINT64_C(1000000000) /* ns */
+#define DAY (24 * 3600 * SECOND)
 
-static const struct {
+struct unit {
     const char *name;
-    uint64_t bytes;
-} units[] = {{"bytes", 1}, {"B", 1}, {"KB", KB}, {"K", KB}, {"MB", MB}, {"M", MB}, {"GB", GB}, {"G", GB}, {"TB", TB}};
+    uint64_t worth;
+};
+static const struct unit units[] = {{"bytes", 1}, {"B", 1},   {"KB", KB}, {"K", KB}, {"MB", MB},
+                                    {"M", MB},    {"GB", GB}, {"G", GB},  {"TB", TB}};
 #define UNITS (sizeof(units) / sizeof(units[0]))
 
 /* The largest unit of which bytes is a whole number. */
@@ -50,20 +56,48 @@ print_size(char buf[32], uint64_t bytes)
     return buf;
 }
 
+static const struct unit times[] = {{"s", SECOND}, {"min", 60 * SECOND}, {"h", 3600 * SECOND}, {"d", DAY}};
+#define TIMES (sizeof(times) / sizeof(times[0]))
+
+/* The largest unit of which ns is a whole number. */
+static const char *
+print_time(char buf[32], uint64_t ns)
+{
+    unsigned i = TIMES - 1;
+    while (i && ns % times[i].worth)
+        --i;
+    snprintf(buf, 32, "%" PRIu64 "%s", ns / times[i].worth, times[i].name);
+    return buf;
+}
+
 struct size_parameter {
     const char *name;
     uint64_t min, max;
     size_t offset; /* of the uint64_t in struct sqt_config */
+    int may_be_off;
 };
 
 static const struct size_parameter sizes[] = {
-    {"ring", RING_MIN, RING_MAX, offsetof(struct sqt_config, ring)},
-    {"segment", SEGMENT_MIN, SEGMENT_MAX, offsetof(struct sqt_config, segment)},
-    {"keep", KEEP_MIN, KEEP_MAX, offsetof(struct sqt_config, keep)},
+    {"ring", RING_MIN, RING_MAX, offsetof(struct sqt_config, ring), 0},
+    {"segment", SEGMENT_MIN, SEGMENT_MAX, offsetof(struct sqt_config, segment), 0},
+    {"keep", KEEP_MIN, KEEP_MAX, offsetof(struct sqt_config, keep), 0},
+    {"total", TOTAL_MIN, KEEP_MAX, offsetof(struct sqt_config, total), 1},
+    {"reserve", RESERVE_MIN, KEEP_MAX, offsetof(struct sqt_config, reserve), 1},
 };
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-static const char *const parameters[] = {"ring", "ringdir", "events", "compress", "segment", "keep", "names", "host"};
+static const struct time_parameter {
+    const char *name;
+    uint64_t min, max; /* ns */
+    size_t offset;     /* of the uint64_t in struct sqt_config */
+} spans[] = {
+    {"age", 60 * SECOND, 3650 * DAY, offsetof(struct sqt_config, age_ns)},
+    {"every", SECOND, 3650 * DAY, offsetof(struct sqt_config, every_ns)},
+};
+#define SPANS (sizeof(spans) / sizeof(spans[0]))
+
+static const char *const parameters[] = {"ring",  "ringdir", "events", "compress", "segment", "keep",
+                                         "total", "reserve", "age",    "every",    "names",   "host"};
 #define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
 
 void
@@ -100,9 +134,10 @@ sqt_config_ringdir(const struct sqt_config *config)
     return config->ringdir[0] ? config->ringdir : SQT_RINGDIR;
 }
 
-/* Reads "<number><unit>".  Returns NULL, or what is wrong with it. */
+/* Reads "<number><unit>".  none: what a number without a unit is worth; 0: it must have one.  Returns NULL, or what is
+ * wrong with it. */
 static const char *
-read_size(const char *text, uint64_t *bytes)
+read_amount(const char *text, const struct unit *known, size_t count, uint64_t none, uint64_t *amount)
 {
     if (!isdigit((unsigned char)*text))
         return *text == '-' ? "is negative" : "is not a number";
@@ -111,16 +146,22 @@ read_size(const char *text, uint64_t *bytes)
     const unsigned long long number = strtoull(text, &end, 10);
     if (errno == ERANGE)
         return "is too large";
-    uint64_t unit = *end ? 0 : 1;
-    for (unsigned i = 0; i < UNITS; ++i)
-        if (strcasecmp(end, units[i].name) == 0)
-            unit = units[i].bytes;
+    uint64_t unit = *end ? 0 : none;
+    for (size_t i = 0; i < count; ++i)
+        if (strcasecmp(end, known[i].name) == 0)
+            unit = known[i].worth;
     if (!unit)
-        return *end == '.' ? "is not a whole number" : "has an unknown unit";
+        return *end == '.' ? "is not a whole number" : *end ? "has an unknown unit" : "has no unit";
     if (number > UINT64_MAX / unit)
         return "is too large";
-    *bytes = number * unit;
+    *amount = number * unit;
     return NULL;
+}
+
+static const char *
+out_of_range(uint64_t amount, uint64_t min, uint64_t max)
+{
+    return amount < min ? "is too small" : amount > max ? "is too large" : NULL;
 }
 
 static int
@@ -128,15 +169,14 @@ set_size(struct sqt_config *config, const struct size_parameter *p, const char *
 {
     uint64_t bytes = 0;
     char min[32], max[32];
-    const char *problem = read_size(value, &bytes);
-    if (!problem && bytes < p->min)
-        problem = "is too small";
-    else if (!problem && bytes > p->max)
-        problem = "is too large";
+    const int off = p->may_be_off && strcmp(value, "off") == 0;
+    const char *problem = off ? NULL : read_amount(value, units, UNITS, 1, &bytes);
+    if (!problem && !off)
+        problem = out_of_range(bytes, p->min, p->max);
     if (problem) {
         snprintf(error, error_size,
-                 "%s=%s %s: allowed is a size from %s to %s, as a whole number with bytes, KB, MB, GB or TB", p->name,
-                 value, problem, print_size(min, p->min), print_size(max, p->max));
+                 "%s=%s %s: allowed is %sa size from %s to %s, as a whole number with bytes, KB, MB, GB or TB", p->name,
+                 value, problem, p->may_be_off ? "off or " : "", print_size(min, p->min), print_size(max, p->max));
         return -1;
     }
     if (p->offset == offsetof(struct sqt_config, ring)) {
@@ -145,7 +185,26 @@ set_size(struct sqt_config *config, const struct size_parameter *p, const char *
             rounded *= 2;
         bytes = rounded;
     }
+    if (off)
+        bytes = SQT_NO_LIMIT;
     memcpy((char *)config + p->offset, &bytes, sizeof(bytes));
+    return 0;
+}
+
+static int
+set_time(struct sqt_config *config, const struct time_parameter *p, const char *value, char *error, size_t error_size)
+{
+    uint64_t ns = 0;
+    char min[32], max[32];
+    const char *problem = read_amount(value, times, TIMES, 0, &ns);
+    if (!problem)
+        problem = out_of_range(ns, p->min, p->max);
+    if (problem) {
+        snprintf(error, error_size, "%s=%s %s: allowed is a time from %s to %s, as a whole number with s, min, h or d",
+                 p->name, value, problem, print_time(min, p->min), print_time(max, p->max));
+        return -1;
+    }
+    memcpy((char *)config + p->offset, &ns, sizeof(ns));
     return 0;
 }
 
@@ -261,6 +320,20 @@ set_host(struct sqt_config *config, const char *value, char *error, size_t error
     return 0;
 }
 
+/* "ring=, ringdir=, ... and host=" */
+static const char *
+list_parameters(char *buf, size_t size)
+{
+    size_t used = 0;
+    for (unsigned i = 0; i < PARAMETERS && used < size; ++i)
+        used += (size_t)snprintf(buf + used, size - used, "%s%s=",
+                                 i == 0               ? ""
+                                 : i + 1 < PARAMETERS ? ", "
+                                                      : " and ",
+                                 parameters[i]);
+    return buf;
+}
+
 int
 sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t error_size)
 {
@@ -273,6 +346,9 @@ sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t
         for (unsigned i = 0; i < SIZES; ++i)
             if (strlen(sizes[i].name) == name_size && memcmp(word, sizes[i].name, name_size) == 0)
                 return set_size(config, &sizes[i], value, error, error_size);
+        for (unsigned i = 0; i < SPANS; ++i)
+            if (strlen(spans[i].name) == name_size && memcmp(word, spans[i].name, name_size) == 0)
+                return set_time(config, &spans[i], value, error, error_size);
         if (name_size == 7 && memcmp(word, "ringdir", 7) == 0)
             return set_path(config->ringdir, sizeof(config->ringdir), "ringdir=", value, error, error_size);
         if (name_size == 6 && memcmp(word, "events", 6) == 0)
@@ -284,24 +360,31 @@ sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t
         if (name_size == 4 && memcmp(word, "host", 4) == 0)
             return set_host(config, value, error, error_size);
     }
-    char hint[64];
-    snprintf(error, error_size,
-             "'%s' is not a parameter%s: allowed are ring=, ringdir=, events=, compress=, segment=, keep=, names= and "
-             "host=",
-             word, sqt_suggest(hint, sizeof(hint), word, name_size, parameters, PARAMETERS));
+    char hint[64], all[256];
+    snprintf(error, error_size, "'%s' is not a parameter%s: allowed are %s", word,
+             sqt_suggest(hint, sizeof(hint), word, name_size, parameters, PARAMETERS),
+             list_parameters(all, sizeof(all)));
+    return -1;
+}
+
+/* A bound that no segment fits in. */
+static int
+check_bound(const char *name, uint64_t bound, uint64_t segment, char *error, size_t error_size)
+{
+    char bytes[32], least[32];
+    if (!bound || bound >= segment)
+        return 0;
+    snprintf(error, error_size, "%s=%s is less than segment=%s: allowed is the size of a segment and more", name,
+             print_size(bytes, bound), print_size(least, segment));
     return -1;
 }
 
 int
 sqt_config_check(const struct sqt_config *config, char *error, size_t error_size)
 {
-    char keep[32], segment[32];
-    if (config->keep && config->keep < sqt_config_segment(config)) {
-        snprintf(error, error_size, "keep=%s is less than segment=%s: allowed is the size of a segment and more",
-                 print_size(keep, config->keep), print_size(segment, sqt_config_segment(config)));
+    if (check_bound("keep", config->keep, sqt_config_segment(config), error, error_size) != 0)
         return -1;
-    }
-    return 0;
+    return check_bound("total", config->total, config->segment, error, error_size);
 }
 
 size_t
@@ -315,7 +398,13 @@ sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
         uint64_t bytes;
         memcpy(&bytes, (const char *)config + sizes[i].offset, sizeof(bytes));
         if (bytes)
-            PRINT(" %s=%s", sizes[i].name, print_size(text, bytes));
+            PRINT(" %s=%s", sizes[i].name, bytes == SQT_NO_LIMIT ? "off" : print_size(text, bytes));
+    }
+    for (unsigned i = 0; i < SPANS; ++i) {
+        uint64_t ns;
+        memcpy(&ns, (const char *)config + spans[i].offset, sizeof(ns));
+        if (ns)
+            PRINT(" %s=%s", spans[i].name, print_time(text, ns));
     }
     if (config->ringdir[0])
         PRINT(" ringdir=%s", config->ringdir);

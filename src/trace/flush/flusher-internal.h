@@ -8,6 +8,7 @@
 #include "trace/clock/clock-internal.h"
 #include "trace/config/config-internal.h"
 #include "trace/clock/heartbeat-internal.h"
+#include "keep-internal.h"
 #include "trace/leftover/leftover-internal.h"
 #include "trace/file/message-internal.h"
 #include "trace/ring/ring-internal.h"
@@ -18,8 +19,10 @@
 
 /* What may change while it runs. */
 struct sqt_flusher_settings {
-    uint64_t segment; /* bytes */
-    uint64_t keep;    /* bytes; 0: no bound */
+    uint64_t segment;         /* bytes after which a new one begins; 0: not said */
+    uint64_t default_segment; /* then these, or less where total= is small */
+    uint64_t every_ns;        /* time after which a new one begins; 0: never */
+    struct sqt_limits limits;
     enum sqt_compression compression;
     int sample; /* whether group sample is on */
     int loop;   /* whether group loop is */
@@ -62,6 +65,10 @@ struct sqt_flusher {
     uint64_t next_sequence;
     uint64_t leftovers_due_ns;  /* when to look again; UINT64_MAX: never */
     uint64_t leftovers_wait_ns; /* between that look and the one after it */
+    struct sqt_room room;       /* what is left to write, by the last look at the directory */
+    uint64_t roomed_ns;         /* CLOCK_MONOTONIC of that look, or of one at what is free */
+    uint64_t kept_ns;           /* CLOCK_MONOTONIC of when the bounds were applied last */
+    uint64_t opened_ns;         /* CLOCK_MONOTONIC of when the segment was begun */
     size_t enough;              /* records that are worth a block at once */
     uint64_t period_ns;         /* between looks at the ring */
 };
@@ -72,7 +79,7 @@ struct sqt_flusher {
 void sqt_flusher_init(struct sqt_flusher *flusher, const struct sqt_config *config);
 void sqt_flusher_destroy(struct sqt_flusher *flusher);
 
-/* Applies segment, keep, compress and the groups. */
+/* Applies segment, every, the bounds, compress and the groups. */
 void sqt_flusher_configure(struct sqt_flusher *flusher, const struct sqt_config *config);
 void sqt_flusher_rotate(struct sqt_flusher *flusher);
 void sqt_flusher_ask_to_end(struct sqt_flusher *flusher);

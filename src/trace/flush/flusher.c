@@ -19,7 +19,7 @@
 
 #include "trace/calls/loop-internal.h"
 #include "trace/file/apart-internal.h"
-#include "keep-internal.h"
+#include "room-internal.h"
 #include "trace/segment/run-internal.h"
 
 #define MS UINT64_C(1000000) /* ns */
@@ -41,16 +41,22 @@ note_file(struct sqt_flusher *f, const char *name)
 
 /* Says once that writing stopped, and why. */
 static void
-stall(struct sqt_flusher *f, const char *what, int cause)
+stall_because(struct sqt_flusher *f, const char *what, const char *why)
 {
     __atomic_fetch_add(&f->ring->flusher.errors, 1, __ATOMIC_RELAXED);
     if (f->stalled[0])
         return;
     pthread_mutex_lock(&f->mutex);
-    snprintf(f->stalled, sizeof(f->stalled), "%s", sqt_create_error(cause));
+    snprintf(f->stalled, sizeof(f->stalled), "%s", why);
     pthread_mutex_unlock(&f->mutex);
     sqt_say(f->mailbox, 0, "WARNING: sqtrace: %s in %s: %s; the ring keeps what it can until there is room", what,
-            f->leftovers.directory_path, sqt_create_error(cause));
+            f->leftovers.directory_path, why);
+}
+
+static void
+stall(struct sqt_flusher *f, const char *what, int cause)
+{
+    stall_because(f, what, sqt_create_error(cause));
 }
 
 static void
@@ -65,20 +71,6 @@ resume(struct sqt_flusher *f)
     pthread_mutex_unlock(&f->mutex);
     sqt_say(f->mailbox, 1, "sqtrace: writing again; %" PRIu64 " records wait, %" PRIu64 " were lost since the start",
             totals.head - f->ring->flusher.tail, totals.lost);
-}
-
-static long
-apply_keep(void *context)
-{
-    struct sqt_flusher *const f = context;
-    const struct sqt_keep keep = {
-        .leftovers = &f->leftovers,
-        .kid = f->kid,
-        .open = f->writer.segment.fd >= 0 ? f->writer.segment.sequence : UINT64_MAX,
-        .bytes = f->now.keep,
-    };
-    sqt_keep_apply(&keep);
-    return 0;
 }
 
 /* Opens the next segment.  Returns 0 or -1. */
@@ -102,6 +94,8 @@ open_segment(void *context)
         return -1;
     }
     ++f->next_sequence;
+    f->opened_ns = sqt_monotonic_ns();
+    sqt_room_used(f, f->writer.segment.size);
     note_file(f, name);
     return 0;
 }
@@ -113,7 +107,20 @@ close_segment(struct sqt_flusher *f)
         return;
     sqt_segment_end(&f->writer, f->ring, 0); /* without its last frame it is still whole */
     note_file(f, "");
-    sqt_apart_call(apply_keep, f);
+    sqt_room_keep(f);
+}
+
+/* Whether another block may be written.  Where only segments that are being written are left, this one ends: then it may
+ * be deleted, too. */
+static int
+has_room(struct sqt_flusher *f)
+{
+    if (!sqt_room_look(f) && f->writer.segment.fd >= 0 && f->writer.segment.blocks)
+        close_segment(f);
+    if (f->room.left)
+        return 1;
+    stall_because(f, "cannot write", sqt_room_why(f));
+    return 0;
 }
 
 /* Whether the next block belongs into another file after a failure of this one. */
@@ -130,6 +137,8 @@ write_block(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *from,
 {
     struct sqt_ring_header *const ring = f->ring;
     const uint64_t tail = ring->flusher.tail;
+    if (!has_room(f))
+        return -1;
     if (f->writer.segment.fd < 0 && sqt_apart_call(open_segment, f) != 0)
         return -1;
     const uint64_t before = f->writer.segment.size;
@@ -150,8 +159,9 @@ write_block(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *from,
         __atomic_store_n(&ring->writer.high_water, waiting, __ATOMIC_RELAXED);
     __atomic_store_n(&ring->flusher.tail, tail + count, __ATOMIC_RELEASE);
     __atomic_store_n(&ring->flusher.bytes, ring->flusher.bytes + f->writer.segment.size - before, __ATOMIC_RELAXED);
+    sqt_room_used(f, f->writer.segment.size - before);
     resume(f);
-    if (f->writer.segment.size >= f->now.segment)
+    if (sqt_room_is_full(f))
         close_segment(f);
     return 0;
 }
@@ -279,7 +289,7 @@ take_leftovers(void *context)
     f->leftovers_due_ns = again ? sqt_monotonic_ns() + f->leftovers_wait_ns : UINT64_MAX;
     if (f->leftovers_wait_ns < LEFTOVERS_AGAIN_NS)
         f->leftovers_wait_ns *= 2;
-    sqt_apart_call(apply_keep, f);
+    sqt_room_keep(f);
     return 0;
 }
 
@@ -295,6 +305,8 @@ wait_for_work(struct sqt_flusher *f, int *rotate)
         ;
     const int stop = f->stop;
     *rotate = f->rotate;
+    if (memcmp(&f->now.limits, &f->settings.limits, sizeof(f->now.limits)) != 0)
+        f->room.left = 0; /* looked for anew */
     f->now = f->settings;
     pthread_mutex_unlock(&f->mutex);
     sqt_heartbeat_beats(&f->heartbeat);
@@ -331,7 +343,7 @@ flusher_finish(struct sqt_flusher *f)
         nanosleep(&pause, NULL);
     }
     note_file(f, "");
-    sqt_apart_call(apply_keep, f);
+    sqt_room_keep(f);
     return 1;
 }
 
@@ -344,7 +356,8 @@ sqt_flusher_run(struct sqt_flusher *f)
     while (!wait_for_work(f, &turn)) {
         if (sqt_monotonic_ns() >= f->leftovers_due_ns)
             sqt_apart_call(take_leftovers, f);
-        if (turn)
+        sqt_room_ages(f);
+        if (turn || sqt_room_is_old(f))
             flusher_rotate(f);
         else
             flusher_look(f, 0);
@@ -410,8 +423,14 @@ void
 sqt_flusher_configure(struct sqt_flusher *f, const struct sqt_config *config)
 {
     const struct sqt_flusher_settings settings = {
-        sqt_config_segment(config), config->keep, (enum sqt_compression)config->compression,
-        (config->groups & SQT_GROUP_SAMPLE) != 0, (config->groups & SQT_GROUP_LOOP) != 0};
+        .segment = config->segment,
+        .default_segment = sqt_config_segment(config),
+        .every_ns = config->every_ns,
+        .limits = {config->keep, config->total, config->reserve, config->age_ns},
+        .compression = (enum sqt_compression)config->compression,
+        .sample = (config->groups & SQT_GROUP_SAMPLE) != 0,
+        .loop = (config->groups & SQT_GROUP_LOOP) != 0,
+    };
     pthread_mutex_lock(&f->mutex);
     f->settings = settings;
     pthread_mutex_unlock(&f->mutex);

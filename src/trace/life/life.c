@@ -355,6 +355,10 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     t->config.compression = config->compression;
     t->config.segment = config->segment;
     t->config.keep = config->keep;
+    t->config.total = config->total;
+    t->config.reserve = config->reserve;
+    t->config.age_ns = config->age_ns;
+    t->config.every_ns = config->every_ns;
     t->config.names = config->names;
     if (tracer.state != STATE_TRACING)
         return;

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * room.c - see room-internal.h.
+ */
+#include "room-internal.h"
+
+#include "trace/file/apart-internal.h"
+
+#define MS UINT64_C(1000000)             /* ns */
+#define ROOM_AGAIN_NS (1000 * MS)        /* between looks at what is free on the disk */
+#define AGE_AGAIN_NS (60000 * MS)        /* between looks for what is too old */
+#define UNKNOWN_ROOM (UINT64_C(1) << 20) /* bytes until the next look, if the directory cannot be listed */
+#define PIECES 32 /* segments are this part of what the traces may have, so that little is deleted at once */
+#define PIECE_MIN (UINT64_C(64) << 10) /* bytes */
+
+static struct sqt_keep
+room_bounds(struct sqt_flusher *f)
+{
+    return (struct sqt_keep){
+        .leftovers = &f->leftovers,
+        .kid = f->kid,
+        .open = f->writer.segment.fd >= 0 ? f->writer.segment.sequence : UINT64_MAX,
+        .limits = f->now.limits,
+    };
+}
+
+static long
+room_keep(void *context)
+{
+    struct sqt_flusher *const f = context;
+    const struct sqt_keep keep = room_bounds(f);
+    f->room = (struct sqt_room){.left = UNKNOWN_ROOM, .total = UINT64_MAX};
+    sqt_keep_apply(&keep, &f->room);
+    f->roomed_ns = f->kept_ns = sqt_monotonic_ns();
+    return 0;
+}
+
+void
+sqt_room_keep(struct sqt_flusher *f)
+{
+    sqt_apart_call(room_keep, f);
+}
+
+/* The directory is listed when the share is used up.  What is free on the disk changes at any time. */
+static long
+room_look(void *context)
+{
+    struct sqt_flusher *const f = context;
+    const struct sqt_keep keep = room_bounds(f);
+    if (!f->room.left || sqt_keep_is_short(&keep))
+        return room_keep(f);
+    f->roomed_ns = sqt_monotonic_ns();
+    return 0;
+}
+
+uint64_t
+sqt_room_look(struct sqt_flusher *f)
+{
+    if (!f->room.left || sqt_monotonic_ns() - f->roomed_ns >= ROOM_AGAIN_NS)
+        sqt_apart_call(room_look, f);
+    return f->room.left;
+}
+
+const char *
+sqt_room_why(const struct sqt_flusher *f)
+{
+    return f->room.shortage == SQT_SHORT_OF_TOTAL
+               ? "the traces of this service are as large as total= allows, and none can be deleted"
+               : "no more is free on the disk than reserve= says, and no trace can be deleted";
+}
+
+void
+sqt_room_used(struct sqt_flusher *f, uint64_t bytes)
+{
+    if (f->room.left != UINT64_MAX)
+        f->room.left -= bytes < f->room.left ? bytes : f->room.left;
+}
+
+void
+sqt_room_ages(struct sqt_flusher *f)
+{
+    if (f->now.limits.age_ns && sqt_monotonic_ns() - f->kept_ns >= AGE_AGAIN_NS)
+        sqt_room_keep(f);
+}
+
+int
+sqt_room_is_full(const struct sqt_flusher *f)
+{
+    uint64_t most = f->now.segment;
+    if (!most) {
+        const uint64_t piece = f->room.total / PIECES > PIECE_MIN ? f->room.total / PIECES : PIECE_MIN;
+        most = piece < f->now.default_segment ? piece : f->now.default_segment;
+    }
+    return f->writer.segment.size >= most;
+}
+
+int
+sqt_room_is_old(const struct sqt_flusher *f)
+{
+    return f->now.every_ns && f->writer.segment.fd >= 0 && f->writer.segment.blocks &&
+           sqt_monotonic_ns() - f->opened_ns >= f->now.every_ns;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * trace_leftovers.c - see trace_leftovers.h.
+ */
+#include "trace_leftovers.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct sqt_mailbox place_mailbox;
+
+struct sqt_leftovers
+place_leftovers(const struct place *place, const char *base)
+{
+    sqt_mailbox_init(&place_mailbox);
+    place_said[0] = '\0';
+    return (struct sqt_leftovers){
+        .directory = open(place->directory, O_RDONLY | O_DIRECTORY),
+        .directory_path = place->directory,
+        .ringdir = place->ringdir,
+        .service = "test",
+        .base = base,
+        .owner = geteuid(),
+        .mailbox = &place_mailbox,
+    };
+}
+
+int
+place_pointer(const struct place *place, const char *base, const char *id)
+{
+    char path[400];
+    snprintf(path, sizeof(path), "%s/%s.ring", place->directory, base);
+    const int fd = open(path, O_CREAT | O_EXCL | O_RDWR, 0640);
+    dprintf(fd, "ring=%s/sqtrace-%s.ring\nid=%s\nboot=%032d\n", place->ringdir, id, id, 0);
+    assert_int_equal(sqt_lock(fd), 0);
+    return fd;
+}
