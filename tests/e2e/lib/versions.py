@@ -13,8 +13,8 @@ def major(version):
 
 
 def release(version):
-    """As numbers, to compare: "5.7" comes before "5.10"."""
-    return tuple(int(number) for number in version.split("."))
+    """As numbers, to compare: "5.7" comes before "5.10".  A tree of version control is "5.7-VCS"."""
+    return tuple(int(number) for number in version.split("-")[0].split("."))
 
 
 def logformat(version, text):
