@@ -80,7 +80,6 @@ int dump_wants_nagios(int argc, char **argv);
 /* Prints that line of what could not be judged, and returns its exit status. */
 int dump_nagios_unknown(const char *text);
 
-
 /* What --list and --help print. */
 void dump_list(FILE *to);
 void dump_help(FILE *to);

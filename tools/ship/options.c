@@ -23,7 +23,8 @@ void
 ship_help(FILE *to)
 {
     fputs("usage: sqtrace-ship DIR... --to=OUT [OPTION]...\n"
-          "Writes the rows that ended since the last time to OUT, as files of Parquet.  DIR is the directory of a trace,\n"
+          "Writes the rows that ended since the last time to OUT, as files of Parquet.  DIR is the directory of a "
+          "trace,\n"
           "finished or being written.  A run that was killed loses no row and doubles none.\n\n",
           to);
     options_help(to, ship_option_infos, SHIP_OPTIONS);

@@ -22,7 +22,7 @@ struct ship_table {
     struct ship *ship;
     const struct sqt_job *job;
     struct sqt_wide_table wide;
-    unsigned time; /* column time_ns */
+    unsigned time;         /* column time_ns */
     struct ship_day *days; /* the one used last comes first */
 };
 
@@ -121,8 +121,9 @@ ship_rows_finish(struct ship *ship)
 {
     const int failed = sqt_parquet_finish(ship->parquet) != 0;
     ship->rows = sqt_parquet_rows(ship->parquet);
-    return !failed ? 0
-                   : program_fail(&ship->voice, "%s/%s", ship->request->given[SHIP_to], sqt_parquet_error(ship->parquet));
+    return !failed
+               ? 0
+               : program_fail(&ship->voice, "%s/%s", ship->request->given[SHIP_to], sqt_parquet_error(ship->parquet));
 }
 
 void

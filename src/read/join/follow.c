@@ -157,7 +157,7 @@ sqt_stream_limit(struct sqt_stream *s, int64_t now, struct sqt_joined *const *or
 {
     s->limit = INT64_MIN;
     for (size_t i = 0; i < count; ++i)
-        if (origins[i]->ring.map && now + origins[i]->offset_ns > s->limit)
+        if (origins[i]->ring.map && (!s->final || origins[i]->ring.owned) && now + origins[i]->offset_ns > s->limit)
             s->limit = now + origins[i]->offset_ns - SQT_FOLLOW_BACK_MS * MS;
     if (s->limit == INT64_MIN)
         s->limit = INT64_MAX; /* nobody writes */
