@@ -187,6 +187,15 @@ def died(scratch):
     check(len(hosts) == 2 and "renamed.example" in hosts, "a host that was renamed has two names", hosts)
 
 
+def lost_behind(scratch):
+    """The ring of a killed process ends with records that were dropped, of which a segment may still come to say more."""
+    out = os.path.join(scratch, "lost-behind")
+    for _ in range(2):
+        ship(os.path.join(SOURCE, "tests/golden/died.ring"), out, "--quiet", NOW, "--table=losses")
+    check(cells(out, "losses", "records", "reason") == [("20", "missing segment")], "what was dropped last in a ring is told once it has ended",
+          cells(out, "losses", "records", "reason"))
+
+
 def twice(scratch):
     """The same ring from two directories."""
     copy, out, other = os.path.join(scratch, "copy"), os.path.join(scratch, "sample"), os.path.join(scratch, "other")
@@ -286,7 +295,7 @@ def main():
             check(True, "rows that were shipped", skip="pyarrow could not be installed")
             return shipped.plan()
         ship(SAMPLE, os.path.join(scratch, "whole"), "--quiet", FEW)
-        for test in (as_dumped, engines, batches, removed, strange_host, live, died, twice, versions, full_disk, others, states):
+        for test in (as_dumped, engines, batches, removed, strange_host, live, died, lost_behind, twice, versions, full_disk, others, states):
             test(scratch)
     return shipped.plan()
 

@@ -5,6 +5,7 @@ import os
 import re
 import struct
 import subprocess
+import sys
 import zlib
 
 TOOLS = os.environ["SQT_TOOLS"]
@@ -114,3 +115,15 @@ def grow(folder, pieces):
     for name, data in pieces:
         with open(os.path.join(folder, name), "ab") as file:
             file.write(data)
+
+
+def keys(tables):
+    """The same with nothing but the numbers of the rows, of those that a record ended."""
+    return {table: sorted((row["ring"], row["row"]) for row in map(dict, found) if row["row"] != "None") for table, found in tables.items()}
+
+
+if __name__ == "__main__":
+    # shipped.py cells|keys ONE OTHER: prints how two outputs differ, for tests without pyarrow of their own
+    ONE, OTHER = rows(sys.argv[2]), rows(sys.argv[3])
+    print("\n".join(differences(ONE, OTHER) if sys.argv[1] == "cells" else differences(keys(ONE), keys(OTHER))))
+    print("%d rows of %d tables" % (sum(map(len, ONE.values())), len(ONE)))

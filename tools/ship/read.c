@@ -93,7 +93,9 @@ read_run(struct ship *ship, const struct sqt_run *run)
         sqt_pass_run(ship->pass, &mine);
     }
     ring->met = 1;
-    sqt_pass_run(ship->pass, ship_ring_run(ship, ring, run, &mine, &lost));
+    run = ship_ring_run(ship, ring, run, &mine, &lost);
+    if (run)
+        sqt_pass_run(ship->pass, run);
 }
 
 static void
@@ -103,6 +105,8 @@ read_ended(void *context, const struct sqt_origin *origin)
     struct ship_ring *const ring = ship_ring_of(ship, origin);
     ring->ended = 1;
     ship->position = ring->seen;
+    if (ring->rest.count)
+        sqt_pass_run(ship->pass, &ring->rest);
     sqt_pass_end_origin(ship->pass, origin);
 }
 
@@ -134,7 +138,8 @@ read_ship_ring(struct ship *ship, struct ship_ring *ring)
         return;
     }
     state.ticks = ring->ticks;
-    ship_name_host(state.host, sqt_origin_text(ring->origin, SQT_DEF_HOST, 0));
+    if (strcmp(state.host, SHIP_NONE) == 0) /* else it keeps its name */
+        ship_name_host(state.host, sqt_origin_text(ring->origin, SQT_DEF_HOST, 0));
     if (ship_stage_commit(ship, ring, &state) != 0)
         ship->failed = 1;
     else

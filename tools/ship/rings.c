@@ -147,6 +147,15 @@ ring_first_new_ns(const struct ship_ring *ring, const struct sqt_run *run)
     return wall == INT64_MIN ? INT64_MIN : wall + sqt_line_ns(&run->line, run->records[at].time);
 }
 
+/* Records that were dropped behind the last one.  If the process lives on, a record of its ring will say so. */
+static void
+ring_keep_rest(struct ship_ring *ring, const struct sqt_run *run)
+{
+    ring->lost = *run->records;
+    ring->rest = *run;
+    ring->rest.records = &ring->lost;
+}
+
 const struct sqt_run *
 ship_ring_run(struct ship *ship, struct ship_ring *ring, const struct sqt_run *run, struct sqt_run *mine,
               struct sqt_record *lost)
@@ -154,6 +163,10 @@ ship_ring_run(struct ship *ship, struct ship_ring *ring, const struct sqt_run *r
     const int made = run->first == UINT64_MAX, numbered = made && run->records->aux != SQT_LOSS_RING_FULL;
     ship->position = numbered ? run->next - 1 : run->next;
     ring->seen = run->next;
+    if (made && !numbered) {
+        ring_keep_rest(ring, run);
+        return NULL;
+    }
     if (!made)
         ring->ticks = run->records[run->count - 1].time;
     if (!made && ring->oldest_ns == INT64_MAX && run->next > ring->state.shipped)

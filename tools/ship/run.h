@@ -39,10 +39,13 @@ struct ship_ring {
     char id[33]; /* 32 hexadecimal digits */
     int lock;    /* descriptor; -1: not open, and its rows are left out */
     struct ship_state state;
-    int met;           /* a record was handed out */
-    uint64_t seen;     /* number of the record behind the last one */
-    uint64_t ticks;    /* time of the last one */
-    int ended;         /* all was read, and there will be no more */
+    int met;        /* a record was handed out */
+    uint64_t seen;  /* number of the record behind the last one */
+    uint64_t ticks; /* time of the last one */
+    int ended;      /* all was read, and there will be no more */
+    struct sqt_run
+        rest; /* of the record `lost`, which is handed on once the ring has ended; no records: there is none */
+    struct sqt_record lost;
     int64_t oldest_ns; /* of the first record that was not shipped before, since 1970; INT64_MAX: none */
     uint64_t bytes;    /* of its files in this batch */
 };
@@ -82,7 +85,8 @@ void ship_ring_close(struct ship_ring *ring);
 /* Whether a row of that record, or a row that stands at that position, was not shipped before. */
 int ship_ring_wants(const struct ship_ring *ring, uint64_t position);
 /* Takes note of a run before the pass does.  What the reader says of losses is cut to what was not shipped before; the
- * changed run is in *mine, and *lost, both of which live until the pass has seen it.  Returns the run to hand on. */
+ * changed run is in *mine, and *lost, both of which live until the pass has seen it.  Returns the run to hand on; NULL: it
+ * waits in ring->rest. */
 const struct sqt_run *ship_ring_run(struct ship *ship, struct ship_ring *ring, const struct sqt_run *run,
                                     struct sqt_run *mine, struct sqt_record *lost);
 /* If records were removed before they were shipped, makes a run that says so, and returns 1; else 0. */
