@@ -91,7 +91,7 @@ def each_call(scratch, once, how, statuses, step):
             if got.returncode not in statuses or (os.path.isdir(out) and not readable(out)):
                 wrong.append("%s: status %d, %s" % (where, got.returncode, got.stderr.decode()))
             text = ship(SAMPLE, out, "--quiet", "--table=requests,ios")
-            wrong += ["%s: %s" % (where, one) for one in [text, *differences(once, rows(out))] if one]
+            wrong += ["%s: %s" % (where, one[:300]) for one in [text, *differences(once, rows(out))] if one]
             wrong += ["%s: left %s" % (where, one) for one in os.listdir(os.path.join(out, ".sqtrace-ship"))
                       if not one.endswith(".lock") and len(one) != 32]
     return runs, wrong

@@ -242,8 +242,12 @@ ship_stage_commit(struct ship *ship, struct ship_ring *ring, const struct ship_s
     stage_list_free(&list);
     if (!failed && fsync(ship->stage) != 0)
         failed = stage_fail(ship, SHIP_STAGE, "cannot write this folder") != 0;
-    if (failed || ship_state_save(ship, ring->id, state) != 0)
+    if (failed)
         return -1;
+    if (ship_state_save(ship, ring->id, state) != 0) {
+        ship_ring_close(ring); /* the disk may have either state: the next run looks which, and clears the stage */
+        return -1;
+    }
     ring->state = *state;
     return ship_stage_clear(ship, ring->id, state);
 }
