@@ -32,8 +32,9 @@ struct sqt_parquet_table {
     struct sqt_parquet_table *next;
     struct sqt_parquet *parquet;
     const struct sqt_table *table;
-    struct sqt_parquet_field fields[256];
+    struct sqt_parquet_field *fields;
     unsigned field_count;
+    char prefix[32];                /* of its files, which stand beside others; "": they do not */
     int directory;                  /* -1: not made */
     struct parquet_series **series; /* by the origin's index, after that of rows that are of no process */
     size_t series_count;
@@ -66,11 +67,13 @@ sqt_parquet_new(int directory, const char *name, uint64_t start_ns)
 }
 
 static int
-parquet_fail(struct sqt_parquet *p, const char *table, const char *file, int cause)
+parquet_fail(const struct sqt_parquet_table *t, const char *file, int cause)
 {
+    struct sqt_parquet *const p = t->parquet;
+    const char *const table = *t->prefix ? "" : t->table->name;
     if (!p->error[0])
-        snprintf(p->error, sizeof(p->error), "%.300s/%s%s%s: cannot write: %s", p->name, table, *file ? "/" : "", file,
-                 strerror(cause));
+        snprintf(p->error, sizeof(p->error), "%.300s/%s%s%s: cannot write: %s", p->name, table,
+                 *table && *file ? "/" : "", file, strerror(cause));
     return -1;
 }
 
@@ -106,20 +109,37 @@ parquet_add_fields(struct sqt_parquet_table *t)
     }
 }
 
-struct sqt_parquet_table *
-sqt_parquet_add(struct sqt_parquet *p, const struct sqt_table *table)
+static struct sqt_parquet_table *
+parquet_add_table(struct sqt_parquet *p, const struct sqt_table *table)
 {
     struct sqt_parquet_table *const t = sqt_zeroed(1, sizeof(*t));
     t->parquet = p;
     t->table = table;
     t->next = p->tables;
     p->tables = t;
+    t->fields = sqt_zeroed(2 * (size_t)table->column_count, sizeof(*t->fields));
     parquet_add_fields(t);
+    return t;
+}
+
+struct sqt_parquet_table *
+sqt_parquet_add_beside(struct sqt_parquet *p, const struct sqt_table *table, const char *prefix)
+{
+    struct sqt_parquet_table *const t = parquet_add_table(p, table);
+    snprintf(t->prefix, sizeof(t->prefix), "%s-", prefix);
+    t->directory = p->directory;
+    return t;
+}
+
+struct sqt_parquet_table *
+sqt_parquet_add(struct sqt_parquet *p, const struct sqt_table *table)
+{
+    struct sqt_parquet_table *const t = parquet_add_table(p, table);
     t->directory = mkdirat(p->directory, table->name, 0777) == 0
                        ? openat(p->directory, table->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
                        : -1;
     if (t->directory < 0)
-        parquet_fail(p, table->name, "", errno);
+        parquet_fail(t, "", errno);
     return t;
 }
 
@@ -137,9 +157,9 @@ static void
 parquet_begin_file(struct parquet_series *s)
 {
     struct sqt_parquet_table *const t = s->table;
-    char ring[36], name[64];
+    char ring[36], name[sizeof(s->file.name)];
     parquet_ring(s->origin, ring);
-    snprintf(name, sizeof(name), "%s-%06u.parquet", ring, s->batch++);
+    snprintf(name, sizeof(name), "%.31s%.32s-%06u.parquet", t->prefix, ring, s->batch++ % 1000000);
     sqt_parquet_file_begin(&s->file, t->directory, name, t->fields, t->field_count, &t->parquet->codec);
     s->open = 1;
     s->next = t->parquet->open;
@@ -173,7 +193,8 @@ parquet_finish_file(struct parquet_series *s)
 {
     const struct sqt_origin *const o = s->origin;
     char numbers[3][24], ring[36], name[80];
-    const uint64_t values[3] = {s->table->parquet->start_ns, o ? o->head : 0, o ? o->lost : 0};
+    const uint64_t start = s->table->parquet->start_ns;
+    const uint64_t values[3] = {start || !o ? start : o->identity.start.realtime_ns, o ? o->head : 0, o ? o->lost : 0};
     for (unsigned i = 0; i < 3; ++i)
         snprintf(numbers[i], sizeof(numbers[i]), "%llu", (unsigned long long)values[i]);
     parquet_ring(o, ring);
@@ -187,14 +208,14 @@ parquet_finish_file(struct parquet_series *s)
     const int cause = errno;
     snprintf(name, sizeof(name), "%s", s->file.name);
     parquet_drop(s, failed);
-    return failed ? parquet_fail(s->table->parquet, s->table->table->name, name, cause) : 0;
+    return failed ? parquet_fail(s->table, name, cause) : 0;
 }
 
 static int
 parquet_end_group(struct parquet_series *s)
 {
     if (sqt_parquet_file_end_group(&s->file) != 0)
-        return parquet_fail(s->table->parquet, s->table->table->name, s->file.name, errno);
+        return parquet_fail(s->table, s->file.name, errno);
     parquet_count_size(s);
     return s->file.group_count < SQT_FILE_GROUPS ? 0 : parquet_finish_file(s);
 }
@@ -248,7 +269,7 @@ sqt_parquet_row(struct sqt_parquet_table *t, const struct sqt_origin *origin, co
         parquet_begin_file(s);
     ++p->rows;
     if (sqt_parquet_file_row(&s->file, row) != 0) {
-        parquet_fail(p, t->table->name, s->file.name, errno);
+        parquet_fail(t, s->file.name, errno);
         return 0;
     }
     if (s->file.waiting && !begins)
@@ -266,7 +287,7 @@ int
 sqt_parquet_finish(struct sqt_parquet *p)
 {
     for (struct sqt_parquet_table *t = p->tables; t && !p->error[0]; t = t->next)
-        if (!t->files)
+        if (!t->files && !*t->prefix)
             parquet_begin_file(parquet_series_of(t, NULL));
     while (p->open && !p->error[0])
         parquet_finish_file(p->open);
@@ -297,7 +318,8 @@ sqt_parquet_free(struct sqt_parquet *p)
         for (size_t i = 0; i < t->series_count; ++i)
             free(t->series[i]);
         free(t->series);
-        if (t->directory >= 0)
+        free(t->fields);
+        if (t->directory >= 0 && !*t->prefix)
             close(t->directory);
         free(t);
     }

@@ -24,17 +24,23 @@ struct sqt_parquet;
 struct sqt_parquet_table;
 
 /* directory: a descriptor of the output folder, which lives until sqt_parquet_free(); name: that folder, for messages.
- * start_ns: of the trace, nanoseconds since the epoch, for the files' metadata. */
+ * start_ns: of the trace, nanoseconds since the epoch, for the files' metadata; 0: of the ring that a file is of. */
 struct sqt_parquet *sqt_parquet_new(int directory, const char *name, uint64_t start_ns);
 
 /* Adds a table.  Columns without a name are none; of raw columns, what is printed is a column of its own.  The table must
  * live until sqt_parquet_free().  After an error, rows are refused. */
 struct sqt_parquet_table *sqt_parquet_add(struct sqt_parquet *parquet, const struct sqt_table *table);
 
+/* Adds a table whose files stand in the output folder itself, as PREFIX-RING-NUMBER.parquet.  Without rows it gets none.
+ * prefix: up to 30 characters, copied. */
+struct sqt_parquet_table *sqt_parquet_add_beside(struct sqt_parquet *parquet, const struct sqt_table *table,
+                                                 const char *prefix);
+
 /* Takes a row.  origin: the process that it is of; NULL: none.  Returns 0 after an error, else 1. */
 int sqt_parquet_row(struct sqt_parquet_table *table, const struct sqt_origin *origin, const union sqt_cell *row);
 
-/* Writes all that is left.  A table without rows gets a file without rows, so that it has a schema.  Returns 0, or -1
+/* Writes all that is left.  A table without rows gets a file without rows, so that it has a schema, unless its files stand
+ * beside others.  Returns 0, or -1
  * after an error, also an earlier one. */
 int sqt_parquet_finish(struct sqt_parquet *parquet);
 

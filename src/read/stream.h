@@ -50,6 +50,7 @@ struct sqt_run {
     const struct sqt_record *records; /* valid until the next call */
     size_t count;
     uint64_t first; /* number of the first record within its origin; UINT64_MAX for records the reader made (LOST) */
+    uint64_t next;  /* number of the record behind them; also where the reader made them */
     struct sqt_line line;
     int unsure; /* these records are from around a step of the clock: no duration that touches them is known */
 };

@@ -10,14 +10,16 @@ import glob
 import os
 import re
 import resource
-import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from parquet_venv import VENV, available as installed, enter, run  # noqa: E402
 
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP = os.path.join(TOOLS, "sqtrace-dump")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
-VENV = os.path.join(os.environ.get("SQT_VENVS", TOOLS), "parquet-venv")
 READERS = {"pyarrow": "pyarrow", "duckdb": "duckdb", "polars": "polars", "clickhouse": "chdb"}
 THINGS = ("requests", "swaps", "ios", "diskops", "connections", "loops", "samples", "digests", "losses", "clock_steps", "waits")
 MANY = 1500  # processes: more files than the budget of memory has room for, and too many for slow readers
@@ -31,25 +33,6 @@ def check(good, text, skip=""):
     done += 1
     print("%s %d - %s%s" % ("ok" if good else "not ok", done, text, " # SKIP " + skip if skip else ""), flush=True)
     return good
-
-
-def run(*command, **how):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **how)
-
-
-def enter():
-    """Goes on in a virtual environment, made with the readers if need be."""
-    if os.environ.get("SQT_PARQUET_VENV") or not run(sys.executable, "-c", "import ensurepip").returncode == 0:
-        return
-    python = os.path.join(VENV, "bin", "python3")
-    if not os.path.exists(python) and run(sys.executable, "-m", "venv", VENV).returncode != 0:
-        return
-    for package in READERS.values():
-        if run(python, "-c", "import " + package).returncode != 0:
-            run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1", "--timeout=10",
-                package)
-    os.environ["SQT_PARQUET_VENV"] = VENV
-    os.execv(python, [python, *sys.argv])
 
 
 # ---- readers: the columns of a file, as {name: [value]} ----
@@ -83,11 +66,7 @@ def clickhouse(path):
 
 
 def available(name):
-    try:
-        __import__(READERS[name])
-        return True
-    except ImportError:
-        return False
+    return installed(READERS[name])
 
 
 # ---- comparing ----
@@ -227,7 +206,7 @@ def full_disk(scratch):
 
 
 def main():
-    enter()
+    enter(READERS.values())
     with tempfile.TemporaryDirectory() as scratch:
         tables = trace("sample", SAMPLE, scratch)
         unique_rows(tables)

@@ -130,7 +130,7 @@ random_records(uint64_t seed, int with_losses)
         }
         /* The clock's line may jump back a little from block to block. */
         struct sqt_run r = {
-            &script.origins[0], script.records, script.count, 0, {0, -(int64_t)next_random(30), 1.0}, 0};
+            &script.origins[0], script.records, script.count, 0, script.count, {0, -(int64_t)next_random(30), 1.0}, 0};
         sqt_model_run(model, &r);
         script.count = 0;
     }

@@ -195,7 +195,7 @@ static void
 play_us(unsigned origin)
 {
     assert_hooks_emit_it();
-    struct sqt_run run = {&script.origins[origin], script.records, script.count, 0, {0, 0, 1000.0}, 0};
+    struct sqt_run run = {&script.origins[origin], script.records, script.count, 0, script.count, {0, 0, 1000.0}, 0};
     sqt_model_run(script.model, &run);
     script.count = 0;
 }

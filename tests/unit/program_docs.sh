@@ -100,6 +100,8 @@ if command -v bash >/dev/null; then
     offers "--quiet" sqtrace-dump --table = ios --q
     offers "" sqtrace-dump --kid = ""
     offers "README.md" sqtrace-dump --output = READ
+    offers "requests,swaps" sqtrace-ship --table = requests,sw
+    offers "patches" sqtrace-ship --to = pat
     offers "--output=" sqtrace-report --ou
     offers "--quiet" sqtrace-report -o report --q
     offers "block-comb" sqtrace-report --figures = block

@@ -16,6 +16,7 @@
 #include "tally/tally.h"
 #include "../program/moment.h"
 #include "../program/options.h"
+#include "../program/tables.h"
 
 enum dump_status { DUMP_DONE = 0, DUMP_FAILED = 1, DUMP_USAGE = 2, DUMP_DAMAGED = 3, DUMP_ALARM = 4 };
 
@@ -78,9 +79,6 @@ int dump_take_alarms(struct dump_request *request, const struct options *options
 int dump_wants_nagios(int argc, char **argv);
 /* Prints that line of what could not be judged, and returns its exit status. */
 int dump_nagios_unknown(const char *text);
-
-/* tables.c: the tables of a format that takes several.  Returns as above. */
-int dump_take_tables(struct dump_request *request, const struct options *options);
 
 /* What --list and --help print. */
 void dump_list(FILE *to);

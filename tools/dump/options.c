@@ -20,16 +20,26 @@ const struct option_info dump_option_infos[DUMP_OPTIONS] = {
 #define DEFAULT_PEAK INT64_C(3600000000000)  /* 1 h */
 #define SECOND INT64_C(1000000000)
 
+/* The tables of a format that takes several. */
+static int
+take_tables(struct dump_request *r, const struct options *o)
+{
+    if (program_take_tables(o, DUMP_table, r->tables, &r->table_count) != 0)
+        return -1;
+    if (r->given[DUMP_where] && r->table_count > 1)
+        return options_fail(o, "--where goes with one table: name it with --table=NAME");
+    r->table = r->tables[0];
+    r->family = sqt_family_of(r->table);
+    return 0;
+}
+
 static int
 take_table(struct dump_request *r, const struct options *o)
 {
     if (r->given[DUMP_table] && r->given[DUMP_figure])
         return options_fail(o, "--table and --figure exclude each other");
-    if (r->format->many) {
-        const int taken = dump_take_tables(r, o);
-        r->family = taken == 0 ? sqt_family_of(r->table) : NULL;
-        return taken;
-    }
+    if (r->format->many)
+        return take_tables(r, o);
     const int figure = r->given[DUMP_figure] != NULL;
     const char *const kind = figure ? "figure" : "table";
     const char *const name = figure                 ? r->given[DUMP_figure]

@@ -2,13 +2,16 @@
  *
  * ring.c - see ring.h.
  */
+#define _GNU_SOURCE /* F_OFD_GETLK */
 #include "ring.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "clock.h"
 
@@ -74,6 +77,19 @@ ring_take_header(struct sqt_ring *ring)
     return sqt_ring_refresh(ring) == 0 ? NULL : "its head and tail are impossible";
 }
 
+/* Whether its writer lives: see SQT_RING_LOCKED. */
+static int
+ring_is_owned(const struct sqt_ring_header *live, int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct timespec now;
+    if (live->compatible & SQT_RING_LOCKED)
+        return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return now_ns - load(&live->flusher.heartbeat_ns) < SQT_RING_STALE_NS;
+}
+
 int
 sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_reporter *reporter)
 {
@@ -102,8 +118,10 @@ sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_report
                    live->incompatible);
     else if ((wrong = ring_take_header(ring)) != NULL)
         sqt_report(reporter, SQT_ERROR, "%s: damaged ring: %s", name, wrong);
-    else
+    else {
+        ring->owned = ring_is_owned(live, fd);
         return 0;
+    }
     sqt_ring_close(ring);
     return -1;
 }

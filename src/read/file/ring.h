@@ -18,7 +18,8 @@ struct sqt_ring {
     uint64_t capacity;            /* the same */
     uint64_t text_offset, text_size, records_offset;
     uint64_t text_taken;      /* bytes of the text area that were handed out */
-    uint64_t head;            /* when it was opened: no record after it is read */
+    int owned;                /* when it was opened, its writer lived */
+    uint64_t head;            /* then: no record after it is read */
     struct sqt_totals totals; /* the account of losses then */
 };
 

@@ -18,8 +18,8 @@
 /* Records that were read so long ago are not held back, whatever their times say: a clock may have stepped. */
 #define HELD_MOST_NS (300 * MS)
 
-static int64_t
-follow_now(void)
+int64_t
+sqt_stream_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -84,6 +84,8 @@ sqt_stream_settle(struct sqt_stream *s, struct sqt_joined *j)
 {
     if (s->followed && !j->finished)
         return 1;
+    if (s->final)
+        sqt_stream_tell_final(s, j);
     sqt_joined_rewind(j);
     if (!s->followed)
         return 0;
@@ -96,6 +98,8 @@ sqt_stream_settle(struct sqt_stream *s, struct sqt_joined *j)
 int
 sqt_stream_lets(const struct sqt_stream *s, const struct sqt_joined *j)
 {
+    if (s->final)
+        return sqt_stream_is_final(s, j);
     return !s->followed || j->key <= s->limit || s->looked_now - j->taken_at > HELD_MOST_NS;
 }
 
@@ -148,14 +152,13 @@ sqt_stream_follow(struct sqt_stream *s, const struct sqt_following *following)
     return 0;
 }
 
-/* Until when all records are there: from before the rings are looked at. */
-static void
-follow_limit(struct sqt_stream *s, int64_t now)
+void
+sqt_stream_limit(struct sqt_stream *s, int64_t now, struct sqt_joined *const *origins, size_t count)
 {
     s->limit = INT64_MIN;
-    for (size_t i = 0; i < s->open_count; ++i)
-        if (s->open[i]->ring.map && now + s->open[i]->offset_ns > s->limit)
-            s->limit = now + s->open[i]->offset_ns - SQT_FOLLOW_BACK_MS * MS;
+    for (size_t i = 0; i < count; ++i)
+        if (origins[i]->ring.map && (!s->final || origins[i]->ring.owned) && now + origins[i]->offset_ns > s->limit)
+            s->limit = now + origins[i]->offset_ns - SQT_FOLLOW_BACK_MS * MS;
     if (s->limit == INT64_MIN)
         s->limit = INT64_MAX; /* nobody writes */
 }
@@ -165,7 +168,7 @@ sqt_stream_wait(struct sqt_stream *s, int milliseconds)
 {
     if (milliseconds > 0)
         poll(NULL, 0, milliseconds);
-    const int64_t now = s->looked_now = follow_now();
+    const int64_t now = s->looked_now = sqt_stream_now();
     if (now - s->looked >= LOOK_NS) {
         s->looked = now;
         sqt_sources_look(&s->sources);
@@ -174,7 +177,7 @@ sqt_stream_wait(struct sqt_stream *s, int milliseconds)
     }
     for (size_t i = s->waiting_next; i < s->waiting_count; ++i)
         sqt_joined_look(s->waiting[i]);
-    follow_limit(s, now);
+    sqt_stream_limit(s, now, s->open, s->open_count);
     for (size_t i = 0; i < s->open_count; ++i) {
         struct sqt_joined *const j = s->open[i];
         sqt_joined_look(j);

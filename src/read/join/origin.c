@@ -213,6 +213,7 @@ origin_take_block(struct sqt_joined *j)
     }
     if (!origin_take(j, block.first, block.count, &line, stepped))
         return 0;
+    j->from_ring = 0;
     sqt_ahead_begin(j, block.count);
     return 1;
 }
@@ -366,6 +367,7 @@ origin_take_ring(struct sqt_joined *j, uint64_t first, size_t count)
         j->damaged = 1;
     }
     const int taken = good && origin_take(j, first, good, &line, unsure);
+    j->from_ring |= taken;
     j->damaged |= j->finished;
     return taken;
 }
@@ -409,6 +411,7 @@ origin_finish(struct sqt_joined *j)
     if (j->segment_open)
         close_part(j);
     if (j->ring.map) {
+        j->from_ring = 1;
         j->public.head = j->ring.head;
         j->public.lost = j->ring.totals.lost;
         lost = j->ring.totals.lost_open;

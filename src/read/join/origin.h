@@ -75,7 +75,8 @@ struct sqt_joined {
     size_t skip, count; /* of the buffer: doubles at its start, and its end */
     uint64_t first;     /* number of buffer[0] */
     struct sqt_line line;
-    int unsure; /* the clock may have stepped in the midst of it */
+    int unsure;    /* the clock may have stepped in the midst of it */
+    int from_ring; /* the records were read from the ring */
 
     /* what is handed out now */
     const struct sqt_record *records;

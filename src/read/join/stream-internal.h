@@ -5,6 +5,7 @@
 #ifndef SQT_STREAM_INTERNAL_H
 #define SQT_STREAM_INTERNAL_H
 
+#include "read/final.h"
 #include "read/follow.h"
 #include "sources.h"
 
@@ -28,17 +29,29 @@ struct sqt_stream {
     unsigned opened;
     int told_open; /* that too many are open at a time; said once */
 
+    int final; /* only what is final is handed out */
     int followed;
     struct sqt_following following;
     struct sqt_joined *ended[SQT_FOLLOW_ENDED]; /* the one that ended first is at ended_next, once all are used */
     unsigned ended_next;
     int64_t limit;      /* ns: later records are held back */
-    int64_t looked_now; /* CLOCK_MONOTONIC, ns: when the rings were looked at */
+    int64_t looked_now; /* CLOCK_MONOTONIC, ns: when the rings were looked at, or before they were opened */
     int64_t looked;     /* CLOCK_MONOTONIC, ns: when the directories were looked at */
 };
 
 /* Whether its kid is asked for. */
 int sqt_stream_wants(const struct sqt_stream *stream, const struct sqt_joined *joined);
+
+/* CLOCK_MONOTONIC, in ns. */
+int64_t sqt_stream_now(void);
+
+/* Sets the limit: what was written a moment before `looked_now` is there by now. */
+void sqt_stream_limit(struct sqt_stream *stream, int64_t now, struct sqt_joined *const *origins, size_t count);
+
+/* final.c: whether the records that an origin has now are final. */
+int sqt_stream_is_final(const struct sqt_stream *stream, const struct sqt_joined *joined);
+/* Tells of an origin that has no more records, if it has ended. */
+void sqt_stream_tell_final(const struct sqt_stream *stream, const struct sqt_joined *joined);
 
 /* follow.c: whether records of that time, of that origin, may be handed out. */
 int sqt_stream_lets(const struct sqt_stream *stream, const struct sqt_joined *joined);

@@ -85,6 +85,7 @@ sqt_stream_open(const char *const *paths, size_t count, sqt_report_function *rep
     struct sqt_stream *const s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
+    s->looked_now = sqt_stream_now();
     s->reporter.function = report;
     s->reporter.context = context;
     s->sources.reporter = &s->reporter;
@@ -231,6 +232,13 @@ run_length(const struct sqt_joined *j, int64_t limit)
     return n;
 }
 
+/* Number of the record behind one that the reader made. */
+static uint64_t
+stream_behind_lost(const struct sqt_joined *j)
+{
+    return j->count > j->skip ? j->first + j->skip : j->next;
+}
+
 int
 sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
 {
@@ -250,7 +258,7 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
     for (size_t i = 0; i < s->open_count; ++i)
         if (s->open[i] != first && s->open[i]->left && s->open[i]->key < limit)
             limit = s->open[i]->key;
-    if (s->followed && s->limit < limit)
+    if ((s->followed || s->final) && s->limit < limit)
         limit = s->limit;
 
     const size_t n = limit == INT64_MAX ? first->left : run_length(first, limit);
@@ -258,6 +266,7 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
     run->records = first->records;
     run->count = n;
     run->first = first->number;
+    run->next = first->number != UINT64_MAX ? first->number + n : stream_behind_lost(first);
     run->line = first->out_line;
     run->unsure = first->unsure;
     first->records += n;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * final.c - see final.h.
+ */
+#include "read/final.h"
+
+#include <string.h>
+
+#include "stream-internal.h"
+
+void
+sqt_stream_only_final(struct sqt_stream *s, void *context,
+                      void (*ended)(void *context, const struct sqt_origin *origin))
+{
+    s->final = 1;
+    s->following.context = context;
+    s->following.ended = ended;
+    sqt_stream_limit(s, s->looked_now, s->waiting, s->waiting_count);
+}
+
+int
+sqt_stream_is_final(const struct sqt_stream *s, const struct sqt_joined *j)
+{
+    return j->key <= s->limit && !(j->from_ring && j->ring.owned);
+}
+
+/* Whether `later` is a later run of what wrote `j`. */
+static int
+final_comes_after(const struct sqt_identity *later, const struct sqt_identity *j)
+{
+    if (later->kid != j->kid || strcmp(later->service, j->service) != 0)
+        return 0;
+    return later->run && j->run ? later->run > j->run : later->start.realtime_ns > j->start.realtime_ns;
+}
+
+static int
+final_has_ended(const struct sqt_stream *s, const struct sqt_joined *j)
+{
+    if (j->ring.map || j->pointer)
+        return 0;
+    if (j->totals_valid && j->totals.clean)
+        return 1;
+    for (size_t i = 0; i < s->sources.origin_count; ++i)
+        if (final_comes_after(&s->sources.origins[i]->public.identity, &j->public.identity))
+            return 1;
+    return 0;
+}
+
+void
+sqt_stream_tell_final(const struct sqt_stream *s, const struct sqt_joined *j)
+{
+    if (final_has_ended(s, j))
+        s->following.ended(s->following.context, &j->public);
+}

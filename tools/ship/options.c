@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * options.c - the command line of sqtrace-ship.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#include "../program/tables.h"
+#include "ship.h"
+
+const struct option_info ship_option_infos[SHIP_OPTIONS] = {
+#define SHIP_OPTION(id, name, letter, value, doc) {name, value, doc, letter},
+#include "options.def"
+};
+
+#define SECOND INT64_C(1000000000)
+#define DEFAULT_SIZE (INT64_C(1) << 20)
+#define DEFAULT_AGE (600 * SECOND)
+
+void
+ship_help(FILE *to)
+{
+    fputs("usage: sqtrace-ship DIR... --to=OUT [OPTION]...\n"
+          "Writes the rows that ended since the last time to OUT, as files of Parquet.  DIR is the directory of a "
+          "trace,\n"
+          "finished or being written.  A run that was killed loses no row and doubles none.\n\n",
+          to);
+    options_help(to, ship_option_infos, SHIP_OPTIONS);
+    fputs("\nexit status: 0 done; 1 could not, and the next run goes on; 2 usage; 3 done, but another sqtrace-ship has "
+          "some\nof the rings\n",
+          to);
+}
+
+static int
+ship_take_tables(struct ship_request *r, const struct options *o)
+{
+    if (program_take_tables(o, SHIP_table, r->tables, &r->table_count) != 0)
+        return -1;
+    for (unsigned i = 0; i < r->table_count; ++i)
+        if (!r->tables[i]->things)
+            return options_fail(o, "--table: the rows of %s sum up a whole trace, and cannot be shipped in pieces",
+                                r->tables[i]->name);
+    return 0;
+}
+
+int
+ship_parse(struct ship_request *r, int argc, char **argv, char *error, size_t error_size)
+{
+    memset(r, 0, sizeof(*r));
+    r->directories = sqt_zeroed((size_t)argc + 1, sizeof(*r->directories));
+    r->least_size = DEFAULT_SIZE;
+    r->least_age = DEFAULT_AGE;
+    struct options taken = {.infos = ship_option_infos,
+                            .info_count = SHIP_OPTIONS,
+                            .given = r->given,
+                            .words = r->directories,
+                            .error = error,
+                            .error_size = error_size};
+    if (options_take(&taken, argc, argv) != 0)
+        return -1;
+    r->directory_count = taken.word_count;
+    if (r->given[SHIP_help] || r->given[SHIP_version])
+        return 0;
+    if (ship_take_tables(r, &taken) != 0 ||
+        options_number(&taken, SHIP_least_size, SQT_UNITS_BYTES, 1, 0, &r->least_size) != 0 ||
+        options_number(&taken, SHIP_least_age, SQT_UNITS_TIME, SECOND, 0, &r->least_age) != 0)
+        return -1;
+    if (!r->directory_count)
+        return options_fail(&taken, "no trace given: name the directory of a trace");
+    if (!r->given[SHIP_to] || !*r->given[SHIP_to])
+        return options_fail(&taken, "name the folder to ship to with --to=DIR");
+    return 0;
+}
+
+void
+ship_request_free(struct ship_request *r)
+{
+    free(r->directories);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * rows.c - rows on their way to files: each table has files of its own for each day and each ring.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "row/wide-columns.h"
+#include "run.h"
+
+#define DAY_NS INT64_C(86400000000000)
+
+/* The files of a table that are of one day. */
+struct ship_day {
+    struct ship_day *next;
+    int64_t day; /* since 1970; SHIP_NO_DAY */
+    struct sqt_parquet_table *files;
+};
+
+struct ship_table {
+    struct ship *ship;
+    const struct sqt_job *job;
+    struct sqt_wide_table wide;
+    unsigned time;         /* column time_ns */
+    struct ship_day *days; /* the one used last comes first */
+};
+
+/* ---- days ---- */
+
+static int64_t
+rows_day(int64_t ns)
+{
+    return ns == SQT_CELL_MISSING ? SHIP_NO_DAY : ns / DAY_NS - (ns % DAY_NS < 0);
+}
+
+static struct sqt_parquet_table *
+rows_files(struct ship_table *t, int64_t day)
+{
+    struct ship_day **link = &t->days;
+    while (*link && (*link)->day != day)
+        link = &(*link)->next;
+    struct ship_day *found = *link;
+    if (found) {
+        *link = found->next;
+    } else {
+        char prefix[31];
+        found = sqt_zeroed(1, sizeof(*found));
+        found->day = day;
+        ship_name_prefix(prefix, t->wide.table.name, day);
+        found->files = sqt_parquet_add_beside(t->ship->parquet, &t->wide.table, prefix);
+    }
+    found->next = t->days;
+    t->days = found;
+    return found->files;
+}
+
+/* ---- rows ---- */
+
+/* Times count from when the ring was made: the start of the trace is another one once old segments are removed. */
+static void
+rows_shift(const struct ship_table *t, const struct sqt_origin *origin, union sqt_cell *row)
+{
+    const int64_t wall = sqt_origin_wall_ns(origin), made = (int64_t)origin->identity.start.realtime_ns;
+    int64_t by;
+    if (wall == INT64_MIN || __builtin_sub_overflow(wall, made, &by))
+        return;
+    for (unsigned i = 0; i < t->wide.first; ++i)
+        if (t->wide.columns[i].type == SQT_TYPE_TIME && row[i].number != SQT_CELL_MISSING &&
+            __builtin_add_overflow(row[i].number, by, &row[i].number))
+            row[i].number = SQT_CELL_MISSING;
+}
+
+static int
+rows_take(void *context, const union sqt_cell *row)
+{
+    struct ship_table *const t = context;
+    const struct sqt_row_source *const source = &t->job->source;
+    struct sqt_identity_cells identity;
+    union sqt_cell wider[SQT_WIDE_CELLS];
+    if (!source->origin || !ship_ring_wants(ship_ring_of(t->ship, source->origin),
+                                            source->record == UINT64_MAX ? t->ship->position : source->record))
+        return 1;
+    sqt_identity(&t->ship->identities, source, &identity);
+    sqt_wide_row(&t->wide, wider, row, &identity);
+    rows_shift(t, source->origin, wider);
+    return sqt_parquet_row(rows_files(t, rows_day(wider[t->time].number)), source->origin, wider);
+}
+
+/* A file of Parquet has no lines for them. */
+static void
+rows_note(void *context, const char *key, const char *text)
+{
+    (void)context, (void)key, (void)text;
+}
+
+void
+ship_rows_begin(struct ship *ship)
+{
+    const struct ship_request *const r = ship->request;
+    ship->tables = sqt_zeroed(r->table_count, sizeof(*ship->tables));
+    ship->parquet = sqt_parquet_new(ship->stage, SHIP_STAGE, 0);
+    ship->identities = (struct sqt_identities){.stream = ship->stream, .kid = -1};
+    for (unsigned i = 0; i < r->table_count; ++i) {
+        struct ship_table *const t = &ship->tables[i];
+        sqt_wide_table_init(&t->wide, r->tables[i]);
+        t->ship = ship;
+        t->job = &ship->jobs[i];
+        t->time = sqt_column_find(&t->wide.table, "time_ns", strlen("time_ns"));
+        ship->jobs[i] = (struct sqt_job){.table = r->tables[i],
+                                         .since = INT64_MIN,
+                                         .until = INT64_MAX,
+                                         .row = rows_take,
+                                         .note = rows_note,
+                                         .context = t};
+    }
+}
+
+int
+ship_rows_finish(struct ship *ship)
+{
+    const int failed = sqt_parquet_finish(ship->parquet) != 0;
+    ship->rows = sqt_parquet_rows(ship->parquet);
+    return !failed
+               ? 0
+               : program_fail(&ship->voice, "%s/%s", ship->request->given[SHIP_to], sqt_parquet_error(ship->parquet));
+}
+
+void
+ship_rows_free(struct ship *ship)
+{
+    sqt_parquet_free(ship->parquet);
+    for (unsigned i = 0; i < ship->request->table_count; ++i)
+        for (struct ship_day *day = ship->tables[i].days, *next; day; day = next) {
+            next = day->next;
+            free(day);
+        }
+    free(ship->tables);
+    sqt_identities_free(&ship->identities);
+}
