@@ -112,13 +112,14 @@ ddl_scope_word(FILE *to, const char *word, const struct ddl_words *w)
     return 1;
 }
 
-/* Names, values or both of what a row is split into. */
-static unsigned
+/* Names or values of what a row is split into. */
+static void
 ddl_put_parts(FILE *to, const struct ddl_words *w, const char *item)
 {
-    const struct sqt_table *const table = sqt_table_find(w->view->sql, 0);
-    return w->view->often == SQT_DDL_CLAIMS ? sqt_ddl_put_claims(to, w->engine, item)
-                                            : sqt_ddl_put_durations(to, w->engine, table, item);
+    if (w->view->often == SQT_DDL_CLAIMS)
+        sqt_ddl_put_claims(to, w->engine, item);
+    else
+        sqt_ddl_put_durations(to, w->engine, sqt_table_find(w->view->sql, 0), item);
 }
 
 static int
@@ -128,10 +129,6 @@ ddl_part_word(FILE *to, const char *word, const struct ddl_words *w)
         ddl_put_parts(to, w, "{name}");
     else if (strcmp(word, "values") == 0)
         ddl_put_parts(to, w, "{value}");
-    else if (strcmp(word, "pairs") == 0)
-        ddl_put_parts(to, w, "{name}, {value}");
-    else if (strcmp(word, "count") == 0)
-        fprintf(to, "%u", ddl_put_parts(to, w, ""));
     else if (strcmp(word, "source") == 0)
         fprintf(to, "%s", w->view->sql);
     else
@@ -157,6 +154,8 @@ ddl_word(FILE *to, const char *word, const void *context)
         sqt_ddl_put_known(to);
     else if (strcmp(word, "hits") == 0)
         sqt_ddl_put_hits(to);
+    else if (strcmp(word, "stages") == 0)
+        sqt_ddl_put_stages(to);
     else if (strcmp(word, "server_time") == 0)
         sqt_ddl_put_server_time(to, w->engine);
     else if (strcmp(word, "rules") == 0)

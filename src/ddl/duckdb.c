@@ -8,6 +8,7 @@
 #define SQL_RANK(level, x) "quantile_disc(" x ", " level ")"
 #define SQL_LAST(x, by) "arg_max(" x ", " by ")"
 #define SQL_HOUR(ns) "make_timestamp(" ns " // 3600000000000 * 3600000000)"
+#define SQL_DAY(ns) "DATE '1970-01-01' + CAST(" ns " // 86400000000000 AS INTEGER)"
 #define SQL_DATE_OF(file) "regexp_extract(" file ", 'date=[^/]*')"
 #define SQL_NO_TEXT "CAST(NULL AS VARCHAR)"
 

@@ -8,6 +8,7 @@
  *     SQL_RANK(level, x)   the smallest value that at least this share of all values does not exceed
  *     SQL_LAST(x, by)      x of the row with the largest `by`
  *     SQL_HOUR(ns)         the hour of a time in nanoseconds since 1970
+ *     SQL_DAY(ns)          its day
  *     SQL_DATE_OF(file)    the part date=... of a path; the same text for all paths without one
  *     SQL_NO_TEXT          a missing text
  */
@@ -41,7 +42,7 @@ struct sqt_ddl_engine {
     const char *column, *no_column;
     /* The view TABLE_files, with and without files.  Words: table, schema, pattern. */
     const char *files, *no_files;
-    /* A row becomes as many as there are values.  Words: source, known, names, values, pairs, count. */
+    /* A row becomes as many as there are values.  Words: source, known, names, values. */
     const char *parts;
     const char *sites; /* the view of sites, where nobody made one */
     const struct sqt_ddl_view *views;

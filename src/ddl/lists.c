@@ -115,7 +115,7 @@ lists_put_part(FILE *to, const char *item, unsigned number, const struct lists_p
     sqt_ddl_expand(to, item, lists_part_word, part);
 }
 
-unsigned
+void
 sqt_ddl_put_durations(FILE *to, const struct sqt_ddl_engine *e, const struct sqt_table *table, const char *item)
 {
     unsigned count = 0;
@@ -124,7 +124,6 @@ sqt_ddl_put_durations(FILE *to, const struct sqt_ddl_engine *e, const struct sqt
         if (table->columns[i].type == SQT_TYPE_NS)
             lists_put_part(to, item, count++, &(struct lists_part){e, name, strlen(name) - strlen("_ns"), 0});
     }
-    return count;
 }
 
 /* ---- findings ---- */
@@ -136,7 +135,7 @@ lists_is_claim(const struct sqt_finding_rule *rule)
     return rule->by == SQT_FINDING_ALL && rule->when == SQT_FINDING_EACH && rule->stages;
 }
 
-unsigned
+void
 sqt_ddl_put_claims(FILE *to, const struct sqt_ddl_engine *e, const char *item)
 {
     unsigned count = 0;
@@ -145,7 +144,6 @@ sqt_ddl_put_claims(FILE *to, const struct sqt_ddl_engine *e, const char *item)
         if (lists_is_claim(rule))
             lists_put_part(to, item, count++, &(struct lists_part){e, rule->cause, strlen(rule->cause), rule->stages});
     }
-    return count;
 }
 
 void
@@ -185,6 +183,15 @@ sqt_ddl_put_hits(FILE *to)
             fprintf(to, "%s'%s'", before, sqt_classes[i].name);
             before = ", ";
         }
+}
+
+void
+sqt_ddl_put_stages(FILE *to)
+{
+    for (uint64_t left = sqt_parts_of_total; left; left &= left - 1) {
+        const char *const name = sqt_tables[SQT_TABLE_requests].columns[__builtin_ctzll(left)].name;
+        fprintf(to, "%s'%.*s'", left == sqt_parts_of_total ? "" : ", ", (int)(strlen(name) - strlen("_ns")), name);
+    }
 }
 
 void

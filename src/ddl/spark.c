@@ -8,6 +8,7 @@
 #define SQL_RANK(level, x) "percentile_disc(" level ") WITHIN GROUP (ORDER BY " x ")"
 #define SQL_LAST(x, by) "max_by(" x ", " by ")"
 #define SQL_HOUR(ns) "timestamp_seconds(" ns " div 3600000000000 * 3600)"
+#define SQL_DAY(ns) "date_from_unix_date(CAST(" ns " div 86400000000000 AS INT))"
 #define SQL_DATE_OF(file) "regexp_extract(" file ", 'date=[^/]*', 0)"
 #define SQL_NO_TEXT "CAST(NULL AS STRING)"
 
@@ -33,7 +34,8 @@ const struct sqt_ddl_engine sqt_ddl_spark = {
     .no_files =
         "CREATE OR REPLACE TEMPORARY VIEW {table}_files AS\nSELECT {schema}, CAST(NULL AS STRING) AS file WHERE "
         "false;\n",
-    .parts = "SELECT t.*, stack({count}, {pairs}) AS (part, ns) FROM {source} t WHERE {known}",
+    .parts =
+        "SELECT t.*, inline(arrays_zip(array({names}), array({values}))) AS (part, ns) FROM {source} t WHERE {known}",
     .sites = "CREATE OR REPLACE TEMPORARY VIEW sites AS SELECT CAST(NULL AS STRING) AS host, CAST(NULL AS STRING) AS "
              "site WHERE false;\n",
     .views = spark_views,

@@ -14,11 +14,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from parquet_venv import READERS, VENV, available, enter  # noqa: E402
+
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP = os.path.join(TOOLS, "sqtrace-dump")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
-VENV = os.path.join(os.environ.get("SQT_VENVS", TOOLS), "parquet-venv")
-READERS = {"pyarrow": "pyarrow", "duckdb": "duckdb", "polars": "polars", "clickhouse": "chdb"}
 THINGS = ("requests", "swaps", "ios", "diskops", "connections", "loops", "samples", "digests", "losses", "clock_steps", "waits")
 MANY = 1500  # processes: more files than the budget of memory has room for, and too many for slow readers
 SUMMED = ("summary", "stalls")
@@ -35,21 +36,6 @@ def check(good, text, skip=""):
 
 def run(*command, **how):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **how)
-
-
-def enter():
-    """Goes on in a virtual environment, made with the readers if need be."""
-    if os.environ.get("SQT_PARQUET_VENV") or not run(sys.executable, "-c", "import ensurepip").returncode == 0:
-        return
-    python = os.path.join(VENV, "bin", "python3")
-    if not os.path.exists(python) and run(sys.executable, "-m", "venv", VENV).returncode != 0:
-        return
-    for package in READERS.values():
-        if run(python, "-c", "import " + package).returncode != 0:
-            run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1", "--timeout=10",
-                package)
-    os.environ["SQT_PARQUET_VENV"] = VENV
-    os.execv(python, [python, *sys.argv])
 
 
 # ---- readers: the columns of a file, as {name: [value]} ----
@@ -80,14 +66,6 @@ def clickhouse(path):
         return {}
     columns = table.to_pydict()
     return {name: [v.decode() if isinstance(v, bytes) else v for v in values] for name, values in columns.items()}
-
-
-def available(name):
-    try:
-        __import__(READERS[name])
-        return True
-    except ImportError:
-        return False
 
 
 # ---- comparing ----
