@@ -44,6 +44,15 @@ sqt_ddl_engine_name(unsigned number)
     return number < DDL_ENGINES ? ddl_engines[number]->name : NULL;
 }
 
+void
+sqt_ddl_figures(void (*view)(const char *name, const char *doc))
+{
+    const struct sqt_ddl_engine *const e = ddl_engines[0];
+    for (unsigned i = 0; i < e->view_count; ++i)
+        if (e->views[i].often == SQT_DDL_SCOPES || e->views[i].often == SQT_DDL_LOST)
+            view(e->views[i].name, e->views[i].doc);
+}
+
 static void ddl_expand(FILE *to, const struct ddl_words *words, const char *text);
 
 /* ---- words of views ---- */

@@ -24,6 +24,9 @@ const struct sqt_ddl_engine *sqt_ddl_engine_find(const char *name);
 /* The name of an engine by its number, from 0; NULL behind the last. */
 const char *sqt_ddl_engine_name(unsigned number);
 
+/* Calls the function for each view that sums up, with its name and a line that says what it shows. */
+void sqt_ddl_figures(void (*view)(const char *name, const char *doc));
+
 /* Prints the statements: a table for each table whose rows are things, and the views of views.def.  The caller looks
  * whether writing failed. */
 void sqt_ddl_print(FILE *to, const struct sqt_ddl_engine *engine, const struct sqt_ddl_place *place);

@@ -132,7 +132,8 @@ sqt_ddl_put_durations(FILE *to, const struct sqt_ddl_engine *e, const struct sqt
 static int
 lists_is_claim(const struct sqt_finding_rule *rule)
 {
-    return rule->by == SQT_FINDING_ALL && rule->when == SQT_FINDING_EACH && rule->stages;
+    return rule->by == SQT_FINDING_ALL && (rule->when == SQT_FINDING_EACH || rule->when == SQT_FINDING_WAIT) &&
+           rule->stages;
 }
 
 void

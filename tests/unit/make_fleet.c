@@ -7,10 +7,10 @@
  * Writes FOLDER/HOST-DAY.sqt.  Each has 600 requests: a third are misses of two origins, a third hits from two
  * cache_dirs, a third hits from memory.  A request begins each 300 ms.
  *
- *   origin-far answers after 4 ms to Paris, and after 60 ms to Berlin
+ *   origin-far answers after 4 ms to Paris, and after 260 ms to Berlin
  *   on the second day, cache_dir aufs:1 of proxy-2.paris.example takes 30 ms for a block; all others take 1 ms
  *   on the second day, proxy-1.berlin.example lost 5,000 records
- *   on the second day, each tenth miss of proxy-2.berlin.example gets an error page after 200 ms
+ *   on the second day, each tenth miss of proxy-2.berlin.example gets an error page after 290 ms
  */
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 
 #define MS UINT64_C(3000000) /* ticks */
 #define REQUESTS 600
-#define EACH_MOST 40 /* records of a request */
+#define EACH_MOST 40                          /* records of a request */
 #define BASE_NS UINT64_C(1795428000000000000) /* Monday, 2026-11-23, 10:00 UTC */
 #define DAY_NS UINT64_C(86400000000000)
 
@@ -41,8 +41,8 @@ struct fleet_host {
 static const struct fleet_host fleet[] = {
     {"proxy-1.paris.example", 4, 1, 0, 0},
     {"proxy-2.paris.example", 4, 30, 0, 0},
-    {"proxy-1.berlin.example", 60, 1, 5000, 0},
-    {"proxy-2.berlin.example", 60, 1, 0, 10},
+    {"proxy-1.berlin.example", 260, 1, 5000, 0},
+    {"proxy-2.berlin.example", 260, 1, 0, 10},
 };
 #define HOSTS (sizeof(fleet) / sizeof(*fleet))
 
@@ -97,7 +97,7 @@ static void
 fleet_miss(struct fleet_day *d, uint64_t xact)
 {
     const unsigned far = xact / 3 % 2, fails = d->day && d->host->failing && xact / 3 % d->host->failing == 0;
-    const uint64_t wait = fails ? 200 : far ? d->host->far_ms : 2;
+    const uint64_t wait = fails ? 290 : far ? d->host->far_ms : 2;
     fleet_put(d, 0, SQT_EV_FORWARD_BEGIN, xact, 0, 0);
     fleet_put(d, 0, SQT_EV_CONNECT_BEGIN, xact, 10000 + xact, 1);
     fleet_part(d, SQT_EV_PART_SERVER, 0, 0, far);
