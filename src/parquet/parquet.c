@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "codec.h"
+#include "fields.h"
 #include "file.h"
 
 /* A row group smaller than this is not worth writing to gain memory. */
@@ -32,7 +33,7 @@ struct sqt_parquet_table {
     struct sqt_parquet_table *next;
     struct sqt_parquet *parquet;
     const struct sqt_table *table;
-    struct sqt_parquet_field *fields;
+    struct sqt_parquet_field fields[SQT_PARQUET_FIELDS];
     unsigned field_count;
     char prefix[32];                /* of its files, which stand beside others; "": they do not */
     int directory;                  /* -1: not made */
@@ -77,38 +78,6 @@ parquet_fail(const struct sqt_parquet_table *t, const char *file, int cause)
     return -1;
 }
 
-static unsigned
-parquet_scale(enum sqt_type type)
-{
-    return type == SQT_TYPE_TIME ? 9 : type == SQT_TYPE_MS ? 6 : type == SQT_TYPE_PCT || type == SQT_TYPE_MILLI ? 3 : 0;
-}
-
-static void
-parquet_add_field(struct sqt_parquet_table *t, const struct sqt_column *column, const char *suffix, unsigned cell,
-                  int text)
-{
-    struct sqt_parquet_field *const f = &t->fields[t->field_count++];
-    snprintf(f->name, sizeof(f->name), "%s%s", column->name, suffix);
-    f->cell = cell;
-    f->type = column->type;
-    f->text = text;
-    f->scale = parquet_scale(column->type);
-}
-
-/* Times of day are in time_ns. */
-static void
-parquet_add_fields(struct sqt_parquet_table *t)
-{
-    for (unsigned i = 0; i < t->table->column_count; ++i) {
-        const struct sqt_column *const column = &t->table->columns[i];
-        if (*column->name == '\t' || column->type == SQT_TYPE_WALL)
-            continue;
-        parquet_add_field(t, column, "", i, column->type == SQT_TYPE_TEXT);
-        if (column->type == SQT_TYPE_RAW)
-            parquet_add_field(t, column, "_text", i + SQT_RAW_TEXT, 1);
-    }
-}
-
 static struct sqt_parquet_table *
 parquet_add_table(struct sqt_parquet *p, const struct sqt_table *table)
 {
@@ -117,8 +86,7 @@ parquet_add_table(struct sqt_parquet *p, const struct sqt_table *table)
     t->table = table;
     t->next = p->tables;
     p->tables = t;
-    t->fields = sqt_zeroed(2 * (size_t)table->column_count, sizeof(*t->fields));
-    parquet_add_fields(t);
+    t->field_count = sqt_parquet_fields(table, t->fields);
     return t;
 }
 
@@ -318,7 +286,6 @@ sqt_parquet_free(struct sqt_parquet *p)
         for (size_t i = 0; i < t->series_count; ++i)
             free(t->series[i]);
         free(t->series);
-        free(t->fields);
         if (t->directory >= 0 && !*t->prefix)
             close(t->directory);
         free(t);

@@ -14,13 +14,11 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from parquet_venv import VENV, available as installed, enter, run  # noqa: E402
+from parquet_venv import READERS, VENV, available, enter, run  # noqa: E402
 
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP = os.path.join(TOOLS, "sqtrace-dump")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
-READERS = {"pyarrow": "pyarrow", "duckdb": "duckdb", "polars": "polars", "clickhouse": "chdb"}
 THINGS = ("requests", "swaps", "ios", "diskops", "connections", "loops", "samples", "digests", "losses", "clock_steps", "waits")
 MANY = 1500  # processes: more files than the budget of memory has room for, and too many for slow readers
 SUMMED = ("summary", "stalls")
@@ -63,10 +61,6 @@ def clickhouse(path):
         return {}
     columns = table.to_pydict()
     return {name: [v.decode() if isinstance(v, bytes) else v for v in values] for name, values in columns.items()}
-
-
-def available(name):
-    return installed(READERS[name])
 
 
 # ---- comparing ----
@@ -206,7 +200,7 @@ def full_disk(scratch):
 
 
 def main():
-    enter(READERS.values())
+    enter(*READERS.values())
     with tempfile.TemporaryDirectory() as scratch:
         tables = trace("sample", SAMPLE, scratch)
         unique_rows(tables)

@@ -288,7 +288,7 @@ def messages(scratch):
 
 
 def main():
-    enter(["pyarrow", "duckdb"])
+    enter("pyarrow", "duckdb")
     with tempfile.TemporaryDirectory() as scratch:
         messages(scratch)
         if not available("pyarrow"):

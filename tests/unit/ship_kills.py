@@ -98,7 +98,7 @@ def each_call(scratch, once, how, statuses, step):
 
 
 def main():
-    enter(["pyarrow"])
+    enter("pyarrow")
     if not available("pyarrow"):
         check(True, "shipping in pieces", skip="pyarrow could not be installed")
         return shipped.plan()

@@ -2,8 +2,11 @@
  *
  * dump-doc.c - the manual page and the completion of sqtrace-dump: see program-doc.h.
  */
+#include <string.h>
+
 #include "../dump/dump.h"
 #include "program-doc.h"
+#include "troff.h"
 
 /* ---- completion ---- */
 
@@ -52,13 +55,37 @@ dump_doc_names(void)
     fputs("    --format) names='", stdout);
     for (unsigned i = 0; i < sqt_sink_type_count; ++i)
         printf(" %s", sqt_sink_types[i].name);
-    puts("' ;;\n    --from) names='strace perf' ;;\n    --clock) names='trace wall' ;;");
+    fputs("' ;;\n    --from) names='strace perf' ;;\n    --clock) names='trace wall' ;;\n    --ddl) names='", stdout);
+    for (unsigned i = 0; sqt_ddl_engine_name(i); ++i)
+        printf(" %s", sqt_ddl_engine_name(i));
+    puts("' ;;");
     columns();
+}
+
+/* ---- the manual page ---- */
+
+static void
+dump_doc_view(const char *name, const char *doc)
+{
+    fputs(".TP\n.B ", stdout);
+    troff_text(name);
+    putchar('\n');
+    troff_text(doc);
+    puts(".");
+}
+
+static int
+dump_doc_section(const char *line)
+{
+    if (strcmp(line, "@VIEWS@\n") != 0)
+        return 0;
+    sqt_ddl_figures(dump_doc_view);
+    return 1;
 }
 
 int
 main(int argc, char **argv)
 {
-    static const struct program_doc doc = {"dump", dump_option_infos, DUMP_OPTIONS, NULL, dump_doc_names};
+    static const struct program_doc doc = {"dump", dump_option_infos, DUMP_OPTIONS, dump_doc_section, dump_doc_names};
     return program_doc(&doc, argc, argv);
 }

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "ddl/ddl.h"
 #include "pass/family.h"
 #include "row/wide-columns.h"
 #include "sink/order.h"
@@ -56,8 +57,9 @@ struct dump_request {
     int64_t batch;       /* operations; 0: not given */
     int64_t kid;         /* -1: all */
     struct sqt_order_key keys[SQT_ORDER_KEYS];
-    unsigned key_count; /* 0: as they come */
-    int64_t limit;      /* rows; 0: all */
+    unsigned key_count;               /* 0: as they come */
+    int64_t limit;                    /* rows; 0: all */
+    const struct sqt_ddl_engine *ddl; /* with --ddl; else NULL */
 };
 
 /* Reads the command line.  Returns 0, or -1 with one line in error. */
@@ -79,6 +81,11 @@ int dump_take_alarms(struct dump_request *request, const struct options *options
 int dump_wants_nagios(int argc, char **argv);
 /* Prints that line of what could not be judged, and returns its exit status. */
 int dump_nagios_unknown(const char *text);
+
+/* ddl.c: --ddl.  Returns 0, or -1 with a line in the options' error. */
+int dump_take_ddl(struct dump_request *request, const struct options *options);
+/* Prints the statements.  Returns enum dump_status. */
+int dump_ddl(const struct dump_request *request);
 
 /* What --list and --help print. */
 void dump_list(FILE *to);

@@ -143,6 +143,8 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     r->trace_count = taken.word_count;
     if (r->given[DUMP_help] || r->given[DUMP_version] || r->given[DUMP_list])
         return 0;
+    if (r->given[DUMP_ddl])
+        return dump_take_ddl(r, o);
     if (take_format(r, o) != 0 || check_format(r, o) != 0 || take_table(r, o) != 0 || take_group(r, o) != 0 ||
         dump_take_columns(r, o) != 0 || dump_take_alarms(r, o) != 0 || dump_take_follow(r, o) != 0 ||
         options_number(o, DUMP_limit, SQT_UNITS_NONE, 1, 1, &r->limit) != 0 || take_where(r, o) != 0 ||

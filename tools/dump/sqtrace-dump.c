@@ -32,6 +32,8 @@ main(int argc, char **argv)
     } else if (request.given[DUMP_list]) {
         dump_list(stdout);
         status = dump_main_told();
+    } else if (request.ddl) {
+        status = dump_ddl(&request);
     } else {
         status = dump_run(&request);
     }
