@@ -74,10 +74,10 @@ origin_take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt
         j->finished = 1; /* written after the reader began */
         return 0;
     }
-    if (!j->started && first > 0 && j->segment_open && j->segment.header.sequence == 0)
+    if (!j->started && first > 0 && j->segment_open && j->segment.header.sequence == 0 && !j->late_from)
         j->started = 1; /* the very first block is missing */
     if (!j->started) {
-        if (first > 0)
+        if (first > 0 && !j->late_from)
             sqt_report(j->reporter, SQT_NOTE, "%s: begins at record %" PRIu64 "; those before it were not given",
                        origin_place(j), first);
         j->next = first;
@@ -182,6 +182,8 @@ origin_take_block(struct sqt_joined *j)
 
     if (!wrong && j->started && block.first + block.count <= j->next)
         return 0;
+    if (!wrong && !j->started && block.first + block.count <= j->late_from)
+        return 0;
     if (!wrong && look_for_what_is_between(j, block.first))
         return 0;
     if (!wrong) {
@@ -225,7 +227,7 @@ open_part(struct sqt_joined *j)
 {
     sqt_joined_sort(j);
     if (j->followed && j->part_next > 1)
-        sqt_joined_forget_parts(j);
+        sqt_joined_drop_parts(j, j->part_next - 1);
     while (j->part_next < j->part_count) {
         const struct sqt_part *const part = j->parts[j->part_next++];
         struct sqt_input input;
