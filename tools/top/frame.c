@@ -11,6 +11,8 @@
 
 /* Rows of each table that a screen has room for, however low it is. */
 #define FRAME_ROWS_LEAST 2
+/* A text takes this part of a line at most. */
+#define FRAME_TEXT_SHARE 3
 /* The tables on the screen that shows the beginning of each. */
 static const enum top_table frame_tables[] = {TOP_TABLE_requests, TOP_TABLE_classes, TOP_TABLE_stages, TOP_TABLE_waits,
                                               TOP_TABLE_loops};
@@ -57,6 +59,27 @@ frame_add_lines(struct frame *f, const char *text, size_t size, unsigned skip, u
     }
 }
 
+/* A long text leaves room for the other columns: its end says more than its begin. */
+static int
+frame_row(void *context, const union sqt_cell *row)
+{
+    struct sqt_sink *const sink = context;
+    const struct sqt_table *const table = sink->table;
+    const size_t most = sink->width / FRAME_TEXT_SHARE;
+    union sqt_cell cells[TOP_CELLS_MOST];
+    char texts[TOP_CELLS_MOST][TOP_NAME];
+    for (unsigned i = 0; i < table->column_count; ++i) {
+        const char *const text = table->columns[i].type == SQT_TYPE_TEXT ? row[i].text : NULL;
+        const size_t length = text ? strlen(text) : 0;
+        cells[i] = row[i];
+        if (most < 4 || length <= most || length >= TOP_NAME)
+            continue;
+        snprintf(texts[i], sizeof(texts[i]), "...%s", text + length - most + 3);
+        cells[i].text = texts[i];
+    }
+    return sqt_sink_row(sink, cells);
+}
+
 /* A table's rows from `skip` on, with its columns above them. */
 static void
 frame_add_rows(struct frame *f, const struct top *top, enum top_table table, unsigned skip, unsigned rows,
@@ -74,7 +97,7 @@ frame_add_rows(struct frame *f, const struct top *top, enum top_table table, uns
     if (skip + rows > FRAME_ROWS_MOST)
         rows = FRAME_ROWS_MOST - skip;
     sqt_out_init(&sink.out, -1); /* its buffer has room for all */
-    top_rows(top, table, skip + rows, sqt_sink_row, &sink);
+    top_rows(top, table, skip + rows, frame_row, &sink);
     sqt_sink_header(&sink);
     sink.type->finish(&sink);
     frame_add_lines(f, sink.out.buffer, sink.out.used, skip, rows, selected);

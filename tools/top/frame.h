@@ -5,6 +5,7 @@
 #ifndef SQT_TOP_FRAME_H
 #define SQT_TOP_FRAME_H
 
+#include "base/wall.h"
 #include "top.h"
 
 /* Bytes of a line. */
@@ -33,6 +34,9 @@ enum frame_view {
 /* Adds a line; what is beyond the last line is left out. */
 void frame_add(struct frame *frame, enum frame_look look, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The time of day, with so many decimals (0, 6 or 9), of a time since the start of the trace.  Returns text. */
+const char *frame_wall(const struct top *top, int64_t ns, unsigned decimals, char text[SQT_WALL_ROOM]);
 
 /* The lines that stand above everything: rates, what is in flight, what is not known, loops that are blocked. */
 void frame_head(struct frame *frame, const struct top *top);

@@ -17,10 +17,10 @@ head_take_totals(void *context, const union sqt_cell *row)
     return 1;
 }
 
-static const char *
-head_wall(const struct top *top, int64_t ns, char text[SQT_WALL_ROOM])
+const char *
+frame_wall(const struct top *top, int64_t ns, unsigned decimals, char text[SQT_WALL_ROOM])
 {
-    *sqt_put_wall(text, (int64_t)sqt_stream_start_ns(top->stream) + ns, 0) = '\0';
+    *sqt_put_wall(text, (int64_t)sqt_stream_start_ns(top->stream) + ns, decimals) = '\0';
     return text;
 }
 
@@ -46,7 +46,7 @@ static void
 head_rates(struct frame *f, const struct top *top, const union sqt_cell *totals)
 {
     char wall[SQT_WALL_ROOM], a[32], b[32], c[32], d[32], width[SQT_HUMAN_ROOM];
-    frame_add(f, FRAME_TITLE, "sqtrace-top  %s  now: the last %s", head_wall(top, top->now, wall),
+    frame_add(f, FRAME_TITLE, "sqtrace-top  %s  now: the last %s", frame_wall(top, top->now, 0, wall),
               sqt_human_time(width, (double)totals[TOP_CELL(totals, now_width_ns)].number, " ", "us"));
     frame_add(f, FRAME_PLAIN, "requests a second: %s now, %s before; hit ratio: %s now, %s before",
               head_rate(totals[TOP_CELL(totals, now_per_s)].number, a),
@@ -64,7 +64,7 @@ head_known(struct frame *f, const struct top *top, const union sqt_cell *totals)
               sqt_grouped((uint64_t)totals[TOP_CELL(totals, in_flight)].number, flights),
               top->where ? " that match" : "", sqt_grouped((uint64_t)totals[TOP_CELL(totals, lost)].number, lost));
     if (top->begin != INT64_MAX)
-        frame_add(f, FRAME_PLAIN, "read from %s; begun before that and over since: %s", head_wall(top, top->begin, wall),
+        frame_add(f, FRAME_PLAIN, "read from %s; begun before that and over since: %s", frame_wall(top, top->begin, 0, wall),
                   sqt_grouped((uint64_t)totals[TOP_CELL(totals, begun_before)].number, before));
 }
 

@@ -11,6 +11,21 @@
 #include "frame.h"
 #include "../program/pager.h"
 
+/* What a script needs besides rows: times of day, and what cannot be known. */
+static void
+print_comments(struct sqt_sink *sink, const struct top *top)
+{
+    char text[SQT_WALL_ROOM];
+    sqt_sink_comment(sink, "now", frame_wall(top, top->now, 9, text));
+    if (!top->live)
+        sqt_sink_comment(sink, "ended", "no process writes this trace; now is the time of its last record");
+    if (top->begin == INT64_MAX)
+        return;
+    sqt_sink_comment(sink, "read_from", frame_wall(top, top->begin, 9, text));
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)top->begun_before);
+    sqt_sink_comment(sink, "begun_before", text);
+}
+
 /* A table, with all its rows. */
 static int
 print_table(const struct top *top, enum top_table table, const struct sqt_sink_type *format)
@@ -20,11 +35,12 @@ print_table(const struct top *top, enum top_table table, const struct sqt_sink_t
                             .table = &top_tables[table],
                             .columns = columns,
                             .column_count = top_tables[table].column_count,
-                            .no_comments = 1,
+                            .no_comments = format == &sqt_sink_types[1],
                             .width = format == &sqt_sink_types[1] ? pager_width() : 0};
     for (unsigned i = 0; i < sink.column_count; ++i)
         columns[i] = (unsigned char)i;
     sqt_out_init(&sink.out, STDOUT_FILENO);
+    print_comments(&sink, top);
     top_rows(top, table, top->request->limit, sqt_sink_row, &sink);
     sqt_sink_header(&sink);
     sqt_sink_finish(&sink);

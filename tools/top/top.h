@@ -82,7 +82,7 @@ extern const struct sqt_table top_tables[TOP_TABLES];
 
 /* ---- what is known ---- */
 
-#define TOP_NAME 96
+#define TOP_NAME 256
 
 /* A use of something that requests wait for, by second. */
 struct top_uses {
