@@ -20,11 +20,12 @@ static const enum top_table frame_tables[] = {TOP_TABLE_requests, TOP_TABLE_clas
 
 static const char *const frame_help[] = {
     "0        the beginning of each table",
-    "1 ... 6  one table: requests in flight, classes, stages, whom requests wait for, event loops, totals",
+    "1 ... 6  one table: requests in flight, classes, stages, waits, loops, totals",
     "up down  choose a request in flight",
-    "Enter    show where the time of that request went; the picture stays when the request is over",
+    "Enter    show where the time of that request went",
     "s        order the requests in flight by another column",
-    "/        show only requests that match, as in: server == parent and total_ns > 1s; an empty line shows all",
+    "/        show only requests that match, as in: server_wait_ns > 1s",
+    "         An empty line shows all.",
     "p space  pause, and go on",
     "h ?      this page",
     "q        quit",

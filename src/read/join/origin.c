@@ -182,8 +182,6 @@ origin_take_block(struct sqt_joined *j)
 
     if (!wrong && j->started && block.first + block.count <= j->next)
         return 0;
-    if (!wrong && !j->started && block.first + block.count <= j->late_from)
-        return 0;
     if (!wrong && look_for_what_is_between(j, block.first))
         return 0;
     if (!wrong) {
@@ -259,6 +257,15 @@ close_part(struct sqt_joined *j)
     j->segment_open = 0;
 }
 
+/* The next frame of the open segment, if there is one; blocks that are too old are none. */
+static int
+origin_next_frame(struct sqt_joined *j)
+{
+    if (!j->started && j->late_from)
+        sqt_segment_skip(&j->segment, j->late_from);
+    return sqt_segment_next(&j->segment, &j->damaged);
+}
+
 /* Reads on in the open segment: 1 if records came, 0 at its end. */
 static int
 read_segment(struct sqt_joined *j, int *progress)
@@ -266,7 +273,7 @@ read_segment(struct sqt_joined *j, int *progress)
     const struct sqt_frame *const frame = &j->segment.frame;
 
     sqt_ahead_settle(j);
-    while (j->segment_open && !j->finished && sqt_segment_next(&j->segment, &j->damaged)) {
+    while (j->segment_open && !j->finished && origin_next_frame(j)) {
         const char *const payload = (const char *)j->segment.payload;
         *progress = 1;
         if (frame->type == SQT_FRAME_TEXT) {
