@@ -182,7 +182,8 @@ frame_waterfall(struct frame *f, const struct top_waterfall *w)
     const unsigned bar = f->width > TEXT + 20 ? f->width - TEXT : 20;
     const double whole = w->end > w->begin ? (double)(w->end - w->begin) : 1;
     if (!w->found) {
-        frame_add(f, FRAME_PLAIN, "request %llu is not in flight", (unsigned long long)w->xid);
+        frame_add(f, FRAME_PLAIN, "request %llu is not in flight, and did not end in what was read",
+                  (unsigned long long)w->xid);
         return;
     }
     char from[SQT_HUMAN_ROOM], took[SQT_HUMAN_ROOM], picture[FRAME_LINE];

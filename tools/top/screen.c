@@ -94,6 +94,7 @@ screen_make(struct screen *s)
 {
     const long last = (long)(s->top->flight_count < FRAME_ROWS_MOST ? s->top->flight_count : FRAME_ROWS_MOST) - 1;
     s->selected = s->selected > last ? last : s->selected;
+    s->selected = s->selected < 0 ? 0 : s->selected; /* there may be none now, and one later */
     s->frame.width = (unsigned)COLS;
     s->frame.height = LINES > 1 ? (unsigned)LINES - 1 : 1;
     frame_make(&s->frame, s->top, s->view, s->selected);
