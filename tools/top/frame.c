@@ -9,8 +9,6 @@
 
 #include "base/human.h"
 
-/* Rows of each table that a screen has room for, however low it is. */
-#define FRAME_ROWS_LEAST 2
 /* A text takes this part of a line at most. */
 #define FRAME_TEXT_SHARE 3
 /* The tables on the screen that shows the beginning of each. */
@@ -143,24 +141,27 @@ frame_add_table(struct frame *f, const struct top *top, enum top_table table, un
     frame_add_rows(f, top, table, frame_skip(selected, rows), rows, selected);
 }
 
-/* Shares the lines that are left out: each table gets a few rows, and in turn one more, as long as it has more. */
+/* Shares the lines that are left: each table gets a row, and in turn one more as long as it has more.  The requests in
+ * flight get two in turn. */
 static void
 frame_share(const struct frame *f, const struct top *top, unsigned rows[FRAME_TABLES])
 {
     unsigned has[FRAME_TABLES], left = frame_room(f), given = 1;
     for (unsigned i = 0; i < FRAME_TABLES; ++i) {
         has[i] = frame_rows_of(top, frame_tables[i]);
-        rows[i] = has[i] < FRAME_ROWS_LEAST ? has[i] : FRAME_ROWS_LEAST;
+        rows[i] = has[i] ? 1 : 0;
         left -= left < rows[i] + 2 ? left : rows[i] + 2;
     }
     while (left && given) {
         given = 0;
-        for (unsigned i = 0; i < FRAME_TABLES && left; ++i)
+        for (unsigned turn = 0; turn <= FRAME_TABLES && left; ++turn) {
+            const unsigned i = turn ? turn - 1 : 0;
             if (rows[i] < has[i]) {
                 ++rows[i];
                 --left;
                 ++given;
             }
+        }
     }
 }
 
