@@ -499,10 +499,10 @@ uint64_t sqt_model_record(const struct sqt_model *model);
 
 /* A transaction that is not over.  All of it is valid during the call only. */
 struct sqt_open_request {
-    const struct sqt_xact *xact; /* as it was at its last record; its end and outcome are not known */
-    unsigned stage;              /* that is charged now; SQT_UNACCOUNTED: none */
-    int64_t since;               /* when it came to that stage */
-    const struct sqt_wait *wait; /* in which it waits for a helper or service; NULL: it does not, or not known */
+    const struct sqt_xact *xact;   /* as it was at its last record; its end and outcome are not known */
+    unsigned stage;                /* that is charged now; SQT_UNACCOUNTED: none */
+    int64_t since;                 /* when it came to that stage */
+    const struct sqt_wait *wait;   /* in which it waits for a helper or service; NULL: it does not, or not known */
     const struct sqt_xact *leader; /* whose reply it waits for; NULL: it does not, or not known */
     int sure;                      /* 0: records were lost since it began, or a clock stepped */
 };

@@ -68,8 +68,12 @@ sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *context, 
         const struct sqt_loop_state *const loop = &life->loop;
         const struct sqt_open_loop open = {
             .origin = life->origin,
-            .works = loop->works ? 1 : loop->waits ? 0 : -1,
-            .since = loop->works ? loop->row.work : loop->waits ? loop->row.begin : life->now,
+            .works = loop->works   ? 1
+                     : loop->waits ? 0
+                                   : -1,
+            .since = loop->works   ? loop->row.work
+                     : loop->waits ? loop->row.begin
+                                   : life->now,
             .told = life->now,
         };
         tell(context, &open);

@@ -110,7 +110,8 @@ main(int argc, char **argv)
     char error[256];
     sqt_config_init(&config);
     if (argc != 2 || sqt_config_word(&config, argv[1], error, sizeof(error)) != 0 ||
-        sqt_config_word(&config, "ring=1MB", error, sizeof(error)) != 0 || sqt_start(&config, &process, flights_say) != 0)
+        sqt_config_word(&config, "ring=1MB", error, sizeof(error)) != 0 ||
+        sqt_start(&config, &process, flights_say) != 0)
         return 1;
     flights_define();
     flights_make();

@@ -73,22 +73,14 @@ static const struct {
     enum flight_on on;
     const char *name;
 } flight_ons[SQT_STAGES + 1] = {
-    [SQT_STAGE_CONNECT] = {ON_SERVER, "server"},
-    [SQT_STAGE_TLS] = {ON_SERVER, "server"},
-    [SQT_STAGE_REQUEST_SEND] = {ON_SERVER, "server"},
-    [SQT_STAGE_SERVER_WAIT] = {ON_SERVER, "server"},
-    [SQT_STAGE_SERVER_REPLY] = {ON_SERVER, "server"},
-    [SQT_STAGE_TUNNEL] = {ON_SERVER, "server"},
-    [SQT_STAGE_SWAP_IN_OPEN] = {ON_DIR, "cache_dir"},
-    [SQT_STAGE_SWAP_IN_FIRST] = {ON_DIR, "cache_dir"},
-    [SQT_STAGE_SWAP_IN_REST] = {ON_DIR, "cache_dir"},
-    [SQT_STAGE_PROXY_REPLY] = {ON_CLIENT, "client"},
-    [SQT_STAGE_CLIENT_BODY] = {ON_CLIENT, "client"},
-    [SQT_STAGE_HELPER] = {ON_HELPER, "helper"},
-    [SQT_STAGE_REDIRECT] = {ON_HELPER, "url_rewrite"},
-    [SQT_STAGE_ADAPT] = {ON_SERVICE, "adaptation"},
-    [SQT_STAGE_DNS] = {ON_NAMES, "name_server"},
-    [SQT_STAGE_HELD_BACK] = {ON_POOL, "delay_pool"},
+    [SQT_STAGE_CONNECT] = {ON_SERVER, "server"},         [SQT_STAGE_TLS] = {ON_SERVER, "server"},
+    [SQT_STAGE_REQUEST_SEND] = {ON_SERVER, "server"},    [SQT_STAGE_SERVER_WAIT] = {ON_SERVER, "server"},
+    [SQT_STAGE_SERVER_REPLY] = {ON_SERVER, "server"},    [SQT_STAGE_TUNNEL] = {ON_SERVER, "server"},
+    [SQT_STAGE_SWAP_IN_OPEN] = {ON_DIR, "cache_dir"},    [SQT_STAGE_SWAP_IN_FIRST] = {ON_DIR, "cache_dir"},
+    [SQT_STAGE_SWAP_IN_REST] = {ON_DIR, "cache_dir"},    [SQT_STAGE_PROXY_REPLY] = {ON_CLIENT, "client"},
+    [SQT_STAGE_CLIENT_BODY] = {ON_CLIENT, "client"},     [SQT_STAGE_HELPER] = {ON_HELPER, "helper"},
+    [SQT_STAGE_REDIRECT] = {ON_HELPER, "url_rewrite"},   [SQT_STAGE_ADAPT] = {ON_SERVICE, "adaptation"},
+    [SQT_STAGE_DNS] = {ON_NAMES, "name_server"},         [SQT_STAGE_HELD_BACK] = {ON_POOL, "delay_pool"},
     [SQT_STAGE_COLLAPSED_WAIT] = {ON_LEADER, "request"},
 };
 

@@ -177,8 +177,7 @@ follow_run(struct top *top, const struct sqt_run *run)
     sqt_model_run(top->model, run);
     while (last && run->records[last].flags & SQT_FLAG_PART)
         --last;
-    snprintf(p->last_event, sizeof(p->last_event), "%s",
-             sqt_origin_event_name(run->origin, run->records[last].event));
+    snprintf(p->last_event, sizeof(p->last_event), "%s", sqt_origin_event_name(run->origin, run->records[last].event));
 }
 
 static void

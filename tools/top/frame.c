@@ -52,8 +52,11 @@ frame_add_lines(struct frame *f, const char *text, size_t size, unsigned skip, u
         const char *const stop = memchr(text, '\n', (size_t)(end - text));
         const int length = (int)((stop ? stop : end) - text);
         if (!line || line > skip)
-            frame_add(f, !line ? FRAME_COLUMNS : (long)line - 1 == selected ? FRAME_SELECTED : FRAME_PLAIN, "%.*s",
-                      length, text);
+            frame_add(f,
+                      !line                        ? FRAME_COLUMNS
+                      : (long)line - 1 == selected ? FRAME_SELECTED
+                                                   : FRAME_PLAIN,
+                      "%.*s", length, text);
         text += length + 1;
     }
 }
@@ -204,7 +207,8 @@ frame_waterfall(struct frame *f, const struct top_waterfall *w)
                   sqt_human_time(from, (double)(t->from - w->begin), " ", "us"),
                   sqt_human_time(took, (double)(t->until - t->from), " ", "us"), picture);
     }
-    frame_add(f, FRAME_PLAIN, "%-14s  %12s  %12s%s", "all", "", sqt_human_time(took, (double)(w->end - w->begin), " ", "us"),
+    frame_add(f, FRAME_PLAIN, "%-14s  %12s  %12s%s", "all", "",
+              sqt_human_time(took, (double)(w->end - w->begin), " ", "us"),
               w->more ? "  (more stages than are shown)" : "");
 }
 

@@ -25,7 +25,7 @@ struct frame {
 
 /* What a frame shows. */
 enum frame_view {
-    FRAME_ALL, /* the beginning of each table */
+    FRAME_ALL,      /* the beginning of each table */
     FRAME_OF_TABLE, /* FRAME_OF_TABLE + enum top_table: that one */
     FRAME_WATERFALL = FRAME_OF_TABLE + TOP_TABLES,
     FRAME_HELP

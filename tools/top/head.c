@@ -64,7 +64,8 @@ head_known(struct frame *f, const struct top *top, const union sqt_cell *totals)
               sqt_grouped((uint64_t)totals[TOP_CELL(totals, in_flight)].number, flights),
               top->where ? " that match" : "", sqt_grouped((uint64_t)totals[TOP_CELL(totals, lost)].number, lost));
     if (top->begin != INT64_MAX)
-        frame_add(f, FRAME_PLAIN, "read from %s; begun before that and over since: %s", frame_wall(top, top->begin, 0, wall),
+        frame_add(f, FRAME_PLAIN, "read from %s; begun before that and over since: %s",
+                  frame_wall(top, top->begin, 0, wall),
                   sqt_grouped((uint64_t)totals[TOP_CELL(totals, begun_before)].number, before));
 }
 
@@ -82,8 +83,8 @@ head_loop(void *context, const union sqt_cell *row)
                   (long long)row[TOP_CELL(loops, kid)].number, since, event ? event : "-");
     else
         frame_add(context, FRAME_ALARM, "kid %lld: process %llu has not run for %s: it is stopped, or was killed",
-                  (long long)row[TOP_CELL(loops, kid)].number,
-                  (unsigned long long)row[TOP_CELL(loops, pid)].number, since);
+                  (long long)row[TOP_CELL(loops, kid)].number, (unsigned long long)row[TOP_CELL(loops, pid)].number,
+                  since);
     return 1;
 }
 

@@ -11,7 +11,10 @@ static const struct sqt_column tables_columns[TOP_COLUMNS] = {
 
 const struct sqt_table top_tables[TOP_TABLES] = {
 #define TOP_TABLE(id, name_, title_, doc_) \
-    {.name = name_, .title = title_, .doc = doc_, .columns = &tables_columns[TOP_AT_##id + 1], \
+    {.name = name_, \
+     .title = title_, \
+     .doc = doc_, \
+     .columns = &tables_columns[TOP_AT_##id + 1], \
      .column_count = TOP_CELLS(id)},
 #include "tables.def"
 };

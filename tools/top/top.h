@@ -153,15 +153,15 @@ struct top {
     struct sqt_stream *stream;
     struct sqt_model *model;
     struct sqt_where *where; /* NULL: all */
-    struct window window; /* what has been told */
-    struct window open;   /* what is open: stages since the last record of each request, up to now */
+    struct window window;    /* what has been told */
+    struct window open;      /* what is open: stages since the last record of each request, up to now */
     struct sqt_names waited; /* struct top_waited */
     struct sqt_keep keep;
     struct top_waterfall waterfall;
-    int64_t begin;       /* ns; time of the first record that was read; INT64_MAX: none was */
-    int64_t latest;      /* ns; of the last one */
-    int64_t now;         /* ns; as of the last look */
-    int live;            /* a process writes */
+    int64_t begin;  /* ns; time of the first record that was read; INT64_MAX: none was */
+    int64_t latest; /* ns; of the last one */
+    int64_t now;    /* ns; as of the last look */
+    int live;       /* a process writes */
     uint64_t begun_before;
     struct top_flight *flights; /* as of the last look, in order */
     size_t flight_count, flight_room;

@@ -11,10 +11,10 @@
 static void
 waterfall_head(struct top_waterfall *w, const struct sqt_xact *x)
 {
-    const char *const texts[] = {
-        x->method == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_METHOD, x->method),
-        x->server == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_SERVER, x->server),
-        !w->ended || x->tag == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_TAG, x->tag)};
+    const char *const texts[] = {x->method == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_METHOD, x->method),
+                                 x->server == UINT32_MAX ? NULL : sqt_origin_text(x->origin, SQT_DEF_SERVER, x->server),
+                                 !w->ended || x->tag == UINT32_MAX ? NULL
+                                                                   : sqt_origin_text(x->origin, SQT_DEF_TAG, x->tag)};
     char seen[3][64];
     for (unsigned i = 0; i < 3; ++i)
         sqt_visible_text(seen[i], sizeof(seen[i]), texts[i] ? texts[i] : "-");
@@ -39,8 +39,8 @@ top_waterfall_take(struct top *top, const struct sqt_xact *x, int ended)
 {
     struct top_waterfall *const w = &top->waterfall;
     struct sqt_tile tile;
-    if (!w->wanted || w->ended || x->id != w->xid ||
-        (w->kid != UINT32_MAX && x->origin->identity.kid != w->kid) || x->begin == SQT_MISSING)
+    if (!w->wanted || w->ended || x->id != w->xid || (w->kid != UINT32_MAX && x->origin->identity.kid != w->kid) ||
+        x->begin == SQT_MISSING)
         return;
     w->found = 1;
     w->ended = ended;

@@ -158,7 +158,8 @@ window_get(const struct window *w, int64_t number)
 }
 
 void
-window_sum_class(const struct window *w, const struct window_span *span, enum sqt_class class, struct window_class *into)
+window_sum_class(const struct window *w, const struct window_span *span, enum sqt_class class,
+                 struct window_class *into)
 {
     memset(into, 0, sizeof(*into));
     for (int64_t number = span->first; number <= span->last; ++number) {

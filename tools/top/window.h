@@ -24,10 +24,10 @@ struct window_class {
 };
 
 struct window_second {
-    int64_t number;                             /* of the second, since the start of the trace */
-    struct window_class *classes[SQT_CLASSES];  /* NULL: none so far */
-    int64_t stage_ns[SQT_STAGES + 1];           /* of all requests; the last: of no stage */
-    uint64_t lost;                              /* records */
+    int64_t number;                            /* of the second, since the start of the trace */
+    struct window_class *classes[SQT_CLASSES]; /* NULL: none so far */
+    int64_t stage_ns[SQT_STAGES + 1];          /* of all requests; the last: of no stage */
+    uint64_t lost;                             /* records */
 };
 
 struct window {
