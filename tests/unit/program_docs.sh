@@ -49,7 +49,7 @@ missing=
 # shellcheck disable=SC2013 # names without spaces
 for name in $(sed -n 's/^TOP_TABLE([a-z]*, "\([^"]*\)".*/\1/p; s/^TOP_COLUMN([a-z]*, \([a-z_0-9]*\),.*/\1/p' \
     "$SQT_SOURCE/tools/top/tables.def"); do
-    grep -qw -e "$name" "$SQT_TOOLS/sqtrace-top.1" || missing="$missing $name"
+    grep -q -e "fB$name\\\\fR" -e "^\\.SS $name\$" "$SQT_TOOLS/sqtrace-top.1" || missing="$missing $name"
 done
 [ -z "$missing" ]
 check "sqtrace-top(1) names every table and column"
