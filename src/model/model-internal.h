@@ -217,6 +217,19 @@ sqt_io_outcome(uint32_t io_bytes)
                                                                    : SQT_OUTCOME_COMPLETE;
 }
 
+#define SQT_SUBSCRIBERS 2 /* of one event, at most */
+
+struct sqt_model {
+    struct sqt_consumer consumer;
+    sqt_handler *handlers[SQT_EVENTS][SQT_SUBSCRIBERS]; /* the first NULL ends them: most events mean little here */
+    struct sqt_life **lives;                            /* by the origin's index */
+    size_t count;
+    struct sqt_model_room room;
+    const struct sqt_origin *origin; /* of what is handed out */
+    const struct sqt_run *run;       /* from which it is; NULL: from none, at the end */
+    size_t at;                       /* the record of it that ends what is handed out */
+};
+
 /* xacts.c */
 sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written,
     sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx, sqt_xact_held,

@@ -19,19 +19,6 @@ const char *const sqt_disk_op_names[SQT_DISK_OPS] = {
     [SQT_DISK_WRITE] = "write", [SQT_DISK_CLOSE] = "close", [SQT_DISK_UNLINK] = "unlink",
 };
 
-#define SUBSCRIBERS 2 /* of one event, at most */
-
-struct sqt_model {
-    struct sqt_consumer consumer;
-    sqt_handler *handlers[SQT_EVENTS][SUBSCRIBERS]; /* the first NULL ends them: most events mean little here */
-    struct sqt_life **lives;                        /* by the origin's index */
-    size_t count;
-    struct sqt_model_room room;
-    const struct sqt_origin *origin; /* of what is handed out */
-    const struct sqt_run *run;       /* from which it is; NULL: from none, at the end */
-    size_t at;                       /* the record of it that ends what is handed out */
-};
-
 static void
 reconfigured(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
 {
@@ -44,7 +31,7 @@ reconfigured(struct sqt_life *life, int64_t now, const struct sqt_record *record
 
 /* Who is called for an event, in this order.  For one of a transaction that is not here, and opens or closes stages in
  * events.def, it is sqt_xact_stages(). */
-static sqt_handler *const subscribers[SQT_EVENTS][SUBSCRIBERS] = {
+static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_LOST] = {sqt_lost},
     [SQT_EV_CLOCK_STEP] = {sqt_clock_step},
     [SQT_EV_CONN_ACCEPT] = {sqt_client_accept},
@@ -196,7 +183,7 @@ life_of(struct sqt_model *model, const struct sqt_origin *origin)
 void
 sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 {
-    static sqt_handler *const none[SUBSCRIBERS] = {NULL};
+    static sqt_handler *const none[SQT_SUBSCRIBERS] = {NULL};
     struct sqt_life *const life = life_of(model, run->origin);
     life->line = run->line;
     model->origin = run->origin;
@@ -215,7 +202,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
         if (at > life->now)
             life->now = at;
         sqt_handler *const *const called = record->event < SQT_EVENTS ? model->handlers[record->event] : none;
-        for (unsigned s = 0; s < SUBSCRIBERS && called[s]; ++s)
+        for (unsigned s = 0; s < SQT_SUBSCRIBERS && called[s]; ++s)
             called[s](life, life->now, record, (unsigned)more);
         i += more;
     }

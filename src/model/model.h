@@ -120,6 +120,7 @@ struct sqt_xact {
     struct sqt_xact *older, *newer; /* other open transactions of the same id */
     struct sqt_client *client;
     struct sqt_xact *client_next, *client_previous;
+    const struct sqt_wait *asked; /* of sqt_model_open_requests() */
 };
 
 /* The wait of a transaction for the reply that another one, its leader, fetches. */
@@ -495,6 +496,30 @@ void sqt_model_run(struct sqt_model *model, const struct sqt_run *run);
  * UINT64_MAX if none did: the trace ended, or the reader made the record. */
 const struct sqt_origin *sqt_model_origin(const struct sqt_model *model);
 uint64_t sqt_model_record(const struct sqt_model *model);
+
+/* A transaction that is not over.  All of it is valid during the call only. */
+struct sqt_open_request {
+    const struct sqt_xact *xact;   /* as it was at its last record; its end and outcome are not known */
+    unsigned stage;                /* that is charged now; SQT_UNACCOUNTED: none */
+    int64_t since;                 /* when it came to that stage */
+    const struct sqt_wait *wait;   /* in which it waits for a helper or service; NULL: it does not, or not known */
+    const struct sqt_xact *leader; /* whose reply it waits for; NULL: it does not, or not known */
+    int sure;                      /* 0: records were lost since it began, or a clock stepped */
+};
+
+/* A main thread, and its process's event loop. */
+struct sqt_open_loop {
+    const struct sqt_origin *origin;
+    int works;     /* 1: the work of a pass, 0: a wait for descriptors, -1: not known */
+    int64_t since; /* when that began */
+    int64_t told;  /* time of its last record */
+};
+
+/* Tells what is open, of each process, the oldest transactions first.  It changes nothing of what is handed out. */
+void sqt_model_open_requests(struct sqt_model *model, void (*tell)(void *context, const struct sqt_open_request *open),
+                             void *context);
+void sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *context, const struct sqt_open_loop *loop),
+                          void *context);
 
 /* The trace has ended: hands out what is still open. */
 void sqt_model_finish(struct sqt_model *model);

@@ -21,12 +21,22 @@
 
 struct sqt_spans {
     int64_t last;               /* ns; charged up to here */
+    int64_t since;              /* ns; `stage` has been charged from then up to `last` */
+    uint32_t stage;             /* charged last; SQT_UNACCOUNTED when none was */
     uint32_t open;              /* stages that are open */
     uint32_t seen;              /* stages that were ever open */
     uint32_t nests;             /* stages that can be open several times over: they are counted */
     uint16_t depth[SQT_STAGES]; /* of the nesting ones: beyond 65,535 they are not counted */
     int64_t ns[SQT_STAGES + 1];
 };
+
+/* Nothing is open, and time is charged from then on. */
+static inline void
+sqt_spans_begin(struct sqt_spans *s, int64_t now)
+{
+    s->last = s->since = now;
+    s->stage = SQT_UNACCOUNTED;
+}
 
 /* The stage that time is charged to now. */
 static inline unsigned
@@ -38,8 +48,20 @@ sqt_spans_charged(const struct sqt_spans *s)
 static inline void
 sqt_spans_charge(struct sqt_spans *s, int64_t now)
 {
-    s->ns[sqt_spans_charged(s)] += now - s->last;
+    const unsigned stage = sqt_spans_charged(s);
+    if (stage != s->stage && now > s->last) {
+        s->stage = stage;
+        s->since = s->last;
+    }
+    s->ns[stage] += now - s->last;
     s->last = now;
+}
+
+/* Since when time goes to the stage that is charged now, without a break. */
+static inline int64_t
+sqt_spans_since(const struct sqt_spans *s)
+{
+    return s->stage == sqt_spans_charged(s) ? s->since : s->last;
 }
 
 static inline void

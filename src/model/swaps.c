@@ -65,7 +65,7 @@ sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     swap->epoch = life->epoch;
     swap->image = SQT_MISSING;
     swap->opening = 1;
-    swap->phases.last = now;
+    sqt_spans_begin(&swap->phases, now);
     swap->phases.nests = PHASE(FIRST) | PHASE(REST);
     sqt_spans_open(&swap->phases, PHASE(OPEN));
     if (more && record[1].event == SQT_EV_PART_SWAP_FILE) {

@@ -61,7 +61,8 @@ xacts_make(struct sqt_life *life, uint64_t id, int64_t begin)
     xact->begin = begin;
     xact->client_connect = xact->client_tls = xact->accept_wait = xact->first_byte = SQT_MISSING;
     xact->server_from = xact->server_until = SQT_MISSING;
-    xact->stages.last = xact->before.until = begin;
+    xact->before.until = begin;
+    sqt_spans_begin(&xact->stages, begin);
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
     xact->method = xact->tag = xact->server = xact->listener = xact->dir = xact->failed_server = UINT32_MAX;

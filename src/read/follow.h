@@ -50,6 +50,18 @@ struct sqt_following {
  * report if a source is a pipe or there is no memory. */
 int sqt_stream_follow(struct sqt_stream *stream, const struct sqt_following *following);
 
+/* Reads only the end of what is there already: what was written in the last `last_ns` ns before the latest record, and of
+ * each process no more than `bytes` of its segments, and its ring.  Call it after sqt_stream_follow, before the first
+ * sqt_stream_next. */
+void sqt_stream_begin_late(struct sqt_stream *stream, int64_t last_ns, uint64_t bytes);
+
+/* The time now, in ns since the start of the stream, as of the last sqt_stream_wait; INT64_MIN if no process writes. */
+int64_t sqt_stream_now(const struct sqt_stream *stream);
+
+/* For how many ns the origin's flusher has not looked at its ring, which it does many times a second; -1 if there is no
+ * ring.  A process that was stopped or killed is silent; one whose main thread is blocked is not. */
+int64_t sqt_origin_silent(const struct sqt_origin *origin);
+
 /* Waits so many milliseconds, or until a signal, and looks how far the writers are and which ones are new. */
 void sqt_stream_wait(struct sqt_stream *stream, int milliseconds);
 

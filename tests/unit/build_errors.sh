@@ -298,7 +298,7 @@ for name in sh cat dirname basename sort tr sed cut nproc date grep mkdir sha256
 done
 PATH=$work/bin
 says 'missing packages: Debian names, in one line' 1 \
-    'apt-get install autoconf automake build-essential diffutils libevent-dev libssl-dev perl tar xz-utils zlib1g-dev' "$squid" "$prefix" "$into"
+    'apt-get install autoconf automake build-essential diffutils libevent-dev libncurses-dev libssl-dev perl tar xz-utils zlib1g-dev' "$squid" "$prefix" "$into"
 says 'the unpatched one does not need libsqtrace' 1 'apt-get install build-essential diffutils perl tar xz-utils' \
     "$squid" "$prefix" "$into" --unpatched
 (

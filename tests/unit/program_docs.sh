@@ -9,7 +9,7 @@ warns_of_nothing() { # warns_of_nothing PAGE
     ! LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$1" 2>&1 >/dev/null | grep .
 }
 
-for program in dump report load; do
+for program in dump report load top; do
     page=$SQT_TOOLS/sqtrace-$program.1
     options=$(sed -n 's/^[A-Z]*_OPTION([a-z_]*, *"\([^"]*\)".*/--\1/p' "$SQT_SOURCE/tools/$program/options.def")
     [ -n "$options" ]
@@ -47,6 +47,14 @@ done
 check "the manual page of sqtrace-load names every workload, error and word of an object"
 missing=
 # shellcheck disable=SC2013 # names without spaces
+for name in $(sed -n 's/^TOP_TABLE([a-z]*, "\([^"]*\)".*/\1/p; s/^TOP_COLUMN([a-z]*, \([a-z_0-9]*\),.*/\1/p' \
+    "$SQT_SOURCE/tools/top/tables.def"); do
+    grep -q -e "fB$name\\\\fR" -e "^\\.SS $name\$" "$SQT_TOOLS/sqtrace-top.1" || missing="$missing $name"
+done
+[ -z "$missing" ]
+check "sqtrace-top(1) names every table and column"
+missing=
+# shellcheck disable=SC2013 # names without spaces
 for name in $(sed -n 's/^ALARM_FUNCTION([a-z]*, *"\([a-z]*\)".*/\1/p' "$SQT_SOURCE/src/tally/functions.def"); do
     sed -n '/^\.SH ALARMS/,/^\.SH TIMES/p' "$SQT_TOOLS/sqtrace-dump.1" | grep -qw "$name" || missing="$missing $name"
 done
@@ -78,6 +86,9 @@ offers() { # offers WANTED PROGRAM WORD...: what completing the last word gives
 
 if command -v bash >/dev/null; then
     offers "wpb" sqtrace-load --workload = w
+    offers "requests" sqtrace-top --once --table = req
+    offers "stage_ns stage" sqtrace-top --sort stage
+    offers "--once" sqtrace-top --on
     offers "pareto" sqtrace-load --sizes p
     offers "README.md" sqtrace-load --rows = READ
     offers "--table=" sqtrace-dump --ta

@@ -6,7 +6,7 @@
 arm64_host=aarch64-linux-gnu
 arm64_emulator=qemu-aarch64-static
 # Besides those of packages.sh: libraries for arm64, unpacked into a folder; nothing is installed.
-arm64_libraries='zlib1g-dev libcmocka-dev libevent-dev libssl-dev'
+arm64_libraries='zlib1g-dev libcmocka-dev libevent-dev libncurses-dev libssl-dev'
 
 # arm64_lacks: says why the tests cannot run here; fails if they can.
 arm64_lacks()
@@ -28,7 +28,8 @@ arm64_fetch()
     own_apt "$1/apt" apt-get $arm64 update &&
         own_apt "$1/apt" apt-get $arm64 install -y --download-only --no-install-recommends $arm64_libraries || return 1
     for package in "$1"/apt/cache/archives/zlib1g*.deb "$1"/apt/cache/archives/libcmocka*.deb \
-        "$1"/apt/cache/archives/libevent*.deb "$1"/apt/cache/archives/libssl*.deb; do
+        "$1"/apt/cache/archives/libevent*.deb "$1"/apt/cache/archives/libncurses*.deb \
+        "$1"/apt/cache/archives/libtinfo*.deb "$1"/apt/cache/archives/libssl*.deb; do
         dpkg -x "$package" "$1/root" || return 1
     done
     : >"$1/root/complete"

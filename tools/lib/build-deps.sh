@@ -30,6 +30,7 @@ END
         command -v autoconf >/dev/null || echo autoconf
         command -v automake >/dev/null || echo automake
         printf '#include <event2/event.h>\n' | ${CC:-cc} -E - >/dev/null 2>&1 || echo libevent-dev
+        printf '#include <curses.h>\n' | ${CC:-cc} -E - >/dev/null 2>&1 || echo libncurses-dev
         printf '#include <openssl/ssl.h>\n' | ${CC:-cc} -E - >/dev/null 2>&1 || echo libssl-dev
     fi
     if [ "$2" = yes ]; then

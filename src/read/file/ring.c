@@ -197,3 +197,9 @@ sqt_ring_anchor(const struct sqt_ring *ring, struct sqt_anchor *anchor)
     }
     return 0;
 }
+
+uint64_t
+sqt_ring_heartbeat(const struct sqt_ring *ring)
+{
+    return load(&header_of(ring)->flusher.heartbeat_ns);
+}

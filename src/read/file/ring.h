@@ -42,4 +42,7 @@ const char *sqt_ring_text(struct sqt_ring *ring, size_t *size);
 /* The anchor of the last block; 0 if there is none that makes sense. */
 int sqt_ring_anchor(const struct sqt_ring *ring, struct sqt_anchor *anchor);
 
+/* CLOCK_MONOTONIC, ns, of when the flusher looked at the ring last. */
+uint64_t sqt_ring_heartbeat(const struct sqt_ring *ring);
+
 #endif

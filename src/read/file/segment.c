@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "format/compress.h"
@@ -219,6 +220,21 @@ skip_damage(struct sqt_segment *s, enum frame_state state)
                next - s->at, found ? "" : " up to the end of the file");
     s->at = next;
     return 1;
+}
+
+void
+sqt_segment_skip(struct sqt_segment *s, uint64_t number)
+{
+    struct {
+        struct sqt_frame frame;
+        struct sqt_block block;
+    } head;
+    while (!s->peeked && s->at + sizeof(head) <= s->input.end &&
+           pread(s->input.fd, &head, sizeof(head), (off_t)s->at) == (ssize_t)sizeof(head) &&
+           head.frame.magic == SQT_FRAME_MAGIC && head.frame.type == SQT_FRAME_BLOCK &&
+           head.frame.size >= sizeof(head.block) && head.frame.size <= SQT_FRAME_MAX &&
+           head.block.count <= SQT_BLOCK_RECORDS && head.block.first + head.block.count <= number)
+        s->at += sizeof(head.frame) + head.frame.size;
 }
 
 int

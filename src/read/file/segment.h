@@ -45,6 +45,10 @@ void sqt_segment_leave(struct sqt_segment *segment);
  * The payload is valid until the next call. */
 int sqt_segment_next(struct sqt_segment *segment, int *damaged);
 
+/* Passes over the blocks that are next, as long as all their records come before that number, without reading them.  What
+ * is damaged stays next. */
+void sqt_segment_skip(struct sqt_segment *segment, uint64_t number);
+
 /* Looks whether a whole frame is next.  Reports and skips nothing. */
 int sqt_segment_peek(struct sqt_segment *segment);
 

@@ -5,11 +5,9 @@
  * What is damaged is passed over in silence here: the real pass says it.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "read/file/clock.h"
 #include "origin.h"
-#include "read/file/pointer.h"
 
 struct walk {
     const struct sqt_joined *joined;
@@ -18,12 +16,6 @@ struct walk {
     uint64_t lost;
     int lost_known; /* nothing came after that number was told */
 };
-
-static int
-extent_read_at(int fd, uint64_t offset, void *to, size_t size)
-{
-    return pread(fd, to, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
-}
 
 static void
 take_records(struct walk *w, uint64_t first, uint64_t count)
@@ -51,31 +43,17 @@ extent_take_block(struct walk *w, const struct sqt_block *block)
 }
 
 static void
-take_part(struct walk *w, const struct sqt_part *part)
+extent_take_frame(void *context, int fd, const struct sqt_frame *frame, uint64_t at)
 {
-    const int fd = part->fd >= 0 ? part->fd : sqt_open_regular(part->name, 0);
-    uint64_t at = part->begin + part->header.header_size;
-    struct sqt_frame frame;
-    while (fd >= 0 && at < part->end && extent_read_at(fd, at, &frame, sizeof(frame)) == 0 &&
-           frame.magic == SQT_FRAME_MAGIC && frame.size <= SQT_FRAME_MAX) {
-        struct sqt_block block;
-        struct sqt_totals totals;
-        uint8_t end;
-        at += sizeof(frame);
-        if (frame.size && extent_read_at(fd, at + frame.size - 1, &end, 1) != 0)
-            break; /* it is cut off */
-        if (frame.type == SQT_FRAME_BLOCK && frame.size >= sizeof(block) &&
-            extent_read_at(fd, at, &block, sizeof(block)) == 0) {
-            extent_take_block(w, &block);
-        } else if (frame.type == SQT_FRAME_END && frame.size >= sizeof(totals) &&
-                   extent_read_at(fd, at, &totals, sizeof(totals)) == 0) {
-            w->lost = totals.lost;
-            w->lost_known = 1;
-        }
-        at += frame.size;
+    struct walk *const w = context;
+    struct sqt_block block;
+    struct sqt_totals totals;
+    if (frame->type == SQT_FRAME_BLOCK && sqt_part_read(fd, frame, at, &block, sizeof(block)) == 0) {
+        extent_take_block(w, &block);
+    } else if (frame->type == SQT_FRAME_END && sqt_part_read(fd, frame, at, &totals, sizeof(totals)) == 0) {
+        w->lost = totals.lost;
+        w->lost_known = 1;
     }
-    if (fd >= 0 && part->fd < 0)
-        close(fd);
 }
 
 /* What the ring holds beyond the segments. */
@@ -105,7 +83,7 @@ sqt_joined_extent(const struct sqt_joined *joined, struct sqt_extent *extent)
 {
     struct walk w = {.joined = joined, .extent = extent};
     for (size_t i = 0; i < joined->part_count; ++i)
-        take_part(&w, joined->parts[i]);
+        sqt_part_each_frame(joined->parts[i], extent_take_frame, &w);
     if (joined->ring.map)
         extent_take_ring(&w, &joined->ring);
     extent->lost += w.lost;

@@ -17,6 +17,8 @@
 #define LOOK_NS (250 * MS)
 /* Records that were read so long ago are not held back, whatever their times say: a clock may have stepped. */
 #define HELD_MOST_NS (300 * MS)
+/* A ring whose flusher has been silent for longer does not say what time it is: its process is gone, perhaps with its boot. */
+#define SILENT_MOST_NS (60000 * MS)
 
 int64_t
 sqt_stream_now(void)
@@ -193,4 +195,34 @@ sqt_stream_unfollow(struct sqt_stream *s)
     s->limit = INT64_MAX;
     for (size_t i = 0; i < s->waiting_count; ++i)
         s->waiting[i]->ended = 1;
+}
+
+/* ---- now ---- */
+
+/* For how long the ring's flusher has not looked at it; INT64_MAX: the heartbeat is of another boot. */
+static int64_t
+follow_silent(const struct sqt_ring *ring)
+{
+    const uint64_t now = (uint64_t)follow_now(), beat = sqt_ring_heartbeat(ring);
+    return beat <= now ? (int64_t)(now - beat) : INT64_MAX;
+}
+
+int64_t
+sqt_stream_now(const struct sqt_stream *s)
+{
+    int64_t now = INT64_MIN;
+    for (size_t i = 0; i < s->sources.origin_count; ++i) {
+        const struct sqt_joined *const j = s->sources.origins[i];
+        if (j->ring.map && j->timed && !j->ended && follow_silent(&j->ring) < SILENT_MOST_NS &&
+            s->looked_now + j->offset_ns > now)
+            now = s->looked_now + j->offset_ns;
+    }
+    return now;
+}
+
+int64_t
+sqt_origin_silent(const struct sqt_origin *origin)
+{
+    const struct sqt_joined *const j = (const struct sqt_joined *)origin;
+    return j->ring.map ? follow_silent(&j->ring) : -1;
 }

@@ -74,10 +74,10 @@ origin_take(struct sqt_joined *j, uint64_t first, size_t count, const struct sqt
         j->finished = 1; /* written after the reader began */
         return 0;
     }
-    if (!j->started && first > 0 && j->segment_open && j->segment.header.sequence == 0)
+    if (!j->started && first > 0 && j->segment_open && j->segment.header.sequence == 0 && !j->late_from)
         j->started = 1; /* the very first block is missing */
     if (!j->started) {
-        if (first > 0)
+        if (first > 0 && !j->late_from)
             sqt_report(j->reporter, SQT_NOTE, "%s: begins at record %" PRIu64 "; those before it were not given",
                        origin_place(j), first);
         j->next = first;
@@ -226,7 +226,7 @@ open_part(struct sqt_joined *j)
 {
     sqt_joined_sort(j);
     if (j->followed && j->part_next > 1)
-        sqt_joined_forget_parts(j);
+        sqt_joined_drop_parts(j, j->part_next - 1);
     while (j->part_next < j->part_count) {
         const struct sqt_part *const part = j->parts[j->part_next++];
         struct sqt_input input;
@@ -258,6 +258,15 @@ close_part(struct sqt_joined *j)
     j->segment_open = 0;
 }
 
+/* The next frame of the open segment, if there is one; blocks that are too old are none. */
+static int
+origin_next_frame(struct sqt_joined *j)
+{
+    if (!j->started && j->late_from)
+        sqt_segment_skip(&j->segment, j->late_from);
+    return sqt_segment_next(&j->segment, &j->damaged);
+}
+
 /* Reads on in the open segment: 1 if records came, 0 at its end. */
 static int
 read_segment(struct sqt_joined *j, int *progress)
@@ -265,7 +274,7 @@ read_segment(struct sqt_joined *j, int *progress)
     const struct sqt_frame *const frame = &j->segment.frame;
 
     sqt_ahead_settle(j);
-    while (j->segment_open && !j->finished && sqt_segment_next(&j->segment, &j->damaged)) {
+    while (j->segment_open && !j->finished && origin_next_frame(j)) {
         const char *const payload = (const char *)j->segment.payload;
         *progress = 1;
         if (frame->type == SQT_FRAME_TEXT) {

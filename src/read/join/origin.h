@@ -50,6 +50,8 @@ struct sqt_joined {
     int ended;            /* its writer has ended, so what can be read is all */
     int64_t taken_at;     /* CLOCK_MONOTONIC, ns, when what is handed out now was read; of one that is followed */
     int identity_damaged; /* it comes from a damaged header */
+    uint64_t late_from;   /* reading begins with this record: late.c; 0: with the first */
+    int unwanted;         /* all of it lies before that */
 
     /* where it is */
     int started;         /* a record was seen */
@@ -93,8 +95,15 @@ void sqt_joined_sort(struct sqt_joined *joined);
 int sqt_joined_add(struct sqt_joined *joined, struct sqt_part *part);
 void sqt_part_free(struct sqt_part *part);
 
-/* Forgets the parts before the one that was opened last, which cannot be gone back to then. */
-void sqt_joined_forget_parts(struct sqt_joined *joined);
+/* Forgets the first `count` parts, which cannot be gone back to then. */
+void sqt_joined_drop_parts(struct sqt_joined *joined, size_t count);
+
+/* Tells of each whole frame of the part, up to damage, which it passes over in silence: its payload stands at `at`. */
+void sqt_part_each_frame(const struct sqt_part *part,
+                         void (*take)(void *context, int fd, const struct sqt_frame *frame, uint64_t at),
+                         void *context);
+/* Reads the first bytes of such a frame's payload.  Returns 0, or -1 if there are not as many. */
+int sqt_part_read(int fd, const struct sqt_frame *frame, uint64_t at, void *to, size_t size);
 
 /* Makes the next records current: 1, or 0 when there are no more. */
 int sqt_joined_load(struct sqt_joined *joined);

@@ -6,7 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "read/file/pointer.h"
 #include "sources.h"
 
 void
@@ -51,15 +53,14 @@ sqt_joined_add(struct sqt_joined *j, struct sqt_part *part)
 }
 
 void
-sqt_joined_forget_parts(struct sqt_joined *j)
+sqt_joined_drop_parts(struct sqt_joined *j, size_t count)
 {
-    const size_t read = j->part_next - 1;
-    for (size_t i = 0; i < read; ++i)
+    for (size_t i = 0; i < count; ++i)
         sqt_part_free(j->parts[i]);
-    memmove(j->parts, j->parts + read, (j->part_count - read) * sizeof(struct sqt_part *));
-    j->part_count -= read;
-    j->part_next = 1;
-    sqt_sources_forget_segments(j->sources, read);
+    memmove(j->parts, j->parts + count, (j->part_count - count) * sizeof(struct sqt_part *));
+    j->part_count -= count;
+    j->part_next = j->part_next > count ? j->part_next - count : 0;
+    sqt_sources_forget_segments(j->sources, count);
 }
 
 static int
@@ -68,6 +69,42 @@ by_sequence(const void *a, const void *b)
     const struct sqt_part *const x = *(struct sqt_part *const *)a, *const y = *(struct sqt_part *const *)b;
     return before(x, y) ? -1 : before(y, x);
 }
+
+/* ---- frames ---- */
+
+static int
+parts_read_at(int fd, uint64_t offset, void *to, size_t size)
+{
+    return pread(fd, to, size, (off_t)offset) == (ssize_t)size ? 0 : -1;
+}
+
+int
+sqt_part_read(int fd, const struct sqt_frame *frame, uint64_t at, void *to, size_t size)
+{
+    return frame->size >= size ? parts_read_at(fd, at, to, size) : -1;
+}
+
+void
+sqt_part_each_frame(const struct sqt_part *part,
+                    void (*take)(void *context, int fd, const struct sqt_frame *frame, uint64_t at), void *context)
+{
+    const int fd = part->fd >= 0 ? part->fd : sqt_open_regular(part->name, 0);
+    uint64_t at = part->begin + part->header.header_size;
+    struct sqt_frame frame;
+    while (fd >= 0 && at < part->end && parts_read_at(fd, at, &frame, sizeof(frame)) == 0 &&
+           frame.magic == SQT_FRAME_MAGIC && frame.size <= SQT_FRAME_MAX) {
+        uint8_t end;
+        at += sizeof(frame);
+        if (frame.size && parts_read_at(fd, at + frame.size - 1, &end, 1) != 0)
+            break; /* it is cut off */
+        take(context, fd, &frame, at);
+        at += frame.size;
+    }
+    if (fd >= 0 && part->fd < 0)
+        close(fd);
+}
+
+/* ---- order ---- */
 
 void
 sqt_joined_sort(struct sqt_joined *j)

@@ -39,7 +39,7 @@ struct sqt_stream {
     int64_t looked;     /* CLOCK_MONOTONIC, ns: when the directories were looked at */
 };
 
-/* Whether its kid is asked for. */
+/* Whether its kid is asked for, and what it holds is not too old. */
 int sqt_stream_wants(const struct sqt_stream *stream, const struct sqt_joined *joined);
 
 /* CLOCK_MONOTONIC, in ns. */

@@ -131,7 +131,7 @@ sqt_stream_wants(const struct sqt_stream *s, const struct sqt_joined *j)
     size_t i = 0;
     while (i < s->kid_count && s->kids[i] != j->public.identity.kid)
         ++i;
-    return s->kid_count == 0 || i < s->kid_count;
+    return !j->unwanted && (s->kid_count == 0 || i < s->kid_count);
 }
 
 void

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * open.c - what is open in the model now, for those who show a running Squid.
+ */
+#include "model-internal.h"
+
+/* The kind of wait in which a transaction of that stage has a helper or service to name; SQT_NAMED_STAGES: none. */
+static enum sqt_named_stage
+open_named_stage(unsigned stage)
+{
+    return stage == SQT_STAGE_HELPER     ? SQT_NAMED_HELPER
+           : stage == SQT_STAGE_REDIRECT ? SQT_NAMED_REDIRECT
+           : stage == SQT_STAGE_ADAPT    ? SQT_NAMED_ADAPT
+                                         : SQT_NAMED_STAGES;
+}
+
+/* Each transaction learns its oldest wait of the stage that it is in. */
+static void
+open_find_waits(struct sqt_life *life)
+{
+    for (struct sqt_xact *x = life->xact_pool.first; x; x = x->pooled.next)
+        x->asked = NULL;
+    for (const struct sqt_wait *w = life->wait_pool.first; w; w = w->pooled.next) {
+        struct sqt_xact *const x = w->xact ? sqt_idmap_get(&life->xacts, w->xact) : NULL;
+        if (x && !x->asked && w->stage == open_named_stage(sqt_spans_charged(&x->stages)))
+            x->asked = w;
+    }
+}
+
+static struct sqt_open_request
+open_request(const struct sqt_life *life, const struct sqt_xact *x)
+{
+    const unsigned stage = sqt_spans_charged(&x->stages);
+    return (struct sqt_open_request){
+        .xact = x,
+        .stage = stage,
+        .since = sqt_spans_since(&x->stages),
+        .wait = x->asked,
+        .leader = stage == SQT_STAGE_COLLAPSED_WAIT && x->follow ? x->follow->leader : NULL,
+        .sure = x->epoch == life->epoch && !sqt_stepped_since(life, x->begin),
+    };
+}
+
+void
+sqt_model_open_requests(struct sqt_model *model, void (*tell)(void *context, const struct sqt_open_request *open),
+                        void *context)
+{
+    for (size_t i = 0; i < model->count; ++i) {
+        struct sqt_life *const life = model->lives[i];
+        if (!life)
+            continue;
+        open_find_waits(life);
+        for (const struct sqt_xact *x = life->xact_pool.first; x; x = x->pooled.next) {
+            const struct sqt_open_request open = open_request(life, x);
+            tell(context, &open);
+        }
+    }
+}
+
+void
+sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *context, const struct sqt_open_loop *loop),
+                     void *context)
+{
+    for (size_t i = 0; i < model->count; ++i) {
+        const struct sqt_life *const life = model->lives[i];
+        if (!life)
+            continue;
+        const struct sqt_loop_state *const loop = &life->loop;
+        const struct sqt_open_loop open = {
+            .origin = life->origin,
+            .works = loop->works   ? 1
+                     : loop->waits ? 0
+                                   : -1,
+            .since = loop->works   ? loop->row.work
+                     : loop->waits ? loop->row.begin
+                                   : life->now,
+            .told = life->now,
+        };
+        tell(context, &open);
+    }
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * late.c - a stream that begins late: the headers of frames say where, and what lies before is not unpacked.
+ *
+ * Reading begins at a segment, whose first frame has all definitions so far, and passes over the blocks in it that are too
+ * old.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "read/file/clock.h"
+#include "stream-internal.h"
+
+/* A block of a segment. */
+struct late_block {
+    uint64_t next; /* number of the record behind it */
+    uint64_t size; /* bytes */
+    int64_t until; /* ns */
+};
+
+struct late_blocks {
+    const struct sqt_joined *joined;
+    struct late_block *of;
+    size_t count, room;
+};
+
+static void
+late_take_frame(void *context, int fd, const struct sqt_frame *frame, uint64_t at)
+{
+    struct late_blocks *const blocks = context;
+    const struct sqt_joined *const j = blocks->joined;
+    struct sqt_block block;
+    struct sqt_line line;
+    if (frame->type != SQT_FRAME_BLOCK || sqt_part_read(fd, frame, at, &block, sizeof(block)) != 0 ||
+        block.count > SQT_BLOCK_RECORDS ||
+        sqt_clock_line(&j->public.identity, &block.from, &block.to, block.time_first, block.time_last, j->offset_ns,
+                       &line) != 0)
+        return;
+    if (blocks->count == blocks->room) {
+        blocks->room = blocks->room ? 2 * blocks->room : 256;
+        blocks->of = sqt_resized(blocks->of, blocks->room * sizeof(*blocks->of));
+    }
+    blocks->of[blocks->count++] =
+        (struct late_block){block.first + block.count, frame->size, sqt_line_ns(&line, block.time_last)};
+}
+
+static struct late_blocks
+late_blocks_of(const struct sqt_joined *j, size_t part)
+{
+    struct late_blocks blocks = {.joined = j};
+    sqt_part_each_frame(j->parts[part], late_take_frame, &blocks);
+    return blocks;
+}
+
+/* When the latest block of all origins ended; INT64_MIN: there is none. */
+static int64_t
+late_end(const struct sqt_stream *s)
+{
+    int64_t end = INT64_MIN;
+    for (size_t i = 0; i < s->sources.origin_count; ++i) {
+        const struct sqt_joined *const j = s->sources.origins[i];
+        if (!j->part_count)
+            continue;
+        const struct late_blocks blocks = late_blocks_of(j, j->part_count - 1);
+        for (size_t b = 0; b < blocks.count; ++b)
+            end = blocks.of[b].until > end ? blocks.of[b].until : end;
+        free(blocks.of);
+    }
+    return end;
+}
+
+/* Whether one of the part's blocks, the latest first, is not wanted.  Then *from is the record behind it. */
+static int
+late_cut(const struct sqt_joined *j, size_t part, int64_t since, uint64_t *bytes, uint64_t *from)
+{
+    const struct late_blocks blocks = late_blocks_of(j, part);
+    size_t b = blocks.count;
+    while (b && blocks.of[b - 1].until >= since && blocks.of[b - 1].size <= *bytes)
+        *bytes -= blocks.of[--b].size;
+    *from = b ? blocks.of[b - 1].next : 0;
+    free(blocks.of);
+    return b != 0;
+}
+
+static void
+late_begin(struct sqt_joined *j, int64_t since, uint64_t bytes)
+{
+    sqt_joined_sort(j);
+    for (size_t part = j->part_count; part-- > 0;) {
+        const uint64_t left = bytes;
+        if (!late_cut(j, part, since, &bytes, &j->late_from))
+            continue;
+        j->unwanted = !j->ring.map && part + 1 == j->part_count && bytes == left;
+        sqt_joined_drop_parts(j, part);
+        return;
+    }
+}
+
+void
+sqt_stream_begin_late(struct sqt_stream *s, int64_t last_ns, uint64_t bytes)
+{
+    int64_t end = sqt_stream_now(s), since;
+    if (end == INT64_MIN)
+        end = late_end(s);
+    if (end == INT64_MIN || __builtin_sub_overflow(end, last_ns, &since))
+        return;
+    for (size_t i = 0; i < s->sources.origin_count; ++i)
+        late_begin(s->sources.origins[i], since, bytes);
+}

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""top_screen.py - the screen of sqtrace-top in terminals of fixed sizes, and what its keys do.
+
+A process traces requests of which three never end (make_flights.c).  pyte from PyPI reads the screen; it comes into a
+virtual environment of the build folder, or of $SQT_VENVS.  Without it the test is skipped.
+"""
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+TOOLS = os.environ["SQT_TOOLS"]
+TOP = os.path.join(TOOLS, "sqtrace-top")
+VENV = os.path.join(os.environ.get("SQT_VENVS", TOOLS), "screen-venv")
+done = 0
+
+
+def check(good, text, skip="", shown=None):
+    global done
+    done += 1
+    print("%s %d - %s%s" % ("ok" if good else "not ok", done, text, " # SKIP " + skip if skip else ""), flush=True)
+    if not good and shown is not None:
+        print("\n".join("# |" + line for line in shown), flush=True)
+
+
+def run(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, stdin=subprocess.DEVNULL)
+
+
+def enter():
+    """Goes on in a virtual environment, made with pyte if need be."""
+    if os.environ.get("SQT_SCREEN_VENV") or run(sys.executable, "-c", "import ensurepip").returncode != 0:
+        return
+    python = os.path.join(VENV, "bin", "python3")
+    if not os.path.exists(python) and run(sys.executable, "-m", "venv", VENV).returncode != 0:
+        return
+    if run(python, "-c", "import pyte").returncode != 0:
+        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1", "--timeout=10", "pyte")
+    os.environ["SQT_SCREEN_VENV"] = VENV
+    os.execv(python, [python, *sys.argv])
+
+
+class Terminal:
+    """sqtrace-top in a terminal of that size."""
+
+    def __init__(self, columns, rows, *words):
+        import pyte
+        self.screen = pyte.Screen(columns, rows)
+        self.stream = pyte.ByteStream(self.screen)
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.environ.update(TERM="xterm", LC_ALL="C.UTF-8")
+            os.execv(TOP, [TOP, "--every=200ms", *words])
+
+    def lines(self):
+        return [line.rstrip() for line in self.screen.display]
+
+    def read(self, seconds):
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and select.select([self.fd], [], [], 0.05)[0]:
+            try:
+                data = os.read(self.fd, 65536)
+            except OSError:
+                return
+            if not data:
+                return
+            self.stream.feed(data)
+
+    def shows(self, *patterns, seconds=20):
+        """Whether each pattern is found in a line, soon."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.read(0.1)
+            if all(any(re.search(pattern, line) for line in self.lines()) for pattern in patterns):
+                return True
+        return False
+
+    def press(self, keys):
+        os.write(self.fd, keys.encode())
+
+    def leave(self, keys="q", number=None):
+        """Its exit status."""
+        if number:
+            os.kill(self.pid, number)
+        else:
+            self.press(keys)
+        for _ in range(400):
+            self.read(0.05)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                os.close(self.fd)
+                return os.waitstatus_to_exitcode(status)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        return None
+
+
+UPSTREAM = r"^ *[\d.,]+ m?s  server_wait +[\d.,]+ m?s  server +upstream +"
+BASIC = r"^ *[\d.,]+ m?s  helper +[\d.,]+ m?s  auth +basic +"
+CLIENT = r"^ *[\d.,]+ m?s  proxy_reply +[\d.,]+ m?s  client +- +"
+
+
+def sizes(directory):
+    for columns, rows in ((80, 24), (200, 60)):
+        terminal = Terminal(columns, rows, directory)
+        good = terminal.shows("^sqtrace-top  20", "^in flight: 3; lost: 0 records$", "^Requests in flight$", "^Where time goes$",
+                              "^Whom requests wait for$", "^Event loops$", "^h help  q quit", UPSTREAM, BASIC)
+        check(good, "%d x %d: all tables, and what hangs" % (columns, rows), shown=terminal.lines())
+        ages = [line.split("  ")[0].strip() for line in terminal.lines() if re.search(UPSTREAM + "|" + BASIC, line)]
+        check(len(ages) == 2 and not any(len(line) > columns for line in terminal.lines()), "%d x %d: no line is too long" % (
+            columns, rows), shown=terminal.lines())
+        check(terminal.leave() == 0, "%d x %d: q leaves" % (columns, rows))
+
+
+def keys(directory, writer):
+    terminal = Terminal(120, 30, directory)
+    terminal.shows(CLIENT)
+    terminal.press("1")
+    check(terminal.shows(UPSTREAM, BASIC, CLIENT) and not terminal.shows("^Where time goes$", seconds=0.3), "1 shows one table",
+          shown=terminal.lines())
+    terminal.press("/method == PUT\n")
+    check(terminal.shows("^in flight: 0 that match", "show only: method == PUT"), "/ shows only what matches", shown=terminal.lines())
+    terminal.press("/" + "\x7f" * 30 + "helper_ns > 0\n")
+    check(terminal.shows("^in flight: 1 that match", BASIC), "/ again", shown=terminal.lines())
+    terminal.press("/" + "\x7f" * 30 + "helper_n > 0\n")
+    check(terminal.shows("character 1: .*helper_n"), "/ says what is wrong", shown=terminal.lines())
+    terminal.press("/" + "\x7f" * 30 + "\n")
+    check(terminal.shows("^in flight: 3;"), "/ with an empty line shows all", shown=terminal.lines())
+    terminal.press("sss")
+    check(terminal.shows("s order: whom$"), "s changes the order", shown=terminal.lines())
+    first = next((line for line in terminal.lines() if re.search("|".join((UPSTREAM, BASIC, CLIENT)), line)), "")
+    check(re.search(BASIC, first), "the order by whom begins with auth", shown=terminal.lines())
+    terminal.press("ss")
+    terminal.shows("s order: age_ns$")
+    terminal.press("\n")
+    check(terminal.shows("^request 101, kid 1: GET, server upstream, in flight$", "^server_wait .*#$"),
+          "Enter shows where the time of the oldest one went", shown=terminal.lines())
+    writer.stdin.write(b"end 101\n")
+    writer.stdin.flush()
+    check(terminal.shows("^request 101, kid 1: GET, server upstream, ended: TCP_MISS$", "^in flight: 2;"),
+          "which stays when it is over", shown=terminal.lines())
+    terminal.press("2")
+    check(terminal.shows("^all +", "^miss +"), "2 shows the classes", shown=terminal.lines())
+    terminal.press("p")
+    terminal.shows(r"^\[paused\]")
+    before = terminal.lines()
+    terminal.read(1.5)
+    time.sleep(0.6)
+    check(terminal.lines() == before, "p pauses", shown=terminal.lines())
+    terminal.press("h")
+    check(terminal.shows("^q +quit$"), "h shows the keys", shown=terminal.lines())
+    check(terminal.leave(number=signal.SIGTERM) == 0, "SIGTERM leaves in order")
+
+
+def once(directory):
+    """The rows of --once, of what hangs."""
+    found = run(TOP, "--once", "--table=requests", "--format=tsv", directory)
+    lines = [line.split("\t") for line in found.stdout.decode().split("\n") if line and line[0] != "#"]
+    rows = [dict(zip(lines[0], values)) for values in lines[1:]]
+    got = [(row["xid"], row["stage"], row["on"], row["whom"], row["method"], row["kid"], row["sure"]) for row in rows]
+    check(got == [("101", "server_wait", "server", "upstream", "GET", "1", "1"), ("102", "helper", "auth", "basic", "GET", "1", "1"),
+                  ("103", "proxy_reply", "client", "-", "GET", "1", "1")], "--once: %s" % got)
+    check(all(int(row["age_ns"]) >= int(row["stage_ns"]) > 0 for row in rows), "--once: ages")
+    totals = run(TOP, "--once", "--table=totals", "--format=tsv", "--where=tag == TCP_MISS", directory).stdout.decode().split("\n")
+    check(any(line.startswith("0\t0\t") for line in totals), "--once: what is in flight has no tag: %s" % totals)
+    over = run(TOP, "--once", "--xid=7", directory)
+    lines = over.stdout.decode().split("\n")
+    check(over.returncode == 0 and lines[0] == "request 7, kid 1: GET, server upstream, ended: TCP_MISS" and
+          any(line.startswith("server_wait ") for line in lines), "--xid of a request that is over: %s" % lines)
+
+
+def main():
+    enter()
+    try:
+        import pyte  # noqa: F401
+    except ImportError:
+        check(True, "the screen", skip="pyte cannot be installed")
+        print("1..1")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        with subprocess.Popen([os.path.join(TOOLS, "tests", "unit", "make_flights"), directory], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as writer:
+            check(writer.stdout.readline() == b"ready\n", "a process traces requests that hang")
+            once(directory)
+            sizes(directory)
+            keys(directory, writer)
+            writer.stdin.close()
+            writer.wait(20)
+    print("1..%d" % done)
+
+
+main()
