@@ -203,6 +203,26 @@ series_forget_hidden(struct series_family *f, uint64_t hash)
             f->hidden[i] = (struct series_hidden){0, 0};
 }
 
+/* Whether a row says itself that it is of others: a trace does, after its first 1,000 servers. */
+static int
+series_says_other(const char *const *labels, unsigned count)
+{
+    unsigned i = 0;
+    while (i < count && strcmp(labels[i], EXPORT_OTHER) == 0)
+        ++i;
+    return count && i == count;
+}
+
+static struct export_child *
+series_take_other(struct export_series *s, enum export_family family)
+{
+    struct series_family *const f = &s->families[family];
+    ++s->rows;
+    if (!f->other->hits++)
+        s->others += f->cost;
+    return f->other;
+}
+
 /* There is no room: in the place of the rarest one, or "other". */
 static struct export_child *
 series_replace(struct export_series *s, enum export_family family, uint64_t hash, const char *const *labels)
@@ -217,17 +237,17 @@ series_replace(struct export_series *s, enum export_family family, uint64_t hash
         child->hits = hits;
         return child;
     }
-    ++s->rows;
-    if (!f->other->hits++)
-        s->others += f->cost;
-    return f->other;
+    return series_take_other(s, family);
 }
 
 struct export_child *
 export_series_get(struct export_series *s, enum export_family family, const char *const *labels)
 {
     struct series_family *const f = &s->families[family];
-    const uint64_t hash = series_hash(family, labels, export_families()[family].label_count);
+    const unsigned count = export_families()[family].label_count;
+    const uint64_t hash = series_hash(family, labels, count);
+    if (series_says_other(labels, count))
+        return series_take_other(s, family);
     struct export_child *child = series_find(s, family, hash, labels);
     if (!child && f->count < f->most && s->used + f->cost <= s->room)
         child = series_add_child(s, family, hash, labels);
