@@ -11,7 +11,7 @@ import time
 import urllib.parse
 import urllib.request
 
-from lib import dump
+from lib import dump, sqload
 from lib.client import Client, at_once
 from lib.env import free_port, wait_for
 from lib.native import TOP
@@ -21,6 +21,7 @@ from lib.squid import Squid
 # Two readings of a row differ by so much: times come from clock anchors, of which a ring has fewer than its segments.
 EACH_S, SHARE = 1e-4, 1e-4
 PRIVATE_KB = 64 * 1024
+CPU_SHARE = 0.02  # of a processor, at 1,000 requests a second
 WINDOW = "20s"
 
 
@@ -136,7 +137,9 @@ def scraped(env):
             try:
                 with Client(squid.client_address(), 20) as client:
                     for k in range(5):
-                        client.request(origin.url("o%d" % ((7 * n + k) % 50), size=30000), "r")
+                        # A name of its own now and then, so that requests wait for the name server, too.
+                        host = None if k else "n%d.test" % n
+                        client.request(origin.url("o%d" % ((7 * n + k) % 50), host, size=30000), "r")
                         sent.append(time.monotonic())
             except OSError:
                 pass
@@ -188,7 +191,27 @@ def restarts(env):
     env.equal(exporter.process.poll(), None, "the exporter still runs")
 
 
+def cost(env):
+    """What the exporter takes beside 1,000 requests a second; of a slower machine, for each 1,000."""
+    squid = Squid(env, workers=1).start()
+    exporter = Exporter(env, squid.directory)
+
+    def spent():
+        return float(re.search(r"^process_cpu_seconds_total ([0-9.]+)$", fetch("http://%s/metrics" % exporter.address), re.M).group(1))
+    before, begin = spent(), time.monotonic()
+    load = sqload.Load(env, "--proxy=%s:%d" % squid.client_address(), "--rate=1000", "--duration=10", "--clients=100",
+                       "--size=2000", status=None)
+    took, seconds = spent() - before, time.monotonic() - begin
+    thousands = load.sum("sent") / 1000
+    env.check(thousands > 3, "only %d requests were sent" % (1000 * thousands))
+    env.note("%.1f %% of a processor over %.1f s, %.0f ms for %.1f thousand requests; %d KB of private memory" % (
+        100 * took / seconds, seconds, 1000 * took, thousands, exporter.private_kb()))
+    env.check(took < CPU_SHARE * max(thousands, seconds), "%.3f s of processor time for %d thousand requests" % (took, thousands))
+    env.check(exporter.private_kb() < PRIVATE_KB, "%d KB of private memory" % exporter.private_kb())
+
+
 TESTS = [
     ("a Prometheus that scrapes the exporter", scraped, 180),
+    ("what the exporter costs", cost, 90),
     ("the exporter beside a Squid that is killed every second", restarts, 120),
 ]

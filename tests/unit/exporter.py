@@ -29,6 +29,7 @@ OPEN = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;version
 BOUNDS = ("0.001", "0.005", "0.02", "0.1", "0.25", "0.5", "1.0", "2.5", "10.0", "60.0")
 PRIVATE_KB = 64 * 1024
 SCRAPE_S = 0.05
+SANITIZED = b"__asan_init" in open(EXPORTER, "rb").read()
 done = 0
 
 
@@ -239,7 +240,7 @@ def counts(exporter):
                if row[stage + "_ns"] != "-"], "stages")
     histogram(found, "sqtrace_loop_work_seconds",
               [(pick(row, "kid"), row["work_ns"]) for row in rows("loops") if row["work_ns"] != "-"], "passes of the loop")
-    counters(found, "sqtrace_requests_total", [(pick(row, "kid", "outcome"), 1) for row in known(requests, found)], "outcomes")
+    counters(found, "sqtrace_requests_total", [(pick(row, "kid", "outcome"), 1) for row in requests], "outcomes")
     counters(found, "sqtrace_request_sent_bytes_total",
              [(pick(row, "kid", "class"), int(row["sent_bytes"])) for row in ended], "bytes sent")
     counters(found, "sqtrace_server_wait_seconds_total",
@@ -256,12 +257,6 @@ def counts(exporter):
     return requests, found
 
 
-def known(requests, found):
-    """The outcome of an error needs a class."""
-    del found
-    return requests
-
-
 # ---- formats ----
 
 def formats(exporter, requests):
@@ -274,9 +269,8 @@ def formats(exporter, requests):
     theirs = {key: value for key, value in parse(open_text).items() if not key[0].startswith(("process_", "sqtrace_exporter"))}
     check(ours == theirs and len(ours) > 500, "both formats tell the same, %d series" % len(ours))
     if shutil.which("promtool"):
-        for name, what in (("the text format", text),):
-            found = run("promtool", "check", "metrics", input=what.encode())
-            same((found.returncode, found.stderr), (0, b""), "promtool has nothing to say about " + name)
+        found = run("promtool", "check", "metrics", input=text.encode())
+        same((found.returncode, found.stderr), (0, b""), "promtool has nothing to say about the text format")
     else:
         check(True, "promtool reads it", "promtool is not installed")
     exemplars(open_text, requests)
@@ -350,7 +344,7 @@ def web(exporter):
     same(exporter.get(method="HEAD")[0::2], (200, ""), "HEAD gets no body")
     same(exporter.get("/healthz")[0::2], (200, "ok\n"), "/healthz")
     check(raw(exporter.port, b"nonsense\r\n\r\n").startswith((b"HTTP/1.1 400", b"HTTP/1.0 400")), "nonsense gets 400")
-    raw(exporter.port, b"GET /metrics HTTP/1.1\r\nX: " + b"x" * (1 << 20) + b"\r\n\r\n" if False else b"GET /metrics")
+    raw(exporter.port, b"GET /metrics")
     same(exporter.value("sqtrace_exporter_refused_total") - before, 3, "refused requests are counted")
     with concurrent.futures.ThreadPoolExecutor(100) as pool:
         answers = list(pool.map(lambda _: exporter.get(headers=OPEN), range(100)))
@@ -365,7 +359,7 @@ def web(exporter):
         begin = time.monotonic()
         exporter.get()
         took.append(time.monotonic() - begin)
-    check(min(took) < SCRAPE_S, "a scrape of %d series takes %.1f ms" % (len(exporter.metrics()), min(took) * 1000))
+    check(min(took) < SCRAPE_S or SANITIZED, "a scrape of %d series takes %.1f ms" % (len(exporter.metrics()), min(took) * 1000))
 
 
 def process(exporter, folder):
@@ -385,7 +379,7 @@ def process(exporter, folder):
                 listening.append(words[1])
     same(listening, ["0100007F:%04X" % exporter.port], "it listens at one address")
     private = sum(int(line.split()[1]) for line in open("/proc/%d/smaps_rollup" % pid) if line.startswith("Private_"))
-    check(private < PRIVATE_KB or "asan" in os.environ.get("SQT_SANITIZED", ""), "%d KB of private memory" % private)
+    check(private < PRIVATE_KB or SANITIZED, "%d KB of private memory" % private)
 
 
 # ---- what is wrong with a trace ----
@@ -403,7 +397,7 @@ def trouble(work):
     same((exporter.value("sqtrace_up"), exporter.get("/healthz")[0]), (1, 200), "it begins when the trace is there")
     problems = exporter.value("sqtrace_exporter_problems_total")
     shutil.copy(os.path.join(GOLDEN, "newer.sqt"), folder)
-    exporter.says("newer.sqt: .*version")
+    exporter.says("newer.sqt: written by a newer sqtrace")
     check(exporter.value("sqtrace_exporter_problems_total") > problems and exporter.value("sqtrace_up") == 1,
           "a trace of another version is said and counted")
     os.rename(folder, folder + ".away")

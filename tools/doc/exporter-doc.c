@@ -40,7 +40,7 @@ exporter_doc_metrics(void)
 static int
 exporter_doc_section(const char *line)
 {
-    if (strcmp(line, "@METRICS@") != 0)
+    if (strcmp(line, "@METRICS@\n") != 0)
         return 0;
     exporter_doc_metrics();
     return 1;
