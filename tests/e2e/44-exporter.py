@@ -193,7 +193,7 @@ def restarts(env):
 
 def cost(env):
     """What the exporter takes beside 1,000 requests a second; of a slower machine, for each 1,000."""
-    squid = Squid(env, workers=1).start()
+    squid = Squid(env, trace="segment=2MB").start()
     exporter = Exporter(env, squid.directory)
 
     def spent():

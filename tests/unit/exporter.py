@@ -6,6 +6,7 @@ The exporter follows a directory.  Then the sample trace is copied there, so all
 computed from the rows of sqtrace-dump.  promtool and prometheus_client (PyPI, in a virtual environment below $SQT_VENVS)
 judge the formats; where they are missing, the cases are skipped.
 """
+import atexit
 import collections
 import concurrent.futures
 import fractions
@@ -70,6 +71,7 @@ class Exporter:
         self.said_in = tempfile.TemporaryFile()
         self.process = subprocess.Popen([EXPORTER, "--listen=" + listen, *options, folder], stderr=self.said_in,
                                         stdin=subprocess.DEVNULL, **how)
+        atexit.register(self.process.kill)
         self.port = int(self.says(r"serves http://[^ ]*:(\d+)/metrics").group(1))
 
     def said(self):

@@ -69,7 +69,7 @@ struct exporter_messages {
     uint64_t left_out; /* the others of this minute */
     int64_t minute;    /* by the monotonic clock */
     uint64_t problems; /* warnings and errors, said or not */
-    char error[256];   /* the last error; "": none */
+    char error[256];   /* why the trace cannot be read; "": it can */
 };
 
 struct exporter {

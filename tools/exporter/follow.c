@@ -97,9 +97,10 @@ follow_check(struct exporter *e, int64_t now)
     e->trace.retry = now + RETRY;
     const int gone = access(e->request.trace, R_OK) != 0;
     snprintf(text, sizeof(text), "%.200s: %s", e->request.trace, gone ? strerror(errno) : "");
-    if (gone)
+    if (gone) {
         exporter_report(e, SQT_ERROR, text);
-    else if (*e->messages.error)
+        snprintf(e->messages.error, sizeof(e->messages.error), "%s", text);
+    } else if (*e->messages.error)
         exporter_recovered(e, "can read again:");
 }
 

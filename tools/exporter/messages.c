@@ -51,7 +51,7 @@ exporter_report(void *context, enum sqt_severity severity, const char *text)
     struct exporter *const e = context;
     struct exporter_messages *const m = &e->messages;
     m->problems += severity != SQT_NOTE;
-    if (severity == SQT_ERROR)
+    if (severity == SQT_ERROR && !e->trace.stream)
         snprintf(m->error, sizeof(m->error), "%s", text);
     messages_turn(e);
     if (messages_knows(m, text))
