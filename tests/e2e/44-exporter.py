@@ -21,7 +21,7 @@ from lib.squid import Squid
 # Two readings of a row differ by so much: times come from clock anchors, of which a ring has fewer than its segments.
 EACH_S, SHARE = 1e-4, 1e-4
 PRIVATE_KB = 64 * 1024
-CPU_SHARE = 0.02  # of a processor, at 1,000 requests a second
+CPU_SHARE, IDLE_SHARE = 0.02, 0.002  # of a processor: at 1,000 requests a second, and without any
 WINDOW = "20s"
 
 
@@ -203,10 +203,10 @@ def cost(env):
                        "--size=2000", status=None)
     took, seconds = spent() - before, time.monotonic() - begin
     thousands = load.sum("sent") / 1000
-    env.check(thousands > 3, "only %d requests were sent" % (1000 * thousands))
+    env.check(thousands > 0.5, "only %d requests were sent" % (1000 * thousands))
     env.note("%.1f %% of a processor over %.1f s, %.0f ms for %.1f thousand requests; %d KB of private memory" % (
         100 * took / seconds, seconds, 1000 * took, thousands, exporter.private_kb()))
-    env.check(took < CPU_SHARE * max(thousands, seconds), "%.3f s of processor time for %d thousand requests" % (took, thousands))
+    env.check(took < CPU_SHARE * thousands + IDLE_SHARE * seconds, "%.3f s of processor time for %d thousand requests" % (took, thousands))
     env.check(exporter.private_kb() < PRIVATE_KB, "%d KB of private memory" % exporter.private_kb())
 
 
