@@ -59,7 +59,8 @@ test_same(void **state)
     assert_ptr_not_equal(server(s, "b"), a);
     /* The same labels in another family are another label set. */
     const char *const kid = "1";
-    assert_ptr_not_equal(export_series_get(s, EXPORT_FAMILY_loop, &kid), export_series_get(s, EXPORT_FAMILY_tracer, &kid));
+    assert_ptr_not_equal(export_series_get(s, EXPORT_FAMILY_loop, &kid),
+                         export_series_get(s, EXPORT_FAMILY_tracer, &kid));
     assert_int_equal(export_series_others(s), 0);
     says(s, 0, "sqtrace_server_requests_total{server=\"a\"} 2");
     export_series_free(s);
@@ -178,8 +179,9 @@ test_printed(void **state)
     says(s, 0, WHO "bucket{" LABELS ",le=\"1.0\"} 3");
     says(s, 0, WHO "bucket{" LABELS ",le=\"+Inf\"} 4");
     says(s, 0, WHO "sum{" LABELS "} 9223372036.854775807");
-    says(s, 1, WHO "bucket{" LABELS ",le=\"1.0\"} 3 # {ring=\"0a000000000000000000000000000000\",kid=\"1\","
-               "transaction=\"7\"} 0.001000001 1795334198.000000001");
+    says(s, 1,
+         WHO "bucket{" LABELS ",le=\"1.0\"} 3 # {ring=\"0a000000000000000000000000000000\",kid=\"1\","
+             "transaction=\"7\"} 0.001000001 1795334198.000000001");
     export_series_free(s);
 }
 
