@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * cells.h - from a request, a swap, a block or a disk operation of the model to a row of its table.
+ * cells.h - from a request, a swap, a block, a disk operation, a wait or a connection of the model to a row of its table.
  */
 #ifndef SQT_CELLS_H
 #define SQT_CELLS_H
@@ -22,11 +22,12 @@ const char *sqt_split_dir(const struct sqt_swap *swap, struct sqt_row_text *text
 /* The server that the leader of this transaction asks; NULL if it follows none, or the trace does not say. */
 const char *sqt_leader_server(const struct sqt_xact *xact);
 
-/* Fill rows of `requests`, `swaps`, `ios`, `diskops` and `waits`. */
+/* Fill rows of `requests`, `swaps`, `ios`, `diskops`, `waits` and `connections`. */
 enum sqt_class sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xact);
 void sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *swap, struct sqt_row_text *text);
 void sqt_io_cells(union sqt_cell *row, const struct sqt_io *io);
 void sqt_diskop_cells(union sqt_cell *row, const struct sqt_diskop *op, struct sqt_row_text *text);
 void sqt_wait_cells(union sqt_cell *row, const struct sqt_wait *wait);
+void sqt_connection_cells(union sqt_cell *row, const struct sqt_attempt *attempt);
 
 #endif

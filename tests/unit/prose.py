@@ -55,7 +55,7 @@ def reports(folder):
 
 def helps(folder):
     """What each program says of itself."""
-    for program in [os.path.join(TOOLS, "sqtrace-" + name) for name in ("dump", "ship", "report", "load", "top")] + [
+    for program in [os.path.join(TOOLS, "sqtrace-" + name) for name in ("dump", "ship", "report", "load", "top", "exporter")] + [
             os.path.join(SOURCE, "tools", name) for name in ("sqtrace-build", "sqtrace-experiment", "check", "demo")]:
         path = os.path.join(folder, os.path.basename(program) + ".help")
         with open(path, "w", encoding="utf-8") as file:

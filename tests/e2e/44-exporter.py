@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""sqtrace-exporter beside a Squid, and a Prometheus that scrapes it."""
+
+import collections
+import json
+import os
+import re
+import subprocess
+import threading
+import time
+import urllib.parse
+import urllib.request
+
+from lib import dump, sqload
+from lib.client import Client, at_once
+from lib.env import free_port, wait_for
+from lib.native import TOP
+from lib.origin import Origin
+from lib.squid import Squid
+
+# Two readings of a row differ by so much: times come from clock anchors, of which a ring has fewer than its segments.
+EACH_S, SHARE = 1e-4, 1e-4
+PRIVATE_KB = 64 * 1024
+CPU_SHARE, IDLE_SHARE = 0.02, 0.002  # of a processor: at 1,000 requests a second, and without any
+WINDOW = "20s"
+
+
+def fetch(url, **headers):
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=30) as answer:
+        return answer.read().decode()
+
+
+class Exporter:
+    def __init__(self, env, directory):
+        self.errors = env.path("exporter.err")
+        self.process = subprocess.Popen([env.tool("sqtrace-exporter"), "--listen=127.0.0.1:0", directory],
+                                        stderr=open(self.errors, "wb"), stdin=subprocess.DEVNULL)
+        env.on_close(self.process.kill)
+        self.address = wait_for(lambda: re.search(r"serves http://([^/]*)/metrics", self.said()), 20, "the exporter").group(1)
+        wait_for(lambda: "follows" in self.said(), 20, "the exporter to follow")
+
+    def said(self):
+        with open(self.errors, encoding="utf-8") as file:
+            return file.read()
+
+    def values(self, name):
+        """{labels: value} of a metric."""
+        found = re.findall(r"^%s\{([^}]*)\} ([0-9.]+)$" % name, fetch("http://%s/metrics" % self.address), re.M)
+        return {tuple(sorted(re.findall(r'([a-z]+)="([^"]*)"', labels))): float(value) for labels, value in found}
+
+    def private_kb(self):
+        with open("/proc/%d/smaps_rollup" % self.process.pid) as file:
+            return sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
+
+
+class Prometheus:
+    """Debian's, which scrapes the exporter each second; with our rules."""
+
+    def __init__(self, env, exporter):
+        self.port = free_port()
+        config = env.path("prometheus.yml")
+        with open(config, "w") as file:
+            file.write("global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n"
+                       "rule_files: ['%s']\n" % os.path.join(TOP, "tools", "exporter", "site", "alerts.yml") +
+                       "scrape_configs: [{job_name: squid, static_configs: [{targets: ['%s']}]}]\n" % exporter.address)
+        self.process = subprocess.Popen(["prometheus", "--config.file=" + config, "--storage.tsdb.path=" + env.path("tsdb"),
+                                         "--web.listen-address=127.0.0.1:%d" % self.port], stdin=subprocess.DEVNULL,
+                                        stdout=open(env.path("prometheus.log"), "wb"), stderr=subprocess.STDOUT)
+        env.on_close(self.process.kill)
+        wait_for(self.is_up, 60, "Prometheus to scrape")
+
+    def ask(self, what, **words):
+        text = fetch("http://127.0.0.1:%d/api/v1/%s?%s" % (self.port, what, urllib.parse.urlencode(words)))
+        return json.loads(text)["data"]
+
+    def is_up(self):
+        try:
+            return self.query("sqtrace_up == 1")
+        except OSError:
+            return False
+
+    def query(self, text):
+        return self.ask("query", query=text)["result"]
+
+
+def rows_by(env, directory, since_ns):
+    """{(kid, class): [ns]} of the requests that ended since then, in the finished trace."""
+    found = collections.defaultdict(list)
+    for row in dump.table(env, directory, "requests"):
+        if row["class"] != "-" and row["total_ns"] != "-" and row.wall_ns + row.ns("total_ns") >= since_ns:
+            found[row["kid"], row["class"]].append(row.ns("total_ns"))
+    return found
+
+
+def compare(env, exporter, rows):
+    counts = exporter.values("sqtrace_request_duration_seconds_count")
+    sums = exporter.values("sqtrace_request_duration_seconds_sum")
+    wanted = {(("class", kind), ("kid", kid)): values for (kid, kind), values in rows.items()}
+    env.equal({labels: int(value) for labels, value in counts.items()}, {labels: len(v) for labels, v in wanted.items()},
+              "requests by class and kid")
+    for labels, values in wanted.items():
+        total = sum(values) / 1e9
+        env.check(abs(sums.get(labels, -1) - total) <= EACH_S * len(values) + SHARE * total,
+                  "%s: the sum is %s, of the rows %.6f" % (labels, sums.get(labels), total))
+    env.note("%d requests, as in the finished trace" % sum(map(len, wanted.values())))
+
+
+def dashboard(env, prometheus):
+    """Every query returns a series."""
+    with open(os.path.join(TOP, "tools", "exporter", "site", "dashboard.json"), encoding="utf-8") as file:
+        panels = json.load(file)["panels"]
+    queries = [target["expr"] for panel in panels for target in panel["targets"]]
+    for query in queries:
+        found = prometheus.query(query.replace("$__rate_interval", WINDOW).replace("$instance", ".*"))
+        env.check(found, "no series: %s" % query)
+    env.note("%d queries of the dashboard" % len(queries))
+
+
+def scraped(env):
+    """Load, a restart and a SIGKILL.  What ended before the exporter started is not counted; all else is, once."""
+    env.need_program("prometheus")
+    origin = Origin(env)
+    squid = Squid(env, trace="segment=2MB", dirs=["ufs"], workers=2, dns=origin.host, lines="cache_mem 4 MB").start()
+    for n in range(5):
+        squid.get(origin.url("before%d" % n, size=1000))
+    time.sleep(1)
+    since = time.time_ns()
+    time.sleep(1)
+    exporter = Exporter(env, squid.directory)
+    prometheus = Prometheus(env, exporter)
+    stop, sent = threading.Event(), []
+
+    def load():
+        n = 0
+        while not stop.is_set():
+            n += 1
+            try:
+                with Client(squid.client_address(), 20) as client:
+                    for k in range(5):
+                        # A name of its own now and then, so that requests wait for the name server, too.
+                        host = None if k else "n%d.test" % n
+                        client.request(origin.url("o%d" % ((7 * n + k) % 50), host, size=30000), "r")
+                        sent.append(time.monotonic())
+            except OSError:
+                pass
+            time.sleep(0.1)
+    thread = threading.Thread(target=load)
+    thread.start()
+    time.sleep(6)
+    squid.stop()
+    squid.start()
+    time.sleep(4)
+    squid.kill_all()
+    squid.start()
+    time.sleep(8)
+    dashboard(env, prometheus)
+    stop.set()
+    thread.join()
+    squid.stop()
+    time.sleep(2)
+    compare(env, exporter, rows_by(env, squid.directory, since))
+    spike = prometheus.query("max_over_time(sum(rate(sqtrace_request_duration_seconds_count[5s]))[60s:1s])")
+    most = max(sum(1 for at in sent if end - 2 <= at < end) for end in sent) / 2
+    env.note("most requests per second: %.1f as sent, %s as Prometheus saw it" % (most, spike[0]["value"][1]))
+    env.check(float(spike[0]["value"][1]) < 3 * most, "rate() shows a spike: %s" % spike)
+    env.equal(prometheus.query("resets(sqtrace_loop_wait_seconds_total[2m]) > 0"), [], "counters that were reset")
+    env.check(exporter.private_kb() < PRIVATE_KB, "%d KB of private memory" % exporter.private_kb())
+    env.equal([rule["health"] for group in prometheus.ask("rules")["groups"] for rule in group["rules"]
+               if rule["health"] == "err"], [], "rules that cannot be evaluated")
+    exporter.process.terminate()
+    env.equal(exporter.process.wait(20), 0, "exit status of the exporter")
+    env.equal([line for line in exporter.said().splitlines() if "serves" not in line and "follows" not in line], [],
+              "what the exporter said")
+
+
+def restarts(env):
+    """A Squid that is killed every second: nothing stops for good, and nothing is counted twice."""
+    origin = Origin(env)
+    squid = Squid(env, trace="segment=2MB", dns=origin.host).start()
+    exporter = Exporter(env, squid.directory)
+    since = time.time_ns()
+    for n in range(6):
+        at_once(3, lambda k: squid.get(origin.url("r%d-%d" % (n, k), size=1000)))
+        time.sleep(0.5)
+        squid.kill_all()
+        squid.start()
+    squid.get(origin.url("last", size=1000))
+    squid.stop()
+    time.sleep(2)
+    compare(env, exporter, rows_by(env, squid.directory, since))
+    env.equal(exporter.process.poll(), None, "the exporter still runs")
+
+
+def cost(env):
+    """What the exporter takes beside 1,000 requests a second; of a slower machine, for each 1,000."""
+    squid = Squid(env, trace="segment=2MB").start()
+    exporter = Exporter(env, squid.directory)
+
+    def spent():
+        return float(re.search(r"^process_cpu_seconds_total ([0-9.]+)$", fetch("http://%s/metrics" % exporter.address), re.M).group(1))
+    before, begin = spent(), time.monotonic()
+    load = sqload.Load(env, "--proxy=%s:%d" % squid.client_address(), "--rate=1000", "--duration=10", "--clients=100",
+                       "--size=2000", status=None)
+    took, seconds = spent() - before, time.monotonic() - begin
+    thousands = load.sum("sent") / 1000
+    env.check(thousands > 0.5, "only %d requests were sent" % (1000 * thousands))
+    env.note("%.1f %% of a processor over %.1f s, %.0f ms for %.1f thousand requests; %d KB of private memory" % (
+        100 * took / seconds, seconds, 1000 * took, thousands, exporter.private_kb()))
+    env.check(took < CPU_SHARE * thousands + IDLE_SHARE * seconds, "%.3f s of processor time for %d thousand requests" % (took, thousands))
+    env.check(exporter.private_kb() < PRIVATE_KB, "%d KB of private memory" % exporter.private_kb())
+
+
+TESTS = [
+    ("a Prometheus that scrapes the exporter", scraped, 180),
+    ("what the exporter costs", cost, 90),
+    ("the exporter beside a Squid that is killed every second", restarts, 120),
+]

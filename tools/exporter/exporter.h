@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * exporter.h - what the files of sqtrace-exporter share.
+ *
+ *   sqtrace-exporter.c   main: one loop of events, in which a timer follows the trace
+ *   options.c            the command line
+ *   metrics.def          what is told
+ *   series.c             label sets and their values
+ *   take.c               rows that ended -> series
+ *   samples.c            resource samples -> series
+ *   follow.c             the trace
+ *   messages.c           what is said meanwhile
+ *   print.c              series -> text
+ *   serve.c              HTTP
+ *
+ * All runs in one thread.
+ */
+#ifndef SQT_EXPORTER_H
+#define SQT_EXPORTER_H
+
+#include <event2/event.h>
+#include <sys/socket.h>
+
+#include "model/model.h"
+#include "read/follow.h"
+#include "../program/options.h"
+#include "../program/voice.h"
+#include "series.h"
+
+#define EXPORTER_SECOND INT64_C(1000000000) /* ns */
+
+enum exporter_status { EXPORTER_DONE = 0, EXPORTER_FAILED = 1, EXPORTER_USAGE = 2 };
+
+enum exporter_option {
+#define EXPORTER_OPTION(id, name, letter, value, doc) EXPORTER_##id,
+#include "options.def"
+    EXPORTER_OPTIONS
+};
+extern const struct option_info exporter_option_infos[EXPORTER_OPTIONS];
+
+/* What the command line asks for. */
+struct exporter_request {
+    const char *given[EXPORTER_OPTIONS];
+    const char *trace; /* a trace directory, a ring or a segment */
+    const char **words;
+    struct sockaddr_storage address;
+    int address_length;
+    struct export_rules rules;
+    int detail;
+};
+
+/* The trace that is followed. */
+struct exporter_trace {
+    struct sqt_stream *stream; /* NULL: it cannot be read, and is tried again */
+    struct sqt_model *model;
+    int64_t started_ns;   /* when the exporter started, since 1970 */
+    int64_t counted_from; /* ns since the start of the stream: what ended before is not counted */
+    int64_t caught_up;    /* when all that was there had been read, by the monotonic clock; 0: not yet */
+    int64_t last_wall_ns; /* time of day of the last record; 0: none */
+    int64_t retry;        /* when it is tried again, by the monotonic clock */
+    int64_t aged;         /* when rows began to count half, by the monotonic clock */
+};
+
+/* Messages of the reader: each is said once, and of many only some. */
+struct exporter_messages {
+    char last[8][256]; /* those that were said last */
+    unsigned next;
+    unsigned said;     /* in this minute */
+    uint64_t left_out; /* the others of this minute */
+    int64_t minute;    /* by the monotonic clock */
+    uint64_t problems; /* warnings and errors, said or not */
+    char error[256];   /* why the trace cannot be read; "": it can */
+};
+
+struct exporter {
+    struct exporter_request request;
+    struct program_voice voice;
+    struct export_series *series;
+    struct exporter_trace trace;
+    struct exporter_messages messages;
+    uint64_t scrapes, refused;
+    struct event_base *base;
+    struct exporter_server *server;
+};
+
+/* The time of a clock, in ns. */
+int64_t exporter_now(int clock);
+
+/* options.c */
+/* Returns 0, or -1 with a line in error. */
+int exporter_parse(struct exporter_request *request, int argc, char **argv, char *error, size_t error_size);
+void exporter_request_free(struct exporter_request *request);
+void exporter_help(FILE *to);
+
+/* messages.c */
+/* Says what is wrong, and counts it; the context is the exporter. */
+void exporter_report(void *exporter, enum sqt_severity severity, const char *text);
+/* There is no error any more: says so, in these words and the trace's name. */
+void exporter_recovered(struct exporter *exporter, const char *words);
+
+/* follow.c */
+/* Reads what has come, for at most 50 ms.  Returns whether there is more to read at once. */
+int exporter_follow(struct exporter *exporter);
+void exporter_unfollow(struct exporter *exporter);
+
+/* take.c */
+/* Puts all that the model hands out into the series; the context is the exporter. */
+extern const struct sqt_consumer exporter_consumer;
+/* Whether what ended then, in ns since the start of the stream, is counted. */
+static inline int
+exporter_counts(const struct exporter *exporter, int64_t end)
+{
+    return end >= exporter->trace.counted_from;
+}
+/* Counts records of a kid. */
+void exporter_take_records(struct exporter *exporter, const struct sqt_run *run);
+/* What the exporter tells of itself, just before it is printed. */
+void exporter_take_own(struct exporter *exporter);
+
+/* Whether the trace can be read now. */
+static inline int
+exporter_reads(const struct exporter *exporter)
+{
+    return exporter->trace.stream && !*exporter->messages.error;
+}
+
+/* samples.c */
+void exporter_take_sample(void *exporter, const struct sqt_sample_row *sample);
+
+/* serve.c */
+/* Listens.  Returns NULL after a message. */
+struct exporter_server *exporter_serve(struct exporter *exporter);
+void exporter_server_free(struct exporter_server *server);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * follow.c - the trace: opened, followed, and tried again while it cannot be read.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "exporter.h"
+
+/* How long one turn may read, in ns: HTTP waits meanwhile. */
+#define TURN (50 * 1000000)
+/* Pause between two tries to open a trace, in ns. */
+#define RETRY EXPORTER_SECOND
+/* For so long after all was read, what ended before the start may still come: a reader holds records back. */
+#define LATE EXPORTER_SECOND
+/* How often rows of long ago begin to count half. */
+#define AGE (600 * EXPORTER_SECOND)
+
+int64_t
+exporter_now(int clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return now.tv_sec * EXPORTER_SECOND + now.tv_nsec;
+}
+
+/* ---- opening ---- */
+
+static void
+follow_bound(void *context, const struct sqt_bound_row *bound)
+{
+    char text[128];
+    snprintf(text, sizeof(text), "too many %s are open at once in kid %u: the oldest ones count as lost", bound->what,
+             bound->origin->identity.kid);
+    exporter_report(context, SQT_WARNING, text);
+}
+
+static void
+follow_ended(void *context, const struct sqt_origin *origin)
+{
+    struct exporter *const e = context;
+    sqt_model_end(e->trace.model, origin);
+    export_series_end(e->series, origin);
+}
+
+static void
+follow_forgotten(void *context, const struct sqt_origin *origin)
+{
+    struct exporter *const e = context;
+    sqt_model_forget(e->trace.model, origin);
+    export_series_end(e->series, origin);
+}
+
+/* Returns 0, or -1 after a report. */
+static int
+follow_open(struct exporter *e)
+{
+    struct exporter_trace *const t = &e->trace;
+    const struct sqt_following following = {.context = e, .ended = follow_ended, .forgotten = follow_forgotten};
+    struct sqt_consumer consumer = exporter_consumer;
+    consumer.context = e;
+    consumer.bound = follow_bound;
+    t->stream = sqt_stream_open(&e->request.trace, 1, exporter_report, e);
+    if (!t->stream)
+        return -1;
+    t->model = sqt_model_new(&consumer);
+    t->counted_from = t->started_ns - (int64_t)sqt_stream_start_ns(t->stream);
+    if (sqt_stream_follow(t->stream, &following) != 0) {
+        exporter_unfollow(e);
+        return -1;
+    }
+    exporter_recovered(e, "follows");
+    return 0;
+}
+
+void
+exporter_unfollow(struct exporter *e)
+{
+    sqt_model_free(e->trace.model);
+    if (e->trace.stream)
+        sqt_stream_close(e->trace.stream);
+    e->trace.model = NULL;
+    e->trace.stream = NULL;
+}
+
+/* ---- reading ---- */
+
+/* A directory that goes away, or may be read no more, is looked for until it is back. */
+static void
+follow_check(struct exporter *e, int64_t now)
+{
+    char text[256];
+    if (now < e->trace.retry)
+        return;
+    e->trace.retry = now + RETRY;
+    const int gone = access(e->request.trace, R_OK) != 0;
+    snprintf(text, sizeof(text), "%.200s: %s", e->request.trace, gone ? strerror(errno) : "");
+    if (gone) {
+        exporter_report(e, SQT_ERROR, text);
+        snprintf(e->messages.error, sizeof(e->messages.error), "%s", text);
+    } else if (*e->messages.error)
+        exporter_recovered(e, "can read again:");
+}
+
+/* All has been read.  What ends from now on is counted, whatever its time says: a clock may be set back. */
+static void
+follow_caught_up(struct exporter_trace *t, int64_t now)
+{
+    if (!t->caught_up)
+        t->caught_up = now;
+    else if (now - t->caught_up > LATE)
+        t->counted_from = INT64_MIN;
+}
+
+static void
+follow_age(struct exporter *e, int64_t now)
+{
+    if (now - e->trace.aged < AGE)
+        return;
+    e->trace.aged = now;
+    export_series_age(e->series);
+}
+
+int
+exporter_follow(struct exporter *e)
+{
+    struct exporter_trace *const t = &e->trace;
+    const int64_t begin = exporter_now(CLOCK_MONOTONIC);
+    struct sqt_run run;
+    follow_age(e, begin);
+    if (!t->stream && begin < t->retry)
+        return 0;
+    if (t->stream)
+        follow_check(e, begin);
+    else if (follow_open(e) != 0) {
+        t->retry = begin + RETRY;
+        return 0;
+    }
+    sqt_stream_wait(t->stream, 0);
+    while (sqt_stream_next(t->stream, &run)) {
+        exporter_take_records(e, &run);
+        sqt_model_run(t->model, &run);
+        if (exporter_now(CLOCK_MONOTONIC) - begin > TURN)
+            return 1;
+    }
+    follow_caught_up(t, begin);
+    return 0;
+}
