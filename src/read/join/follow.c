@@ -21,7 +21,7 @@
 #define SILENT_MOST_NS (60000 * MS)
 
 int64_t
-sqt_stream_now(void)
+sqt_stream_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -170,7 +170,7 @@ sqt_stream_wait(struct sqt_stream *s, int milliseconds)
 {
     if (milliseconds > 0)
         poll(NULL, 0, milliseconds);
-    const int64_t now = s->looked_now = sqt_stream_now();
+    const int64_t now = s->looked_now = sqt_stream_clock();
     if (now - s->looked >= LOOK_NS) {
         s->looked = now;
         sqt_sources_look(&s->sources);
@@ -203,7 +203,7 @@ sqt_stream_unfollow(struct sqt_stream *s)
 static int64_t
 follow_silent(const struct sqt_ring *ring)
 {
-    const uint64_t now = (uint64_t)follow_now(), beat = sqt_ring_heartbeat(ring);
+    const uint64_t now = (uint64_t)sqt_stream_clock(), beat = sqt_ring_heartbeat(ring);
     return beat <= now ? (int64_t)(now - beat) : INT64_MAX;
 }
 

@@ -43,7 +43,7 @@ struct sqt_stream {
 int sqt_stream_wants(const struct sqt_stream *stream, const struct sqt_joined *joined);
 
 /* CLOCK_MONOTONIC, in ns. */
-int64_t sqt_stream_now(void);
+int64_t sqt_stream_clock(void);
 
 /* Sets the limit: what was written a moment before `looked_now` is there by now. */
 void sqt_stream_limit(struct sqt_stream *stream, int64_t now, struct sqt_joined *const *origins, size_t count);

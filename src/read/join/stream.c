@@ -85,7 +85,7 @@ sqt_stream_open(const char *const *paths, size_t count, sqt_report_function *rep
     struct sqt_stream *const s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
-    s->looked_now = sqt_stream_now();
+    s->looked_now = sqt_stream_clock();
     s->reporter.function = report;
     s->reporter.context = context;
     s->sources.reporter = &s->reporter;
