@@ -69,7 +69,7 @@ if [ "$(id -u)" -eq 0 ]; then
     libdir=$(rpm --eval %_libdir)
     {
         make -s -C "$tools" install DESTDIR="$folder/made" >"$folder/install.log" 2>&1
-        files "$folder/made" | sed "s|^/usr/local/lib/|$libdir/|; s|^/usr/local/|/usr/|; s|/doc/sqtrace/|/doc/sqtrace-doc/|"
+        files "$folder/made" | sed "s|^/usr/local/lib/systemd/|/usr/lib/systemd/|; s|^/usr/local/lib/|$libdir/|; s|^/usr/local/|/usr/|; s|/doc/sqtrace/|/doc/sqtrace-doc/|"
         (cd "$top" && ls README.md doc/*.md doc/*.png) | sed 's|.*/||; s|^|/usr/share/doc/sqtrace-doc/|'
     } | sort >"$folder/wanted"
     files "$root" | grep -v '^/rpm/\|^/usr/share/licenses/\|^/usr/lib/\.build-id/\|^/usr/share/doc/sqtrace-*[0-9.]*/[A-Z]' |
