@@ -32,14 +32,10 @@ browse_text_number(struct browse_texts *texts, const char *name)
     return entry->number;
 }
 
-static char *
+static inline char *
 text_number(char *p, int64_t value)
 {
-    if (value == SQT_CELL_MISSING)
-        return p;
-    if (value < 0)
-        *p++ = '-';
-    return sqt_put_unsigned(p, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    return value == SQT_CELL_MISSING ? p : sqt_put_signed(p, value);
 }
 
 static char *
