@@ -211,14 +211,14 @@ cache_request(void *context, const struct sqt_xact *x)
 {
     struct sqt_job *const job = context;
     struct cache *const c = job->state;
-    struct sqt_request_fact r;
-    sqt_request_fact(&r, x);
-    struct sqt_time_group *const group = sqt_job_wants_request(job, &r) ? sqt_groups_at(&c->requests, r.begin) : NULL;
+    struct sqt_request_fact own;
+    const struct sqt_request_fact *const r = sqt_job_fact(job, &own, x);
+    struct sqt_time_group *const group = sqt_job_wants_request(job, r) ? sqt_groups_at(&c->requests, r->begin) : NULL;
     if (!group)
         return;
-    const int64_t sent = r.row[SQT_CELL(requests, sent_bytes)].number;
+    const int64_t sent = r->row[SQT_CELL(requests, sent_bytes)].number;
     const uint64_t bytes = sent > 0 ? (uint64_t)sent : 0;
-    const int hit = SQT_HITS >> r.class & 1;
+    const int hit = SQT_HITS >> r->class & 1;
     group->sums[REQUESTS] += 1;
     group->sums[HITS] += (uint64_t)hit;
     group->sums[BYTES] += bytes;

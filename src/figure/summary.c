@@ -48,7 +48,7 @@ struct place {
 
 struct summary {
     struct sqt_distributions set;
-    struct sqt_distribution stages[SQT_CLASSES + 1][MEASURED]; /* the last class: all */
+    struct sqt_distribution stages[SQT_CLASSES + 1][MEASURED]; /* the last class: all, at the end */
     struct sqt_places places;
     struct place *of_place[SQT_PLACES + 1];
 };
@@ -72,8 +72,16 @@ summary_request(struct sqt_job *job, const struct sqt_request_fact *r)
         if (value == SQT_CELL_MISSING)
             continue;
         sqt_distribution_add(&s->set, &s->stages[r->class][i], value);
-        sqt_distribution_add(&s->set, &s->stages[SQT_CLASSES][i], value);
     }
+}
+
+/* The last class has the values of all others. */
+static void
+summary_add_up(struct summary *s)
+{
+    for (unsigned class = 0; class < SQT_CLASSES; ++class)
+        for (unsigned i = 0; i < MEASURED; ++i)
+            sqt_distribution_add_all(&s->set, &s->stages[SQT_CLASSES][i], &s->stages[class][i]);
 }
 
 /* The cache_dir of a swap, under its type and number. */
@@ -178,6 +186,7 @@ static void
 summary_finish(struct sqt_job *job)
 {
     struct summary *const s = job->state;
+    summary_add_up(s);
     sqt_job_note_coarse(job, "percentiles", s->set.coarse);
     print_class(job, "all", s->stages[SQT_CLASSES]);
     for (unsigned class = 0; class < SQT_CLASSES; ++class)

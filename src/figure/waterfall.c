@@ -8,72 +8,33 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "figure/stat/timelines.h"
 #include "pass/family.h"
-
-#define MOST 1000 /* rows of a request */
+#include "pass/timelines.h"
 
 struct figure {
-    struct sqt_timelines lines;
-    struct sqt_timeline *best;    /* NULL: none yet */
+    struct sqt_timeline best;
     struct sqt_request_fact fact; /* of the best */
+    int found;
 };
 
 static void
 waterfall_start(struct sqt_job *job)
 {
-    struct figure *const f = job->state = sqt_zeroed(1, sizeof(*f));
-    f->lines.most = MOST;
-    f->lines.left = sqt_job_open_room(job);
+    job->state = sqt_zeroed(1, sizeof(struct figure));
 }
 
 static void
-waterfall_charge(void *context, const struct sqt_charge *charge)
+waterfall_line(struct sqt_job *job, const struct sqt_xact *x, const struct sqt_request_fact *fact,
+               const struct sqt_timeline *line)
 {
-    struct figure *const f = ((const struct sqt_job *)context)->state;
-    sqt_timelines_charge(&f->lines, charge);
-}
-
-static void
-waterfall_recharge(void *context, const struct sqt_charge *charge)
-{
-    struct figure *const f = ((const struct sqt_job *)context)->state;
-    sqt_timelines_recharge(&f->lines, charge);
-}
-
-static void
-waterfall_io(void *context, const struct sqt_io *io)
-{
-    struct figure *const f = ((const struct sqt_job *)context)->state;
-    sqt_timelines_io(&f->lines, io);
-}
-
-static void
-waterfall_request(void *context, const struct sqt_xact *x)
-{
-    struct sqt_job *const job = context;
+    (void)x;
     struct figure *const f = job->state;
-    struct sqt_timeline *const line = sqt_timelines_take(&f->lines, x);
-    if (line && !line->cut && !sqt_durations_unknown(x->outcome) &&
-        (!f->best || x->end - x->begin > f->fact.end - f->fact.begin)) {
-        struct sqt_request_fact fact;
-        sqt_request_fact(&fact, x);
-        if (sqt_job_wants_request(job, &fact) && (job->where || fact.class != SQT_CLASS_TUNNEL)) {
-            sqt_timelines_put(&f->lines, f->best);
-            f->best = line;
-            f->fact = fact;
-            return;
-        }
-    }
-    sqt_timelines_put(&f->lines, line);
-}
-
-static void
-waterfall_unlogged(void *context, const struct sqt_xact *x)
-{
-    const struct sqt_job *const job = context;
-    struct figure *const f = job->state;
-    sqt_timelines_put(&f->lines, sqt_timelines_take(&f->lines, x));
+    if (!line || line->cut || (f->found && fact->end - fact->begin <= f->fact.end - f->fact.begin) ||
+        !sqt_job_wants_request(job, fact) || (!job->where && fact->class == SQT_CLASS_TUNNEL))
+        return;
+    f->found = 1;
+    f->fact = *fact;
+    sqt_timeline_copy(&f->best, line);
 }
 
 /* ---- printing ---- */
@@ -105,7 +66,7 @@ waterfall_print_row(struct sqt_job *job, const struct sqt_timeline *line, const 
 static void
 waterfall_print(struct sqt_job *job, struct figure *f)
 {
-    struct sqt_timeline *const line = f->best;
+    const struct sqt_timeline *const line = &f->best;
     char text[256];
     snprintf(text, sizeof(text), "request %llu of kid %lld, %s, %lld bytes, began at %.6f s, %.3f ms",
              (unsigned long long)f->fact.xact, (long long)OF(kid).number, OF(tag).text ? OF(tag).text : "-",
@@ -129,11 +90,10 @@ static void
 waterfall_finish(struct sqt_job *job)
 {
     struct figure *const f = job->state;
-    if (f->best)
+    if (f->found)
         waterfall_print(job, f);
-    sqt_job_note_bound(job, f->lines.beyond, "spans of requests are left out, because too many were open at once");
-    sqt_timelines_put(&f->lines, f->best);
-    sqt_timelines_free(&f->lines);
+    sqt_job_note_bound(job, job->lines->beyond, "spans of requests are left out, because too many were open at once");
+    free(f->best.rows);
     free(f);
 }
 
@@ -141,10 +101,6 @@ const struct sqt_family sqt_family_waterfall = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
     .start = waterfall_start,
-    .consumer = {.charge = waterfall_charge,
-                 .recharge = waterfall_recharge,
-                 .request = waterfall_request,
-                 .unlogged = waterfall_unlogged,
-                 .io = waterfall_io},
+    .line = waterfall_line,
     .finish = waterfall_finish,
 };

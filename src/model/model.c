@@ -29,6 +29,15 @@ reconfigured(struct sqt_life *life, int64_t now, const struct sqt_record *record
         sqt_loop_switched_off(life);
 }
 
+static void
+model_setup(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now, (void)more;
+    const struct sqt_setup_row row = {life->origin, record->id, record->event == SQT_EV_START ? record->aux : 0};
+    if (life->consumer->setup)
+        life->consumer->setup(life->consumer->context, &row);
+}
+
 /* Who is called for an event, in this order.  For one of a transaction that is not here, and opens or closes stages in
  * events.def, it is sqt_xact_stages(). */
 static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
@@ -94,7 +103,8 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_SWAPOUT_CLOSED] = {sqt_swap_closed},
     [SQT_EV_UNLINK] = {sqt_unlink},
     [SQT_EV_UNLINKED] = {sqt_unlinked},
-    [SQT_EV_RECONFIGURE] = {reconfigured},
+    [SQT_EV_START] = {model_setup},
+    [SQT_EV_RECONFIGURE] = {reconfigured, model_setup},
     [SQT_EV_DISKOP_BEGIN] = {sqt_diskop_begin},
     [SQT_EV_DISKOP_QUEUED] = {sqt_diskop_queued},
     [SQT_EV_DISKOP_END] = {sqt_diskop_end},

@@ -438,6 +438,13 @@ const char *sqt_step_kind_name(uint32_t kind);
 /* Its size, below 0 if the clock went back. */
 int64_t sqt_step_ns(const struct sqt_step_row *step);
 
+/* Tracing began, or changed. */
+struct sqt_setup_row {
+    const struct sqt_origin *origin;
+    uint64_t groups;  /* enabled groups of events, as bits */
+    uint32_t ring_kb; /* size of the ring; 0: not told again */
+};
+
 /* Time of a transaction that goes to a stage. */
 struct sqt_charge {
     struct sqt_xact *xact;
@@ -471,6 +478,7 @@ struct sqt_charge {
     X(calls, const struct sqt_calls_row) \
     X(sample, const struct sqt_sample_row) \
     X(digest, const struct sqt_digest) \
+    X(setup, const struct sqt_setup_row) \
     X(bound, const struct sqt_bound_row)
 
 /* Who is told.  A NULL function is not called.  What is handed over is valid during the call only, but a swap lives

@@ -12,6 +12,8 @@
 #include "row/where.h"
 
 struct sqt_family;
+struct sqt_timeline;
+struct sqt_timelines;
 
 /* Operations of a batch, if it is not given. */
 #define SQT_BATCH 1000
@@ -33,17 +35,22 @@ struct sqt_job {
     void (*note)(void *context, const char *key, const char *text); /* a comment line */
     void *context;                                                  /* of row and note */
     void (*run)(struct sqt_job *job, const struct sqt_run *run);    /* in place of the family's; NULL: that */
-    struct sqt_row_source source;                                   /* of the row that is handed over */
-    int done;                                                       /* no more rows are wanted */
-    size_t room;    /* bytes of its time groups and the like; 0: SQT_JOB_ROOM */
-    uint64_t rows;  /* handed over so far */
-    int64_t length; /* ns, time of the last record; known to finish() */
-    void *state;    /* the family's */
+    int sourced;                         /* its rows are asked where they come from, so `source` is kept */
+    struct sqt_row_source source;        /* of the row that is handed over, if `sourced` */
+    const struct sqt_request_fact *fact; /* of the request that consumer.request() gets, see sqt_job_fact() */
+    const struct sqt_timelines *lines;   /* those that line() gets */
+    int done;                            /* no more rows are wanted */
+    size_t room;                         /* bytes of its time groups and the like; 0: SQT_JOB_ROOM */
+    uint64_t rows;                       /* handed over so far */
+    int64_t length;                      /* ns, time of the last record; known to finish() */
+    void *state;                         /* the family's */
 };
 
 /* Each function may be NULL.  Those of the consumer get the job as their context, and what the model holds; those that
  * take a fact get what was decoded from it once for all jobs, and are what figures use: they may run in another thread
- * than the model.  A family has functions of one of the three kinds only: run, the consumer's, or those of facts. */
+ * than the model.  A family has functions of one of the three kinds only: run, the consumer's, or those of facts.  Beside
+ * the consumer's it may have line(), which gets each request of the trace with its time line; NULL: there was no room
+ * for it.  The line is valid during the call only. */
 struct sqt_family {
     enum sqt_table_number where[SQT_WHERE_TABLES]; /* whose columns --where takes */
     unsigned where_count;
@@ -51,6 +58,8 @@ struct sqt_family {
     void (*start)(struct sqt_job *job);
     void (*run)(struct sqt_job *job, const struct sqt_run *run);
     struct sqt_consumer consumer;
+    void (*line)(struct sqt_job *job, const struct sqt_xact *xact, const struct sqt_request_fact *fact,
+                 const struct sqt_timeline *line);
     void (*request)(struct sqt_job *job, const struct sqt_request_fact *request);
     void (*expect)(struct sqt_job *job, const struct sqt_request_fact *request); /* comes soon, perhaps: a hint */
     void (*swap)(struct sqt_job *job, const struct sqt_swap_fact *swap);
@@ -90,6 +99,16 @@ sqt_job_row(struct sqt_job *job, const union sqt_cell *row)
     if (!job->done)
         job->done = !job->row(job->context, row);
     ++job->rows;
+}
+
+/* The fact of the request that consumer.request() got: decoded for all jobs of the pass, or else in own. */
+static inline const struct sqt_request_fact *
+sqt_job_fact(const struct sqt_job *job, struct sqt_request_fact *own, const struct sqt_xact *xact)
+{
+    if (job->fact)
+        return job->fact;
+    sqt_request_fact(own, xact);
+    return own;
 }
 
 /* Whether it makes the trace busy at a time that is asked for. */

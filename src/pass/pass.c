@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "lines.h"
 #include "relay.h"
 
 /* Figures made of facts, fewer than this, are not worth a relay. */
@@ -68,9 +69,10 @@ struct sqt_pass {
     struct listeners deferred;              /* behind the relay */
     int relayed[FACT_KINDS];                /* somebody behind the relay wants them */
     struct sqt_relay *relay;                /* NULL: all facts are told at once */
+    struct sqt_lines *lines;                /* NULL: no job wants time lines */
     uint64_t facts[FACT_KINDS];             /* so far */
     struct sqt_row_source told[TOLD_KINDS]; /* the last thing of a kind, if sourced */
-    int sourced;                            /* rows of a job are things, which may say where they come from */
+    int sourced;                            /* a job asks where its rows come from */
 };
 
 /* ---- what the model says ---- */
@@ -97,7 +99,7 @@ pass_note(struct sqt_pass *pass, enum told_kind kind)
         for (size_t i = 0; i < pass->raw.name.count; ++i) { \
             const struct pass_job *const j = &pass->raw.name.jobs[i]; \
             if (pass->sourced) \
-                j->job->source = j->job->table->things ? pass->told[TOLD_##name] : pass_nothing; \
+                j->job->source = j->job->sourced ? pass->told[TOLD_##name] : pass_nothing; \
             if (!j->job->done) \
                 j->family->consumer.name(j->job, thing); \
         } \
@@ -128,7 +130,7 @@ tell_sync(const struct sqt_pass *pass, unsigned kind, const struct sqt_row_sourc
     for (size_t i = 0; i < pass->sync[kind].count; ++i) {
         const struct pass_job *const j = &pass->sync[kind].jobs[i];
         if (pass->sourced)
-            j->job->source = j->job->table->things ? *source : pass_nothing;
+            j->job->source = j->job->sourced ? *source : pass_nothing;
         if (!j->job->done)
             pass_tell(j, kind, &fact, 1);
     }
@@ -176,29 +178,63 @@ tell_deferred(void *context, const struct sqt_relay_fact *facts, size_t count)
     }
 }
 
+/* The jobs that are told of requests themselves need not decode them again. */
+static void
+pass_show_fact(const struct sqt_pass *pass, unsigned kind, const void *fact)
+{
+    for (size_t i = 0; kind == FACT_request && i < pass->raw.request.count; ++i)
+        pass->raw.request.jobs[i].job->fact = fact;
+}
+
 /* The thing itself, and then the fact.  A fact has pointers into itself, so it is made where it stays. */
 #define TELL_FACT(name, type) \
     static void name##_and_fact(void *context, type *thing) \
     { \
         struct sqt_pass *const pass = context; \
-        name(context, thing); \
         ++pass->facts[FACT_##name]; \
-        if (pass->sync[FACT_##name].count) { \
-            struct sqt_##name##_fact fact; \
-            sqt_##name##_fact(&fact, thing); \
-            tell_sync(pass, FACT_##name, &pass->told[TOLD_##name], &fact); \
-        } \
+        struct sqt_##name##_fact own, *fact = &own; \
         if (pass->relayed[FACT_##name]) \
-            sqt_##name##_fact(sqt_relay_next(pass->relay, FACT_##name, sizeof(struct sqt_##name##_fact)), thing); \
+            fact = sqt_relay_next(pass->relay, FACT_##name, sizeof(own)); \
+        sqt_##name##_fact(fact, thing); \
+        pass_show_fact(pass, FACT_##name, fact); \
+        name(context, thing); \
+        tell_sync(pass, FACT_##name, &pass->told[TOLD_##name], fact); \
     }
 FACTS(TELL_FACT)
 #undef TELL_FACT
 
-/* Whether facts can be told later, and in another thread: it needs facts only, and its rows come at the end. */
+/* Whether facts can be told later, and in another thread: it needs facts only, and its rows come at the end, as those of
+ * figures and of tables that sum things up. */
 static int
 can_wait(const struct pass_job *j)
 {
-    return j->job->table->figure && kinds_of(j);
+    return kinds_of(j) && (j->job->table->figure || (!j->job->table->things && j->family->finish));
+}
+
+static void
+listen_to_things(struct sqt_pass *pass, const struct pass_job *j)
+{
+#define LISTEN(name, type) \
+    if (j->family->consumer.name) \
+        listen_to(&pass->raw.name, j);
+    SQT_CONSUMER_FUNCTIONS(LISTEN)
+#undef LISTEN
+}
+
+/* Time lines are kept once for all jobs. */
+static void
+share_lines(struct sqt_pass *pass)
+{
+    for (size_t i = 0; i < pass->count; ++i) {
+        const struct pass_job *const j = &pass->jobs[i];
+        if (!j->family->line)
+            continue;
+        if (!pass->lines)
+            pass->lines = sqt_lines_new(sqt_job_open_room(j->job));
+        sqt_lines_show(pass->lines, j->job, j->family);
+    }
+    if (pass->lines)
+        listen_to_things(pass, &(struct pass_job){sqt_lines_job(pass->lines), &sqt_lines_family});
 }
 
 static void
@@ -221,12 +257,9 @@ share_out(struct sqt_pass *pass, struct sqt_crew *crew)
         listen_to(&pass->sync[FACT_##name], j);
         FACTS(LISTEN)
 #undef LISTEN
-#define LISTEN(name, type) \
-    if (j->family->consumer.name) \
-        listen_to(&pass->raw.name, j);
-        SQT_CONSUMER_FUNCTIONS(LISTEN)
-#undef LISTEN
+        listen_to_things(pass, j);
     }
+    share_lines(pass);
 }
 
 /* What somebody wants to raw. */
@@ -265,7 +298,8 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *obse
         pass->jobs[i] = (struct pass_job){&jobs[i], family};
         model |= !family->run;
         jobs[i].source = pass_nothing;
-        pass->sourced |= jobs[i].table->things;
+        jobs[i].sourced &= jobs[i].table->things; /* of other rows nobody knows */
+        pass->sourced |= jobs[i].sourced;
         if (!jobs[i].run)
             jobs[i].run = family->run;
         if (family->start)
@@ -404,6 +438,7 @@ sqt_pass_free(struct sqt_pass *pass)
     for (unsigned i = 0; i < FACT_KINDS; ++i)
         free(pass->sync[i].jobs);
     free(pass->deferred.jobs);
+    sqt_lines_free(pass->lines);
 #define FORGET(name, type) free(pass->raw.name.jobs);
     SQT_CONSUMER_FUNCTIONS(FORGET)
 #undef FORGET

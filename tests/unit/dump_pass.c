@@ -142,6 +142,7 @@ one_record_ends_several(void **state)
     struct sources s = {.job = {.table = &sqt_tables[SQT_TABLE_requests],
                                 .since = INT64_MIN,
                                 .until = INT64_MAX,
+                                .sourced = 1,
                                 .row = take_source,
                                 .note = note}};
     s.job.context = &s;

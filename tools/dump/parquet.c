@@ -53,6 +53,7 @@ dump_parquet_begin(struct dump *d, size_t *count)
         jobs[i].row = parquet_row;
         jobs[i].note = parquet_note;
         jobs[i].context = t;
+        jobs[i].sourced = 1;
         jobs[i].run = NULL;
         if (!r->given[DUMP_group] && sqt_family_of(r->tables[i])->group)
             jobs[i].group = sqt_family_of(r->tables[i])->group;

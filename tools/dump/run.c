@@ -119,6 +119,7 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .group = r->group,
         .peak = r->peak,
         .batch = r->batch,
+        .sourced = r->uses_wide,
         .row = dump_row,
         .note = note,
         .context = &d->sink,

@@ -74,21 +74,16 @@ describe_groups(struct lines *lines, uint64_t groups)
     lines_add_new(lines, *text ? text : "none");
 }
 
-/* Records of the tracer itself are few; all others cost a comparison. */
 static void
-look_for_starts(struct report_trace *t, const struct sqt_run *run)
+take_setup(void *context, const struct sqt_setup_row *setup)
 {
-    for (size_t i = 0; i < run->count; ++i) {
-        const struct sqt_record *const r = &run->records[i];
-        if (r->event != SQT_EV_START && r->event != SQT_EV_RECONFIGURE)
-            continue;
-        describe_groups(&t->groups, r->id);
-        if (r->event == SQT_EV_START && r->aux) {
-            char text[32], number[32];
-            snprintf(text, sizeof(text), "%s KB", sqt_grouped(r->aux, number));
-            lines_add_new(&t->rings, text);
-        }
-    }
+    struct report_trace *const t = context;
+    char text[32], number[32];
+    describe_groups(&t->groups, setup->groups);
+    if (!setup->ring_kb)
+        return;
+    snprintf(text, sizeof(text), "%s KB", sqt_grouped(setup->ring_kb, number));
+    lines_add_new(&t->rings, text);
 }
 
 static void
@@ -253,14 +248,13 @@ static int
 read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs, size_t count, struct sqt_crew *crew)
 {
     const struct sqt_consumer also = {
-        .context = t, .loss = report_read_take_loss, .bound = take_bound, .step = take_step};
+        .context = t, .loss = report_read_take_loss, .bound = take_bound, .step = take_step, .setup = take_setup};
     struct sqt_pass *const pass = sqt_pass_new(jobs, count, &also, crew);
     struct sqt_extent extent;
     struct sqt_run run;
     unsigned runs = 0;
     sqt_stream_extent(stream, &extent);
     while (!report_stop && sqt_stream_next(stream, &run)) {
-        look_for_starts(t, &run);
         sqt_pass_run(pass, &run);
         if (++runs % 64 == 0)
             show(t, pass, &extent);

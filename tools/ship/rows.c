@@ -108,6 +108,7 @@ ship_rows_begin(struct ship *ship)
         t->job = &ship->jobs[i];
         t->time = sqt_column_find(&t->wide.table, "time_ns", strlen("time_ns"));
         ship->jobs[i] = (struct sqt_job){.table = r->tables[i],
+                                         .sourced = 1,
                                          .since = INT64_MIN,
                                          .until = INT64_MAX,
                                          .row = rows_take,

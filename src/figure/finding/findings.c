@@ -14,6 +14,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "findings-internal.h"
@@ -158,12 +159,14 @@ findings_request(void *context, const struct sqt_xact *xact)
 {
     struct sqt_job *const job = context;
     struct sqt_findings *const f = job->state;
+    struct sqt_request_fact own;
+    const struct sqt_request_fact *const fact = sqt_job_fact(job, &own, xact);
     union sqt_cell row[SQT_CELLS(requests)];
-    if (sqt_durations_unknown(xact->outcome) || xact->outcome == SQT_OUTCOME_UNFINISHED ||
-        sqt_request_cells(row, xact) == SQT_CLASS_TUNNEL || !sqt_job_wants(job, xact->begin, row)) {
+    if (!sqt_job_wants_request(job, fact) || fact->class == SQT_CLASS_TUNNEL) {
         sqt_findings_connected(f, xact, -1);
         return;
     }
+    memcpy(row, fact->row, sizeof(row));
     findings_felt(row, xact);
     struct sqt_subject *subjects[SQT_FINDING_BYS];
     sqt_findings_subjects(f, xact, row, subjects);

@@ -6,8 +6,8 @@
 #define SQT_REPORT_BROWSE_INTERNAL_H
 
 #include "browse.h"
-#include "figure/stat/timelines.h"
 #include "figure/stat/names.h"
+#include "pass/timelines.h"
 
 /* ---- requests ---- */
 
@@ -153,7 +153,7 @@ size_t browse_text(struct browse_texts *texts, char text[BROWSE_TEXT_MOST], cons
 /* ---- the whole ---- */
 
 struct browse {
-    struct sqt_timelines lines;
+    struct sqt_timeline coarser;
     struct browse_place *places;
     struct browse_slow slow;
     struct browse_sample samples[BROWSE_WHYS]; /* not of BROWSE_SLOW */

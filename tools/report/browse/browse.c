@@ -22,7 +22,6 @@ browse_new(void)
 {
     struct browse *const b = sqt_zeroed(1, sizeof(*b));
     b->places = sqt_zeroed(BROWSE_PLACES, sizeof(*b->places));
-    b->lines.most = ROWS_MOST;
     b->slow.slice = BROWSE_FIRST_SLICE;
     b->samples[BROWSE_BAD].most = BAD_MOST;
     b->samples[BROWSE_REST].most = REST_MOST;
@@ -37,31 +36,7 @@ browse_of(const void *job)
     return ((const struct sqt_job *)job)->context;
 }
 
-static void
-browse_start(struct sqt_job *job)
-{
-    browse_of(job)->lines.left = sqt_job_open_room(job);
-}
-
 /* ---- what the model says ---- */
-
-static void
-browse_charge(void *job, const struct sqt_charge *charge)
-{
-    sqt_timelines_charge(&browse_of(job)->lines, charge);
-}
-
-static void
-browse_recharge(void *job, const struct sqt_charge *charge)
-{
-    sqt_timelines_recharge(&browse_of(job)->lines, charge);
-}
-
-static void
-browse_io(void *job, const struct sqt_io *io)
-{
-    sqt_timelines_io(&browse_of(job)->lines, io);
-}
 
 static void
 browse_wait(void *job, const struct sqt_wait *wait)
@@ -103,6 +78,8 @@ browse_make(struct browse *b, struct browse_source *source, uint64_t hash, int b
         source->line = NULL;
         ++b->plain;
     }
+    if (source->line)
+        source->line = sqt_timeline_coarse(source->line, ROWS_MOST, &b->coarser);
     const size_t length = browse_text(&b->texts, b->text, source), size = sizeof(struct browse_request) + length + 1;
     struct browse_request *const request = sqt_resized(NULL, size);
     const struct sqt_request_fact *const fact = source->fact;
@@ -145,46 +122,34 @@ browse_dir(char name[SQT_PLACE_NAME], const struct sqt_xact *x)
 }
 
 static void
-browse_request_ended(void *context, const struct sqt_xact *x)
+browse_line(struct sqt_job *job, const struct sqt_xact *x, const struct sqt_request_fact *fact,
+            const struct sqt_timeline *line)
 {
-    const struct sqt_job *const job = context;
     struct browse *const b = browse_of(job);
-    struct sqt_timeline *const line = sqt_timelines_take(&b->lines, x);
     const struct browse_place *const place = browse_extras(b->places, x);
-    struct sqt_request_fact fact;
     char name[SQT_PLACE_NAME];
-    sqt_request_fact(&fact, x);
-    if (sqt_job_wants(job, fact.begin, fact.row)) {
-        const char *const dir = browse_dir(name, x);
-        ++b->all;
-        if (!sqt_durations_unknown(fact.outcome) && fact.outcome != SQT_OUTCOME_UNFINISHED)
-            browse_heat_add(&b->heat, fact.begin, fact.end - fact.begin,
-                            (const char *const[BROWSE_BYS]){"all", fact.row[SQT_CELL(requests, class)].text,
-                                                            fact.row[SQT_CELL(requests, server)].text, dir});
-        browse_choose(b, &(struct browse_source){&fact, dir, line && !line->cut ? line : NULL, place});
-    }
-    sqt_timelines_put(&b->lines, line);
+    if (!sqt_job_wants(job, fact->begin, fact->row))
+        return;
+    const char *const dir = browse_dir(name, x);
+    ++b->all;
+    if (!sqt_durations_unknown(fact->outcome) && fact->outcome != SQT_OUTCOME_UNFINISHED)
+        browse_heat_add(&b->heat, fact->begin, fact->end - fact->begin,
+                        (const char *const[BROWSE_BYS]){"all", fact->row[SQT_CELL(requests, class)].text,
+                                                        fact->row[SQT_CELL(requests, server)].text, dir});
+    browse_choose(b, &(struct browse_source){fact, dir, line && !line->cut ? line : NULL, place});
 }
 
 static void
 browse_unlogged(void *job, const struct sqt_xact *x)
 {
-    struct browse *const b = browse_of(job);
-    sqt_timelines_put(&b->lines, sqt_timelines_take(&b->lines, x));
-    browse_extras(b->places, x);
+    browse_extras(browse_of(job)->places, x);
 }
 
 const struct sqt_family browse_family = {
     .where = {SQT_TABLE_requests},
     .where_count = 1,
-    .start = browse_start,
-    .consumer = {.charge = browse_charge,
-                 .recharge = browse_recharge,
-                 .request = browse_request_ended,
-                 .unlogged = browse_unlogged,
-                 .io = browse_io,
-                 .wait = browse_wait,
-                 .connection = browse_connection},
+    .line = browse_line,
+    .consumer = {.unlogged = browse_unlogged, .wait = browse_wait, .connection = browse_connection},
 };
 
 void
@@ -200,7 +165,7 @@ browse_free(struct browse *b)
     browse_sample_free(&b->samples[BROWSE_REST]);
     browse_heat_free(&b->heat);
     sqt_names_free(&b->texts.names);
-    sqt_timelines_free(&b->lines);
+    free(b->coarser.rows);
     free(b->places);
     free(b);
 }

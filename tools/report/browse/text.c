@@ -2,7 +2,7 @@
  *
  * text.c - a request as a line of text, which browse.js takes apart.
  *
- * Fields stand between tabs.  A missing number is empty.  Names are numbers of the list of names, 0 for none.  Times
+ * Fields stand between bars.  A missing number is empty.  Names are numbers of the list of names, 0 for none.  Times
  * are ns; those of stages and waits count from the request's begin.  The last three fields are lists:
  *
  *   stages   LANE NS LANE NS ...: LANE is a letter, A for the first stage of stages.def
@@ -32,21 +32,17 @@ browse_text_number(struct browse_texts *texts, const char *name)
     return entry->number;
 }
 
-static char *
+static inline char *
 text_number(char *p, int64_t value)
 {
-    if (value == SQT_CELL_MISSING)
-        return p;
-    if (value < 0)
-        *p++ = '-';
-    return sqt_put_unsigned(p, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    return value == SQT_CELL_MISSING ? p : sqt_put_signed(p, value);
 }
 
 static char *
 text_field(char *p, int64_t value)
 {
     p = text_number(p, value);
-    *p++ = '\t';
+    *p++ = '|';
     return p;
 }
 
@@ -76,7 +72,7 @@ text_stages(char *p, const union sqt_cell *row)
         *p++ = 'A' + SQT_UNACCOUNTED;
         p = text_number(p, unaccounted);
     }
-    *p++ = '\t';
+    *p++ = '|';
     return p;
 }
 
@@ -102,7 +98,7 @@ text_spans(char *p, const char *end, const struct sqt_timeline *line)
             p = text_number(p, values[k]);
         }
     }
-    *p++ = '\t';
+    *p++ = '|';
     return p;
 }
 

@@ -79,6 +79,17 @@ write_schema(struct sqt_out *out, const struct browse *b)
 
 /* ---- the heat map ---- */
 
+static void
+write_cell(struct sqt_out *out, const char *between, unsigned slice, unsigned bin, unsigned count)
+{
+    sqt_json_text(out, between);
+    sqt_json_unsigned(out, slice);
+    sqt_json_text(out, ",");
+    sqt_json_unsigned(out, bin);
+    sqt_json_text(out, ",");
+    sqt_json_unsigned(out, count);
+}
+
 /* [slice, bin, count, ...] of a map, without zeros. */
 static void
 write_map(struct sqt_out *out, const char *by, const struct browse_map *map, int more)
@@ -90,7 +101,7 @@ write_map(struct sqt_out *out, const char *by, const struct browse_map *map, int
     for (unsigned s = 0; s < BROWSE_SLICES; ++s)
         for (unsigned bin = 0; bin < BROWSE_BINS; ++bin)
             if (map->counts[s][bin])
-                sqt_json_print(out, "%s%u,%u,%u", begun++ ? "," : "", s, bin, map->counts[s][bin]);
+                write_cell(out, begun++ ? "," : "", s, bin, map->counts[s][bin]);
     sqt_json_print(out, "]}");
 }
 
@@ -108,19 +119,14 @@ write_heat(struct sqt_out *out, const struct browse_heat *heat)
 
 /* ---- requests ---- */
 
-/* Lines have digits, letters and tabs only, so nothing in them needs to be escaped but those. */
+/* Lines have digits, letters and marks only, so nothing in them needs to be escaped. */
 static void
 write_request(struct sqt_out *out, const struct browse_request *request, enum browse_why why)
 {
-    const char *from = request->text;
-    sqt_json_print(out, "%c", "sbr"[why]);
-    for (const char *tab; (tab = strchr(from, '\t')); from = tab + 1) {
-        sqt_json_print(out, "|");
-        write_bytes(out, from, (size_t)(tab - from));
-    }
-    sqt_json_print(out, "|");
-    write_bytes(out, from, strlen(from));
-    sqt_json_print(out, "\\n");
+    const char first[] = {"sbr"[why], '|'};
+    write_bytes(out, first, sizeof(first));
+    write_bytes(out, request->text, strlen(request->text));
+    sqt_json_text(out, "\\n");
 }
 
 static void

@@ -119,6 +119,15 @@ timelines_place_again(struct sqt_timeline *line, unsigned from)
 }
 
 static void
+timelines_shorten(struct sqt_timeline *line, unsigned most)
+{
+    while (line->count > most) {
+        line->slice *= 2;
+        timelines_place_again(line, 0);
+    }
+}
+
+static void
 timelines_add(struct sqt_timelines *l, struct sqt_timeline *line, const struct sqt_timeline_row *row)
 {
     if (line->count == line->room) {
@@ -133,10 +142,7 @@ timelines_add(struct sqt_timelines *l, struct sqt_timeline *line, const struct s
     }
     line->spans += row->spans;
     timelines_place(line, row);
-    while (line->count > l->most) {
-        line->slice *= 2;
-        timelines_place_again(line, 0);
-    }
+    timelines_shorten(line, SQT_TIMELINE_ROWS);
 }
 
 /* ---- what the model says ---- */
@@ -219,6 +225,32 @@ sqt_timelines_take(struct sqt_timelines *l, const struct sqt_xact *x)
     line->now.spans = 0;
     l->beyond += (unsigned)line->cut;
     return line;
+}
+
+void
+sqt_timeline_copy(struct sqt_timeline *to, const struct sqt_timeline *line)
+{
+    struct sqt_timeline_row *rows = to->rows;
+    unsigned room = to->room;
+    if (line->count > room) {
+        room = line->count;
+        rows = sqt_resized(rows, room * sizeof(*rows));
+    }
+    *to = *line;
+    to->rows = rows;
+    to->room = room;
+    to->next = NULL;
+    memcpy(rows, line->rows, line->count * sizeof(*rows));
+}
+
+const struct sqt_timeline *
+sqt_timeline_coarse(const struct sqt_timeline *line, unsigned most, struct sqt_timeline *coarser)
+{
+    if (line->count <= most)
+        return line;
+    sqt_timeline_copy(coarser, line);
+    timelines_shorten(coarser, most);
+    return coarser;
 }
 
 void

@@ -22,6 +22,9 @@
 #include "model/model.h"
 #include "row/table.h"
 
+/* Rows of a request, at most. */
+#define SQT_TIMELINE_ROWS 1000
+
 /* A lane is a stage, SQT_UNACCOUNTED, or blocks. */
 #define SQT_TIMELINE_BLOCKS (SQT_UNACCOUNTED + 1)
 #define SQT_TIMELINE_LANES (SQT_TIMELINE_BLOCKS + 1)
@@ -48,8 +51,7 @@ struct sqt_timeline {
 };
 
 struct sqt_timelines {
-    unsigned most; /* rows of a request */
-    int64_t left;  /* bytes */
+    int64_t left; /* bytes */
 
     struct sqt_idmap map; /* by the transaction's place in memory */
     struct sqt_timeline *unused;
@@ -64,6 +66,13 @@ void sqt_timelines_io(struct sqt_timelines *lines, const struct sqt_io *io);
 /* The line of a request that has ended, with all of its rows; NULL if it has none.  The caller gives it back. */
 struct sqt_timeline *sqt_timelines_take(struct sqt_timelines *lines, const struct sqt_xact *xact);
 void sqt_timelines_put(struct sqt_timelines *lines, struct sqt_timeline *line);
+
+/* Copies a line into one that is zeroed or a copy of another line, and whose rows the caller frees. */
+void sqt_timeline_copy(struct sqt_timeline *to, const struct sqt_timeline *line);
+
+/* The line with at most that many rows: itself if it has no more, else a coarser copy in `coarser`, as above. */
+const struct sqt_timeline *sqt_timeline_coarse(const struct sqt_timeline *line, unsigned most,
+                                               struct sqt_timeline *coarser);
 
 /* Those that were taken must have been given back. */
 void sqt_timelines_free(struct sqt_timelines *lines);
