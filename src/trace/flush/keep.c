@@ -96,7 +96,7 @@ keep_number_runs(const struct sqt_keep *keep, struct kept_list *list)
 static void
 keep_order(const struct sqt_keep *keep, struct kept_list *list)
 {
-    if (list->ordered)
+    if (list->ordered || !list->count)
         return;
     keep_number_runs(keep, list);
     qsort(list->segments, list->count, sizeof(*list->segments), keep_by_run);
@@ -176,7 +176,8 @@ keep_list(const struct sqt_keep *keep, struct kept_list *list)
             result = keep_add(list, &name, entry->d_name, &st);
     }
     closedir(dir);
-    qsort(list->segments, list->count, sizeof(*list->segments), keep_by_name);
+    if (list->count)
+        qsort(list->segments, list->count, sizeof(*list->segments), keep_by_name);
     keep_find_open(keep, list);
     return result;
 }
