@@ -94,8 +94,10 @@ class Terminal:
             os.kill(self.pid, number)
         else:
             self.press(keys)
-        for _ in range(400):
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
             self.read(0.05)
+            time.sleep(0.02)  # the terminal may be closed a while before the program has ended
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 os.close(self.fd)
