@@ -51,7 +51,7 @@ def compare(env, how, directory, out):
     """What was shipped in pieces, and what is shipped at once now."""
     once = env.path("once-" + how)
     subprocess.run([env.tool("sqtrace-ship"), directory, "--to=" + once, "--quiet"], check=True)
-    python = os.path.join(os.environ.get("SQT_VENVS", os.path.dirname(env.tool("sqtrace-ship"))), "parquet-venv", "bin", "python3")
+    python = os.path.join(os.environ.get("SQT_VENVS", os.path.dirname(env.tool("sqtrace-ship"))), "pypi-venv", "bin", "python3")
     if not os.path.exists(python):
         env.note("without pyarrow, which tests/unit/ship.py installs, rows are not compared")
         return

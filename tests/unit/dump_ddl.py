@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dump_ddl.py - the views of --ddl give sqtrace's own figures, and the queries of doc/fleet.md their answers.
 
-DuckDB and ClickHouse (chdb) run the statements over files of --format=parquet; parquet_venv.py gets them. SQT_SPARK=1 also
+DuckDB and ClickHouse (chdb) run the statements over files of --format=parquet; pypi.py gets them. SQT_SPARK=1 also
 runs Spark (pyspark, which needs Java); without it a parser, sqlglot, reads Spark's statements.
 """
 import glob
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from parquet_venv import READERS, available, enter  # noqa: E402
+from pypi import READERS, available, enter  # noqa: E402
 
 SPARK = os.environ.get("SQT_SPARK") == "1"
 enter(*READERS.values(), "sqlglot", *(["pyspark"] if SPARK else []))

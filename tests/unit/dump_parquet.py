@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from parquet_venv import READERS, VENV, available, enter, run  # noqa: E402
+from pypi import READERS, VENV, available, enter, run  # noqa: E402
 
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP = os.path.join(TOOLS, "sqtrace-dump")

@@ -22,10 +22,11 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+from pypi import enter, run  # noqa: E402
+
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 EXPORTER, DUMP = os.path.join(TOOLS, "sqtrace-exporter"), os.path.join(TOOLS, "sqtrace-dump")
 SAMPLE, GOLDEN = os.path.join(SOURCE, "doc", "sample"), os.path.join(SOURCE, "tests", "golden")
-VENV = os.path.join(os.environ.get("SQT_VENVS", TOOLS), "exporter-venv")
 OPEN = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"}
 BOUNDS = ("0.001", "0.005", "0.02", "0.1", "0.25", "0.5", "1.0", "2.5", "10.0", "60.0")
 PRIVATE_KB = 64 * 1024
@@ -44,24 +45,6 @@ def check(good, text, skip=""):
 def same(got, wanted, text):
     if not check(got == wanted, text):
         print("# got      %r\n# expected %r" % (got, wanted))
-
-
-def run(*command, **how):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **how)
-
-
-def enter():
-    """Goes on in a virtual environment with prometheus_client, made if need be."""
-    if os.environ.get("SQT_EXPORTER_VENV") or run(sys.executable, "-c", "import ensurepip").returncode != 0:
-        return
-    python = os.path.join(VENV, "bin", "python3")
-    if not os.path.exists(python) and run(sys.executable, "-m", "venv", VENV).returncode != 0:
-        return
-    if run(python, "-c", "import prometheus_client").returncode != 0:
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1", "--timeout=10",
-            "prometheus_client")
-    os.environ["SQT_EXPORTER_VENV"] = VENV
-    os.execv(python, [python, *sys.argv])
 
 
 # ---- the exporter, and what it says ----
@@ -424,7 +407,7 @@ def trouble(work):
 
 
 def main():
-    enter()
+    enter("prometheus_client")
     with tempfile.TemporaryDirectory() as work:
         usage()
         exporter = followed(os.path.join(work, "trace"))

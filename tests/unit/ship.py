@@ -18,7 +18,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shipped  # noqa: E402
-from parquet_venv import available, enter  # noqa: E402
+from pypi import available, enter  # noqa: E402
 from shipped import (FRAME_BLOCK, FRAME_TEXT, SAMPLE, SHIP, TOOLS, SOURCE, check, differences, files, frames, grow, growth,  # noqa: E402
                      rows, ship, text_frame, with_sequence)
 

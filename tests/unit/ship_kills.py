@@ -17,7 +17,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shipped  # noqa: E402
-from parquet_venv import available, enter  # noqa: E402
+from pypi import available, enter  # noqa: E402
 from shipped import SAMPLE, SHIP, check, differences, files, grow, growth, rows, ship  # noqa: E402
 
 FULL = os.environ.get("SQT_FULL")

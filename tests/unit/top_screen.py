@@ -18,9 +18,11 @@ import tempfile
 import termios
 import time
 
+sys.dont_write_bytecode = True
+from pypi import enter, run  # noqa: E402
+
 TOOLS = os.environ["SQT_TOOLS"]
 TOP = os.path.join(TOOLS, "sqtrace-top")
-VENV = os.path.join(os.environ.get("SQT_VENVS", TOOLS), "screen-venv")
 done = 0
 
 
@@ -30,23 +32,6 @@ def check(good, text, skip="", shown=None):
     print("%s %d - %s%s" % ("ok" if good else "not ok", done, text, " # SKIP " + skip if skip else ""), flush=True)
     if not good and shown is not None:
         print("\n".join("# |" + line for line in shown), flush=True)
-
-
-def run(*command):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, stdin=subprocess.DEVNULL)
-
-
-def enter():
-    """Goes on in a virtual environment, made with pyte if need be."""
-    if os.environ.get("SQT_SCREEN_VENV") or run(sys.executable, "-c", "import ensurepip").returncode != 0:
-        return
-    python = os.path.join(VENV, "bin", "python3")
-    if not os.path.exists(python) and run(sys.executable, "-m", "venv", VENV).returncode != 0:
-        return
-    if run(python, "-c", "import pyte").returncode != 0:
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1", "--timeout=10", "pyte")
-    os.environ["SQT_SCREEN_VENV"] = VENV
-    os.execv(python, [python, *sys.argv])
 
 
 class Terminal:
@@ -182,7 +167,7 @@ def once(directory):
 
 
 def main():
-    enter()
+    enter("pyte")
     try:
         import pyte  # noqa: F401
     except ImportError:
