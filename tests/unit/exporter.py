@@ -239,7 +239,68 @@ def counts(exporter):
     counters(found, "sqtrace_disk_queue_seconds_total",
              [(pick(row, "store", "dir", "op"), 0 if row["dequeued_ns"] == "-" else seconds(row["dequeued_ns"]))
               for row in rows("diskops") if row["dir"] != "-" and row["store"] != "-"], "disk queues")
+    counters(found, "sqtrace_loop_wait_seconds_total",
+             [(pick(row, "kid"), seconds(row["wait_ns"])) for row in rows("loops") if row["wait_ns"] != "-"], "waits of the loop")
+    counters(found, "sqtrace_server_reply_seconds_total",
+             [(pick(row, "server"), duration(row["server_reply_ns"])) for row in ended if row["server"] != "-"], "replies of servers")
+    counters(found, "sqtrace_server_connect_seconds_total",
+             [(pick(row, "server", "outcome"), duration(row["connect_ns"])) for row in rows("connections")
+              if row["server"] != "-"], "time to connect")
+    waits = rows("waits")
+    counters(found, "sqtrace_service_waits_total", [(pick(row, "kind", "name", "outcome"), 1) for row in waits], "waits")
+    counters(found, "sqtrace_service_queue_seconds_total",
+             [(pick(row, "kind", "name", "outcome"), duration(row["queue_ns"])) for row in waits], "queues of services")
+    disk = [row for row in rows("diskops") if row["dir"] != "-" and row["store"] != "-"]
+    labels = ("store", "dir", "op")
+    counters(found, "sqtrace_disk_operations_total", [(pick(row, *labels), 1) for row in disk], "disk operations")
+    counters(found, "sqtrace_disk_io_seconds_total", [(pick(row, *labels), duration(row["io_ns"])) for row in disk], "disk I/O")
+    counters(found, "sqtrace_disk_io_bytes_total",
+             [(pick(row, *labels), 0 if row["size_bytes"] == "-" else int(row["size_bytes"])) for row in disk], "disk bytes")
+    counters(found, "sqtrace_disk_results_total", [(pick(row, "store", "dir", "result"), 1) for row in disk], "disk results")
+    flusher = [row for row in rows("syscalls") if row["thread"] == "flusher" and row["name"] != "misc"]
+    counters(found, "sqtrace_tracer_calls_total", [(pick(row, "kid"), int(row["count"])) for row in flusher], "flusher's calls")
+    counters(found, "sqtrace_tracer_call_seconds_total",
+             [(pick(row, "kid"), fractions.Fraction(row["total_s"])) for row in flusher], "time in the flusher's calls")
+    main_thread(found)
+    samples(found)
     return requests, found
+
+
+def duration(text):
+    return 0 if text == "-" else seconds(text)
+
+
+def main_thread(found):
+    """loop_time has shares of each second, rounded to 0.001 %."""
+    states = {"computing": "computing_pct", "blocked": "blocked_pct", "idle": "idle_pct"}
+    told = rows("loop_time")
+    for state, column in states.items():
+        wanted = collections.defaultdict(float)
+        for row in told:
+            wanted[row["kid"]] += float(row[column]) / 100
+        got = {kid: float(found["sqtrace_main_thread_seconds_total", (("kid", kid), ("state", state))]) for kid in wanted}
+        # The first and the last second of a process are not whole.
+        check(all(abs(got[kid] - wanted[kid]) <= 2 * max(1, wanted[kid] / 100) for kid in wanted),
+              "main thread: %s is %s, loop_time says %s" % (state, got, dict(wanted)))
+
+
+def samples(found):
+    """Counters are the growth from a process's first sample to its last.  All of them have ended, so there are no gauges."""
+    first, last = {}, {}
+    for row in rows("samples", "--columns=kid,ring,source,name,value"):
+        key = row["kid"], row["ring"], row["source"], row["name"]
+        first.setdefault(key, row["value"])
+        last[key] = row["value"]
+    grown = [(key, int(last[key]) - int(first[key])) for key in last if key[3] != "device"]
+    for name, value in (("sqtrace_squid_cpu_user_seconds_total", "cpu_user_us"),
+                        ("sqtrace_squid_cpu_system_seconds_total", "cpu_system_us")):
+        counters(found, name, [({"kid": key[0]}, fractions.Fraction(amount, 10 ** 6)) for key, amount in grown
+                               if key[2:] == ("process", value)], value)
+    check(not [key for key in found if key[0].startswith(("sqtrace_squid_open", "sqtrace_squid_resident", "sqtrace_cache_"))],
+          "no gauge of a process that has ended")
+    busy = {fractions.Fraction(amount, 1000) for key, amount in grown if key[3] == "busy_ms"}
+    told = {value for key, value in found.items() if key[0] == "sqtrace_disk_device_busy_seconds_total"}
+    check(told and told <= busy, "a device is as busy as one of its kids saw: %s of %s" % (sorted(told), sorted(busy)))
 
 
 # ---- formats ----

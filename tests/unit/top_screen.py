@@ -44,7 +44,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            os.environ.update(TERM="xterm", LC_ALL="C.UTF-8")
+            os.environ.update(TERM="linux", LC_ALL="C.UTF-8")
             os.execv(TOP, [TOP, "--every=200ms", *words])
 
     def lines(self):

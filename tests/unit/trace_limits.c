@@ -146,6 +146,42 @@ what_is_too_old_goes(void **state)
     close(leftovers.directory);
 }
 
+/* What was too old does not count for keep= any more, and nothing else goes. */
+static void
+age_and_keep_go_together(void **state)
+{
+    struct place *const place = *state;
+    make_segment(place, "test.1.20250101T000000Z.bbbbbbbb.000000.sqt", 1, 30 * HOUR, 3000);
+    make_segment(place, "test.1.20250101T000000Z.bbbbbbbb.000001.sqt", 1, 29 * HOUR, 3000);
+    make_segment(place, "test.1.20250101T000000Z.bbbbbbbb.000002.sqt", 1, HOUR, 1000);
+    make_segment(place, "test.2.20250101T000000Z.aaaaaaaa.000000.sqt", 1, HOUR, 1000);
+    struct sqt_leftovers leftovers = place_leftovers(place, "test.1.20300101T000000Z.00000000");
+    struct sqt_room room;
+    const struct sqt_keep keep = {&leftovers, 1, NOBODY_OPEN, {3000, MB, SQT_NO_LIMIT, 24 * HOUR}};
+    assert_int_equal(sqt_keep_apply(&keep, &room), 2);
+    assert_int_equal(place_count(place->directory, ".sqt"), 2);
+    assert_int_equal(room.left, (MB - 2000) / 4);
+    close(leftovers.directory);
+}
+
+/* A file from a clock that was ahead makes no older or later file of its kid young. */
+static void
+a_time_that_is_yet_to_come_says_nothing(void **state)
+{
+    struct place *const place = *state;
+    make_segment(place, "test.1.20990101T000000Z.bbbbbbbb.000000.sqt", 1, -9000 * HOUR, 1000);
+    make_segment(place, "test.1.20250101T000000Z.cccccccc.000000.sqt", 2, 99 * HOUR, 1000);
+    make_segment(place, "test.1.20250101T000000Z.cccccccc.000001.sqt", 2, HOUR, 1000);
+    make_segment(place, "test.2.20990101T000000Z.aaaaaaaa.000000.sqt", 1, -9000 * HOUR, 1000);
+    struct sqt_leftovers leftovers = place_leftovers(place, "test.1.20300101T000000Z.00000000");
+    struct sqt_room room;
+    const struct sqt_keep keep = {&leftovers, 1, NOBODY_OPEN, {0, SQT_NO_LIMIT, SQT_NO_LIMIT, 24 * HOUR}};
+    assert_int_equal(sqt_keep_apply(&keep, &room), 2);
+    assert_true(place_has(place, "test.1.20250101T000000Z.cccccccc.000001.sqt"));
+    assert_true(place_has(place, "test.2.20990101T000000Z.aaaaaaaa.000000.sqt"));
+    close(leftovers.directory);
+}
+
 /* Without total= and reserve= the size of the file system says what a trace may take. */
 static void
 defaults_follow_the_file_system(void **state)
@@ -159,6 +195,12 @@ defaults_follow_the_file_system(void **state)
     const uint64_t size = (uint64_t)fs.f_blocks * fs.f_frsize, tenth = size / 10, gb = 1024 * MB;
     sqt_keep_apply(&keep, &room);
     assert_int_equal(room.total, tenth < 10 * gb ? tenth : 10 * gb);
+    keep.limits = (struct sqt_limits){0, SQT_NO_LIMIT, 0, 0};
+    sqt_keep_apply(&keep, &room);
+    assert_int_equal(fstatvfs(leftovers.directory, &fs), 0);
+    const uint64_t reserve = size / 20 < gb ? size / 20 : gb, unused = (uint64_t)fs.f_bavail * fs.f_frsize;
+    const uint64_t left = unused > reserve ? (unused - reserve) / 4 : 0;
+    assert_true(room.left <= left + size / 1000 && room.left + size / 1000 >= left); /* others use the disk, too */
     keep.limits = (struct sqt_limits){0, SQT_NO_LIMIT, (uint64_t)fs.f_bavail * fs.f_frsize * 2, 0};
     sqt_keep_apply(&keep, &room);
     assert_true(room.left == 0 && room.shortage == SQT_SHORT_OF_RESERVE);
@@ -390,6 +432,8 @@ main(void)
         PLACE_TEST(a_clock_that_was_wrong_changes_no_order_of_a_kid),
         PLACE_TEST(what_is_being_written_is_left_alone),
         PLACE_TEST(what_is_too_old_goes),
+        PLACE_TEST(age_and_keep_go_together),
+        PLACE_TEST(a_time_that_is_yet_to_come_says_nothing),
         PLACE_TEST(defaults_follow_the_file_system),
         PLACE_TEST(kids_share_a_total),
         PLACE_TEST(open_segments_alone_stay_below_a_total),

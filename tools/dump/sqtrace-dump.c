@@ -6,12 +6,6 @@
 
 #include "dump.h"
 
-static int
-dump_main_told(void)
-{
-    return fflush(stdout) == 0 && !ferror(stdout) ? DUMP_DONE : DUMP_FAILED;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -25,13 +19,13 @@ main(int argc, char **argv)
         status = dump_wants_nagios(argc, argv) ? dump_nagios_unknown(error) : DUMP_USAGE;
     } else if (request.given[DUMP_help]) {
         dump_help(stdout);
-        status = dump_main_told();
+        status = options_told();
     } else if (request.given[DUMP_version]) {
         puts("sqtrace-dump " PACKAGE_VERSION);
-        status = dump_main_told();
+        status = options_told();
     } else if (request.given[DUMP_list]) {
         dump_list(stdout);
-        status = dump_main_told();
+        status = options_told();
     } else if (request.ddl) {
         status = dump_ddl(&request);
     } else {

@@ -60,6 +60,8 @@ exporter_take_sample(void *context, const struct sqt_sample_row *sample)
     struct export_child *const child = samples_child(e, export_metrics[metric].family, sample, source);
     if (export_series_is_other(e->series, child))
         return; /* a value of many sources says nothing */
+    if (export_metrics[metric].family == EXPORT_FAMILY_disk && child->origin && child->origin != sample->origin)
+        return; /* all kids sample the same device: one is enough, and the next one takes over when it has ended */
     if (export_metrics[metric].kind == EXPORT_COUNTER)
         export_series_grow(child, metric, sample->origin, sample->value);
     else {

@@ -249,7 +249,7 @@ export_series_get(struct export_series *s, enum export_family family, const char
     if (series_says_other(labels, count))
         return series_take_other(s, family);
     struct export_child *child = series_find(s, family, hash, labels);
-    if (!child && f->count < f->most && s->used + f->cost <= s->room)
+    if (!child && ((f->count < f->most && s->used + f->cost <= s->room) || !count)) /* that of the exporter always */
         child = series_add_child(s, family, hash, labels);
     if (!child)
         return series_replace(s, family, hash, labels);

@@ -88,12 +88,6 @@ exporter_run(struct exporter *e)
     return status;
 }
 
-static int
-exporter_told(void)
-{
-    return fflush(stdout) == 0 && !ferror(stdout) ? EXPORTER_DONE : EXPORTER_FAILED;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -107,10 +101,10 @@ main(int argc, char **argv)
         status = EXPORTER_USAGE;
     } else if (exporter.request.given[EXPORTER_help]) {
         exporter_help(stdout);
-        status = exporter_told();
+        status = options_told();
     } else if (exporter.request.given[EXPORTER_version]) {
         puts("sqtrace-exporter " PACKAGE_VERSION);
-        status = exporter_told();
+        status = options_told();
     } else {
         exporter.voice.quiet = exporter.request.given[EXPORTER_quiet] != NULL;
         status = exporter_run(&exporter);

@@ -202,12 +202,6 @@ load_free(struct load *load)
     free(load->words);
 }
 
-static int
-load_main_told(void)
-{
-    return fflush(stdout) == 0 && !ferror(stdout) ? LOAD_DONE : LOAD_FAILED;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -222,10 +216,10 @@ main(int argc, char **argv)
         status = LOAD_USAGE;
     } else if (load.given[LOAD_help]) {
         load_help(stdout);
-        status = load_main_told();
+        status = options_told();
     } else if (load.given[LOAD_version]) {
         puts("sqtrace-load " PACKAGE_VERSION);
-        status = load_main_told();
+        status = options_told();
     } else {
         const int quiet = load.given[LOAD_quiet] != NULL;
         load.voice = (struct program_voice){

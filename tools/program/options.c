@@ -123,3 +123,9 @@ options_help(FILE *to, const struct option_info *infos, unsigned count)
         fprintf(to, "  %-20s  %s\n", option, infos[i].doc);
     }
 }
+
+int
+options_told(void)
+{
+    return fflush(stdout) != 0 || ferror(stdout);
+}

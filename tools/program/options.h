@@ -43,6 +43,9 @@ int options_number(const struct options *options, unsigned option, enum sqt_unit
 /* Puts that line into error, and returns -1. */
 int options_fail(const struct options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* After --help or --version: 0, or 1 if the standard output did not take it all; the exit status of every program. */
+int options_told(void);
+
 /* A line for each option. */
 void options_help(FILE *to, const struct option_info *infos, unsigned count);
 

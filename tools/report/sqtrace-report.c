@@ -108,12 +108,6 @@ report_main_make(struct report *r)
     return r->undrawn ? REPORT_PARTLY : REPORT_DONE;
 }
 
-static int
-report_main_told(void)
-{
-    return fflush(stdout) == 0 && !ferror(stdout) ? REPORT_DONE : REPORT_FAILED;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -131,10 +125,10 @@ main(int argc, char **argv)
         status = REPORT_USAGE;
     } else if (report.given[REPORT_help]) {
         report_help(stdout);
-        status = report_main_told();
+        status = options_told();
     } else if (report.given[REPORT_version]) {
         puts("sqtrace-report " PACKAGE_VERSION);
-        status = report_main_told();
+        status = options_told();
     } else {
         const int quiet = report.given[REPORT_quiet] != NULL;
         report.voice = (struct program_voice){

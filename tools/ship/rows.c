@@ -121,7 +121,6 @@ int
 ship_rows_finish(struct ship *ship)
 {
     const int failed = sqt_parquet_finish(ship->parquet) != 0;
-    ship->rows = sqt_parquet_rows(ship->parquet);
     return !failed
                ? 0
                : program_fail(&ship->voice, "%s/%s", ship->request->given[SHIP_to], sqt_parquet_error(ship->parquet));

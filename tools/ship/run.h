@@ -65,9 +65,9 @@ struct ship {
     uint64_t position;        /* number that stands for a row that no record ended */
     struct ship_ring **rings; /* by the origin's index */
     size_t ring_count;
-    uint64_t rows, files, bytes; /* shipped; rows: also those that are put off */
-    unsigned put_off;            /* rings */
-    int failed, busy;            /* something went wrong; another sqtrace-ship has a ring */
+    uint64_t files, bytes; /* shipped */
+    unsigned put_off;      /* rings */
+    int failed, busy;      /* something went wrong; another sqtrace-ship has a ring */
 };
 
 /* ---- read.c: reading the trace ---- */

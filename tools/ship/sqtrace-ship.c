@@ -17,8 +17,10 @@ main(int argc, char **argv)
         status = SHIP_USAGE;
     } else if (request.given[SHIP_help]) {
         ship_help(stdout);
+        status = options_told();
     } else if (request.given[SHIP_version]) {
         puts("sqtrace-ship " PACKAGE_VERSION);
+        status = options_told();
     } else {
         status = (int)ship_run(&request);
     }

@@ -57,12 +57,11 @@ follow_count_request(struct top *top, const struct sqt_xact *x)
     if (sqt_durations_unknown(x->outcome) || x->outcome == SQT_OUTCOME_UNFINISHED)
         return;
     sqt_request_fact(&fact, x);
-    if (!sqt_where_match(top->where, rows))
-        return;
-    window_add_request(&top->window, x->end, fact.class, x->end - x->begin);
     const char *const server = fact.row[SQT_CELL(requests, server)].text;
     if (server)
         top_waited_use(top, "server", server, x->end, sqt_row_sum(fact.row, SQT_SERVER_TIME), x->status >= 500);
+    if (sqt_where_match(top->where, rows))
+        window_add_request(&top->window, x->end, fact.class, x->end - x->begin);
 }
 
 static void
@@ -111,7 +110,6 @@ follow_loss(void *context, const struct sqt_loss_row *loss)
     window_add_lost(&top->window, loss->until, loss->records);
 }
 
-/* The longest pass is that of the window; an older one makes way. */
 static void
 follow_loop(void *context, const struct sqt_loop_row *row)
 {
@@ -122,16 +120,13 @@ follow_loop(void *context, const struct sqt_loop_row *row)
     if (!p || row->unknown || work->number > number)
         return;
     if (work->number < number)
-        *work = (struct top_work){.number = number};
+        *work = (struct top_work){.number = number, .activity = UINT32_MAX};
     ++work->passes;
     work->busy += busy;
-    if (busy <= p->longest && row->end - p->longest_at < WINDOW_SECONDS * WINDOW_SECOND)
+    if (busy <= work->longest)
         return;
-    const char *const activity =
-        row->activity == UINT32_MAX ? NULL : sqt_origin_text(row->origin, SQT_DEF_ACTIVITY, row->activity);
-    p->longest = busy;
-    p->longest_at = row->end;
-    snprintf(p->activity, sizeof(p->activity), "%s", activity ? activity : "");
+    work->longest = busy;
+    work->activity = row->activity;
 }
 
 /* ---- processes ---- */

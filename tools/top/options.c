@@ -101,6 +101,16 @@ top_where_parse(const char *text, char *error, size_t error_size)
     return sqt_where_parse(text, tables, 1, error, error_size);
 }
 
+/* What is older than the window is not known. */
+static int
+options_check_window(const struct top_request *r, const struct options *o)
+{
+    const int64_t most = (WINDOW_SECONDS - 1) * WINDOW_SECOND;
+    if (r->now <= most && r->last <= most)
+        return 0;
+    return options_fail(o, "--%s: expected at most 5min", r->now > most ? "now" : "last");
+}
+
 /* Only whether it can be read: who reads the trace parses it again. */
 static int
 options_check_where(const struct top_request *r, const struct options *o)
@@ -142,7 +152,7 @@ top_parse(struct top_request *r, int argc, char **argv, char *error, size_t erro
         options_number(o, TOP_now, SQT_UNITS_TIME, WINDOW_SECOND, WINDOW_SECOND, &r->now) != 0 ||
         options_number(o, TOP_last, SQT_UNITS_TIME, WINDOW_SECOND, 0, &r->last) != 0 ||
         options_number(o, TOP_every, SQT_UNITS_TIME, WINDOW_SECOND, 100 * MILLISECOND, &r->every) != 0 ||
-        options_check_where(r, o) != 0)
+        options_check_window(r, o) != 0 || options_check_where(r, o) != 0)
         return -1;
     r->sort = (enum top_sort)sort;
     return options_check(r, o);

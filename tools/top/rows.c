@@ -236,13 +236,17 @@ rows_waits(struct rows *r)
 static struct top_work
 rows_work(const struct top_process *p, const struct window_span *span)
 {
-    struct top_work sum = {.number = 0};
+    struct top_work sum = {.activity = UINT32_MAX};
     for (int64_t number = span->first; number <= span->last; ++number) {
         const struct top_work *const work = &p->seconds[(uint64_t)number % WINDOW_SECONDS];
         if (work->number != number)
             continue;
         sum.passes += work->passes;
         sum.busy += work->busy;
+        if (work->longest > sum.longest) {
+            sum.longest = work->longest;
+            sum.activity = work->activity;
+        }
     }
     return sum;
 }
@@ -270,14 +274,16 @@ rows_loop(void *context, const struct sqt_open_loop *loop)
     if (!p || p->ended)
         return;
     const struct top_work now = rows_work(p, &r->now), before = rows_work(p, &r->before);
+    const struct top_work *const longest = now.longest > before.longest ? &now : &before;
     row[TOP_CELL(loops, kid)].number = loop->origin->identity.kid;
     row[TOP_CELL(loops, state)].text = rows_loop_state(r, loop, &row[TOP_CELL(loops, since_ns)].number);
     row[TOP_CELL(loops, last_event)].text = rows_text(p->last_event);
     row[TOP_CELL(loops, now_busy_pct)].number = sqt_percent((double)now.busy, 1e9 * r->now.seconds);
     row[TOP_CELL(loops, before_busy_pct)].number = sqt_percent((double)before.busy, 1e9 * r->before.seconds);
     row[TOP_CELL(loops, now_passes_per_s)].number = rows_milli(now.passes, &r->now);
-    row[TOP_CELL(loops, longest_ns)].number = p->longest;
-    row[TOP_CELL(loops, activity)].text = rows_text(p->activity);
+    row[TOP_CELL(loops, longest_ns)].number = longest->longest;
+    row[TOP_CELL(loops, activity)].text =
+        longest->activity == UINT32_MAX ? NULL : sqt_origin_text(loop->origin, SQT_DEF_ACTIVITY, longest->activity);
     row[TOP_CELL(loops, pid)].number = loop->origin->identity.pid;
     rows_put(r, row);
 }

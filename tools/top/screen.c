@@ -4,6 +4,7 @@
  */
 #include <curses.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,7 @@ screen_filter(struct screen *s)
     }
     sqt_where_free(s->top->where);
     s->top->where = where;
+    window_forget_requests(&s->top->window);
     snprintf(s->filter, sizeof(s->filter), "%s", s->input);
     top_flights(s->top);
 }
@@ -186,6 +188,14 @@ screen_key(struct screen *s, int key)
 
 /* ---- all of it ---- */
 
+/* Whether the terminal is closed: then getch() waits for nothing. */
+static int
+screen_is_gone(void)
+{
+    struct pollfd in = {.fd = STDIN_FILENO};
+    return poll(&in, 1, 0) > 0 && in.revents & (POLLHUP | POLLERR | POLLNVAL);
+}
+
 /* Waits for a key until the next look is due. */
 static void
 screen_turn(struct screen *s)
@@ -193,6 +203,8 @@ screen_turn(struct screen *s)
     const int64_t wait = s->due - screen_now();
     timeout(wait > 0 ? (int)(wait < 1000 ? wait : 1000) : 0);
     const int key = getch();
+    if (key == ERR && screen_is_gone())
+        s->left = 1;
     if (key != ERR && s->typing)
         screen_type(s, key);
     else if (key != ERR && key != KEY_RESIZE)

@@ -6,12 +6,6 @@
 
 #include "top.h"
 
-static int
-main_told(void)
-{
-    return fflush(stdout) == 0 && !ferror(stdout) ? TOP_DONE : TOP_FAILED;
-}
-
 /* Follows the trace. */
 static int
 main_show(const struct top_request *request)
@@ -36,10 +30,10 @@ main(int argc, char **argv)
         status = TOP_USAGE;
     } else if (request.given[TOP_help]) {
         top_help(stdout);
-        status = main_told();
+        status = options_told();
     } else if (request.given[TOP_version]) {
         puts("sqtrace-top " PACKAGE_VERSION);
-        status = main_told();
+        status = options_told();
     } else {
         status = main_show(&request);
     }

@@ -104,7 +104,8 @@ struct top_waited {
 struct top_work {
     int64_t number; /* of the second */
     uint32_t passes;
-    int64_t busy; /* ns */
+    int64_t busy, longest; /* ns; of all passes, and of the longest one */
+    uint32_t activity;     /* the longest one's, a definition; UINT32_MAX: none */
 };
 
 /* A process; hangs on its origin's user. */
@@ -112,8 +113,6 @@ struct top_process {
     const struct sqt_origin *origin;
     int ended;
     char last_event[32];
-    int64_t longest, longest_at; /* ns */
-    char activity[TOP_NAME];
     struct top_work seconds[WINDOW_SECONDS];
 };
 

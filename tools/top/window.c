@@ -98,6 +98,15 @@ window_add_request(struct window *w, int64_t at, enum sqt_class class, int64_t n
 }
 
 void
+window_forget_requests(struct window *w)
+{
+    for (unsigned i = 0; i < WINDOW_SECONDS; ++i)
+        for (unsigned c = 0; c < SQT_CLASSES; ++c)
+            if (w->seconds[i].classes[c])
+                memset(w->seconds[i].classes[c], 0, sizeof(*w->seconds[i].classes[c]));
+}
+
+void
 window_add_stage(struct window *w, unsigned stage, int64_t from, int64_t until)
 {
     int64_t number = window_number(until);

@@ -48,6 +48,9 @@ void window_free(struct window *window);
 /* A request of that class ended then, after so many ns. */
 void window_add_request(struct window *window, int64_t at, enum sqt_class class, int64_t ns);
 
+/* No request has ended so far: another kind is counted from now on. */
+void window_forget_requests(struct window *window);
+
 /* Requests were in a stage (SQT_STAGES: in none) from..until; what is older than the window is left out. */
 void window_add_stage(struct window *window, unsigned stage, int64_t from, int64_t until);
 

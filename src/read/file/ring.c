@@ -85,9 +85,10 @@ ring_is_owned(const struct sqt_ring_header *live, int fd)
     struct timespec now;
     if (live->compatible & SQT_RING_LOCKED)
         return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+    const uint64_t heartbeat_ns = load(&live->flusher.heartbeat_ns); /* before the clock is read */
     clock_gettime(CLOCK_MONOTONIC, &now);
     const uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-    return now_ns - load(&live->flusher.heartbeat_ns) < SQT_RING_STALE_NS;
+    return now_ns - heartbeat_ns < SQT_RING_STALE_NS;
 }
 
 int

@@ -203,7 +203,7 @@ sqt_stream_unfollow(struct sqt_stream *s)
 static int64_t
 follow_silent(const struct sqt_ring *ring)
 {
-    const uint64_t now = (uint64_t)sqt_stream_clock(), beat = sqt_ring_heartbeat(ring);
+    const uint64_t beat = sqt_ring_heartbeat(ring), now = (uint64_t)sqt_stream_clock(); /* in that order */
     return beat <= now ? (int64_t)(now - beat) : INT64_MAX;
 }
 

@@ -43,6 +43,15 @@ struct kept_list {
     uint64_t freed; /* bytes */
 };
 
+/* CLOCK_REALTIME, in ns. */
+static uint64_t
+keep_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
 /* ---- the order ---- */
 
 static int
@@ -92,14 +101,21 @@ keep_number_runs(const struct sqt_keep *keep, struct kept_list *list)
     }
 }
 
-/* Oldest first.  A clock that was wrong puts no segment of a kid before an older one of the same kid. */
+/* Oldest first.  A clock that was wrong puts no segment of a kid before an older one of the same kid; one with
+ * a time that is yet to come is as old as the next. */
 static void
 keep_order(const struct sqt_keep *keep, struct kept_list *list)
 {
     if (list->ordered || !list->count)
         return;
+    const uint64_t now_ns = keep_now();
     keep_number_runs(keep, list);
     qsort(list->segments, list->count, sizeof(*list->segments), keep_by_run);
+    for (size_t i = list->count; i-- > 0;) {
+        struct kept_segment *const s = &list->segments[i];
+        if (s->written_ns > now_ns)
+            s->written_ns = i + 1 < list->count && s[1].kid == s->kid ? s[1].written_ns : now_ns;
+    }
     for (size_t i = 1; i < list->count; ++i) {
         struct kept_segment *const s = &list->segments[i];
         if (s[-1].kid == s->kid && s[-1].written_ns > s->written_ns)
@@ -200,36 +216,51 @@ keep_delete(struct sqt_leftovers *l, struct kept_list *list, struct kept_segment
     l->keep_said = 1;
 }
 
+/* Whether keep= counts it, and may delete it. */
+static int
+keep_is_own(const struct sqt_keep *keep, const struct kept_segment *s)
+{
+    return s->kid == keep->kid && !s->open && !s->lives && !s->gone;
+}
+
 static void
 keep_by_count(const struct sqt_keep *keep, struct kept_list *list)
 {
     uint64_t own = 0;
     for (size_t i = 0; i < list->count; ++i) {
         const struct kept_segment *const s = &list->segments[i];
-        own += s->kid == keep->kid && !s->open && !s->lives ? s->bytes : 0;
+        own += keep_is_own(keep, s) ? s->bytes : 0;
     }
     if (!keep->limits.keep || own <= keep->limits.keep)
         return;
     keep_order(keep, list);
     for (size_t i = 0; i < list->count && own > keep->limits.keep; ++i) {
         struct kept_segment *const s = &list->segments[i];
-        if (s->kid != keep->kid || s->open || s->lives)
+        if (!keep_is_own(keep, s))
             continue;
         keep_delete(keep->leftovers, list, s);
         own -= s->gone ? s->bytes : 0;
     }
 }
 
+/* What keep_order() makes of the times only makes segments younger. */
+static int
+keep_is_any_older(const struct kept_list *list, uint64_t than_ns)
+{
+    size_t i = 0;
+    while (i < list->count && list->segments[i].written_ns >= than_ns)
+        ++i;
+    return i < list->count;
+}
+
 static void
 keep_by_time(const struct sqt_keep *keep, struct kept_list *list)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    const uint64_t ns = (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-    if (!keep->limits.age_ns || ns < keep->limits.age_ns)
+    const uint64_t now_ns = keep_now(), age_ns = keep->limits.age_ns;
+    if (!age_ns || now_ns < age_ns || !keep_is_any_older(list, now_ns - age_ns))
         return;
     keep_order(keep, list);
-    for (size_t i = 0; i < list->count && list->segments[i].written_ns < ns - keep->limits.age_ns; ++i)
+    for (size_t i = 0; i < list->count && list->segments[i].written_ns < now_ns - age_ns; ++i)
         if (!list->segments[i].open && !list->segments[i].gone)
             keep_delete(keep->leftovers, list, &list->segments[i]);
 }
@@ -270,7 +301,7 @@ keep_disk(const struct sqt_keep *keep)
     if (known)
         disk.size = (uint64_t)fs.f_blocks * fs.f_frsize;
     if (limits->total)
-        disk.total = limits->total == SQT_NO_LIMIT ? UINT64_MAX : limits->total;
+        disk.total = limits->total; /* SQT_NO_LIMIT is none, too */
     else if (known)
         disk.total = keep_share(disk.size, 10, 10 * GB);
     if (known && limits->reserve != SQT_NO_LIMIT) {

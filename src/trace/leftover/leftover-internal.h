@@ -27,7 +27,7 @@ struct sqt_leftovers {
     uint8_t boot_id[16];         /* of now */
     struct sqt_mailbox *mailbox; /* NULL: nothing is said */
     int said;                    /* what is left alone was told already */
-    int keep_said;               /* and what keep= cannot delete */
+    int keep_said;               /* and what cannot be deleted */
 };
 
 /* Turns every ring that a dead process of the service left into a segment, and removes what an earlier boot left.
