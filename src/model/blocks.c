@@ -21,35 +21,35 @@ blocks_key(const struct sqt_io *io)
 }
 
 static void
-blocks_enter(struct sqt_life *life, struct sqt_io *io)
+blocks_enter(struct sqt_process_state *process, struct sqt_io *io)
 {
-    struct sqt_io *const first = sqt_idmap_get(&life->ios, blocks_key(io));
+    struct sqt_io *const first = sqt_idmap_get(&process->ios, blocks_key(io));
     io->same = NULL;
     io->same_last = io;
     if (first) {
         first->same_last->same = io;
         first->same_last = io;
     } else {
-        sqt_idmap_put(&life->ios, blocks_key(io), io);
+        sqt_idmap_put(&process->ios, blocks_key(io), io);
     }
 }
 
 /* Takes the first one at its offset out of the index. */
 static void
-blocks_leave(struct sqt_life *life, struct sqt_io *io)
+blocks_leave(struct sqt_process_state *process, struct sqt_io *io)
 {
     if (io->same) {
         io->same->same_last = io->same_last;
-        sqt_idmap_put(&life->ios, blocks_key(io), io->same);
+        sqt_idmap_put(&process->ios, blocks_key(io), io->same);
     } else {
-        sqt_idmap_take(&life->ios, blocks_key(io));
+        sqt_idmap_take(&process->ios, blocks_key(io));
     }
 }
 
 struct sqt_io *
-sqt_block_ask(struct sqt_life *life, struct sqt_swap *swap, uint64_t offset)
+sqt_block_ask(struct sqt_process_state *process, struct sqt_swap *swap, uint64_t offset)
 {
-    struct sqt_io *const io = sqt_pool_get(&life->io_pool);
+    struct sqt_io *const io = sqt_pool_get(&process->io_pool);
     io->swap = swap;
     io->index = swap->asked++;
     io->offset = offset;
@@ -62,17 +62,17 @@ sqt_block_ask(struct sqt_life *life, struct sqt_swap *swap, uint64_t offset)
     if (++swap->waiting <= LIST_MOST)
         return io;
     if (swap->indexed) {
-        blocks_enter(life, io);
+        blocks_enter(process, io);
     } else {
         swap->indexed = 1;
         for (struct sqt_io *i = swap->first_io; i; i = i->next)
-            blocks_enter(life, i);
+            blocks_enter(process, i);
     }
     return io;
 }
 
 void
-sqt_block_unlink(struct sqt_life *life, struct sqt_io *io)
+sqt_block_unlink(struct sqt_process_state *process, struct sqt_io *io)
 {
     struct sqt_swap *const swap = io->swap;
     if (io->previous)
@@ -85,21 +85,21 @@ sqt_block_unlink(struct sqt_life *life, struct sqt_io *io)
         swap->last_io = io->previous;
     --swap->waiting;
     if (swap->indexed) {
-        blocks_leave(life, io);
+        blocks_leave(process, io);
         swap->indexed = swap->waiting != 0;
     }
 }
 
 struct sqt_io *
-sqt_block_take(struct sqt_life *life, struct sqt_swap *swap, uint64_t offset)
+sqt_block_take(struct sqt_process_state *process, struct sqt_swap *swap, uint64_t offset)
 {
     struct sqt_io *io = swap->first_io;
     if (!swap->indexed)
         while (io && io->offset != offset)
             io = io->next;
     else if (io->offset != offset)
-        io = sqt_idmap_get(&life->ios, swap->pooled.serial * sqt_scatter() + offset);
+        io = sqt_idmap_get(&process->ios, swap->pooled.serial * sqt_scatter() + offset);
     if (io)
-        sqt_block_unlink(life, io);
+        sqt_block_unlink(process, io);
     return io;
 }

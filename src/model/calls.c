@@ -8,40 +8,40 @@
 #define CALLS_MAX (UINT64_C(1) << 40)
 
 static int64_t
-calls_duration(const struct sqt_life *life, uint64_t ticks)
+calls_duration(const struct sqt_process_state *process, uint64_t ticks)
 {
-    return sqt_line_ns(&life->line, life->line.base_ticks + ticks) - life->line.base_ns;
+    return sqt_line_ns(&process->line, process->line.base_ticks + ticks) - process->line.base_ns;
 }
 
 void
-sqt_calls_some(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_calls_some(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    if (!more || record[1].event != SQT_EV_PART_CALLS || !life->consumer->calls)
+    if (!more || record[1].event != SQT_EV_PART_CALLS || !process->consumer->calls)
         return;
-    const int stepped = sqt_stepped_since(life, life->calls_told); /* then nobody knows how long they took */
+    const int stepped = sqt_stepped_since(process, process->calls_told); /* then nobody knows how long they took */
     const struct sqt_calls_row row = {
-        .origin = life->origin,
+        .origin = process->origin,
         .at = now,
         .call = record->aux,
         .thread = record[1].aux,
         .count = record->id < CALLS_MAX ? record->id : CALLS_MAX,
-        .ns = stepped ? 0 : calls_duration(life, record->arg),
-        .longest_ns = stepped ? 0 : calls_duration(life, record[1].arg),
+        .ns = stepped ? 0 : calls_duration(process, record->arg),
+        .longest_ns = stepped ? 0 : calls_duration(process, record[1].arg),
     };
-    life->consumer->calls(life->consumer->context, &row);
+    process->consumer->calls(process->consumer->context, &row);
 }
 
 void
-sqt_calls_told(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_calls_told(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     const struct sqt_calls_row row = {
-        .origin = life->origin,
-        .at = sqt_line_ns(&life->line, record->arg),
+        .origin = process->origin,
+        .at = sqt_line_ns(&process->line, record->arg),
         .call = UINT32_MAX,
         .begins = record->aux != 0,
     };
-    life->calls_told = now;
-    if (life->consumer->calls)
-        life->consumer->calls(life->consumer->context, &row);
+    process->calls_told = now;
+    if (process->consumer->calls)
+        process->consumer->calls(process->consumer->context, &row);
 }

@@ -15,67 +15,67 @@
 #include "model-internal.h"
 
 void
-sqt_client_drop(struct sqt_life *life, struct sqt_client *client)
+sqt_client_drop(struct sqt_process_state *process, struct sqt_client *client)
 {
     while (client->xacts)
         sqt_client_remove(client->xacts);
-    sqt_idmap_take(&life->clients, client->id);
-    sqt_pool_put(&life->client_pool, client);
+    sqt_idmap_take(&process->clients, client->id);
+    sqt_pool_put(&process->client_pool, client);
 }
 
 static struct sqt_client *
-clients_add(struct sqt_life *life, uint64_t id)
+clients_add(struct sqt_process_state *process, uint64_t id)
 {
-    while (sqt_pool_full(&life->client_pool) || sqt_idmap_full(&life->clients)) {
-        sqt_bound_met(life, SQT_OPEN_CLIENT, life->client_pool.used);
-        sqt_client_drop(life, life->client_pool.first);
+    while (sqt_pool_full(&process->client_pool) || sqt_idmap_full(&process->clients)) {
+        sqt_bound_met(process, SQT_OPEN_CLIENT, process->client_pool.used);
+        sqt_client_drop(process, process->client_pool.first);
     }
-    struct sqt_client *const client = sqt_pool_get(&life->client_pool);
+    struct sqt_client *const client = sqt_pool_get(&process->client_pool);
     client->id = id;
-    client->epoch = client->swept = life->epoch;
-    client->touched = life->now;
+    client->epoch = client->swept = process->epoch;
+    client->touched = process->now;
     client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
     client->accept_wait = SQT_MISSING;
     client->listener = UINT32_MAX;
-    sqt_idmap_put(&life->clients, id, client);
+    sqt_idmap_put(&process->clients, id, client);
     return client;
 }
 
 /* The connection, also one that was accepted before the trace began.  After a loss its bytes cannot be counted on. */
 static struct sqt_client *
-clients_find(struct sqt_life *life, uint64_t id)
+clients_find(struct sqt_process_state *process, uint64_t id)
 {
-    struct sqt_client *client = sqt_idmap_get(&life->clients, id);
+    struct sqt_client *client = sqt_idmap_get(&process->clients, id);
     if (!client)
-        client = clients_add(life, id);
-    if (client->epoch != life->epoch) {
-        client->epoch = life->epoch;
-        sqt_pool_renew(&life->client_pool, client);
+        client = clients_add(process, id);
+    if (client->epoch != process->epoch) {
+        client->epoch = process->epoch;
+        sqt_pool_renew(&process->client_pool, client);
         client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
         client->accept_wait = SQT_MISSING;
         client->read_count = 0;
         client->bytes = 0;
     }
     /* Nor can be said how long ago anything was, once a clock stepped. */
-    if (sqt_stepped_since(life, client->touched)) {
+    if (sqt_stepped_since(process, client->touched)) {
         client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
         client->read_count = 0;
     }
-    client->touched = life->now;
+    client->touched = process->now;
     return client;
 }
 
 /* A loss hid the end of a transaction: the next request of its connection, or the connection's end, is past it. */
 static void
-give_up_lost(struct sqt_life *life, struct sqt_client *client, int64_t now)
+give_up_lost(struct sqt_process_state *process, struct sqt_client *client, int64_t now)
 {
-    if (client->swept == life->epoch)
+    if (client->swept == process->epoch)
         return;
-    client->swept = life->epoch;
+    client->swept = process->epoch;
     for (struct sqt_xact *x = client->xacts, *next; x; x = next) {
         next = x->client_next;
-        if (x->epoch != life->epoch)
-            sqt_xact_give_up(life, x, now);
+        if (x->epoch != process->epoch)
+            sqt_xact_give_up(process, x, now);
     }
 }
 
@@ -83,10 +83,10 @@ give_up_lost(struct sqt_life *life, struct sqt_client *client, int64_t now)
 
 /* Whether Squid put off accepts of that port while the connection waited. */
 static int
-was_put_off(const struct sqt_life *life, const struct sqt_accept_row *row)
+was_put_off(const struct sqt_process_state *process, const struct sqt_accept_row *row)
 {
     const struct sqt_put_off *const p =
-        life->put_off && row->listener < SQT_MODEL_LISTENERS ? &life->put_off[row->listener] : NULL;
+        process->put_off && row->listener < SQT_MODEL_LISTENERS ? &process->put_off[row->listener] : NULL;
     if (!p || row->waited == SQT_MISSING)
         return 0;
     return p->open || (p->ended != SQT_MISSING && p->ended >= row->at - row->waited);
@@ -94,51 +94,51 @@ was_put_off(const struct sqt_life *life, const struct sqt_accept_row *row)
 
 /* What PART_LISTENER says; all is unknown without one. */
 static struct sqt_accept_row
-clients_accepted(const struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+clients_accepted(const struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_accept_row row = {.origin = life->origin, .at = now, .listener = UINT32_MAX, .waited = SQT_MISSING};
+    struct sqt_accept_row row = {.origin = process->origin, .at = now, .listener = UINT32_MAX, .waited = SQT_MISSING};
     if (more && record[1].event == SQT_EV_PART_LISTENER) {
         row.listener = record[1].aux;
         if (record[1].arg <= UINT32_MAX)
             row.waited = (int64_t)record[1].arg * 1000000;
-        row.put_off = was_put_off(life, &row);
+        row.put_off = was_put_off(process, &row);
     }
     return row;
 }
 
 static void
-tell_put_off(struct sqt_life *life, uint64_t listener, int64_t now)
+tell_put_off(struct sqt_process_state *process, uint64_t listener, int64_t now)
 {
-    struct sqt_put_off *const p = &life->put_off[listener];
+    struct sqt_put_off *const p = &process->put_off[listener];
     const struct sqt_put_off_row row = {
-        .origin = life->origin,
+        .origin = process->origin,
         .begin = p->begin,
         .end = now,
-        .known = p->epoch == life->epoch && !sqt_stepped_since(life, p->begin),
+        .known = p->epoch == process->epoch && !sqt_stepped_since(process, p->begin),
         .listener = (uint32_t)listener,
         .descriptors = p->descriptors,
         .limit = p->limit,
     };
     p->open = 0;
     p->ended = now;
-    if (life->consumer->put_off)
-        life->consumer->put_off(life->consumer->context, &row);
+    if (process->consumer->put_off)
+        process->consumer->put_off(process->consumer->context, &row);
 }
 
 void
-sqt_accept_put_off(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_accept_put_off(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     if (record->id >= SQT_MODEL_LISTENERS)
         return;
-    if (!life->put_off)
-        life->put_off = sqt_zeroed(SQT_MODEL_LISTENERS, sizeof(*life->put_off));
-    if (life->put_off[record->id].open)
-        tell_put_off(life, record->id, now);
-    struct sqt_put_off *const p = &life->put_off[record->id];
+    if (!process->put_off)
+        process->put_off = sqt_zeroed(SQT_MODEL_LISTENERS, sizeof(*process->put_off));
+    if (process->put_off[record->id].open)
+        tell_put_off(process, record->id, now);
+    struct sqt_put_off *const p = &process->put_off[record->id];
     const int64_t ended = p->begin ? p->ended : SQT_MISSING;
     *p = (struct sqt_put_off){.open = 1,
-                              .epoch = life->epoch,
+                              .epoch = process->epoch,
                               .limit = record->aux,
                               .begin = now,
                               .ended = ended,
@@ -146,65 +146,65 @@ sqt_accept_put_off(struct sqt_life *life, int64_t now, const struct sqt_record *
 }
 
 void
-sqt_accept_resumed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_accept_resumed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    if (record->id < SQT_MODEL_LISTENERS && life->put_off && life->put_off[record->id].open)
-        tell_put_off(life, record->id, now);
+    if (record->id < SQT_MODEL_LISTENERS && process->put_off && process->put_off[record->id].open)
+        tell_put_off(process, record->id, now);
 }
 
 void
-sqt_put_off_finish(struct sqt_life *life)
+sqt_put_off_finish(struct sqt_process_state *process)
 {
-    for (unsigned i = 0; life->put_off && i < SQT_MODEL_LISTENERS; ++i)
-        if (life->put_off[i].open)
-            tell_put_off(life, i, life->now);
+    for (unsigned i = 0; process->put_off && i < SQT_MODEL_LISTENERS; ++i)
+        if (process->put_off[i].open)
+            tell_put_off(process, i, process->now);
 }
 
 /* ---- connections ---- */
 
 void
-sqt_client_accept(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_client_accept(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    const struct sqt_accept_row row = clients_accepted(life, now, record, more);
-    struct sqt_client *const old = sqt_idmap_get(&life->clients, record->id);
+    const struct sqt_accept_row row = clients_accepted(process, now, record, more);
+    struct sqt_client *const old = sqt_idmap_get(&process->clients, record->id);
     if (old) {
-        give_up_lost(life, old, now);
-        sqt_client_drop(life, old);
+        give_up_lost(process, old, now);
+        sqt_client_drop(process, old);
     }
-    struct sqt_client *const client = clients_add(life, record->id);
+    struct sqt_client *const client = clients_add(process, record->id);
     client->accepted = now;
     client->accept_wait = row.waited;
     client->put_off = row.put_off;
     client->listener = row.listener;
-    if (life->consumer->accept)
-        life->consumer->accept(life->consumer->context, &row);
+    if (process->consumer->accept)
+        process->consumer->accept(process->consumer->context, &row);
 }
 
 void
-sqt_client_close(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_client_close(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_client *const client = sqt_idmap_get(&life->clients, record->id);
+    struct sqt_client *const client = sqt_idmap_get(&process->clients, record->id);
     if (!client)
         return;
-    give_up_lost(life, client, now);
-    sqt_client_drop(life, client);
+    give_up_lost(process, client, now);
+    sqt_client_drop(process, client);
 }
 
 void
-sqt_client_tls_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_client_tls_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    clients_find(life, record->id)->tls_begin = now;
+    clients_find(process, record->id)->tls_begin = now;
 }
 
 /* The handshake is that of the transaction under way, which is a CONNECT that is bumped, or else of the next one. */
 void
-sqt_client_tls_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_client_tls_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_client *const client = clients_find(life, record->id);
+    struct sqt_client *const client = clients_find(process, record->id);
     if (client->tls_begin == SQT_MISSING)
         return;
     const int64_t tls = now - client->tls_begin;
@@ -220,12 +220,12 @@ sqt_client_tls_end(struct sqt_life *life, int64_t now, const struct sqt_record *
 }
 
 void
-sqt_client_read(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_client_read(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     if (!record->arg)
         return;
-    struct sqt_client *const client = clients_find(life, record->id);
+    struct sqt_client *const client = clients_find(process, record->id);
     if (!record->aux)
         client->read_count = 0; /* all that came before was used up */
     if (client->read_count < SQT_CLIENT_READS) {
@@ -246,11 +246,11 @@ read_time(const struct sqt_client *client, uint64_t offset)
 }
 
 void
-sqt_client_parsed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_client_parsed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_client *const client = clients_find(life, record->id);
-    give_up_lost(life, client, now);
+    struct sqt_client *const client = clients_find(process, record->id);
+    give_up_lost(process, client, now);
     const uint64_t header_and_left = record->arg + record->aux;
     int64_t since = SQT_MISSING;
     if (client->accepted != SQT_MISSING) {
@@ -274,12 +274,12 @@ sqt_client_parsed(struct sqt_life *life, int64_t now, const struct sqt_record *r
 }
 
 void
-sqt_client_add(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+sqt_client_add(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
 {
     if (!xact->conn)
         return;
-    struct sqt_client *const client = clients_find(life, xact->conn);
-    give_up_lost(life, client, now);
+    struct sqt_client *const client = clients_find(process, xact->conn);
+    give_up_lost(process, client, now);
     xact->client_connect = client->waiting;
     client->waiting = SQT_MISSING;
     xact->client_tls = client->tls;

@@ -28,25 +28,25 @@ const struct sqt_digest_word sqt_digest_results[SQT_DIGEST_RESULTS] = {
 /* ---- work ---- */
 
 static int64_t
-digests_duration(const struct sqt_life *life, uint64_t ticks)
+digests_duration(const struct sqt_process_state *process, uint64_t ticks)
 {
-    return sqt_line_ns(&life->line, life->line.base_ticks + ticks) - life->line.base_ns;
+    return sqt_line_ns(&process->line, process->line.base_ticks + ticks) - process->line.base_ns;
 }
 
 static void
-digests_tell(const struct sqt_life *life, const struct sqt_digest *digest)
+digests_tell(const struct sqt_process_state *process, const struct sqt_digest *digest)
 {
-    if (life->consumer->digest)
-        life->consumer->digest(life->consumer->context, digest);
+    if (process->consumer->digest)
+        process->consumer->digest(process->consumer->context, digest);
 }
 
 /* Work of so many ticks that is over now. */
 static struct sqt_digest
-digests_work(const struct sqt_life *life, int64_t now, enum sqt_digest_activity activity, uint64_t ticks)
+digests_work(const struct sqt_process_state *process, int64_t now, enum sqt_digest_activity activity, uint64_t ticks)
 {
-    const int64_t busy = digests_duration(life, ticks);
-    const int stepped = sqt_stepped_since(life, now - busy);
-    return (struct sqt_digest){.origin = life->origin,
+    const int64_t busy = digests_duration(process, ticks);
+    const int stepped = sqt_stepped_since(process, now - busy);
+    return (struct sqt_digest){.origin = process->origin,
                                .activity = activity,
                                .peer = UINT32_MAX,
                                .begin = stepped ? now : now - busy,
@@ -57,11 +57,11 @@ digests_work(const struct sqt_life *life, int64_t now, enum sqt_digest_activity 
 }
 
 void
-sqt_digest_look(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_digest_look(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     const int key = record->event == SQT_EV_DIGEST_KEY;
-    struct sqt_digest look = digests_work(life, now, key ? SQT_DIGEST_KEY : SQT_DIGEST_LOOKUP, record->arg);
+    struct sqt_digest look = digests_work(process, now, key ? SQT_DIGEST_KEY : SQT_DIGEST_LOOKUP, record->arg);
     look.xact = record->id;
     look.result = key                                   ? SQT_DIGEST_RESULTS
                   : record->event == SQT_EV_DIGEST_NONE ? SQT_DIGEST_RESULT_NONE
@@ -69,7 +69,7 @@ sqt_digest_look(struct sqt_life *life, int64_t now, const struct sqt_record *rec
                                                         : SQT_DIGEST_RESULT_MISS;
     if (!key)
         look.peer = record->aux & ~SQT_DIGEST_SAYS_HIT;
-    digests_tell(life, &look);
+    digests_tell(process, &look);
 }
 
 static enum sqt_digest_result
@@ -81,12 +81,12 @@ digests_step(uint32_t aux)
 }
 
 void
-sqt_digest_rebuilt(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_digest_rebuilt(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_digest rebuild = digests_work(life, now, SQT_DIGEST_REBUILD, record->arg);
+    struct sqt_digest rebuild = digests_work(process, now, SQT_DIGEST_REBUILD, record->arg);
     rebuild.result = digests_step(record->aux);
     for (unsigned i = 1; i <= more && record[i].event == SQT_EV_PART_DIGEST_UPDATES; ++i) {
-        struct sqt_digest updates = digests_work(life, now, SQT_DIGEST_UPDATE, record[i].arg);
+        struct sqt_digest updates = digests_work(process, now, SQT_DIGEST_UPDATE, record[i].arg);
         updates.begin = rebuild.begin;
         updates.result = record[i].aux ? SQT_DIGEST_RESULT_ADDED : SQT_DIGEST_RESULT_REFUSED;
         updates.count = record[i].id;
@@ -94,111 +94,111 @@ sqt_digest_rebuilt(struct sqt_life *life, int64_t now, const struct sqt_record *
             rebuild.busy = SQT_MISSING;
         else if (rebuild.busy != SQT_MISSING)
             rebuild.busy -= updates.busy;
-        digests_tell(life, &updates);
+        digests_tell(process, &updates);
     }
     if (rebuild.busy < 0 && rebuild.busy != SQT_MISSING)
         rebuild.busy = 0; /* nanoseconds, from rounding */
-    digests_tell(life, &rebuild);
+    digests_tell(process, &rebuild);
 }
 
 void
-sqt_digest_rewritten(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_digest_rewritten(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_digest rewrite = digests_work(life, now, SQT_DIGEST_REWRITE, record->arg);
+    struct sqt_digest rewrite = digests_work(process, now, SQT_DIGEST_REWRITE, record->arg);
     rewrite.result = digests_step(record->aux);
     rewrite.bytes = sqt_bytes(record->id);
-    digests_tell(life, &rewrite);
+    digests_tell(process, &rewrite);
 }
 
 /* ---- what waits for a peer ---- */
 
 void
-sqt_digest_end(struct sqt_life *life, struct sqt_digest *digest, int64_t now, enum sqt_digest_result result)
+sqt_digest_end(struct sqt_process_state *process, struct sqt_digest *digest, int64_t now, enum sqt_digest_result result)
 {
     digest->end = now;
     digest->busy = now - digest->begin;
-    digest->result = digest->epoch != life->epoch             ? SQT_DIGEST_RESULT_LOST
-                     : sqt_stepped_since(life, digest->begin) ? SQT_DIGEST_RESULT_CLOCK
-                                                              : result;
-    digests_tell(life, digest);
-    if (sqt_idmap_get(&life->digests, digest->xact) == digest)
-        sqt_idmap_take(&life->digests, digest->xact);
-    sqt_pool_put(&life->digest_pool, digest);
+    digest->result = digest->epoch != process->epoch             ? SQT_DIGEST_RESULT_LOST
+                     : sqt_stepped_since(process, digest->begin) ? SQT_DIGEST_RESULT_CLOCK
+                                                                 : result;
+    digests_tell(process, digest);
+    if (sqt_idmap_get(&process->digests, digest->xact) == digest)
+        sqt_idmap_take(&process->digests, digest->xact);
+    sqt_pool_put(&process->digest_pool, digest);
 }
 
 void
-sqt_digest_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_digest_ask(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_digest *const before = sqt_idmap_get(&life->digests, record->id);
+    struct sqt_digest *const before = sqt_idmap_get(&process->digests, record->id);
     if (before)
-        sqt_digest_end(life, before, now, SQT_DIGEST_RESULT_ERROR);
-    while (sqt_pool_full(&life->digest_pool) || sqt_idmap_full(&life->digests)) {
-        sqt_bound_met(life, SQT_OPEN_DIGEST, life->digest_pool.used);
-        sqt_digest_end(life, life->digest_pool.first, now, SQT_DIGEST_RESULT_LOST);
+        sqt_digest_end(process, before, now, SQT_DIGEST_RESULT_ERROR);
+    while (sqt_pool_full(&process->digest_pool) || sqt_idmap_full(&process->digests)) {
+        sqt_bound_met(process, SQT_OPEN_DIGEST, process->digest_pool.used);
+        sqt_digest_end(process, process->digest_pool.first, now, SQT_DIGEST_RESULT_LOST);
     }
-    struct sqt_digest *const digest = sqt_pool_get(&life->digest_pool);
-    digest->origin = life->origin;
+    struct sqt_digest *const digest = sqt_pool_get(&process->digest_pool);
+    digest->origin = process->origin;
     digest->activity = record->event == SQT_EV_DIGEST_HIT ? SQT_DIGEST_HIT : SQT_DIGEST_FETCH;
     digest->parent = record->arg != 0;
     digest->xact = record->id;
     digest->peer = record->aux;
     digest->begin = now;
     digest->count = 1;
-    digest->epoch = life->epoch;
-    sqt_idmap_put(&life->digests, record->id, digest);
+    digest->epoch = process->epoch;
+    sqt_idmap_put(&process->digests, record->id, digest);
 }
 
 static struct sqt_digest *
-open_one(const struct sqt_life *life, enum sqt_digest_activity activity, uint64_t xact)
+open_one(const struct sqt_process_state *process, enum sqt_digest_activity activity, uint64_t xact)
 {
-    struct sqt_digest *const digest = life->digests.used ? sqt_idmap_get(&life->digests, xact) : NULL;
+    struct sqt_digest *const digest = process->digests.used ? sqt_idmap_get(&process->digests, xact) : NULL;
     return digest && digest->activity == activity ? digest : NULL;
 }
 
 void
-sqt_digest_fetched(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_digest_fetched(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_digest *const fetch = open_one(life, SQT_DIGEST_FETCH, record->id);
+    struct sqt_digest *const fetch = open_one(process, SQT_DIGEST_FETCH, record->id);
     if (!fetch)
         return;
     fetch->bytes = sqt_bytes(record->arg);
-    sqt_digest_end(life, fetch, now,
+    sqt_digest_end(process, fetch, now,
                    record->aux == SQT_DIGEST_NEW    ? SQT_DIGEST_RESULT_NEW
                    : record->aux == SQT_DIGEST_SAME ? SQT_DIGEST_RESULT_SAME
                                                     : SQT_DIGEST_RESULT_ERROR);
 }
 
 void
-sqt_digest_server_read(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_digest_server_read(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now, (void)more;
-    struct sqt_digest *const hit = open_one(life, SQT_DIGEST_HIT, record->id);
+    struct sqt_digest *const hit = open_one(process, SQT_DIGEST_HIT, record->id);
     if (hit)
         hit->bytes = sqt_sum(hit->bytes, sqt_bytes(record->arg));
 }
 
 void
-sqt_digest_server_header(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_digest_server_header(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now, (void)more;
-    struct sqt_digest *const hit = open_one(life, SQT_DIGEST_HIT, record->id);
+    struct sqt_digest *const hit = open_one(process, SQT_DIGEST_HIT, record->id);
     if (hit)
         hit->status = record->aux;
 }
 
 /* SERVER_DONE, or that it never came. */
 void
-sqt_digest_server_done(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_digest_server_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_digest *const hit = open_one(life, SQT_DIGEST_HIT, record->id);
+    struct sqt_digest *const hit = open_one(process, SQT_DIGEST_HIT, record->id);
     if (!hit)
         return;
     const int failed = record->event != SQT_EV_SERVER_DONE || record->aux;
-    sqt_digest_end(life, hit, now,
+    sqt_digest_end(process, hit, now,
                    failed                                           ? SQT_DIGEST_RESULT_ERROR
                    : hit->status == GATEWAY_TIMEOUT && !hit->parent ? SQT_DIGEST_RESULT_FALSE
                                                                     : SQT_DIGEST_RESULT_HIT);

@@ -14,50 +14,50 @@
 #include <string.h>
 
 static inline struct sqt_diskop *
-diskops_find(const struct sqt_life *life, uint64_t serial)
+diskops_find(const struct sqt_process_state *process, uint64_t serial)
 {
-    return sqt_idmap_get(&life->diskops, serial);
+    return sqt_idmap_get(&process->diskops, serial);
 }
 
 static void
-forget(struct sqt_life *life, struct sqt_diskop *op)
+forget(struct sqt_process_state *process, struct sqt_diskop *op)
 {
-    if (diskops_find(life, op->serial) == op)
-        sqt_idmap_take(&life->diskops, op->serial);
-    sqt_pool_put(&life->diskop_pool, op);
+    if (diskops_find(process, op->serial) == op)
+        sqt_idmap_take(&process->diskops, op->serial);
+    sqt_pool_put(&process->diskop_pool, op);
 }
 
 static void
-diskops_tell(const struct sqt_life *life, const struct sqt_diskop *op)
+diskops_tell(const struct sqt_process_state *process, const struct sqt_diskop *op)
 {
-    if (life->consumer->diskop)
-        life->consumer->diskop(life->consumer->context, op);
+    if (process->consumer->diskop)
+        process->consumer->diskop(process->consumer->context, op);
 }
 
 /* Whether a record that says more of it may be missing. */
 static int
-is_lost(const struct sqt_life *life, const struct sqt_diskop *op)
+is_lost(const struct sqt_process_state *process, const struct sqt_diskop *op)
 {
-    return op->epoch != life->epoch || op->pooled.serial <= life->unheard;
+    return op->epoch != process->epoch || op->pooled.serial <= process->unheard;
 }
 
 static enum sqt_outcome
-outcome_of(const struct sqt_life *life, const struct sqt_diskop *op, enum sqt_outcome outcome)
+outcome_of(const struct sqt_process_state *process, const struct sqt_diskop *op, enum sqt_outcome outcome)
 {
-    return sqt_outcome_of(life, is_lost(life, op) ? ~life->epoch : life->epoch, op->begin, outcome);
+    return sqt_outcome_of(process, is_lost(process, op) ? ~process->epoch : process->epoch, op->begin, outcome);
 }
 
 /* Ends one whose end is not in the trace, and forgets it. */
 static void
-end_without_record(struct sqt_life *life, struct sqt_diskop *op, enum sqt_outcome outcome)
+end_without_record(struct sqt_process_state *process, struct sqt_diskop *op, enum sqt_outcome outcome)
 {
     if (!op->timed_out) {
         op->stages[SQT_DISKOP_ENQUEUED] = op->queued - op->begin;
-        op->end = life->now;
-        op->outcome = outcome_of(life, op, outcome);
-        diskops_tell(life, op);
+        op->end = process->now;
+        op->outcome = outcome_of(process, op, outcome);
+        diskops_tell(process, op);
     }
-    forget(life, op);
+    forget(process, op);
 }
 
 static void
@@ -69,17 +69,18 @@ clear_stages(struct sqt_diskop *op)
 
 /* An operation of serial that was asked for at `asked` and is queued now. */
 static void
-diskops_begin(struct sqt_life *life, int64_t now, uint64_t serial, const struct sqt_question *question, uint64_t depth)
+diskops_begin(struct sqt_process_state *process, int64_t now, uint64_t serial, const struct sqt_question *question,
+              uint64_t depth)
 {
-    struct sqt_diskop *const old = diskops_find(life, serial);
+    struct sqt_diskop *const old = diskops_find(process, serial);
     if (old)
-        forget(life, old);
-    while (sqt_pool_full(&life->diskop_pool) || sqt_idmap_full(&life->diskops)) {
-        sqt_bound_met(life, SQT_OPEN_DISKOP, life->diskop_pool.used);
-        end_without_record(life, life->diskop_pool.first, SQT_OUTCOME_LOST);
+        forget(process, old);
+    while (sqt_pool_full(&process->diskop_pool) || sqt_idmap_full(&process->diskops)) {
+        sqt_bound_met(process, SQT_OPEN_DISKOP, process->diskop_pool.used);
+        end_without_record(process, process->diskop_pool.first, SQT_OUTCOME_LOST);
     }
-    struct sqt_diskop *const op = sqt_pool_get(&life->diskop_pool);
-    op->origin = life->origin;
+    struct sqt_diskop *const op = sqt_pool_get(&process->diskop_pool);
+    op->origin = process->origin;
     op->serial = serial;
     op->sio = question->sio;
     op->dir = question->dir;
@@ -89,82 +90,84 @@ diskops_begin(struct sqt_life *life, int64_t now, uint64_t serial, const struct 
     op->queued = now;
     op->queue = SQT_QUEUE_FIRST;
     op->size = SQT_MISSING;
-    op->epoch = life->epoch;
+    op->epoch = process->epoch;
     clear_stages(op);
-    sqt_idmap_put(&life->diskops, op->serial, op);
-    struct sqt_swap *const swap = op->sio ? sqt_idmap_get(&life->swaps, op->sio) : NULL;
+    sqt_idmap_put(&process->diskops, op->serial, op);
+    struct sqt_swap *const swap = op->sio ? sqt_idmap_get(&process->swaps, op->sio) : NULL;
     if (swap)
         swap->elsewhere |= 1u << op->op;
 }
 
 void
-sqt_diskop_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_diskop_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     if (!more || record[1].event != SQT_EV_PART_DISKOP)
         return;
     const struct sqt_question question = {.sio = record->arg,
                                           .dir = record->aux,
-                                          .at = sqt_line_ns(&life->line, record[1].id),
+                                          .at = sqt_line_ns(&process->line, record[1].id),
                                           .op = record[1].aux < SQT_DISK_OPS ? record[1].aux : SQT_DISK_OTHER};
-    diskops_begin(life, now, record->id, &question, record[1].arg);
+    diskops_begin(process, now, record->id, &question, record[1].arg);
 }
 
 void
-sqt_diskop_asked(struct sqt_life *life, struct sqt_swap *swap, enum sqt_disk_op op, int64_t now)
+sqt_diskop_asked(struct sqt_process_state *process, struct sqt_swap *swap, enum sqt_disk_op op, int64_t now)
 {
-    life->question =
-        (struct sqt_question){.sio = swap->sio, .op = op, .dir = swap->dir, .at = now, .epoch = life->epoch};
-    swap->question = life->question;
+    process->question =
+        (struct sqt_question){.sio = swap->sio, .op = op, .dir = swap->dir, .at = now, .epoch = process->epoch};
+    swap->question = process->question;
 }
 
 void
-sqt_diskop_queued(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_diskop_queued(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_question question = life->question;
+    struct sqt_question question = process->question;
     /* A queue to a disker takes answers before it takes a question, and Squid 5 goes on with other swaps then. */
-    const struct sqt_swap *const swap = question.sio == record->arg ? NULL : sqt_idmap_get(&life->swaps, record->arg);
+    const struct sqt_swap *const swap =
+        question.sio == record->arg ? NULL : sqt_idmap_get(&process->swaps, record->arg);
     if (swap)
         question = swap->question;
     /* After a loss the question may be another one. */
-    if (!question.at || question.sio != record->arg || question.epoch != life->epoch)
+    if (!question.at || question.sio != record->arg || question.epoch != process->epoch)
         question = (struct sqt_question){.sio = record->arg, .op = SQT_DISK_OTHER, .dir = UINT32_MAX, .at = now};
-    diskops_begin(life, now, record->id, &question, record->aux);
+    diskops_begin(process, now, record->id, &question, record->aux);
 }
 
 void
-sqt_diskop_told(struct sqt_life *life, const struct sqt_record *record, unsigned more)
+sqt_diskop_told(struct sqt_process_state *process, const struct sqt_record *record, unsigned more)
 {
     if (!more || record[1].event != SQT_EV_PART_DISKOP_IO)
         return;
-    life->told.sio = record->id;
-    life->told.epoch = life->epoch;
-    life->told.service = record[1];
+    process->told.sio = record->id;
+    process->told.epoch = process->epoch;
+    process->told.service = record[1];
 }
 
 /* The record with the stamps of an operation's service, NULL if nobody knows them. */
 static const struct sqt_record *
-service_of(const struct sqt_life *life, const struct sqt_diskop *op, const struct sqt_record *end, unsigned more)
+service_of(const struct sqt_process_state *process, const struct sqt_diskop *op, const struct sqt_record *end,
+           unsigned more)
 {
     if (more)
         return end[1].event == SQT_EV_PART_DISKOP_IO ? &end[1] : NULL;
-    const int told = op->sio && life->told.sio == op->sio && life->told.epoch == life->epoch;
-    return told && !(end->aux & (SQT_IO_TIMED_OUT | SQT_IO_CANCELLED)) ? &life->told.service : NULL;
+    const int told = op->sio && process->told.sio == op->sio && process->told.epoch == process->epoch;
+    return told && !(end->aux & (SQT_IO_TIMED_OUT | SQT_IO_CANCELLED)) ? &process->told.service : NULL;
 }
 
 /* What a record of its end, and those behind it, say; times that contradict each other are brought into order. */
 static void
-read_end(const struct sqt_life *life, struct sqt_diskop *op, int64_t now, const struct sqt_record *record,
+read_end(const struct sqt_process_state *process, struct sqt_diskop *op, int64_t now, const struct sqt_record *record,
          unsigned more)
 {
-    int64_t at[SQT_DISKOP_STAGES + 1] = {op->begin, op->queued, 0, 0, 0, sqt_line_ns(&life->line, record->arg), now};
-    const struct sqt_record *const service = service_of(life, op, record, more);
+    int64_t at[SQT_DISKOP_STAGES + 1] = {op->begin, op->queued, 0, 0, 0, sqt_line_ns(&process->line, record->arg), now};
+    const struct sqt_record *const service = service_of(process, op, record, more);
     if (service) {
-        at[2] = sqt_line_ns(&life->line, service->id);
-        at[3] = sqt_line_ns(&life->line, service->arg);
-        at[4] = sqt_line_ns(&life->line, service->arg + service->aux);
+        at[2] = sqt_line_ns(&process->line, service->id);
+        at[3] = sqt_line_ns(&process->line, service->arg);
+        at[4] = sqt_line_ns(&process->line, service->arg + service->aux);
         if (more > 1 && record[2].event == SQT_EV_PART_STAMP && record[2].aux == SQT_STAMP_SECOND_QUEUE) {
-            at[1] = sqt_line_ns(&life->line, record[2].arg);
+            at[1] = sqt_line_ns(&process->line, record[2].arg);
             op->queue = SQT_QUEUE_SECOND;
         } else if (at[1] > at[2])
             at[1] = at[2]; /* who does it may be faster than the record that it was queued */
@@ -179,7 +182,7 @@ read_end(const struct sqt_life *life, struct sqt_diskop *op, int64_t now, const 
         op->stages[SQT_DISKOP_DEQUEUED] = op->stages[SQT_DISKOP_IO] = op->stages[SQT_DISKOP_COPY] = SQT_MISSING;
     op->end = now;
     const enum sqt_outcome outcome = sqt_io_outcome(record->aux);
-    op->outcome = outcome_of(life, op, outcome);
+    op->outcome = outcome_of(process, op, outcome);
     if (op->op == SQT_DISK_READ || op->op == SQT_DISK_WRITE)
         op->size = op->outcome != SQT_OUTCOME_LOST && outcome == SQT_OUTCOME_COMPLETE
                        ? (int64_t)(record->aux & SQT_IO_BYTES)
@@ -187,53 +190,53 @@ read_end(const struct sqt_life *life, struct sqt_diskop *op, int64_t now, const 
 }
 
 void
-sqt_diskop_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_diskop_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_diskop *const op = diskops_find(life, record->id);
+    struct sqt_diskop *const op = diskops_find(process, record->id);
     if (!op || op->timed_out)
         return;
-    read_end(life, op, now, record, more);
-    life->told.sio = 0; /* it was told for this operation alone */
-    diskops_tell(life, op);
+    read_end(process, op, now, record, more);
+    process->told.sio = 0; /* it was told for this operation alone */
+    diskops_tell(process, op);
     op->timed_out = sqt_io_outcome(record->aux) == SQT_OUTCOME_TIMEOUT && op->outcome != SQT_OUTCOME_LOST;
     if (!op->timed_out) /* else its answer may still come */
-        forget(life, op);
+        forget(process, op);
 }
 
 void
-sqt_diskop_late(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_diskop_late(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_diskop *const op = diskops_find(life, record->id);
+    struct sqt_diskop *const op = diskops_find(process, record->id);
     if (!op || !op->timed_out)
         return;
-    read_end(life, op, now, record, more);
+    read_end(process, op, now, record, more);
     op->late = 1;
-    diskops_tell(life, op);
-    forget(life, op);
+    diskops_tell(process, op);
+    forget(process, op);
 }
 
 void
-sqt_diskop_switched_off(struct sqt_life *life)
+sqt_diskop_switched_off(struct sqt_process_state *process)
 {
-    life->unheard = life->diskop_pool.serial;
+    process->unheard = process->diskop_pool.serial;
 }
 
 void
-sqt_diskop_leave(struct sqt_life *life, struct sqt_diskop *op)
+sqt_diskop_leave(struct sqt_process_state *process, struct sqt_diskop *op)
 {
-    end_without_record(life, op, SQT_OUTCOME_UNFINISHED);
+    end_without_record(process, op, SQT_OUTCOME_UNFINISHED);
 }
 
 /* ---- the main thread itself ---- */
 
 static void
-tell_inline(struct sqt_life *life, uint64_t sio, enum sqt_disk_op what, uint32_t dir, int64_t begin, int64_t end,
-            int64_t size, enum sqt_outcome outcome)
+tell_inline(struct sqt_process_state *process, uint64_t sio, enum sqt_disk_op what, uint32_t dir, int64_t begin,
+            int64_t end, int64_t size, enum sqt_outcome outcome)
 {
-    const int stepped = sqt_stepped_since(life, begin);
+    const int stepped = sqt_stepped_since(process, begin);
     if (!stepped)
-        sqt_loop_io(life, what, dir, begin, end);
-    struct sqt_diskop op = {.origin = life->origin,
+        sqt_loop_io(process, what, dir, begin, end);
+    struct sqt_diskop op = {.origin = process->origin,
                             .sio = sio,
                             .op = what,
                             .dir = dir,
@@ -245,38 +248,38 @@ tell_inline(struct sqt_life *life, uint64_t sio, enum sqt_disk_op what, uint32_t
     clear_stages(&op);
     if (!stepped)
         op.stages[SQT_DISKOP_IO] = end - begin;
-    diskops_tell(life, &op);
+    diskops_tell(process, &op);
 }
 
 void
-sqt_diskop_inline(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_op op, int64_t begin, int64_t end,
-                  int64_t size, enum sqt_outcome outcome)
+sqt_diskop_inline(struct sqt_process_state *process, const struct sqt_swap *swap, enum sqt_disk_op op, int64_t begin,
+                  int64_t end, int64_t size, enum sqt_outcome outcome)
 {
     if (swap->elsewhere >> op & 1 || outcome == SQT_OUTCOME_TIMEOUT)
         return;
     /* A swap of rock opens and closes nothing. */
-    const char *const type = sqt_origin_text(life->origin, SQT_DEF_DIR, swap->dir);
+    const char *const type = sqt_origin_text(process->origin, SQT_DEF_DIR, swap->dir);
     if (type && !strncmp(type, "rock ", 5) && op != SQT_DISK_READ && op != SQT_DISK_WRITE)
         return;
-    tell_inline(life, swap->sio, op, swap->dir, begin, end, size, outcome);
+    tell_inline(process, swap->sio, op, swap->dir, begin, end, size, outcome);
 }
 
 void
-sqt_unlink(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_unlink(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    life->question =
-        (struct sqt_question){.op = SQT_DISK_UNLINK, .dir = (uint32_t)record->id, .at = now, .epoch = life->epoch};
-    life->unlink.dir = record->id;
-    life->unlink.begin = now;
+    process->question =
+        (struct sqt_question){.op = SQT_DISK_UNLINK, .dir = (uint32_t)record->id, .at = now, .epoch = process->epoch};
+    process->unlink.dir = record->id;
+    process->unlink.begin = now;
 }
 
 void
-sqt_unlinked(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_unlinked(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    if (life->unlink.begin && record->id == life->unlink.dir)
-        tell_inline(life, 0, SQT_DISK_UNLINK, (uint32_t)record->id, life->unlink.begin, now, SQT_MISSING,
+    if (process->unlink.begin && record->id == process->unlink.dir)
+        tell_inline(process, 0, SQT_DISK_UNLINK, (uint32_t)record->id, process->unlink.begin, now, SQT_MISSING,
                     SQT_OUTCOME_COMPLETE);
-    life->unlink.begin = 0;
+    process->unlink.begin = 0;
 }

@@ -34,31 +34,31 @@ loops_sum(int64_t a, int64_t b)
 }
 
 void
-sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_loop_wait(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_loop_state *const p = &life->loop;
-    if (p->works && p->epoch == life->epoch && (life->consumer->loop || life->consumer->stop)) {
+    struct sqt_loop_state *const p = &process->loop;
+    if (p->works && p->epoch == process->epoch && (process->consumer->loop || process->consumer->stop)) {
         struct sqt_loop_row row = p->row;
-        row.origin = life->origin;
+        row.origin = process->origin;
         row.end = now;
-        row.unknown = sqt_stepped_since(life, row.begin);
+        row.unknown = sqt_stepped_since(process, row.begin);
         loops_guess_rest(&row);
         if (more && record[1].event == SQT_EV_PART_ACTIVITY) {
             row.activity = record[1].aux;
-            row.activity_ns = sqt_line_ns(&life->line, record[1].arg) - sqt_line_ns(&life->line, record[1].id);
+            row.activity_ns = sqt_line_ns(&process->line, record[1].arg) - sqt_line_ns(&process->line, record[1].id);
             if (row.activity_ns < 0)
                 row.activity_ns = 0;
         }
-        if (life->consumer->loop)
-            life->consumer->loop(life->consumer->context, &row);
+        if (process->consumer->loop)
+            process->consumer->loop(process->consumer->context, &row);
         if (!row.unknown)
-            sqt_stops_pass(life, &row);
+            sqt_stops_pass(process, &row);
     }
     if (p->works && now - p->row.work >= SQT_LOOP_LONG)
         p->lasted = loops_sum(p->lasted, now - p->row.work);
     p->works = 0;
     p->waits = 1;
-    p->epoch = life->epoch;
+    p->epoch = process->epoch;
     const uint64_t most_ms = INT64_MAX / 1000000;
     p->row = (struct sqt_loop_row){.begin = now,
                                    .activity = UINT32_MAX,
@@ -66,10 +66,10 @@ sqt_loop_wait(struct sqt_life *life, int64_t now, const struct sqt_record *recor
 }
 
 void
-sqt_loop_work(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_loop_work(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_loop_state *const p = &life->loop;
+    struct sqt_loop_state *const p = &process->loop;
     if (!p->waits)
         return;
     p->waits = 0;
@@ -83,17 +83,17 @@ sqt_loop_work(struct sqt_life *life, int64_t now, const struct sqt_record *recor
 }
 
 void
-sqt_loop_switched_off(struct sqt_life *life)
+sqt_loop_switched_off(struct sqt_process_state *process)
 {
-    life->loop.waits = life->loop.works = 0;
-    life->loop.sampled.ticks = 0;
+    process->loop.waits = process->loop.works = 0;
+    process->loop.sampled.ticks = 0;
 }
 
 void
-sqt_loop_io(struct sqt_life *life, enum sqt_disk_op op, uint32_t dir, int64_t begin, int64_t end)
+sqt_loop_io(struct sqt_process_state *process, enum sqt_disk_op op, uint32_t dir, int64_t begin, int64_t end)
 {
-    struct sqt_loop_row *const row = &life->loop.row;
-    if (!life->loop.works || begin < row->work || end - begin <= row->disk_ns)
+    struct sqt_loop_row *const row = &process->loop.row;
+    if (!process->loop.works || begin < row->work || end - begin <= row->disk_ns)
         return;
     row->disk_ns = end - begin;
     row->disk_call = op;
@@ -195,16 +195,16 @@ loops_part(const struct sqt_record *record, unsigned more, unsigned event)
 }
 
 void
-sqt_loop_sampled(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_loop_sampled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_loop_state *const p = &life->loop;
+    struct sqt_loop_state *const p = &process->loop;
     const struct sqt_record *const ran = loops_part(record, more, SQT_EV_PART_LOOP_RAN);
     const struct sqt_record *const held = loops_part(record, more, SQT_EV_PART_LOOP_HELD);
     const struct sqt_record *const in = loops_part(record, more, SQT_EV_PART_LOOP_IN);
     struct sqt_loop_sample_row row = {
-        .origin = life->origin,
-        .from = sqt_line_ns(&life->line, record->id),
-        .until = sqt_line_ns(&life->line, record->arg),
+        .origin = process->origin,
+        .from = sqt_line_ns(&process->line, record->id),
+        .until = sqt_line_ns(&process->line, record->arg),
         .activity = record->aux,
         .call = held ? held->aux : 0,
         .acl = in ? (uint32_t)in->id : 0,
@@ -212,15 +212,15 @@ sqt_loop_sampled(struct sqt_life *life, int64_t now, const struct sqt_record *re
         .dir = in ? in->aux : UINT32_MAX,
     };
     const int64_t until = row.until < now ? row.until : now, waited = loops_waited(p, until);
-    const int known = p->sampled.ticks && p->sampled.ticks == record->id && p->sampled.epoch == life->epoch;
+    const int known = p->sampled.ticks && p->sampled.ticks == record->id && p->sampled.epoch == process->epoch;
     const int64_t before = p->sampled.waited;
     p->sampled.ticks = record->arg;
     p->sampled.waited = waited;
-    p->sampled.epoch = life->epoch;
+    p->sampled.epoch = process->epoch;
     if (!known)
         p->sampled.lent = 0;
-    if (!ran || !known || row.until > now || row.from >= row.until || sqt_stepped_since(life, row.from) ||
-        !(life->consumer->loop_sample || life->consumer->loop || life->consumer->request))
+    if (!ran || !known || row.until > now || row.from >= row.until || sqt_stepped_since(process, row.from) ||
+        !(process->consumer->loop_sample || process->consumer->loop || process->consumer->request))
         return;
     row.waits = (ran->aux & SQT_LOOP_IN_WAIT) != 0;
     row.since = (int64_t)(ran->aux >> SQT_LOOP_FLAG_BITS) * 1000;
@@ -228,6 +228,6 @@ sqt_loop_sampled(struct sqt_life *life, int64_t now, const struct sqt_record *re
     loops_hold(p, &row, now);
     if (p->works && !row.waits && row.until > p->row.work)
         loops_count_in_pass(&p->row, &row);
-    if (life->consumer->loop_sample)
-        life->consumer->loop_sample(life->consumer->context, &row);
+    if (process->consumer->loop_sample)
+        process->consumer->loop_sample(process->consumer->context, &row);
 }

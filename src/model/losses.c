@@ -20,46 +20,47 @@ sqt_loss_reason(uint32_t reason)
 /* What began before the last loss and has not ended by this one is most likely over.  Pools have the oldest first, so
  * what stays is looked at once. */
 static void
-sweep(struct sqt_life *life, int64_t now)
+sweep(struct sqt_process_state *process, int64_t now)
 {
-    if (life->xact_pool.used > LEFT_BEHIND)
-        for (struct sqt_xact *x; (x = life->xact_pool.first) && x->epoch + 1 < life->epoch;)
-            sqt_xact_give_up(life, x, now);
-    if (life->swap_pool.used > LEFT_BEHIND)
-        for (struct sqt_swap *s; (s = life->swap_pool.first) && s->epoch + 1 < life->epoch;)
-            sqt_swap_end(life, s, now, SQT_OUTCOME_LOST);
-    if (life->attempt_pool.used > LEFT_BEHIND)
-        for (struct sqt_attempt *a; (a = life->attempt_pool.first) && a->epoch + 1 < life->epoch;)
-            sqt_attempt_end(life, a, now, SQT_OUTCOME_LOST);
+    if (process->xact_pool.used > LEFT_BEHIND)
+        for (struct sqt_xact *x; (x = process->xact_pool.first) && x->epoch + 1 < process->epoch;)
+            sqt_xact_give_up(process, x, now);
+    if (process->swap_pool.used > LEFT_BEHIND)
+        for (struct sqt_swap *s; (s = process->swap_pool.first) && s->epoch + 1 < process->epoch;)
+            sqt_swap_end(process, s, now, SQT_OUTCOME_LOST);
+    if (process->attempt_pool.used > LEFT_BEHIND)
+        for (struct sqt_attempt *a; (a = process->attempt_pool.first) && a->epoch + 1 < process->epoch;)
+            sqt_attempt_end(process, a, now, SQT_OUTCOME_LOST);
     /* A connection that lives after all is met again at its next read. */
-    if (life->client_pool.used > LEFT_BEHIND) {
+    if (process->client_pool.used > LEFT_BEHIND) {
         unsigned passed = 0; /* looked at again when the others have been */
-        for (struct sqt_client *c; (c = life->client_pool.first) && c->epoch + 1 < life->epoch && passed < PASSED_MOST;)
+        for (struct sqt_client *c;
+             (c = process->client_pool.first) && c->epoch + 1 < process->epoch && passed < PASSED_MOST;)
             if (!c->xacts) {
-                sqt_client_drop(life, c);
+                sqt_client_drop(process, c);
             } else {
-                sqt_pool_renew(&life->client_pool, c);
+                sqt_pool_renew(&process->client_pool, c);
                 ++passed;
             }
     }
 }
 
 void
-sqt_lost(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_lost(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    ++life->epoch;
-    if (life->consumer->loss) {
+    ++process->epoch;
+    if (process->consumer->loss) {
         struct sqt_loss_row row = {
-            .origin = life->origin,
-            .from = sqt_line_ns(&life->line, record->id),
+            .origin = process->origin,
+            .from = sqt_line_ns(&process->line, record->id),
             .until = now,
             .records = record->arg,
             .reason = record->aux,
         };
         if (row.from > now)
             row.from = now;
-        life->consumer->loss(life->consumer->context, &row);
+        process->consumer->loss(process->consumer->context, &row);
     }
-    sweep(life, now);
+    sweep(process, now);
 }

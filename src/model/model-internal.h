@@ -63,13 +63,13 @@ enum sqt_open_kind {
 /* What all origins share. */
 #define SQT_MODEL_KIDS 64
 struct sqt_model_room {
-    size_t left;                           /* bytes */
-    int told[SQT_OPEN_COUNT];              /* that there was no room for another one */
-    struct sqt_life *kids[SQT_MODEL_KIDS]; /* by kid number, modulo: the one that came last */
+    size_t left;                                    /* bytes */
+    int told[SQT_OPEN_COUNT];                       /* that there was no room for another one */
+    struct sqt_process_state *kids[SQT_MODEL_KIDS]; /* by kid number, modulo: the one that came last */
 };
 
-/* One origin: the name space of its ids. */
-struct sqt_life {
+/* What the model knows of one origin, which is one process: the name space of its ids. */
+struct sqt_process_state {
     const struct sqt_consumer *consumer;
     const struct sqt_origin *origin;
     struct sqt_model_room *room;
@@ -130,22 +130,23 @@ struct sqt_client {
 };
 
 /* Handles a unit: its first record at `now`, and `more` records behind it. */
-typedef void sqt_handler(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more);
+typedef void sqt_handler(struct sqt_process_state *process, int64_t now, const struct sqt_record *record,
+                         unsigned more);
 
 /* Whether a clock stepped since then, or may have: how long that is ago is not known. */
 static inline int
-sqt_stepped_since(const struct sqt_life *life, int64_t begin)
+sqt_stepped_since(const struct sqt_process_state *process, int64_t begin)
 {
-    return life->unsure || begin < life->stepped;
+    return process->unsure || begin < process->stepped;
 }
 
 /* How it really ended, what began then, after so many losses. */
 static inline enum sqt_outcome
-sqt_outcome_of(const struct sqt_life *life, uint32_t epoch, int64_t begin, enum sqt_outcome outcome)
+sqt_outcome_of(const struct sqt_process_state *process, uint32_t epoch, int64_t begin, enum sqt_outcome outcome)
 {
-    if (outcome == SQT_OUTCOME_LOST || epoch != life->epoch)
+    if (outcome == SQT_OUTCOME_LOST || epoch != process->epoch)
         return SQT_OUTCOME_LOST;
-    return sqt_stepped_since(life, begin) ? SQT_OUTCOME_CLOCK : outcome;
+    return sqt_stepped_since(process, begin) ? SQT_OUTCOME_CLOCK : outcome;
 }
 
 /* Nanoseconds so far that the loop spent in the work of long passes. */
@@ -159,17 +160,17 @@ sqt_loop_long(const struct sqt_loop_state *loop, int64_t now)
 /* The time in which the loop was held goes to the stage that is charged, as far as it fits.  The rest may go to the next:
  * a sample tells it some milliseconds later. */
 static inline void
-sqt_xact_hold(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+sqt_xact_hold(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
 {
-    const int64_t held = sqt_loop_long(&life->loop, now) + life->loop.held_else - xact->held_before;
+    const int64_t held = sqt_loop_long(&process->loop, now) + process->loop.held_else - xact->held_before;
     const int64_t length = now - xact->stages.last, ns = held < length ? held : length;
     if (xact->held == SQT_MISSING || ns <= 0)
         return;
     const int64_t us = ns / 1000;
     xact->held += ns;
     xact->held_before += ns;
-    if (!xact->held_in && !sqt_pool_full(&life->held_pool))
-        xact->held_in = sqt_pool_get(&life->held_pool);
+    if (!xact->held_in && !sqt_pool_full(&process->held_pool))
+        xact->held_in = sqt_pool_get(&process->held_pool);
     if (!xact->held_in)
         return;
     uint32_t *const sum = &xact->held_in->us[sqt_spans_charged(&xact->stages)];
@@ -178,13 +179,13 @@ sqt_xact_hold(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
 
 /* Charges the transaction's time up to now. */
 static inline void
-sqt_xact_charge(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+sqt_xact_charge(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
 {
     struct sqt_spans *const s = &xact->stages;
-    sqt_xact_hold(life, xact, now);
-    if (__builtin_expect(life->consumer->charge != NULL, 0) && now > s->last)
-        life->consumer->charge(
-            life->consumer->context,
+    sqt_xact_hold(process, xact, now);
+    if (__builtin_expect(process->consumer->charge != NULL, 0) && now > s->last)
+        process->consumer->charge(
+            process->consumer->context,
             &(struct sqt_charge){.xact = xact, .stage = sqt_spans_charged(s), .from = s->last, .until = now});
     sqt_spans_charge(s, now);
 }
@@ -205,7 +206,7 @@ sqt_bytes(uint64_t bytes)
 }
 
 /* Says, the first time, that there is no room for another thing of that kind. */
-void sqt_bound_met(struct sqt_life *life, enum sqt_open_kind kind, uint64_t open);
+void sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open);
 
 /* How an I/O ended, from a field of kind IO_BYTES. */
 static inline enum sqt_outcome
@@ -222,7 +223,7 @@ sqt_io_outcome(uint32_t io_bytes)
 struct sqt_model {
     struct sqt_consumer consumer;
     sqt_handler *handlers[SQT_EVENTS][SQT_SUBSCRIBERS]; /* the first NULL ends them: most events mean little here */
-    struct sqt_life **lives;                            /* by the origin's index */
+    struct sqt_process_state **processes;                            /* by the origin's index */
     size_t count;
     struct sqt_model_room room;
     const struct sqt_origin *origin; /* of what is handed out */
@@ -234,79 +235,81 @@ struct sqt_model {
 sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written,
     sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx, sqt_xact_held,
     sqt_xact_retried;
-void sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
+void sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 /* Closes what a loss left without an end. */
-void sqt_xact_give_up(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
+void sqt_xact_give_up(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);
 
 /* stage/tries.c */
 sqt_handler sqt_tries_begin;
 /* The try is over, another follows: its stages become failed_tries. */
-void sqt_tries_fail(const struct sqt_life *life, struct sqt_xact *xact);
+void sqt_tries_fail(const struct sqt_process_state *process, struct sqt_xact *xact);
 
 /* stage/follows.c */
-void sqt_follow_begin(struct sqt_life *life, struct sqt_xact *xact, int64_t now, uint64_t leader, uint32_t kid);
+void sqt_follow_begin(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, uint64_t leader,
+                      uint32_t kid);
 /* Something of the follower opened or closed: perhaps its wait is over. */
 void sqt_follow_check(const struct sqt_xact *xact, int64_t now);
 /* Its reply is ready, or its look-up over. */
-void sqt_follow_old(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
+void sqt_follow_old(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);
 /* The transaction ends, and so do its wait, and what others learn of it. */
-void sqt_follow_leave(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
+void sqt_follow_leave(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);
 /* It was handed out. */
-void sqt_follow_drop(struct sqt_life *life, struct sqt_xact *xact);
+void sqt_follow_drop(struct sqt_process_state *process, struct sqt_xact *xact);
 
 /* clients.c */
 sqt_handler sqt_client_accept, sqt_client_close, sqt_client_read, sqt_client_parsed, sqt_client_tls_begin,
     sqt_client_tls_end, sqt_accept_put_off, sqt_accept_resumed;
 /* The trace has ended: hands out the accepts that are still put off. */
-void sqt_put_off_finish(struct sqt_life *life);
-void sqt_client_add(struct sqt_life *life, struct sqt_xact *xact, int64_t now);
+void sqt_put_off_finish(struct sqt_process_state *process);
+void sqt_client_add(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);
 void sqt_client_remove(struct sqt_xact *xact);
-void sqt_client_drop(struct sqt_life *life, struct sqt_client *client);
+void sqt_client_drop(struct sqt_process_state *process, struct sqt_client *client);
 
 /* swaps.c */
 sqt_handler sqt_swap_open, sqt_swap_opened, sqt_swap_ask, sqt_swap_done, sqt_swap_close, sqt_swap_closed;
-void sqt_swap_end(struct sqt_life *life, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome);
+void sqt_swap_end(struct sqt_process_state *process, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome);
 
 /* blocks.c: the I/Os of a swap that are asked for and not completed, in the order of asking */
-struct sqt_io *sqt_block_ask(struct sqt_life *life, struct sqt_swap *swap, uint64_t offset);
+struct sqt_io *sqt_block_ask(struct sqt_process_state *process, struct sqt_swap *swap, uint64_t offset);
 /* Unlinks the first one at that offset and returns it; NULL if none was asked for there. */
-struct sqt_io *sqt_block_take(struct sqt_life *life, struct sqt_swap *swap, uint64_t offset);
+struct sqt_io *sqt_block_take(struct sqt_process_state *process, struct sqt_swap *swap, uint64_t offset);
 /* Unlinks that one. */
-void sqt_block_unlink(struct sqt_life *life, struct sqt_io *io);
+void sqt_block_unlink(struct sqt_process_state *process, struct sqt_io *io);
 
 /* servers.c */
 sqt_handler sqt_connect_begin, sqt_connect_end, sqt_connect_reused, sqt_tls_begin, sqt_tls_end, sqt_server_used,
     sqt_server_close;
 enum sqt_outcome sqt_connect_outcome(uint32_t aux);
-void sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome);
+void sqt_attempt_end(struct sqt_process_state *process, struct sqt_attempt *attempt, int64_t now,
+                     enum sqt_outcome outcome);
 
 /* loops.c */
 sqt_handler sqt_loop_wait, sqt_loop_work, sqt_loop_sampled;
 /* The group is off: the pass that is known last does not end with the next wait. */
-void sqt_loop_switched_off(struct sqt_life *life);
+void sqt_loop_switched_off(struct sqt_process_state *process);
 /* The main thread did that to a file from begin to end. */
-void sqt_loop_io(struct sqt_life *life, enum sqt_disk_op op, uint32_t dir, int64_t begin, int64_t end);
+void sqt_loop_io(struct sqt_process_state *process, enum sqt_disk_op op, uint32_t dir, int64_t begin, int64_t end);
 
 /* diskops.c */
 sqt_handler sqt_diskop_begin, sqt_diskop_queued, sqt_diskop_end, sqt_diskop_late, sqt_unlink, sqt_unlinked;
 /* The group is off: ends are not told any more. */
-void sqt_diskop_switched_off(struct sqt_life *life);
+void sqt_diskop_switched_off(struct sqt_process_state *process);
 /* A record of the store asks for an operation; one that is queued next is that. */
-void sqt_diskop_asked(struct sqt_life *life, struct sqt_swap *swap, enum sqt_disk_op op, int64_t now);
+void sqt_diskop_asked(struct sqt_process_state *process, struct sqt_swap *swap, enum sqt_disk_op op, int64_t now);
 /* A record of a swap, and those behind it; the end of an operation that follows may leave the stamps to it. */
-void sqt_diskop_told(struct sqt_life *life, const struct sqt_record *record, unsigned more);
+void sqt_diskop_told(struct sqt_process_state *process, const struct sqt_record *record, unsigned more);
 /* The main thread did that to the swap's file from begin to end, unless it is known to run elsewhere. */
-void sqt_diskop_inline(struct sqt_life *life, const struct sqt_swap *swap, enum sqt_disk_op op, int64_t begin,
-                       int64_t end, int64_t size, enum sqt_outcome outcome);
+void sqt_diskop_inline(struct sqt_process_state *process, const struct sqt_swap *swap, enum sqt_disk_op op,
+                       int64_t begin, int64_t end, int64_t size, enum sqt_outcome outcome);
 /* The trace has ended before the operation has. */
-void sqt_diskop_leave(struct sqt_life *life, struct sqt_diskop *op);
+void sqt_diskop_leave(struct sqt_process_state *process, struct sqt_diskop *op);
 
 /* stops.c */
 sqt_handler sqt_heartbeat_late;
 /* That pass is over, and was told. */
-void sqt_stops_pass(struct sqt_life *life, const struct sqt_loop_row *pass);
+void sqt_stops_pass(struct sqt_process_state *process, const struct sqt_loop_row *pass);
 /* The trace has ended. */
-void sqt_stops_finish(struct sqt_life *life);
+void sqt_stops_finish(struct sqt_process_state *process);
 
 /* calls.c */
 sqt_handler sqt_calls_some, sqt_calls_told;
@@ -317,13 +320,14 @@ sqt_handler sqt_sampled;
 /* digests.c */
 sqt_handler sqt_digest_look, sqt_digest_rebuilt, sqt_digest_rewritten, sqt_digest_ask, sqt_digest_fetched,
     sqt_digest_server_read, sqt_digest_server_header, sqt_digest_server_done;
-void sqt_digest_end(struct sqt_life *life, struct sqt_digest *digest, int64_t now, enum sqt_digest_result result);
+void sqt_digest_end(struct sqt_process_state *process, struct sqt_digest *digest, int64_t now,
+                    enum sqt_digest_result result);
 
 /* waits/waits.c */
 sqt_handler sqt_helper_begin, sqt_helper_end, sqt_service_asked, sqt_service_admits, sqt_service_failed,
     sqt_service_done, sqt_query_end;
 /* The trace has ended before the wait has. */
-void sqt_wait_leave(struct sqt_life *life, struct sqt_wait *wait);
+void sqt_wait_leave(struct sqt_process_state *process, struct sqt_wait *wait);
 
 /* losses.c */
 sqt_handler sqt_lost;

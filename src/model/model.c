@@ -20,22 +20,22 @@ const char *const sqt_disk_op_names[SQT_DISK_OPS] = {
 };
 
 static void
-reconfigured(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+reconfigured(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now, (void)more;
     if (!(record->id & SQT_GROUP_DISKOP))
-        sqt_diskop_switched_off(life);
+        sqt_diskop_switched_off(process);
     if (!(record->id & SQT_GROUP_LOOP))
-        sqt_loop_switched_off(life);
+        sqt_loop_switched_off(process);
 }
 
 static void
-model_setup(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+model_setup(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now, (void)more;
-    const struct sqt_setup_row row = {life->origin, record->id, record->event == SQT_EV_START ? record->aux : 0};
-    if (life->consumer->setup)
-        life->consumer->setup(life->consumer->context, &row);
+    const struct sqt_setup_row row = {process->origin, record->id, record->event == SQT_EV_START ? record->aux : 0};
+    if (process->consumer->setup)
+        process->consumer->setup(process->consumer->context, &row);
 }
 
 /* Who is called for an event, in this order.  For one of a transaction that is not here, and opens or closes stages in
@@ -135,72 +135,72 @@ sqt_model_new(const struct sqt_consumer *consumer)
 }
 
 void
-sqt_bound_met(struct sqt_life *life, enum sqt_open_kind kind, uint64_t open)
+sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open)
 {
     static const char *const words[] = {
 #define SQT_OPEN(NAME, words) [SQT_OPEN_##NAME] = words,
         SQT_OPEN_KINDS(SQT_OPEN)
 #undef SQT_OPEN
     };
-    if (life->room->told[kind]++ || !life->consumer->bound)
+    if (process->room->told[kind]++ || !process->consumer->bound)
         return;
-    const struct sqt_bound_row row = {.origin = life->origin, .at = life->now, .what = words[kind], .open = open};
-    life->consumer->bound(life->consumer->context, &row);
+    const struct sqt_bound_row row = {.origin = process->origin, .at = process->now, .what = words[kind], .open = open};
+    process->consumer->bound(process->consumer->context, &row);
 }
 
 static void
-init_pools(struct sqt_life *life)
+init_pools(struct sqt_process_state *process)
 {
-    size_t *const left = &life->room->left;
-    sqt_pool_init(&life->xact_pool, sizeof(struct sqt_xact), left);
-    sqt_pool_init(&life->client_pool, sizeof(struct sqt_client), left);
-    sqt_pool_init(&life->swap_pool, sizeof(struct sqt_swap), left);
-    sqt_pool_init(&life->io_pool, sizeof(struct sqt_io), left);
-    sqt_pool_init(&life->attempt_pool, sizeof(struct sqt_attempt), left);
-    sqt_pool_init(&life->diskop_pool, sizeof(struct sqt_diskop), left);
-    sqt_pool_init(&life->digest_pool, sizeof(struct sqt_digest), left);
-    sqt_pool_init(&life->follow_pool, sizeof(struct sqt_follow), left);
-    sqt_pool_init(&life->held_pool, sizeof(struct sqt_held), left);
-    sqt_pool_init(&life->wait_pool, sizeof(struct sqt_wait), left);
-    life->xacts.left = life->clients.left = life->swaps.left = life->attempts.left = left;
-    life->diskops.left = life->digests.left = life->ios.left = left;
-    life->helpers.left = life->services.left = left;
+    size_t *const left = &process->room->left;
+    sqt_pool_init(&process->xact_pool, sizeof(struct sqt_xact), left);
+    sqt_pool_init(&process->client_pool, sizeof(struct sqt_client), left);
+    sqt_pool_init(&process->swap_pool, sizeof(struct sqt_swap), left);
+    sqt_pool_init(&process->io_pool, sizeof(struct sqt_io), left);
+    sqt_pool_init(&process->attempt_pool, sizeof(struct sqt_attempt), left);
+    sqt_pool_init(&process->diskop_pool, sizeof(struct sqt_diskop), left);
+    sqt_pool_init(&process->digest_pool, sizeof(struct sqt_digest), left);
+    sqt_pool_init(&process->follow_pool, sizeof(struct sqt_follow), left);
+    sqt_pool_init(&process->held_pool, sizeof(struct sqt_held), left);
+    sqt_pool_init(&process->wait_pool, sizeof(struct sqt_wait), left);
+    process->xacts.left = process->clients.left = process->swaps.left = process->attempts.left = left;
+    process->diskops.left = process->digests.left = process->ios.left = left;
+    process->helpers.left = process->services.left = left;
 }
 
-static struct sqt_life *
-life_of(struct sqt_model *model, const struct sqt_origin *origin)
+static struct sqt_process_state *
+model_process_of(struct sqt_model *model, const struct sqt_origin *origin)
 {
     if (origin->index >= model->count) {
         const size_t count = origin->index + 1;
-        model->lives = sqt_resized(model->lives, count * sizeof(*model->lives));
+        model->processes = sqt_resized(model->processes, count * sizeof(*model->processes));
         while (model->count < count)
-            model->lives[model->count++] = NULL;
+            model->processes[model->count++] = NULL;
     }
-    struct sqt_life *life = model->lives[origin->index];
-    if (life)
-        return life;
-    life = model->lives[origin->index] = sqt_zeroed(1, sizeof(*life));
-    life->consumer = &model->consumer;
-    life->origin = origin;
-    life->now = SQT_MISSING;
-    life->stepped = INT64_MIN;
-    life->room = &model->room;
-    model->room.kids[origin->identity.kid % SQT_MODEL_KIDS] = life;
-    init_pools(life);
-    return life;
+    struct sqt_process_state *process = model->processes[origin->index];
+    if (process)
+        return process;
+    process = model->processes[origin->index] = sqt_zeroed(1, sizeof(*process));
+    process->consumer = &model->consumer;
+    process->origin = origin;
+    process->now = SQT_MISSING;
+    process->stepped = INT64_MIN;
+    process->room = &model->room;
+    model->room.kids[origin->identity.kid % SQT_MODEL_KIDS] = process;
+    init_pools(process);
+    return process;
 }
 
 void
 sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 {
     static sqt_handler *const none[SQT_SUBSCRIBERS] = {NULL};
-    struct sqt_life *const life = life_of(model, run->origin);
-    life->line = run->line;
+    struct sqt_process_state *const process = model_process_of(model, run->origin);
+    process->line = run->line;
     model->origin = run->origin;
     model->run = run;
-    if (life->unsure && !run->unsure)
-        life->stepped = life->now + 1;
-    life->unsure = run->unsure;
+    if (process->unsure && !run->unsure)
+        process->stepped = process->now + 1;
+    process->unsure = run->unsure;
     for (size_t i = 0; i < run->count; ++i) {
         const struct sqt_record *const record = &run->records[i];
         size_t more = record->flags & SQT_FLAG_MORE;
@@ -209,11 +209,11 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
         const int64_t at = sqt_line_ns(&run->line, record->time);
         model->at = i;
         /* The lines of two blocks may disagree by some nanoseconds where they meet. */
-        if (at > life->now)
-            life->now = at;
+        if (at > process->now)
+            process->now = at;
         sqt_handler *const *const called = record->event < SQT_EVENTS ? model->handlers[record->event] : none;
         for (unsigned s = 0; s < SQT_SUBSCRIBERS && called[s]; ++s)
-            called[s](life, life->now, record, (unsigned)more);
+            called[s](process, process->now, record, (unsigned)more);
         i += more;
     }
 }
@@ -238,7 +238,7 @@ struct thing {
     void *object;
     uint32_t order; /* among those of one begin */
     unsigned kind : 3;
-    unsigned life : 29; /* the origin's index */
+    unsigned process : 29; /* the origin's index */
 };
 
 static int
@@ -251,82 +251,82 @@ model_by_begin(const void *one, const void *two)
 }
 
 static size_t
-collect(const struct sqt_life *life, struct thing *things, size_t count)
+collect(const struct sqt_process_state *process, struct thing *things, size_t count)
 {
-    const unsigned index = life->origin->index & ((1u << 29) - 1);
-    for (struct sqt_xact *x = life->xact_pool.first; x; x = x->pooled.next, ++count)
+    const unsigned index = process->origin->index & ((1u << 29) - 1);
+    for (struct sqt_xact *x = process->xact_pool.first; x; x = x->pooled.next, ++count)
         things[count] = (struct thing){x->begin, x, (uint32_t)count, XACT, index};
-    for (struct sqt_swap *s = life->swap_pool.first; s; s = s->pooled.next, ++count)
+    for (struct sqt_swap *s = process->swap_pool.first; s; s = s->pooled.next, ++count)
         things[count] = (struct thing){s->begin, s, (uint32_t)count, SWAP, index};
-    for (struct sqt_attempt *a = life->attempt_pool.first; a; a = a->pooled.next, ++count)
+    for (struct sqt_attempt *a = process->attempt_pool.first; a; a = a->pooled.next, ++count)
         things[count] = (struct thing){a->begin, a, (uint32_t)count, ATTEMPT, index};
-    for (struct sqt_diskop *o = life->diskop_pool.first; o; o = o->pooled.next, ++count)
+    for (struct sqt_diskop *o = process->diskop_pool.first; o; o = o->pooled.next, ++count)
         things[count] = (struct thing){o->begin, o, (uint32_t)count, DISKOP, index};
-    for (struct sqt_digest *d = life->digest_pool.first; d; d = d->pooled.next, ++count)
+    for (struct sqt_digest *d = process->digest_pool.first; d; d = d->pooled.next, ++count)
         things[count] = (struct thing){d->begin, d, (uint32_t)count, DIGEST, index};
-    for (struct sqt_wait *w = life->wait_pool.first; w; w = w->pooled.next, ++count)
+    for (struct sqt_wait *w = process->wait_pool.first; w; w = w->pooled.next, ++count)
         things[count] = (struct thing){w->begin, w, (uint32_t)count, WAIT, index};
     return count;
 }
 
 static size_t
-model_count_open(const struct sqt_life *life)
+model_count_open(const struct sqt_process_state *process)
 {
-    return life->xact_pool.used + life->swap_pool.used + life->attempt_pool.used + life->diskop_pool.used +
-           life->digest_pool.used + life->wait_pool.used;
+    return process->xact_pool.used + process->swap_pool.used + process->attempt_pool.used + process->diskop_pool.used +
+           process->digest_pool.used + process->wait_pool.used;
 }
 
-/* Gives each of `count` lives, some of which may be NULL, a last word. */
+/* Gives each of `count` processes, some of which may be NULL, a last word. */
 static void
-model_each(struct sqt_model *model, struct sqt_life *const *lives, size_t count,
-           void (*function)(struct sqt_life *life))
+model_each(struct sqt_model *model, struct sqt_process_state *const *processes, size_t count,
+           void (*function)(struct sqt_process_state *process))
 {
     for (size_t i = 0; i < count; ++i)
-        if (lives[i]) {
-            model->origin = lives[i]->origin;
-            function(lives[i]);
+        if (processes[i]) {
+            model->origin = processes[i]->origin;
+            function(processes[i]);
         }
 }
 
-/* Closes all that is open in `count` lives from `lives` on, some of which may be NULL, in the order of the begins. */
+/* Closes all that is open in `count` processes from `processes` on, some of which may be NULL, in the order of the begins. */
 static void
-model_close(struct sqt_model *model, struct sqt_life *const *lives, size_t life_count)
+model_close(struct sqt_model *model, struct sqt_process_state *const *processes, size_t process_count)
 {
     size_t count = 0;
     model->run = NULL;
-    model_each(model, lives, life_count, sqt_stops_finish);
-    model_each(model, lives, life_count, sqt_put_off_finish);
-    for (size_t i = 0; i < life_count; ++i)
-        count += lives[i] ? model_count_open(lives[i]) : 0;
+    model_each(model, processes, process_count, sqt_stops_finish);
+    model_each(model, processes, process_count, sqt_put_off_finish);
+    for (size_t i = 0; i < process_count; ++i)
+        count += processes[i] ? model_count_open(processes[i]) : 0;
     if (!count)
         return;
     struct thing *const things = sqt_zeroed(count, sizeof(*things));
     count = 0;
-    for (size_t i = 0; i < life_count; ++i)
-        if (lives[i])
-            count = collect(lives[i], things, count);
+    for (size_t i = 0; i < process_count; ++i)
+        if (processes[i])
+            count = collect(processes[i], things, count);
     qsort(things, count, sizeof(*things), model_by_begin);
     for (size_t i = 0; i < count; ++i) {
-        struct sqt_life *const life = model->lives[things[i].life];
-        model->origin = life->origin;
+        struct sqt_process_state *const process = model->processes[things[i].process];
+        model->origin = process->origin;
         switch ((enum thing_kind)things[i].kind) {
         case XACT:
-            sqt_xact_close(life, things[i].object, life->now, SQT_OUTCOME_UNFINISHED);
+            sqt_xact_close(process, things[i].object, process->now, SQT_OUTCOME_UNFINISHED);
             break;
         case SWAP:
-            sqt_swap_end(life, things[i].object, life->now, SQT_OUTCOME_UNFINISHED);
+            sqt_swap_end(process, things[i].object, process->now, SQT_OUTCOME_UNFINISHED);
             break;
         case ATTEMPT:
-            sqt_attempt_end(life, things[i].object, life->now, SQT_OUTCOME_UNFINISHED);
+            sqt_attempt_end(process, things[i].object, process->now, SQT_OUTCOME_UNFINISHED);
             break;
         case DISKOP:
-            sqt_diskop_leave(life, things[i].object);
+            sqt_diskop_leave(process, things[i].object);
             break;
         case DIGEST:
-            sqt_digest_end(life, things[i].object, life->now, SQT_DIGEST_RESULT_UNFINISHED);
+            sqt_digest_end(process, things[i].object, process->now, SQT_DIGEST_RESULT_UNFINISHED);
             break;
         case WAIT:
-            sqt_wait_leave(life, things[i].object);
+            sqt_wait_leave(process, things[i].object);
         }
     }
     free(things);
@@ -335,60 +335,60 @@ model_close(struct sqt_model *model, struct sqt_life *const *lives, size_t life_
 void
 sqt_model_finish(struct sqt_model *model)
 {
-    model_close(model, model->lives, model->count);
+    model_close(model, model->processes, model->count);
 }
 
-static struct sqt_life **
-model_life_at(const struct sqt_model *model, const struct sqt_origin *origin)
+static struct sqt_process_state **
+model_process_at(const struct sqt_model *model, const struct sqt_origin *origin)
 {
-    return origin->index < model->count ? &model->lives[origin->index] : NULL;
+    return origin->index < model->count ? &model->processes[origin->index] : NULL;
 }
 
 void
 sqt_model_end(struct sqt_model *model, const struct sqt_origin *origin)
 {
-    struct sqt_life **const at = model_life_at(model, origin);
+    struct sqt_process_state **const at = model_process_at(model, origin);
     if (at && *at)
         model_close(model, at, 1);
 }
 
 static void
-model_free_life(struct sqt_life *life)
+model_free_process(struct sqt_process_state *process)
 {
-    if (!life)
+    if (!process)
         return;
-    sqt_idmap_free(&life->xacts);
-    sqt_idmap_free(&life->clients);
-    sqt_idmap_free(&life->swaps);
-    sqt_idmap_free(&life->attempts);
-    sqt_idmap_free(&life->diskops);
-    sqt_idmap_free(&life->digests);
-    sqt_idmap_free(&life->helpers);
-    sqt_idmap_free(&life->services);
-    sqt_idmap_free(&life->ios);
-    sqt_pool_free(&life->xact_pool);
-    sqt_pool_free(&life->client_pool);
-    sqt_pool_free(&life->swap_pool);
-    sqt_pool_free(&life->io_pool);
-    sqt_pool_free(&life->attempt_pool);
-    sqt_pool_free(&life->diskop_pool);
-    sqt_pool_free(&life->digest_pool);
-    sqt_pool_free(&life->follow_pool);
-    sqt_pool_free(&life->held_pool);
-    sqt_pool_free(&life->wait_pool);
-    free(life->loop.stops);
-    free(life->put_off);
-    free(life);
+    sqt_idmap_free(&process->xacts);
+    sqt_idmap_free(&process->clients);
+    sqt_idmap_free(&process->swaps);
+    sqt_idmap_free(&process->attempts);
+    sqt_idmap_free(&process->diskops);
+    sqt_idmap_free(&process->digests);
+    sqt_idmap_free(&process->helpers);
+    sqt_idmap_free(&process->services);
+    sqt_idmap_free(&process->ios);
+    sqt_pool_free(&process->xact_pool);
+    sqt_pool_free(&process->client_pool);
+    sqt_pool_free(&process->swap_pool);
+    sqt_pool_free(&process->io_pool);
+    sqt_pool_free(&process->attempt_pool);
+    sqt_pool_free(&process->diskop_pool);
+    sqt_pool_free(&process->digest_pool);
+    sqt_pool_free(&process->follow_pool);
+    sqt_pool_free(&process->held_pool);
+    sqt_pool_free(&process->wait_pool);
+    free(process->loop.stops);
+    free(process->put_off);
+    free(process);
 }
 
 void
 sqt_model_forget(struct sqt_model *model, const struct sqt_origin *origin)
 {
-    struct sqt_life **const at = model_life_at(model, origin);
+    struct sqt_process_state **const at = model_process_at(model, origin);
     if (!at || !*at)
         return;
     for (size_t i = 0; i < model->count; ++i)
-        for (struct sqt_follow *f = model->lives[i] ? model->lives[i]->follow_pool.first : NULL; f; f = f->pooled.next)
+        for (struct sqt_follow *f = model->processes[i] ? model->processes[i]->follow_pool.first : NULL; f; f = f->pooled.next)
             if (f->origin == origin) {
                 f->origin = NULL;
                 f->server = UINT32_MAX;
@@ -396,7 +396,7 @@ sqt_model_forget(struct sqt_model *model, const struct sqt_origin *origin)
     for (unsigned i = 0; i < SQT_MODEL_KIDS; ++i)
         if (model->room.kids[i] == *at)
             model->room.kids[i] = NULL;
-    model_free_life(*at);
+    model_free_process(*at);
     *at = NULL;
     if (model->origin == origin)
         model->origin = NULL;
@@ -408,7 +408,7 @@ sqt_model_free(struct sqt_model *model)
     if (!model)
         return;
     for (size_t i = 0; i < model->count; ++i)
-        model_free_life(model->lives[i]);
-    free(model->lives);
+        model_free_process(model->processes[i]);
+    free(model->processes);
     free(model);
 }

@@ -135,7 +135,7 @@ struct sqt_follow {
     /* for the model */
     int waits;
     int64_t until;                      /* the wait is counted up to here */
-    struct sqt_life *life;              /* the leader's */
+    struct sqt_process_state *process;  /* the leader's */
     struct sqt_xact *leader;            /* NULL: it is over, or not known */
     int64_t charged[SQT_STAGES + 1];    /* to the leader, up to then */
     struct sqt_follow *next, *previous; /* of the same leader */
@@ -174,7 +174,7 @@ struct sqt_swap {
     uint32_t epoch;
     uint32_t asked;               /* I/Os asked for so far */
     uint32_t waiting;             /* of which are not completed */
-    int indexed;                  /* its I/Os are found through the life's index of offsets */
+    int indexed;                  /* its I/Os are found through the process's index of offsets */
     int64_t slot_header;          /* bytes that each write has besides those of the stored image (rock) */
     struct sqt_question question; /* the last one of this swap */
     uint32_t elsewhere;           /* bits of operations (enum sqt_disk_op) that another thread or process does */

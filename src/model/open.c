@@ -16,19 +16,19 @@ open_named_stage(unsigned stage)
 
 /* Each transaction learns its oldest wait of the stage that it is in. */
 static void
-open_find_waits(struct sqt_life *life)
+open_find_waits(struct sqt_process_state *process)
 {
-    for (struct sqt_xact *x = life->xact_pool.first; x; x = x->pooled.next)
+    for (struct sqt_xact *x = process->xact_pool.first; x; x = x->pooled.next)
         x->asked = NULL;
-    for (const struct sqt_wait *w = life->wait_pool.first; w; w = w->pooled.next) {
-        struct sqt_xact *const x = w->xact ? sqt_idmap_get(&life->xacts, w->xact) : NULL;
+    for (const struct sqt_wait *w = process->wait_pool.first; w; w = w->pooled.next) {
+        struct sqt_xact *const x = w->xact ? sqt_idmap_get(&process->xacts, w->xact) : NULL;
         if (x && !x->asked && w->stage == open_named_stage(sqt_spans_charged(&x->stages)))
             x->asked = w;
     }
 }
 
 static struct sqt_open_request
-open_request(const struct sqt_life *life, const struct sqt_xact *x)
+open_request(const struct sqt_process_state *process, const struct sqt_xact *x)
 {
     const unsigned stage = sqt_spans_charged(&x->stages);
     return (struct sqt_open_request){
@@ -37,7 +37,7 @@ open_request(const struct sqt_life *life, const struct sqt_xact *x)
         .since = sqt_spans_since(&x->stages),
         .wait = x->asked,
         .leader = stage == SQT_STAGE_COLLAPSED_WAIT && x->follow ? x->follow->leader : NULL,
-        .sure = x->epoch == life->epoch && !sqt_stepped_since(life, x->begin),
+        .sure = x->epoch == process->epoch && !sqt_stepped_since(process, x->begin),
     };
 }
 
@@ -46,12 +46,12 @@ sqt_model_open_requests(struct sqt_model *model, void (*tell)(void *context, con
                         void *context)
 {
     for (size_t i = 0; i < model->count; ++i) {
-        struct sqt_life *const life = model->lives[i];
-        if (!life)
+        struct sqt_process_state *const process = model->processes[i];
+        if (!process)
             continue;
-        open_find_waits(life);
-        for (const struct sqt_xact *x = life->xact_pool.first; x; x = x->pooled.next) {
-            const struct sqt_open_request open = open_request(life, x);
+        open_find_waits(process);
+        for (const struct sqt_xact *x = process->xact_pool.first; x; x = x->pooled.next) {
+            const struct sqt_open_request open = open_request(process, x);
             tell(context, &open);
         }
     }
@@ -62,19 +62,19 @@ sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *context, 
                      void *context)
 {
     for (size_t i = 0; i < model->count; ++i) {
-        const struct sqt_life *const life = model->lives[i];
-        if (!life)
+        const struct sqt_process_state *const process = model->processes[i];
+        if (!process)
             continue;
-        const struct sqt_loop_state *const loop = &life->loop;
+        const struct sqt_loop_state *const loop = &process->loop;
         const struct sqt_open_loop open = {
-            .origin = life->origin,
+            .origin = process->origin,
             .works = loop->works   ? 1
                      : loop->waits ? 0
                                    : -1,
             .since = loop->works   ? loop->row.work
                      : loop->waits ? loop->row.begin
-                                   : life->now,
-            .told = life->now,
+                                   : process->now,
+            .told = process->now,
         };
         tell(context, &open);
     }

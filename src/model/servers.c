@@ -26,15 +26,15 @@ sqt_connect_outcome(uint32_t aux)
 }
 
 void
-sqt_attempt_end(struct sqt_life *life, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome)
+sqt_attempt_end(struct sqt_process_state *process, struct sqt_attempt *attempt, int64_t now, enum sqt_outcome outcome)
 {
     attempt->end = now;
-    attempt->outcome = sqt_outcome_of(life, attempt->epoch, attempt->begin, outcome);
-    if (life->consumer->connection)
-        life->consumer->connection(life->consumer->context, attempt);
-    if (sqt_idmap_get(&life->attempts, attempt->conn) == attempt)
-        sqt_idmap_take(&life->attempts, attempt->conn);
-    sqt_pool_put(&life->attempt_pool, attempt);
+    attempt->outcome = sqt_outcome_of(process, attempt->epoch, attempt->begin, outcome);
+    if (process->consumer->connection)
+        process->consumer->connection(process->consumer->context, attempt);
+    if (sqt_idmap_get(&process->attempts, attempt->conn) == attempt)
+        sqt_idmap_take(&process->attempts, attempt->conn);
+    sqt_pool_put(&process->attempt_pool, attempt);
 }
 
 /* Which server it is; a CONNECT through a peer and an FTP data connection do not say. */
@@ -52,14 +52,14 @@ servers_set(struct sqt_xact *xact, uint32_t server)
 }
 
 static struct sqt_attempt *
-servers_add(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+servers_add(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    while (sqt_pool_full(&life->attempt_pool) || sqt_idmap_full(&life->attempts)) {
-        sqt_bound_met(life, SQT_OPEN_ATTEMPT, life->attempt_pool.used);
-        sqt_attempt_end(life, life->attempt_pool.first, now, SQT_OUTCOME_LOST);
+    while (sqt_pool_full(&process->attempt_pool) || sqt_idmap_full(&process->attempts)) {
+        sqt_bound_met(process, SQT_OPEN_ATTEMPT, process->attempt_pool.used);
+        sqt_attempt_end(process, process->attempt_pool.first, now, SQT_OUTCOME_LOST);
     }
-    struct sqt_attempt *const attempt = sqt_pool_get(&life->attempt_pool);
-    attempt->origin = life->origin;
+    struct sqt_attempt *const attempt = sqt_pool_get(&process->attempt_pool);
+    attempt->origin = process->origin;
     attempt->conn = record->arg;
     attempt->xact = record->id;
     attempt->peer_kind = record->aux & ~PEER_KIND_SPARE;
@@ -67,39 +67,39 @@ servers_add(struct sqt_life *life, int64_t now, const struct sqt_record *record,
     attempt->spare = (record->aux & PEER_KIND_SPARE) != 0;
     attempt->begin = now;
     attempt->connected = attempt->tls = SQT_MISSING;
-    attempt->epoch = life->epoch;
+    attempt->epoch = process->epoch;
     return attempt;
 }
 
 /* No more will come of it. */
 static void
-servers_settle(struct sqt_life *life, uint64_t conn, int64_t now)
+servers_settle(struct sqt_process_state *process, uint64_t conn, int64_t now)
 {
-    struct sqt_attempt *const attempt = sqt_idmap_get(&life->attempts, conn);
+    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts, conn);
     if (attempt)
-        sqt_attempt_end(life, attempt, now,
+        sqt_attempt_end(process, attempt, now,
                         attempt->connected != SQT_MISSING && attempt->tls == SQT_MISSING ? SQT_OUTCOME_COMPLETE
                                                                                          : SQT_OUTCOME_ABORTED);
 }
 
 void
-sqt_connect_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_connect_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(life, now, record, more);
-    servers_settle(life, record->arg, now);
+    sqt_xact_stages(process, now, record, more);
+    servers_settle(process, record->arg, now);
     if (!(record->aux & PEER_KIND_SPARE))
-        servers_set(sqt_idmap_get(&life->xacts, record->id), servers_named(record, more));
-    sqt_idmap_put(&life->attempts, record->arg, servers_add(life, now, record, more));
+        servers_set(sqt_idmap_get(&process->xacts, record->id), servers_named(record, more));
+    sqt_idmap_put(&process->attempts, record->arg, servers_add(process, now, record, more));
 }
 
 void
-sqt_connect_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_connect_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(life, now, record, more);
-    struct sqt_xact *const xact = sqt_idmap_get(&life->xacts, record->id);
+    sqt_xact_stages(process, now, record, more);
+    struct sqt_xact *const xact = sqt_idmap_get(&process->xacts, record->id);
     if (xact && record->aux == SQT_CONNECT_OK)
         xact->reused = 0;
-    struct sqt_attempt *const attempt = sqt_idmap_get(&life->attempts, record->arg);
+    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts, record->arg);
     if (!attempt)
         return;
     if (record->aux == SQT_CONNECT_OK)
@@ -107,52 +107,52 @@ sqt_connect_end(struct sqt_life *life, int64_t now, const struct sqt_record *rec
     if (record->aux == SQT_CONNECT_OK)
         attempt->connected = now;
     else
-        sqt_attempt_end(life, attempt, now, sqt_connect_outcome(record->aux));
+        sqt_attempt_end(process, attempt, now, sqt_connect_outcome(record->aux));
 }
 
 void
-sqt_tls_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_tls_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(life, now, record, more);
-    struct sqt_attempt *const attempt = sqt_idmap_get(&life->attempts, record->arg);
+    sqt_xact_stages(process, now, record, more);
+    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts, record->arg);
     if (attempt)
         attempt->tls = now;
 }
 
 void
-sqt_tls_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_tls_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(life, now, record, more);
-    struct sqt_attempt *const attempt = sqt_idmap_get(&life->attempts, record->arg);
+    sqt_xact_stages(process, now, record, more);
+    struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts, record->arg);
     if (attempt)
-        sqt_attempt_end(life, attempt, now, sqt_connect_outcome(record->aux));
+        sqt_attempt_end(process, attempt, now, sqt_connect_outcome(record->aux));
 }
 
 /* The connection is put to use. */
 void
-sqt_server_used(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_server_used(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_xact_stages(life, now, record, more);
-    servers_settle(life, record->arg, now);
+    sqt_xact_stages(process, now, record, more);
+    servers_settle(process, record->arg, now);
 }
 
 void
-sqt_connect_reused(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_connect_reused(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_xact *const xact = sqt_idmap_get(&life->xacts, record->id);
+    struct sqt_xact *const xact = sqt_idmap_get(&process->xacts, record->id);
     if (xact)
         xact->reused = 1;
     servers_set(xact, servers_named(record, more));
-    struct sqt_attempt *const attempt = servers_add(life, now, record, more);
+    struct sqt_attempt *const attempt = servers_add(process, now, record, more);
     attempt->reused = 1;
-    sqt_attempt_end(life, attempt, now, SQT_OUTCOME_COMPLETE);
+    sqt_attempt_end(process, attempt, now, SQT_OUTCOME_COMPLETE);
 }
 
 /* An attempt that is still open when its connection is closed was given up without a word; one that connected was
  * not wanted any more. */
 void
-sqt_server_close(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_server_close(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    servers_settle(life, record->id, now);
+    servers_settle(process, record->id, now);
 }

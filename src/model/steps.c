@@ -24,19 +24,19 @@ sqt_step_ns(const struct sqt_step_row *step)
 }
 
 void
-sqt_clock_step(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_clock_step(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    if (life->consumer->step) {
-        struct sqt_step_row row = {.origin = life->origin,
-                                   .from = sqt_line_ns(&life->line, record->id),
+    if (process->consumer->step) {
+        struct sqt_step_row row = {.origin = process->origin,
+                                   .from = sqt_line_ns(&process->line, record->id),
                                    .until = now,
                                    .kind = record->aux,
                                    .size_ns = record->arg};
         if (row.from > now)
             row.from = now;
-        life->consumer->step(life->consumer->context, &row);
+        process->consumer->step(process->consumer->context, &row);
     }
     if (sqt_step_hides_durations(record->aux))
-        life->stepped = now;
+        process->stepped = now;
 }

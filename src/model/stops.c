@@ -36,20 +36,20 @@ struct sqt_stops {
 };
 
 static struct sqt_stops *
-stops_of(struct sqt_life *life)
+stops_of(struct sqt_process_state *process)
 {
-    if (!life->loop.stops)
-        life->loop.stops = sqt_zeroed(1, sizeof(*life->loop.stops));
-    return life->loop.stops;
+    if (!process->loop.stops)
+        process->loop.stops = sqt_zeroed(1, sizeof(*process->loop.stops));
+    return process->loop.stops;
 }
 
 static void
-stops_tell(const struct sqt_life *life, const struct sqt_loop_row *pass, int waited, int64_t begin, int64_t end,
-           int64_t ns)
+stops_tell(const struct sqt_process_state *process, const struct sqt_loop_row *pass, int waited, int64_t begin,
+           int64_t end, int64_t ns)
 {
     const struct sqt_stop_row row = {.begin = begin, .end = end, .ns = ns, .pass = pass, .waited = waited};
-    if (life->consumer->stop)
-        life->consumer->stop(life->consumer->context, &row);
+    if (process->consumer->stop)
+        process->consumer->stop(process->consumer->context, &row);
 }
 
 /* Whether one stretch of the main thread, from begin to end, covers a heartbeat that was late: all but the time until it
@@ -73,63 +73,63 @@ wait_stopped(const struct sqt_loop_row *p, const struct late *late)
 }
 
 static void
-stops_judge(const struct sqt_life *life, const struct sqt_loop_row *p, const struct late *late)
+stops_judge(const struct sqt_process_state *process, const struct sqt_loop_row *p, const struct late *late)
 {
     const int64_t begin = p->begin > late->last ? p->begin : late->last;
     const int64_t work = p->work > late->last ? p->work : late->last;
     if (wait_stopped(p, late)) {
         const int64_t end = p->work < late->again ? p->work : late->again;
-        stops_tell(life, p, 1, begin, end, end - begin);
+        stops_tell(process, p, 1, begin, end, end - begin);
     } else if (covers(p->work, p->end, late) && !(late->main_thread & SQT_HEARTBEAT_AT_WORK)) {
         const int64_t end = p->end < late->again ? p->end : late->again;
         const int64_t computed = (int64_t)late->main_thread * 1000;
         if (end - work - computed >= LATE)
-            stops_tell(life, p, 0, work, end, end - work - computed);
+            stops_tell(process, p, 0, work, end, end - work - computed);
     }
 }
 
 static void
-judge_all(const struct sqt_life *life, struct sqt_stops *stops)
+judge_all(const struct sqt_process_state *process, struct sqt_stops *stops)
 {
     const uint64_t first = stops->pass_count > REMEMBERED ? stops->pass_count - REMEMBERED : 0;
     for (unsigned i = 0; i < stops->pending_count; ++i)
         for (uint64_t k = first; k < stops->pass_count; ++k)
-            stops_judge(life, &stops->passes[k % REMEMBERED], &stops->pending[i]);
+            stops_judge(process, &stops->passes[k % REMEMBERED], &stops->pending[i]);
     stops->pending_count = 0;
 }
 
 void
-sqt_stops_pass(struct sqt_life *life, const struct sqt_loop_row *pass)
+sqt_stops_pass(struct sqt_process_state *process, const struct sqt_loop_row *pass)
 {
     const int64_t wait = pass->work - pass->begin, work = pass->end - pass->work;
-    if (!life->consumer->stop)
+    if (!process->consumer->stop)
         return;
     if (wait >= LATE || work >= LATE) {
-        struct sqt_stops *const stops = stops_of(life);
+        struct sqt_stops *const stops = stops_of(process);
         stops->passes[stops->pass_count++ % REMEMBERED] = *pass;
     }
     if (wait >= LATE && wait - LATE >= pass->timeout)
-        stops_tell(life, pass, 1, pass->begin + pass->timeout, pass->work, wait - pass->timeout);
-    if (life->loop.stops && life->loop.stops->pending_count)
-        judge_all(life, life->loop.stops);
+        stops_tell(process, pass, 1, pass->begin + pass->timeout, pass->work, wait - pass->timeout);
+    if (process->loop.stops && process->loop.stops->pending_count)
+        judge_all(process, process->loop.stops);
 }
 
 void
-sqt_heartbeat_late(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_heartbeat_late(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now, (void)more;
-    if (!life->consumer->stop || sqt_stepped_since(life, sqt_line_ns(&life->line, record->id)))
+    if (!process->consumer->stop || sqt_stepped_since(process, sqt_line_ns(&process->line, record->id)))
         return;
-    struct sqt_stops *const stops = stops_of(life);
+    struct sqt_stops *const stops = stops_of(process);
     if (stops->pending_count == PENDING)
-        judge_all(life, stops); /* no pass has ended since: a trace of ours does not come here */
+        judge_all(process, stops); /* no pass has ended since: a trace of ours does not come here */
     stops->pending[stops->pending_count++] =
-        (struct late){sqt_line_ns(&life->line, record->id), sqt_line_ns(&life->line, record->arg), record->aux};
+        (struct late){sqt_line_ns(&process->line, record->id), sqt_line_ns(&process->line, record->arg), record->aux};
 }
 
 void
-sqt_stops_finish(struct sqt_life *life)
+sqt_stops_finish(struct sqt_process_state *process)
 {
-    if (life->loop.stops)
-        judge_all(life, life->loop.stops);
+    if (process->loop.stops)
+        judge_all(process, process->loop.stops);
 }

@@ -14,9 +14,9 @@
 #define STAGE(name) (1u << SQT_STAGE_##name)
 
 static inline struct sqt_swap *
-swaps_find(const struct sqt_life *life, uint64_t sio)
+swaps_find(const struct sqt_process_state *process, uint64_t sio)
 {
-    return sqt_idmap_get(&life->swaps, sio);
+    return sqt_idmap_get(&process->swaps, sio);
 }
 
 struct sqt_xact *
@@ -26,43 +26,43 @@ sqt_swap_reader(const struct sqt_swap *swap)
 }
 
 static void
-reader_opens(struct sqt_life *life, const struct sqt_swap *swap, int64_t now, uint32_t stages)
+reader_opens(struct sqt_process_state *process, const struct sqt_swap *swap, int64_t now, uint32_t stages)
 {
     struct sqt_xact *const reader = sqt_swap_reader(swap);
     if (reader) {
-        sqt_xact_charge(life, reader, now);
+        sqt_xact_charge(process, reader, now);
         sqt_spans_open(&reader->stages, stages);
     }
 }
 
 static void
-reader_closes(struct sqt_life *life, const struct sqt_swap *swap, int64_t now, uint32_t stages)
+reader_closes(struct sqt_process_state *process, const struct sqt_swap *swap, int64_t now, uint32_t stages)
 {
     struct sqt_xact *const reader = sqt_swap_reader(swap);
     if (reader) {
-        sqt_xact_charge(life, reader, now);
+        sqt_xact_charge(process, reader, now);
         sqt_spans_close(&reader->stages, stages);
     }
 }
 
 void
-sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_swap_open(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_swap *const old = swaps_find(life, record->id);
+    struct sqt_swap *const old = swaps_find(process, record->id);
     if (old)
-        sqt_swap_end(life, old, now, SQT_OUTCOME_ABORTED);
-    while (sqt_pool_full(&life->swap_pool) || sqt_idmap_full(&life->swaps)) {
-        sqt_bound_met(life, SQT_OPEN_SWAP, life->swap_pool.used);
-        sqt_swap_end(life, life->swap_pool.first, now, SQT_OUTCOME_LOST);
+        sqt_swap_end(process, old, now, SQT_OUTCOME_ABORTED);
+    while (sqt_pool_full(&process->swap_pool) || sqt_idmap_full(&process->swaps)) {
+        sqt_bound_met(process, SQT_OPEN_SWAP, process->swap_pool.used);
+        sqt_swap_end(process, process->swap_pool.first, now, SQT_OUTCOME_LOST);
     }
-    struct sqt_swap *const swap = sqt_pool_get(&life->swap_pool);
-    swap->origin = life->origin;
+    struct sqt_swap *const swap = sqt_pool_get(&process->swap_pool);
+    swap->origin = process->origin;
     swap->sio = record->id;
     swap->xact = record->arg;
     swap->dir = record->aux;
     swap->out = record->event == SQT_EV_SWAPOUT_OPEN;
     swap->begin = now;
-    swap->epoch = life->epoch;
+    swap->epoch = process->epoch;
     swap->image = SQT_MISSING;
     swap->opening = 1;
     sqt_spans_begin(&swap->phases, now);
@@ -73,69 +73,69 @@ sqt_swap_open(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         swap->file = record[1].arg;
         swap->update = record[1].aux & 1;
     }
-    sqt_idmap_put(&life->swaps, swap->sio, swap);
-    sqt_diskop_asked(life, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, now);
+    sqt_idmap_put(&process->swaps, swap->sio, swap);
+    sqt_diskop_asked(process, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, now);
     struct sqt_xact *const reader =
-        swap->out || swap->update || !swap->xact ? NULL : sqt_idmap_get(&life->xacts, swap->xact);
+        swap->out || swap->update || !swap->xact ? NULL : sqt_idmap_get(&process->xacts, swap->xact);
     if (reader) {
         swap->reader = reader;
         swap->reader_serial = reader->pooled.serial;
         ++reader->swap_ins;
         reader->dir = swap->dir;
-        reader_opens(life, swap, now, sqt_events[record->event].opens);
+        reader_opens(process, swap, now, sqt_events[record->event].opens);
     }
 }
 
 void
-sqt_swap_opened(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_swap_opened(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_swap *const swap = swaps_find(life, record->id);
-    sqt_diskop_told(life, record, more);
+    struct sqt_swap *const swap = swaps_find(process, record->id);
+    sqt_diskop_told(process, record, more);
     if (!swap || !swap->opening)
         return;
     sqt_spans_charge(&swap->phases, now);
     sqt_spans_close(&swap->phases, PHASE(OPEN));
     swap->opening = 0;
     if (!more)
-        sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, swap->begin, now, SQT_MISSING,
+        sqt_diskop_inline(process, swap, swap->out ? SQT_DISK_CREATE : SQT_DISK_OPEN, swap->begin, now, SQT_MISSING,
                           record->aux ? SQT_OUTCOME_ERROR : SQT_OUTCOME_COMPLETE);
     if (record->aux)
         swap->failure = SQT_OUTCOME_ERROR;
-    reader_closes(life, swap, now, sqt_events[record->event].closes);
+    reader_closes(process, swap, now, sqt_events[record->event].closes);
 }
 
 static void
-end_io(struct sqt_life *life, struct sqt_io *io, int64_t now)
+end_io(struct sqt_process_state *process, struct sqt_io *io, int64_t now)
 {
     struct sqt_swap *const swap = io->swap;
     sqt_spans_charge(&swap->phases, now);
     sqt_spans_close(&swap->phases, io->index ? PHASE(REST) : PHASE(FIRST));
     if (!swap->out)
-        reader_closes(life, swap, now, 1u << io->stage);
-    sqt_pool_put(&life->io_pool, io);
+        reader_closes(process, swap, now, 1u << io->stage);
+    sqt_pool_put(&process->io_pool, io);
 }
 
 /* The oldest I/O of all has lost its end, and so has its swap. */
 static void
-lose_oldest(struct sqt_life *life, int64_t now)
+lose_oldest(struct sqt_process_state *process, int64_t now)
 {
-    struct sqt_io *const io = life->io_pool.first;
-    sqt_bound_met(life, SQT_OPEN_IO, life->io_pool.used);
+    struct sqt_io *const io = process->io_pool.first;
+    sqt_bound_met(process, SQT_OPEN_IO, process->io_pool.used);
     io->swap->failure = SQT_OUTCOME_LOST;
-    sqt_block_unlink(life, io);
-    end_io(life, io, now);
+    sqt_block_unlink(process, io);
+    end_io(process, io, now);
 }
 
 void
-sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_swap_ask(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_swap *const swap = swaps_find(life, record->id);
+    struct sqt_swap *const swap = swaps_find(process, record->id);
     if (!swap)
         return;
-    sqt_diskop_asked(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, now);
-    while (sqt_pool_full(&life->io_pool))
-        lose_oldest(life, now);
-    struct sqt_io *const io = sqt_block_ask(life, swap, record->arg);
+    sqt_diskop_asked(process, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, now);
+    while (sqt_pool_full(&process->io_pool))
+        lose_oldest(process, now);
+    struct sqt_io *const io = sqt_block_ask(process, swap, record->arg);
     if (more && record[1].event == SQT_EV_PART_SLOT)
         swap->slot_header = (int64_t)(record[1].arg & SQT_IO_BYTES);
     io->wanted = record->aux;
@@ -144,7 +144,7 @@ sqt_swap_ask(struct sqt_life *life, int64_t now, const struct sqt_record *record
     sqt_spans_charge(&swap->phases, now);
     sqt_spans_open(&swap->phases, io->index ? PHASE(REST) : PHASE(FIRST));
     if (sqt_events[record->event].opens)
-        reader_opens(life, swap, now, 1u << io->stage);
+        reader_opens(process, swap, now, 1u << io->stage);
 }
 
 static int64_t
@@ -155,18 +155,18 @@ swaps_between(int64_t low, int64_t value, int64_t high)
 
 /* Without stamps the I/O ran in the main thread between the two records. */
 static void
-swaps_split(const struct sqt_life *life, struct sqt_io *io, const struct sqt_record *record, unsigned more)
+swaps_split(const struct sqt_process_state *process, struct sqt_io *io, const struct sqt_record *record, unsigned more)
 {
     int64_t begin = io->asked, end = io->done;
     for (unsigned i = 1; i <= more; ++i) {
         const struct sqt_record *const part = &record[i];
         if (part->event == SQT_EV_PART_DISKOP_IO) {
-            begin = sqt_line_ns(&life->line, part->id);
-            end = sqt_line_ns(&life->line, part->arg);
+            begin = sqt_line_ns(&process->line, part->id);
+            end = sqt_line_ns(&process->line, part->arg);
         } else if (part->event == SQT_EV_PART_STAMP && part->arg && part->aux == SQT_STAMP_OLD_BEGIN) {
-            begin = sqt_line_ns(&life->line, part->arg);
+            begin = sqt_line_ns(&process->line, part->arg);
         } else if (part->event == SQT_EV_PART_STAMP && part->arg && part->aux == SQT_STAMP_OLD_END) {
-            end = sqt_line_ns(&life->line, part->arg);
+            end = sqt_line_ns(&process->line, part->arg);
         }
     }
     begin = swaps_between(io->asked, begin, io->done);
@@ -195,11 +195,11 @@ reader_waited(struct sqt_xact *reader, const struct sqt_io *io)
 }
 
 void
-sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_swap_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_diskop_told(life, record, more);
-    struct sqt_swap *const swap = swaps_find(life, record->id);
-    struct sqt_io *const io = swap ? sqt_block_take(life, swap, record->arg) : NULL;
+    sqt_diskop_told(process, record, more);
+    struct sqt_swap *const swap = swaps_find(process, record->id);
+    struct sqt_io *const io = swap ? sqt_block_take(process, swap, record->arg) : NULL;
     if (!io)
         return;
     io->done = now;
@@ -209,15 +209,15 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
     if (io->outcome == SQT_OUTCOME_TIMEOUT)
         split_unknown(io);
     else
-        swaps_split(life, io, record, more);
+        swaps_split(process, io, record, more);
     if (!more)
-        sqt_diskop_inline(life, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now,
+        sqt_diskop_inline(process, swap, swap->out ? SQT_DISK_WRITE : SQT_DISK_READ, io->asked, now,
                           complete ? sqt_sum(io->size, swap->slot_header) : 0, io->outcome);
     ++swap->ios;
     swap->size = sqt_sum(swap->size, io->size);
     if (swap->failure == SQT_OUTCOME_COMPLETE)
         swap->failure = io->outcome;
-    if (sqt_stepped_since(life, io->asked)) {
+    if (sqt_stepped_since(process, io->asked)) {
         io->outcome = SQT_OUTCOME_CLOCK;
         split_unknown(io);
     }
@@ -228,29 +228,29 @@ sqt_swap_done(struct sqt_life *life, int64_t now, const struct sqt_record *recor
         ++reader->disk_reads;
     else if (reader && reader->reply_source >= 0 && reader->cut_off == SQT_OUTCOME_COMPLETE)
         reader->cut_off = sqt_io_outcome(record->aux);
-    if (life->consumer->io)
-        life->consumer->io(life->consumer->context, io);
+    if (process->consumer->io)
+        process->consumer->io(process->consumer->context, io);
     const uint64_t until = record->arg + (uint64_t)io->size;
     const uint64_t wanted = io->offset + io->wanted;
-    end_io(life, io, now);
+    end_io(process, io, now);
     /* The store may write several blocks at once: those that this completion covers are done too. */
     for (uint64_t at = wanted; swap->out && at < until;) {
-        struct sqt_io *const covered = sqt_block_take(life, swap, at);
+        struct sqt_io *const covered = sqt_block_take(process, swap, at);
         if (!covered)
             break;
         at = covered->wanted ? at + covered->wanted : until;
-        end_io(life, covered, now);
+        end_io(process, covered, now);
     }
 }
 
 void
-sqt_swap_close(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_swap_close(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_swap *const swap = swaps_find(life, record->id);
+    struct sqt_swap *const swap = swaps_find(process, record->id);
     if (!swap)
         return;
-    sqt_diskop_asked(life, swap, SQT_DISK_CLOSE, now);
+    sqt_diskop_asked(process, swap, SQT_DISK_CLOSE, now);
     sqt_spans_charge(&swap->phases, now);
     sqt_spans_open(&swap->phases, PHASE(CLOSE));
     swap->close_asked = now;
@@ -259,39 +259,39 @@ sqt_swap_close(struct sqt_life *life, int64_t now, const struct sqt_record *reco
 }
 
 void
-sqt_swap_closed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_swap_closed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    sqt_diskop_told(life, record, more);
-    struct sqt_swap *const swap = swaps_find(life, record->id);
+    sqt_diskop_told(process, record, more);
+    struct sqt_swap *const swap = swaps_find(process, record->id);
     if (!swap)
         return;
     if (swap->out)
         swap->image = sqt_bytes(record->arg);
     if (!more && swap->close_asked)
-        sqt_diskop_inline(life, swap, SQT_DISK_CLOSE, swap->close_asked, now, SQT_MISSING,
+        sqt_diskop_inline(process, swap, SQT_DISK_CLOSE, swap->close_asked, now, SQT_MISSING,
                           record->aux ? SQT_OUTCOME_ERROR : SQT_OUTCOME_COMPLETE);
-    sqt_swap_end(life, swap, now,
+    sqt_swap_end(process, swap, now,
                  swap->failure != SQT_OUTCOME_COMPLETE ? swap->failure
                  : record->aux                         ? SQT_OUTCOME_ERROR
                                                        : swap->outcome);
 }
 
 void
-sqt_swap_end(struct sqt_life *life, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome)
+sqt_swap_end(struct sqt_process_state *process, struct sqt_swap *swap, int64_t now, enum sqt_outcome outcome)
 {
     sqt_spans_charge(&swap->phases, now);
     swap->end = now;
-    swap->outcome = sqt_outcome_of(life, swap->epoch, swap->begin, outcome);
-    if (life->consumer->swap)
-        life->consumer->swap(life->consumer->context, swap);
+    swap->outcome = sqt_outcome_of(process, swap->epoch, swap->begin, outcome);
+    if (process->consumer->swap)
+        process->consumer->swap(process->consumer->context, swap);
     if (swap->opening)
-        reader_closes(life, swap, now, STAGE(SWAP_IN_OPEN));
+        reader_closes(process, swap, now, STAGE(SWAP_IN_OPEN));
     while (swap->first_io) {
         struct sqt_io *const io = swap->first_io;
-        sqt_block_unlink(life, io);
-        end_io(life, io, now);
+        sqt_block_unlink(process, io);
+        end_io(process, io, now);
     }
-    if (swaps_find(life, swap->sio) == swap)
-        sqt_idmap_take(&life->swaps, swap->sio);
-    sqt_pool_put(&life->swap_pool, swap);
+    if (swaps_find(process, swap->sio) == swap)
+        sqt_idmap_take(&process->swaps, swap->sio);
+    sqt_pool_put(&process->swap_pool, swap);
 }

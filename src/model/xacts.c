@@ -19,44 +19,44 @@
 #define HELD (1u << SQT_STAGE_HELD_BACK)
 
 static inline struct sqt_xact *
-xacts_find(const struct sqt_life *life, uint64_t id)
+xacts_find(const struct sqt_process_state *process, uint64_t id)
 {
-    return sqt_idmap_get(&life->xacts, id);
+    return sqt_idmap_get(&process->xacts, id);
 }
 
 static void
-xacts_enter(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+xacts_enter(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
 {
-    struct sqt_xact *other = xacts_find(life, xact->id);
-    if (other && other->epoch != life->epoch) {
-        sqt_xact_give_up(life, other, now); /* its id is used anew */
-        other = xacts_find(life, xact->id);
+    struct sqt_xact *other = xacts_find(process, xact->id);
+    if (other && other->epoch != process->epoch) {
+        sqt_xact_give_up(process, other, now); /* its id is used anew */
+        other = xacts_find(process, xact->id);
     }
     xact->older = other;
     if (other)
         other->newer = xact;
-    sqt_idmap_put(&life->xacts, xact->id, xact);
+    sqt_idmap_put(&process->xacts, xact->id, xact);
 }
 
 static void
-xacts_leave(struct sqt_life *life, struct sqt_xact *xact)
+xacts_leave(struct sqt_process_state *process, struct sqt_xact *xact)
 {
     if (xact->newer)
         xact->newer->older = xact->older;
     else if (xact->older)
-        sqt_idmap_put(&life->xacts, xact->id, xact->older);
+        sqt_idmap_put(&process->xacts, xact->id, xact->older);
     else
-        sqt_idmap_take(&life->xacts, xact->id);
+        sqt_idmap_take(&process->xacts, xact->id);
     if (xact->older)
         xact->older->newer = xact->newer;
     xact->older = xact->newer = NULL;
 }
 
 static struct sqt_xact *
-xacts_make(struct sqt_life *life, uint64_t id, int64_t begin)
+xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
 {
-    struct sqt_xact *const xact = sqt_pool_get(&life->xact_pool);
-    xact->origin = life->origin;
+    struct sqt_xact *const xact = sqt_pool_get(&process->xact_pool);
+    xact->origin = process->origin;
     xact->id = id;
     xact->begin = begin;
     xact->client_connect = xact->client_tls = xact->accept_wait = xact->first_byte = SQT_MISSING;
@@ -69,9 +69,9 @@ xacts_make(struct sqt_life *life, uint64_t id, int64_t begin)
     xact->size = xact->sent = SQT_MISSING;
     xact->reply_source = -1;
     xact->reused = -1;
-    xact->epoch = life->epoch;
+    xact->epoch = process->epoch;
     /* Of the pass that it begins in, what came before it is not its own, be it short or long. */
-    const struct sqt_loop_state *const loop = &life->loop;
+    const struct sqt_loop_state *const loop = &process->loop;
     xact->held = loop->sampled.ticks ? 0 : SQT_MISSING;
     xact->held_before =
         loop->lasted + loop->held_else + (loop->works && begin != SQT_MISSING ? begin - loop->row.work : 0);
@@ -79,36 +79,36 @@ xacts_make(struct sqt_life *life, uint64_t id, int64_t begin)
 }
 
 void
-sqt_xact_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    while (sqt_pool_full(&life->xact_pool) || sqt_idmap_full(&life->xacts)) {
-        sqt_bound_met(life, SQT_OPEN_XACT, life->xact_pool.used);
-        sqt_xact_give_up(life, life->xact_pool.first, now);
+    while (sqt_pool_full(&process->xact_pool) || sqt_idmap_full(&process->xacts)) {
+        sqt_bound_met(process, SQT_OPEN_XACT, process->xact_pool.used);
+        sqt_xact_give_up(process, process->xact_pool.first, now);
     }
-    struct sqt_xact *const xact = xacts_make(life, record->id, now);
+    struct sqt_xact *const xact = xacts_make(process, record->id, now);
     xact->conn = record->arg;
-    xacts_enter(life, xact, now);
-    sqt_client_add(life, xact, now);
+    xacts_enter(process, xact, now);
+    sqt_client_add(process, xact, now);
 }
 
 void
-sqt_xact_named(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_named(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = xacts_find(life, record->arg);
+    struct sqt_xact *const xact = xacts_find(process, record->arg);
     if (!xact)
         return;
-    xacts_leave(life, xact);
+    xacts_leave(process, xact);
     xact->id = record->id;
     xact->method = record->aux;
-    xacts_enter(life, xact, now);
+    xacts_enter(process, xact, now);
 }
 
 static void
-apply(struct sqt_life *life, struct sqt_xact *xact, int64_t now, unsigned event)
+apply(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, unsigned event)
 {
-    sqt_xact_charge(life, xact, now);
+    sqt_xact_charge(process, xact, now);
     sqt_spans_close(&xact->stages, sqt_events[event].closes);
     sqt_spans_open(&xact->stages, sqt_events[event].opens);
     if (__builtin_expect(xact->follow != NULL, 0))
@@ -125,59 +125,59 @@ apply(struct sqt_life *life, struct sqt_xact *xact, int64_t now, unsigned event)
 }
 
 void
-sqt_xact_stages(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_stages(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = xacts_find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(process, record->id);
     if (xact)
-        apply(life, xact, now, record->event);
+        apply(process, xact, now, record->event);
 }
 
 void
-sqt_xact_lookup(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_lookup(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = xacts_find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact)
         return;
-    sqt_follow_old(life, xact, now);
-    apply(life, xact, now, record->event);
+    sqt_follow_old(process, xact, now);
+    apply(process, xact, now, record->event);
     if (record->arg)
         xact->object = record->arg;
 }
 
 void
-sqt_xact_ready(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_ready(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = xacts_find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact)
         return;
-    sqt_follow_old(life, xact, now);
-    apply(life, xact, now, record->event);
+    sqt_follow_old(process, xact, now);
+    apply(process, xact, now, record->event);
     xact->reply_source = (int)record->aux;
 }
 
 void
-sqt_xact_collapsed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_collapsed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = xacts_find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact)
         return;
-    apply(life, xact, now, record->event);
+    apply(process, xact, now, record->event);
     xact->flags |= SQT_XACT_COLLAPSED;
-    sqt_follow_begin(life, xact, now, record->arg, record->aux);
+    sqt_follow_begin(process, xact, now, record->arg, record->aux);
 }
 
 void
-sqt_xact_held(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_held(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = xacts_find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact)
         return;
-    apply(life, xact, now, record->event);
+    apply(process, xact, now, record->event);
     if (!record->aux)
         return; /* a slow client, or a trace that does not know of delay pools */
     xact->pool = record->aux;
@@ -185,58 +185,58 @@ sqt_xact_held(struct sqt_life *life, int64_t now, const struct sqt_record *recor
 }
 
 void
-sqt_xact_retried(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_retried(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = xacts_find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact)
         return;
-    apply(life, xact, now, record->event);
-    sqt_tries_fail(life, xact);
+    apply(process, xact, now, record->event);
+    sqt_tries_fail(process, xact);
 }
 
 void
-sqt_xact_written(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_written(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = xacts_find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact)
         return;
-    apply(life, xact, now, record->event);
+    apply(process, xact, now, record->event);
     if (record->arg && !record->aux && xact->first_byte == SQT_MISSING)
         xact->first_byte = now;
 }
 
 void
-sqt_xact_server_read(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_server_read(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = xacts_find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact)
         return;
     const uint32_t open = xact->stages.open;
     if (open & REPLY) {
-        apply(life, xact, now, record->event);
+        apply(process, xact, now, record->event);
         return;
     }
-    sqt_xact_charge(life, xact, now);
+    sqt_xact_charge(process, xact, now);
     xact->reply_charged = xact->stages.seen & REPLY ? xact->stages.ns[SQT_STAGE_SERVER_REPLY] : -1;
     xact->reply_opened = now;
     xact->reply_closed = open & sqt_events[record->event].closes & ~HELD;
-    apply(life, xact, now, record->event);
+    apply(process, xact, now, record->event);
 }
 
 /* An interim response with nothing behind it: the final one has not begun, so what was charged to server_reply since
  * it opened goes back to what was open before. */
 void
-sqt_xact_server_1xx(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_server_1xx(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = xacts_find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact || record->arg || !(xact->stages.open & REPLY) || xact->reply_charged == SQT_MISSING)
         return;
     struct sqt_spans *const s = &xact->stages;
-    sqt_xact_charge(life, xact, now);
+    sqt_xact_charge(process, xact, now);
     const int never = xact->reply_charged < 0;
     const int64_t before = never ? 0 : xact->reply_charged;
     const int64_t back = s->ns[SQT_STAGE_SERVER_REPLY] - before;
@@ -248,75 +248,75 @@ sqt_xact_server_1xx(struct sqt_life *life, int64_t now, const struct sqt_record 
     const uint32_t below = s->open & ~(REPLY | (REPLY - 1));
     const unsigned instead = below ? (unsigned)__builtin_ctz(below) : SQT_UNACCOUNTED;
     s->ns[instead] += back;
-    if (life->consumer->recharge && back)
-        life->consumer->recharge(life->consumer->context, &(struct sqt_charge){.xact = xact,
-                                                                               .stage = instead,
-                                                                               .from = xact->reply_opened,
-                                                                               .until = now,
-                                                                               .was = SQT_STAGE_SERVER_REPLY});
+    if (process->consumer->recharge && back)
+        process->consumer->recharge(process->consumer->context, &(struct sqt_charge){.xact = xact,
+                                                                                     .stage = instead,
+                                                                                     .from = xact->reply_opened,
+                                                                                     .until = now,
+                                                                                     .was = SQT_STAGE_SERVER_REPLY});
     xact->reply_charged = SQT_MISSING;
 }
 
 static void
-xacts_drop_held(struct sqt_life *life, struct sqt_xact *xact)
+xacts_drop_held(struct sqt_process_state *process, struct sqt_xact *xact)
 {
     if (xact->held_in)
-        sqt_pool_put(&life->held_pool, xact->held_in);
+        sqt_pool_put(&process->held_pool, xact->held_in);
     xact->held_in = NULL;
 }
 
 static void
-xacts_hand_out(struct sqt_life *life, struct sqt_xact *xact)
+xacts_hand_out(struct sqt_process_state *process, struct sqt_xact *xact)
 {
-    if (life->consumer->request)
-        life->consumer->request(life->consumer->context, xact);
+    if (process->consumer->request)
+        process->consumer->request(process->consumer->context, xact);
 }
 
 void
-sqt_xact_close(struct sqt_life *life, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome)
+sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome)
 {
-    sqt_xact_charge(life, xact, now);
-    sqt_follow_leave(life, xact, now);
+    sqt_xact_charge(process, xact, now);
+    sqt_follow_leave(process, xact, now);
     xact->end = now;
-    xact->outcome = sqt_outcome_of(life, xact->epoch, xact->begin, outcome);
-    xacts_hand_out(life, xact);
-    sqt_follow_drop(life, xact);
-    xacts_drop_held(life, xact);
-    xacts_leave(life, xact);
+    xact->outcome = sqt_outcome_of(process, xact->epoch, xact->begin, outcome);
+    xacts_hand_out(process, xact);
+    sqt_follow_drop(process, xact);
+    xacts_drop_held(process, xact);
+    xacts_leave(process, xact);
     sqt_client_remove(xact);
-    sqt_pool_put(&life->xact_pool, xact);
+    sqt_pool_put(&process->xact_pool, xact);
 }
 
 /* It has no line in access.log, and no row. */
 void
-sqt_xact_unlogged(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_unlogged(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = xacts_find(life, record->id);
+    struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact)
         return;
-    sqt_follow_leave(life, xact, now);
-    if (life->consumer->unlogged)
-        life->consumer->unlogged(life->consumer->context, xact);
-    sqt_follow_drop(life, xact);
-    xacts_drop_held(life, xact);
-    xacts_leave(life, xact);
+    sqt_follow_leave(process, xact, now);
+    if (process->consumer->unlogged)
+        process->consumer->unlogged(process->consumer->context, xact);
+    sqt_follow_drop(process, xact);
+    xacts_drop_held(process, xact);
+    xacts_leave(process, xact);
     sqt_client_remove(xact);
-    sqt_pool_put(&life->xact_pool, xact);
+    sqt_pool_put(&process->xact_pool, xact);
 }
 
 void
-sqt_xact_give_up(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+sqt_xact_give_up(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
 {
-    life->given_up[life->given_up_next++ % SQT_GIVEN_UP] = xact->id;
-    sqt_xact_close(life, xact, now, SQT_OUTCOME_LOST);
+    process->given_up[process->given_up_next++ % SQT_GIVEN_UP] = xact->id;
+    sqt_xact_close(process, xact, now, SQT_OUTCOME_LOST);
 }
 
 static int
-was_given_up(const struct sqt_life *life, uint64_t id)
+was_given_up(const struct sqt_process_state *process, uint64_t id)
 {
     for (unsigned i = 0; i < SQT_GIVEN_UP; ++i)
-        if (life->given_up[i] == id)
+        if (process->given_up[i] == id)
             return 1;
     return 0;
 }
@@ -349,20 +349,20 @@ take_end(struct sqt_xact *xact, const struct sqt_record *record, unsigned more)
 }
 
 void
-sqt_xact_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_xact_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_xact *xact = xacts_find(life, record->id);
+    struct sqt_xact *xact = xacts_find(process, record->id);
     if (!xact) {
         /* Its begin is missing: all that is known is its end. */
-        if (was_given_up(life, record->id))
+        if (was_given_up(process, record->id))
             return;
-        xact = xacts_make(life, record->id, SQT_MISSING);
+        xact = xacts_make(process, record->id, SQT_MISSING);
         take_end(xact, record, more);
         xact->end = now;
         xact->outcome = SQT_OUTCOME_LOST;
-        xacts_hand_out(life, xact);
-        sqt_pool_put(&life->xact_pool, xact);
+        xacts_hand_out(process, xact);
+        sqt_pool_put(&process->xact_pool, xact);
         return;
     }
-    sqt_xact_close(life, xact, now, take_end(xact, record, more));
+    sqt_xact_close(process, xact, now, take_end(xact, record, more));
 }

@@ -18,9 +18,9 @@
 
 /* The transaction of that kid, which may be another process; NULL if it is not open. */
 static struct sqt_xact *
-follows_find(struct sqt_life *life, uint64_t id, uint32_t kid, struct sqt_life **of)
+follows_find(struct sqt_process_state *process, uint64_t id, uint32_t kid, struct sqt_process_state **of)
 {
-    *of = kid == life->origin->identity.kid ? life : life->room->kids[kid % SQT_MODEL_KIDS];
+    *of = kid == process->origin->identity.kid ? process : process->room->kids[kid % SQT_MODEL_KIDS];
     return id && *of && (*of)->origin->identity.kid == kid ? sqt_idmap_get(&(*of)->xacts, id) : NULL;
 }
 
@@ -28,7 +28,7 @@ static void
 follows_charge_leader(struct sqt_follow *follow, int64_t now)
 {
     if (now > follow->leader->stages.last)
-        sqt_xact_charge(follow->life, follow->leader, now);
+        sqt_xact_charge(follow->process, follow->leader, now);
 }
 
 /* Counts what has been charged to the leader since this was called last. */
@@ -86,21 +86,21 @@ follows_stop(struct sqt_follow *follow, int64_t now)
 }
 
 void
-sqt_follow_begin(struct sqt_life *life, struct sqt_xact *xact, int64_t now, uint64_t leader, uint32_t kid)
+sqt_follow_begin(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, uint64_t leader, uint32_t kid)
 {
-    if (!xact->follow && sqt_pool_full(&life->follow_pool)) {
-        sqt_bound_met(life, SQT_OPEN_FOLLOW, life->follow_pool.used);
+    if (!xact->follow && sqt_pool_full(&process->follow_pool)) {
+        sqt_bound_met(process, SQT_OPEN_FOLLOW, process->follow_pool.used);
         return;
     }
     if (!xact->follow)
-        xact->follow = sqt_pool_get(&life->follow_pool);
+        xact->follow = sqt_pool_get(&process->follow_pool);
     struct sqt_follow *const follow = xact->follow;
     follows_stop(follow, now);
     follow->waits = 1;
     follow->until = xact->followed_at = now;
     follow->origin = NULL;
     follow->server = UINT32_MAX;
-    struct sqt_xact *const found = follows_find(life, leader, kid, &follow->life);
+    struct sqt_xact *const found = follows_find(process, leader, kid, &follow->process);
     if (!found || found == xact)
         return;
     follows_link(follow, found);
@@ -118,12 +118,12 @@ sqt_follow_check(const struct sqt_xact *xact, int64_t now)
 /* A trace from before this stage says within microseconds that the follower's reply is ready.  Then nobody knows how long
  * it waits, and what was charged is a part of the look-up. */
 void
-sqt_follow_old(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+sqt_follow_old(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
 {
     struct sqt_spans *const s = &xact->stages;
     if (!(s->open & WAIT) || now - xact->followed_at > AT_ONCE)
         return;
-    sqt_xact_charge(life, xact, now);
+    sqt_xact_charge(process, xact, now);
     const int64_t ns = s->ns[SQT_STAGE_COLLAPSED_WAIT];
     if (ns > now - xact->followed_at)
         return; /* it has waited before */
@@ -131,12 +131,12 @@ sqt_follow_old(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
     s->ns[SQT_STAGE_COLLAPSED_WAIT] = 0;
     s->ns[instead] += ns;
     s->seen &= ~WAIT;
-    if (ns && life->consumer->recharge)
-        life->consumer->recharge(life->consumer->context, &(struct sqt_charge){.xact = xact,
-                                                                               .stage = instead,
-                                                                               .from = xact->followed_at,
-                                                                               .until = now,
-                                                                               .was = SQT_STAGE_COLLAPSED_WAIT});
+    if (ns && process->consumer->recharge)
+        process->consumer->recharge(process->consumer->context, &(struct sqt_charge){.xact = xact,
+                                                                                     .stage = instead,
+                                                                                     .from = xact->followed_at,
+                                                                                     .until = now,
+                                                                                     .was = SQT_STAGE_COLLAPSED_WAIT});
 }
 
 /* What was charged to a stage before the follower came may have gone to another one since (an interim response, a try
@@ -160,7 +160,7 @@ follows_settle(struct sqt_follow *follow)
 }
 
 void
-sqt_follow_leave(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
+sqt_follow_leave(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
 {
     while (xact->followers) {
         struct sqt_follow *const follower = xact->followers;
@@ -172,13 +172,13 @@ sqt_follow_leave(struct sqt_life *life, struct sqt_xact *xact, int64_t now)
     follows_stop(xact->follow, now);
     follows_settle(xact->follow);
     if (!(xact->stages.seen & WAIT))
-        sqt_follow_drop(life, xact);
+        sqt_follow_drop(process, xact);
 }
 
 void
-sqt_follow_drop(struct sqt_life *life, struct sqt_xact *xact)
+sqt_follow_drop(struct sqt_process_state *process, struct sqt_xact *xact)
 {
     if (xact->follow)
-        sqt_pool_put(&life->follow_pool, xact->follow);
+        sqt_pool_put(&process->follow_pool, xact->follow);
     xact->follow = NULL;
 }

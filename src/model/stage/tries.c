@@ -17,13 +17,13 @@ static const unsigned tries_stages[SQT_TRY_STAGES] = {SQT_STAGE_CONNECT,      SQ
 
 /* Forwarding begins: what the stages have now is no part of its tries. */
 void
-sqt_tries_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_tries_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_xact *const xact = sqt_idmap_get(&life->xacts, record->id);
+    struct sqt_xact *const xact = sqt_idmap_get(&process->xacts, record->id);
     if (!xact)
         return;
-    sqt_xact_charge(life, xact, now);
+    sqt_xact_charge(process, xact, now);
     xact->reply_charged = SQT_MISSING; /* no interim response takes back what came before */
     xact->before.until = now;
     xact->before.seen = xact->stages.seen;
@@ -32,7 +32,7 @@ sqt_tries_begin(struct sqt_life *life, int64_t now, const struct sqt_record *rec
 }
 
 static void
-tries_move(const struct sqt_life *life, struct sqt_xact *xact, unsigned i)
+tries_move(const struct sqt_process_state *process, struct sqt_xact *xact, unsigned i)
 {
     struct sqt_spans *const s = &xact->stages;
     const unsigned stage = tries_stages[i];
@@ -40,23 +40,23 @@ tries_move(const struct sqt_life *life, struct sqt_xact *xact, unsigned i)
     s->ns[stage] -= ns;
     s->ns[SQT_STAGE_FAILED_TRIES] += ns;
     s->seen &= ~(1u << stage) | xact->before.seen | s->open;
-    if (ns && life->consumer->recharge)
-        life->consumer->recharge(life->consumer->context, &(struct sqt_charge){.xact = xact,
-                                                                               .stage = SQT_STAGE_FAILED_TRIES,
-                                                                               .from = xact->before.until,
-                                                                               .until = s->last,
-                                                                               .was = stage});
+    if (ns && process->consumer->recharge)
+        process->consumer->recharge(process->consumer->context, &(struct sqt_charge){.xact = xact,
+                                                                                     .stage = SQT_STAGE_FAILED_TRIES,
+                                                                                     .from = xact->before.until,
+                                                                                     .until = s->last,
+                                                                                     .was = stage});
 }
 
 /* The try is over, and the time of its stages is charged. */
 void
-sqt_tries_fail(const struct sqt_life *life, struct sqt_xact *xact)
+sqt_tries_fail(const struct sqt_process_state *process, struct sqt_xact *xact)
 {
     xact->stages.seen |= 1u << SQT_STAGE_FAILED_TRIES;
     xact->failed_server = xact->server;
     xact->failed_reused = xact->reused == 1;
     xact->reply_charged = SQT_MISSING;
     for (unsigned i = 0; i < SQT_TRY_STAGES; ++i)
-        tries_move(life, xact, i);
+        tries_move(process, xact, i);
     xact->before.until = xact->stages.last; /* what came before is moved: no later failure looks at it again */
 }

@@ -51,9 +51,9 @@ waits_stage(const struct sqt_wait *wait)
 
 /* The transaction remembers whom it waited for longest. */
 static void
-waits_remember(const struct sqt_life *life, const struct sqt_wait *wait)
+waits_remember(const struct sqt_process_state *process, const struct sqt_wait *wait)
 {
-    struct sqt_xact *const xact = wait->xact ? sqt_idmap_get(&life->xacts, wait->xact) : NULL;
+    struct sqt_xact *const xact = wait->xact ? sqt_idmap_get(&process->xacts, wait->xact) : NULL;
     const int64_t ns = wait->end - wait->begin;
     if (!xact || sqt_wait_unknown(wait) || (xact->longest[wait->stage].def && xact->longest[wait->stage].ns >= ns))
         return;
@@ -68,66 +68,67 @@ waits_remember(const struct sqt_life *life, const struct sqt_wait *wait)
 }
 
 static void
-waits_tell(struct sqt_life *life, struct sqt_wait *wait, int64_t now, enum sqt_wait_outcome outcome)
+waits_tell(struct sqt_process_state *process, struct sqt_wait *wait, int64_t now, enum sqt_wait_outcome outcome)
 {
-    const enum sqt_outcome known = sqt_outcome_of(life, wait->epoch, wait->begin, SQT_OUTCOME_COMPLETE);
+    const enum sqt_outcome known = sqt_outcome_of(process, wait->epoch, wait->begin, SQT_OUTCOME_COMPLETE);
     wait->end = now;
     wait->outcome = known == SQT_OUTCOME_LOST ? SQT_WAIT_LOST : known == SQT_OUTCOME_CLOCK ? SQT_WAIT_CLOCK : outcome;
-    waits_remember(life, wait);
-    if (life->consumer->wait)
-        life->consumer->wait(life->consumer->context, wait);
+    waits_remember(process, wait);
+    if (process->consumer->wait)
+        process->consumer->wait(process->consumer->context, wait);
 }
 
 static struct sqt_idmap *
-waits_map(struct sqt_life *life, const struct sqt_wait *wait)
+waits_map(struct sqt_process_state *process, const struct sqt_wait *wait)
 {
-    return wait->def == SQT_DEF_SERVICE ? &life->services : &life->helpers;
+    return wait->def == SQT_DEF_SERVICE ? &process->services : &process->helpers;
 }
 
 static void
-waits_end(struct sqt_life *life, struct sqt_wait *wait, int64_t now, enum sqt_wait_outcome outcome)
+waits_end(struct sqt_process_state *process, struct sqt_wait *wait, int64_t now, enum sqt_wait_outcome outcome)
 {
-    struct sqt_idmap *const map = waits_map(life, wait);
-    waits_tell(life, wait, now, outcome);
+    struct sqt_idmap *const map = waits_map(process, wait);
+    waits_tell(process, wait, now, outcome);
     if (sqt_idmap_get(map, wait->key) == wait)
         sqt_idmap_take(map, wait->key);
-    sqt_pool_put(&life->wait_pool, wait);
+    sqt_pool_put(&process->wait_pool, wait);
 }
 
 void
-sqt_wait_leave(struct sqt_life *life, struct sqt_wait *wait)
+sqt_wait_leave(struct sqt_process_state *process, struct sqt_wait *wait)
 {
-    waits_end(life, wait, life->now, SQT_WAIT_UNFINISHED);
+    waits_end(process, wait, process->now, SQT_WAIT_UNFINISHED);
 }
 
 /* The oldest one makes room for another. */
 static void
-waits_make_room(struct sqt_life *life, const struct sqt_idmap *map)
+waits_make_room(struct sqt_process_state *process, const struct sqt_idmap *map)
 {
-    while (life->wait_pool.first && (sqt_pool_full(&life->wait_pool) || sqt_idmap_full(map))) {
-        struct sqt_wait *const oldest = life->wait_pool.first;
-        sqt_bound_met(life, SQT_OPEN_WAIT, life->wait_pool.used);
-        oldest->epoch = ~life->epoch;
-        waits_end(life, oldest, life->now, SQT_WAIT_LOST);
+    while (process->wait_pool.first && (sqt_pool_full(&process->wait_pool) || sqt_idmap_full(map))) {
+        struct sqt_wait *const oldest = process->wait_pool.first;
+        sqt_bound_met(process, SQT_OPEN_WAIT, process->wait_pool.used);
+        oldest->epoch = ~process->epoch;
+        waits_end(process, oldest, process->now, SQT_WAIT_LOST);
     }
 }
 
 static struct sqt_wait *
-waits_begin(struct sqt_life *life, int64_t now, enum sqt_def def, uint64_t key, const struct sqt_record *record)
+waits_begin(struct sqt_process_state *process, int64_t now, enum sqt_def def, uint64_t key,
+            const struct sqt_record *record)
 {
-    struct sqt_idmap *const map = def == SQT_DEF_SERVICE ? &life->services : &life->helpers;
+    struct sqt_idmap *const map = def == SQT_DEF_SERVICE ? &process->services : &process->helpers;
     struct sqt_wait *const old = sqt_idmap_get(map, key);
     if (old)
-        waits_end(life, old, now, SQT_WAIT_OK);
-    waits_make_room(life, map);
-    struct sqt_wait *const wait = sqt_pool_get(&life->wait_pool);
-    wait->origin = life->origin;
+        waits_end(process, old, now, SQT_WAIT_OK);
+    waits_make_room(process, map);
+    struct sqt_wait *const wait = sqt_pool_get(&process->wait_pool);
+    wait->origin = process->origin;
     wait->xact = record->id;
     wait->def = def;
     wait->begin = now;
     wait->given = wait->depth = SQT_MISSING;
     wait->key = key;
-    wait->epoch = life->epoch;
+    wait->epoch = process->epoch;
     sqt_idmap_put(map, key, wait);
     return wait;
 }
@@ -135,95 +136,95 @@ waits_begin(struct sqt_life *life, int64_t now, enum sqt_def def, uint64_t key, 
 /* ---- helpers ---- */
 
 void
-sqt_helper_begin(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_helper_begin(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_wait *const wait = waits_begin(life, now, SQT_DEF_WAITED, record->arg, record);
+    struct sqt_wait *const wait = waits_begin(process, now, SQT_DEF_WAITED, record->arg, record);
     wait->who = record->aux & ~AGAIN;
     wait->again = (record->aux & AGAIN) != 0;
     wait->stage = waits_stage(wait);
     if (wait->stage == SQT_NAMED_HELPER) /* redirect is open for the others */
-        sqt_xact_stages(life, now, record, more);
+        sqt_xact_stages(process, now, record, more);
 }
 
 void
-sqt_helper_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_helper_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    struct sqt_wait *const wait = sqt_idmap_get(&life->helpers, record->arg);
+    struct sqt_wait *const wait = sqt_idmap_get(&process->helpers, record->arg);
     if (!wait || wait->stage == SQT_NAMED_HELPER)
-        sqt_xact_stages(life, now, record, more);
+        sqt_xact_stages(process, now, record, more);
     if (!wait)
         return;
     const enum sqt_wait_outcome outcome = waits_outcome(record->aux);
     if (more && record[1].event == SQT_EV_PART_HELPER && outcome != SQT_WAIT_SHARED) {
-        const int64_t given = record[1].id ? sqt_line_ns(&life->line, record[1].id) : SQT_MISSING;
+        const int64_t given = record[1].id ? sqt_line_ns(&process->line, record[1].id) : SQT_MISSING;
         wait->given = given == SQT_MISSING  ? SQT_MISSING
                       : given < wait->begin ? wait->begin
                       : given > now         ? now
                                             : given;
         wait->depth = record[1].arg > INT32_MAX ? INT32_MAX : (int64_t)record[1].arg;
     }
-    waits_end(life, wait, now, outcome);
+    waits_end(process, wait, now, outcome);
 }
 
 /* ---- adaptation services ---- */
 
 void
-sqt_service_asked(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_service_asked(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_wait *const wait = waits_begin(life, now, SQT_DEF_SERVICE, record->id, record);
+    struct sqt_wait *const wait = waits_begin(process, now, SQT_DEF_SERVICE, record->id, record);
     wait->who = (uint32_t)record->arg;
     wait->stage = SQT_NAMED_ADAPT;
 }
 
 void
-sqt_service_admits(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_service_admits(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_wait *const wait = sqt_idmap_get(&life->services, record->id);
+    struct sqt_wait *const wait = sqt_idmap_get(&process->services, record->id);
     if (wait && wait->given == SQT_MISSING)
         wait->given = now;
 }
 
 /* After a time-out Squid may ask the same service again: if it does not, a failure follows. */
 void
-sqt_service_failed(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_service_failed(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_wait *const wait = sqt_idmap_get(&life->services, record->id);
+    struct sqt_wait *const wait = sqt_idmap_get(&process->services, record->id);
     if (!wait)
         return;
     if (record->aux == SQT_WAIT_TIMEOUT)
         ++wait->repeats;
     else
-        waits_end(life, wait, now, wait->repeats ? SQT_WAIT_TIMEOUT : SQT_WAIT_FAILED);
+        waits_end(process, wait, now, wait->repeats ? SQT_WAIT_TIMEOUT : SQT_WAIT_FAILED);
 }
 
 void
-sqt_service_done(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_service_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
-    struct sqt_wait *const wait = sqt_idmap_get(&life->services, record->id);
+    struct sqt_wait *const wait = sqt_idmap_get(&process->services, record->id);
     if (wait)
-        waits_end(life, wait, now, SQT_WAIT_OK);
+        waits_end(process, wait, now, SQT_WAIT_OK);
 }
 
 /* ---- name servers ---- */
 
 void
-sqt_query_end(struct sqt_life *life, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_query_end(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    const int64_t sent = sqt_line_ns(&life->line, record->arg);
-    struct sqt_wait wait = {.origin = life->origin,
+    const int64_t sent = sqt_line_ns(&process->line, record->arg);
+    struct sqt_wait wait = {.origin = process->origin,
                             .xact = record->id,
                             .def = SQT_DEF_WAITED,
                             .who = record->aux & ~AGAIN,
                             .again = (record->aux & AGAIN) != 0,
                             .begin = sent < now ? sent : now,
                             .depth = SQT_MISSING,
-                            .epoch = life->epoch};
+                            .epoch = process->epoch};
     wait.given = wait.begin;
     wait.stage = waits_stage(&wait);
-    waits_tell(life, &wait, now,
+    waits_tell(process, &wait, now,
                more && record[1].event == SQT_EV_PART_QUERY ? waits_outcome(record[1].aux) : SQT_WAIT_OK);
 }
