@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/objects.h"
 #include "figure/stat/curves.h"
-#include "figure/stat/groups.h"
+#include "figure/stat/time-groups.h"
 #include "figure/stat/peak.h"
 
 #define STEP 16

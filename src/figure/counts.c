@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/objects.h"
 #include "figure/stat/curves.h"
-#include "figure/stat/groups.h"
+#include "figure/stat/time-groups.h"
 
 /* Columns of a curve. */
 enum { RATE = 2, SHARE = 3 };
@@ -15,7 +15,7 @@ enum { RATE = 2, SHARE = 3 };
 #define SWAPPED_IN 1
 
 struct counts {
-    struct sqt_groups groups; /* for each curve the part and the whole */
+    struct sqt_time_groups groups; /* for each curve the part and the whole */
     struct sqt_objects objects;
 };
 
@@ -25,7 +25,7 @@ counts_start(struct sqt_job *job)
     struct counts *const c = job->state = sqt_zeroed(1, sizeof(*c));
     unsigned count;
     sqt_curves_of(job->table, &count);
-    sqt_groups_init(&c->groups, job, 2 * count, 0);
+    sqt_time_groups_init(&c->groups, job, 2 * count, 0);
 }
 
 static void
@@ -53,7 +53,7 @@ counts_request(struct sqt_job *job, const struct sqt_request_fact *r)
     const struct sqt_curve *const curves = sqt_curves_of(job->table, &curve_count);
     if (!sqt_job_wants_request(job, r))
         return;
-    struct sqt_time_group *const group = sqt_groups_at(&state->groups, r->begin);
+    struct sqt_time_group *const group = sqt_time_groups_at(&state->groups, r->begin);
     if (!group)
         return;
     for (unsigned c = 0; c < curve_count; ++c) {
@@ -80,7 +80,7 @@ counts_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
     const struct sqt_curve *const curves = sqt_curves_of(job->table, &curve_count);
     if (!sqt_job_wants_swap(job, s))
         return;
-    struct sqt_time_group *const group = sqt_groups_at(&state->groups, s->begin);
+    struct sqt_time_group *const group = sqt_time_groups_at(&state->groups, s->begin);
     if (!group)
         return;
     for (unsigned c = 0; c < curve_count; ++c) {
@@ -110,10 +110,10 @@ counts_finish(struct sqt_job *job, int share)
 {
     static const struct sqt_time_group empty;
     struct counts *const state = job->state;
-    struct sqt_groups *const g = &state->groups;
+    struct sqt_time_groups *const g = &state->groups;
     uint64_t all = 0;
-    sqt_groups_finish(g, job);
-    sqt_groups_note(g, job);
+    sqt_time_groups_finish(g, job);
+    sqt_time_groups_note(g, job);
     sqt_job_note_bound(
         job, state->objects.beyond,
         "swap-ins are not remembered, because there are too many objects; their hits count as never swapped in");
@@ -124,7 +124,7 @@ counts_finish(struct sqt_job *job, int share)
         union sqt_cell row[1 + SHARE * SQT_CURVES_MOST];
         const struct sqt_time_group *const group = g->groups[i] ? g->groups[i] : &empty;
         int enough = !share;
-        row[0].number = sqt_groups_middle(g, i);
+        row[0].number = sqt_time_groups_middle(g, i);
         for (unsigned c = 0; 2 * c < g->sum_count; ++c) {
             const uint64_t part = group == &empty ? 0 : group->sums[2 * c];
             const uint64_t whole = group == &empty ? 0 : group->sums[2 * c + 1];
@@ -135,13 +135,13 @@ counts_finish(struct sqt_job *job, int share)
                 cell[2].number = sqt_share(part, whole);
                 enough |= cell[2].number != SQT_CELL_MISSING;
             } else {
-                cell[1].number = sqt_rate(part, sqt_groups_covered(g, i));
+                cell[1].number = sqt_rate(part, sqt_time_groups_covered(g, i));
             }
         }
         if (enough)
             sqt_job_row(job, row);
     }
-    sqt_groups_free(g);
+    sqt_time_groups_free(g);
     sqt_objects_free(&state->objects);
     free(state);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "figure/stat/groups.h"
+#include "figure/stat/time-groups.h"
 #include "figure/stat/peak.h"
 
 /* What is kept for each way; the measured ones are those of swaps of one block. */

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "figure/stat/groups.h"
+#include "figure/stat/time-groups.h"
 
 /* Pools that get rows of their own; all others together have the last ones. */
 #define POOLS 16
 enum { REQUESTS, HELD_NS, TOTAL_NS, SUMS };
 
 struct held_back {
-    struct sqt_groups groups;
+    struct sqt_time_groups groups;
     unsigned count;
     uint32_t pools[POOLS];
 };
@@ -24,7 +24,7 @@ static void
 held_back_start(struct sqt_job *job)
 {
     struct held_back *const h = job->state = sqt_zeroed(1, sizeof(*h));
-    sqt_groups_init(&h->groups, job, (POOLS + 1) * SUMS, 1);
+    sqt_time_groups_init(&h->groups, job, (POOLS + 1) * SUMS, 1);
 }
 
 /* The place of a pool among those that are told apart. */
@@ -50,7 +50,7 @@ held_back_request(void *context, const struct sqt_xact *xact)
     sqt_request_cells(row, xact);
     if (!sqt_job_wants(job, xact->begin, row))
         return;
-    struct sqt_time_group *const group = sqt_groups_at(&h->groups, xact->begin);
+    struct sqt_time_group *const group = sqt_time_groups_at(&h->groups, xact->begin);
     if (!group)
         return;
     uint64_t *const sums = &group->sums[SUMS * held_back_pool(h, xact->pool)];
@@ -68,7 +68,7 @@ held_back_print(struct sqt_job *job, const struct held_back *h, size_t index, un
     union sqt_cell row[SQT_CELLS(held_back)];
     if (!sums[REQUESTS])
         return;
-    CELL(time_s).number = sqt_groups_middle(&h->groups, index);
+    CELL(time_s).number = sqt_time_groups_middle(&h->groups, index);
     CELL(pool).number = place < h->count ? (int64_t)h->pools[place] : SQT_CELL_MISSING;
     CELL(count).number = (int64_t)sums[REQUESTS];
     CELL(held_s).number = (int64_t)sums[HELD_NS];
@@ -96,12 +96,12 @@ held_back_finish(struct sqt_job *job)
     struct held_back *const h = job->state;
     unsigned places[POOLS + 1];
     held_back_sort(h, places);
-    sqt_groups_finish(&h->groups, job);
-    sqt_groups_note(&h->groups, job);
+    sqt_time_groups_finish(&h->groups, job);
+    sqt_time_groups_note(&h->groups, job);
     for (size_t i = 0; i < h->groups.count; ++i)
         for (unsigned p = 0; h->groups.groups[i] && p <= h->count; ++p)
             held_back_print(job, h, i, places[p]);
-    sqt_groups_free(&h->groups);
+    sqt_time_groups_free(&h->groups);
     free(h);
 }
 

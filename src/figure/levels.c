@@ -27,7 +27,7 @@ static void
 note_sweep(const struct sqt_sweep *s, struct sqt_job *job)
 {
     char text[96];
-    sqt_groups_note(&s->groups, job);
+    sqt_time_groups_note(&s->groups, job);
     snprintf(text, sizeof(text), "every %.9g ms", (double)s->period / 1e6);
     job->note(job->context, "samples", text);
     if (s->late) {
@@ -51,7 +51,7 @@ levels_finish(struct sqt_job *job)
         union sqt_cell row[2 + LEVEL * SQT_SWEEP_CURVES];
         if (s->levels[g][0].samples < SQT_GROUP_LEAST)
             continue;
-        row[0].number = sqt_groups_middle(&s->groups, g);
+        row[0].number = sqt_time_groups_middle(&s->groups, g);
         row[1].number = (int64_t)s->levels[g][0].samples;
         for (unsigned c = 0; c < s->curve_count; ++c) {
             const struct sqt_level *const l = &s->levels[g][c];
@@ -197,7 +197,7 @@ busy_print(struct sqt_job *job, const struct sqt_sweep *s, const char *name)
 {
     for (size_t g = 0; s->used && g < s->level_count; ++g) {
         union sqt_cell row[SQT_CELLS(disk_utilization)];
-        CELL(time_s).number = sqt_groups_middle(&s->groups, g);
+        CELL(time_s).number = sqt_time_groups_middle(&s->groups, g);
         CELL(dir).text = name;
         CELL(samples).number = (int64_t)s->levels[g][0].samples;
         CELL(in_pct).number = sqt_share(s->levels[g][0].busy, s->levels[g][0].samples);
@@ -241,7 +241,7 @@ flight_print(struct sqt_job *job, const struct sqt_sweep *s, const char *name)
     for (size_t g = 0; s->used && g < s->level_count; ++g) {
         const struct sqt_level *const level = s->levels[g];
         union sqt_cell row[SQT_CELLS(diskops_in_flight)];
-        CELL(time_s).number = sqt_groups_middle(&s->groups, g);
+        CELL(time_s).number = sqt_time_groups_middle(&s->groups, g);
         CELL(dir).text = name;
         CELL(samples).number = (int64_t)level->samples;
         CELL(in_flight_p50).number = level->p50;

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "figure/stat/curves.h"
-#include "figure/stat/groups.h"
+#include "figure/stat/time-groups.h"
 
 /* Columns of a curve: count, p50, p75, p90, p99, mean. */
 #define SPREAD 6
@@ -26,7 +26,7 @@ time_start(struct sqt_job *job)
 {
     unsigned count;
     sqt_curves_of(job->table, &count);
-    sqt_groups_init(job->state = sqt_zeroed(1, sizeof(struct sqt_groups)), job, 0, count);
+    sqt_time_groups_init(job->state = sqt_zeroed(1, sizeof(struct sqt_time_groups)), job, 0, count);
 }
 
 static void
@@ -38,8 +38,9 @@ time_request(struct sqt_job *job, const struct sqt_request_fact *r)
     if (!sqt_job_wants_request(job, r))
         return;
     for (unsigned c = 0; c < count; ++c)
-        if (sqt_population_has_request(&curves[c].part, r) && (group || (group = sqt_groups_at(job->state, r->begin))))
-            sqt_groups_add(job->state, group, c, sqt_population_value(&curves[c].part, r->row));
+        if (sqt_population_has_request(&curves[c].part, r) &&
+            (group || (group = sqt_time_groups_at(job->state, r->begin))))
+            sqt_time_groups_add(job->state, group, c, sqt_population_value(&curves[c].part, r->row));
 }
 
 static void
@@ -51,22 +52,23 @@ time_swap(struct sqt_job *job, const struct sqt_swap_fact *s)
     if (!sqt_job_wants_swap(job, s))
         return;
     for (unsigned c = 0; c < count; ++c)
-        if (sqt_population_has_swap(&curves[c].part, s) && (group || (group = sqt_groups_at(job->state, s->begin))))
-            sqt_groups_add(job->state, group, c, sqt_population_value(&curves[c].part, s->row));
+        if (sqt_population_has_swap(&curves[c].part, s) &&
+            (group || (group = sqt_time_groups_at(job->state, s->begin))))
+            sqt_time_groups_add(job->state, group, c, sqt_population_value(&curves[c].part, s->row));
 }
 
 static void
 time_finish(struct sqt_job *job)
 {
-    struct sqt_groups *const g = job->state;
-    sqt_groups_finish(g, job);
-    sqt_groups_note(g, job);
+    struct sqt_time_groups *const g = job->state;
+    sqt_time_groups_finish(g, job);
+    sqt_time_groups_note(g, job);
     for (size_t i = 0; i < g->count; ++i) {
         union sqt_cell row[1 + SPREAD * SQT_CURVES_MOST];
         int enough = 0;
         if (!g->groups[i])
             continue;
-        row[0].number = sqt_groups_middle(g, i);
+        row[0].number = sqt_time_groups_middle(g, i);
         for (unsigned c = 0; c < g->value_count; ++c) {
             const struct sqt_spread *const s = &g->groups[i]->values[c].spread;
             print_spread(&row[1 + SPREAD * c], s);
@@ -75,7 +77,7 @@ time_finish(struct sqt_job *job)
         if (enough)
             sqt_job_row(job, row);
     }
-    sqt_groups_free(g);
+    sqt_time_groups_free(g);
     free(g);
 }
 

@@ -40,11 +40,11 @@ resources_finish(struct sqt_job *job, print_function *print)
     struct sqt_sampled_source *sources = job->state;
     sqt_sampled_finish(&sources, job);
     if (sources)
-        sqt_groups_note(&sources->groups, job);
+        sqt_time_groups_note(&sources->groups, job);
     for (const struct sqt_sampled_source *s = sources; s; s = s->next)
         for (size_t i = 0; i < s->groups.count; ++i)
             if (s->groups.groups[i])
-                print(job, s, sqt_groups_middle(&s->groups, i), s->groups.groups[i]->sums);
+                print(job, s, sqt_time_groups_middle(&s->groups, i), s->groups.groups[i]->sums);
     sqt_sampled_free(sources);
 }
 
@@ -195,7 +195,7 @@ finish_backlogs(struct sqt_job *job)
 enum { REQUESTS, HITS, BYTES, HIT_BYTES, CACHE_SUMS };
 
 struct cache {
-    struct sqt_groups requests;
+    struct sqt_time_groups requests;
     struct sqt_sampled_source *sources; /* one for each kid */
 };
 
@@ -203,7 +203,7 @@ static void
 cache_start(struct sqt_job *job)
 {
     struct cache *const c = job->state = sqt_zeroed(1, sizeof(*c));
-    sqt_groups_init(&c->requests, job, CACHE_SUMS, 0);
+    sqt_time_groups_init(&c->requests, job, CACHE_SUMS, 0);
 }
 
 static void
@@ -213,7 +213,7 @@ cache_request(void *context, const struct sqt_xact *x)
     struct cache *const c = job->state;
     struct sqt_request_fact own;
     const struct sqt_request_fact *const r = sqt_job_fact(job, &own, x);
-    struct sqt_time_group *const group = sqt_job_wants_request(job, r) ? sqt_groups_at(&c->requests, r->begin) : NULL;
+    struct sqt_time_group *const group = sqt_job_wants_request(job, r) ? sqt_time_groups_at(&c->requests, r->begin) : NULL;
     if (!group)
         return;
     const int64_t sent = r->row[SQT_CELL(requests, sent_bytes)].number;
@@ -255,14 +255,14 @@ static void
 finish_cache(struct sqt_job *job)
 {
     struct cache *const c = job->state;
-    struct sqt_groups *const g = &c->requests;
-    sqt_groups_finish(g, job);
+    struct sqt_time_groups *const g = &c->requests;
+    sqt_time_groups_finish(g, job);
     sqt_sampled_finish(&c->sources, job);
-    sqt_groups_note(g, job);
+    sqt_time_groups_note(g, job);
     for (size_t i = 0; i < g->count; ++i) {
         const uint64_t nothing[CACHE_SUMS] = {0}, *const sums = g->groups[i] ? g->groups[i]->sums : nothing;
         union sqt_cell row[SQT_CELLS(cache_fill)];
-        CELL(time_s).number = sqt_groups_middle(g, i);
+        CELL(time_s).number = sqt_time_groups_middle(g, i);
         CELL(requests).number = (int64_t)sums[REQUESTS];
         CELL(dhr_pct).number = sqt_share(sums[HITS], sums[REQUESTS]);
         CELL(bhr_pct).number = sqt_share(sums[HIT_BYTES], sums[BYTES]);
@@ -273,7 +273,7 @@ finish_cache(struct sqt_job *job)
         if (CELL(dhr_pct).number != SQT_CELL_MISSING || CELL(disk_bytes).number != SQT_CELL_MISSING)
             sqt_job_row(job, row);
     }
-    sqt_groups_free(g);
+    sqt_time_groups_free(g);
     sqt_sampled_free(c->sources);
     free(c);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "figure/stat/groups.h"
+#include "figure/stat/time-groups.h"
 #include "pass/family.h"
 
 /* What is drawn, in the order of the columns. */
@@ -27,21 +27,21 @@ SQT_ASSERT(SQT_CELL(miss_stages, total_ms) == SQT_CELL(hit_stages, total_ms), "o
 static void
 stages_start(struct sqt_job *job)
 {
-    struct sqt_groups *const g = job->state = sqt_zeroed(1, sizeof(*g));
-    sqt_groups_init(g, job, 0, VALUES);
+    struct sqt_time_groups *const g = job->state = sqt_zeroed(1, sizeof(*g));
+    sqt_time_groups_init(g, job, 0, VALUES);
     g->set.budget = BUDGET;
 }
 
 static void
 stages_take(struct sqt_job *job, const struct sqt_request_fact *r)
 {
-    struct sqt_groups *const g = job->state;
-    struct sqt_time_group *const group = sqt_groups_at(g, r->begin);
+    struct sqt_time_groups *const g = job->state;
+    struct sqt_time_group *const group = sqt_time_groups_at(g, r->begin);
     if (!group)
         return;
     for (unsigned c = 0; c < CURVES; ++c)
-        sqt_groups_add(g, group, c, sqt_row_sum(r->row, curves[c]));
-    sqt_groups_add(g, group, CURVES, r->end - r->begin);
+        sqt_time_groups_add(g, group, c, sqt_row_sum(r->row, curves[c]));
+    sqt_time_groups_add(g, group, CURVES, r->end - r->begin);
 }
 
 static void
@@ -61,14 +61,14 @@ miss(struct sqt_job *job, const struct sqt_request_fact *r)
 #define CELL(name) row[SQT_CELL(hit_stages, name)]
 
 static void
-stages_print(struct sqt_job *job, const struct sqt_groups *g, size_t index)
+stages_print(struct sqt_job *job, const struct sqt_time_groups *g, size_t index)
 {
     const struct sqt_group_value *const values = g->groups[index]->values;
     union sqt_cell row[SQT_CELLS(hit_stages)];
     int64_t sum = 0;
     for (unsigned c = 0; c < CURVES; ++c)
         sum += values[c].spread.p50;
-    CELL(time_s).number = sqt_groups_middle(g, index);
+    CELL(time_s).number = sqt_time_groups_middle(g, index);
     CELL(count).number = (int64_t)values[0].spread.count;
     for (unsigned c = 0; c < CURVES; ++c) {
         (&CELL(client_connect_ms))[c].number = values[c].spread.p50;
@@ -82,13 +82,13 @@ stages_print(struct sqt_job *job, const struct sqt_groups *g, size_t index)
 static void
 stages_finish(struct sqt_job *job)
 {
-    struct sqt_groups *const g = job->state;
-    sqt_groups_finish(g, job);
-    sqt_groups_note(g, job);
+    struct sqt_time_groups *const g = job->state;
+    sqt_time_groups_finish(g, job);
+    sqt_time_groups_note(g, job);
     for (size_t i = 0; i < g->count; ++i)
         if (g->groups[i] && g->groups[i]->values[0].spread.count >= SQT_GROUP_LEAST)
             stages_print(job, g, i);
-    sqt_groups_free(g);
+    sqt_time_groups_free(g);
     free(g);
 }
 

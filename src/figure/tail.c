@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/octaves.h"
-#include "figure/stat/groups.h"
+#include "figure/stat/time-groups.h"
 
 /* ---- tail-stages ----
  *

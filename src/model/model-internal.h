@@ -315,7 +315,7 @@ void sqt_stops_finish(struct sqt_process_state *process);
 sqt_handler sqt_calls_some, sqt_calls_told;
 
 /* samples.c */
-sqt_handler sqt_sampled;
+sqt_handler sqt_resource_sampled;
 
 /* digests.c */
 sqt_handler sqt_digest_look, sqt_digest_rebuilt, sqt_digest_rewritten, sqt_digest_ask, sqt_digest_fetched,

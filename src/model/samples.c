@@ -5,7 +5,7 @@
 #include "model-internal.h"
 
 void
-sqt_sampled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+sqt_resource_sampled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)now;
     (void)more;

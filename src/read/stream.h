@@ -59,12 +59,13 @@ enum sqt_severity { SQT_NOTE, SQT_WARNING, SQT_ERROR };
 
 /* Receives one line without newline about what is wrong with a trace: "<file>: offset <n>: <what>".  A WARNING means
  * that something could not be read and the rest was; an ERROR that a source could not be read at all. */
-typedef void sqt_report_function(void *context, enum sqt_severity severity, const char *text);
+typedef void sqt_diagnosis_function(void *context, enum sqt_severity severity, const char *text);
 
 struct sqt_stream;
 
 /* Opens sources.  Returns NULL when nothing at all can be read, after reporting why. */
-struct sqt_stream *sqt_stream_open(const char *const *paths, size_t count, sqt_report_function *report, void *context);
+struct sqt_stream *sqt_stream_open(const char *const *paths, size_t count, sqt_diagnosis_function *report,
+                                   void *context);
 
 /* Leaves out the origins of other kids; call it before the first sqt_stream_next.  The stream's start stays that of
  * all.  Returns 0, or -1 without memory. */

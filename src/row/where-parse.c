@@ -5,13 +5,13 @@
 #include "where-internal.h"
 
 #include <fnmatch.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/nearest.h"
+#include "base/parse-error.h"
 #include "base/units.h"
 #include "values.h"
 
@@ -21,7 +21,7 @@
 enum token { END, WORD, QUOTED, OPERATOR, OPEN, CLOSE, BAD };
 
 struct parser {
-    const char *text, *next;
+    const char *next;
     const struct sqt_table *const *tables;
     unsigned table_count;
     struct sqt_where *where;
@@ -29,26 +29,8 @@ struct parser {
     const char *start; /* of it */
     size_t length;
     unsigned depth;
-    int failed;
-    char *error;
-    size_t error_size;
+    struct sqt_parse_error error;
 };
-
-/* The first thing that is wrong is what is told. */
-static unsigned
-where_parse_fail(struct parser *p, const char *at, const char *format, ...)
-{
-    if (p->failed)
-        return 0;
-    p->failed = 1;
-    char what[640];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof(what), format, arguments);
-    va_end(arguments);
-    snprintf(p->error, p->error_size, "at character %zu: %s", (size_t)(at - p->text) + 1, what);
-    return 0;
-}
 
 static int
 ends_word(char c)
@@ -81,7 +63,7 @@ where_parse_advance(struct parser *p)
         if (*s)
             ++s;
         else
-            where_parse_fail(p, p->start - 1, "the quote is not closed");
+            sqt_parse_error_at(&p->error, p->start - 1, "the quote is not closed");
         p->next = s;
         return;
     case '=':
@@ -135,8 +117,8 @@ find_column(struct parser *p, struct sqt_where_node *node)
     for (unsigned t = 0; t < p->table_count; ++t)
         for (unsigned c = 0; c < p->tables[t]->column_count; ++c)
             sqt_nearest_offer(&nearest, p->tables[t]->columns[c].name);
-    where_parse_fail(p, p->start, "%s has no column '%.*s'; %s", p->tables[0]->name, (int)p->length, p->start,
-                     sqt_nearest_text(&nearest, "", "--list shows them"));
+    sqt_parse_error_at(&p->error, p->start, "%s has no column '%.*s'; %s", p->tables[0]->name, (int)p->length, p->start,
+                       sqt_nearest_text(&nearest, "", "--list shows them"));
     return 0;
 }
 
@@ -156,7 +138,7 @@ find_operator(struct parser *p, struct sqt_where_node *node)
             node->operator= operators[i].operator;
             return 1;
         }
-    where_parse_fail(p, p->start, "expected one of == != < <= > >= ~ !~");
+    sqt_parse_error_at(&p->error, p->start, "expected one of == != < <= > >= ~ !~");
     return 0;
 }
 
@@ -197,9 +179,9 @@ check_value(struct parser *p, const struct sqt_where_node *node)
     }
     char list[320] = "";
     values_list(list, sizeof(list), table, node->column);
-    where_parse_fail(p, p->start, "%s %s '%.*s'; %s There are: %s", table->columns[node->column].name,
-                     like ? "never matches" : "is never", p->length < 64 ? (int)p->length : 64, p->start,
-                     sqt_nearest_text(&nearest, "", "none is near."), list);
+    sqt_parse_error_at(&p->error, p->start, "%s %s '%.*s'; %s There are: %s", table->columns[node->column].name,
+                       like ? "never matches" : "is never", p->length < 64 ? (int)p->length : 64, p->start,
+                       sqt_nearest_text(&nearest, "", "none is near."), list);
     return 0;
 }
 
@@ -220,7 +202,7 @@ static int
 find_value(struct parser *p, struct sqt_where_node *node)
 {
     if (p->token != WORD && p->token != QUOTED) {
-        where_parse_fail(p, p->start, "expected a value");
+        sqt_parse_error_at(&p->error, p->start, "expected a value");
         return 0;
     }
     const int equality = node->operator== SQT_WHERE_EQUAL || node->operator== SQT_WHERE_UNEQUAL;
@@ -245,8 +227,8 @@ find_value(struct parser *p, struct sqt_where_node *node)
         free(digits);
         if (whole && equality)
             return 1;
-        where_parse_fail(p, p->start,
-                         whole ? "only == and != compare hashes" : "expected a hash of hexadecimal digits");
+        sqt_parse_error_at(&p->error, p->start,
+                           whole ? "only == and != compare hashes" : "expected a hash of hexadecimal digits");
         return 0;
     }
     case SQT_TYPE_RAW:
@@ -260,13 +242,13 @@ find_value(struct parser *p, struct sqt_where_node *node)
         break;
     }
     if (like) {
-        where_parse_fail(p, p->start, "~ compares texts, and %s is a number",
-                         p->tables[node->table]->columns[node->column].name);
+        sqt_parse_error_at(&p->error, p->start, "~ compares texts, and %s is a number",
+                           p->tables[node->table]->columns[node->column].name);
         return 0;
     }
     if (sqt_where_number(node->type, p->start, p->length, &node->number, &error) == 0)
         return 1;
-    where_parse_fail(p, p->start, "'%.*s': %s", (int)p->length, p->start, error);
+    sqt_parse_error_at(&p->error, p->start, "'%.*s': %s", (int)p->length, p->start, error);
     return 0;
 }
 
@@ -275,8 +257,11 @@ comparison(struct parser *p)
 {
     struct sqt_where_node node;
     memset(&node, 0, sizeof(node));
-    if (p->token != WORD)
-        return where_parse_fail(p, p->start, p->token == END ? "the expression ends too early" : "expected a column");
+    if (p->token != WORD) {
+        sqt_parse_error_at(&p->error, p->start,
+                           p->token == END ? "the expression ends too early" : "expected a column");
+        return 0;
+    }
     if (!find_column(p, &node))
         return 0;
     where_parse_advance(p);
@@ -294,8 +279,10 @@ static unsigned expression(struct parser *p);
 static unsigned
 term(struct parser *p)
 {
-    if (++p->depth > DEEPEST)
-        return where_parse_fail(p, p->start, "the expression is nested too deeply");
+    if (++p->depth > DEEPEST) {
+        sqt_parse_error_at(&p->error, p->start, "the expression is nested too deeply");
+        return 0;
+    }
     unsigned node;
     if (is_word(p, "not")) {
         where_parse_advance(p);
@@ -305,7 +292,7 @@ term(struct parser *p)
         where_parse_advance(p);
         node = expression(p);
         if (p->token != CLOSE)
-            where_parse_fail(p, p->start, "expected a closing parenthesis");
+            sqt_parse_error_at(&p->error, p->start, "expected a closing parenthesis");
         where_parse_advance(p);
     } else {
         node = comparison(p);
@@ -318,7 +305,7 @@ static unsigned
 chain(struct parser *p, const char *word, enum sqt_where_operator operator, unsigned (*part)(struct parser *))
 {
     unsigned node = part(p);
-    while (!p->failed && is_word(p, word)) {
+    while (!p->error.said && is_word(p, word)) {
         where_parse_advance(p);
         const unsigned right = part(p);
         node = where_parse_add(p, &(struct sqt_where_node){.operator= operator, .left = node, .right = right});
@@ -350,19 +337,17 @@ sqt_where_parse_from(const char *text, size_t offset, const struct sqt_table *co
                      char *error, size_t error_size)
 {
     struct parser p = {
-        .text = text,
         .next = text + offset,
         .tables = tables,
         .table_count = table_count,
-        .error = error,
-        .error_size = error_size,
+        .error = {.text = text, .line = error, .size = error_size},
     };
     p.where = sqt_zeroed(1, sizeof(*p.where));
     where_parse_advance(&p);
     p.where->root = expression(&p);
-    if (!p.failed && p.token != END)
-        where_parse_fail(&p, p.start, "expected 'and', 'or' or the end");
-    if (p.failed) {
+    if (!p.error.said && p.token != END)
+        sqt_parse_error_at(&p.error, p.start, "expected 'and', 'or' or the end");
+    if (p.error.said) {
         sqt_where_free(p.where);
         return NULL;
     }

@@ -4,11 +4,10 @@
  */
 #include "alarm-internal.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/parse-error.h"
 #include "form.h"
 
 enum alarm_needs { NEEDS, MAY };
@@ -27,23 +26,10 @@ static const struct alarm_operator alarm_operators[] = {
 };
 
 struct alarm_reader {
-    const char *text, *next;
+    const char *next;
     const struct sqt_table *table;
-    char *error;
-    size_t error_size;
+    struct sqt_parse_error error;
 };
-
-static int
-alarm_parse_fail(const struct alarm_reader *r, const char *at, const char *format, ...)
-{
-    char what[640];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof(what), format, arguments);
-    va_end(arguments);
-    snprintf(r->error, r->error_size, "at character %zu: %s", (size_t)(at - r->text) + 1, what);
-    return -1;
-}
 
 static void
 alarm_skip_spaces(struct alarm_reader *r)
@@ -95,8 +81,8 @@ alarm_parse_function(struct alarm_reader *r, struct alarm *a)
             return 0;
         }
     }
-    return alarm_parse_fail(r, word, "there is no function '%.*s'; %s", length < 64 ? (int)length : 64, word,
-                            sqt_nearest_text(&nearest, "", "write count, sum, mean, min, max, share or p99"));
+    return sqt_parse_error_at(&r->error, word, "there is no function '%.*s'; %s", length < 64 ? (int)length : 64, word,
+                              sqt_nearest_text(&nearest, "", "write count, sum, mean, min, max, share or p99"));
 }
 
 static int
@@ -109,12 +95,13 @@ alarm_find_column(struct alarm_reader *r, struct alarm *a, size_t length)
         sqt_nearest_init(&nearest, r->next, length);
         for (unsigned i = 0; i < t->column_count; ++i)
             sqt_nearest_offer(&nearest, t->columns[i].name);
-        return alarm_parse_fail(r, r->next, "%s has no column '%.*s'; %s", t->name, length < 64 ? (int)length : 64,
-                                r->next, sqt_nearest_text(&nearest, "", "--list shows them"));
+        return sqt_parse_error_at(&r->error, r->next, "%s has no column '%.*s'; %s", t->name,
+                                  length < 64 ? (int)length : 64, r->next,
+                                  sqt_nearest_text(&nearest, "", "--list shows them"));
     }
     if (a->function != ALARM_count && !sqt_tally_numbers(t->columns[a->column].type))
-        return alarm_parse_fail(r, r->next, "%s has no numbers; count(%s) counts its values",
-                                t->columns[a->column].name, t->columns[a->column].name);
+        return sqt_parse_error_at(&r->error, r->next, "%s has no numbers; count(%s) counts its values",
+                                  t->columns[a->column].name, t->columns[a->column].name);
     return 0;
 }
 
@@ -124,7 +111,7 @@ alarm_parse_column(struct alarm_reader *r, struct alarm *a)
 {
     alarm_skip_spaces(r);
     if (*r->next != '(')
-        return alarm_parse_fail(r, r->next, "expected an opening parenthesis");
+        return sqt_parse_error_at(&r->error, r->next, "expected an opening parenthesis");
     ++r->next;
     alarm_skip_spaces(r);
     const size_t length = alarm_word(r);
@@ -132,11 +119,11 @@ alarm_parse_column(struct alarm_reader *r, struct alarm *a)
     if (length && alarm_find_column(r, a, length) != 0)
         return -1;
     if (!length && (a->function == ALARM_percentile || alarm_functions[a->function].column == NEEDS))
-        return alarm_parse_fail(r, r->next, "expected a column of %s", r->table->name);
+        return sqt_parse_error_at(&r->error, r->next, "expected a column of %s", r->table->name);
     r->next += length;
     alarm_skip_spaces(r);
     if (*r->next != ')')
-        return alarm_parse_fail(r, r->next, "expected a closing parenthesis");
+        return sqt_parse_error_at(&r->error, r->next, "expected a closing parenthesis");
     ++r->next;
     return 0;
 }
@@ -155,7 +142,7 @@ alarm_parse_operator(struct alarm_reader *r, struct alarm *a)
             return 0;
         }
     }
-    return alarm_parse_fail(r, r->next, "expected one of == != < <= > >=");
+    return sqt_parse_error_at(&r->error, r->next, "expected one of == != < <= > >=");
 }
 
 static enum sqt_type
@@ -179,11 +166,11 @@ alarm_parse_value(struct alarm_reader *r, struct alarm *a)
     size_t length = alarm_word(r);
     r->next += length;
     if (!length)
-        return alarm_parse_fail(r, word, "expected a value");
+        return sqt_parse_error_at(&r->error, word, "expected a value");
     if (a->type == SQT_TYPE_PCT && length > 1 && word[length - 1] == '%')
         --length;
     if (sqt_where_number(a->type, word, length, &a->bound, &error) != 0)
-        return alarm_parse_fail(r, word, "'%.*s': %s", length < 64 ? (int)length : 64, word, error);
+        return sqt_parse_error_at(&r->error, word, "'%.*s': %s", length < 64 ? (int)length : 64, word, error);
     return 0;
 }
 
@@ -195,16 +182,16 @@ alarm_parse_where(struct alarm_reader *r, struct alarm *a)
         return 0;
     const size_t length = alarm_word(r);
     if (length != 5 || memcmp(r->next, "where", 5) != 0)
-        return alarm_parse_fail(r, r->next, "expected 'where' or the end");
+        return sqt_parse_error_at(&r->error, r->next, "expected 'where' or the end");
     a->where =
-        sqt_where_parse_from(r->text, (size_t)(r->next - r->text) + length, &r->table, 1, r->error, r->error_size);
+        sqt_where_parse_from(a->text, (size_t)(r->next - a->text) + length, &r->table, 1, r->error.line, r->error.size);
     return a->where ? 0 : -1;
 }
 
 int
 alarm_parse(struct alarm *a, const struct sqt_table *table, const char *text, char *error, size_t error_size)
 {
-    struct alarm_reader r = {text, text, table, error, error_size};
+    struct alarm_reader r = {text, table, {.text = text, .line = error, .size = error_size}};
     memset(a, 0, sizeof(*a));
     a->text = text;
     alarm_skip_spaces(&r);

@@ -82,7 +82,7 @@ keep_block(const struct sqt_segment *s, struct sqt_unpacker *unpacker)
 static void
 read_segment(const char *name)
 {
-    struct sqt_reporter reporter = {report, NULL, 0, 0};
+    struct sqt_diagnostics diagnostics = {report, NULL, 0, 0};
     struct sqt_unpacker unpacker = {0};
     struct sqt_segment s;
     struct sqt_input input;
@@ -90,9 +90,9 @@ read_segment(const char *name)
     int damaged = 0;
     sqt_input_init(&input, open(name, O_RDONLY), 1, UINT64_MAX);
     const uint8_t *const bytes = sqt_input_at(&input, 0, sizeof(trace.header), &got);
-    if (!bytes || sqt_segment_header_check(bytes, got, name, 0, &reporter, &trace.header) != SQT_HEADER_GOOD)
+    if (!bytes || sqt_segment_header_check(bytes, got, name, 0, &diagnostics, &trace.header) != SQT_HEADER_GOOD)
         die("not a segment");
-    sqt_segment_begin(&s, input, 0, name, &trace.header, &reporter);
+    sqt_segment_begin(&s, input, 0, name, &trace.header, &diagnostics);
     sqt_dictionary_init(&trace.dictionary);
     while (sqt_segment_next(&s, &damaged)) {
         if (s.frame.type == SQT_FRAME_BLOCK) {

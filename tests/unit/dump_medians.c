@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "figure/stat/groups.h"
+#include "figure/stat/time-groups.h"
 
 static void
 exact(void **state)
@@ -90,29 +90,29 @@ merged(void **state)
 #define MINUTE (60 * SECOND)
 
 static void
-add(struct sqt_groups *g, int64_t time, int64_t value)
+add(struct sqt_time_groups *g, int64_t time, int64_t value)
 {
-    struct sqt_time_group *const group = sqt_groups_at(g, time);
+    struct sqt_time_group *const group = sqt_time_groups_at(g, time);
     if (!group)
         return;
     ++group->sums[0];
-    sqt_groups_add(g, group, 0, value);
+    sqt_time_groups_add(g, group, 0, value);
 }
 
 /* Adds a request each step; its value is its number. */
 static void
-fill(struct sqt_groups *g, int64_t width, int64_t length, int64_t step)
+fill(struct sqt_time_groups *g, int64_t width, int64_t length, int64_t step)
 {
     const struct sqt_job job = {.group = width, .since = INT64_MIN, .until = INT64_MAX, .length = length - 1};
-    sqt_groups_init(g, &job, 1, 1);
+    sqt_time_groups_init(g, &job, 1, 1);
     int64_t number = 0;
     for (int64_t t = 0; t < length; t += step, ++number)
         add(g, t, number);
-    sqt_groups_finish(g, &job);
+    sqt_time_groups_finish(g, &job);
 }
 
 static uint64_t
-counted(const struct sqt_groups *g)
+counted(const struct sqt_time_groups *g)
 {
     uint64_t count = g->late, sum = 0;
     for (size_t i = 0; i < g->count; ++i) {
@@ -127,7 +127,7 @@ static void
 a_long_trace_has_the_width_asked_for(void **state)
 {
     (void)state;
-    struct sqt_groups g;
+    struct sqt_time_groups g;
     fill(&g, 20 * MINUTE, 100 * MINUTE, SECOND);
     assert_int_equal(g.halvings, 0);
     assert_int_equal(g.count, 5);
@@ -136,7 +136,7 @@ a_long_trace_has_the_width_asked_for(void **state)
     assert_int_equal(g.groups[0]->values[0].spread.p50, 599); /* of 599 and 600 */
     assert_int_equal(g.groups[3]->values[0].spread.p50, 3 * 1200 + 599);
     assert_int_equal(counted(&g), 6000);
-    sqt_groups_free(&g);
+    sqt_time_groups_free(&g);
 }
 
 static void
@@ -144,15 +144,15 @@ a_short_trace_has_at_least_twelve_groups(void **state)
 {
     (void)state;
     for (int64_t length = 2 * SECOND; length < 79 * MINUTE; length = length * 3 / 2) {
-        struct sqt_groups g;
+        struct sqt_time_groups g;
         fill(&g, 20 * MINUTE, length, length / 1000);
         assert_in_range(g.count, 12, 25);
         assert_true(counted(&g) >= 1000);
         /* Groups are where their width says. */
         const struct sqt_time_group *const second = g.groups[1];
-        const double first = sqt_groups_width(&g) / (double)(length / 1000);
+        const double first = sqt_time_groups_width(&g) / (double)(length / 1000);
         assert_true((double)second->values[0].spread.p50 > first && (double)second->values[0].spread.p50 < 2 * first);
-        sqt_groups_free(&g);
+        sqt_time_groups_free(&g);
     }
 }
 
@@ -160,19 +160,19 @@ static void
 empty_groups_stay_empty(void **state)
 {
     (void)state;
-    struct sqt_groups g;
+    struct sqt_time_groups g;
     const struct sqt_job job = {.group = MINUTE, .since = INT64_MIN, .until = INT64_MAX, .length = 10 * MINUTE + 1};
-    sqt_groups_init(&g, &job, 1, 1);
+    sqt_time_groups_init(&g, &job, 1, 1);
     add(&g, 10 * MINUTE + 1, 5);
     add(&g, 1, 5);
-    sqt_groups_finish(&g, &job);
+    sqt_time_groups_finish(&g, &job);
     assert_int_equal(g.count, 11);
     assert_null(g.groups[5]);
     add(&g, INT64_MAX / 4, 5); /* a clock gone wild makes no room for it */
     assert_int_equal(g.count, 11);
     assert_int_equal(g.groups[0]->values[0].spread.count, 1);
     assert_int_equal(g.groups[10]->values[0].spread.count, 1);
-    sqt_groups_free(&g);
+    sqt_time_groups_free(&g);
 }
 
 /* With more values than are kept, old groups are closed, and what comes too late for them is counted. */
@@ -180,15 +180,15 @@ static void
 many_values(void **state)
 {
     (void)state;
-    struct sqt_groups g;
+    struct sqt_time_groups g;
     const struct sqt_job job = {.group = SECOND, .since = INT64_MIN, .until = INT64_MAX, .length = 100 * SECOND - 1};
-    sqt_groups_init(&g, &job, 1, 2);
+    sqt_time_groups_init(&g, &job, 1, 2);
     for (int64_t t = 0; t < 100 * SECOND; t += SECOND / 20000) {
         add(&g, t, t % SECOND);
-        sqt_groups_add(&g, sqt_groups_at(&g, t), 1, 1000000);
+        sqt_time_groups_add(&g, sqt_time_groups_at(&g, t), 1, 1000000);
     }
     add(&g, 3 * SECOND, 1);
-    sqt_groups_finish(&g, &job);
+    sqt_time_groups_finish(&g, &job);
     assert_true(g.set.coarse);
     assert_int_equal(g.count, 100);
     assert_int_equal(g.late, 1);
@@ -197,7 +197,7 @@ many_values(void **state)
         assert_in_range(g.groups[i]->values[0].spread.p50, SECOND / 2 - SECOND / 1000, SECOND / 2 + SECOND / 1000);
         assert_in_range(g.groups[i]->values[1].spread.p50, 999000, 1001000);
     }
-    sqt_groups_free(&g);
+    sqt_time_groups_free(&g);
 }
 
 int

@@ -211,10 +211,10 @@ it_is_read_ahead(void **state)
     make_file(read_path("1.sqt"), &segments[0]);
     struct sqt_stream *const stream = open_one();
     while (sqt_stream_next(stream, &run)) {
-        struct sqt_joined *const j = (struct sqt_joined *)run.origin;
-        begun += j->ahead.begun;
-        sqt_ahead_settle(j);
-        unpacked += j->ahead.unpacked;
+        struct sqt_origin_reader *const reader = (struct sqt_origin_reader *)run.origin;
+        begun += reader->ahead.begun;
+        sqt_ahead_settle(reader);
+        unpacked += reader->ahead.unpacked;
     }
     sqt_stream_close(stream);
     assert_true(begun >= 8);

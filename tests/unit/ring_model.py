@@ -57,7 +57,7 @@ class State:
         # sqt_salvage()
         self.t_first = self.t_sequence = 0
         self.t_draft = None
-        # struct sqt_joined
+        # struct sqt_origin_reader
         self.r_live = False
         self.r_head = self.r_next = self.r_tail = self.r_part = self.r_at = self.r_began = self.r_lost = 0
         self.r_account, self.r_parts, self.r_copy, self.r_text, self.r_records = (), (), (), (), ()

@@ -35,8 +35,8 @@ sqt_sweep_init(struct sqt_sweep *s, const struct sqt_job *job, int64_t period, u
                const unsigned *curves, unsigned curve_count)
 {
     memset(s, 0, sizeof(*s));
-    sqt_groups_init(&s->groups, job, curve_count, 0);
-    sqt_groups_share(&s->groups, &s->groups.own, sizeof(*s->levels));
+    sqt_time_groups_init(&s->groups, job, curve_count, 0);
+    sqt_time_groups_share(&s->groups, &s->groups.own, sizeof(*s->levels));
     s->own = sqt_sweep_room(job);
     s->left = &s->own;
     s->period = period;
@@ -55,7 +55,7 @@ sqt_sweep_room(const struct sqt_job *job)
 void
 sqt_sweep_share(struct sqt_sweep *s, int64_t *groups_left, int64_t *blocks_left)
 {
-    sqt_groups_share(&s->groups, groups_left, sizeof(*s->levels));
+    sqt_time_groups_share(&s->groups, groups_left, sizeof(*s->levels));
     s->left = blocks_left;
 }
 
@@ -220,13 +220,13 @@ settle_old(struct sqt_sweep *s)
 {
     const int64_t wanted = 2 * (int64_t)block_bytes(s);
     if (*s->left < wanted)
-        sqt_groups_widen(&s->groups);
+        sqt_time_groups_widen(&s->groups);
     if (s->groups.halvings)
         return;
     while (s->groups.count > s->level_count + OPEN_GROUPS)
-        sweep_settle(s, sample_at(s, sqt_groups_begin(&s->groups, s->level_count + 1)));
+        sweep_settle(s, sample_at(s, sqt_time_groups_begin(&s->groups, s->level_count + 1)));
     while (*s->left < wanted && s->block_count > BLOCKS_LEAST) {
-        const uint64_t group_end = sample_at(s, sqt_groups_begin(&s->groups, s->level_count + 1));
+        const uint64_t group_end = sample_at(s, sqt_time_groups_begin(&s->groups, s->level_count + 1));
         const uint64_t block_end = (s->settled / BLOCK + 1) * BLOCK;
         if (group_end <= block_end) {
             sweep_settle(s, group_end);
@@ -244,8 +244,8 @@ settle_far(struct sqt_sweep *s, uint64_t sample)
     if (sample < s->settled + BLOCKS_AHEAD * BLOCK)
         return;
     const uint64_t upto = sample - BLOCKS_AHEAD * BLOCK / 2;
-    sqt_groups_widen(&s->groups);
-    for (uint64_t end; (end = sample_at(s, sqt_groups_begin(&s->groups, s->level_count + 1))) <= upto;)
+    sqt_time_groups_widen(&s->groups);
+    for (uint64_t end; (end = sample_at(s, sqt_time_groups_begin(&s->groups, s->level_count + 1))) <= upto;)
         sweep_settle(s, end);
     count_upto(s, upto);
     free_settled(s);
@@ -291,7 +291,7 @@ groups_before(const struct sqt_sweep *s, uint64_t sample)
     size_t low = 0, high = s->level_count;
     while (low < high) {
         const size_t at = low + (high - low) / 2;
-        if (sample_at(s, sqt_groups_begin(&s->groups, at + 1)) <= sample)
+        if (sample_at(s, sqt_time_groups_begin(&s->groups, at + 1)) <= sample)
             low = at + 1;
         else
             high = at;
@@ -305,7 +305,7 @@ raise(struct sqt_sweep *s, unsigned part, uint64_t from, uint64_t until)
 {
     const size_t end = groups_before(s, until);
     size_t first = groups_before(s, from);
-    if (sample_at(s, sqt_groups_begin(&s->groups, first)) < from)
+    if (sample_at(s, sqt_time_groups_begin(&s->groups, first)) < from)
         ++first;
     for (unsigned c = 0; c < s->curve_count && first < end; ++c)
         if (s->curves[c] >> part & 1) {
@@ -350,13 +350,13 @@ cover_whole(struct sqt_sweep *s, unsigned part, size_t first, size_t end)
 static int
 cover(struct sqt_sweep *s, unsigned part, int64_t begin, int64_t end)
 {
-    struct sqt_time_group *const last_group = sqt_groups_at(&s->groups, end - 1);
+    struct sqt_time_group *const last_group = sqt_time_groups_at(&s->groups, end - 1);
     const size_t last = s->groups.near;
     const int wide = !s->groups.halvings;
     if (!last_group)
         return 0;
     while (begin < end) {
-        struct sqt_time_group *const group = sqt_groups_at(&s->groups, begin);
+        struct sqt_time_group *const group = sqt_time_groups_at(&s->groups, begin);
         if (!group)
             return 0;
         const int64_t group_end = s->groups.base + s->groups.near_until;
@@ -367,7 +367,7 @@ cover(struct sqt_sweep *s, unsigned part, int64_t begin, int64_t end)
         begin = upto;
         if (wide && s->groups.near + 1 < last) {
             cover_whole(s, part, s->groups.near + 1, last);
-            begin = s->groups.base + sqt_groups_begin(&s->groups, last);
+            begin = s->groups.base + sqt_time_groups_begin(&s->groups, last);
         }
     }
     return 1;
@@ -399,13 +399,13 @@ sqt_sweep_add(struct sqt_sweep *s, const struct sqt_job *job, unsigned part, int
 void
 sqt_sweep_finish(struct sqt_sweep *s, struct sqt_job *job)
 {
-    sqt_groups_finish(&s->groups, job);
+    sqt_time_groups_finish(&s->groups, job);
     if (!s->groups.count)
         return;
     /* The last sample is at the end of the trace, or before it. */
     const uint64_t all = (uint64_t)(s->groups.length / s->period) + 1;
     while (s->level_count < s->groups.count) {
-        const uint64_t end = sample_at(s, sqt_groups_begin(&s->groups, s->level_count + 1));
+        const uint64_t end = sample_at(s, sqt_time_groups_begin(&s->groups, s->level_count + 1));
         sweep_settle(s, end < all ? end : all > s->settled ? all : s->settled);
     }
     settle_raised(s);
@@ -417,7 +417,7 @@ sqt_sweep_finish(struct sqt_sweep *s, struct sqt_job *job)
 int64_t
 sqt_sweep_mean(const struct sqt_sweep *s, size_t group, unsigned curve)
 {
-    const int64_t covered = sqt_groups_covered(&s->groups, group);
+    const int64_t covered = sqt_time_groups_covered(&s->groups, group);
     uint64_t time = s->groups.groups[group] ? s->groups.groups[group]->sums[curve] : 0;
     for (unsigned p = 0; group < s->whole_count && p < s->part_count; ++p)
         if (s->curves[curve] >> p & 1)
@@ -436,5 +436,5 @@ sqt_sweep_free(struct sqt_sweep *s)
     free(s->blocks);
     free(s->levels);
     free(s->whole);
-    sqt_groups_free(&s->groups);
+    sqt_time_groups_free(&s->groups);
 }

@@ -15,7 +15,7 @@
 #ifndef SQT_SWEEP_H
 #define SQT_SWEEP_H
 
-#include "groups.h"
+#include "time-groups.h"
 
 /* Things are of parts that exclude each other, at most this many; a curve is a set of parts. */
 #define SQT_SWEEP_PARTS 3
@@ -30,8 +30,9 @@ struct sqt_level {
 };
 
 struct sqt_sweep {
-    struct sqt_groups groups; /* for each curve the time that things of it cover, ns: with widths and exact means */
-    int64_t period;           /* ns */
+    struct sqt_time_groups
+        groups;     /* for each curve the time that things of it cover, ns: with widths and exact means */
+    int64_t period; /* ns */
     unsigned part_count, curve_count;
     unsigned curves[SQT_SWEEP_CURVES]; /* bits of parts */
     int used;                          /* something was added */

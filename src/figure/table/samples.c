@@ -86,7 +86,7 @@ source_of(struct sqt_sampled_source **sources, const struct sqt_job *job, const 
         *p = sqt_zeroed(1, sizeof(**p));
         (*p)->origin = origin;
         snprintf((*p)->name, sizeof((*p)->name), "%s", name);
-        sqt_groups_init(&(*p)->groups, job, 2 * SQT_SAMPLES, 0);
+        sqt_time_groups_init(&(*p)->groups, job, 2 * SQT_SAMPLES, 0);
     }
     return *p;
 }
@@ -119,7 +119,7 @@ sqt_sampled_add(struct sqt_sampled_source **sources, struct sqt_job *job, const 
     union sqt_cell row[SQT_CELLS(samples)];
     sample_table_cells(row, s, name, value_name);
     const int wanted = merge ? s->at >= job->since && s->at < job->until : sqt_job_wants(job, s->at, row);
-    struct sqt_time_group *const group = wanted && weight ? sqt_groups_at(&source->groups, s->at) : NULL;
+    struct sqt_time_group *const group = wanted && weight ? sqt_time_groups_at(&source->groups, s->at) : NULL;
     if (group) {
         group->sums[SQT_SUM_OF(what)] += sum;
         group->sums[SQT_WEIGHT_OF(what)] += weight;
@@ -143,7 +143,7 @@ sqt_sampled_finish(struct sqt_sampled_source **sources, struct sqt_job *job)
 {
     size_t count = 0;
     for (struct sqt_sampled_source *s = *sources; s; s = s->next, ++count)
-        sqt_groups_finish(&s->groups, job);
+        sqt_time_groups_finish(&s->groups, job);
     struct sqt_sampled_source **const sorted = sqt_zeroed(count + 1, sizeof(*sorted)), **end = sources;
     count = 0;
     for (struct sqt_sampled_source *s = *sources; s; s = s->next)
@@ -162,7 +162,7 @@ sqt_sampled_free(struct sqt_sampled_source *sources)
 {
     for (struct sqt_sampled_source *s = sources, *next; s; s = next) {
         next = s->next;
-        sqt_groups_free(&s->groups);
+        sqt_time_groups_free(&s->groups);
         free(s);
     }
 }

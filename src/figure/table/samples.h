@@ -8,7 +8,7 @@
 #ifndef SQT_SAMPLES_H
 #define SQT_SAMPLES_H
 
-#include "figure/stat/groups.h"
+#include "figure/stat/time-groups.h"
 
 #define SQT_SOURCE_NAME 48
 
@@ -16,8 +16,8 @@
 struct sqt_sampled_source {
     struct sqt_sampled_source *next;
     const struct sqt_origin *origin;
-    char name[SQT_SOURCE_NAME]; /* as in the column `source` */
-    struct sqt_groups groups;   /* sums: SQT_SUM_OF and SQT_WEIGHT_OF each value */
+    char name[SQT_SOURCE_NAME];    /* as in the column `source` */
+    struct sqt_time_groups groups; /* sums: SQT_SUM_OF and SQT_WEIGHT_OF each value */
     struct {
         int64_t at;
         uint64_t value;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "figure/stat/groups.h"
+#include "figure/stat/time-groups.h"
 #include "figure/stat/names.h"
 #include "row/facts.h"
 
@@ -27,7 +27,7 @@ struct waited_for {
 };
 
 struct by_name {
-    struct sqt_groups groups;
+    struct sqt_time_groups groups;
     struct sqt_names names;
     unsigned places;
 };
@@ -36,7 +36,7 @@ static void
 by_name_start(struct sqt_job *job)
 {
     struct by_name *const b = job->state = sqt_zeroed(1, sizeof(*b));
-    sqt_groups_init(&b->groups, job, (COUNTED + 1) * SUMS, 1);
+    sqt_time_groups_init(&b->groups, job, (COUNTED + 1) * SUMS, 1);
     b->names.size = sizeof(struct waited_for);
     b->names.most = COUNTED;
 }
@@ -45,7 +45,7 @@ static void
 by_name_add(struct sqt_job *job, const char *name, int64_t begin, int64_t ns)
 {
     struct by_name *const b = job->state;
-    struct sqt_time_group *const group = sqt_groups_at(&b->groups, begin);
+    struct sqt_time_group *const group = sqt_time_groups_at(&b->groups, begin);
     if (!group)
         return;
     struct waited_for *const one = sqt_names_get(&b->names, name);
@@ -107,11 +107,11 @@ by_name_print(struct sqt_job *job, const struct by_name *b, size_t index, const 
     union sqt_cell row[SQT_CELLS(server_waits)];
     if (!sums[COUNT])
         return;
-    CELL(time_s).number = sqt_groups_middle(&b->groups, index);
+    CELL(time_s).number = sqt_time_groups_middle(&b->groups, index);
     CELL(server).text = name;
     CELL(count).number = (int64_t)sums[COUNT];
     CELL(mean_ms).number = (int64_t)(sums[WAITED_NS] / sums[COUNT]);
-    CELL(waiting).number = by_name_waiting(sums[WAITED_NS], sqt_groups_covered(&b->groups, index));
+    CELL(waiting).number = by_name_waiting(sums[WAITED_NS], sqt_time_groups_covered(&b->groups, index));
     sqt_job_row(job, row);
 }
 
@@ -155,10 +155,10 @@ by_name_finish(struct sqt_job *job)
     qsort(all, count, sizeof(*all), by_name_compare);
     while (told < count && told < TOLD && strcmp(all[told]->named.name, "other") != 0)
         ++told;
-    sqt_groups_finish(&b->groups, job);
-    sqt_groups_note(&b->groups, job);
+    sqt_time_groups_finish(&b->groups, job);
+    sqt_time_groups_note(&b->groups, job);
     by_name_rows(job, b, all, told);
-    sqt_groups_free(&b->groups);
+    sqt_time_groups_free(&b->groups);
     sqt_names_free(&b->names);
     free(b);
 }

@@ -11,7 +11,7 @@
 void
 sqt_header_mend(struct sqt_segment_header *header, int fd, uint64_t begin, uint64_t end)
 {
-    struct sqt_reporter nobody = {.muted = 1};
+    struct sqt_diagnostics nobody = {.muted = 1};
     struct sqt_segment segment;
     struct sqt_input input;
     struct sqt_block block;

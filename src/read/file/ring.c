@@ -92,17 +92,17 @@ ring_is_owned(const struct sqt_ring_header *live, int fd)
 }
 
 int
-sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_reporter *reporter)
+sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_diagnostics *diagnostics)
 {
     struct stat st;
     memset(ring, 0, sizeof(*ring));
     if (fstat(fd, &st) != 0 || st.st_size < (off_t)SQT_RING_HEADER) {
-        sqt_report(reporter, SQT_ERROR, "%s: a ring that is cut off within its header", name);
+        sqt_diagnose(diagnostics, SQT_ERROR, "%s: a ring that is cut off within its header", name);
         return -1;
     }
     void *const map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) {
-        sqt_report(reporter, SQT_ERROR, "%s: cannot map the ring: %s", name, strerror(errno));
+        sqt_diagnose(diagnostics, SQT_ERROR, "%s: cannot map the ring: %s", name, strerror(errno));
         return -1;
     }
     ring->map = map;
@@ -111,14 +111,14 @@ sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_report
     const struct sqt_ring_header *const live = header_of(ring);
     const char *wrong = NULL;
     if (live->version > SQT_VERSION)
-        sqt_report(reporter, SQT_ERROR, "%s: written by a newer sqtrace (format %" PRIu32 ", this reads %d)", name,
+        sqt_diagnose(diagnostics, SQT_ERROR, "%s: written by a newer sqtrace (format %" PRIu32 ", this reads %d)", name,
                    live->version, SQT_VERSION);
     else if (live->incompatible)
-        sqt_report(reporter, SQT_ERROR,
+        sqt_diagnose(diagnostics, SQT_ERROR,
                    "%s: written by a newer sqtrace (it needs features 0x%" PRIx32 " that this does not know)", name,
                    live->incompatible);
     else if ((wrong = ring_take_header(ring)) != NULL)
-        sqt_report(reporter, SQT_ERROR, "%s: damaged ring: %s", name, wrong);
+        sqt_diagnose(diagnostics, SQT_ERROR, "%s: damaged ring: %s", name, wrong);
     else {
         ring->owned = ring_is_owned(live, fd);
         return 0;

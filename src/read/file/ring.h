@@ -9,7 +9,7 @@
 #ifndef SQT_RING_H
 #define SQT_RING_H
 
-#include "report.h"
+#include "diagnose.h"
 
 struct sqt_ring {
     const uint8_t *map;
@@ -24,7 +24,7 @@ struct sqt_ring {
 };
 
 /* Returns 0, or -1 after a report.  fd stays the caller's. */
-int sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_reporter *reporter);
+int sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_diagnostics *diagnostics);
 void sqt_ring_close(struct sqt_ring *ring);
 
 /* Takes the head and the account of losses as they are now, for a reader that follows the writer.  Returns 0, or -1 if

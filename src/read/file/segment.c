@@ -30,10 +30,10 @@ header_crc(const uint8_t *bytes, const struct sqt_segment_header *h)
 
 enum sqt_header_state
 sqt_segment_header_check(const uint8_t *bytes, size_t got, const char *name, uint64_t offset,
-                         struct sqt_reporter *reporter, struct sqt_segment_header *h)
+                         struct sqt_diagnostics *diagnostics, struct sqt_segment_header *h)
 {
     if (got < sizeof(*h)) {
-        sqt_report(reporter, SQT_ERROR, "%s: offset %" PRIu64 ": ends in the middle of the header", name, offset);
+        sqt_diagnose(diagnostics, SQT_ERROR, "%s: offset %" PRIu64 ": ends in the middle of the header", name, offset);
         return SQT_HEADER_REFUSED;
     }
     memcpy(h, bytes, sizeof(*h));
@@ -52,27 +52,27 @@ sqt_segment_header_check(const uint8_t *bytes, size_t got, const char *name, uin
         }
     }
     if (h->version > SQT_VERSION) {
-        sqt_report(reporter, SQT_ERROR, "%s: written by a newer sqtrace (format %" PRIu32 ", this reads %d)", name,
-                   h->version, SQT_VERSION);
+        sqt_diagnose(diagnostics, SQT_ERROR, "%s: written by a newer sqtrace (format %" PRIu32 ", this reads %d)", name,
+                     h->version, SQT_VERSION);
         return SQT_HEADER_REFUSED;
     }
     if (good && (h->incompatible & ~SQT_NEEDS_KNOWN)) {
-        sqt_report(reporter, SQT_ERROR,
-                   "%s: written by a newer sqtrace (it needs features 0x%" PRIx32 " that this does not know)", name,
-                   h->incompatible & ~SQT_NEEDS_KNOWN);
+        sqt_diagnose(diagnostics, SQT_ERROR,
+                     "%s: written by a newer sqtrace (it needs features 0x%" PRIx32 " that this does not know)", name,
+                     h->incompatible & ~SQT_NEEDS_KNOWN);
         return SQT_HEADER_REFUSED;
     }
     if (good && (h->incompatible & SQT_NEEDS_ZSTD) && !sqt_compression_is_known(SQT_COMPRESSION_ZSTD)) {
-        sqt_report(reporter, SQT_ERROR,
-                   "%s: compressed with zstd, and this program was built without it; install "
-                   "libzstd-dev and build sqtrace again",
-                   name);
+        sqt_diagnose(diagnostics, SQT_ERROR,
+                     "%s: compressed with zstd, and this program was built without it; install "
+                     "libzstd-dev and build sqtrace again",
+                     name);
         return SQT_HEADER_REFUSED;
     }
     if (good == 1) {
         if (sqt_clock_makes_sense(&h->identity))
             return SQT_HEADER_GOOD;
-        sqt_report(reporter, SQT_ERROR, "%s: offset %" PRIu64 ": the header's clock is impossible", name, offset);
+        sqt_diagnose(diagnostics, SQT_ERROR, "%s: offset %" PRIu64 ": the header's clock is impossible", name, offset);
         return SQT_HEADER_REFUSED;
     }
     h->header_size = sizeof(*h);
@@ -82,20 +82,20 @@ sqt_segment_header_check(const uint8_t *bytes, size_t got, const char *name, uin
         h->identity.start.monotonic_ns %= SQT_MONOTONIC_MAX;
         h->identity.start.realtime_ns %= SQT_REALTIME_MAX;
     }
-    sqt_report(reporter, SQT_WARNING,
-               "%s: offset %" PRIu64 ": the header is damaged; its kid, clock and ring may be "
-               "wrong",
-               name, offset);
+    sqt_diagnose(diagnostics, SQT_WARNING,
+                 "%s: offset %" PRIu64 ": the header is damaged; its kid, clock and ring may be "
+                 "wrong",
+                 name, offset);
     return SQT_HEADER_DAMAGED;
 }
 
 void
 sqt_segment_begin(struct sqt_segment *s, struct sqt_input input, uint64_t begin, const char *name,
-                  const struct sqt_segment_header *header, struct sqt_reporter *reporter)
+                  const struct sqt_segment_header *header, struct sqt_diagnostics *diagnostics)
 {
     memset(s, 0, sizeof(*s));
     s->input = input;
-    s->reporter = reporter;
+    s->diagnostics = diagnostics;
     s->name = name;
     s->header = *header;
     s->at = begin + header->header_size;
@@ -198,10 +198,10 @@ skip_damage(struct sqt_segment *s, enum frame_state state)
     int found;
     const uint8_t *const bytes = sqt_input_at(&s->input, s->at, sizeof(SQT_SEGMENT_MAGIC) - 1, &got);
     if (bytes && got >= sizeof(SQT_SEGMENT_MAGIC) - 1 && memcmp(bytes, SQT_SEGMENT_MAGIC, 8) == 0) {
-        sqt_report(s->reporter, SQT_WARNING,
-                   "%s: offset %" PRIu64 ": another segment begins here and is left out; "
-                   "joined segments are read from the standard input",
-                   s->name, s->at);
+        sqt_diagnose(s->diagnostics, SQT_WARNING,
+                     "%s: offset %" PRIu64 ": another segment begins here and is left out; "
+                     "joined segments are read from the standard input",
+                     s->name, s->at);
         s->input.end = s->at;
         return 1;
     }
@@ -213,11 +213,11 @@ skip_damage(struct sqt_segment *s, enum frame_state state)
     const uint8_t *payload;
     if (look_again(s) && frame_at(s, s->at, &frame, &payload) == FRAME_GOOD)
         return 1;
-    sqt_report(s->reporter, SQT_WARNING, "%s: offset %" PRIu64 ": %s, %" PRIu64 " bytes skipped%s", s->name, s->at,
-               state == FRAME_WRONG_CRC ? "damaged block (wrong checksum)"
-               : state == FRAME_SHORT   ? "damaged block (wrong size)"
-                                        : "not a block",
-               next - s->at, found ? "" : " up to the end of the file");
+    sqt_diagnose(s->diagnostics, SQT_WARNING, "%s: offset %" PRIu64 ": %s, %" PRIu64 " bytes skipped%s", s->name, s->at,
+                 state == FRAME_WRONG_CRC ? "damaged block (wrong checksum)"
+                 : state == FRAME_SHORT   ? "damaged block (wrong size)"
+                                          : "not a block",
+                 next - s->at, found ? "" : " up to the end of the file");
     s->at = next;
     return 1;
 }
@@ -273,10 +273,10 @@ void
 sqt_segment_report_cut(const struct sqt_segment *s)
 {
     if (s->input.error)
-        sqt_report(s->reporter, SQT_WARNING, "%s: offset %" PRIu64 ": cannot be read: %s", s->name,
-                   s->input.offset + s->input.used, strerror(s->input.error));
+        sqt_diagnose(s->diagnostics, SQT_WARNING, "%s: offset %" PRIu64 ": cannot be read: %s", s->name,
+                     s->input.offset + s->input.used, strerror(s->input.error));
     else if (s->cut)
-        sqt_report(s->reporter, SQT_WARNING,
-                   "%s: ends in the middle of a block at offset %" PRIu64 " (still being written, or cut off)", s->name,
-                   s->at);
+        sqt_diagnose(s->diagnostics, SQT_WARNING,
+                     "%s: ends in the middle of a block at offset %" PRIu64 " (still being written, or cut off)",
+                     s->name, s->at);
 }

@@ -6,12 +6,12 @@
 #define SQT_SEGMENT_H
 
 #include "input.h"
-#include "report.h"
+#include "diagnose.h"
 #include "sums.h"
 
 struct sqt_segment {
     struct sqt_input input;
-    struct sqt_reporter *reporter;
+    struct sqt_diagnostics *diagnostics;
     const char *name; /* of the file, for messages; not owned */
     struct sqt_segment_header header;
     uint64_t at;            /* offset of the next frame */
@@ -32,11 +32,11 @@ enum sqt_header_state {
 
 /* Checks the header at the start of `got` bytes and copies it. */
 enum sqt_header_state sqt_segment_header_check(const uint8_t *bytes, size_t got, const char *name, uint64_t offset,
-                                               struct sqt_reporter *reporter, struct sqt_segment_header *header);
+                                               struct sqt_diagnostics *diagnostics, struct sqt_segment_header *header);
 
 /* Takes over the input, which stands at a header that was checked. */
 void sqt_segment_begin(struct sqt_segment *segment, struct sqt_input input, uint64_t begin, const char *name,
-                       const struct sqt_segment_header *header, struct sqt_reporter *reporter);
+                       const struct sqt_segment_header *header, struct sqt_diagnostics *diagnostics);
 
 /* Closes the input and gives up what was kept. */
 void sqt_segment_leave(struct sqt_segment *segment);

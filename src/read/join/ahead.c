@@ -18,13 +18,13 @@
 static void
 unpack_next(void *context)
 {
-    struct sqt_joined *const j = context;
-    struct sqt_segment *const s = &j->segment;
+    struct sqt_origin_reader *const o = context;
+    struct sqt_segment *const s = &o->segment;
     struct sqt_block block;
-    j->ahead.unpacked = sqt_segment_peek(s) && s->frame.type == SQT_FRAME_BLOCK &&
+    o->ahead.unpacked = sqt_segment_peek(s) && s->frame.type == SQT_FRAME_BLOCK &&
                         !sqt_block_head(&s->frame, s->payload, s->header.identity.ring_id, &block) &&
-                        !sqt_block_unpack(&j->sources->ahead->unpacker, &j->dictionary.pack, &s->frame, s->payload,
-                                          &block, j->ahead.records);
+                        !sqt_block_unpack(&o->sources->ahead->unpacker, &o->dictionary.pack, &s->frame, s->payload,
+                                          &block, o->ahead.records);
 }
 
 /* Whether the origin has room for a block more. */
@@ -39,51 +39,51 @@ have_room(struct sqt_ahead *all, struct sqt_ahead_block *a)
 }
 
 void
-sqt_ahead_begin(struct sqt_joined *j, size_t count)
+sqt_ahead_begin(struct sqt_origin_reader *o, size_t count)
 {
-    struct sqt_ahead *const all = j->sources->ahead;
-    struct sqt_ahead_block *const a = &j->ahead;
+    struct sqt_ahead *const all = o->sources->ahead;
+    struct sqt_ahead_block *const a = &o->ahead;
     if (!all->crew || count < RECORDS_LEAST || !have_room(all, a))
         return;
     a->begun = 1;
-    a->task = (struct sqt_task){.function = unpack_next, .context = j};
+    a->task = (struct sqt_task){.function = unpack_next, .context = o};
     sqt_crew_give(all->crew, SQT_LANE_READING, &a->task);
 }
 
 void
-sqt_ahead_settle(struct sqt_joined *j)
+sqt_ahead_settle(struct sqt_origin_reader *o)
 {
-    if (!j->ahead.begun)
+    if (!o->ahead.begun)
         return;
-    j->ahead.begun = 0;
-    sqt_crew_wait(j->sources->ahead->crew, &j->ahead.task);
+    o->ahead.begun = 0;
+    sqt_crew_wait(o->sources->ahead->crew, &o->ahead.task);
     /* What was no good frame may be one when it is looked at again. */
-    if (!j->segment.peeked)
-        sqt_input_refresh(&j->segment.input);
+    if (!o->segment.peeked)
+        sqt_input_refresh(&o->segment.input);
 }
 
 int
-sqt_ahead_take(struct sqt_joined *j)
+sqt_ahead_take(struct sqt_origin_reader *o)
 {
-    struct sqt_ahead_block *const a = &j->ahead;
+    struct sqt_ahead_block *const a = &o->ahead;
     if (!a->unpacked)
         return 0;
     struct sqt_record *const records = a->records;
-    a->records = j->buffer;
-    j->buffer = records;
+    a->records = o->buffer;
+    o->buffer = records;
     a->unpacked = 0;
     return 1;
 }
 
 void
-sqt_ahead_drop(struct sqt_joined *j)
+sqt_ahead_drop(struct sqt_origin_reader *o)
 {
-    struct sqt_ahead_block *const a = &j->ahead;
-    sqt_ahead_settle(j);
+    struct sqt_ahead_block *const a = &o->ahead;
+    sqt_ahead_settle(o);
     a->unpacked = 0;
     if (!a->records)
         return;
     free(a->records);
     a->records = NULL;
-    --j->sources->ahead->origins;
+    --o->sources->ahead->origins;
 }

@@ -15,7 +15,7 @@
 #include "read/file/block.h"
 #include "base/crew.h"
 
-struct sqt_joined;
+struct sqt_origin_reader;
 
 /* Of a stream. */
 struct sqt_ahead {
@@ -33,15 +33,15 @@ struct sqt_ahead_block {
 };
 
 /* Lets the crew go on from where the segment is, if that is worth it after a block of so many records. */
-void sqt_ahead_begin(struct sqt_joined *joined, size_t count);
+void sqt_ahead_begin(struct sqt_origin_reader *reader, size_t count);
 
 /* The segment is the owner's alone from here on. */
-void sqt_ahead_settle(struct sqt_joined *joined);
+void sqt_ahead_settle(struct sqt_origin_reader *reader);
 
 /* To be asked for each block that the segment gives: whether its records are in the origin's buffer already. */
-int sqt_ahead_take(struct sqt_joined *joined);
+int sqt_ahead_take(struct sqt_origin_reader *reader);
 
 /* Settles, and gives up the room. */
-void sqt_ahead_drop(struct sqt_joined *joined);
+void sqt_ahead_drop(struct sqt_origin_reader *reader);
 
 #endif

@@ -10,7 +10,7 @@
 #include "origin.h"
 
 struct walk {
-    const struct sqt_joined *joined;
+    const struct sqt_origin_reader *reader;
     struct sqt_extent *extent;
     uint64_t next; /* number of the first record that was not counted yet */
     uint64_t lost;
@@ -33,8 +33,8 @@ extent_take_block(struct walk *w, const struct sqt_block *block)
 {
     struct sqt_line line;
     if (block->count > SQT_BLOCK_RECORDS ||
-        sqt_clock_line(&w->joined->public.identity, &block->from, &block->to, block->time_first, block->time_last,
-                       w->joined->offset_ns, &line) != 0)
+        sqt_clock_line(&w->reader->public.identity, &block->from, &block->to, block->time_first, block->time_last,
+                       w->reader->offset_ns, &line) != 0)
         return;
     take_records(w, block->first, block->count);
     const int64_t last = sqt_line_ns(&line, block->time_last);
@@ -69,7 +69,7 @@ extent_take_ring(struct walk *w, const struct sqt_ring *ring)
         take_records(w, first, ring->head - first);
         if (!sqt_ring_anchor(ring, &anchor))
             anchor = ring->identity.start;
-        const struct sqt_line line = {anchor.ticks, (int64_t)anchor.monotonic_ns + w->joined->offset_ns,
+        const struct sqt_line line = {anchor.ticks, (int64_t)anchor.monotonic_ns + w->reader->offset_ns,
                                       1e9 / (double)ring->identity.ticks_per_second};
         const int64_t ns = sqt_line_ns(&line, last.time);
         if (ns > w->extent->last_ns)
@@ -79,13 +79,13 @@ extent_take_ring(struct walk *w, const struct sqt_ring *ring)
 }
 
 void
-sqt_joined_extent(const struct sqt_joined *joined, struct sqt_extent *extent)
+sqt_origin_reader_extent(const struct sqt_origin_reader *reader, struct sqt_extent *extent)
 {
-    struct walk w = {.joined = joined, .extent = extent};
-    for (size_t i = 0; i < joined->part_count; ++i)
-        sqt_part_each_frame(joined->parts[i], extent_take_frame, &w);
-    if (joined->ring.map)
-        extent_take_ring(&w, &joined->ring);
+    struct walk w = {.reader = reader, .extent = extent};
+    for (size_t i = 0; i < reader->part_count; ++i)
+        sqt_part_each_frame(reader->parts[i], extent_take_frame, &w);
+    if (reader->ring.map)
+        extent_take_ring(&w, &reader->ring);
     extent->lost += w.lost;
     extent->lost_known &= w.lost_known;
 }

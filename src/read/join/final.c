@@ -19,36 +19,36 @@ sqt_stream_only_final(struct sqt_stream *s, void *context,
 }
 
 int
-sqt_stream_is_final(const struct sqt_stream *s, const struct sqt_joined *j)
+sqt_stream_is_final(const struct sqt_stream *s, const struct sqt_origin_reader *o)
 {
-    return j->key <= s->limit && !(j->from_ring && j->ring.owned);
+    return o->key <= s->limit && !(o->from_ring && o->ring.owned);
 }
 
-/* Whether `later` is a later run of what wrote `j`. */
+/* Whether `later` is a later run of what wrote `o`. */
 static int
-final_comes_after(const struct sqt_identity *later, const struct sqt_identity *j)
+final_comes_after(const struct sqt_identity *later, const struct sqt_identity *o)
 {
-    if (later->kid != j->kid || strcmp(later->service, j->service) != 0)
+    if (later->kid != o->kid || strcmp(later->service, o->service) != 0)
         return 0;
-    return later->run && j->run ? later->run > j->run : later->start.realtime_ns > j->start.realtime_ns;
+    return later->run && o->run ? later->run > o->run : later->start.realtime_ns > o->start.realtime_ns;
 }
 
 static int
-final_has_ended(const struct sqt_stream *s, const struct sqt_joined *j)
+final_has_ended(const struct sqt_stream *s, const struct sqt_origin_reader *o)
 {
-    if (j->ring.map || j->pointer)
+    if (o->ring.map || o->pointer)
         return 0;
-    if (j->totals_valid && j->totals.clean)
+    if (o->totals_valid && o->totals.clean)
         return 1;
     for (size_t i = 0; i < s->sources.origin_count; ++i)
-        if (final_comes_after(&s->sources.origins[i]->public.identity, &j->public.identity))
+        if (final_comes_after(&s->sources.origins[i]->public.identity, &o->public.identity))
             return 1;
     return 0;
 }
 
 void
-sqt_stream_tell_final(const struct sqt_stream *s, const struct sqt_joined *j)
+sqt_stream_tell_final(const struct sqt_stream *s, const struct sqt_origin_reader *o)
 {
-    if (final_has_ended(s, j))
-        s->following.ended(s->following.context, &j->public);
+    if (final_has_ended(s, o))
+        s->following.ended(s->following.context, &o->public);
 }

@@ -47,78 +47,78 @@ sqt_stream_free_index(const struct sqt_stream *s)
 }
 
 static void
-follow_forget(struct sqt_stream *s, struct sqt_joined *j)
+follow_forget(struct sqt_stream *s, struct sqt_origin_reader *o)
 {
-    if (s->following.forgotten && j->public.index != UINT_MAX)
-        s->following.forgotten(s->following.context, &j->public);
+    if (s->following.forgotten && o->public.index != UINT_MAX)
+        s->following.forgotten(s->following.context, &o->public);
     for (size_t i = 0; i < s->waiting_count; ++i)
-        if (s->waiting[i] == j) {
-            memmove(&s->waiting[i], &s->waiting[i + 1], (s->waiting_count - i - 1) * sizeof(struct sqt_joined *));
+        if (s->waiting[i] == o) {
+            memmove(&s->waiting[i], &s->waiting[i + 1], (s->waiting_count - i - 1) * sizeof(struct sqt_origin_reader *));
             --s->waiting_count;
             s->waiting_next -= i < s->waiting_next;
             break;
         }
-    sqt_sources_forget(&s->sources, j);
+    sqt_sources_forget(&s->sources, o);
 }
 
 /* Keeps the last ones that have ended. */
 static void
-follow_keep(struct sqt_stream *s, struct sqt_joined *j)
+follow_keep(struct sqt_stream *s, struct sqt_origin_reader *o)
 {
-    struct sqt_joined **const place = &s->ended[s->ended_next++ % SQT_FOLLOW_ENDED];
-    sqt_ring_close(&j->ring);
+    struct sqt_origin_reader **const place = &s->ended[s->ended_next++ % SQT_FOLLOW_ENDED];
+    sqt_ring_close(&o->ring);
     if (*place)
         follow_forget(s, *place);
-    *place = j;
+    *place = o;
 }
 
 void
-sqt_stream_pass_over(struct sqt_stream *s, struct sqt_joined *j)
+sqt_stream_pass_over(struct sqt_stream *s, struct sqt_origin_reader *o)
 {
     if (!s->followed)
         return;
-    j->public.index = UINT_MAX;
-    follow_keep(s, j);
+    o->public.index = UINT_MAX;
+    follow_keep(s, o);
 }
 
 int
-sqt_stream_settle(struct sqt_stream *s, struct sqt_joined *j)
+sqt_stream_settle(struct sqt_stream *s, struct sqt_origin_reader *o)
 {
-    if (s->followed && !j->finished)
+    if (s->followed && !o->finished)
         return 1;
     if (s->final)
-        sqt_stream_tell_final(s, j);
-    sqt_joined_rewind(j);
+        sqt_stream_tell_final(s, o);
+    sqt_origin_reader_rewind(o);
     if (!s->followed)
         return 0;
     if (s->following.ended)
-        s->following.ended(s->following.context, &j->public);
-    follow_keep(s, j);
+        s->following.ended(s->following.context, &o->public);
+    follow_keep(s, o);
     return 0;
 }
 
 int
-sqt_stream_lets(const struct sqt_stream *s, const struct sqt_joined *j)
+sqt_stream_lets(const struct sqt_stream *s, const struct sqt_origin_reader *o)
 {
     if (s->final)
-        return sqt_stream_is_final(s, j);
-    return !s->followed || j->key <= s->limit || s->looked_now - j->taken_at > HELD_MOST_NS;
+        return sqt_stream_is_final(s, o);
+    return !s->followed || o->key <= s->limit || s->looked_now - o->taken_at > HELD_MOST_NS;
 }
 
 /* An origin that is new joins those that wait, and is opened next. */
 static int
-follow_add(struct sqt_stream *s, struct sqt_joined *j)
+follow_add(struct sqt_stream *s, struct sqt_origin_reader *o)
 {
     for (size_t i = 0; i < s->waiting_count; ++i)
-        if (s->waiting[i] == j)
+        if (s->waiting[i] == o)
             return 0;
-    struct sqt_joined **const waiting = realloc(s->waiting, (s->waiting_count + 2) * sizeof(struct sqt_joined *));
+    struct sqt_origin_reader **const waiting = realloc(s->waiting, (s->waiting_count + 2) * sizeof(struct sqt_origin_reader *));
     if (!waiting)
         return -1;
     s->waiting = waiting;
-    sqt_stream_align(s, j);
-    j->key = j->first_ns = j->last_ns = INT64_MIN;
-    s->waiting[s->waiting_count++] = j;
+    sqt_stream_align(s, o);
+    o->key = o->first_ns = o->last_ns = INT64_MIN;
+    s->waiting[s->waiting_count++] = o;
     return 0;
 }
 
@@ -128,12 +128,12 @@ int
 sqt_stream_follow(struct sqt_stream *s, const struct sqt_following *following)
 {
     if (s->sources.spool_count) {
-        sqt_report(&s->reporter, SQT_ERROR, "standard input: a pipe cannot be followed; name a trace directory");
+        sqt_diagnose(&s->diagnostics, SQT_ERROR, "standard input: a pipe cannot be followed; name a trace directory");
         return -1;
     }
-    struct sqt_joined **const open = realloc(s->open, (SQT_OPEN_MOST + 1) * sizeof(struct sqt_joined *));
+    struct sqt_origin_reader **const open = realloc(s->open, (SQT_OPEN_MOST + 1) * sizeof(struct sqt_origin_reader *));
     if (!open) {
-        sqt_report(&s->reporter, SQT_ERROR, "no memory to follow any trace");
+        sqt_diagnose(&s->diagnostics, SQT_ERROR, "no memory to follow any trace");
         return -1;
     }
     s->open = open;
@@ -142,11 +142,11 @@ sqt_stream_follow(struct sqt_stream *s, const struct sqt_following *following)
     for (size_t i = 0; i < s->sources.origin_count; ++i)
         s->sources.origins[i]->followed = 1;
     /* All files are looked at once more, and then known. */
-    s->reporter.muted = 1;
+    s->diagnostics.muted = 1;
     s->sources.look_again = 1;
     s->limit = INT64_MAX;
     sqt_sources_look(&s->sources);
-    s->reporter.muted = 0;
+    s->diagnostics.muted = 0;
     for (size_t i = 0; i < s->sources.origin_count; ++i)
         if (follow_add(s, s->sources.origins[i]) != 0)
             return -1;
@@ -155,7 +155,7 @@ sqt_stream_follow(struct sqt_stream *s, const struct sqt_following *following)
 }
 
 void
-sqt_stream_limit(struct sqt_stream *s, int64_t now, struct sqt_joined *const *origins, size_t count)
+sqt_stream_limit(struct sqt_stream *s, int64_t now, struct sqt_origin_reader *const *origins, size_t count)
 {
     s->limit = INT64_MIN;
     for (size_t i = 0; i < count; ++i)
@@ -178,13 +178,13 @@ sqt_stream_wait(struct sqt_stream *s, int milliseconds)
             follow_add(s, s->sources.origins[i]);
     }
     for (size_t i = s->waiting_next; i < s->waiting_count; ++i)
-        sqt_joined_look(s->waiting[i]);
+        sqt_origin_reader_look(s->waiting[i]);
     sqt_stream_limit(s, now, s->open, s->open_count);
     for (size_t i = 0; i < s->open_count; ++i) {
-        struct sqt_joined *const j = s->open[i];
-        sqt_joined_look(j);
-        if (!j->left && j != s->current && sqt_joined_load(j))
-            j->taken_at = now;
+        struct sqt_origin_reader *const o = s->open[i];
+        sqt_origin_reader_look(o);
+        if (!o->left && o != s->current && sqt_origin_reader_load(o))
+            o->taken_at = now;
     }
 }
 
@@ -212,10 +212,10 @@ sqt_stream_now(const struct sqt_stream *s)
 {
     int64_t now = INT64_MIN;
     for (size_t i = 0; i < s->sources.origin_count; ++i) {
-        const struct sqt_joined *const j = s->sources.origins[i];
-        if (j->ring.map && j->timed && !j->ended && follow_silent(&j->ring) < SILENT_MOST_NS &&
-            s->looked_now + j->offset_ns > now)
-            now = s->looked_now + j->offset_ns;
+        const struct sqt_origin_reader *const o = s->sources.origins[i];
+        if (o->ring.map && o->timed && !o->ended && follow_silent(&o->ring) < SILENT_MOST_NS &&
+            s->looked_now + o->offset_ns > now)
+            now = s->looked_now + o->offset_ns;
     }
     return now;
 }
@@ -223,6 +223,6 @@ sqt_stream_now(const struct sqt_stream *s)
 int64_t
 sqt_origin_silent(const struct sqt_origin *origin)
 {
-    const struct sqt_joined *const j = (const struct sqt_joined *)origin;
-    return j->ring.map ? follow_silent(&j->ring) : -1;
+    const struct sqt_origin_reader *const o = (const struct sqt_origin_reader *)origin;
+    return o->ring.map ? follow_silent(&o->ring) : -1;
 }

@@ -19,7 +19,7 @@ struct late_block {
 };
 
 struct late_blocks {
-    const struct sqt_joined *joined;
+    const struct sqt_origin_reader *reader;
     struct late_block *of;
     size_t count, room;
 };
@@ -28,12 +28,12 @@ static void
 late_take_frame(void *context, int fd, const struct sqt_frame *frame, uint64_t at)
 {
     struct late_blocks *const blocks = context;
-    const struct sqt_joined *const j = blocks->joined;
+    const struct sqt_origin_reader *const o = blocks->reader;
     struct sqt_block block;
     struct sqt_line line;
     if (frame->type != SQT_FRAME_BLOCK || sqt_part_read(fd, frame, at, &block, sizeof(block)) != 0 ||
         block.count > SQT_BLOCK_RECORDS ||
-        sqt_clock_line(&j->public.identity, &block.from, &block.to, block.time_first, block.time_last, j->offset_ns,
+        sqt_clock_line(&o->public.identity, &block.from, &block.to, block.time_first, block.time_last, o->offset_ns,
                        &line) != 0)
         return;
     if (blocks->count == blocks->room) {
@@ -45,10 +45,10 @@ late_take_frame(void *context, int fd, const struct sqt_frame *frame, uint64_t a
 }
 
 static struct late_blocks
-late_blocks_of(const struct sqt_joined *j, size_t part)
+late_blocks_of(const struct sqt_origin_reader *o, size_t part)
 {
-    struct late_blocks blocks = {.joined = j};
-    sqt_part_each_frame(j->parts[part], late_take_frame, &blocks);
+    struct late_blocks blocks = {.reader = o};
+    sqt_part_each_frame(o->parts[part], late_take_frame, &blocks);
     return blocks;
 }
 
@@ -58,10 +58,10 @@ late_end(const struct sqt_stream *s)
 {
     int64_t end = INT64_MIN;
     for (size_t i = 0; i < s->sources.origin_count; ++i) {
-        const struct sqt_joined *const j = s->sources.origins[i];
-        if (!j->part_count)
+        const struct sqt_origin_reader *const o = s->sources.origins[i];
+        if (!o->part_count)
             continue;
-        const struct late_blocks blocks = late_blocks_of(j, j->part_count - 1);
+        const struct late_blocks blocks = late_blocks_of(o, o->part_count - 1);
         for (size_t b = 0; b < blocks.count; ++b)
             end = blocks.of[b].until > end ? blocks.of[b].until : end;
         free(blocks.of);
@@ -71,9 +71,9 @@ late_end(const struct sqt_stream *s)
 
 /* Whether one of the part's blocks, the latest first, is not wanted.  Then *from is the record behind it. */
 static int
-late_cut(const struct sqt_joined *j, size_t part, int64_t since, uint64_t *bytes, uint64_t *from)
+late_cut(const struct sqt_origin_reader *o, size_t part, int64_t since, uint64_t *bytes, uint64_t *from)
 {
-    const struct late_blocks blocks = late_blocks_of(j, part);
+    const struct late_blocks blocks = late_blocks_of(o, part);
     size_t b = blocks.count;
     while (b && blocks.of[b - 1].until >= since && blocks.of[b - 1].size <= *bytes)
         *bytes -= blocks.of[--b].size;
@@ -83,15 +83,15 @@ late_cut(const struct sqt_joined *j, size_t part, int64_t since, uint64_t *bytes
 }
 
 static void
-late_begin(struct sqt_joined *j, int64_t since, uint64_t bytes)
+late_begin(struct sqt_origin_reader *o, int64_t since, uint64_t bytes)
 {
-    sqt_joined_sort(j);
-    for (size_t part = j->part_count; part-- > 0;) {
+    sqt_origin_reader_sort(o);
+    for (size_t part = o->part_count; part-- > 0;) {
         const uint64_t left = bytes;
-        if (!late_cut(j, part, since, &bytes, &j->late_from))
+        if (!late_cut(o, part, since, &bytes, &o->late_from))
             continue;
-        j->unwanted = !j->ring.map && part + 1 == j->part_count && bytes == left;
-        sqt_joined_drop_parts(j, part);
+        o->unwanted = !o->ring.map && part + 1 == o->part_count && bytes == left;
+        sqt_origin_reader_drop_parts(o, part);
         return;
     }
 }

@@ -67,7 +67,8 @@ look_at_pointer(struct sqt_source_list *l, const uint8_t *bytes, size_t got, con
     if (fd < 0 && errno == ENOENT)
         return 0; /* not made yet; or gone, and then the pointer goes soon */
     if (fd < 0) {
-        sqt_report(l->reporter, SQT_WARNING, "%s: its ring %s cannot be opened: %s", name, text.ring, strerror(errno));
+        sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: its ring %s cannot be opened: %s", name, text.ring,
+                     strerror(errno));
         return 1;
     }
     const int ready = pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
@@ -174,14 +175,14 @@ sqt_sources_forget_segments(struct sqt_source_list *l, size_t count)
 }
 
 void
-sqt_sources_forget(struct sqt_source_list *l, struct sqt_joined *joined)
+sqt_sources_forget(struct sqt_source_list *l, struct sqt_origin_reader *reader)
 {
     for (size_t i = 0; i < l->origin_count; ++i)
-        if (l->origins[i] == joined) {
-            memmove(&l->origins[i], &l->origins[i + 1], (l->origin_count - i - 1) * sizeof(struct sqt_joined *));
+        if (l->origins[i] == reader) {
+            memmove(&l->origins[i], &l->origins[i + 1], (l->origin_count - i - 1) * sizeof(struct sqt_origin_reader *));
             --l->origin_count;
-            sqt_sources_forget_segments(l, joined->part_count);
-            sqt_joined_free(joined);
+            sqt_sources_forget_segments(l, reader->part_count);
+            sqt_origin_reader_free(reader);
             return;
         }
 }

@@ -25,10 +25,10 @@ struct sqt_part {
 
 struct sqt_source_list; /* finds parts that appeared since */
 
-struct sqt_joined {
+struct sqt_origin_reader {
     struct sqt_origin public; /* first */
     struct sqt_dictionary dictionary;
-    struct sqt_reporter *reporter;
+    struct sqt_diagnostics *diagnostics;
     struct sqt_unpacker *unpacker;
     struct sqt_source_list *sources;
     int64_t offset_ns; /* from the boot's monotonic clock to the stream's time */
@@ -89,14 +89,14 @@ struct sqt_joined {
 };
 
 /* Brings the parts that were not opened yet into order. */
-void sqt_joined_sort(struct sqt_joined *joined);
+void sqt_origin_reader_sort(struct sqt_origin_reader *reader);
 
 /* Puts a part where its sequence belongs, unless the same file is there.  Takes the part over. */
-int sqt_joined_add(struct sqt_joined *joined, struct sqt_part *part);
+int sqt_origin_reader_add(struct sqt_origin_reader *reader, struct sqt_part *part);
 void sqt_part_free(struct sqt_part *part);
 
 /* Forgets the first `count` parts, which cannot be gone back to then. */
-void sqt_joined_drop_parts(struct sqt_joined *joined, size_t count);
+void sqt_origin_reader_drop_parts(struct sqt_origin_reader *reader, size_t count);
 
 /* Tells of each whole frame of the part, up to damage, which it passes over in silence: its payload stands at `at`. */
 void sqt_part_each_frame(const struct sqt_part *part,
@@ -106,17 +106,17 @@ void sqt_part_each_frame(const struct sqt_part *part,
 int sqt_part_read(int fd, const struct sqt_frame *frame, uint64_t at, void *to, size_t size);
 
 /* Makes the next records current: 1, or 0 when there are no more. */
-int sqt_joined_load(struct sqt_joined *joined);
+int sqt_origin_reader_load(struct sqt_origin_reader *reader);
 
 /* Looks how far the writer is now, and whether it has ended; of an origin that is followed. */
-void sqt_joined_look(struct sqt_joined *joined);
+void sqt_origin_reader_look(struct sqt_origin_reader *reader);
 
 /* Goes back to the start and gives up files and buffers. */
-void sqt_joined_rewind(struct sqt_joined *joined);
+void sqt_origin_reader_rewind(struct sqt_origin_reader *reader);
 
-void sqt_joined_free(struct sqt_joined *joined);
+void sqt_origin_reader_free(struct sqt_origin_reader *reader);
 
 /* Adds what it holds, from the headers of its frames. */
-void sqt_joined_extent(const struct sqt_joined *joined, struct sqt_extent *extent);
+void sqt_origin_reader_extent(const struct sqt_origin_reader *reader, struct sqt_extent *extent);
 
 #endif

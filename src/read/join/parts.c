@@ -30,37 +30,37 @@ before(const struct sqt_part *a, const struct sqt_part *b)
 }
 
 int
-sqt_joined_add(struct sqt_joined *j, struct sqt_part *part)
+sqt_origin_reader_add(struct sqt_origin_reader *o, struct sqt_part *part)
 {
-    if (j->part_count == j->part_room) {
-        const size_t room = j->part_room ? j->part_room * 2 : 8;
-        struct sqt_part **const larger = realloc(j->parts, room * sizeof(*larger));
+    if (o->part_count == o->part_room) {
+        const size_t room = o->part_room ? o->part_room * 2 : 8;
+        struct sqt_part **const larger = realloc(o->parts, room * sizeof(*larger));
         if (!larger) {
             sqt_part_free(part);
             return -1;
         }
-        j->parts = larger;
-        j->part_room = room;
+        o->parts = larger;
+        o->part_room = room;
     }
-    for (size_t i = 0; part->fd < 0 && i < j->part_count; ++i)
-        if (j->parts[i]->fd < 0 && j->parts[i]->device == part->device && j->parts[i]->inode == part->inode) {
+    for (size_t i = 0; part->fd < 0 && i < o->part_count; ++i)
+        if (o->parts[i]->fd < 0 && o->parts[i]->device == part->device && o->parts[i]->inode == part->inode) {
             sqt_part_free(part);
             return 0;
         }
-    j->unsorted |= j->part_count > j->part_next && before(part, j->parts[j->part_count - 1]);
-    j->parts[j->part_count++] = part;
+    o->unsorted |= o->part_count > o->part_next && before(part, o->parts[o->part_count - 1]);
+    o->parts[o->part_count++] = part;
     return 1;
 }
 
 void
-sqt_joined_drop_parts(struct sqt_joined *j, size_t count)
+sqt_origin_reader_drop_parts(struct sqt_origin_reader *o, size_t count)
 {
     for (size_t i = 0; i < count; ++i)
-        sqt_part_free(j->parts[i]);
-    memmove(j->parts, j->parts + count, (j->part_count - count) * sizeof(struct sqt_part *));
-    j->part_count -= count;
-    j->part_next = j->part_next > count ? j->part_next - count : 0;
-    sqt_sources_forget_segments(j->sources, count);
+        sqt_part_free(o->parts[i]);
+    memmove(o->parts, o->parts + count, (o->part_count - count) * sizeof(struct sqt_part *));
+    o->part_count -= count;
+    o->part_next = o->part_next > count ? o->part_next - count : 0;
+    sqt_sources_forget_segments(o->sources, count);
 }
 
 static int
@@ -107,48 +107,48 @@ sqt_part_each_frame(const struct sqt_part *part,
 /* ---- order ---- */
 
 void
-sqt_joined_sort(struct sqt_joined *j)
+sqt_origin_reader_sort(struct sqt_origin_reader *o)
 {
-    if (j->unsorted)
-        qsort(j->parts + j->part_next, j->part_count - j->part_next, sizeof(*j->parts), by_sequence);
-    j->unsorted = 0;
+    if (o->unsorted)
+        qsort(o->parts + o->part_next, o->part_count - o->part_next, sizeof(*o->parts), by_sequence);
+    o->unsorted = 0;
 }
 
 void
-sqt_joined_rewind(struct sqt_joined *j)
+sqt_origin_reader_rewind(struct sqt_origin_reader *o)
 {
-    sqt_ahead_drop(j);
-    if (j->segment_open)
-        sqt_segment_leave(&j->segment);
-    j->segment_open = 0;
-    for (size_t i = 0; i < j->part_next; ++i)
-        j->parts[i]->resume = 0;
-    if (j->unpacker && !j->unpacker->spare)
-        j->unpacker->spare = j->buffer;
+    sqt_ahead_drop(o);
+    if (o->segment_open)
+        sqt_segment_leave(&o->segment);
+    o->segment_open = 0;
+    for (size_t i = 0; i < o->part_next; ++i)
+        o->parts[i]->resume = 0;
+    if (o->unpacker && !o->unpacker->spare)
+        o->unpacker->spare = o->buffer;
     else
-        free(j->buffer);
-    j->buffer = NULL;
-    j->part_next = 0;
-    j->started = j->damaged = j->finished = j->lost_pending = j->totals_valid = 0;
-    j->told_suspect = j->told_table = j->told_open = j->told_gone = j->told_refused = 0;
-    j->rescans = 0;
-    j->next = j->last_ticks = 0;
-    j->gap_seen = UINT64_MAX;
-    j->last_ns = j->first_ns;
-    j->count = j->skip = j->left = 0;
-    j->ring.text_taken = 0;
+        free(o->buffer);
+    o->buffer = NULL;
+    o->part_next = 0;
+    o->started = o->damaged = o->finished = o->lost_pending = o->totals_valid = 0;
+    o->told_suspect = o->told_table = o->told_open = o->told_gone = o->told_refused = 0;
+    o->rescans = 0;
+    o->next = o->last_ticks = 0;
+    o->gap_seen = UINT64_MAX;
+    o->last_ns = o->first_ns;
+    o->count = o->skip = o->left = 0;
+    o->ring.text_taken = 0;
 }
 
 void
-sqt_joined_free(struct sqt_joined *j)
+sqt_origin_reader_free(struct sqt_origin_reader *o)
 {
-    sqt_joined_rewind(j);
-    for (size_t i = 0; i < j->part_count; ++i)
-        sqt_part_free(j->parts[i]);
-    free(j->parts);
-    sqt_ring_close(&j->ring);
-    free(j->ring_name);
-    free(j->named_by);
-    sqt_dictionary_free(&j->dictionary);
-    free(j);
+    sqt_origin_reader_rewind(o);
+    for (size_t i = 0; i < o->part_count; ++i)
+        sqt_part_free(o->parts[i]);
+    free(o->parts);
+    sqt_ring_close(&o->ring);
+    free(o->ring_name);
+    free(o->named_by);
+    sqt_dictionary_free(&o->dictionary);
+    free(o);
 }

@@ -37,7 +37,7 @@ boot_offset(struct sqt_source_list *l, const struct sqt_identity *who)
     return offset;
 }
 
-static struct sqt_joined *
+static struct sqt_origin_reader *
 sources_find_origin(const struct sqt_source_list *l, const uint8_t *ring_id)
 {
     for (size_t i = 0; i < l->origin_count; ++i)
@@ -47,41 +47,41 @@ sources_find_origin(const struct sqt_source_list *l, const uint8_t *ring_id)
 }
 
 static void
-set_identity(struct sqt_source_list *l, struct sqt_joined *j, const struct sqt_identity *who, int damaged)
+set_identity(struct sqt_source_list *l, struct sqt_origin_reader *o, const struct sqt_identity *who, int damaged)
 {
-    j->public.identity = *who;
-    j->public.identity.squid_version[sizeof(who->squid_version) - 1] = '\0';
-    j->public.identity.service[sizeof(who->service) - 1] = '\0';
-    j->identity_damaged = damaged;
-    j->offset_ns = boot_offset(l, who);
+    o->public.identity = *who;
+    o->public.identity.squid_version[sizeof(who->squid_version) - 1] = '\0';
+    o->public.identity.service[sizeof(who->service) - 1] = '\0';
+    o->identity_damaged = damaged;
+    o->offset_ns = boot_offset(l, who);
 }
 
 /* The origin of that ring id, new if it must be.  An identity that is whole replaces one that is damaged. */
-static struct sqt_joined *
+static struct sqt_origin_reader *
 origin_of(struct sqt_source_list *l, const struct sqt_identity *who, int damaged)
 {
-    struct sqt_joined *j = sources_find_origin(l, who->ring_id);
-    if (j) {
-        if (j->identity_damaged && !damaged)
-            set_identity(l, j, who, 0);
-        return j;
+    struct sqt_origin_reader *o = sources_find_origin(l, who->ring_id);
+    if (o) {
+        if (o->identity_damaged && !damaged)
+            set_identity(l, o, who, 0);
+        return o;
     }
     if (l->origin_count == SQT_ORIGINS_MOST)
         return NULL;
     l->origins = sqt_resized(l->origins, (l->origin_count + 1) * sizeof(*l->origins));
-    j = l->origins[l->origin_count++] = sqt_zeroed(1, sizeof(*j));
-    set_identity(l, j, who, damaged);
-    j->reporter = l->reporter;
-    j->unpacker = l->unpacker;
-    j->sources = l;
-    j->followed = l->followed;
-    j->first_ns = INT64_MIN;
-    sqt_dictionary_init(&j->dictionary);
+    o = l->origins[l->origin_count++] = sqt_zeroed(1, sizeof(*o));
+    set_identity(l, o, who, damaged);
+    o->diagnostics = l->diagnostics;
+    o->unpacker = l->unpacker;
+    o->sources = l;
+    o->followed = l->followed;
+    o->first_ns = INT64_MIN;
+    sqt_dictionary_init(&o->dictionary);
     if (l->origin_count == 1)
         l->definition_bytes = SQT_DEFINITION_BYTES;
-    j->dictionary.left = &l->definition_bytes;
-    sqt_joined_rewind(j);
-    return j;
+    o->dictionary.left = &l->definition_bytes;
+    sqt_origin_reader_rewind(o);
+    return o;
 }
 
 /* Says, once, that there is more than is read. */
@@ -89,7 +89,7 @@ static void
 tell_too_many(struct sqt_source_list *l, const char *name, int *told, unsigned most, const char *what)
 {
     if (!*told)
-        sqt_report(l->reporter, SQT_WARNING, "%s: more than %u %s; it and others are left out", name, most, what);
+        sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: more than %u %s; it and others are left out", name, most, what);
     *told = 1;
 }
 
@@ -101,7 +101,7 @@ sqt_sources_add_segment(struct sqt_source_list *l, int fd, int keep_fd, const ch
 {
     struct sqt_segment_header header;
     struct stat st;
-    const enum sqt_header_state state = sqt_segment_header_check(bytes, got, name, begin, l->reporter, &header);
+    const enum sqt_header_state state = sqt_segment_header_check(bytes, got, name, begin, l->diagnostics, &header);
     if (state == SQT_HEADER_REFUSED)
         return 0;
     if (state == SQT_HEADER_DAMAGED)
@@ -110,15 +110,15 @@ sqt_sources_add_segment(struct sqt_source_list *l, int fd, int keep_fd, const ch
         tell_too_many(l, name, &l->told_segments, SQT_SEGMENTS_MOST, "segments");
         return 0;
     }
-    struct sqt_joined *const j = origin_of(l, &header.identity, state == SQT_HEADER_DAMAGED);
-    if (!j && l->origin_count == SQT_ORIGINS_MOST) {
+    struct sqt_origin_reader *const o = origin_of(l, &header.identity, state == SQT_HEADER_DAMAGED);
+    if (!o && l->origin_count == SQT_ORIGINS_MOST) {
         tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
         return 0;
     }
     ++l->segment_count;
     struct sqt_part *const part = calloc(1, sizeof(*part));
-    if (!j || !part || !(part->name = strdup(name)) || fstat(fd, &st) != 0) {
-        sqt_report(l->reporter, SQT_ERROR, "%s: no memory to read it", name);
+    if (!o || !part || !(part->name = strdup(name)) || fstat(fd, &st) != 0) {
+        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: no memory to read it", name);
         free(part);
         return 0;
     }
@@ -128,7 +128,7 @@ sqt_sources_add_segment(struct sqt_source_list *l, int fd, int keep_fd, const ch
     part->device = st.st_dev;
     part->inode = st.st_ino;
     part->header = header;
-    const int added = sqt_joined_add(j, part) > 0;
+    const int added = sqt_origin_reader_add(o, part) > 0;
     l->segment_count -= !added;
     return (size_t)added;
 }
@@ -139,15 +139,15 @@ void
 sqt_sources_add_ring(struct sqt_source_list *l, int fd, const char *name, const char *named_by)
 {
     struct sqt_ring ring;
-    if (sqt_ring_open(&ring, fd, name, l->reporter) != 0)
+    if (sqt_ring_open(&ring, fd, name, l->diagnostics) != 0)
         return;
-    struct sqt_joined *const j = origin_of(l, &ring.identity, 0);
-    if (!j && l->origin_count == SQT_ORIGINS_MOST)
+    struct sqt_origin_reader *const o = origin_of(l, &ring.identity, 0);
+    if (!o && l->origin_count == SQT_ORIGINS_MOST)
         tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
-    if (j && !j->ring.map && (j->ring_name = strdup(name)) != NULL) {
-        j->ring = ring;
-        free(j->named_by);
-        j->named_by = sqt_copied(named_by);
+    if (o && !o->ring.map && (o->ring_name = strdup(name)) != NULL) {
+        o->ring = ring;
+        free(o->named_by);
+        o->named_by = sqt_copied(named_by);
     } else
         sqt_ring_close(&ring); /* the same one again */
 }
@@ -160,12 +160,13 @@ add_pointer(struct sqt_source_list *l, const uint8_t *bytes, size_t got, const c
     uint8_t magic[8] = {0};
     static const uint8_t none[8];
     if (sqt_pointer_parse(bytes, got, &text) != 0) {
-        sqt_report(l->reporter, SQT_WARNING, "%s: names no ring (it has no lines ring= and id=)", name);
+        sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: names no ring (it has no lines ring= and id=)", name);
         return;
     }
     const int fd = sqt_open_regular(text.ring, O_NOFOLLOW);
     if (fd < 0 && errno != ENOENT) {
-        sqt_report(l->reporter, SQT_WARNING, "%s: its ring %s cannot be opened: %s", name, text.ring, strerror(errno));
+        sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: its ring %s cannot be opened: %s", name, text.ring,
+                     strerror(errno));
         return;
     }
     if (fd < 0) {
@@ -176,10 +177,10 @@ add_pointer(struct sqt_source_list *l, const uint8_t *bytes, size_t got, const c
     }
     const ssize_t got_magic = pread(fd, magic, sizeof(magic), 0);
     if (got_magic >= 0 && memcmp(magic, none, sizeof(magic)) == 0) /* the magic is written last */
-        sqt_report(l->reporter, SQT_NOTE, "%s: its ring %s is being made, or its maker died; there is nothing in it",
-                   name, text.ring);
+        sqt_diagnose(l->diagnostics, SQT_NOTE,
+                     "%s: its ring %s is being made, or its maker died; there is nothing in it", name, text.ring);
     else if (memcmp(magic, SQT_RING_MAGIC, sizeof(magic)) != 0)
-        sqt_report(l->reporter, SQT_WARNING, "%s: %s is not a ring", name, text.ring);
+        sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: %s is not a ring", name, text.ring);
     else
         sqt_sources_add_ring(l, fd, text.ring, name);
     close(fd);
@@ -187,11 +188,11 @@ add_pointer(struct sqt_source_list *l, const uint8_t *bytes, size_t got, const c
 
 /* Its writer may be there still, and its pointer tells how long. */
 static void
-sources_note_gone(struct sqt_joined *j, const char *pointer)
+sources_note_gone(struct sqt_origin_reader *o, const char *pointer)
 {
-    j->pointer = pointer;
-    if (!j->named_by)
-        j->named_by = sqt_copied(pointer);
+    o->pointer = pointer;
+    if (!o->named_by)
+        o->named_by = sqt_copied(pointer);
 }
 
 /* A ring that is gone became a segment, as a rule.  Whether all of it did is known at the end of the origin. */
@@ -199,12 +200,12 @@ void
 sqt_sources_complete(struct sqt_source_list *l)
 {
     for (size_t i = 0; i < l->gone_count; ++i) {
-        struct sqt_joined *const j = sources_find_origin(l, l->gone[i].ring_id);
-        if (j)
-            sources_note_gone(j, l->gone[i].name);
+        struct sqt_origin_reader *const o = sources_find_origin(l, l->gone[i].ring_id);
+        if (o)
+            sources_note_gone(o, l->gone[i].name);
         else
-            sqt_report(l->reporter, SQT_WARNING, "%s: its ring is gone, and there is no segment of it",
-                       l->gone[i].name);
+            sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: its ring is gone, and there is no segment of it",
+                         l->gone[i].name);
     }
 }
 
@@ -223,10 +224,10 @@ add_file(struct sqt_source_list *l, int fd, const char *name, enum where where)
     const uint8_t *const bytes = sqt_input_at(&input, 0, 4096, &got);
 
     if (input.error)
-        sqt_report(l->reporter, SQT_ERROR, "%s: cannot be read: %s", name, strerror(input.error));
+        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: cannot be read: %s", name, strerror(input.error));
     else if (!bytes)
         /* In a directory that is being written to, a file may just have been made. */
-        sqt_report(l->reporter, where == NAMED ? SQT_ERROR : SQT_NOTE, "%s: empty, there is no trace in it", name);
+        sqt_diagnose(l->diagnostics, where == NAMED ? SQT_ERROR : SQT_NOTE, "%s: empty, there is no trace in it", name);
     else if (sqt_guess_is_segment(bytes, got))
         added = sqt_sources_add_segment(l, fd, 0, name, 0, UINT64_MAX, bytes, got);
     else if (where == AGAIN)
@@ -236,8 +237,8 @@ add_file(struct sqt_source_list *l, int fd, const char *name, enum where where)
     else if (got > 5 && memcmp(bytes, "ring=", 5) == 0)
         add_pointer(l, bytes, got, name);
     else
-        sqt_report(l->reporter, where == NAMED ? SQT_ERROR : SQT_WARNING, "%s: not a trace: it looks like %s", name,
-                   sqt_guess(bytes, got, what, sizeof(what)));
+        sqt_diagnose(l->diagnostics, where == NAMED ? SQT_ERROR : SQT_WARNING, "%s: not a trace: it looks like %s",
+                     name, sqt_guess(bytes, got, what, sizeof(what)));
     sqt_input_close(&input);
     return added;
 }
@@ -258,7 +259,7 @@ add_directory_files(struct sqt_source_list *l, const char *path, const char *suf
     const int count = scandir(path, &names, NULL, alphasort);
     if (count < 0) {
         if (where != AGAIN)
-            sqt_report(l->reporter, SQT_ERROR, "%s: cannot be read: %s", path, strerror(errno));
+            sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: cannot be read: %s", path, strerror(errno));
         return 0;
     }
     for (int i = 0; i < count; ++i) {
@@ -271,9 +272,9 @@ add_directory_files(struct sqt_source_list *l, const char *path, const char *suf
                 added += add_file(l, fd, file, where);
                 close(fd);
             } else if (where != AGAIN && errno == EINVAL)
-                sqt_report(l->reporter, SQT_ERROR, "%s: is not a regular file", file);
+                sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: is not a regular file", file);
             else if (where != AGAIN && errno != ENOENT) /* deleted meanwhile */
-                sqt_report(l->reporter, SQT_WARNING, "%s: cannot be opened: %s", file, strerror(errno));
+                sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: cannot be opened: %s", file, strerror(errno));
         }
         free(names[i]);
     }
@@ -286,11 +287,11 @@ static void
 add_directory(struct sqt_source_list *l, const char *path)
 {
     size_t seen = 0;
-    const unsigned problems = l->reporter->problems;
+    const unsigned problems = l->diagnostics->problems;
     add_directory_files(l, path, ".ring", IN_DIRECTORY, &seen);
     add_directory_files(l, path, ".sqt", IN_DIRECTORY, &seen);
-    if (!seen && l->reporter->problems == problems)
-        sqt_report(l->reporter, SQT_ERROR, "%s: there is no trace (*.sqt, *.ring) in this directory", path);
+    if (!seen && l->diagnostics->problems == problems)
+        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: there is no trace (*.sqt, *.ring) in this directory", path);
     l->directories = sqt_resized(l->directories, (l->directory_count + 1) * sizeof(*l->directories));
     l->directories[l->directory_count++] = sqt_copied(path);
 }
@@ -316,7 +317,7 @@ sqt_sources_rescan(struct sqt_source_list *l)
 static void
 add_pipe(struct sqt_source_list *l, int fd, const char *name)
 {
-    const int spool = sqt_spool(fd, name, l->reporter);
+    const int spool = sqt_spool(fd, name, l->diagnostics);
     if (spool < 0)
         return;
     l->spools = sqt_resized(l->spools, (l->spool_count + 1) * sizeof(*l->spools));
@@ -328,12 +329,12 @@ add_pipe(struct sqt_source_list *l, int fd, const char *name)
     sqt_input_init(&input, spool, 0, UINT64_MAX);
     const uint8_t *bytes = sqt_input_at(&input, 0, 4096, &got);
     if (!bytes)
-        sqt_report(l->reporter, SQT_ERROR, "%s: empty, there is no trace in it", name);
+        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: empty, there is no trace in it", name);
     else if (got >= 8 && memcmp(bytes, SQT_RING_MAGIC, 8) == 0)
         sqt_sources_add_ring(l, spool, name, name);
     else if (!sqt_guess_is_segment(bytes, got))
-        sqt_report(l->reporter, SQT_ERROR, "%s: not a trace: it looks like %s", name,
-                   sqt_guess(bytes, got, what, sizeof(what)));
+        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: not a trace: it looks like %s", name,
+                     sqt_guess(bytes, got, what, sizeof(what)));
     else
         for (uint64_t begin = 0, end; begin < UINT64_MAX; begin = end) {
             end = sqt_spool_next_segment(&input, begin + 1);
@@ -368,8 +369,8 @@ sqt_sources_add(struct sqt_source_list *l, const char *path)
     /* A directory can be opened, too; a pipe without waiting. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        sqt_report(l->reporter, SQT_ERROR, errno == EACCES ? "%s: cannot be opened: %s" : "%s: %s", path,
-                   strerror(errno));
+        sqt_diagnose(l->diagnostics, SQT_ERROR, errno == EACCES ? "%s: cannot be opened: %s" : "%s: %s", path,
+                     strerror(errno));
         if (fd >= 0)
             close(fd);
         return;
@@ -381,7 +382,7 @@ sqt_sources_add(struct sqt_source_list *l, const char *path)
     else if (S_ISREG(st.st_mode))
         add_file(l, fd, path, NAMED);
     else
-        sqt_report(l->reporter, SQT_ERROR, "%s: neither a file nor a directory nor a pipe", path);
+        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: neither a file nor a directory nor a pipe", path);
     close(fd);
 }
 
@@ -389,7 +390,7 @@ void
 sqt_sources_free(struct sqt_source_list *l)
 {
     for (size_t i = 0; i < l->origin_count; ++i)
-        sqt_joined_free(l->origins[i]);
+        sqt_origin_reader_free(l->origins[i]);
     for (size_t i = 0; i < l->spool_count; ++i)
         close(l->spools[i]);
     for (size_t i = 0; i < l->directory_count; ++i)

@@ -36,13 +36,13 @@ struct sqt_seen {
 };
 
 struct sqt_source_list {
-    struct sqt_reporter *reporter;
+    struct sqt_diagnostics *diagnostics;
     struct sqt_unpacker *unpacker;
     struct sqt_ahead *ahead;
     size_t definition_bytes; /* left */
     size_t segment_count;
     int told_segments, told_origins; /* that there are too many; said once */
-    struct sqt_joined **origins;
+    struct sqt_origin_reader **origins;
     size_t origin_count, origin_room;
     struct sqt_boot *boots;
     size_t boot_count, boot_room;
@@ -75,7 +75,7 @@ void sqt_sources_look(struct sqt_source_list *sources);
 void sqt_sources_forget_segments(struct sqt_source_list *sources, size_t count);
 
 /* Frees an origin, which is not to come again. */
-void sqt_sources_forget(struct sqt_source_list *sources, struct sqt_joined *joined);
+void sqt_sources_forget(struct sqt_source_list *sources, struct sqt_origin_reader *reader);
 
 void sqt_sources_free(struct sqt_source_list *sources);
 

@@ -50,24 +50,24 @@ write_all(int fd, const uint8_t *bytes, size_t size)
 }
 
 int
-sqt_spool(int fd, const char *name, struct sqt_reporter *reporter)
+sqt_spool(int fd, const char *name, struct sqt_diagnostics *diagnostics)
 {
     struct stat st;
     char path[512];
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
         if (copy < 0)
-            sqt_report(reporter, SQT_ERROR, "%s: cannot be read: %s", name, strerror(errno));
+            sqt_diagnose(diagnostics, SQT_ERROR, "%s: cannot be read: %s", name, strerror(errno));
         return copy;
     }
     if (isatty(fd)) {
-        sqt_report(reporter, SQT_ERROR, "%s: is a terminal, not a trace", name);
+        sqt_diagnose(diagnostics, SQT_ERROR, "%s: is a terminal, not a trace", name);
         return -1;
     }
     const int spool = open_nameless(path, sizeof(path));
     uint8_t *const bytes = malloc(COPY_BYTES);
     if (spool < 0 || !bytes) {
-        sqt_report(reporter, SQT_ERROR, "%s: cannot be copied to %s: %s", name, path, strerror(errno));
+        sqt_diagnose(diagnostics, SQT_ERROR, "%s: cannot be copied to %s: %s", name, path, strerror(errno));
         free(bytes);
         if (spool >= 0)
             close(spool);
@@ -78,14 +78,14 @@ sqt_spool(int fd, const char *name, struct sqt_reporter *reporter)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            sqt_report(reporter, SQT_WARNING, "%s: cannot be read to its end: %s", name, strerror(errno));
+            sqt_diagnose(diagnostics, SQT_WARNING, "%s: cannot be read to its end: %s", name, strerror(errno));
         if (n <= 0)
             break;
         if (write_all(spool, bytes, (size_t)n) != 0) {
-            sqt_report(reporter, SQT_WARNING,
-                       "%s: cannot be copied whole to %s: %s; "
-                       "set TMPDIR to a place with more room",
-                       name, path, strerror(errno));
+            sqt_diagnose(diagnostics, SQT_WARNING,
+                         "%s: cannot be copied whole to %s: %s; "
+                         "set TMPDIR to a place with more room",
+                         name, path, strerror(errno));
             break;
         }
     }

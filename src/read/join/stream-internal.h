@@ -13,17 +13,17 @@
 #define SQT_OPEN_MOST 48
 
 struct sqt_stream {
-    struct sqt_reporter reporter;
+    struct sqt_diagnostics diagnostics;
     struct sqt_unpacker unpacker;
     struct sqt_ahead ahead;
     struct sqt_source_list sources;
-    struct sqt_joined **waiting; /* not opened yet, by the time of their first record */
+    struct sqt_origin_reader **waiting; /* not opened yet, by the time of their first record */
     size_t waiting_count, waiting_next;
-    struct sqt_joined **open;
+    struct sqt_origin_reader **open;
     size_t open_count;
     uint32_t *kids; /* only these, if there are any */
     size_t kid_count;
-    struct sqt_joined *current; /* whose run was handed out last */
+    struct sqt_origin_reader *current; /* whose run was handed out last */
     uint64_t start_ns;          /* by which boots are aligned */
     uint64_t wall_ns;           /* the time of day then */
     unsigned opened;
@@ -32,7 +32,7 @@ struct sqt_stream {
     int final; /* only what is final is handed out */
     int followed;
     struct sqt_following following;
-    struct sqt_joined *ended[SQT_FOLLOW_ENDED]; /* the one that ended first is at ended_next, once all are used */
+    struct sqt_origin_reader *ended[SQT_FOLLOW_ENDED]; /* the one that ended first is at ended_next, once all are used */
     unsigned ended_next;
     int64_t limit;      /* ns: later records are held back */
     int64_t looked_now; /* CLOCK_MONOTONIC, ns: when the rings were looked at, or before they were opened */
@@ -40,30 +40,30 @@ struct sqt_stream {
 };
 
 /* Whether its kid is asked for, and what it holds is not too old. */
-int sqt_stream_wants(const struct sqt_stream *stream, const struct sqt_joined *joined);
+int sqt_stream_wants(const struct sqt_stream *stream, const struct sqt_origin_reader *reader);
 
 /* CLOCK_MONOTONIC, in ns. */
 int64_t sqt_stream_clock(void);
 
 /* Sets the limit: what was written a moment before `looked_now` is there by now. */
-void sqt_stream_limit(struct sqt_stream *stream, int64_t now, struct sqt_joined *const *origins, size_t count);
+void sqt_stream_limit(struct sqt_stream *stream, int64_t now, struct sqt_origin_reader *const *origins, size_t count);
 
 /* final.c: whether the records that an origin has now are final. */
-int sqt_stream_is_final(const struct sqt_stream *stream, const struct sqt_joined *joined);
+int sqt_stream_is_final(const struct sqt_stream *stream, const struct sqt_origin_reader *reader);
 /* Tells of an origin that has no more records, if it has ended. */
-void sqt_stream_tell_final(const struct sqt_stream *stream, const struct sqt_joined *joined);
+void sqt_stream_tell_final(const struct sqt_stream *stream, const struct sqt_origin_reader *reader);
 
 /* follow.c: whether records of that time, of that origin, may be handed out. */
-int sqt_stream_lets(const struct sqt_stream *stream, const struct sqt_joined *joined);
+int sqt_stream_lets(const struct sqt_stream *stream, const struct sqt_origin_reader *reader);
 
 /* Takes an origin out that has nothing more, now or for ever.  Returns whether it stays among the open ones. */
-int sqt_stream_settle(struct sqt_stream *stream, struct sqt_joined *joined);
+int sqt_stream_settle(struct sqt_stream *stream, struct sqt_origin_reader *reader);
 
 /* An origin of a kid that is not asked for: nothing of it is read. */
-void sqt_stream_pass_over(struct sqt_stream *stream, struct sqt_joined *joined);
+void sqt_stream_pass_over(struct sqt_stream *stream, struct sqt_origin_reader *reader);
 
 /* Makes the origin's times those of the stream.  Returns how much later its clock was than any can be, in ns. */
-int64_t sqt_stream_align(struct sqt_stream *stream, struct sqt_joined *joined);
+int64_t sqt_stream_align(struct sqt_stream *stream, struct sqt_origin_reader *reader);
 
 /* The lowest number that no origin has. */
 unsigned sqt_stream_free_index(const struct sqt_stream *stream);

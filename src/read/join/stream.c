@@ -14,25 +14,25 @@
 static int
 by_key(const void *a, const void *b)
 {
-    const struct sqt_joined *const x = *(struct sqt_joined *const *)a, *const y = *(struct sqt_joined *const *)b;
+    const struct sqt_origin_reader *const x = *(struct sqt_origin_reader *const *)a, *const y = *(struct sqt_origin_reader *const *)b;
     if (x->key != y->key)
         return x->key < y->key ? -1 : 1;
     return x->public.identity.kid < y->public.identity.kid ? -1 : x->public.identity.kid > y->public.identity.kid;
 }
 
 int64_t
-sqt_stream_align(struct sqt_stream *s, struct sqt_joined *j)
+sqt_stream_align(struct sqt_stream *s, struct sqt_origin_reader *o)
 {
-    j->offset_ns -= (int64_t)s->start_ns;
-    j->timed = 1;
-    const int64_t too_late = j->offset_ns - (SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX);
+    o->offset_ns -= (int64_t)s->start_ns;
+    o->timed = 1;
+    const int64_t too_late = o->offset_ns - (SQT_LATER_MAX - (int64_t)SQT_MONOTONIC_MAX);
     if (too_late <= 0)
         return 0;
-    sqt_report(&s->reporter, SQT_WARNING,
+    sqt_diagnose(&s->diagnostics, SQT_WARNING,
                "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
                "later than that of the first; its times are wrong",
-               j->public.identity.kid, j->public.identity.pid);
-    j->offset_ns -= too_late;
+               o->public.identity.kid, o->public.identity.pid);
+    o->offset_ns -= too_late;
     return too_late;
 }
 
@@ -42,53 +42,53 @@ static int
 look_ahead(struct sqt_stream *s)
 {
     struct sqt_source_list *const l = &s->sources;
-    s->waiting = calloc(l->origin_count + 1, sizeof(struct sqt_joined *));
-    s->open = calloc(l->origin_count + 1, sizeof(struct sqt_joined *));
+    s->waiting = calloc(l->origin_count + 1, sizeof(struct sqt_origin_reader *));
+    s->open = calloc(l->origin_count + 1, sizeof(struct sqt_origin_reader *));
     if (!s->waiting || !s->open)
         return -1;
     int64_t start = INT64_MAX;
-    s->reporter.muted = 1;
+    s->diagnostics.muted = 1;
     for (size_t i = 0; i < l->origin_count; ++i) {
-        struct sqt_joined *const j = l->origins[i];
-        if (sqt_joined_load(j)) {
-            if (j->key < start) {
-                start = j->key;
-                s->wall_ns = (uint64_t)(j->key - j->offset_ns + j->wall_ns);
+        struct sqt_origin_reader *const o = l->origins[i];
+        if (sqt_origin_reader_load(o)) {
+            if (o->key < start) {
+                start = o->key;
+                s->wall_ns = (uint64_t)(o->key - o->offset_ns + o->wall_ns);
             }
         } else
-            j->key = INT64_MIN; /* opened at once, to say what is wrong with it */
-        sqt_joined_rewind(j);
-        s->waiting[s->waiting_count++] = j;
+            o->key = INT64_MIN; /* opened at once, to say what is wrong with it */
+        sqt_origin_reader_rewind(o);
+        s->waiting[s->waiting_count++] = o;
     }
-    s->reporter.muted = 0;
+    s->diagnostics.muted = 0;
     if (start == INT64_MAX) { /* no record at all */
         start = (int64_t)l->origins[0]->public.identity.start.realtime_ns;
         s->wall_ns = (uint64_t)start;
     }
     s->start_ns = (uint64_t)start;
     for (size_t i = 0; i < s->waiting_count; ++i) {
-        struct sqt_joined *const j = s->waiting[i];
-        const int64_t too_late = sqt_stream_align(s, j);
-        if (j->key == INT64_MIN)
+        struct sqt_origin_reader *const o = s->waiting[i];
+        const int64_t too_late = sqt_stream_align(s, o);
+        if (o->key == INT64_MIN)
             continue;
-        j->key -= (int64_t)s->start_ns + too_late;
+        o->key -= (int64_t)s->start_ns + too_late;
         /* What was in the ring may be in a segment when its time comes, and with other anchors. */
-        j->first_ns = j->last_ns = j->key;
+        o->first_ns = o->last_ns = o->key;
     }
     qsort(s->waiting, s->waiting_count, sizeof(*s->waiting), by_key);
     return 0;
 }
 
 struct sqt_stream *
-sqt_stream_open(const char *const *paths, size_t count, sqt_report_function *report, void *context)
+sqt_stream_open(const char *const *paths, size_t count, sqt_diagnosis_function *report, void *context)
 {
     struct sqt_stream *const s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
     s->looked_now = sqt_stream_clock();
-    s->reporter.function = report;
-    s->reporter.context = context;
-    s->sources.reporter = &s->reporter;
+    s->diagnostics.function = report;
+    s->diagnostics.context = context;
+    s->sources.diagnostics = &s->diagnostics;
     s->sources.unpacker = &s->unpacker;
     s->sources.ahead = &s->ahead;
     for (size_t i = 0; i < count; ++i)
@@ -99,7 +99,7 @@ sqt_stream_open(const char *const *paths, size_t count, sqt_report_function *rep
         return NULL;
     }
     if (look_ahead(s) != 0) {
-        sqt_report(&s->reporter, SQT_ERROR, "no memory to read any trace");
+        sqt_diagnose(&s->diagnostics, SQT_ERROR, "no memory to read any trace");
         sqt_stream_close(s);
         return NULL;
     }
@@ -126,12 +126,12 @@ sqt_stream_keep_kids(struct sqt_stream *s, const uint32_t *kids, size_t count)
 }
 
 int
-sqt_stream_wants(const struct sqt_stream *s, const struct sqt_joined *j)
+sqt_stream_wants(const struct sqt_stream *s, const struct sqt_origin_reader *o)
 {
     size_t i = 0;
-    while (i < s->kid_count && s->kids[i] != j->public.identity.kid)
+    while (i < s->kid_count && s->kids[i] != o->public.identity.kid)
         ++i;
-    return !j->unwanted && (s->kid_count == 0 || i < s->kid_count);
+    return !o->unwanted && (s->kid_count == 0 || i < s->kid_count);
 }
 
 void
@@ -141,7 +141,7 @@ sqt_stream_extent(const struct sqt_stream *s, struct sqt_extent *extent)
     extent->lost_known = 1;
     for (size_t i = 0; i < s->waiting_count; ++i)
         if (sqt_stream_wants(s, s->waiting[i]))
-            sqt_joined_extent(s->waiting[i], extent);
+            sqt_origin_reader_extent(s->waiting[i], extent);
 }
 
 /* Opens the origins whose time has come. */
@@ -149,29 +149,29 @@ static void
 stream_open_due(struct sqt_stream *s)
 {
     while (s->waiting_next < s->waiting_count) {
-        struct sqt_joined *const j = s->waiting[s->waiting_next];
-        if (!sqt_stream_wants(s, j)) {
+        struct sqt_origin_reader *const o = s->waiting[s->waiting_next];
+        if (!sqt_stream_wants(s, o)) {
             ++s->waiting_next;
-            sqt_stream_pass_over(s, j);
+            sqt_stream_pass_over(s, o);
             continue;
         }
         for (size_t i = 0; i < s->open_count; ++i)
-            if (s->open[i]->left && s->open[i]->key < j->key)
+            if (s->open[i]->left && s->open[i]->key < o->key)
                 return;
         if (s->open_count == SQT_OPEN_MOST) {
             if (!s->told_open)
-                sqt_report(&s->reporter, SQT_WARNING,
+                sqt_diagnose(&s->diagnostics, SQT_WARNING,
                            "kid %" PRIu32 ", pid %" PRIu32 ": more than %u processes wrote at a "
                            "time; its rows, and others, come later than their times",
-                           j->public.identity.kid, j->public.identity.pid, SQT_OPEN_MOST);
+                           o->public.identity.kid, o->public.identity.pid, SQT_OPEN_MOST);
             s->told_open = 1;
             return;
         }
         ++s->waiting_next;
-        j->public.index = sqt_stream_free_index(s);
+        o->public.index = sqt_stream_free_index(s);
         ++s->opened;
-        if (sqt_joined_load(j) || sqt_stream_settle(s, j))
-            s->open[s->open_count++] = j;
+        if (sqt_origin_reader_load(o) || sqt_stream_settle(s, o))
+            s->open[s->open_count++] = o;
     }
 }
 
@@ -179,22 +179,22 @@ stream_open_due(struct sqt_stream *s)
 static void
 stream_advance(struct sqt_stream *s)
 {
-    struct sqt_joined *const j = s->current;
-    if (!j)
+    struct sqt_origin_reader *const o = s->current;
+    if (!o)
         return;
     s->current = NULL;
-    if (j->left) {
-        j->key = sqt_line_ns(&j->out_line, j->records->time);
+    if (o->left) {
+        o->key = sqt_line_ns(&o->out_line, o->records->time);
         return;
     }
-    if (sqt_joined_load(j)) {
-        j->taken_at = s->looked_now;
+    if (sqt_origin_reader_load(o)) {
+        o->taken_at = s->looked_now;
         return;
     }
-    if (sqt_stream_settle(s, j))
+    if (sqt_stream_settle(s, o))
         return;
     for (size_t i = 0; i < s->open_count; ++i)
-        if (s->open[i] == j)
+        if (s->open[i] == o)
             s->open[i--] = s->open[--s->open_count];
 }
 
@@ -203,40 +203,40 @@ static void
 stream_drop_ended(struct sqt_stream *s)
 {
     for (size_t i = 0; i < s->open_count; ++i) {
-        struct sqt_joined *const j = s->open[i];
-        if (j->left || !(j->ended || j->finished))
+        struct sqt_origin_reader *const o = s->open[i];
+        if (o->left || !(o->ended || o->finished))
             continue;
-        if (!sqt_joined_load(j) && !sqt_stream_settle(s, j))
+        if (!sqt_origin_reader_load(o) && !sqt_stream_settle(s, o))
             s->open[i--] = s->open[--s->open_count];
     }
 }
 
-/* How many records of j come before `limit`; at least one, and whole units. */
+/* How many records of o come before `limit`; at least one, and whole units. */
 static size_t
-run_length(const struct sqt_joined *j, int64_t limit)
+run_length(const struct sqt_origin_reader *o, int64_t limit)
 {
-    const struct sqt_record *const r = j->records;
+    const struct sqt_record *const r = o->records;
     size_t n = 1, step = 1;
-    if (sqt_line_ns(&j->out_line, r[j->left - 1].time) <= limit)
-        return j->left;
+    if (sqt_line_ns(&o->out_line, r[o->left - 1].time) <= limit)
+        return o->left;
     /* Runs are mostly short: steps that double find the end fast, and then the half-way points between. */
-    while (n + step < j->left && sqt_line_ns(&j->out_line, r[n + step - 1].time) <= limit) {
+    while (n + step < o->left && sqt_line_ns(&o->out_line, r[n + step - 1].time) <= limit) {
         n += step;
         step *= 2;
     }
     for (; step; step /= 2)
-        while (n + step <= j->left && sqt_line_ns(&j->out_line, r[n + step - 1].time) <= limit)
+        while (n + step <= o->left && sqt_line_ns(&o->out_line, r[n + step - 1].time) <= limit)
             n += step;
-    while (n < j->left && (r[n].flags & SQT_FLAG_PART))
+    while (n < o->left && (r[n].flags & SQT_FLAG_PART))
         ++n;
     return n;
 }
 
 /* Number of the record behind one that the reader made. */
 static uint64_t
-stream_behind_lost(const struct sqt_joined *j)
+stream_behind_lost(const struct sqt_origin_reader *o)
 {
-    return j->count > j->skip ? j->first + j->skip : j->next;
+    return o->count > o->skip ? o->first + o->skip : o->next;
 }
 
 int
@@ -246,7 +246,7 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
     stream_open_due(s);
     if (s->followed)
         stream_drop_ended(s);
-    struct sqt_joined *first = NULL;
+    struct sqt_origin_reader *first = NULL;
     for (size_t i = 0; i < s->open_count; ++i)
         if (s->open[i]->left && (!first || s->open[i]->key < first->key))
             first = s->open[i];
@@ -304,7 +304,7 @@ sqt_origin_wall_ns(const struct sqt_origin *origin)
     int64_t wall, sum;
     /* Times of the origin are those of its boot's monotonic clock, moved by offset_ns. */
     if (__builtin_sub_overflow((int64_t)start->realtime_ns, (int64_t)start->monotonic_ns, &wall) ||
-        __builtin_sub_overflow(wall, ((const struct sqt_joined *)origin)->offset_ns, &sum))
+        __builtin_sub_overflow(wall, ((const struct sqt_origin_reader *)origin)->offset_ns, &sum))
         return INT64_MIN;
     return sum;
 }
@@ -312,7 +312,7 @@ sqt_origin_wall_ns(const struct sqt_origin *origin)
 unsigned
 sqt_stream_problems(const struct sqt_stream *s)
 {
-    return s->reporter.problems;
+    return s->diagnostics.problems;
 }
 
 size_t
@@ -330,11 +330,11 @@ sqt_stream_origin(const struct sqt_stream *s, size_t i)
 const char *
 sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
 {
-    return sqt_dictionary_text(&((const struct sqt_joined *)origin)->dictionary, kind, number);
+    return sqt_dictionary_text(&((const struct sqt_origin_reader *)origin)->dictionary, kind, number);
 }
 
 const char *
 sqt_origin_event_name(const struct sqt_origin *origin, unsigned event)
 {
-    return sqt_dictionary_event_name(&((const struct sqt_joined *)origin)->dictionary, event);
+    return sqt_dictionary_event_name(&((const struct sqt_origin_reader *)origin)->dictionary, event);
 }

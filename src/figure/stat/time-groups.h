@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * groups.h - counts and values by time group, when the length of the trace is not known beforehand.
+ * time-groups.h - counts and values by time group, when the length of the trace is not known beforehand.
  *
  * Groups begin narrow, the width asked for divided by a power of two, and neighbours are merged as time goes on.  A
  * trace of less than four groups of the width asked for ends with 12 to 24 narrower ones.
@@ -9,8 +9,8 @@
  * for an older one is left out and counted; and when those do not fit either, their values are histograms.  Counts are
  * exact always.  Groups take bytes of a room that is set; what begins in one for which there is none is left out.
  */
-#ifndef SQT_GROUPS_H
-#define SQT_GROUPS_H
+#ifndef SQT_TIME_GROUPS_H
+#define SQT_TIME_GROUPS_H
 
 #include "base/distribution.h"
 #include "pass/family.h"
@@ -31,7 +31,7 @@ struct sqt_time_group {
     uint64_t sums[];                /* sum_count */
 };
 
-struct sqt_groups {
+struct sqt_time_groups {
     struct sqt_distributions set;
     unsigned sum_count, value_count;
     int64_t base;                   /* ns, where the first group begins */
@@ -56,42 +56,43 @@ struct sqt_groups {
 #define SQT_GROUP_BUDGET ((size_t)1 << 19)
 
 /* For the time and the width that the job asks for. */
-void sqt_groups_init(struct sqt_groups *groups, const struct sqt_job *job, unsigned sum_count, unsigned value_count);
+void sqt_time_groups_init(struct sqt_time_groups *groups, const struct sqt_job *job, unsigned sum_count,
+                          unsigned value_count);
 
 /* It takes its bytes from there, and for each group as many more. */
-void sqt_groups_share(struct sqt_groups *groups, int64_t *left, size_t each);
+void sqt_time_groups_share(struct sqt_time_groups *groups, int64_t *left, size_t each);
 
 /* Groups become as wide as was asked for, however short the trace may be. */
-void sqt_groups_widen(struct sqt_groups *groups);
+void sqt_time_groups_widen(struct sqt_time_groups *groups);
 
 /* The group of that time (ns); NULL if there can be none. */
-struct sqt_time_group *sqt_groups_at(struct sqt_groups *groups, int64_t time);
+struct sqt_time_group *sqt_time_groups_at(struct sqt_time_groups *groups, int64_t time);
 
 /* Adds a value to the group. */
-void sqt_groups_add(struct sqt_groups *groups, struct sqt_time_group *group, unsigned which, int64_t value);
+void sqt_time_groups_add(struct sqt_time_groups *groups, struct sqt_time_group *group, unsigned which, int64_t value);
 
 /* No more will come: settles the width by the length of the trace, and closes all groups. */
-void sqt_groups_finish(struct sqt_groups *groups, const struct sqt_job *job);
+void sqt_time_groups_finish(struct sqt_time_groups *groups, const struct sqt_job *job);
 
 /* Tells how wide the groups are, whether values are exact, and what came too late. */
-void sqt_groups_note(const struct sqt_groups *groups, struct sqt_job *job);
+void sqt_time_groups_note(const struct sqt_time_groups *groups, struct sqt_job *job);
 
 /* Nanoseconds. */
 static inline double
-sqt_groups_width(const struct sqt_groups *groups)
+sqt_time_groups_width(const struct sqt_time_groups *groups)
 {
     return (double)groups->asked / (double)(UINT64_C(1) << groups->halvings);
 }
 
 /* The first nanosecond of a group, since the base. */
-int64_t sqt_groups_begin(const struct sqt_groups *groups, size_t index);
+int64_t sqt_time_groups_begin(const struct sqt_time_groups *groups, size_t index);
 
 /* Middle of the group, ns since the start of the trace. */
-int64_t sqt_groups_middle(const struct sqt_groups *groups, size_t index);
+int64_t sqt_time_groups_middle(const struct sqt_time_groups *groups, size_t index);
 
 /* How much of the group the trace covers, ns. */
-int64_t sqt_groups_covered(const struct sqt_groups *groups, size_t index);
+int64_t sqt_time_groups_covered(const struct sqt_time_groups *groups, size_t index);
 
-void sqt_groups_free(struct sqt_groups *groups);
+void sqt_time_groups_free(struct sqt_time_groups *groups);
 
 #endif

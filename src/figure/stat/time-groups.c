@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * groups.c - see groups.h.
+ * time-groups.c - see time-groups.h.
  */
-#include "groups.h"
+#include "time-groups.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #define OPEN_GROUPS 3
 
 void
-sqt_groups_init(struct sqt_groups *g, const struct sqt_job *job, unsigned sum_count, unsigned value_count)
+sqt_time_groups_init(struct sqt_time_groups *g, const struct sqt_job *job, unsigned sum_count, unsigned value_count)
 {
     memset(g, 0, sizeof(*g));
     g->set.budget = SQT_GROUP_BUDGET;
@@ -36,7 +36,7 @@ sqt_groups_init(struct sqt_groups *g, const struct sqt_job *job, unsigned sum_co
 }
 
 void
-sqt_groups_share(struct sqt_groups *g, int64_t *left, size_t each)
+sqt_time_groups_share(struct sqt_time_groups *g, int64_t *left, size_t each)
 {
     g->left = left;
     g->each = each;
@@ -44,20 +44,20 @@ sqt_groups_share(struct sqt_groups *g, int64_t *left, size_t each)
 
 /* Groups of half the width are exactly two and two within those of the whole: floor(floor(2x) / 2) = floor(x). */
 static size_t
-index_of(const struct sqt_groups *g, int64_t time)
+index_of(const struct sqt_time_groups *g, int64_t time)
 {
     return (size_t)(((unsigned __int128)time << g->halvings) / (uint64_t)g->asked);
 }
 
 int64_t
-sqt_groups_begin(const struct sqt_groups *g, size_t index)
+sqt_time_groups_begin(const struct sqt_time_groups *g, size_t index)
 {
     const unsigned __int128 whole = (unsigned __int128)index * (uint64_t)g->asked;
     return (int64_t)((whole + ((UINT64_C(1) << g->halvings) - 1)) >> g->halvings);
 }
 
 static void
-close_group(struct sqt_groups *g, struct sqt_time_group *group)
+close_group(struct sqt_time_groups *g, struct sqt_time_group *group)
 {
     if (!group || group->closed)
         return;
@@ -79,14 +79,14 @@ free_group(struct sqt_time_group *group)
 }
 
 static size_t
-group_bytes(const struct sqt_groups *g)
+group_bytes(const struct sqt_time_groups *g)
 {
     return sizeof(struct sqt_time_group) + g->sum_count * sizeof(uint64_t) +
            (g->value_count + 1) * sizeof(struct sqt_group_value);
 }
 
 static void
-merge_neighbours(struct sqt_groups *g)
+merge_neighbours(struct sqt_time_groups *g)
 {
     for (size_t i = 0; i < g->count; i += 2) {
         struct sqt_time_group *left = g->groups[i];
@@ -110,7 +110,7 @@ merge_neighbours(struct sqt_groups *g)
 }
 
 void
-sqt_groups_widen(struct sqt_groups *g)
+sqt_time_groups_widen(struct sqt_time_groups *g)
 {
     while (g->halvings)
         merge_neighbours(g);
@@ -118,7 +118,7 @@ sqt_groups_widen(struct sqt_groups *g)
 
 /* Closes all but the newest. */
 static void
-close_old(struct sqt_groups *g)
+close_old(struct sqt_time_groups *g)
 {
     for (; !g->halvings && g->closed + OPEN_GROUPS < g->count; ++g->closed)
         close_group(g, g->groups[g->closed]);
@@ -126,7 +126,7 @@ close_old(struct sqt_groups *g)
 
 /* Takes bytes of the room; 0 if there are not so many. */
 static int
-take_room(struct sqt_groups *g, size_t bytes)
+take_room(struct sqt_time_groups *g, size_t bytes)
 {
     if (*g->left < (int64_t)bytes)
         return 0;
@@ -136,7 +136,7 @@ take_room(struct sqt_groups *g, size_t bytes)
 
 /* Makes place for the group of that number; 0 if there is no room for it. */
 static int
-reach(struct sqt_groups *g, size_t index)
+reach(struct sqt_time_groups *g, size_t index)
 {
     if (index < g->count)
         return 1;
@@ -154,7 +154,7 @@ reach(struct sqt_groups *g, size_t index)
 }
 
 static struct sqt_time_group *
-new_group(struct sqt_groups *g)
+new_group(struct sqt_time_groups *g)
 {
     if (!take_room(g, group_bytes(g)))
         return NULL;
@@ -164,7 +164,7 @@ new_group(struct sqt_groups *g)
 }
 
 struct sqt_time_group *
-sqt_groups_at(struct sqt_groups *g, int64_t time)
+sqt_time_groups_at(struct sqt_time_groups *g, int64_t time)
 {
     time = time > g->base ? time - g->base : 0;
     if (time < g->near_from || time >= g->near_until) {
@@ -175,8 +175,8 @@ sqt_groups_at(struct sqt_groups *g, int64_t time)
             return NULL;
         }
         g->near = index_of(g, time);
-        g->near_from = sqt_groups_begin(g, g->near);
-        g->near_until = sqt_groups_begin(g, g->near + 1);
+        g->near_from = sqt_time_groups_begin(g, g->near);
+        g->near_until = sqt_time_groups_begin(g, g->near + 1);
     }
     struct sqt_time_group **const group = &g->groups[g->near];
     if (!*group && !(*group = new_group(g)))
@@ -185,7 +185,7 @@ sqt_groups_at(struct sqt_groups *g, int64_t time)
 }
 
 void
-sqt_groups_add(struct sqt_groups *g, struct sqt_time_group *group, unsigned which, int64_t value)
+sqt_time_groups_add(struct sqt_time_groups *g, struct sqt_time_group *group, unsigned which, int64_t value)
 {
     if (!group->closed && !sqt_distribution_fits(&g->set, &group->values[which].values))
         close_old(g);
@@ -196,7 +196,7 @@ sqt_groups_add(struct sqt_groups *g, struct sqt_time_group *group, unsigned whic
 }
 
 void
-sqt_groups_finish(struct sqt_groups *g, const struct sqt_job *job)
+sqt_time_groups_finish(struct sqt_time_groups *g, const struct sqt_job *job)
 {
     const int64_t end = job->until < job->length ? job->until : job->length;
     g->length = end > g->base ? end - g->base : 0;
@@ -209,12 +209,12 @@ sqt_groups_finish(struct sqt_groups *g, const struct sqt_job *job)
 }
 
 void
-sqt_groups_note(const struct sqt_groups *g, struct sqt_job *job)
+sqt_time_groups_note(const struct sqt_time_groups *g, struct sqt_job *job)
 {
     char text[160];
     if (g->halvings)
         snprintf(text, sizeof(text), "%.9g s, because the trace is shorter than four groups of %.9g s",
-                 sqt_groups_width(g) / 1e9, (double)g->asked / 1e9);
+                 sqt_time_groups_width(g) / 1e9, (double)g->asked / 1e9);
     else
         snprintf(text, sizeof(text), "%.9g s", (double)g->asked / 1e9);
     job->note(job->context, "group", text);
@@ -228,20 +228,20 @@ sqt_groups_note(const struct sqt_groups *g, struct sqt_job *job)
 }
 
 int64_t
-sqt_groups_middle(const struct sqt_groups *g, size_t index)
+sqt_time_groups_middle(const struct sqt_time_groups *g, size_t index)
 {
-    return g->base + (int64_t)(((double)index + 0.5) * sqt_groups_width(g));
+    return g->base + (int64_t)(((double)index + 0.5) * sqt_time_groups_width(g));
 }
 
 int64_t
-sqt_groups_covered(const struct sqt_groups *g, size_t index)
+sqt_time_groups_covered(const struct sqt_time_groups *g, size_t index)
 {
-    const int64_t from = sqt_groups_begin(g, index), until = sqt_groups_begin(g, index + 1);
+    const int64_t from = sqt_time_groups_begin(g, index), until = sqt_time_groups_begin(g, index + 1);
     return (until < g->length ? until : g->length) - from;
 }
 
 void
-sqt_groups_free(struct sqt_groups *g)
+sqt_time_groups_free(struct sqt_time_groups *g)
 {
     for (size_t i = 0; i < g->count; ++i) {
         close_group(g, g->groups[i]);
