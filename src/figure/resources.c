@@ -213,7 +213,8 @@ cache_request(void *context, const struct sqt_xact *x)
     struct cache *const c = job->state;
     struct sqt_request_fact own;
     const struct sqt_request_fact *const r = sqt_job_fact(job, &own, x);
-    struct sqt_time_group *const group = sqt_job_wants_request(job, r) ? sqt_time_groups_at(&c->requests, r->begin) : NULL;
+    struct sqt_time_group *const group =
+        sqt_job_wants_request(job, r) ? sqt_time_groups_at(&c->requests, r->begin) : NULL;
     if (!group)
         return;
     const int64_t sent = r->row[SQT_CELL(requests, sent_bytes)].number;

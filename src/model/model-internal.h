@@ -223,7 +223,7 @@ sqt_io_outcome(uint32_t io_bytes)
 struct sqt_model {
     struct sqt_consumer consumer;
     sqt_handler *handlers[SQT_EVENTS][SQT_SUBSCRIBERS]; /* the first NULL ends them: most events mean little here */
-    struct sqt_process_state **processes;                            /* by the origin's index */
+    struct sqt_process_state **processes;               /* by the origin's index */
     size_t count;
     struct sqt_model_room room;
     const struct sqt_origin *origin; /* of what is handed out */

@@ -388,7 +388,8 @@ sqt_model_forget(struct sqt_model *model, const struct sqt_origin *origin)
     if (!at || !*at)
         return;
     for (size_t i = 0; i < model->count; ++i)
-        for (struct sqt_follow *f = model->processes[i] ? model->processes[i]->follow_pool.first : NULL; f; f = f->pooled.next)
+        for (struct sqt_follow *f = model->processes[i] ? model->processes[i]->follow_pool.first : NULL; f;
+             f = f->pooled.next)
             if (f->origin == origin) {
                 f->origin = NULL;
                 f->server = UINT32_MAX;

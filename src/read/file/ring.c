@@ -112,11 +112,11 @@ sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_diagno
     const char *wrong = NULL;
     if (live->version > SQT_VERSION)
         sqt_diagnose(diagnostics, SQT_ERROR, "%s: written by a newer sqtrace (format %" PRIu32 ", this reads %d)", name,
-                   live->version, SQT_VERSION);
+                     live->version, SQT_VERSION);
     else if (live->incompatible)
         sqt_diagnose(diagnostics, SQT_ERROR,
-                   "%s: written by a newer sqtrace (it needs features 0x%" PRIx32 " that this does not know)", name,
-                   live->incompatible);
+                     "%s: written by a newer sqtrace (it needs features 0x%" PRIx32 " that this does not know)", name,
+                     live->incompatible);
     else if ((wrong = ring_take_header(ring)) != NULL)
         sqt_diagnose(diagnostics, SQT_ERROR, "%s: damaged ring: %s", name, wrong);
     else {

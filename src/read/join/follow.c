@@ -53,7 +53,8 @@ follow_forget(struct sqt_stream *s, struct sqt_origin_reader *o)
         s->following.forgotten(s->following.context, &o->public);
     for (size_t i = 0; i < s->waiting_count; ++i)
         if (s->waiting[i] == o) {
-            memmove(&s->waiting[i], &s->waiting[i + 1], (s->waiting_count - i - 1) * sizeof(struct sqt_origin_reader *));
+            memmove(&s->waiting[i], &s->waiting[i + 1],
+                    (s->waiting_count - i - 1) * sizeof(struct sqt_origin_reader *));
             --s->waiting_count;
             s->waiting_next -= i < s->waiting_next;
             break;
@@ -112,7 +113,8 @@ follow_add(struct sqt_stream *s, struct sqt_origin_reader *o)
     for (size_t i = 0; i < s->waiting_count; ++i)
         if (s->waiting[i] == o)
             return 0;
-    struct sqt_origin_reader **const waiting = realloc(s->waiting, (s->waiting_count + 2) * sizeof(struct sqt_origin_reader *));
+    struct sqt_origin_reader **const waiting =
+        realloc(s->waiting, (s->waiting_count + 2) * sizeof(struct sqt_origin_reader *));
     if (!waiting)
         return -1;
     s->waiting = waiting;

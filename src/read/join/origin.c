@@ -79,7 +79,7 @@ origin_take(struct sqt_origin_reader *o, uint64_t first, size_t count, const str
     if (!o->started) {
         if (first > 0 && !o->late_from)
             sqt_diagnose(o->diagnostics, SQT_NOTE, "%s: begins at record %" PRIu64 "; those before it were not given",
-                       origin_place(o), first);
+                         origin_place(o), first);
         o->next = first;
         o->started = 1;
         o->last_ticks = o->buffer[0].time;
@@ -102,8 +102,8 @@ origin_take(struct sqt_origin_reader *o, uint64_t first, size_t count, const str
         const uint64_t missing = first - o->next;
         if (!o->damaged)
             sqt_diagnose(o->diagnostics, SQT_WARNING,
-                       "%s: %" PRIu64 " records before record %" PRIu64 " are missing (a segment is not there)",
-                       origin_place(o), missing, first);
+                         "%s: %" PRIu64 " records before record %" PRIu64 " are missing (a segment is not there)",
+                         origin_place(o), missing, first);
         make_lost(o, o->damaged ? SQT_LOSS_DAMAGED : SQT_LOSS_MISSING, missing, o->last_ticks, o->buffer[skip].time,
                   &o->line);
     }
@@ -129,7 +129,7 @@ need_table(struct sqt_origin_reader *o)
         sqt_dictionary_assume(&o->dictionary);
     if (o->dictionary.assumed && !o->told_table)
         sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: its table of events is lost; this program's own is used",
-                   origin_place(o));
+                     origin_place(o));
     o->told_table = 1;
 }
 
@@ -137,8 +137,9 @@ static void
 tell_refused(struct sqt_origin_reader *o)
 {
     if (o->dictionary.refused && !o->told_refused)
-        sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: definitions take more than %u MB; what comes after that is left out",
-                   origin_place(o), SQT_DEFINITION_BYTES >> 20);
+        sqt_diagnose(o->diagnostics, SQT_WARNING,
+                     "%s: definitions take more than %u MB; what comes after that is left out", origin_place(o),
+                     SQT_DEFINITION_BYTES >> 20);
     o->told_refused = o->dictionary.refused != 0;
 }
 
@@ -197,7 +198,7 @@ origin_take_block(struct sqt_origin_reader *o)
         wrong = "the block's times lie before those of the block before it";
     if (wrong) {
         sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: offset %" PRIu64 ": %s, %zu bytes skipped", o->segment.name,
-                   o->segment.frame_at, wrong, sizeof(*frame) + frame->size);
+                     o->segment.frame_at, wrong, sizeof(*frame) + frame->size);
         o->damaged = 1;
         return 0;
     }
@@ -206,9 +207,9 @@ origin_take_block(struct sqt_origin_reader *o)
         o->wall_ns = wall_of(&block.from, &block.to, block.time_first);
     if ((frame->flags & SQT_FRAME_SUSPECT) && !stepped && !o->told_suspect) {
         sqt_diagnose(o->diagnostics, SQT_NOTE,
-                   "%s: offset %" PRIu64 ": the clock did not keep its rate here; times may be "
-                   "off by more than 50 us",
-                   o->segment.name, o->segment.frame_at);
+                     "%s: offset %" PRIu64 ": the clock did not keep its rate here; times may be "
+                     "off by more than 50 us",
+                     o->segment.name, o->segment.frame_at);
         o->told_suspect = 1;
     }
     if (!origin_take(o, block.first, block.count, &line, stepped))
@@ -279,8 +280,9 @@ read_segment(struct sqt_origin_reader *o, int *progress)
         *progress = 1;
         if (frame->type == SQT_FRAME_TEXT) {
             if (sqt_dictionary_take(&o->dictionary, payload, frame->size) != 0)
-                sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: offset %" PRIu64 ": a line of the text is not understood",
-                           o->segment.name, o->segment.frame_at);
+                sqt_diagnose(o->diagnostics, SQT_WARNING,
+                             "%s: offset %" PRIu64 ": a line of the text is not understood", o->segment.name,
+                             o->segment.frame_at);
             tell_refused(o);
         } else if (frame->type == SQT_FRAME_BLOCK) {
             if (origin_take_block(o))
@@ -370,8 +372,9 @@ origin_take_ring(struct sqt_origin_reader *o, uint64_t first, size_t count)
         good = 0;
     if (good == 0 || (good < count && (good + SQT_UNIT_MAX <= count || count < SQT_BLOCK_RECORDS))) {
         sqt_diagnose(o->diagnostics, SQT_WARNING,
-                   "%s: damaged ring: record %" PRIu64 " makes no sense; it and the %" PRIu64 " after it are left out",
-                   o->ring_name, first + good, o->ring.head - first - good - 1);
+                     "%s: damaged ring: record %" PRIu64 " makes no sense; it and the %" PRIu64
+                     " after it are left out",
+                     o->ring_name, first + good, o->ring.head - first - good - 1);
         o->finished = 1;
         o->damaged = 1;
     }
@@ -430,7 +433,7 @@ origin_finish(struct sqt_origin_reader *o)
         from = o->totals.lost_from;
     } else if (o->pointer && !o->told_gone) {
         sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: its ring is gone, and with it what came after record %" PRIu64,
-                   o->pointer, o->next);
+                     o->pointer, o->next);
         o->told_gone = 1;
     }
 
@@ -440,7 +443,7 @@ origin_finish(struct sqt_origin_reader *o)
                   &o->last_line);
         if (!o->damaged)
             sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: the last %" PRIu64 " records are missing", origin_place(o),
-                       head - o->next);
+                         head - o->next);
         o->next = head;
         return 1;
     }
@@ -525,7 +528,8 @@ void
 sqt_origin_reader_look(struct sqt_origin_reader *o)
 {
     if (o->ring.map && sqt_ring_refresh(&o->ring) != 0) {
-        sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: damaged ring: its head and tail are impossible now", o->ring_name);
+        sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: damaged ring: its head and tail are impossible now",
+                     o->ring_name);
         o->ended = 1;
     }
     o->rescans = 0;

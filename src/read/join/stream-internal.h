@@ -24,15 +24,16 @@ struct sqt_stream {
     uint32_t *kids; /* only these, if there are any */
     size_t kid_count;
     struct sqt_origin_reader *current; /* whose run was handed out last */
-    uint64_t start_ns;          /* by which boots are aligned */
-    uint64_t wall_ns;           /* the time of day then */
+    uint64_t start_ns;                 /* by which boots are aligned */
+    uint64_t wall_ns;                  /* the time of day then */
     unsigned opened;
     int told_open; /* that too many are open at a time; said once */
 
     int final; /* only what is final is handed out */
     int followed;
     struct sqt_following following;
-    struct sqt_origin_reader *ended[SQT_FOLLOW_ENDED]; /* the one that ended first is at ended_next, once all are used */
+    struct sqt_origin_reader
+        *ended[SQT_FOLLOW_ENDED]; /* the one that ended first is at ended_next, once all are used */
     unsigned ended_next;
     int64_t limit;      /* ns: later records are held back */
     int64_t looked_now; /* CLOCK_MONOTONIC, ns: when the rings were looked at, or before they were opened */

@@ -14,7 +14,8 @@
 static int
 by_key(const void *a, const void *b)
 {
-    const struct sqt_origin_reader *const x = *(struct sqt_origin_reader *const *)a, *const y = *(struct sqt_origin_reader *const *)b;
+    const struct sqt_origin_reader *const x = *(struct sqt_origin_reader *const *)a,
+                                          *const y = *(struct sqt_origin_reader *const *)b;
     if (x->key != y->key)
         return x->key < y->key ? -1 : 1;
     return x->public.identity.kid < y->public.identity.kid ? -1 : x->public.identity.kid > y->public.identity.kid;
@@ -29,9 +30,9 @@ sqt_stream_align(struct sqt_stream *s, struct sqt_origin_reader *o)
     if (too_late <= 0)
         return 0;
     sqt_diagnose(&s->diagnostics, SQT_WARNING,
-               "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
-               "later than that of the first; its times are wrong",
-               o->public.identity.kid, o->public.identity.pid);
+                 "kid %" PRIu32 ", pid %" PRIu32 ": its clock is more than 70 years "
+                 "later than that of the first; its times are wrong",
+                 o->public.identity.kid, o->public.identity.pid);
     o->offset_ns -= too_late;
     return too_late;
 }
@@ -161,9 +162,9 @@ stream_open_due(struct sqt_stream *s)
         if (s->open_count == SQT_OPEN_MOST) {
             if (!s->told_open)
                 sqt_diagnose(&s->diagnostics, SQT_WARNING,
-                           "kid %" PRIu32 ", pid %" PRIu32 ": more than %u processes wrote at a "
-                           "time; its rows, and others, come later than their times",
-                           o->public.identity.kid, o->public.identity.pid, SQT_OPEN_MOST);
+                             "kid %" PRIu32 ", pid %" PRIu32 ": more than %u processes wrote at a "
+                             "time; its rows, and others, come later than their times",
+                             o->public.identity.kid, o->public.identity.pid, SQT_OPEN_MOST);
             s->told_open = 1;
             return;
         }
