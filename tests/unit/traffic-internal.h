@@ -15,11 +15,37 @@
 enum traffic_column {
     TRAFFIC_ALL,
 #define TRAFFIC_CLASS(class, share) TRAFFIC_##class,
-#define TRAFFIC(...)
 #include "traffic.def"
     TRAFFIC_COLUMNS
 };
 _Static_assert(TRAFFIC_COLUMNS == MAKE_TRAFFIC_COLUMNS, "make_trace.h has room for each column");
+
+enum traffic_server {
+#define TRAFFIC_SERVER(name, kind, text, share) TRAFFIC_TO_##name,
+#include "traffic.def"
+    TRAFFIC_SERVERS
+};
+_Static_assert(TRAFFIC_SERVERS == MAKE_TRAFFIC_SERVERS, "make_trace.h has room for each server");
+
+/* Numbers of definitions.  Squid's own are hashes of the texts, so most are as large as these. */
+enum traffic_definition {
+    TRAFFIC_DIRECT,
+    TRAFFIC_SIBLING = 2,
+    TRAFFIC_PARENT,
+    TRAFFIC_HTTP_PORT = 1,
+    TRAFFIC_HTTPS_PORT,
+    TRAFFIC_REWRITER = 30870411,
+    TRAFFIC_QUOTA = 91210313,
+    TRAFFIC_NAME_SERVER = 1734882915,
+    TRAFFIC_ANTIVIRUS = 1040543277
+};
+#define TRAFFIC_SERVER_NUMBER(server) (UINT32_C(123850703) + UINT32_C(245614177) * (server))
+
+enum {
+#define TRAFFIC_ACTIVITY(text, passes, samples) +1
+    TRAFFIC_ACTIVITIES = 0
+#include "traffic.def"
+};
 
 /* In `time` of a record in a slot: Squid waits before it. */
 #define TRAFFIC_WAIT 1u
@@ -31,6 +57,11 @@ uint64_t traffic_random(struct make_traffic *traffic, uint64_t below);
 void traffic_owe(struct make_traffic *traffic, unsigned column, unsigned event);
 /* Takes one record of the event from what is noted, if that is at least `least`.  Returns whether it did. */
 int traffic_take(struct make_traffic *traffic, unsigned column, unsigned event, double least);
+
+/* Records of the event for a thousand requests, if it belongs to no class. */
+double traffic_per_thousand(unsigned event);
+/* A number below `count`, each as often among a thousand as `of_thousand` says; `count` for the rest of the thousand. */
+unsigned traffic_pick(struct make_traffic *traffic, const double *of_thousand, unsigned count);
 
 /* The column of the next request. */
 unsigned traffic_class(struct make_traffic *traffic);
@@ -66,6 +97,23 @@ void traffic_swap_close(struct make_traffic *traffic, struct traffic_swap *swap)
 /* A file is removed. */
 void traffic_unlink(struct make_traffic *traffic, struct make_traffic_slot *slot);
 
+/* ---- traffic_loop.c ---- */
+
+/* Fills the event loop's slot with what comes before the next request goes on. */
+void traffic_loop(struct make_traffic *traffic);
+
+/* ---- traffic_waits.c ---- */
+
+/* A transaction asks the helpers that check or rewrite its request. */
+void traffic_helpers(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
+/* A query of the transaction, or of none (0), to a name server ends. */
+void traffic_query(struct make_traffic_slot *slot, uint64_t xact);
+/* A name is looked up for the transaction, or is not. */
+void traffic_look_up_name(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
+/* An adaptation service gets the reply, or does not.  Returns whether it does. */
+int traffic_adapt_begin(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
+void traffic_adapt_end(struct make_traffic_slot *slot, uint64_t xact);
+
 /* ---- traffic_requests.c ---- */
 
 /* Fills an empty slot with the next request, or with the fetch of a peer's digest. */
@@ -78,13 +126,14 @@ struct traffic_forward {
     struct make_traffic_slot *slot;
     uint64_t xact, conn;
     unsigned column, tries, held, reads;
-    int says_hit; /* a peer's digest */
+    int says_hit; /* the sibling's digest */
+    int adapts;   /* the reply */
 };
 /* From FORWARD_BEGIN to the header of the final reply. */
 void traffic_forward_begin(struct make_traffic *traffic, struct traffic_forward *forward);
 /* The rest of the reply. */
 void traffic_forward_end(struct make_traffic *traffic, struct traffic_forward *forward);
-/* A connection to a server, for a tunnel or a try; returns its number. */
-uint64_t traffic_connect(struct make_traffic *traffic, const struct traffic_forward *forward);
+/* A connection to that server, for a tunnel or a try; returns its number. */
+uint64_t traffic_connect(struct make_traffic *traffic, const struct traffic_forward *forward, unsigned server);
 
 #endif

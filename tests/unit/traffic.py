@@ -22,9 +22,10 @@ import proportions  # noqa: E402
 
 RECORDS = 400000
 TOLERANCE, UNDER_WAY = 0.05, 15
+NAMES_OFF = 25  # of a thousand, as names are drawn
 ROUGHLY, FEW_REQUESTS = 2.5, 50
-# As many for each request as there are peers without a digest, or as its clients are slower than servers.
-BY_SITE = {"DIGEST_NONE", "SERVER_HELD"}
+# As many for each request as there are peers without a digest, as its clients are slower than servers, as memory has room.
+BY_SITE = {"DIGEST_NONE", "SERVER_HELD", "MEM_HIT"}
 
 number = 0
 
@@ -86,6 +87,44 @@ def rough_differences(wanted, found, requests):
                 yield "%s of %s: %.0f per thousand requests, in doc/sample %.0f" % (event, column, have, want)
 
 
+def rows_of(macro, fields):
+    """The rows of a macro of traffic.def, each a tuple of its arguments."""
+    with open(os.path.join(SOURCE, "tests/unit/traffic.def")) as file:
+        return re.findall(r"^%s\(%s\)" % (macro, ", ".join([r'"?([^,"]+)"?'] * fields)), file.read(), re.M)
+
+
+def of_names(found, wanted, names_many=""):
+    """Where something has another share, of a thousand, than it is to have."""
+    for name, share in wanted.items():
+        if abs(found.get(name, 0) - share) > NAMES_OFF + TOLERANCE * share:
+            yield "%s: %.0f of a thousand, to be %.0f" % (name, found.get(name, 0), share)
+    for name in set(found) - set(wanted) - {names_many}:
+        yield "%s: is not in traffic.def" % name
+
+
+def other_names(trace):
+    """Where reasons, servers or activities are not those of traffic.def."""
+    reasons = proportions.reasons(TOOLS, [trace])
+    wanted = {}
+    for name, reason, share in rows_of("TRAFFIC_REASON", 3):
+        wanted.setdefault(name, {})[reason.lower()] = float(share)
+    for name in sorted(set(reasons) | set(wanted)):
+        yield from of_names(reasons.get(name, {}), wanted.get(name, {}))
+    servers, passes, samples = proportions.names(TOOLS, [trace])
+    activities = rows_of("TRAFFIC_ACTIVITY", 3)
+    yield from of_names(servers, {text: float(share) for _, _, text, share in rows_of("TRAFFIC_SERVER", 4)})
+    yield from of_names(passes, {text: float(share) for text, share, _ in activities})
+    yield from of_names(samples, {text: float(share) for text, _, share in activities}, names_many="-")
+
+
+def empty(trace):
+    """Tables that show what make_traffic makes, and are empty."""
+    for name in ("waits", "loop_time", "profile", "listeners", "servers", "samples", "digests"):
+        rows = list(proportions.rows(TOOLS, name, [trace]))
+        if not rows:
+            yield name
+
+
 def missing(wanted, found):
     """Events of doc/sample that are not rare and that make_traffic does not make. What comes by the clock is rarer in a
     busy trace."""
@@ -129,6 +168,8 @@ def main():
             print("# newer than traffic.def, so make_traffic may lack them: " + " ".join(left_out))
         check(list(rough_differences(real, made, real_requests)), "roughly those of doc/sample")
         check(list(missing(real, made)), "every event that is not rare in doc/sample")
+        check(list(other_names(trace)), "why look-ups were no hits, servers, activities")
+        check(list(empty(trace)), "tables of what it makes have rows")
         check(list(every_table(trace)), "no table finds anything damaged or lost")
     print("1..%d" % number)
 

@@ -28,7 +28,9 @@ connect_client(struct make_traffic *t, struct make_traffic_slot *slot)
     if (slot->conn)
         traffic_add(slot, SQT_EV_CONN_CLOSE, slot->conn, 0, 0);
     slot->conn = ++t->conn;
-    traffic_add(slot, SQT_EV_CONN_ACCEPT, slot->conn, 12 + traffic_random(t, 90), 3128);
+    traffic_add(slot, SQT_EV_CONN_ACCEPT, slot->conn, 12 + traffic_random(t, 90), tls ? 3129 : 3128);
+    traffic_part(slot, SQT_EV_PART_LISTENER, 0, traffic_random(t, 20) ? 0 : 4,
+                 tls ? TRAFFIC_HTTPS_PORT : TRAFFIC_HTTP_PORT);
     if (tls) {
         traffic_add(slot, SQT_EV_CLIENT_TLS_BEGIN, slot->conn, 0, 0);
         traffic_wait(slot);
@@ -55,7 +57,27 @@ begin(struct make_traffic *t, struct request *r)
     r->xact = t->xact;
     ADD(XACT_NAMED, unnamed, r->column == TRAFFIC_tunnel ? 2 : 1);
     ADD(ACCESS_BEGIN, 0, 0);
+    traffic_helpers(t, r->slot, r->xact, r->column);
     ADD(ACCESS_END, 0, 0);
+}
+
+/* Why the look-up was no hit, as the parts of XACT_END say it; 0 if it was one. */
+static uint32_t
+reason(struct make_traffic *t, unsigned column)
+{
+    static const struct {
+        unsigned column;
+        uint32_t number;
+        double share;
+    } reasons[] = {
+#define TRAFFIC_REASON(class, REASON, share) {TRAFFIC_##class, SQT_MISS_##REASON, share},
+#include "traffic.def"
+    };
+    double left = (double)traffic_random(t, 1000);
+    for (unsigned i = 0; i < sizeof(reasons) / sizeof(*reasons); ++i)
+        if (reasons[i].column == column && (left -= reasons[i].share) < 0)
+            return reasons[i].number << SQT_XACT_MISS_SHIFT;
+    return 0;
 }
 
 static void
@@ -69,7 +91,7 @@ end(struct make_traffic *t, struct request *r)
     const uint64_t size = r->column == TRAFFIC_tunnel ? UINT64_MAX : 300 + traffic_random(t, 40000);
     ADD(XACT_END, r->column, status[r->column] ? status[r->column] : 200);
     traffic_part(r->slot, SQT_EV_PART_XACT_SIZES, size, size == UINT64_MAX ? 39 : size + 300, r->tries);
-    traffic_part(r->slot, SQT_EV_PART_XACT_FLAGS, r->object, r->slot->conn, flags[r->column]);
+    traffic_part(r->slot, SQT_EV_PART_XACT_FLAGS, r->object, r->slot->conn, flags[r->column] | reason(t, r->column));
 }
 
 /* ---- the reply ---- */
@@ -177,7 +199,7 @@ tunnel(struct make_traffic *t, struct request *r)
     const struct traffic_forward forward = {.slot = r->slot, .xact = r->xact, .column = r->column};
     ADD(PEER_SELECT_BEGIN, 0, 0);
     ADD(PEER_SELECT_END, 0, 1);
-    const uint64_t conn = traffic_connect(t, &forward);
+    const uint64_t conn = traffic_connect(t, &forward, TRAFFIC_TO_echo);
     reply_made(t, r);
     ADD(TUNNEL_BEGIN, conn, 0);
     for (unsigned i = 0; i < 3; ++i)
@@ -205,13 +227,15 @@ unparsed(struct make_traffic *t, struct request *r)
 static void
 fetch_digest(struct make_traffic *t, struct request *r)
 {
-    const uint64_t conn = r->slot->servers[0];
+    const uint64_t conn = r->slot->servers[TRAFFIC_TO_sibling];
+    const uint32_t sibling = TRAFFIC_SERVER_NUMBER(TRAFFIC_TO_sibling);
     r->xact = ++t->xact;
-    ADD(DIGEST_FETCH_BEGIN, 0, 1);
+    ADD(DIGEST_FETCH_BEGIN, 0, sibling);
     ADD(FORWARD_BEGIN, 0, 0);
     ADD(PEER_SELECT_BEGIN, 0, 0);
     ADD(PEER_SELECT_END, 0, 1);
-    ADD(CONNECT_REUSED, conn, 2);
+    ADD(CONNECT_REUSED, conn, TRAFFIC_SIBLING);
+    traffic_part(r->slot, SQT_EV_PART_SERVER, 0, 0, sibling);
     ADD(DISPATCH, conn, 1);
     ADD(REQUEST_SENT, conn, 0);
     traffic_wait(r->slot);
@@ -249,12 +273,13 @@ one_of_a_class(struct make_traffic *t, struct request *r)
 void
 traffic_request(struct make_traffic *t, struct make_traffic_slot *slot)
 {
-    static const unsigned of_the_loop[] = {SQT_EV_WAIT_BEGIN,     SQT_EV_CALLS_TOLD,     SQT_EV_SAMPLE,
-                                           SQT_EV_RELEASE,        SQT_EV_UNLINK,         SQT_EV_UNLINKED,
-                                           SQT_EV_DIGEST_REBUILD, SQT_EV_DIGEST_REWRITE, SQT_EV_REPLY_READY};
+    static const unsigned of_the_loop[] = {
+        SQT_EV_WAIT_BEGIN,  SQT_EV_CALLS_TOLD,     SQT_EV_SAMPLE,         SQT_EV_RELEASE,     SQT_EV_UNLINK,
+        SQT_EV_UNLINKED,    SQT_EV_DIGEST_REBUILD, SQT_EV_DIGEST_REWRITE, SQT_EV_REPLY_READY, SQT_EV_QUERY_END,
+        SQT_EV_LOOP_SAMPLE, SQT_EV_PART_LOOP_HELD, SQT_EV_PART_LOOP_IN};
     struct request r = {.slot = slot};
     slot->count = slot->next = 0;
-    if (traffic_take(t, TRAFFIC_ALL, SQT_EV_DIGEST_FETCH_BEGIN, 1) && slot->servers[0]) {
+    if (traffic_take(t, TRAFFIC_ALL, SQT_EV_DIGEST_FETCH_BEGIN, 1) && slot->servers[TRAFFIC_TO_sibling]) {
         fetch_digest(t, &r);
         return;
     }

@@ -7,14 +7,42 @@
 #define ADD(event, arg, aux) traffic_add(f->slot, SQT_EV_##event, f->xact, arg, aux)
 #define TIMES(event) traffic_times(t, f->column, SQT_EV_##event)
 
+static const struct {
+    unsigned kind;
+    double share;
+} servers[] = {
+#define TRAFFIC_SERVER(name, kind, text, share) {TRAFFIC_##kind, share},
+#include "traffic.def"
+};
+
+/* Adds an event of a connection, and to which server it is. */
+static void
+of_connection(const struct traffic_forward *f, unsigned event, uint64_t conn, unsigned server)
+{
+    traffic_add(f->slot, event, f->xact, conn, servers[server].kind);
+    traffic_part(f->slot, SQT_EV_PART_SERVER, 0, 0, TRAFFIC_SERVER_NUMBER(server));
+}
+
+/* Notes that a connection to that server is used. */
+static void
+count_use(struct make_traffic *t, unsigned server)
+{
+    for (unsigned s = 0; s < TRAFFIC_SERVERS; ++s)
+        t->servers[s] += servers[s].share / 1000;
+    t->servers[server] -= 1;
+}
+
 uint64_t
-traffic_connect(struct make_traffic *t, const struct traffic_forward *f)
+traffic_connect(struct make_traffic *t, const struct traffic_forward *f, unsigned server)
 {
     const uint64_t conn = ++t->conn;
-    ADD(CONNECT_BEGIN, conn, 0);
+    of_connection(f, SQT_EV_CONNECT_BEGIN, conn, server);
+    if (server == TRAFFIC_TO_echo)
+        count_use(t, server);
     traffic_wait(f->slot);
     ADD(CONNECT_END, conn, SQT_CONNECT_OK);
-    if (traffic_take(t, f->column, SQT_EV_TLS_BEGIN, 1)) {
+    if (server == TRAFFIC_TO_tls) {
+        t->owed[SQT_EV_TLS_BEGIN][f->column] -= 1;
         ADD(TLS_BEGIN, conn, 0);
         traffic_wait(f->slot);
         ADD(TLS_END, conn, SQT_CONNECT_OK);
@@ -22,20 +50,40 @@ traffic_connect(struct make_traffic *t, const struct traffic_forward *f)
     return conn;
 }
 
+/* The sibling if its digest says hit; over TLS if a handshake is due, or the connection is kept; else the server that was
+ * used too rarely. */
+static unsigned
+choose_server(const struct make_traffic *t, const struct traffic_forward *f)
+{
+    unsigned chosen = TRAFFIC_TO_near;
+    if (f->says_hit)
+        return TRAFFIC_TO_sibling;
+    if (t->owed[SQT_EV_TLS_BEGIN][f->column] >= 1)
+        return TRAFFIC_TO_tls;
+    for (unsigned s = 0; s < TRAFFIC_SERVERS; ++s)
+        if (t->servers[s] > t->servers[chosen] && s != TRAFFIC_TO_sibling && s != TRAFFIC_TO_echo &&
+            (s != TRAFFIC_TO_tls || f->slot->servers[s]))
+            chosen = s;
+    return chosen;
+}
+
 /* A connection for a try: one that is kept, or a new one in its place. */
 static uint64_t
 connection(struct make_traffic *t, struct traffic_forward *f)
 {
-    uint64_t *const server = &f->slot->servers[traffic_random(t, MAKE_TRAFFIC_SERVERS)];
-    const int fresh = traffic_take(t, f->column, SQT_EV_CONNECT_BEGIN, 1);
-    if (*server && !fresh) {
-        ADD(CONNECT_REUSED, *server, 0);
-        return *server;
+    const unsigned server = choose_server(t, f);
+    uint64_t *const kept = &f->slot->servers[server];
+    const int handshake = server == TRAFFIC_TO_tls && t->owed[SQT_EV_TLS_BEGIN][f->column] >= 1;
+    const int due = server != TRAFFIC_TO_tls && t->owed[SQT_EV_CONNECT_BEGIN][f->column] >= 1;
+    count_use(t, server);
+    if (*kept && !handshake && !due) {
+        of_connection(f, SQT_EV_CONNECT_REUSED, *kept, server);
+        return *kept;
     }
-    t->owed[SQT_EV_CONNECT_BEGIN][f->column] -= !fresh;
-    if (*server)
-        traffic_add(f->slot, SQT_EV_SERVER_CLOSE, *server, 0, 0);
-    return *server = traffic_connect(t, f);
+    t->owed[SQT_EV_CONNECT_BEGIN][f->column] -= 1;
+    if (*kept)
+        traffic_add(f->slot, SQT_EV_SERVER_CLOSE, *kept, 0, 0);
+    return *kept = traffic_connect(t, f, server);
 }
 
 static void
@@ -46,10 +94,12 @@ digests(struct make_traffic *t, struct traffic_forward *f)
     if (!TIMES(DIGEST_KEY))
         return;
     ADD(DIGEST_KEY, 800 + traffic_random(t, 900), 0);
+    unsigned peer = TRAFFIC_TO_parent; /* it makes no digest */
     if (traffic_take(t, f->column, SQT_EV_DIGEST_LOOKUP, 0.5))
-        ADD(DIGEST_LOOKUP, 1500 + traffic_random(t, 5000), 1 | (f->says_hit ? SQT_DIGEST_SAYS_HIT : 0));
-    else if (traffic_take(t, f->column, SQT_EV_DIGEST_NONE, 0.5))
-        ADD(DIGEST_NONE, 300 + traffic_random(t, 900), 1);
+        ADD(DIGEST_LOOKUP, 1500 + traffic_random(t, 5000),
+            TRAFFIC_SERVER_NUMBER(TRAFFIC_TO_sibling) | (f->says_hit ? SQT_DIGEST_SAYS_HIT : 0));
+    for (; traffic_take(t, f->column, SQT_EV_DIGEST_NONE, 0.5); peer = TRAFFIC_TO_sibling)
+        ADD(DIGEST_NONE, 300 + traffic_random(t, 900), TRAFFIC_SERVER_NUMBER(peer));
 }
 
 static void
@@ -57,11 +107,7 @@ select_peer(struct make_traffic *t, struct traffic_forward *f)
 {
     ADD(PEER_SELECT_BEGIN, 0, 0);
     digests(t, f);
-    if (TIMES(DNS_BEGIN)) {
-        ADD(DNS_BEGIN, ++t->lookup, 0);
-        traffic_wait(f->slot);
-        ADD(DNS_END, t->lookup, 0);
-    }
+    traffic_look_up_name(t, f->slot, f->xact, f->column);
     ADD(PEER_SELECT_END, 0, 1);
 }
 
@@ -70,7 +116,7 @@ send_request(struct make_traffic *t, struct traffic_forward *f, uint64_t conn, u
 {
     ADD(DISPATCH, conn, try);
     if (try == 1 && f->says_hit)
-        ADD(DIGEST_HIT, 0, 1);
+        ADD(DIGEST_HIT, 0, TRAFFIC_SERVER_NUMBER(TRAFFIC_TO_sibling));
     for (unsigned n = try == 1 ? TIMES(BODY_WAIT_BEGIN) : 0; n; --n) {
         ADD(BODY_WAIT_BEGIN, 0, 0);
         traffic_wait(f->slot);
@@ -109,15 +155,18 @@ traffic_forward_begin(struct make_traffic *t, struct traffic_forward *f)
         send_request(t, f, f->conn, try);
         receive_header(t, f, try < f->tries ? 504 : 200);
         if (try == f->tries)
-            return;
+            break;
         ADD(SERVER_DONE, f->conn, 0);
         ADD(RETRY, 0, try);
     }
+    f->adapts = traffic_adapt_begin(t, f->slot, f->xact, f->column);
 }
 
 void
 traffic_forward_end(struct make_traffic *t, struct traffic_forward *f)
 {
+    if (f->adapts)
+        traffic_adapt_end(f->slot, f->xact);
     for (unsigned n = f->held; n; --n) {
         ADD(SERVER_HELD, 0, 0);
         traffic_wait(f->slot);
