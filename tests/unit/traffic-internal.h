@@ -41,12 +41,6 @@ enum traffic_definition {
 };
 #define TRAFFIC_SERVER_NUMBER(server) (UINT32_C(123850703) + UINT32_C(245614177) * (server))
 
-enum {
-#define TRAFFIC_ACTIVITY(text, passes, samples) +1
-    TRAFFIC_ACTIVITIES = 0
-#include "traffic.def"
-};
-
 /* In `time` of a record in a slot: Squid waits before it. */
 #define TRAFFIC_WAIT 1u
 

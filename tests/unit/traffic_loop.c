@@ -13,6 +13,8 @@ static const double loop_longest[] = {
 #include "traffic.def"
 };
 
+#define LOOP_ACTIVITIES ((unsigned)(sizeof(loop_longest) / sizeof(*loop_longest)))
+
 static const double loop_sampled[] = {
 #define TRAFFIC_ACTIVITY(text, passes, samples) samples,
 #include "traffic.def"
@@ -49,8 +51,8 @@ main_thread(struct make_traffic *t)
 {
     if (!traffic_take(t, TRAFFIC_ALL, SQT_EV_LOOP_SAMPLE, 1))
         return;
-    const unsigned activity = traffic_pick(t, loop_sampled, TRAFFIC_ACTIVITIES);
-    const int works = activity < TRAFFIC_ACTIVITIES;
+    const unsigned activity = traffic_pick(t, loop_sampled, LOOP_ACTIVITIES);
+    const int works = activity < LOOP_ACTIVITIES;
     traffic_add(&t->loop, SQT_EV_LOOP_SAMPLE, 0, 0, works ? 1 + activity : 0);
     traffic_part(&t->loop, SQT_EV_PART_LOOP_RAN, 0, 0, works ? SQT_LOOP_RUNNABLE : SQT_LOOP_IN_WAIT);
     if (works && traffic_take(t, TRAFFIC_ALL, SQT_EV_PART_LOOP_HELD, 1))
@@ -65,7 +67,7 @@ passes(struct make_traffic *t)
     for (unsigned i = 0; i < 16 && traffic_take(t, TRAFFIC_ALL, SQT_EV_WAIT_BEGIN, i ? 32 : 1); ++i) {
         calls(t);
         traffic_add(&t->loop, SQT_EV_WAIT_BEGIN, 0, 10 + traffic_random(t, 990), 0);
-        traffic_part(&t->loop, SQT_EV_PART_ACTIVITY, 0, 0, 1 + traffic_pick(t, loop_longest, TRAFFIC_ACTIVITIES - 1));
+        traffic_part(&t->loop, SQT_EV_PART_ACTIVITY, 0, 0, 1 + traffic_pick(t, loop_longest, LOOP_ACTIVITIES - 1));
         traffic_add(&t->loop, SQT_EV_WAIT_END, 0, 1 + traffic_random(t, 5), 0);
         main_thread(t);
     }
