@@ -104,9 +104,10 @@ void traffic_helpers(struct make_traffic *traffic, struct make_traffic_slot *slo
 void traffic_query(struct make_traffic_slot *slot, uint64_t xact);
 /* A name is looked up for the transaction, or is not. */
 void traffic_look_up_name(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
-/* An adaptation service gets the reply, or does not.  Returns whether it does. */
+/* A reply is to be adapted, or is not.  Returns whether it is. */
 int traffic_adapt_begin(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
-void traffic_adapt_end(struct make_traffic_slot *slot, uint64_t xact);
+/* An adaptation service gets that reply, and answers. */
+void traffic_adapt(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
 
 /* ---- traffic_requests.c ---- */
 
@@ -115,18 +116,19 @@ void traffic_request(struct make_traffic *traffic, struct make_traffic_slot *slo
 
 /* ---- traffic_servers.c ---- */
 
-/* A transaction goes to a server, which answers; up to the last byte if it has no body to wait for. */
+/* A transaction goes to a server, which answers. */
 struct traffic_forward {
     struct make_traffic_slot *slot;
     uint64_t xact, conn;
-    unsigned column, tries, held, reads;
-    int says_hit; /* the sibling's digest */
-    int adapts;   /* the reply */
+    unsigned column, tries, reads; /* reads that are still to come */
+    int says_hit;                  /* the sibling's digest */
 };
 /* From FORWARD_BEGIN to the header of the final reply. */
 void traffic_forward_begin(struct make_traffic *traffic, struct traffic_forward *forward);
-/* The rest of the reply. */
-void traffic_forward_end(struct make_traffic *traffic, struct traffic_forward *forward);
+/* What follows the header, before a reply of so many pieces is written: of a short one the end, and the adaptation. */
+void traffic_forward_rest(struct make_traffic *traffic, struct traffic_forward *forward, unsigned pieces);
+/* What comes while a piece is written, up to the end with the last one: a read, or none as the client is slower. */
+void traffic_forward_more(struct make_traffic *traffic, struct traffic_forward *forward, int last);
 /* A connection to that server, for a tunnel or a try; returns its number. */
 uint64_t traffic_connect(struct make_traffic *traffic, const struct traffic_forward *forward, unsigned server);
 

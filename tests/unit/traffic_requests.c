@@ -96,28 +96,49 @@ end(struct make_traffic *t, struct request *r)
 
 /* ---- the reply ---- */
 
-/* Pieces of the reply; while one is written, the next block is read. */
-static void
-reply(struct make_traffic *t, struct request *r, struct traffic_swap *swap, unsigned blocks)
+/* How many pieces the reply is written in. */
+static unsigned
+count_pieces(struct make_traffic *t, const struct request *r)
 {
-    for (unsigned n = traffic_varied(t, r->column, SQT_EV_REPLY_WRITE), i = 0; i < n; ++i) {
+    return traffic_varied(t, r->column, SQT_EV_REPLY_WRITE);
+}
+
+/* Moves the next block of the swap, of which so many are left.  A swap-out opens with its first one. */
+static void
+next_block(struct make_traffic *t, const struct request *r, struct traffic_swap *swap, unsigned *blocks)
+{
+    if (!*blocks)
+        return;
+    --*blocks;
+    if (!swap->sio)
+        traffic_swap_open(t, swap, r->xact, r->object);
+    traffic_swap_block(t, swap, swap->out && !swap->offset ? 140 : 4096);
+}
+
+/* Writes the reply.  While a piece is written, the next block is read or stored, and more comes from the server. */
+static void
+reply(struct make_traffic *t, struct request *r, unsigned pieces, struct traffic_swap *swap, unsigned blocks,
+      struct traffic_forward *forward)
+{
+    for (unsigned i = 0; i < pieces; ++i) {
         ADD(REPLY_WRITE, i ? 4096 : 300 + traffic_random(t, 3000), i == 0);
-        if (blocks) {
-            traffic_swap_block(t, swap, 4096);
-            --blocks;
-        }
+        next_block(t, r, swap, &blocks);
         traffic_wait(r->slot);
+        if (forward)
+            traffic_forward_more(t, forward, i + 1 == pieces);
         ADD(REPLY_WRITTEN, 4096, 0);
     }
-    for (; blocks; --blocks)
-        traffic_swap_block(t, swap, 4096);
+    while (blocks)
+        next_block(t, r, swap, &blocks);
+    if (swap && swap->sio)
+        traffic_swap_close(t, swap);
 }
 
 static void
 reply_made(struct make_traffic *t, struct request *r)
 {
     ADD(REPLY_READY, 0, SQT_REPLY_MADE);
-    reply(t, r, NULL, 0);
+    reply(t, r, count_pieces(t, r), NULL, 0, NULL);
 }
 
 /* ---- classes ---- */
@@ -151,46 +172,40 @@ hit(struct make_traffic *t, struct request *r)
     else if (!swap.sio && traffic_take(t, r->column, SQT_EV_MEM_HIT, 0.5))
         ADD(MEM_HIT, 4096, 0);
     ADD(REPLY_READY, 0, SQT_REPLY_STORE);
-    reply(t, r, &swap, blocks);
-    if (swap.sio)
-        traffic_swap_close(t, &swap);
+    reply(t, r, count_pieces(t, r), &swap, blocks, NULL);
 }
 
-static void
-swap_out(struct make_traffic *t, struct request *r, struct traffic_swap *swap)
+/* How many blocks of the reply are stored. */
+static unsigned
+swap_out(struct make_traffic *t, const struct request *r, struct traffic_swap *swap)
 {
     *swap = (struct traffic_swap){.slot = r->slot, .column = r->column, .out = 1};
-    if (!TIMES(SWAPOUT_OPEN)) {
-        traffic_owe(t, r->column, SQT_EV_SWAPOUT_WRITE);
-        return;
-    }
-    traffic_swap_open(t, swap, r->xact, r->object);
-    for (unsigned n = traffic_varied(t, r->column, SQT_EV_SWAPOUT_WRITE), i = 0; i < n; ++i)
-        traffic_swap_block(t, swap, i ? 4096 : 140);
+    if (TIMES(SWAPOUT_OPEN))
+        return traffic_varied(t, r->column, SQT_EV_SWAPOUT_WRITE);
+    traffic_owe(t, r->column, SQT_EV_SWAPOUT_WRITE);
+    return 0;
 }
 
 /* A miss, or a hit that a server must confirm. */
 static void
 asked_server(struct make_traffic *t, struct request *r)
 {
-    struct traffic_swap in, out = {0};
+    struct traffic_swap in, out;
     struct traffic_forward forward = {.slot = r->slot, .xact = r->xact, .column = r->column};
     const int refresh = r->column == TRAFFIC_refresh_hit;
-    const unsigned blocks = look_up(t, r, &in, r->column != TRAFFIC_miss);
+    const unsigned blocks = look_up(t, r, &in, r->column != TRAFFIC_miss), pieces = count_pieces(t, r);
     if (in.sio && !refresh)
         traffic_swap_close(t, &in);
     traffic_forward_begin(t, &forward);
     r->tries = forward.tries;
-    if (!refresh)
-        swap_out(t, r, &out);
-    traffic_forward_end(t, &forward);
-    if (refresh)
+    traffic_forward_rest(t, &forward, pieces);
+    if (refresh) {
         ADD(REPLY_READY, 0, SQT_REPLY_STORE);
-    reply(t, r, &in, refresh ? blocks : 0);
-    if (out.sio)
-        traffic_swap_close(t, &out);
-    if (in.sio && refresh)
-        traffic_swap_close(t, &in);
+        reply(t, r, pieces, &in, blocks, &forward);
+    } else {
+        const unsigned stored = swap_out(t, r, &out);
+        reply(t, r, pieces, &out, stored, &forward);
+    }
 }
 
 static void

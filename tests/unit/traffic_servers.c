@@ -7,6 +7,8 @@
 #define ADD(event, arg, aux) traffic_add(f->slot, SQT_EV_##event, f->xact, arg, aux)
 #define TIMES(event) traffic_times(t, f->column, SQT_EV_##event)
 
+#define LONG_REPLY 5 /* pieces; of one that comes in several reads */
+
 static const struct {
     unsigned kind;
     double share;
@@ -108,7 +110,7 @@ select_peer(struct make_traffic *t, struct traffic_forward *f)
     ADD(PEER_SELECT_BEGIN, 0, 0);
     digests(t, f);
     traffic_look_up_name(t, f->slot, f->xact, f->column);
-    ADD(PEER_SELECT_END, 0, 1);
+    ADD(PEER_SELECT_END, 0, f->says_hit ? 2 : 1);
 }
 
 static void
@@ -130,6 +132,7 @@ static void
 receive_header(struct make_traffic *t, struct traffic_forward *f, uint32_t status)
 {
     traffic_wait(f->slot);
+    t->owed[SQT_EV_SERVER_READ][f->column] -= 1;
     ADD(SERVER_READ, 300 + traffic_random(t, 4096), 0);
     ADD(SERVER_HEADER, 100 + traffic_random(t, 200), status);
     ADD(REPLY_READY, 0, SQT_REPLY_SERVER);
@@ -144,12 +147,7 @@ traffic_forward_begin(struct make_traffic *t, struct traffic_forward *f)
     traffic_owe(t, f->column, SQT_EV_CONNECT_BEGIN);
     traffic_owe(t, f->column, SQT_EV_TLS_BEGIN);
     f->tries = traffic_once_or_more(t, f->column, SQT_EV_DISPATCH);
-    f->reads = traffic_times(t, f->column, SQT_EV_SERVER_READ);
-    f->held = TIMES(SERVER_HELD);
-    if (f->reads < f->tries) {
-        t->owed[SQT_EV_SERVER_READ][f->column] -= f->tries - f->reads;
-        f->reads = f->tries;
-    }
+    traffic_owe(t, f->column, SQT_EV_SERVER_READ);
     for (unsigned try = 1;; ++try) {
         f->conn = connection(t, f);
         send_request(t, f, f->conn, try);
@@ -159,22 +157,48 @@ traffic_forward_begin(struct make_traffic *t, struct traffic_forward *f)
         ADD(SERVER_DONE, f->conn, 0);
         ADD(RETRY, 0, try);
     }
-    f->adapts = traffic_adapt_begin(t, f->slot, f->xact, f->column);
+}
+
+/* Reads once more.  After the last read the server is done. */
+static void
+read_more(struct make_traffic *t, struct traffic_forward *f)
+{
+    ADD(SERVER_READ, 1000 + traffic_random(t, 60000), 0);
+    if (--f->reads == 0)
+        ADD(SERVER_DONE, f->conn, 0);
 }
 
 void
-traffic_forward_end(struct make_traffic *t, struct traffic_forward *f)
+traffic_forward_rest(struct make_traffic *t, struct traffic_forward *f, unsigned pieces)
 {
-    if (f->adapts)
-        traffic_adapt_end(f->slot, f->xact);
-    for (unsigned n = f->held; n; --n) {
+    const int adapts = traffic_adapt_begin(t, f->slot, f->xact, f->column);
+    traffic_owe(t, f->column, SQT_EV_SERVER_HELD);
+    while (pieces >= LONG_REPLY && traffic_take(t, f->column, SQT_EV_SERVER_READ, 1))
+        ++f->reads;
+    if (!f->reads)
+        ADD(SERVER_DONE, f->conn, 0);
+    while (adapts && f->reads) {
+        traffic_wait(f->slot);
+        read_more(t, f);
+    }
+    if (adapts)
+        traffic_adapt(t, f->slot, f->xact, f->column);
+    if (!f->reads)
+        ADD(FORWARD_END, 0, f->tries);
+}
+
+void
+traffic_forward_more(struct make_traffic *t, struct traffic_forward *f, int last)
+{
+    if (!f->reads)
+        return;
+    if (!last && traffic_take(t, f->column, SQT_EV_SERVER_HELD, 1)) {
         ADD(SERVER_HELD, 0, 0);
-        traffic_wait(f->slot);
+        return;
     }
-    for (unsigned n = f->tries; n < f->reads; ++n) {
-        traffic_wait(f->slot);
-        ADD(SERVER_READ, 1000 + traffic_random(t, 60000), 0);
-    }
-    ADD(SERVER_DONE, f->conn, 0);
-    ADD(FORWARD_END, 0, f->tries);
+    do
+        read_more(t, f);
+    while (last && f->reads);
+    if (!f->reads)
+        ADD(FORWARD_END, 0, f->tries);
 }

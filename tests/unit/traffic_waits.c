@@ -63,15 +63,17 @@ traffic_adapt_begin(struct make_traffic *t, struct make_traffic_slot *slot, uint
     if (!traffic_times(t, column, SQT_EV_ADAPT_BEGIN))
         return 0;
     ADD(ADAPT_BEGIN, 0, 1);
-    ADD(ADAPT_SERVICE, TRAFFIC_ANTIVIRUS, 1);
-    if (traffic_take(t, column, SQT_EV_ADAPT_ADMITTED, 1))
-        ADD(ADAPT_ADMITTED, 0, 0);
-    traffic_wait(slot);
     return 1;
 }
 
 void
-traffic_adapt_end(struct make_traffic_slot *slot, uint64_t xact)
+traffic_adapt(struct make_traffic *t, struct make_traffic_slot *slot, uint64_t xact, unsigned column)
 {
+    ADD(ADAPT_SERVICE, TRAFFIC_ANTIVIRUS, 1);
+    if (traffic_take(t, column, SQT_EV_ADAPT_ADMITTED, 1)) {
+        traffic_wait(slot);
+        ADD(ADAPT_ADMITTED, 0, 0);
+    }
+    traffic_wait(slot);
     ADD(ADAPT_END, 0, 1);
 }
