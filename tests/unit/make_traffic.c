@@ -183,13 +183,13 @@ stamp_sample(struct make_traffic *t, struct sqt_record *r)
     t->sampled.waited = waited;
 }
 
-/* An eighth of the time in which it would have run, it waited for a processor. */
+/* In every other sample it waited for a processor, an eighth of the time in which it would have run. */
 static void
-stamp_ran(const struct make_traffic *t, struct sqt_record *r)
+stamp_ran(struct make_traffic *t, struct sqt_record *r)
 {
     const uint64_t ns = t->sampled.ran * 1000000000 / MAKE_TICKS_PER_SECOND;
-    r->id = ns - ns / 8;
-    r->arg = ns / 8;
+    r->arg = traffic_random(t, 2) ? ns / 8 : 0;
+    r->id = ns - r->arg;
     r->aux |= (uint32_t)(t->sampled.since * 1000000 / MAKE_TICKS_PER_SECOND) << SQT_LOOP_FLAG_BITS;
 }
 
@@ -236,7 +236,7 @@ stamp(struct make_traffic *t, struct make_traffic_slot *slot, struct sqt_record 
         slot->queried = t->time;
         break;
     case SQT_EV_PART_HELPER:
-        r->id = slot->queried + 500; /* ticks; a child is free */
+        r->id = slot->queried + (t->time - slot->queried < 2700 ? 500 : 2700); /* ticks; a child is free */
         break;
     case SQT_EV_QUERY_END:
         r->arg = r->id ? slot->queried : t->waits_from;

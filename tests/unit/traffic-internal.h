@@ -29,6 +29,9 @@ _Static_assert(TRAFFIC_SERVERS == MAKE_TRAFFIC_SERVERS, "make_trace.h has room f
 
 /* Numbers of definitions.  Squid's own are hashes of the texts, so most are as large as these. */
 enum traffic_definition {
+    TRAFFIC_CALLS_SEEN = 3, /* system calls that the main thread was blocked in, from SQT_LOOP_CALLS on */
+    TRAFFIC_TAG_COLLAPSED = TRAFFIC_COLUMNS, /* other tags have the number of their column */
+    TRAFFIC_ACL = 1504276129,
     TRAFFIC_DIRECT,
     TRAFFIC_SIBLING = 2,
     TRAFFIC_PARENT,
@@ -102,11 +105,12 @@ void traffic_loop(struct make_traffic *traffic);
 void traffic_helpers(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
 /* A query of the transaction, or of none (0), to a name server ends. */
 void traffic_query(struct make_traffic_slot *slot, uint64_t xact);
-/* A name is looked up for the transaction, or is not. */
-void traffic_look_up_name(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
+/* A name is looked up for the transaction if it may be and one is due. */
+void traffic_look_up_name(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column,
+                          int may);
 /* A reply is to be adapted, or is not.  Returns whether it is. */
 int traffic_adapt_begin(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
-/* An adaptation service gets that reply, and answers. */
+/* An adaptation service gets the reply, and answers. */
 void traffic_adapt(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
 
 /* ---- traffic_requests.c ---- */
@@ -122,6 +126,7 @@ struct traffic_forward {
     uint64_t xact, conn;
     unsigned column, tries, reads; /* reads that are still to come */
     int says_hit;                  /* the sibling's digest */
+    int has_body;                  /* the request */
 };
 /* From FORWARD_BEGIN to the header of the final reply. */
 void traffic_forward_begin(struct make_traffic *traffic, struct traffic_forward *forward);

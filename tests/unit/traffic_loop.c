@@ -56,9 +56,15 @@ main_thread(struct make_traffic *t)
     traffic_add(&t->loop, SQT_EV_LOOP_SAMPLE, 0, 0, works ? 1 + activity : 0);
     traffic_part(&t->loop, SQT_EV_PART_LOOP_RAN, 0, 0, works ? SQT_LOOP_RUNNABLE : SQT_LOOP_IN_WAIT);
     if (works && traffic_take(t, TRAFFIC_ALL, SQT_EV_PART_LOOP_HELD, 1))
-        traffic_part(&t->loop, SQT_EV_PART_LOOP_HELD, 0, 0, 1 + (uint32_t)traffic_random(t, 4));
-    if (works && traffic_take(t, TRAFFIC_ALL, SQT_EV_PART_LOOP_IN, 1))
-        traffic_part(&t->loop, SQT_EV_PART_LOOP_IN, 0, 1 + traffic_random(t, 4), (uint32_t)traffic_random(t, 2));
+        traffic_part(&t->loop, SQT_EV_PART_LOOP_HELD, 0, 0,
+                     SQT_LOOP_CALLS + (uint32_t)traffic_random(t, TRAFFIC_CALLS_SEEN));
+    if (!works || !traffic_take(t, TRAFFIC_ALL, SQT_EV_PART_LOOP_IN, 1))
+        return;
+    const uint64_t disk_call = traffic_random(t, 5); /* 0: none, but an ACL is checked */
+    if (disk_call)
+        traffic_part(&t->loop, SQT_EV_PART_LOOP_IN, 0, disk_call, (uint32_t)traffic_random(t, 2));
+    else
+        traffic_part(&t->loop, SQT_EV_PART_LOOP_IN, TRAFFIC_ACL, 0, UINT32_MAX);
 }
 
 static void
@@ -81,7 +87,8 @@ samples(struct make_traffic *t)
         return;
     *owed -= SQT_SAMPLES;
     for (uint32_t i = 0; i < SQT_SAMPLES; ++i) {
-        t->samples[i] = sqt_samples[i].counter ? t->samples[i] + traffic_random(t, 900) : traffic_random(t, 90000);
+        const uint64_t more = i % 5 ? traffic_random(t, 900) : 0; /* a fifth of all values is 0 */
+        t->samples[i] = sqt_samples[i].counter ? t->samples[i] + more : 100 * more;
         traffic_add(&t->loop, SQT_EV_SAMPLE, t->samples[i], 0, i + 1);
     }
 }

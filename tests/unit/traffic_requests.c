@@ -10,6 +10,8 @@ struct request {
     struct make_traffic_slot *slot;
     uint64_t xact, object;
     unsigned column, tries;
+    int answered; /* if it could not be parsed */
+    uint32_t flags;
 };
 
 #define ADD(event, arg, aux) traffic_add(r->slot, SQT_EV_##event, r->xact, arg, aux)
@@ -86,12 +88,21 @@ end(struct make_traffic *t, struct request *r)
     static const uint32_t status[TRAFFIC_COLUMNS] = {
         [TRAFFIC_ims_hit] = 304, [TRAFFIC_negative_hit] = 404, [TRAFFIC_denied] = 403, [TRAFFIC_error] = 400};
     static const uint32_t flags[TRAFFIC_COLUMNS] = {[TRAFFIC_tunnel] = SQT_XACT_TUNNEL,
-                                                    [TRAFFIC_error] = SQT_XACT_ERROR_PAGE,
+                                                    [TRAFFIC_error] = SQT_XACT_ERROR_PAGE | SQT_XACT_INTERNAL,
                                                     [TRAFFIC_denied] = SQT_XACT_ERROR_PAGE | SQT_XACT_INTERNAL};
-    const uint64_t size = r->column == TRAFFIC_tunnel ? UINT64_MAX : 300 + traffic_random(t, 40000);
-    ADD(XACT_END, r->column, status[r->column] ? status[r->column] : 200);
-    traffic_part(r->slot, SQT_EV_PART_XACT_SIZES, size, size == UINT64_MAX ? 39 : size + 300, r->tries);
-    traffic_part(r->slot, SQT_EV_PART_XACT_FLAGS, r->object, r->slot->conn, flags[r->column] | reason(t, r->column));
+    const int unanswered = r->column == TRAFFIC_error && !r->answered, bodiless = r->column == TRAFFIC_ims_hit;
+    uint64_t size = bodiless ? 0 : 300 + traffic_random(t, 40000), sent = size + 300;
+    if (r->column == TRAFFIC_tunnel || unanswered) {
+        size = UINT64_MAX;
+        sent = unanswered ? 0 : 39;
+    }
+    ADD(XACT_END, r->flags & SQT_XACT_COLLAPSED ? TRAFFIC_TAG_COLLAPSED : r->column,
+        unanswered          ? 0
+        : status[r->column] ? status[r->column]
+                            : 200);
+    traffic_part(r->slot, SQT_EV_PART_XACT_SIZES, size, sent, r->tries);
+    traffic_part(r->slot, SQT_EV_PART_XACT_FLAGS, r->object, r->slot->conn,
+                 r->flags | (unanswered ? 0 : flags[r->column]) | reason(t, r->column));
 }
 
 /* ---- the reply ---- */
@@ -121,6 +132,10 @@ reply(struct make_traffic *t, struct request *r, unsigned pieces, struct traffic
       struct traffic_forward *forward)
 {
     for (unsigned i = 0; i < pieces; ++i) {
+        if (forward && i && i + 1 == pieces && traffic_random(t, 2)) { /* the client has all that there is */
+            traffic_wait(r->slot);
+            traffic_forward_more(t, forward, 1);
+        }
         ADD(REPLY_WRITE, i ? 4096 : 300 + traffic_random(t, 3000), i == 0);
         next_block(t, r, swap, &blocks);
         traffic_wait(r->slot);
@@ -151,7 +166,12 @@ look_up(struct make_traffic *t, struct request *r, struct traffic_swap *swap, in
     *swap = (struct traffic_swap){.slot = r->slot, .column = r->column};
     r->object = (1 + traffic_random(t, OBJECTS)) * UINT64_C(0x9e3779b97f4a7c15);
     ADD(LOOKUP_BEGIN, 0, 0);
-    if (TIMES(SWAPIN_OPEN)) {
+    traffic_owe(t, r->column, SQT_EV_SWAPIN_OPEN);
+    if (r->flags & SQT_XACT_COLLAPSED) {
+        ADD(COLLAPSED, 0, 0);
+        traffic_wait(r->slot);
+        traffic_owe(t, r->column, SQT_EV_SWAPIN_READ);
+    } else if (traffic_take(t, r->column, SQT_EV_SWAPIN_OPEN, 1)) {
         blocks = traffic_varied(t, r->column, SQT_EV_SWAPIN_READ) - 1;
         traffic_swap_open(t, swap, r->xact, r->object);
         traffic_swap_block(t, swap, 4096);
@@ -165,11 +185,10 @@ static void
 hit(struct make_traffic *t, struct request *r)
 {
     struct traffic_swap swap;
+    r->flags = TIMES(COLLAPSED) ? SQT_XACT_COLLAPSED : 0;
     const unsigned blocks = look_up(t, r, &swap, 1);
     traffic_owe(t, r->column, SQT_EV_MEM_HIT);
-    if (TIMES(COLLAPSED))
-        ADD(COLLAPSED, 0, 0);
-    else if (!swap.sio && traffic_take(t, r->column, SQT_EV_MEM_HIT, 0.5))
+    if (!(r->flags & SQT_XACT_COLLAPSED) && !swap.sio && traffic_take(t, r->column, SQT_EV_MEM_HIT, 0.5))
         ADD(MEM_HIT, 4096, 0);
     ADD(REPLY_READY, 0, SQT_REPLY_STORE);
     reply(t, r, count_pieces(t, r), &swap, blocks, NULL);
@@ -228,8 +247,8 @@ tunnel(struct make_traffic *t, struct request *r)
 static void
 unparsed(struct make_traffic *t, struct request *r)
 {
-    const int answered = traffic_take(t, TRAFFIC_ALL, SQT_EV_REPLY_READY, 1);
-    for (int part = 0; answered && part < 2; ++part) {
+    r->answered = traffic_take(t, TRAFFIC_ALL, SQT_EV_REPLY_READY, 1);
+    for (int part = 0; r->answered && part < 2; ++part) {
         if (part == 0)
             ADD(REPLY_READY, 0, SQT_REPLY_MADE);
         ADD(REPLY_WRITE, 300, (uint32_t)(part == 0));

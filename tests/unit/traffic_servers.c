@@ -89,27 +89,40 @@ connection(struct make_traffic *t, struct traffic_forward *f)
 }
 
 static void
+no_digest(struct make_traffic *t, struct traffic_forward *f, unsigned peer)
+{
+    if (traffic_take(t, f->column, SQT_EV_DIGEST_NONE, 0.5))
+        ADD(DIGEST_NONE, 300 + traffic_random(t, 900), TRAFFIC_SERVER_NUMBER(peer));
+}
+
+/* The digests of the peers are asked, in any order.  The parent makes none.  Returns whether they are: a request with a
+ * body is not looked up. */
+static int
 digests(struct make_traffic *t, struct traffic_forward *f)
 {
+    const int parent_first = (int)traffic_random(t, 2);
     traffic_owe(t, f->column, SQT_EV_DIGEST_LOOKUP);
     traffic_owe(t, f->column, SQT_EV_DIGEST_NONE);
-    if (!TIMES(DIGEST_KEY))
-        return;
+    if (!TIMES(DIGEST_KEY) && !f->says_hit)
+        return 0;
     ADD(DIGEST_KEY, 800 + traffic_random(t, 900), 0);
-    unsigned peer = TRAFFIC_TO_parent; /* it makes no digest */
+    if (parent_first)
+        no_digest(t, f, TRAFFIC_TO_parent);
     if (traffic_take(t, f->column, SQT_EV_DIGEST_LOOKUP, 0.5))
         ADD(DIGEST_LOOKUP, 1500 + traffic_random(t, 5000),
             TRAFFIC_SERVER_NUMBER(TRAFFIC_TO_sibling) | (f->says_hit ? SQT_DIGEST_SAYS_HIT : 0));
-    for (; traffic_take(t, f->column, SQT_EV_DIGEST_NONE, 0.5); peer = TRAFFIC_TO_sibling)
-        ADD(DIGEST_NONE, 300 + traffic_random(t, 900), TRAFFIC_SERVER_NUMBER(peer));
+    if (!parent_first)
+        no_digest(t, f, TRAFFIC_TO_parent);
+    no_digest(t, f, TRAFFIC_TO_sibling);
+    return 1;
 }
 
 static void
 select_peer(struct make_traffic *t, struct traffic_forward *f)
 {
     ADD(PEER_SELECT_BEGIN, 0, 0);
-    digests(t, f);
-    traffic_look_up_name(t, f->slot, f->xact, f->column);
+    f->has_body = !digests(t, f);
+    traffic_look_up_name(t, f->slot, f->xact, f->column, !f->has_body);
     ADD(PEER_SELECT_END, 0, f->says_hit ? 2 : 1);
 }
 
@@ -119,7 +132,7 @@ send_request(struct make_traffic *t, struct traffic_forward *f, uint64_t conn, u
     ADD(DISPATCH, conn, try);
     if (try == 1 && f->says_hit)
         ADD(DIGEST_HIT, 0, TRAFFIC_SERVER_NUMBER(TRAFFIC_TO_sibling));
-    for (unsigned n = try == 1 ? TIMES(BODY_WAIT_BEGIN) : 0; n; --n) {
+    while (f->has_body && try == 1 && traffic_take(t, f->column, SQT_EV_BODY_WAIT_BEGIN, 0.5)) {
         ADD(BODY_WAIT_BEGIN, 0, 0);
         traffic_wait(f->slot);
         ADD(BODY_WAIT_END, 5000, 0);
@@ -148,6 +161,7 @@ traffic_forward_begin(struct make_traffic *t, struct traffic_forward *f)
     traffic_owe(t, f->column, SQT_EV_TLS_BEGIN);
     f->tries = traffic_once_or_more(t, f->column, SQT_EV_DISPATCH);
     traffic_owe(t, f->column, SQT_EV_SERVER_READ);
+    traffic_owe(t, f->column, SQT_EV_BODY_WAIT_BEGIN);
     for (unsigned try = 1;; ++try) {
         f->conn = connection(t, f);
         send_request(t, f, f->conn, try);
@@ -173,18 +187,14 @@ traffic_forward_rest(struct make_traffic *t, struct traffic_forward *f, unsigned
 {
     const int adapts = traffic_adapt_begin(t, f->slot, f->xact, f->column);
     traffic_owe(t, f->column, SQT_EV_SERVER_HELD);
-    while (pieces >= LONG_REPLY && traffic_take(t, f->column, SQT_EV_SERVER_READ, 1))
+    while (!adapts && pieces >= LONG_REPLY && traffic_take(t, f->column, SQT_EV_SERVER_READ, 1))
         ++f->reads;
-    if (!f->reads)
-        ADD(SERVER_DONE, f->conn, 0);
-    while (adapts && f->reads) {
-        traffic_wait(f->slot);
-        read_more(t, f);
-    }
+    if (f->reads)
+        return;
+    ADD(SERVER_DONE, f->conn, 0);
     if (adapts)
         traffic_adapt(t, f->slot, f->xact, f->column);
-    if (!f->reads)
-        ADD(FORWARD_END, 0, f->tries);
+    ADD(FORWARD_END, 0, f->tries);
 }
 
 void

@@ -41,10 +41,11 @@ traffic_query(struct make_traffic_slot *slot, uint64_t xact)
 }
 
 void
-traffic_look_up_name(struct make_traffic *t, struct make_traffic_slot *slot, uint64_t xact, unsigned column)
+traffic_look_up_name(struct make_traffic *t, struct make_traffic_slot *slot, uint64_t xact, unsigned column, int may)
 {
     traffic_owe(t, column, SQT_EV_QUERY_END);
-    if (!traffic_times(t, column, SQT_EV_DNS_BEGIN))
+    traffic_owe(t, column, SQT_EV_DNS_BEGIN);
+    if (!may || !traffic_take(t, column, SQT_EV_DNS_BEGIN, 1))
         return;
     ADD(DNS_BEGIN, ++t->lookup, 0);
     const uint64_t lookup = t->lookup;
