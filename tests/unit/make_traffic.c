@@ -159,12 +159,12 @@ wait_ticks(struct make_traffic *t)
     return traffic_random(t, (uint64_t)(2 * seconds * MAKE_TICKS_PER_SECOND));
 }
 
-/* The stamps of a service lie between question and answer. */
+/* The stamps of a service lie between question and answer, and after the service before. */
 static void
 stamp_service(struct make_traffic *t, const struct make_traffic_slot *slot, struct sqt_record *r)
 {
-    const uint64_t quarter = (t->time - slot->asked) / 4;
-    r->id = slot->asked + quarter;
+    const uint64_t from = slot->asked > slot->noticed ? slot->asked : slot->noticed, quarter = (t->time - from) / 4;
+    r->id = from + quarter;
     r->arg = t->time - quarter;
     r->aux = (uint32_t)(traffic_random(t, 2000) * quarter / (quarter + 2000));
 }

@@ -82,14 +82,17 @@ void traffic_wait(struct make_traffic_slot *slot);
 /* A swap that is under way. */
 struct traffic_swap {
     struct make_traffic_slot *slot;
-    uint64_t sio, offset;
-    unsigned column, dir;
+    uint64_t sio;
+    uint64_t opening;          /* operation that opens the file, until it has ended */
+    uint64_t writing, written; /* operations of diskd: the first write, and one that is answered and has not ended */
+    unsigned column, dir, blocks, moved;
     int out;
 };
-/* Asks for the file, and adds the answer. */
-void traffic_swap_open(struct make_traffic *traffic, struct traffic_swap *swap, uint64_t xact, uint64_t object);
-/* Moves a block of so many bytes. */
-void traffic_swap_block(struct make_traffic *traffic, struct traffic_swap *swap, uint32_t bytes);
+/* Asks for the file.  A swap-out will write so many blocks. */
+void traffic_swap_open(struct make_traffic *traffic, struct traffic_swap *swap, uint64_t xact, uint64_t object,
+                       unsigned blocks);
+/* Moves the next block. */
+void traffic_swap_block(struct make_traffic *traffic, struct traffic_swap *swap);
 void traffic_swap_close(struct make_traffic *traffic, struct traffic_swap *swap);
 /* A file is removed. */
 void traffic_unlink(struct make_traffic *traffic, struct make_traffic_slot *slot);
@@ -127,6 +130,8 @@ struct traffic_forward {
     unsigned column, tries, reads; /* reads that are still to come */
     int says_hit;                  /* the sibling's digest */
     int has_body;                  /* the request */
+    int held;                      /* since the last read */
+    int fast;                      /* its client */
 };
 /* From FORWARD_BEGIN to the header of the final reply. */
 void traffic_forward_begin(struct make_traffic *traffic, struct traffic_forward *forward);

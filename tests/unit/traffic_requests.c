@@ -12,6 +12,8 @@ struct request {
     unsigned column, tries;
     int answered; /* if it could not be parsed */
     uint32_t flags;
+    struct traffic_swap swap; /* and its blocks that are left; a swap-out may end after the transaction */
+    unsigned blocks;
 };
 
 #define ADD(event, arg, aux) traffic_add(r->slot, SQT_EV_##event, r->xact, arg, aux)
@@ -120,10 +122,21 @@ next_block(struct make_traffic *t, const struct request *r, struct traffic_swap 
 {
     if (!*blocks)
         return;
-    --*blocks;
     if (!swap->sio)
-        traffic_swap_open(t, swap, r->xact, r->object);
-    traffic_swap_block(t, swap, swap->out && !swap->offset ? 140 : 4096);
+        traffic_swap_open(t, swap, r->xact, r->object, *blocks);
+    --*blocks;
+    traffic_swap_block(t, swap);
+}
+
+/* Moves the blocks that are left, and closes. */
+static void
+finish_swap(struct make_traffic *t, struct request *r)
+{
+    while (r->blocks)
+        next_block(t, r, &r->swap, &r->blocks);
+    if (r->swap.sio)
+        traffic_swap_close(t, &r->swap);
+    r->swap.sio = 0;
 }
 
 /* Writes the reply.  While a piece is written, the next block is read or stored, and more comes from the server. */
@@ -132,7 +145,8 @@ reply(struct make_traffic *t, struct request *r, unsigned pieces, struct traffic
       struct traffic_forward *forward)
 {
     for (unsigned i = 0; i < pieces; ++i) {
-        if (forward && i && i + 1 == pieces && traffic_random(t, 2)) { /* the client has all that there is */
+        if (forward && forward->reads && i && i + 1 == pieces &&
+            !forward->held) { /* the client has all that there is */
             traffic_wait(r->slot);
             traffic_forward_more(t, forward, 1);
         }
@@ -143,10 +157,11 @@ reply(struct make_traffic *t, struct request *r, unsigned pieces, struct traffic
             traffic_forward_more(t, forward, i + 1 == pieces);
         ADD(REPLY_WRITTEN, 4096, 0);
     }
-    while (blocks)
-        next_block(t, r, swap, &blocks);
-    if (swap && swap->sio)
-        traffic_swap_close(t, swap);
+    r->blocks = blocks;
+    if (swap)
+        r->swap = *swap;
+    if (swap && !swap->out)
+        finish_swap(t, r);
 }
 
 static void
@@ -173,8 +188,8 @@ look_up(struct make_traffic *t, struct request *r, struct traffic_swap *swap, in
         traffic_owe(t, r->column, SQT_EV_SWAPIN_READ);
     } else if (traffic_take(t, r->column, SQT_EV_SWAPIN_OPEN, 1)) {
         blocks = traffic_varied(t, r->column, SQT_EV_SWAPIN_READ) - 1;
-        traffic_swap_open(t, swap, r->xact, r->object);
-        traffic_swap_block(t, swap, 4096);
+        traffic_swap_open(t, swap, r->xact, r->object, 0);
+        traffic_swap_block(t, swap);
     } else
         traffic_owe(t, r->column, SQT_EV_SWAPIN_READ);
     ADD(LOOKUP_END, r->object, (uint32_t)found);
@@ -325,4 +340,5 @@ traffic_request(struct make_traffic *t, struct make_traffic_slot *slot)
     begin(t, &r);
     one_of_a_class(t, &r);
     end(t, &r);
+    finish_swap(t, &r);
 }

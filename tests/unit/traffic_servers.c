@@ -7,7 +7,8 @@
 #define ADD(event, arg, aux) traffic_add(f->slot, SQT_EV_##event, f->xact, arg, aux)
 #define TIMES(event) traffic_times(t, f->column, SQT_EV_##event)
 
-#define LONG_REPLY 5 /* pieces; of one that comes in several reads */
+#define LONG_REPLY 8  /* pieces; of one that comes in several reads */
+#define FAST_CLIENT 8 /* of so many, one takes all that comes */
 
 static const struct {
     unsigned kind;
@@ -178,6 +179,7 @@ static void
 read_more(struct make_traffic *t, struct traffic_forward *f)
 {
     ADD(SERVER_READ, 1000 + traffic_random(t, 60000), 0);
+    f->held = 0;
     if (--f->reads == 0)
         ADD(SERVER_DONE, f->conn, 0);
 }
@@ -189,6 +191,7 @@ traffic_forward_rest(struct make_traffic *t, struct traffic_forward *f, unsigned
     traffic_owe(t, f->column, SQT_EV_SERVER_HELD);
     while (!adapts && pieces >= LONG_REPLY && traffic_take(t, f->column, SQT_EV_SERVER_READ, 1))
         ++f->reads;
+    f->fast = !traffic_random(t, FAST_CLIENT);
     if (f->reads)
         return;
     ADD(SERVER_DONE, f->conn, 0);
@@ -200,10 +203,11 @@ traffic_forward_rest(struct make_traffic *t, struct traffic_forward *f, unsigned
 void
 traffic_forward_more(struct make_traffic *t, struct traffic_forward *f, int last)
 {
-    if (!f->reads)
+    if (!f->reads || (f->fast && !last))
         return;
-    if (!last && traffic_take(t, f->column, SQT_EV_SERVER_HELD, 1)) {
+    if (!last && !f->fast && traffic_take(t, f->column, SQT_EV_SERVER_HELD, 1)) {
         ADD(SERVER_HELD, 0, 0);
+        f->held = 1;
         return;
     }
     do
