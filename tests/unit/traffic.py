@@ -5,9 +5,11 @@
 Of each event a class of requests has as many records as traffic.def says, within 5 % and as many more as the requests
 under way at the end can have. The table is of a busy Squid and doc/sample of one with pauses, so these two are compared
 roughly: where each request of a class makes an event, they agree within a factor of 2.5. Events that are newer than the
-table are left out of that, and named. SQT_SAMPLE names a trace in place of doc/sample.
+table are left out of that, and named. What follows what in a transaction, a connection, a swap and a disk operation is
+as in doc/sample, but for what is rare. SQT_SAMPLE names a trace in place of doc/sample.
 """
 
+import collections
 import os
 import re
 import subprocess
@@ -23,6 +25,7 @@ import proportions  # noqa: E402
 RECORDS = 400000
 TOLERANCE, UNDER_WAY = 0.05, 15
 NAMES_OFF = 25  # of a thousand, as names are drawn
+RARE, OFTEN = 0.0002, 0.01  # of all orders
 ROUGHLY, FEW_REQUESTS = 2.5, 50
 # As many for each request as there are peers without a digest, as its clients are slower than servers, as memory has room.
 BY_SITE = {"DIGEST_NONE", "SERVER_HELD", "MEM_HIT"}
@@ -134,6 +137,33 @@ def missing(wanted, found):
             yield event
 
 
+def orders(trace):
+    """(kind of thing, event, next event) -> how often: of each transaction, client connection, store I/O and disk
+    operation."""
+    of_transactions, kinds, last, found = proportions.events_of_transactions(), {}, {}, collections.Counter()
+    kinds.update(dict.fromkeys(of_transactions, "transaction"), CLIENT_READ="connection", CONN_ACCEPT="connection",
+                 CONN_CLOSE="connection", REQUEST_PARSED="connection")
+    for row in proportions.rows(TOOLS, "events", trace):
+        event = row["event"]
+        kind = "swap" if event.startswith(("SWAPIN_", "SWAPOUT_")) else "operation" if event.startswith("DISKOP_") else \
+            kinds.get(event)
+        if kind and row["id"] not in ("0", "-"):
+            key = row["kid"], kind, row["id"]
+            found[kind, last.get(key, "-"), event] += 1
+            last[key] = event
+    return found
+
+
+def wrong_orders(real, made):
+    """Orders of events that a Squid does not make, and frequent ones of a Squid that are not made."""
+    for order, count in made.items():
+        if order not in real and count > RARE * sum(made.values()):
+            yield "%s: %s, %s: %d times, but not in doc/sample" % (*order, count)
+    for order, count in real.items():
+        if order not in made and count > OFTEN * sum(real.values()):
+            yield "%s: %s, %s: %d times in doc/sample, but not made" % (*order, count)
+
+
 def every_table(trace):
     """What sqtrace-dump says of the trace in each table and figure that is not as it should be."""
     listed = subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), "--list"], stdout=subprocess.PIPE, text=True,
@@ -168,6 +198,7 @@ def main():
             print("# newer than traffic.def, so make_traffic may lack them: " + " ".join(left_out))
         check(list(rough_differences(real, made, real_requests)), "roughly those of doc/sample")
         check(list(missing(real, made)), "every event that is not rare in doc/sample")
+        check(list(wrong_orders(orders(sample), orders([trace]))), "events follow each other as in doc/sample")
         check(list(other_names(trace)), "why look-ups were no hits, servers, activities")
         check(list(empty(trace)), "tables of what it makes have rows")
         check(list(every_table(trace)), "no table finds anything damaged or lost")
