@@ -6,7 +6,8 @@ usage: proportions.py BUILDDIR TRACE...
 
 Prints the rows of tests/unit/traffic.def, which make_traffic follows. An event of a transaction, a store I/O or a disk
 operation is counted for a thousand requests of the class of its request. Every other event is counted in the column
-"all", for a thousand requests of any class. Parts of units are not counted. A comment names the newest event there is.
+"all", for a thousand requests of any class. Parts that a unit always has are not counted. A comment names the newest
+event there is. Further rows say why look-ups were no hits, which servers were used, and what the main thread did.
 """
 
 import collections
@@ -21,7 +22,9 @@ CLASSES = ("mem_hit", "disk_hit", "ims_hit", "negative_hit", "refresh_hit", "ref
 OF_NONE = "all"
 COLUMNS = (OF_NONE,) + CLASSES
 EVENTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/format/events.def")
-LEFT_OUT = re.compile("PART_|START|STOP|ROTATE|RECONFIGURE|LOST")  # of units, or of the trace itself
+# Parts that a unit always has; what is of the trace itself, or of the machine.
+LEFT_OUT = re.compile("PART_(?!LOOP_HELD|LOOP_IN)|START|STOP|ROTATE|RECONFIGURE|LOST|HEARTBEAT_LATE")
+ACTIVITIES = 12  # of which rows are printed
 
 
 def rows(tools, table, traces):
@@ -84,8 +87,46 @@ def proportions(tools, traces):
                     for event, count in counts.items()}, requests
 
 
+def of_thousand(counts):
+    total = sum(counts.values())
+    return {name: 1000 * count / total for name, count in counts.most_common()}
+
+
+def reasons(tools, traces):
+    """class -> reason why the look-up was no hit -> requests of a thousand"""
+    found = collections.defaultdict(collections.Counter)
+    for row in rows(tools, "requests", traces):
+        if row["class"] in CLASSES and row["miss_reason"] != "-":
+            found[row["class"]][row["miss_reason"]] += 1
+    return {name: of_thousand(counts) for name, counts in found.items()}
+
+
+def names(tools, traces):
+    """(server -> connections of a thousand, activity -> longest ones of a thousand passes,
+    activity -> samples of a thousand of the main thread; "-": in a wait)"""
+    found = {"PART_SERVER": collections.Counter(), "PART_ACTIVITY": collections.Counter(),
+             "LOOP_SAMPLE": collections.Counter()}
+    for row in rows(tools, "events", traces):
+        if row["event"] in found:
+            found[row["event"]]["-" if row["aux"] == "0" else row["aux"]] += 1
+    return tuple(of_thousand(counts) for counts in found.values())
+
+
 def number(value):
     return "%.0f" % value if value >= 100 else "%.3g" % value
+
+
+def print_names(tools, traces):
+    for name, shares in reasons(tools, traces).items():
+        for reason, share in shares.items():
+            print("TRAFFIC_REASON(%s, %s, %s)" % (name, reason.upper(), number(share)))
+    servers, passes, samples = names(tools, traces)
+    print()
+    for server, share in servers.items():
+        print('TRAFFIC_SERVER(NAME, KIND, "%s", %s)' % (server, number(share)))
+    print()
+    for activity in list(passes)[:ACTIVITIES]:
+        print('TRAFFIC_ACTIVITY("%s", %s, %s)' % (activity, number(passes[activity]), number(samples.get(activity, 0))))
 
 
 def main():
@@ -98,6 +139,8 @@ def main():
     for event in sorted(found, key=order.index):
         print("TRAFFIC(%-18s %s)" % (event + ",", ", ".join("%6s" % number(found[event].get(column, 0))
                                                             for column in COLUMNS)))
+    print()
+    print_names(sys.argv[1], sys.argv[2:])
 
 
 if __name__ == "__main__":

@@ -273,7 +273,7 @@ def main():
         adds_up(requests, swaps, ios)
         stages_figure(trace, requests, "hit-stages", 150000000,
                       lambda r: r["class"].endswith("_hit") and r["status"] == "200")
-        stages_figure(trace, requests, "miss-stages", 250000000, lambda r: r["class"] in ("miss", "refresh_miss"))
+        stages_figure(trace, requests, "miss-stages", 150000000, lambda r: r["class"] in ("miss", "refresh_miss"))
         summary(trace, requests, ios)
         waits(os.path.join(work, "t", "story"))
         loop_time(os.path.join(work, "t", "held.sqt"))

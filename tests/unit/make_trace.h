@@ -92,7 +92,7 @@ void make_pointer_file(const char *path, const struct sqt_identity *identity, co
 #define MAKE_TRAFFIC_MOST 640   /* records of a request */
 #define MAKE_TRAFFIC_BLOCKS 32  /* the most blocks of a swap */
 #define MAKE_TRAFFIC_COLUMNS 11 /* of traffic.def */
-#define MAKE_TRAFFIC_SERVERS 4  /* connections to servers that a slot keeps */
+#define MAKE_TRAFFIC_SERVERS 6  /* of traffic.def; a slot keeps a connection to each */
 
 struct make_traffic_slot {
     struct sqt_record records[MAKE_TRAFFIC_MOST];
@@ -101,17 +101,24 @@ struct make_traffic_slot {
     uint64_t conn;      /* of its client, 0: none */
     uint64_t servers[MAKE_TRAFFIC_SERVERS];
     uint64_t asked, noticed; /* ticks: the last question to a disk, the last answer */
+    uint64_t queried;        /* ticks: the last question to a helper or a name server */
 };
 
 struct make_traffic {
-    uint64_t random, time, requests, xact, conn, sio, operation, lookup;
+    uint64_t random, time, requests, xact, conn, sio, operation, lookup, use;
     double owed[SQT_EVENTS][MAKE_TRAFFIC_COLUMNS]; /* records that are still to be made */
     double classes[MAKE_TRAFFIC_COLUMNS];          /* requests */
+    double servers[MAKE_TRAFFIC_SERVERS];          /* uses of connections to each */
     struct make_traffic_slot slots[MAKE_TRAFFIC_SLOTS];
     struct make_traffic_slot loop; /* what the event loop makes between them */
     unsigned at_a_time; /* requests, up to MAKE_TRAFFIC_SLOTS; may be changed before the first record is made */
     unsigned current, resumed, calls_told;
-    uint64_t worked_from; /* ticks: the last wait ended */
+    uint64_t worked_from, waits_from; /* ticks: the last wait ended, and began */
+    uint64_t waited;                  /* ticks that were waited for descriptors so far */
+    struct {
+        uint64_t at, waited; /* ticks: when it was taken, and the waits before it */
+        uint64_t since, ran; /* ticks from the one before it, and those of them that were not waited */
+    } sampled;               /* the main thread, last */
     uint64_t samples[SQT_SAMPLES];
 };
 void make_traffic_init(struct make_traffic *traffic, uint64_t seed);

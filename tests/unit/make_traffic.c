@@ -11,18 +11,15 @@
 /* ---- how many ---- */
 
 static const double per_thousand[SQT_EVENTS][TRAFFIC_COLUMNS] = {
-#define TRAFFIC_CLASS(class, share)
 #define TRAFFIC(event, ...) [SQT_EV_##event] = {__VA_ARGS__},
 #include "traffic.def"
 };
 
 static const double shares[TRAFFIC_COLUMNS] = {
 #define TRAFFIC_CLASS(class, share) [TRAFFIC_##class] = share,
-#define TRAFFIC(...)
 #include "traffic.def"
 };
 
-#define CALLS_STRETCH 300 /* passes of the event loop for which system calls are told, or are not */
 #define SAMPLES_SECONDS 1.0
 
 uint64_t
@@ -77,6 +74,22 @@ traffic_varied(struct make_traffic *t, unsigned column, unsigned event)
     return times;
 }
 
+double
+traffic_per_thousand(unsigned event)
+{
+    return per_thousand[event][TRAFFIC_ALL];
+}
+
+unsigned
+traffic_pick(struct make_traffic *t, const double *of_thousand, unsigned count)
+{
+    double left = (double)traffic_random(t, 1000000) / 1000;
+    for (unsigned i = 0; i < count; ++i)
+        if ((left -= of_thousand[i]) < 0)
+            return i;
+    return count;
+}
+
 unsigned
 traffic_class(struct make_traffic *t)
 {
@@ -121,83 +134,7 @@ traffic_wait(struct make_traffic_slot *slot)
     slot->waits = 1;
 }
 
-/* ---- what the event loop does between requests ---- */
-
-/* System calls are told for some hundred passes, then not for as many, as if squid -k reconfigure had changed it. */
-static void
-calls(struct make_traffic *t)
-{
-    const double owed = t->owed[SQT_EV_CALLS_TOLD][TRAFFIC_ALL];
-    if (owed > CALLS_STRETCH && !t->calls_told) {
-        traffic_add(&t->loop, SQT_EV_RECONFIGURE, SQT_GROUP_DEFAULT | SQT_GROUP_SYSCALL, 0, 0);
-        traffic_add(&t->loop, SQT_EV_CALLS_TOLD, 0, 0, 1);
-        t->calls_told = 1;
-    } else if (owed < 0 && t->calls_told) {
-        traffic_add(&t->loop, SQT_EV_RECONFIGURE, SQT_GROUP_DEFAULT, 0, 0);
-        t->calls_told = 0;
-    } else if (t->calls_told) {
-        double *const some = &t->owed[SQT_EV_CALLS][TRAFFIC_ALL];
-        *some += per_thousand[SQT_EV_CALLS][TRAFFIC_ALL] / per_thousand[SQT_EV_CALLS_TOLD][TRAFFIC_ALL];
-        for (uint32_t call = 1; *some >= 1; ++call, *some -= 1) {
-            const uint64_t longest = 900 + traffic_random(t, 20000);
-            traffic_add(&t->loop, SQT_EV_CALLS, call, longest + (call - 1) * longest / 2, call);
-            traffic_part(&t->loop, SQT_EV_PART_CALLS, 0, longest, 1);
-        }
-        traffic_add(&t->loop, SQT_EV_CALLS_TOLD, 0, 0, 0);
-        t->owed[SQT_EV_CALLS_TOLD][TRAFFIC_ALL] -= 1;
-    }
-}
-
-static void
-passes(struct make_traffic *t)
-{
-    for (unsigned i = 0; i < 16 && traffic_take(t, TRAFFIC_ALL, SQT_EV_WAIT_BEGIN, i ? 32 : 1); ++i) {
-        calls(t);
-        traffic_add(&t->loop, SQT_EV_WAIT_BEGIN, 0, 10 + traffic_random(t, 990), 0);
-        traffic_part(&t->loop, SQT_EV_PART_ACTIVITY, 0, 0, 1 + (uint32_t)traffic_random(t, 4));
-        traffic_add(&t->loop, SQT_EV_WAIT_END, 0, 1 + traffic_random(t, 5), 0);
-    }
-}
-
-static void
-samples(struct make_traffic *t)
-{
-    double *const owed = &t->owed[SQT_EV_SAMPLE][TRAFFIC_ALL];
-    if (*owed < SQT_SAMPLES)
-        return;
-    *owed -= SQT_SAMPLES;
-    for (uint32_t i = 0; i < SQT_SAMPLES; ++i) {
-        t->samples[i] = sqt_samples[i].counter ? t->samples[i] + traffic_random(t, 900) : traffic_random(t, 90000);
-        traffic_add(&t->loop, SQT_EV_SAMPLE, t->samples[i], 0, i + 1);
-    }
-}
-
-/* The own digest is made anew, or written. */
-static void
-own_digest(struct make_traffic *t, unsigned event)
-{
-    double *const owed = &t->owed[event][TRAFFIC_ALL];
-    const int rebuilt = event == SQT_EV_DIGEST_REBUILD;
-    if (*owed < 2)
-        return;
-    *owed -= 2;
-    traffic_add(&t->loop, event, rebuilt ? 0 : 128, 20000 + traffic_random(t, 90000), SQT_DIGEST_BEGUN);
-    traffic_add(&t->loop, event, rebuilt ? 0 : 4096, 90000 + traffic_random(t, 90000), SQT_DIGEST_DONE);
-    for (uint32_t added = 0; rebuilt && added < 2; ++added)
-        traffic_part(&t->loop, SQT_EV_PART_DIGEST_UPDATES, 1 + traffic_random(t, 300), traffic_random(t, 40000), added);
-}
-
-static void
-housekeeping(struct make_traffic *t)
-{
-    if (traffic_take(t, TRAFFIC_ALL, SQT_EV_RELEASE, 1))
-        traffic_add(&t->loop, SQT_EV_RELEASE, t->random, UINT64_MAX, UINT32_MAX);
-    if (traffic_take(t, TRAFFIC_ALL, SQT_EV_UNLINK, 1))
-        traffic_unlink(t, &t->loop);
-    own_digest(t, SQT_EV_DIGEST_REBUILD);
-    own_digest(t, SQT_EV_DIGEST_REWRITE);
-    samples(t);
-}
+/* ---- turns ---- */
 
 /* Takes the next slot in turn, and makes what the event loop does first. */
 static void
@@ -205,8 +142,7 @@ turn(struct make_traffic *t)
 {
     struct make_traffic_slot *const slot = &t->slots[t->current = (unsigned)traffic_random(t, t->at_a_time)];
     t->loop.count = t->loop.next = 0;
-    housekeeping(t);
-    passes(t);
+    traffic_loop(t);
     if (slot->next == slot->count)
         traffic_request(t, slot);
     t->resumed = 1;
@@ -223,14 +159,38 @@ wait_ticks(struct make_traffic *t)
     return traffic_random(t, (uint64_t)(2 * seconds * MAKE_TICKS_PER_SECOND));
 }
 
-/* The stamps of a service lie between question and answer. */
+/* The stamps of a service lie between question and answer, and after the service before. */
 static void
 stamp_service(struct make_traffic *t, const struct make_traffic_slot *slot, struct sqt_record *r)
 {
-    const uint64_t quarter = (t->time - slot->asked) / 4;
-    r->id = slot->asked + quarter;
+    const uint64_t from = slot->asked > slot->noticed ? slot->asked : slot->noticed, quarter = (t->time - from) / 4;
+    r->id = from + quarter;
     r->arg = t->time - quarter;
     r->aux = (uint32_t)(traffic_random(t, 2000) * quarter / (quarter + 2000));
+}
+
+/* The flusher looks at the main thread in the last wait, or just now while it works. */
+static void
+stamp_sample(struct make_traffic *t, struct sqt_record *r)
+{
+    const uint64_t half = (t->worked_from - t->waits_from) / 2;
+    const uint64_t at = r->aux ? t->time - 300 : t->worked_from - half, waited = t->waited - (r->aux ? 0 : half);
+    r->id = t->sampled.at;
+    r->arg = at;
+    t->sampled.since = at - t->sampled.at;
+    t->sampled.ran = t->sampled.since - (waited - t->sampled.waited);
+    t->sampled.at = at;
+    t->sampled.waited = waited;
+}
+
+/* In every other sample it waited for a processor, an eighth of the time in which it would have run. */
+static void
+stamp_ran(struct make_traffic *t, struct sqt_record *r)
+{
+    const uint64_t ns = t->sampled.ran * 1000000000 / MAKE_TICKS_PER_SECOND;
+    r->arg = traffic_random(t, 2) ? ns / 8 : 0;
+    r->id = ns - r->arg;
+    r->aux |= (uint32_t)(t->sampled.since * 1000000 / MAKE_TICKS_PER_SECOND) << SQT_LOOP_FLAG_BITS;
 }
 
 /* Fills in what depends on the time. */
@@ -258,8 +218,28 @@ stamp(struct make_traffic *t, struct make_traffic_slot *slot, struct sqt_record 
         r->id = t->worked_from + (t->time - t->worked_from) / 3;
         r->arg = t->time;
         break;
+    case SQT_EV_WAIT_BEGIN:
+        t->waits_from = t->time;
+        break;
     case SQT_EV_WAIT_END:
         t->worked_from = t->time;
+        t->waited += t->time - t->waits_from;
+        break;
+    case SQT_EV_LOOP_SAMPLE:
+        stamp_sample(t, r);
+        break;
+    case SQT_EV_PART_LOOP_RAN:
+        stamp_ran(t, r);
+        break;
+    case SQT_EV_HELPER_BEGIN:
+    case SQT_EV_DNS_BEGIN:
+        slot->queried = t->time;
+        break;
+    case SQT_EV_PART_HELPER:
+        r->id = slot->queried + (t->time - slot->queried < 2700 ? 500 : 2700); /* ticks; a child is free */
+        break;
+    case SQT_EV_QUERY_END:
+        r->arg = r->id ? slot->queried : t->waits_from;
         break;
     case SQT_EV_SAMPLE:
     case SQT_EV_CALLS_TOLD:
@@ -311,7 +291,7 @@ make_traffic_init(struct make_traffic *t, uint64_t seed)
 {
     memset(t, 0, sizeof(*t));
     t->random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    t->time = t->worked_from = MAKE_START;
+    t->time = t->worked_from = t->waits_from = t->sampled.at = MAKE_START;
     t->at_a_time = MAKE_TRAFFIC_SLOTS;
     for (unsigned event = 0; event < SQT_EVENTS; ++event)
         for (unsigned c = 0; c < TRAFFIC_COLUMNS; ++c)

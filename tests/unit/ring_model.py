@@ -602,7 +602,7 @@ READING = [
     Step("copy", [(READ_RING, "sqt_ring_copy", "copy_words(")], copy_record),
     Step("tail again", [(READ_RING, "sqt_ring_copy", "*tail = load(")], load_ring_tail_again),
     Step("load text", [(ORIGIN, "origin_take_ring", "sqt_ring_text(")], load_ring_text),
-    Step("take", [(ORIGIN, "origin_take_ring", "origin_take(j,")], take_copy),
+    Step("take", [(ORIGIN, "origin_take_ring", "origin_take(o,")], take_copy),
     Step("behind", [(ORIGIN, "fill", "sqt_sources_rescan(")], behind),
     Step("finish", [], finish_reading),
     Step("end", [], lambda s: False),

@@ -15,11 +15,34 @@
 enum traffic_column {
     TRAFFIC_ALL,
 #define TRAFFIC_CLASS(class, share) TRAFFIC_##class,
-#define TRAFFIC(...)
 #include "traffic.def"
     TRAFFIC_COLUMNS
 };
 _Static_assert(TRAFFIC_COLUMNS == MAKE_TRAFFIC_COLUMNS, "make_trace.h has room for each column");
+
+enum traffic_server {
+#define TRAFFIC_SERVER(name, kind, text, share) TRAFFIC_TO_##name,
+#include "traffic.def"
+    TRAFFIC_SERVERS
+};
+_Static_assert(TRAFFIC_SERVERS == MAKE_TRAFFIC_SERVERS, "make_trace.h has room for each server");
+
+/* Numbers of definitions.  Squid's own are hashes of the texts, so most are as large as these. */
+enum traffic_definition {
+    TRAFFIC_CALLS_SEEN = 3, /* system calls that the main thread was blocked in, from SQT_LOOP_CALLS on */
+    TRAFFIC_TAG_COLLAPSED = TRAFFIC_COLUMNS, /* other tags have the number of their column */
+    TRAFFIC_ACL = 1504276129,
+    TRAFFIC_DIRECT,
+    TRAFFIC_SIBLING = 2,
+    TRAFFIC_PARENT,
+    TRAFFIC_HTTP_PORT = 1,
+    TRAFFIC_HTTPS_PORT,
+    TRAFFIC_REWRITER = 30870411,
+    TRAFFIC_QUOTA = 91210313,
+    TRAFFIC_NAME_SERVER = 1734882915,
+    TRAFFIC_ANTIVIRUS = 1040543277
+};
+#define TRAFFIC_SERVER_NUMBER(server) (UINT32_C(123850703) + UINT32_C(245614177) * (server))
 
 /* In `time` of a record in a slot: Squid waits before it. */
 #define TRAFFIC_WAIT 1u
@@ -31,6 +54,11 @@ uint64_t traffic_random(struct make_traffic *traffic, uint64_t below);
 void traffic_owe(struct make_traffic *traffic, unsigned column, unsigned event);
 /* Takes one record of the event from what is noted, if that is at least `least`.  Returns whether it did. */
 int traffic_take(struct make_traffic *traffic, unsigned column, unsigned event, double least);
+
+/* Records of the event for a thousand requests, if it belongs to no class. */
+double traffic_per_thousand(unsigned event);
+/* A number below `count`, each as often among a thousand as `of_thousand` says; `count` for the rest of the thousand. */
+unsigned traffic_pick(struct make_traffic *traffic, const double *of_thousand, unsigned count);
 
 /* The column of the next request. */
 unsigned traffic_class(struct make_traffic *traffic);
@@ -54,17 +82,39 @@ void traffic_wait(struct make_traffic_slot *slot);
 /* A swap that is under way. */
 struct traffic_swap {
     struct make_traffic_slot *slot;
-    uint64_t sio, offset;
-    unsigned column, dir;
+    uint64_t sio;
+    uint64_t opening;          /* operation that opens the file, until it has ended */
+    uint64_t writing, written; /* operations of diskd: the first write, and one that is answered and has not ended */
+    unsigned column, dir, blocks, moved;
     int out;
 };
-/* Asks for the file, and adds the answer. */
-void traffic_swap_open(struct make_traffic *traffic, struct traffic_swap *swap, uint64_t xact, uint64_t object);
-/* Moves a block of so many bytes. */
-void traffic_swap_block(struct make_traffic *traffic, struct traffic_swap *swap, uint32_t bytes);
+/* Asks for the file.  A swap-out will write so many blocks. */
+void traffic_swap_open(struct make_traffic *traffic, struct traffic_swap *swap, uint64_t xact, uint64_t object,
+                       unsigned blocks);
+/* Moves the next block. */
+void traffic_swap_block(struct make_traffic *traffic, struct traffic_swap *swap);
 void traffic_swap_close(struct make_traffic *traffic, struct traffic_swap *swap);
 /* A file is removed. */
 void traffic_unlink(struct make_traffic *traffic, struct make_traffic_slot *slot);
+
+/* ---- traffic_loop.c ---- */
+
+/* Fills the event loop's slot with what comes before the next request goes on. */
+void traffic_loop(struct make_traffic *traffic);
+
+/* ---- traffic_waits.c ---- */
+
+/* A transaction asks the helpers that check or rewrite its request. */
+void traffic_helpers(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
+/* A query of the transaction, or of none (0), to a name server ends. */
+void traffic_query(struct make_traffic_slot *slot, uint64_t xact);
+/* A name is looked up for the transaction if it may be and one is due. */
+void traffic_look_up_name(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column,
+                          int may);
+/* A reply is to be adapted, or is not.  Returns whether it is. */
+int traffic_adapt_begin(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
+/* An adaptation service gets the reply, and answers. */
+void traffic_adapt(struct make_traffic *traffic, struct make_traffic_slot *slot, uint64_t xact, unsigned column);
 
 /* ---- traffic_requests.c ---- */
 
@@ -73,18 +123,23 @@ void traffic_request(struct make_traffic *traffic, struct make_traffic_slot *slo
 
 /* ---- traffic_servers.c ---- */
 
-/* A transaction goes to a server, which answers; up to the last byte if it has no body to wait for. */
+/* A transaction goes to a server, which answers. */
 struct traffic_forward {
     struct make_traffic_slot *slot;
     uint64_t xact, conn;
-    unsigned column, tries, held, reads;
-    int says_hit; /* a peer's digest */
+    unsigned column, tries, reads; /* reads that are still to come */
+    int says_hit;                  /* the sibling's digest */
+    int has_body;                  /* the request */
+    int held;                      /* since the last read */
+    int fast;                      /* its client */
 };
 /* From FORWARD_BEGIN to the header of the final reply. */
 void traffic_forward_begin(struct make_traffic *traffic, struct traffic_forward *forward);
-/* The rest of the reply. */
-void traffic_forward_end(struct make_traffic *traffic, struct traffic_forward *forward);
-/* A connection to a server, for a tunnel or a try; returns its number. */
-uint64_t traffic_connect(struct make_traffic *traffic, const struct traffic_forward *forward);
+/* What follows the header, before a reply of so many pieces is written: of a short one the end, and the adaptation. */
+void traffic_forward_rest(struct make_traffic *traffic, struct traffic_forward *forward, unsigned pieces);
+/* What comes while a piece is written, up to the end with the last one: a read, or none as the client is slower. */
+void traffic_forward_more(struct make_traffic *traffic, struct traffic_forward *forward, int last);
+/* A connection to that server, for a tunnel or a try; returns its number. */
+uint64_t traffic_connect(struct make_traffic *traffic, const struct traffic_forward *forward, unsigned server);
 
 #endif
