@@ -9,7 +9,7 @@ warns_of_nothing() { # warns_of_nothing PAGE
     ! LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$1" 2>&1 >/dev/null | grep .
 }
 
-for program in dump ship report load top exporter; do
+for program in dump ship snapshot report load top exporter; do
     page=$SQT_TOOLS/sqtrace-$program.1
     options=$(sed -n 's/^[A-Z]*_OPTION([a-z_]*, *"\([^"]*\)".*/--\1/p' "$SQT_SOURCE/tools/$program/options.def")
     [ -n "$options" ]

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * files.h - the files that a stream reads: which time each is of, and how much of it is whole.
+ */
+#ifndef SQT_FILES_H
+#define SQT_FILES_H
+
+#include "stream.h"
+
+/* A segment.  The texts are the stream's. */
+struct sqt_file {
+    const struct sqt_origin *origin;
+    const char *name;
+    int64_t from, until; /* ns since the start of the stream; from > until: it has no block */
+    uint64_t whole;      /* bytes up to the end of its last whole frame */
+    int last;            /* it is the latest one of its origin, and may be written to */
+    int ring;            /* the ring of its origin is there */
+};
+
+/* Tells of each segment that has a name, origin by origin, each in the order of sequence.  Only headers of frames are
+ * read.  Call it before the first sqt_stream_next. */
+void sqt_stream_files(struct sqt_stream *stream, void *context,
+                      void (*take)(void *context, const struct sqt_file *file));
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * files.c - see files.h.
+ */
+#include "read/files.h"
+
+#include "read/file/clock.h"
+#include "stream-internal.h"
+
+struct files_state {
+    const struct sqt_origin_reader *reader;
+    struct sqt_file file;
+};
+
+static void
+files_take_frame(void *context, int fd, const struct sqt_frame *frame, uint64_t at)
+{
+    struct files_state *const state = context;
+    const struct sqt_origin_reader *const o = state->reader;
+    struct sqt_block block;
+    struct sqt_line line;
+    state->file.whole = at + frame->size;
+    if (frame->type != SQT_FRAME_BLOCK || sqt_part_read(fd, frame, at, &block, sizeof(block)) != 0 ||
+        sqt_clock_line(&o->public.identity, &block.from, &block.to, block.time_first, block.time_last, o->offset_ns,
+                       &line) != 0)
+        return;
+    const int64_t from = sqt_line_ns(&line, block.time_first), until = sqt_line_ns(&line, block.time_last);
+    state->file.from = from < state->file.from ? from : state->file.from;
+    state->file.until = until > state->file.until ? until : state->file.until;
+}
+
+void
+sqt_stream_files(struct sqt_stream *s, void *context, void (*take)(void *context, const struct sqt_file *file))
+{
+    for (size_t i = 0; i < s->sources.origin_count; ++i) {
+        struct sqt_origin_reader *const o = s->sources.origins[i];
+        sqt_origin_reader_sort(o);
+        for (size_t p = 0; p < o->part_count; ++p) {
+            const struct sqt_part *const part = o->parts[p];
+            struct files_state state = {o,
+                                        {&o->public, part->name, INT64_MAX, INT64_MIN, part->header.header_size, 0, 0}};
+            if (part->fd >= 0)
+                continue;
+            state.file.last = p + 1 == o->part_count;
+            state.file.ring = o->ring.map != NULL;
+            sqt_part_each_frame(part, files_take_frame, &state);
+            take(context, &state.file);
+        }
+    }
+}

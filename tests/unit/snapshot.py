@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""snapshot.py - sqtrace-snapshot takes the files of a stretch of time, whole or not at all."""
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import shipped  # noqa: E402
+from shipped import FRAME_BLOCK, FRAME_TEXT, SAMPLE, TOOLS, check, frames, with_sequence  # noqa: E402
+
+SNAPSHOT = os.path.join(TOOLS, "sqtrace-snapshot")
+
+
+def run(*words):
+    return subprocess.run([SNAPSHOT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def rows(*traces):
+    """Rows of requests, without the times, which count from another start."""
+    got = subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), *traces, "--table=requests", "--columns=ring,row,total_ns,outcome", "--format=tsv", "--quiet"],
+                         stdout=subprocess.PIPE, text=True, check=False)
+    lines = [line for line in got.stdout.splitlines() if not line.startswith("#")][1:]
+    return set(lines), len(lines)
+
+
+def only(out):
+    names = os.listdir(out)
+    return os.path.join(out, names[0]) if len(names) == 1 and names[0].startswith("snapshot-") else None
+
+
+def split(folder, count):
+    """A trace of one process in so many segments, the texts in each."""
+    os.makedirs(folder)
+    header, found = frames(os.path.join(SAMPLE, "kid-1.sqt"))
+    texts, blocks = [one for one in found if one[0] == FRAME_TEXT], [one for one in found if one[0] == FRAME_BLOCK]
+    for i in range(count):
+        part = blocks[len(blocks) * i // count:len(blocks) * (i + 1) // count]
+        with open(os.path.join(folder, "kid-1-%03d.sqt" % i), "wb") as file:
+            file.write(with_sequence(header, i) + b"".join(one[1] for one in texts + part))
+
+
+def windows(scratch, trace):
+    whole, count = rows(trace)
+    out = os.path.join(scratch, "all")
+    got = run(trace, "--to=" + out, "--since=0")
+    made = only(out)
+    check(got.returncode == 0 and made and made in got.stderr, "a snapshot of all is made, and the line names it", got.stderr, os.listdir(out))
+    check(rows(made) == (whole, count) and count > 1000, "it has the rows of the trace", count)
+    check(rows(made, trace)[1] == count, "read together with the trace, each is there once", rows(made, trace)[1], count)
+    same = [name for name in os.listdir(trace) if os.path.samefile(os.path.join(made, name), os.path.join(trace, name))]
+    check(len(same) == len(os.listdir(trace)) - 1, "all segments but the last are linked", same)
+    out = os.path.join(scratch, "last")
+    run(trace, "--to=" + out, "--last=1s")
+    names = sorted(os.listdir(only(out)))
+    check(0 < len(names) < 5 and names[-1] == sorted(os.listdir(trace))[-1], "the last second has the last segments", names)
+    out = os.path.join(scratch, "first")
+    run(trace, "--to=" + out, "--until=1s")
+    names = sorted(os.listdir(only(out)))
+    check(0 < len(names) < 5 and names[0] == sorted(os.listdir(trace))[0], "the first second has the first ones", names)
+    check(rows(only(out))[1] > 0, "and can be read")
+
+
+def cut(scratch, trace):
+    """A segment that is being written ends in the midst of a frame."""
+    live, out = os.path.join(scratch, "cut"), os.path.join(scratch, "whole")
+    shutil.copytree(trace, live)
+    last = os.path.join(live, sorted(os.listdir(live))[-1])
+    size = os.path.getsize(last)
+    os.truncate(last, size - 100)
+    got = run(live, "--to=" + out, "--last=1s")
+    copied = os.path.join(only(out), os.path.basename(last))
+    _, found = frames(last)
+    check(got.returncode == 0 and os.path.getsize(copied) == size - 100 - len(found[-1][1]), "the open segment is copied up to its last whole frame",
+          os.path.getsize(copied), size, got.stderr)
+
+
+def limits(scratch, trace):
+    out = os.path.join(scratch, "limits")
+    for _ in range(2):
+        run(trace, "--to=" + out, "--last=1s", "--keep=2")
+    before = sorted(os.listdir(out))
+    got = run(trace, "--to=" + out, "--last=1s", "--keep=2")
+    check(len(before) == 2 and before[1] == before[0] + "-2", "a second one of the same time has a name of its own", before)
+    check(got.returncode == 1 and "--keep=2" in got.stderr and sorted(os.listdir(out)) == before, "at the limit none is made, and it is said", got.stderr)
+
+
+def kills(scratch, trace):
+    out, whole, wrong, killed = os.path.join(scratch, "kills"), rows(trace), [], 0
+    for _ in range(40):
+        with subprocess.Popen([SNAPSHOT, trace, "--to=" + out, "--since=0", "--quiet"]) as child:
+            time.sleep(random.random() * 0.03)
+            child.kill()
+        killed += child.returncode == -9
+    for name in os.listdir(out) if os.path.isdir(out) else ():
+        if not name.startswith(".") and rows(os.path.join(out, name)) != whole:
+            wrong.append(name)
+    os.makedirs(os.path.join(out, ".sqtrace-snapshot"), exist_ok=True)
+    with open(os.path.join(out, ".sqtrace-snapshot", "half.sqt"), "wb") as file:
+        file.write(b"half")
+    got = run(trace, "--to=" + out, "--since=0")
+    check(killed > 5 and not wrong, "after kills each snapshot is whole", killed, wrong)
+    check(got.returncode == 0 and ".sqtrace-snapshot" not in os.listdir(out), "and the next run removes what they left", got.stderr, os.listdir(out))
+
+
+def full(scratch, trace):
+    small = os.path.join(scratch, "small")
+    os.makedirs(small)
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", small], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        check(True, "a full disk", skip="no tmpfs can be mounted")
+        return
+    try:
+        got = run(trace, "--to=" + small, "--since=0")
+        check(got.returncode == 1 and "No space left" in got.stderr and not os.listdir(small), "on a full disk none is made, and nothing is left", got.stderr, os.listdir(small))
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def usage():
+    for words in ((), (SAMPLE,), (SAMPLE, "--to=x"), (SAMPLE, "--to=x", "--last=1s", "--since=1s"), (SAMPLE, "--to=x", "--last=soon")):
+        got = run(*words)
+        check(got.returncode == 2 and got.stderr.count("\n") == 1, "usage: %s" % " ".join(words[1:]), got.stderr)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        trace = os.path.join(scratch, "trace")
+        split(trace, 12)
+        windows(scratch, trace)
+        cut(scratch, trace)
+        limits(scratch, trace)
+        kills(scratch, trace)
+        full(scratch, trace)
+    usage()
+    shipped.plan()
+
+
+main()

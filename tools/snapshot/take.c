@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * take.c - makes a snapshot: rings first, then the segments, which have by then what has left the rings.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/digits.h"
+#include "base/memory.h"
+#include "read/file/pointer.h"
+#include "read/files.h"
+
+#include "snapshot.h"
+
+struct take {
+    const struct snapshot_request *request;
+    struct snapshot_out out;
+    int64_t start_ns;     /* of the trace, since 1970 */
+    int64_t since, until; /* ns since then */
+    int64_t last;         /* ns since then: the latest time of the trace, or until */
+    struct sqt_file *files;
+    size_t count, room;
+    int failed;
+};
+
+static void
+take_report(void *context, enum sqt_severity severity, const char *text)
+{
+    struct take *const take = context;
+    if (severity == SQT_ERROR)
+        program_fail(&take->out.voice, "%s", text);
+    else if (severity == SQT_WARNING)
+        program_say(&take->out.voice, "warning: %s", text);
+}
+
+static struct sqt_stream *
+take_open(struct take *take)
+{
+    return sqt_stream_open(take->request->directories, 1, take_report, take);
+}
+
+/* ---- which files ---- */
+
+static void
+take_note(void *context, const struct sqt_file *file)
+{
+    struct take *const take = context;
+    if (take->count == take->room) {
+        take->room = take->room ? 2 * take->room : 64;
+        take->files = sqt_resized(take->files, take->room * sizeof(*take->files));
+    }
+    take->files[take->count++] = *file;
+}
+
+static int
+take_wants(const struct take *take, const struct sqt_file *file)
+{
+    return file->from <= file->until && file->until >= take->since && file->from <= take->until;
+}
+
+/* ---- one file ---- */
+
+static int
+take_copy_bytes(int from, int to, uint64_t size)
+{
+    static char bytes[1 << 17];
+    for (uint64_t at = 0; at < size;) {
+        const size_t most = size - at < sizeof(bytes) ? (size_t)(size - at) : sizeof(bytes);
+        const ssize_t got = pread(from, bytes, most, (off_t)at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return -1;
+        if (snapshot_out_write(to, bytes, (size_t)got, at) != 0)
+            return -1;
+        at += (uint64_t)got;
+    }
+    return 0;
+}
+
+/* Returns 0, or -1 with errno. */
+static int
+take_copy(struct take *take, const struct sqt_file *file, const char *name)
+{
+    const int from = sqt_open_regular(file->name, 0);
+    const int to = from >= 0 ? snapshot_out_create(&take->out, name) : -1;
+    struct stat st;
+    int result = to >= 0 && fstat(from, &st) == 0 ? 0 : -1;
+    if (result == 0)
+        result = take_copy_bytes(from, to, file->last ? file->whole : (uint64_t)st.st_size);
+    const int cause = errno;
+    if (from >= 0)
+        close(from);
+    if (to >= 0 && close(to) != 0)
+        return -1;
+    errno = cause;
+    return result;
+}
+
+/* A segment that may grow is copied, another one is linked if possible.  One that the limits of the trace removed just
+ * now is told. */
+static void
+take_file(struct take *take, const struct sqt_file *file)
+{
+    const char *const slash = strrchr(file->name, '/'), *const name = slash ? slash + 1 : file->name;
+    if (!file->last && linkat(AT_FDCWD, file->name, take->out.made, name, 0) == 0)
+        return;
+    if (take_copy(take, file, name) == 0)
+        return;
+    if (errno == ENOENT && access(file->name, F_OK) != 0) {
+        program_say(&take->out.voice, "warning: %s: was removed meanwhile; its records are missing", file->name);
+        return;
+    }
+    program_fail(&take->out.voice, "%s: cannot be copied to %s: %s", file->name, take->out.name, strerror(errno));
+    take->failed = 1;
+}
+
+/* ---- a process ---- */
+
+/* Files [from, end) are of one process.  What lies between two that are wanted is, too. */
+static void
+take_process(struct take *take, size_t from, size_t end)
+{
+    size_t first = end, behind = from;
+    for (size_t i = from; i < end; ++i)
+        if (take_wants(take, &take->files[i])) {
+            first = first == end ? i : first;
+            behind = i + 1;
+        }
+    if (take->files[end - 1].ring &&
+        take->until >=
+            take->files[end - 1].until) { /* what is in its ring is wanted; the segment has its definitions */
+        first = first == end ? end - 1 : first;
+        behind = end;
+    }
+    for (size_t i = first; i < behind && !take->failed; ++i)
+        take_file(take, &take->files[i]);
+}
+
+static void
+take_files(struct take *take, struct sqt_stream *stream)
+{
+    sqt_stream_files(stream, take, take_note);
+    for (size_t i = 0, end; i < take->count; i = end) {
+        for (end = i + 1; end < take->count && take->files[end].origin == take->files[i].origin; ++end)
+            ;
+        take_process(take, i, end);
+    }
+}
+
+/* ---- all together ---- */
+
+/* What the options mean in this trace. */
+static int
+take_window(struct take *take)
+{
+    struct sqt_extent extent;
+    char error[512];
+    struct sqt_stream *const stream = take_open(take);
+    if (!stream)
+        return -1;
+    sqt_stream_extent(stream, &extent);
+    take->start_ns = (int64_t)sqt_stream_start_ns(stream);
+    sqt_stream_close(stream);
+    const struct moment_trace trace = {.start_ns = take->start_ns, .last_ns = extent.records ? extent.last_ns : -1};
+    if (moment_window(&take->request->since, &take->request->until, &trace, &take->since, &take->until, error,
+                      sizeof(error)) != 0)
+        return program_fail(&take->out.voice, "%s", error);
+    if (trace.last_ns < 0 || moment_misses(&trace, take->since, take->until, error, sizeof(error)))
+        return program_fail(&take->out.voice, "%s", trace.last_ns < 0 ? "the trace has no records" : error);
+    take->last = take->until < extent.last_ns ? take->until : extent.last_ns;
+    return 0;
+}
+
+/* Rings are wanted only if the window reaches beyond the segments; else they would stand behind a gap. */
+static int
+take_all(struct take *take)
+{
+    const int64_t start_ns = take->start_ns;
+    const int open = take->request->until.form == MOMENT_NONE;
+    if (snapshot_out_begin(&take->out) != 0 || (open && snapshot_rings(&take->out, take->request->directories[0]) != 0))
+        return -1;
+    struct sqt_stream *const stream = take_open(take);
+    if (!stream)
+        return -1;
+    /* The oldest segment may be gone by now, and the start with it. */
+    const int64_t moved = start_ns - (int64_t)sqt_stream_start_ns(stream);
+    take->since = take->since > INT64_MIN / 2 ? take->since + moved : take->since;
+    take->until = take->until < INT64_MAX / 2 ? take->until + moved : take->until;
+    take_files(take, stream);
+    sqt_stream_close(stream);
+    return take->failed ? -1 : 0;
+}
+
+enum snapshot_status
+snapshot_take(const struct snapshot_request *request)
+{
+    struct take take = {
+        .request = request,
+        .out = {.voice = {.program = "sqtrace-snapshot", .quiet = request->given[SNAPSHOT_quiet] != NULL},
+                .name = request->given[SNAPSHOT_to],
+                .folder = -1,
+                .made = -1}};
+    char name[64];
+    int failed = snapshot_out_open(&take.out);
+    if (!failed && request->keep && snapshot_out_count(&take.out) >= request->keep)
+        failed = program_fail(&take.out.voice, "%s: has as many snapshots as --keep=%" PRId64 " allows; none was made",
+                              take.out.name, request->keep);
+    failed = failed || take_window(&take) != 0 || take_all(&take) != 0 ||
+             snapshot_out_publish(&take.out, take.start_ns + take.last, name) != 0;
+    if (!failed)
+        program_say(&take.out.voice, "made %s/%s; see: sqtrace-dump %s/%s --table=requests", take.out.name, name,
+                    take.out.name, name);
+    free(take.files);
+    snapshot_out_close(&take.out);
+    return failed ? SNAPSHOT_FAILED : SNAPSHOT_DONE;
+}
