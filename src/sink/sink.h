@@ -7,6 +7,7 @@
 
 #include "pass/family.h"
 #include "../read/stream.h"
+#include "otlp/ids.h"
 #include "out.h"
 
 struct sqt_sink {
@@ -21,8 +22,9 @@ struct sqt_sink {
     uint64_t start_ns;               /* wall time of the trace's start */
     struct sqt_tsv_origin **origins; /* of tsv-events.c, by index */
     unsigned origin_count;
-    unsigned comments;   /* of chrome/chrome.c, since the header or before it */
-    struct sqt_ctf *ctf; /* of ctf.c */
+    unsigned comments;                        /* of chrome/chrome.c, since the header or before it */
+    struct sqt_ctf *ctf;                      /* of ctf.c */
+    const struct sqt_otlp_sampling *sampling; /* for otlp.c: which requests it tells of */
     /* of aligned.c */
     unsigned width;    /* characters of a line; 0: no bound */
     int columns_given; /* the columns were asked for, so all are shown */
@@ -36,6 +38,8 @@ struct sqt_sink_type {
     const char *table;               /* it prints this table only; NULL: all, and figures */
     const struct sqt_family *family; /* takes the place of the table's; NULL: that */
     int directory;                   /* the output is a directory */
+    int follows;                     /* goes with --follow */
+    int sourced;                     /* its family asks where things come from */
     int many;                        /* it takes several tables, by default all whose rows are things; no sink does */
     void (*comment)(struct sqt_sink *sink, const char *key, const char *text);
     void (*header)(struct sqt_sink *sink);
@@ -74,6 +78,9 @@ void sqt_chrome_finish(struct sqt_sink *sink);
 /* ctf.c */
 void sqt_ctf_events(struct sqt_sink *sink, const struct sqt_run *run, int64_t since, int64_t until);
 void sqt_ctf_finish(struct sqt_sink *sink);
+
+/* otlp.c */
+extern const struct sqt_family sqt_otlp_family;
 
 /* tsv.c, tsv-events.c */
 void sqt_tsv_comment(struct sqt_sink *sink, const char *key, const char *text);

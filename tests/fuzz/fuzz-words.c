@@ -101,7 +101,7 @@ names_job(const char *word)
 static void
 choose_job(struct words *w)
 {
-    static const char *const others[] = {"--format=chrome", "--format=ctf",  "--format=parquet",
+    static const char *const others[] = {"--format=chrome", "--format=otlp", "--format=ctf", "--format=parquet",
                                          "+figures",        "--from=strace", "--from=perf"};
     char word[WORD];
     for (size_t i = w->count; i-- > 0;)

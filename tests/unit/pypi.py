@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""pypi.py - programs from PyPI that judge sqtrace in tests: readers of Parquet and OpenMetrics, a terminal.
+"""pypi.py - programs from PyPI that judge sqtrace in tests: readers of Parquet, OpenMetrics and OTLP, a terminal.
 
 They are in a virtual environment of the build folder, or of $SQT_VENVS, which several builds share. What cannot be
 installed is skipped, and named.
@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 VENV = os.path.join(os.environ.get("SQT_VENVS", os.environ["SQT_TOOLS"]), "pypi-venv")
+IMPORTS = {"opentelemetry-proto": "opentelemetry.proto.trace.v1.trace_pb2"}  # of packages that are called otherwise
 READERS = {"pyarrow": "pyarrow", "duckdb": "duckdb", "polars": "polars", "clickhouse": "chdb"}  # of Parquet
 
 
@@ -24,7 +25,7 @@ def install(python, packages):
         if not os.path.exists(python) and run(sys.executable, "-m", "venv", VENV).returncode != 0:
             return
         for package in packages:
-            if run(python, "-c", "import " + package).returncode != 0:
+            if run(python, "-c", "import " + IMPORTS.get(package, package)).returncode != 0:
                 run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1", "--timeout=10",
                     package)
 

@@ -57,9 +57,10 @@ struct dump_request {
     int64_t batch;       /* operations; 0: not given */
     int64_t kid;         /* -1: all */
     struct sqt_order_key keys[SQT_ORDER_KEYS];
-    unsigned key_count;               /* 0: as they come */
-    int64_t limit;                    /* rows; 0: all */
-    const struct sqt_ddl_engine *ddl; /* with --ddl; else NULL */
+    unsigned key_count;                /* 0: as they come */
+    int64_t limit;                     /* rows; 0: all */
+    const struct sqt_ddl_engine *ddl;  /* with --ddl; else NULL */
+    struct sqt_otlp_sampling sampling; /* of --format=otlp */
 };
 
 /* Reads the command line.  Returns 0, or -1 with one line in error. */

@@ -41,7 +41,7 @@ dump_take_follow(const struct dump_request *r, const struct options *o)
     for (unsigned i = 0; i < sizeof(follow_senseless) / sizeof(*follow_senseless); ++i)
         if (r->given[follow_senseless[i]])
             return options_fail(o, "--%s does not go with --follow", dump_option_infos[follow_senseless[i]].name);
-    if (strcmp(r->format->name, "tsv") != 0)
+    if (!r->format->follows)
         return options_fail(o, "--format=%s does not go with --follow", r->format->name);
     if (r->family->finish)
         return options_fail(o,

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/memory.h"
 #include "read/strace.h"
+#include "../program/sampling.h"
 #include "dump.h"
 
 const struct option_info dump_option_infos[DUMP_OPTIONS] = {
@@ -152,6 +153,14 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
         options_number(o, DUMP_peak, SQT_UNITS_TIME, SECOND, 1, &r->peak) != 0 ||
         options_number(o, DUMP_batch, SQT_UNITS_NONE, 1, 1, &r->batch) != 0 ||
         options_number(o, DUMP_kid, SQT_UNITS_NONE, 1, 0, &r->kid) != 0)
+        return -1;
+    static const unsigned sampling[SAMPLING_OPTIONS] = {
+        [SAMPLING_SAMPLE] = DUMP_otlp_sample,
+        [SAMPLING_SLOW] = DUMP_otlp_slow,
+        [SAMPLING_FAILED] = DUMP_otlp_failed,
+        [SAMPLING_REST] = DUMP_otlp_rest,
+    };
+    if (sampling_take(o, sampling, r->format->family == &sqt_otlp_family ? NULL : "--format=otlp", &r->sampling) != 0)
         return -1;
     if (r->given[DUMP_from] && !sqt_tracer_find(r->given[DUMP_from]))
         return options_fail(o, "--from: '%s' is unknown; there are: strace, perf", r->given[DUMP_from]);

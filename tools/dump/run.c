@@ -16,7 +16,11 @@
 static void
 note(void *context, const char *key, const char *text)
 {
-    sqt_sink_comment(context, key, text);
+    const struct dump *const d = context;
+    if (d->sink.type->comment)
+        sqt_sink_comment(context, key, text);
+    else if (!d->quiet)
+        fprintf(stderr, "sqtrace-dump: warning: %s\n", text); /* the format has no comments */
 }
 
 static void
@@ -105,6 +109,7 @@ dump_begin(struct dump *d, const struct dump_request *r)
 {
     d->sink.type = r->format;
     d->sink.table = r->shown;
+    d->sink.sampling = &r->sampling;
     d->sink.columns = r->columns;
     d->sink.column_count = r->column_count;
     d->sink.no_header = r->given[DUMP_no_header] || r->alarms;
@@ -119,7 +124,7 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .group = r->group,
         .peak = r->peak,
         .batch = r->batch,
-        .sourced = r->uses_wide,
+        .sourced = r->uses_wide || r->format->sourced,
         .row = dump_row,
         .note = note,
         .context = &d->sink,

@@ -8,6 +8,8 @@
  *   series.c             label sets and their values
  *   take.c               rows that ended -> series
  *   samples.c            resource samples -> series
+ *   spans.c              requests and what they wait for -> spans of OpenTelemetry
+ *   send.c               spans -> a Collector
  *   follow.c             the trace
  *   messages.c           what is said meanwhile
  *   print.c              series -> text
@@ -25,6 +27,8 @@
 #include "read/follow.h"
 #include "../program/options.h"
 #include "../program/voice.h"
+#include "otlp/ids.h"
+#include "send.h"
 #include "series.h"
 
 #define EXPORTER_SECOND INT64_C(1000000000) /* ns */
@@ -47,18 +51,24 @@ struct exporter_request {
     int address_length;
     struct export_rules rules;
     int detail;
+    struct export_receiver receiver; /* of spans */
+    struct sqt_otlp_sampling sampling;
 };
 
 /* The trace that is followed. */
 struct exporter_trace {
     struct sqt_stream *stream; /* NULL: it cannot be read, and is tried again */
     struct sqt_model *model;
-    int64_t started_ns;   /* when the exporter started, since 1970 */
-    int64_t counted_from; /* ns since the start of the stream: what ended before is not counted */
-    int64_t caught_up;    /* when all that was there had been read, by the monotonic clock; 0: not yet */
-    int64_t last_wall_ns; /* time of day of the last record; 0: none */
-    int64_t retry;        /* when it is tried again, by the monotonic clock */
-    int64_t aged;         /* when rows began to count half, by the monotonic clock */
+    struct sqt_otlp *otlp; /* makes spans; NULL: nobody wants them */
+    int64_t sent_from;     /* what belongs to no request and began before is not sent */
+    int64_t ends;          /* when the request ended that is made a span of */
+    int64_t last_ns;       /* time of the last record, as counted_from */
+    int64_t started_ns;    /* when the exporter started, since 1970 */
+    int64_t counted_from;  /* ns since the start of the stream: what ended before is not counted */
+    int64_t caught_up;     /* when all that was there had been read, by the monotonic clock; 0: not yet */
+    int64_t last_wall_ns;  /* time of day of the last record; 0: none */
+    int64_t retry;         /* when it is tried again, by the monotonic clock */
+    int64_t aged;          /* when rows began to count half, by the monotonic clock */
 };
 
 /* Messages of the reader: each is said once, and of many only some. */
@@ -79,6 +89,8 @@ struct exporter {
     struct exporter_trace trace;
     struct exporter_messages messages;
     uint64_t scrapes, refused;
+    uint64_t forgotten;           /* spans, of traces that are closed: sqt_otlp_forgotten() */
+    struct export_sender *sender; /* NULL: no spans are sent */
     struct event_base *base;
     struct exporter_server *server;
 };
@@ -126,6 +138,19 @@ exporter_reads(const struct exporter *exporter)
 
 /* samples.c */
 void exporter_take_sample(void *exporter, const struct sqt_sample_row *sample);
+
+/* spans.c */
+/* The stream is open; it is about to be closed. */
+void exporter_spans_begin(struct exporter *exporter);
+void exporter_spans_end(struct exporter *exporter);
+/* Adds what only spans need. */
+void exporter_spans_consume(const struct exporter *exporter, struct sqt_consumer *consumer);
+/* What the model hands out. */
+void exporter_spans_request(struct exporter *exporter, const struct sqt_xact *xact);
+void exporter_spans_connection(struct exporter *exporter, const struct sqt_attempt *attempt);
+void exporter_spans_wait(struct exporter *exporter, const struct sqt_wait *wait);
+/* Spans that were left out, because too many waited for their requests. */
+uint64_t exporter_spans_forgotten(const struct exporter *exporter);
 
 /* serve.c */
 /* Listens.  Returns NULL after a message. */

@@ -62,11 +62,13 @@ follow_open(struct exporter *e)
     struct sqt_consumer consumer = exporter_consumer;
     consumer.context = e;
     consumer.bound = follow_bound;
+    exporter_spans_consume(e, &consumer);
     t->stream = sqt_stream_open(&e->request.trace, 1, exporter_report, e);
     if (!t->stream)
         return -1;
     t->model = sqt_model_new(&consumer);
     t->counted_from = t->started_ns - (int64_t)sqt_stream_start_ns(t->stream);
+    exporter_spans_begin(e);
     if (sqt_stream_follow(t->stream, &following) != 0) {
         exporter_unfollow(e);
         return -1;
@@ -78,6 +80,7 @@ follow_open(struct exporter *e)
 void
 exporter_unfollow(struct exporter *e)
 {
+    exporter_spans_end(e);
     sqt_model_free(e->trace.model);
     if (e->trace.stream)
         sqt_stream_close(e->trace.stream);
@@ -110,8 +113,10 @@ follow_caught_up(struct exporter_trace *t, int64_t now)
 {
     if (!t->caught_up)
         t->caught_up = now;
-    else if (now - t->caught_up > LATE)
+    else if (now - t->caught_up > LATE && t->counted_from != INT64_MIN) {
         t->counted_from = INT64_MIN;
+        t->sent_from = t->last_ns < t->sent_from ? t->last_ns : t->sent_from;
+    }
 }
 
 static void

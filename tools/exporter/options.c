@@ -7,14 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <event2/http.h>
 #include <event2/util.h>
 
 #include "base/memory.h"
+#include "../program/sampling.h"
 #include "exporter.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:9746"
 #define DEFAULT_BUCKETS "1ms,5ms,20ms,100ms,250ms,500ms,1s,2.5s,10s,60s"
 #define DEFAULT_TOP 20
+#define DEFAULT_QUEUE (INT64_C(16) << 20)
+#define DEFAULT_TIMEOUT (10 * EXPORTER_SECOND)
+#define DEFAULT_RETRY (300 * EXPORTER_SECOND)
+#define LEAST_QUEUE (1 << 16)
+#define MOST_QUEUE (INT64_C(1) << 40)
+#define OTLP_PORT 4318
+#define OTLP_PATH "/v1/traces"
 #define DEFAULT_SERIES 2000
 /* Fewer series leave no room beside those of "other". */
 #define LEAST_SERIES 300
@@ -29,7 +38,7 @@ void
 exporter_help(FILE *to)
 {
     fputs("usage: sqtrace-exporter [OPTION]... TRACE\n"
-          "Follows the trace of a running Squid, and serves metrics for Prometheus.\n\noptions:\n",
+          "Follows the trace of a running Squid, and serves metrics for Prometheus; may send spans, too.\n\noptions:\n",
           to);
     options_help(to, exporter_option_infos, EXPORTER_OPTIONS);
     fputs("\nexit status: 0 a signal ended it; 1 it could not listen; 2 usage\n", to);
@@ -81,6 +90,70 @@ take_buckets(struct exporter_request *r, const struct options *o)
     }
 }
 
+/* The parts of a URL.  Names are not looked up, because that could take long. */
+static int
+take_url(struct export_receiver *receiver, const struct evhttp_uri *uri)
+{
+    const char *const scheme = uri ? evhttp_uri_get_scheme(uri) : NULL, *host = uri ? evhttp_uri_get_host(uri) : NULL;
+    const char *const path = uri ? evhttp_uri_get_path(uri) : NULL;
+    struct in6_addr address;
+    char bare[sizeof(receiver->address)];
+    if (!scheme || strcmp(scheme, "http") != 0 || !host || evhttp_uri_get_query(uri) || evhttp_uri_get_fragment(uri) ||
+        evhttp_uri_get_userinfo(uri) || strlen(host) >= sizeof(bare))
+        return -1;
+    const int six = *host == '[';
+    snprintf(bare, sizeof(bare), "%s", strcmp(host, "localhost") == 0 ? "127.0.0.1" : host + six);
+    bare[strcspn(bare, "]")] = '\0';
+    const int port = evhttp_uri_get_port(uri);
+    if (evutil_inet_pton(six ? AF_INET6 : AF_INET, bare, &address) != 1 || !port ||
+        (path && strlen(path) >= sizeof(receiver->path)))
+        return -1;
+    receiver->port = (uint16_t)(port < 0 ? OTLP_PORT : port);
+    memcpy(receiver->address, bare, sizeof(bare));
+    snprintf(receiver->path, sizeof(receiver->path), "%s", path && *path && strcmp(path, "/") != 0 ? path : OTLP_PATH);
+    snprintf(receiver->place, sizeof(receiver->place), "%s:%u", host, receiver->port);
+    return 0;
+}
+
+/* Options of --otlp, which make no sense without it. */
+static int
+take_otlp(struct exporter_request *r, const struct options *o)
+{
+    static const unsigned sampling[SAMPLING_OPTIONS] = {
+        [SAMPLING_SAMPLE] = EXPORTER_otlp_sample,
+        [SAMPLING_SLOW] = EXPORTER_otlp_slow,
+        [SAMPLING_FAILED] = EXPORTER_otlp_failed,
+        [SAMPLING_REST] = EXPORTER_otlp_rest,
+    };
+    static const enum exporter_option others[] = {EXPORTER_otlp_queue, EXPORTER_otlp_timeout, EXPORTER_otlp_retry};
+    const char *const url = r->given[EXPORTER_otlp];
+    struct export_receiver *const receiver = &r->receiver;
+    if (sampling_take(o, sampling, url ? NULL : "--otlp", &r->sampling) != 0)
+        return -1;
+    for (unsigned i = 0; i < sizeof(others) / sizeof(*others) && !url; ++i)
+        if (r->given[others[i]])
+            return options_fail(o, "--%s goes with --otlp", exporter_option_infos[others[i]].name);
+    receiver->queue = DEFAULT_QUEUE;
+    receiver->timeout = DEFAULT_TIMEOUT;
+    receiver->retry = DEFAULT_RETRY;
+    if (!url)
+        return 0;
+    if (strncmp(url, "https:", 6) == 0)
+        return options_fail(
+            o, "--otlp: '%s': there is no TLS; name a Collector on this machine, as http://127.0.0.1:4318", url);
+    struct evhttp_uri *const uri = evhttp_uri_parse(url);
+    const int bad = take_url(receiver, uri) != 0;
+    if (uri)
+        evhttp_uri_free(uri);
+    if (bad)
+        return options_fail(o, "--otlp: '%s': expected http://ADDRESS:PORT, as in http://127.0.0.1:4318", url);
+    if (options_number(o, EXPORTER_otlp_queue, SQT_UNITS_BYTES, 1, LEAST_QUEUE, &receiver->queue) != 0 ||
+        options_number(o, EXPORTER_otlp_timeout, SQT_UNITS_TIME, EXPORTER_SECOND, 1, &receiver->timeout) != 0 ||
+        options_number(o, EXPORTER_otlp_retry, SQT_UNITS_TIME, EXPORTER_SECOND, 1, &receiver->retry) != 0)
+        return -1;
+    return receiver->queue > MOST_QUEUE ? options_fail(o, "--otlp-queue: expected at most 1TB") : 0;
+}
+
 static int
 take_numbers(struct exporter_request *r, const struct options *o)
 {
@@ -106,7 +179,8 @@ exporter_parse(struct exporter_request *r, int argc, char **argv, char *error, s
         return -1;
     if (r->given[EXPORTER_help] || r->given[EXPORTER_version])
         return 0;
-    if (take_listen(r, &taken) != 0 || take_buckets(r, &taken) != 0 || take_numbers(r, &taken) != 0)
+    if (take_listen(r, &taken) != 0 || take_buckets(r, &taken) != 0 || take_numbers(r, &taken) != 0 ||
+        take_otlp(r, &taken) != 0)
         return -1;
     r->detail = r->given[EXPORTER_detail] != NULL;
     if (!taken.word_count)

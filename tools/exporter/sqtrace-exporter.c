@@ -79,9 +79,14 @@ exporter_run(struct exporter *e)
     event_set_log_callback(exporter_log);
     e->series = export_series_new(&e->request.rules);
     e->server = exporter_serve(e);
+    if (*e->request.receiver.address)
+        e->sender = export_sender_new(e, &e->request.receiver);
     const int status = e->server ? exporter_loop(e) : EXPORTER_FAILED;
     exporter_server_free(e->server);
     exporter_unfollow(e);
+    if (e->sender)
+        export_sender_drain(e->sender);
+    export_sender_free(e->sender);
     export_series_free(e->series);
     event_base_free(e->base);
     libevent_global_shutdown();

@@ -108,6 +108,7 @@ take_request(void *context, const struct sqt_xact *xact)
 {
     const struct exporter *const e = context;
     union sqt_cell row[SQT_CELLS(requests)];
+    exporter_spans_request(context, xact);
     if (!exporter_counts(e, xact->end))
         return;
     sqt_request_cells(row, xact);
@@ -128,6 +129,7 @@ take_connection(void *context, const struct sqt_attempt *attempt)
 {
     const struct exporter *const e = context;
     union sqt_cell row[SQT_CELLS(connections)];
+    exporter_spans_connection(context, attempt);
     if (!exporter_counts(e, attempt->end))
         return;
     sqt_connection_cells(row, attempt);
@@ -139,6 +141,7 @@ take_wait(void *context, const struct sqt_wait *wait)
 {
     const struct exporter *const e = context;
     union sqt_cell row[SQT_CELLS(waits)];
+    exporter_spans_wait(context, wait);
     if (!exporter_counts(e, wait->end))
         return;
     sqt_wait_cells(row, wait);
@@ -230,6 +233,7 @@ exporter_take_records(struct exporter *e, const struct sqt_run *run)
         return;
     if (wall != INT64_MIN && wall + last > e->trace.last_wall_ns)
         e->trace.last_wall_ns = wall + last;
+    e->trace.last_ns = last;
     row[SQT_CELL(events, kid)].number = run->origin->identity.kid;
     if (exporter_counts(e, last))
         export_series_add(take_child(e, EXPORT_FAMILY_tracer, row, NULL), EXPORT_tracer_records, (int64_t)run->count);
@@ -249,6 +253,25 @@ take_resident_bytes(void)
     return (int64_t)pages * sysconf(_SC_PAGESIZE);
 }
 
+/* What became of spans. */
+static void
+take_sent(const struct exporter *e)
+{
+    if (!e->sender)
+        return;
+    const struct export_sent *const sent = export_sender_sent(e->sender);
+    struct export_child *const child = export_series_get(e->series, EXPORT_FAMILY_otlp, NULL);
+    const uint64_t waited = exporter_spans_forgotten(e);
+    export_series_set(child, EXPORT_otlp_sent, (int64_t)sent->sent);
+    export_series_set(child, EXPORT_otlp_dropped, (int64_t)(sent->full + sent->refused + sent->expired + waited));
+    export_series_set(child, EXPORT_otlp_full, (int64_t)sent->full);
+    export_series_set(child, EXPORT_otlp_refused, (int64_t)sent->refused);
+    export_series_set(child, EXPORT_otlp_expired, (int64_t)sent->expired);
+    export_series_set(child, EXPORT_otlp_waited, (int64_t)waited);
+    export_series_set(child, EXPORT_otlp_retries, (int64_t)sent->retries);
+    export_series_set(child, EXPORT_otlp_queue, (int64_t)sent->queued);
+}
+
 void
 exporter_take_own(struct exporter *e)
 {
@@ -264,6 +287,7 @@ exporter_take_own(struct exporter *e)
     export_series_set(own, EXPORT_exporter_cpu, exporter_now(CLOCK_PROCESS_CPUTIME_ID));
     export_series_set(own, EXPORT_exporter_memory, take_resident_bytes());
     export_series_set(own, EXPORT_exporter_start, e->trace.started_ns);
+    take_sent(e);
 }
 
 /* A bound that the model met is a message of its own: follow.c. */

@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""exporter_otlp.py - sqtrace-exporter --otlp: what receivers of OTLP get, good ones and bad ones.
+
+A receiver in this program takes batches, and does to each what it is told.  The trace is copied into an empty directory that the
+exporter follows, so all of its requests are new.  The spans must be those of sqtrace-dump --format=otlp.
+"""
+
+import atexit
+import concurrent.futures
+import glob
+import http.client
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True
+from otlp import HAVE, parse  # noqa: E402
+from pypi import enter  # noqa: E402
+
+TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
+EXPORTER, DUMP = os.path.join(TOOLS, "sqtrace-exporter"), os.path.join(TOOLS, "sqtrace-dump")
+SAMPLE, GOLDEN = os.path.join(SOURCE, "doc", "sample"), os.path.join(SOURCE, "tests", "golden")
+SCRAPE_S = 1  # while a receiver misbehaves
+NUMBER = 0
+TELLS = threading.Lock()
+
+
+def check(good, name, *more):
+    global NUMBER
+    with TELLS:
+        NUMBER += 1
+        print("%s %d - %s" % ("ok" if good else "not ok", NUMBER, name), flush=True)
+        for line in more if not good else ():
+            print("# %s" % (line,), flush=True)
+
+
+def until(condition, seconds, what):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("not within %d s: %s" % (seconds, what))
+
+
+def spans_in(message):
+    return [span for of in message["resourceSpans"] for scope in of["scopeSpans"] for span in scope["spans"]]
+
+
+# ---- receivers ----
+
+class Receiver:
+    """Takes requests; act(connection, number of the request, its body) answers, and says whether the spans were taken."""
+
+    def __init__(self, act, slow=False):
+        self.act, self.slow, self.got, self.bodies, self.times, self.heads = act, slow, [], 0, [], []
+        self.all = []
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.server.accept()
+            except OSError:
+                return
+            self.all.append(connection)
+            threading.Thread(target=self.talk, args=(connection,), daemon=True).start()
+
+    def talk(self, connection):
+        try:
+            while self.slow and connection.recv(1):
+                time.sleep(0.2)
+            stream = connection.makefile("rb")
+            while True:
+                head = b""
+                while not head.endswith(b"\r\n\r\n"):
+                    line = stream.readline()
+                    if not line:
+                        return
+                    head += line
+                body = stream.read(int(re.search(rb"(?i)content-length: (\d+)", head).group(1)))
+                self.times.append(time.monotonic())
+                self.heads.append(head)
+                self.bodies += 1
+                if self.act(connection, self.bodies, body):
+                    self.got.append(body)
+        except OSError:
+            pass
+
+    def close(self):
+        self.server.close()
+        for connection in self.all:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            connection.close()
+
+    def ids(self):
+        return [span["spanId"] for body in list(self.got) for span in spans_in(json.loads(body))]
+
+
+def answer(connection, status, *headers, body=b"{}"):
+    lines = ["HTTP/1.1 %d Answer" % status, "Content-Length: %d" % len(body), "Content-Type: application/json", *headers, "", ""]
+    connection.sendall("\r\n".join(lines).encode() + body)
+    return 200 <= status < 300
+
+
+def good(connection, _number, _body):
+    return answer(connection, 200)
+
+
+# ---- the exporter ----
+
+class Exporter:
+    """Follows a folder to which the sample came after it had begun."""
+
+    def __init__(self, folder, port, *options):
+        os.mkdir(folder)
+        shutil.copy(os.path.join(GOLDEN, "good.sqt"), folder)
+        self.said_in = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([EXPORTER, "--listen=127.0.0.1:0", "--otlp=http://127.0.0.1:%d" % port, *options,
+                                         folder], stderr=self.said_in, stdin=subprocess.DEVNULL)
+        atexit.register(self.process.kill)
+        self.port = int(until(lambda: re.search(r"serves http://[^ ]*:(\d+)/", self.said()), 30, "serves").group(1))
+        until(lambda: "follows" in self.said(), 30, "follows")
+        time.sleep(1.5)
+        for path in glob.glob(os.path.join(SAMPLE, "*.sqt")):
+            shutil.copy(path, folder)
+        self.slowest = 0
+
+    def said(self):
+        self.said_in.seek(0)
+        return self.said_in.read().decode()
+
+    def metrics(self):
+        begin = time.monotonic()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+        connection.close()
+        self.slowest = max(self.slowest, time.monotonic() - begin)
+        return {name: float(value) for name, value in re.findall(r"^([a-z_]+) ([-0-9.e+]+)$", text, re.M)} | {
+            "requests": sum(float(value) for value in re.findall(r"^sqtrace_requests_total\{.*\} (\S+)$", text, re.M))}
+
+    def otlp(self, name):
+        return int(self.metrics()["sqtrace_otlp_" + name])
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(20)
+
+
+def wanted(*options):
+    text = subprocess.run([DUMP, "--quiet", "--format=otlp", *options, SAMPLE], stdout=subprocess.PIPE, check=True).stdout
+    spans = [span for line in text.decode().splitlines() for span in spans_in(json.loads(line))]
+    return [span for span in spans if span["kind"] == 2 or "parentSpanId" in span or not any(
+        one["key"] == "squid.xid" for one in span["attributes"])]  # others wait for a request that does not come
+
+
+def settled(exporter, total):
+    """All spans were sent or dropped."""
+    until(lambda: exporter.otlp("sent_spans_total") + exporter.otlp("dropped_spans_total") >= total and
+          exporter.otlp("queue_bytes") == 0, 40, "all are sent or dropped")
+
+
+# ---- cases ----
+
+def usage():
+    where = "expected http://ADDRESS:PORT, as in http://127.0.0.1:4318"
+    for options, message in (
+            (["--otlp=https://127.0.0.1:4318"], "--otlp: 'https://127.0.0.1:4318': there is no TLS; name a Collector on this "
+                                                "machine, as http://127.0.0.1:4318"),
+            (["--otlp=127.0.0.1:4318"], "--otlp: '127.0.0.1:4318': " + where),
+            (["--otlp=http://collector.example:4318"], "--otlp: 'http://collector.example:4318': " + where),
+            (["--otlp=http://127.0.0.1:0"], "--otlp: 'http://127.0.0.1:0': " + where),
+            (["--otlp=http://127.0.0.1:70000"], "--otlp: 'http://127.0.0.1:70000': " + where),
+            (["--otlp=http://u@127.0.0.1:1"], "--otlp: 'http://u@127.0.0.1:1': " + where),
+            (["--otlp="], "--otlp: '': " + where),
+            (["--otlp-slow=1s"], "--otlp-slow goes with --otlp"),
+            (["--otlp-queue=1MB"], "--otlp-queue goes with --otlp"),
+            (["--otlp=http://[::1]:4318/x", "--otlp-queue=1"], "--otlp-queue: '1': too small"),
+            (["--otlp=http://localhost", "--otlp-sample=2"],
+             "--otlp-sample: '2': expected a share from 0 to 1, as in 0.1 or 10%")):
+        done = subprocess.run([EXPORTER, *options, SAMPLE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20,
+                              check=False)
+        check((done.returncode, done.stderr.decode()) == (2, "sqtrace-exporter: %s\n" % message), message,
+              done.stderr.decode())
+
+
+def takes_all(work, spans):
+    receiver = Receiver(good)
+    exporter = Exporter(os.path.join(work, "good"), receiver.port)
+    settled(exporter, len(spans))
+    ids = receiver.ids()
+    missing = {span["spanId"] for span in spans} - set(ids)
+    extra = set(ids) - {span["spanId"] for span in spans}
+    check(not missing and not extra and len(ids) == len(spans), "each of %d spans arrives once" % len(spans),
+          "%d arrived; %d are missing, %d are others" % (len(ids), len(missing), len(extra)))
+    check(receiver.bodies < len(spans) / 10, "in %d batches" % receiver.bodies)
+    heads = [head.decode() for head in receiver.heads]
+    check(all(head.startswith("POST /v1/traces HTTP/1.1\r\n") and "Content-Type: application/json\r\n" in head and
+              "Host: 127.0.0.1:%d\r\n" % receiver.port in head for head in heads), "as POST /v1/traces of JSON", heads[:1])
+    check((exporter.otlp("sent_spans_total"), exporter.otlp("dropped_spans_total")) == (len(spans), 0), "all are counted as sent")
+    if HAVE:
+        for body in receiver.got:
+            parse(body.decode(), request=True)
+    check(True, "the definitions of the protocol take each batch" + ("" if HAVE else " # SKIP no opentelemetry-proto"))
+    check(exporter.stop() == 0, "a signal ends it")
+    receiver.close()
+
+
+def later(work, spans, name, act, tries, said, wait=0, options=()):
+    """A receiver that gets better: all spans arrive."""
+    receiver = Receiver(act)
+    exporter = Exporter(os.path.join(work, name), receiver.port, *options)
+    settled(exporter, len(spans))
+    ids = receiver.ids()
+    check(set(ids) == {span["spanId"] for span in spans} and exporter.otlp("sent_spans_total") == len(spans) and
+          exporter.otlp("retries_total") >= tries, "%s: all arrive after %d tries again" % (name, tries),
+          "%d of %d, %d again" % (len(set(ids)), len(spans), exporter.otlp("retries_total")))
+    check(said in exporter.said() and "takes spans again" in exporter.said(), "%s: it is said, and that it is over" % name,
+          exporter.said())
+    gaps = [b - a for a, b in zip(receiver.times, receiver.times[1:])][:tries]
+    check(not gaps or min(gaps) >= wait, "%s: it waits %.1f s" % (name, wait), gaps)
+    check(exporter.slowest < SCRAPE_S, "%s: a scrape takes %.0f ms" % (name, exporter.slowest * 1000))
+    check(exporter.stop() == 0, "%s: a signal ends it" % name)
+    receiver.close()
+
+
+def refused(work, spans, status):
+    receiver = Receiver(lambda connection, number, body: answer(connection, status))
+    exporter = Exporter(os.path.join(work, "refused-%d" % status), receiver.port)
+    settled(exporter, len(spans))
+    check(exporter.otlp("refused_spans_total") == len(spans) and exporter.otlp("retries_total") == 0,
+          "%d: all are dropped and counted" % status)
+    check(exporter.said().count("status %d; drops what is refused" % status) == 1, "%d: said once" % status, exporter.said())
+    check(exporter.stop() == 0, "%d: a signal ends it" % status)
+    receiver.close()
+
+
+def partly(work, spans):
+    receiver = Receiver(lambda connection, number, body: answer(
+        connection, 200, body=b'{"partialSuccess": {"rejectedSpans": "3"}}' if number == 1 else b"{}"))
+    exporter = Exporter(os.path.join(work, "partly"), receiver.port)
+    settled(exporter, len(spans))
+    check((exporter.otlp("refused_spans_total"), exporter.otlp("sent_spans_total")) == (3, len(spans) - 3),
+          "rejected spans of an answer 200 are counted as refused")
+    exporter.stop()
+    receiver.close()
+
+
+def never(work, spans, name, act, said):
+    """A receiver that never takes anything: reading and scrapes go on, and the queue is bounded."""
+    receiver = Receiver(act, slow=act is slowly) if act else None
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = receiver.port if receiver else closed.getsockname()[1]
+    exporter = Exporter(os.path.join(work, name), port, "--otlp-queue=256KB", "--otlp-timeout=1s", "--otlp-retry=3s")
+    requests = sum(span["kind"] == 2 for span in spans)
+    until(lambda: exporter.metrics()["requests"] == requests, 20, "all requests are counted")
+    most = 0
+    for _ in range(10):
+        most = max(most, exporter.otlp("queue_bytes"))
+        time.sleep(0.1)
+    check(0 < most <= 256 << 10, "%s: %d bytes are queued" % (name, most))
+    check(exporter.otlp("queue_full_spans_total") > len(spans) / 3, "%s: what finds no room is counted" % name)
+    settled(exporter, len(spans))
+    got = [exporter.otlp(what + "_spans_total") for what in ("sent", "dropped", "queue_full", "expired")]
+    check(got[:2] == [0, len(spans)] and got[3] > 0 and got[2] + got[3] == len(spans),
+          "%s: in the end each of %d spans is dropped and counted" % (name, len(spans)), got)
+    check(said in exporter.said() and len(exporter.said().splitlines()) < 10, "%s: said, and not again and again" % name,
+          exporter.said())
+    check(exporter.slowest < SCRAPE_S, "%s: a scrape takes %.0f ms" % (name, exporter.slowest * 1000))
+    begin = time.monotonic()
+    check(exporter.stop() == 0 and time.monotonic() - begin < 3, "%s: a signal ends it" % name)
+    if receiver:
+        receiver.close()
+
+
+def silent(_connection, _number, _body):
+    return False
+
+
+def slowly(_connection, _number, _body):
+    """Reads a byte at a time, and never all."""
+    return False
+
+
+def drips(connection, _number, _body):
+    for byte in b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}":
+        connection.sendall(bytes([byte]))
+        time.sleep(0.2)
+    return False
+
+
+def first(times, act):
+    """Does that so many times, and is good then."""
+    return lambda connection, number, body: (act if number <= times else good)(connection, number, body)
+
+
+def closes(connection, _number, _body):
+    connection.shutdown(socket.SHUT_RDWR)
+    return False
+
+
+def slow_ones(work):
+    spans = wanted("--otlp-slow=20ms", "--otlp-failed")
+    receiver = Receiver(good)
+    exporter = Exporter(os.path.join(work, "slow"), receiver.port, "--otlp-slow=20ms", "--otlp-failed")
+    until(lambda: len(set(receiver.ids())) >= len(spans), 20, "all came")
+    exporter.stop()
+    check(set(receiver.ids()) == {span["spanId"] for span in spans}, "--otlp-slow and --otlp-failed: the %d spans of "
+          "sqtrace-dump" % len(spans))
+    receiver.close()
+
+
+def at_the_end(work, spans):
+    """What is queued when a signal comes is sent."""
+    receiver = Receiver(good)
+    exporter = Exporter(os.path.join(work, "end"), receiver.port)
+    requests = sum(span["kind"] == 2 for span in spans)
+    until(lambda: exporter.metrics()["requests"] == requests, 20, "all requests are counted")
+    exporter.stop()
+    ids = set(receiver.ids())
+    check(ids == {span["spanId"] for span in spans}, "what is queued at the end is sent", "%d of %d" % (len(ids), len(spans)))
+    receiver.close()
+
+
+def main():
+    enter("opentelemetry-proto")
+    usage()
+    spans = wanted()
+    with tempfile.TemporaryDirectory() as work:
+        cases = [
+            (takes_all, work, spans), (at_the_end, work, spans), (slow_ones, work), (partly, work, spans),
+            (refused, work, spans, 400), (refused, work, spans, 500),
+            (later, work, spans, "503", first(2, lambda connection, *_: answer(connection, 503)), 2, "status 503; tries again", 0.4),
+            (later, work, spans, "429", first(1, lambda connection, *_: answer(connection, 429, "Retry-After: 2")), 1,
+             "status 429; tries again", 1.7),
+            (later, work, spans, "closes", first(2, closes), 2, "no connection, or no answer; tries again", 0.4),
+            (later, work, spans, "silent", first(1, silent), 1, "no answer in time; tries again", 1.0, ["--otlp-timeout=1s"]),
+            (never, work, spans, "never answers", silent, "no answer in time"),
+            (never, work, spans, "reads a byte at a time", slowly, "no answer in time"),
+            (never, work, spans, "answers a byte at a time", drips, "no answer in time"),
+            (never, work, spans, "nobody listens", None, "no connection, or no answer")]
+        with concurrent.futures.ThreadPoolExecutor(5) as pool:  # they mostly wait
+            for case in [pool.submit(*case) for case in cases]:
+                case.result()
+    print("1..%d" % NUMBER)
+
+
+main()
