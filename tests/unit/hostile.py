@@ -27,6 +27,7 @@ LONG = BYTES >= 500000
 SECONDS, RECORDS_PER_SECOND, MEBIBYTES = 2, 1000000, 256
 TABLES = ("requests events swaps ios diskops connections loops stalls syscalls digests samples losses summary servers waits "
           "services findings checks clock_steps loop_time profile listeners").split()
+JSON = {"--format=chrome": 4, "--format=otlp": 4}  # how much slower it may be: it has some lines for each record
 PIPED = ("many", "headers")  # segments one after the other, read from the standard input
 NUMBER = 0
 
@@ -111,12 +112,11 @@ def judged(path, name, *command, slower=1, **more):
 
 def time_and_memory(folder, kinds):
     """All figures, which take every row, and one table or the JSON; the long form has each of these for each kind."""
-    outputs = ["--table=" + table for table in TABLES] + ["--format=chrome"] * 3
+    outputs = ["--table=" + table for table in TABLES] + list(JSON) * 2
     for i, kind in enumerate(kinds):
         path = make(folder, kind, BYTES)
         option = outputs[i % len(outputs)]
-        # The JSON has some events for each record.
-        problems = judged(path, option, DUMP, "--quiet", option, slower=4 if option == "--format=chrome" else 1)[1]
+        problems = judged(path, option, DUMP, "--quiet", option, slower=JSON.get(option, 1))[1]
         if kind not in PIPED:
             problems += judged(path, "all figures", FIGURES)[1]
         check(problems, "%s: at least 1 million records/s or 2 s, under 256 MiB" % kind)
@@ -141,7 +141,7 @@ def runs_of(path, alone):
     if not alone:
         return
     with open(os.devnull, "wb") as nothing:
-        for name, slower in [("--table=" + table, 1) for table in TABLES] + [("--format=chrome", 4)]:
+        for name, slower in [("--table=" + table, 1) for table in TABLES] + list(JSON.items()):
             run = Run(path, DUMP, "--quiet", name, to=nothing)
             run.records = whole.records
             yield name, run, slower

@@ -59,21 +59,48 @@ snapshot_out_open(struct snapshot_out *out)
     return out_clear(out) == 0 ? 0 : out_fail(out, "cannot remove " SNAPSHOT_MAKING ", which a killed run left");
 }
 
-int64_t
-snapshot_out_count(const struct snapshot_out *out)
+/* Adds what the files in an open folder take.  Closes it.  Returns 0, or -1 with errno. */
+static int
+out_measure(int fd, int64_t *files, int64_t *bytes)
+{
+    DIR *const list = fd >= 0 ? fdopendir(fd) : NULL;
+    struct stat st;
+    if (!list) {
+        const int cause = errno;
+        if (fd >= 0)
+            close(fd);
+        errno = cause;
+        return -1;
+    }
+    for (const struct dirent *one; (one = readdir(list)) != NULL;)
+        if (fstatat(fd, one->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)) {
+            ++*files;
+            *bytes += (int64_t)st.st_blocks * 512;
+        }
+    closedir(list);
+    return 0;
+}
+
+int
+snapshot_out_count(struct snapshot_out *out, int64_t *count, int64_t *bytes)
 {
     const int fd = openat(out->folder, ".", OUT_FLAGS);
     DIR *const list = fd >= 0 ? fdopendir(fd) : NULL;
-    int64_t count = 0;
+    int64_t files = 0;
+    *count = *bytes = 0;
     if (!list) {
+        out_fail(out, "cannot be read");
         if (fd >= 0)
             close(fd);
-        return INT64_MAX;
+        return -1;
     }
     for (const struct dirent *one; (one = readdir(list)) != NULL;)
-        count += strncmp(one->d_name, "snapshot-", 9) == 0;
+        if (strncmp(one->d_name, "snapshot-", 9) == 0) {
+            ++*count;
+            out_measure(openat(fd, one->d_name, OUT_FLAGS | O_NOFOLLOW), &files, bytes);
+        }
     closedir(list);
-    return count;
+    return 0;
 }
 
 int
@@ -96,8 +123,9 @@ snapshot_out_publish(struct snapshot_out *out, int64_t at, char name[64])
     snprintf(name, 64, "snapshot-%s", day);
     for (unsigned i = 2; fstatat(out->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0; ++i)
         snprintf(name, 64, "snapshot-%s-%u", day, i);
-    if (syncfs(out->made) != 0 || renameat(out->folder, SNAPSHOT_MAKING, out->folder, name) != 0 ||
-        fsync(out->folder) != 0)
+    out->files = out->bytes = 0;
+    if (out_measure(openat(out->made, ".", OUT_FLAGS), &out->files, &out->bytes) != 0 || fsync(out->made) != 0 ||
+        renameat(out->folder, SNAPSHOT_MAKING, out->folder, name) != 0 || fsync(out->folder) != 0)
         return out_fail(out, "the snapshot cannot be written");
     return 0;
 }
@@ -117,6 +145,16 @@ int
 snapshot_out_create(struct snapshot_out *out, const char *name)
 {
     return openat(out->made, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+}
+
+int
+snapshot_out_finish(int fd)
+{
+    const int failed = fsync(fd) != 0, cause = errno;
+    if (close(fd) != 0)
+        return -1;
+    errno = cause;
+    return failed ? -1 : 0;
 }
 
 int

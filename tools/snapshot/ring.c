@@ -84,7 +84,7 @@ ring_copy(struct snapshot_out *out, struct sqt_ring *ring, const char *name)
     const int fd = snapshot_out_create(out, name);
     const int failed = fd < 0 || ring_write(fd, ring) != 0;
     const int cause = errno;
-    const int closed = fd >= 0 ? close(fd) : 0;
+    const int closed = fd >= 0 ? snapshot_out_finish(fd) : 0;
     if (failed || closed != 0)
         return program_fail(&out->voice, "%s/%s: cannot be written: %s", out->name, name,
                             strerror(failed ? cause : errno));

@@ -22,7 +22,8 @@ main(int argc, char **argv)
         puts("sqtrace-snapshot " PACKAGE_VERSION);
         status = options_told();
     } else {
-        status = (int)snapshot_take(&request);
+        static const struct snapshot_reason asked = {.why = "", .hint = "--table=requests"};
+        status = (int)(request.when_count ? snapshot_watch(&request) : snapshot_take(&request, &asked));
     }
     snapshot_request_free(&request);
     return status;

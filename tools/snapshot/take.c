@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/digits.h"
+#include "base/human.h"
 #include "base/memory.h"
 #include "read/file/pointer.h"
 #include "read/files.h"
@@ -96,7 +97,7 @@ take_copy(struct take *take, const struct sqt_file *file, const char *name)
     const int cause = errno;
     if (from >= 0)
         close(from);
-    if (to >= 0 && close(to) != 0)
+    if (to >= 0 && snapshot_out_finish(to) != 0)
         return -1;
     errno = cause;
     return result;
@@ -197,8 +198,38 @@ take_all(struct take *take)
     return take->failed ? -1 : 0;
 }
 
+/* Returns 0, or -1 after saying that there are enough. */
+static int
+take_limits(struct take *take)
+{
+    const struct snapshot_request *const r = take->request;
+    char text[SQT_HUMAN_ROOM];
+    int64_t count, bytes;
+    if (!r->keep && !r->total)
+        return 0;
+    if (snapshot_out_count(&take->out, &count, &bytes) != 0)
+        return -1;
+    if (r->keep && count >= r->keep)
+        return program_fail(&take->out.voice,
+                            "%s: has %" PRId64 " snapshots, and --keep=%" PRId64 " allows no more; none was made",
+                            take->out.name, count, r->keep);
+    if (r->total && bytes >= r->total)
+        return program_fail(&take->out.voice, "%s: its snapshots take %s, and --total allows no more; none was made",
+                            take->out.name, sqt_human_bytes(text, (double)bytes));
+    return 0;
+}
+
+static void
+take_tell(struct take *take, const struct snapshot_reason *reason, const char *name)
+{
+    char text[SQT_HUMAN_ROOM];
+    program_say(&take->out.voice, "made %s/%s (%" PRId64 " files, %s)%s%s; see: sqtrace-dump %s/%s %s", take->out.name,
+                name, take->out.files, sqt_human_bytes(text, (double)take->out.bytes), *reason->why ? ", because " : "",
+                reason->why, take->out.name, name, reason->hint);
+}
+
 enum snapshot_status
-snapshot_take(const struct snapshot_request *request)
+snapshot_take(const struct snapshot_request *request, const struct snapshot_reason *reason)
 {
     struct take take = {
         .request = request,
@@ -207,15 +238,10 @@ snapshot_take(const struct snapshot_request *request)
                 .folder = -1,
                 .made = -1}};
     char name[64];
-    int failed = snapshot_out_open(&take.out);
-    if (!failed && request->keep && snapshot_out_count(&take.out) >= request->keep)
-        failed = program_fail(&take.out.voice, "%s: has as many snapshots as --keep=%" PRId64 " allows; none was made",
-                              take.out.name, request->keep);
-    failed = failed || take_window(&take) != 0 || take_all(&take) != 0 ||
-             snapshot_out_publish(&take.out, take.start_ns + take.last, name) != 0;
+    const int failed = snapshot_out_open(&take.out) != 0 || take_limits(&take) != 0 || take_window(&take) != 0 ||
+                       take_all(&take) != 0 || snapshot_out_publish(&take.out, take.start_ns + take.last, name) != 0;
     if (!failed)
-        program_say(&take.out.voice, "made %s/%s; see: sqtrace-dump %s/%s --table=requests", take.out.name, name,
-                    take.out.name, name);
+        take_tell(&take, reason, name);
     free(take.files);
     snapshot_out_close(&take.out);
     return failed ? SNAPSHOT_FAILED : SNAPSHOT_DONE;
