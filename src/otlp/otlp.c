@@ -207,38 +207,39 @@ otlp_tell_children(struct sqt_otlp *o, struct sqt_otlp_entry *e)
     otlp_close(o);
 }
 
-/* Gives up waiting for the request of an entry, which may still come. */
+/* Gives up waiting for the request of an entry, which may still come: the spans name it as their parent.  forced: only
+ * because there are too many. */
 static void
-otlp_give_up(struct sqt_otlp *o, struct sqt_otlp_entry *e)
+otlp_give_up(struct sqt_otlp *o, struct sqt_otlp_entry *e, int forced)
 {
     const struct sqt_otlp_sampling *const s = &o->settings.sampling;
     if (o->settings.picks || s->slow || s->failed)
-        for (const struct sqt_otlp_child *c = e->children; c; c = c->next)
-            ++o->forgotten;
+        for (const struct sqt_otlp_child *c = e->children; forced && c; c = c->next)
+            o->forgotten += (unsigned)sqt_otlp_sampled(e->ids.trace, s->head);
     else
         otlp_tell_children(o, e);
     sqt_otlp_drop(&o->keep, e);
 }
 
-/* Makes room for another transaction that is open. */
+/* Makes room for another transaction that is open, or another span of one. */
 static void
 otlp_make_room(struct sqt_otlp *o, int64_t now)
 {
     struct sqt_otlp_entry *e;
     while ((e = sqt_otlp_too_many(&o->keep)))
-        otlp_give_up(o, e);
+        otlp_give_up(o, e, 1);
     while ((e = o->keep.open.first) && now - e->since > OTLP_PATIENCE)
-        otlp_give_up(o, e);
+        otlp_give_up(o, e, 0);
 }
 
 static struct sqt_otlp_entry *
 otlp_entry(struct sqt_otlp *o, const struct sqt_origin *origin, uint64_t xact, int64_t now)
 {
     const uint64_t key = otlp_key(origin, xact);
+    otlp_make_room(o, now);
     struct sqt_otlp_entry *e = sqt_otlp_find(&o->keep, key);
     if (e)
         return e;
-    otlp_make_room(o, now);
     e = sqt_otlp_enter(&o->keep, key, otlp_resource(o, origin));
     e->since = now;
     sqt_otlp_request_ids(&e->ids, origin->identity.ring_id, xact);

@@ -14,6 +14,13 @@
 enum { SPANS_INTERNAL = 1, SPANS_SERVER = 2, SPANS_CLIENT = 3 };
 #define SPANS_FAILED ",\"status\":{\"code\":2}"
 
+/* 16 hexadecimal digits, as a trace has them if nobody named its host. */
+static int
+spans_is_number(const char *host)
+{
+    return strlen(host) == 16 && strspn(host, "0123456789abcdef") == 16;
+}
+
 void
 sqt_otlp_resource_text(struct sqt_otlp_text *t, const struct sqt_origin *origin)
 {
@@ -27,8 +34,8 @@ sqt_otlp_resource_text(struct sqt_otlp_text *t, const struct sqt_origin *origin)
     sqt_otlp_text_attribute(t, "", "service.instance.id", ring);
     if (*id->squid_version)
         sqt_otlp_text_attribute(t, "", "service.version", id->squid_version);
-    if (host)
-        sqt_otlp_text_attribute(t, "", "host.name", host);
+    if (host) /* without host= it is a number that stands for the machine */
+        sqt_otlp_text_attribute(t, "", spans_is_number(host) ? "host.id" : "host.name", host);
     sqt_otlp_number_attribute(t, "", "process.pid", id->pid);
     sqt_otlp_number_attribute(t, "", "squid.kid", id->kid);
     sqt_otlp_put(t, "]}");

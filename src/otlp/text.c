@@ -22,6 +22,15 @@ sqt_otlp_text_free(struct sqt_otlp_text *t)
     memset(t, 0, sizeof(*t));
 }
 
+void
+sqt_otlp_text_fit(struct sqt_otlp_text *text)
+{
+    if (text->size == text->room || !text->size)
+        return;
+    text->bytes = sqt_resized(text->bytes, text->size);
+    text->room = text->size;
+}
+
 /* Where the next bytes go; the caller moves size on. */
 static char *
 text_room(struct sqt_otlp_text *t, size_t size)

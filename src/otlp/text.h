@@ -19,6 +19,8 @@ struct sqt_otlp_text {
 };
 
 void sqt_otlp_text_free(struct sqt_otlp_text *text);
+/* Gives back the room that nothing was appended to. */
+void sqt_otlp_text_fit(struct sqt_otlp_text *text);
 
 /* Appends so many bytes as they are; a string as it is. */
 void sqt_otlp_bytes(struct sqt_otlp_text *text, const char *bytes, size_t size);

@@ -7,14 +7,17 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 sys.dont_write_bytecode = True
 from otlp import HAVE, attributes, parse, spans_of  # noqa: E402
 from pypi import enter  # noqa: E402
+from shipped import FRAME_TEXT, frames  # noqa: E402
 
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP, SAMPLE = os.path.join(TOOLS, "sqtrace-dump"), os.path.join(SOURCE, "doc", "sample")
@@ -251,6 +254,26 @@ def usage(trace):
         check([] if (done.returncode, said) == (2, "sqtrace-dump: %s\n" % message) else [said], message)
 
 
+def hosts(work):
+    """A host with a name, and one that is only a number, as without host= of sqtrace_log."""
+    folder = os.path.join(work, "fleet")
+    os.mkdir(folder)
+    subprocess.run([os.path.join(TOOLS, "tests", "unit", "make_fleet"), folder], check=True, stdout=subprocess.DEVNULL)
+    named, number = os.path.join(folder, "proxy-2.paris.example-0.sqt"), b"0123456789abcdef"
+    header, found = frames(named)
+    numbered = os.path.join(folder, "number.sqt")
+    with open(numbered, "wb") as file:
+        file.write(header)
+        for kind, frame, *_ in found:
+            body = frame[16:].replace(b"\tproxy-2.paris.example\n", b"\t" + number + b"\n") if kind == FRAME_TEXT else frame[16:]
+            head = frame[:8] + struct.pack("<II", len(body), 0)
+            file.write(head[:12] + struct.pack("<I", zlib.crc32(body, zlib.crc32(head))) + body)
+    for path, key, value in ((named, "host.name", "proxy-2.paris.example"), (numbered, "host.id", number.decode())):
+        got = {tuple((key, text) for key, text in attributes(resource).items() if key.startswith("host."))
+               for resource, _ in Spans(run(path, "--format=otlp")).all}
+        check([] if got == {((key, value),)} else [got], "the resource says %s" % key)
+
+
 def main():
     enter("opentelemetry-proto")
     usage(SAMPLE)
@@ -270,6 +293,7 @@ def main():
     picked(SAMPLE)
     with tempfile.TemporaryDirectory() as work:
         followed(SAMPLE, spans, work)
+        hosts(work)
         subprocess.run([os.path.join(TOOLS, "tests", "unit", "dump_traces"), work], check=True, stdout=subprocess.DEVNULL)
         for name in ("story", "busy.sqt", "crossed.sqt", "cut.sqt", "held.sqt", "stepped.sqt"):
             trace = os.path.join(work, name)

@@ -325,15 +325,19 @@ def slow_ones(work):
     receiver.close()
 
 
-def at_the_end(work, spans):
+def rejects(connection, _number, _body):
+    return answer(connection, 200, body=b'{"partialSuccess": {"rejectedSpans": 1}}')
+
+
+def at_the_end(work, spans, name, act):
     """What is queued when a signal comes is sent."""
-    receiver = Receiver(good)
-    exporter = Exporter(os.path.join(work, "end"), receiver.port)
+    receiver = Receiver(act)
+    exporter = Exporter(os.path.join(work, name), receiver.port)
     requests = sum(span["kind"] == 2 for span in spans)
     until(lambda: exporter.metrics()["requests"] == requests, 20, "all requests are counted")
     exporter.stop()
     ids = set(receiver.ids())
-    check(ids == {span["spanId"] for span in spans}, "what is queued at the end is sent", "%d of %d" % (len(ids), len(spans)))
+    check(ids == {span["spanId"] for span in spans}, "%s: what is queued at the end is sent" % name, "%d of %d" % (len(ids), len(spans)))
     receiver.close()
 
 
@@ -343,11 +347,13 @@ def main():
     spans = wanted()
     with tempfile.TemporaryDirectory() as work:
         cases = [
-            (takes_all, work, spans), (at_the_end, work, spans), (slow_ones, work), (partly, work, spans),
+            (takes_all, work, spans), (at_the_end, work, spans, "end", good), (at_the_end, work, spans, "end of one that rejects", rejects), (slow_ones, work), (partly, work, spans),
             (refused, work, spans, 400), (refused, work, spans, 500),
             (later, work, spans, "503", first(2, lambda connection, *_: answer(connection, 503)), 2, "status 503; tries again", 0.4),
             (later, work, spans, "429", first(1, lambda connection, *_: answer(connection, 429, "Retry-After: 2")), 1,
              "status 429; tries again", 1.7),
+            (later, work, spans, "never again", first(1, lambda connection, *_: answer(connection, 503, "Retry-After: 9" + 20 * "9")), 1,
+             "status 503; tries again", 1.7, ["--otlp-retry=3s"]),
             (later, work, spans, "closes", first(2, closes), 2, "no connection, or no answer; tries again", 0.4),
             (later, work, spans, "silent", first(1, silent), 1, "no answer in time; tries again", 1.0, ["--otlp-timeout=1s"]),
             (never, work, spans, "never answers", silent, "no answer in time"),

@@ -28,6 +28,8 @@
 /* Of an answer, in bytes. */
 #define SEND_ANSWER_HEADER 16384
 #define SEND_ANSWER_BODY 65536
+/* A comma, and what stands around the spans of a batch: at most so many bytes. */
+#define SEND_FRAME 32
 /* At the end, in seconds. */
 #define SEND_DRAIN 2
 
@@ -45,6 +47,7 @@ struct export_sender {
     struct send_batch *open;
     struct evhttp_connection *connection;
     int busy;               /* the first one is under way */
+    int failing;            /* the last try is to be repeated */
     int64_t pause;          /* after the next failure, ns */
     struct event *deadline; /* of the try that is under way */
     struct event *next;     /* the next try */
@@ -81,6 +84,7 @@ send_close_batch(struct export_sender *s)
     if (!batch)
         return;
     sqt_otlp_put(&batch->text, "]}");
+    sqt_otlp_text_fit(&batch->text);
     s->sent.queued += 2;
     if (s->last)
         s->last->next = batch;
@@ -137,16 +141,20 @@ send_schedule(struct export_sender *s, int64_t ns)
 static void
 send_retry(struct export_sender *s, const char *what, int64_t asked)
 {
-    const int64_t jitter = s->pause / 4 * (exporter_now(CLOCK_MONOTONIC) % 1000) / 1000;
-    const int64_t pause = asked > s->pause + jitter ? asked : s->pause + jitter;
+    const int64_t now = exporter_now(CLOCK_MONOTONIC), jitter = s->pause / 4 * (now % 1000) / 1000;
+    const int64_t left = s->first->tried + s->receiver.retry - now;
+    int64_t pause = asked > s->pause + jitter ? asked : s->pause + jitter;
+    s->failing = 1;
     send_say(s, what, "; tries again");
     if (s->draining)
         event_base_loopbreak(s->exporter->base);
     s->pause = 2 * s->pause < SEND_PAUSE_MOST ? 2 * s->pause : SEND_PAUSE_MOST;
-    if (exporter_now(CLOCK_MONOTONIC) + pause - s->first->tried > s->receiver.retry)
-        send_finish(s, &s->sent.expired);
-    else
+    if (left > 0) {
+        pause = pause < left ? pause : left; /* the last try is at the end of its time */
         ++s->sent.retries;
+    } else {
+        send_finish(s, &s->sent.expired);
+    }
     send_schedule(s, pause);
 }
 
@@ -181,8 +189,8 @@ send_rejected(struct evhttp_request *request, unsigned most)
     if (!found)
         return 0;
     found += strlen("\"rejectedSpans\"");
-    const uint64_t rejected = strtoull(found + strspn(found, " :\""), NULL, 10);
-    return rejected < most ? rejected : most;
+    const long long rejected = strtoll(found + strspn(found, " :\""), NULL, 10);
+    return rejected <= 0 ? 0 : rejected < (long long)most ? (uint64_t)rejected : most;
 }
 
 static void
@@ -195,7 +203,6 @@ send_succeeded(struct export_sender *s, struct evhttp_request *request)
         *s->said = '\0';
         program_say(&s->exporter->voice, "http://%s%s: takes spans again", s->receiver.place, s->receiver.path);
     }
-    s->pause = SEND_PAUSE;
     send_finish(s, &s->sent.sent);
     s->sent.sent -= rejected;
     s->sent.refused += rejected;
@@ -211,11 +218,16 @@ send_answered(struct evhttp_request *request, void *context)
     evtimer_del(s->deadline);
     s->busy = 0;
     snprintf(what, sizeof(what), "status %d", status);
+    const int later = !status || status == 429 || status == 502 || status == 503 || status == 504;
+    if (!later) {
+        s->failing = 0;
+        s->pause = SEND_PAUSE;
+    }
     if (status >= 200 && status < 300) {
         send_succeeded(s, request);
     } else if (!status) {
         send_retry(s, "no connection, or no answer", 0);
-    } else if (status == 429 || status == 502 || status == 503 || status == 504) {
+    } else if (later) {
         send_retry(s, what, send_asked(request));
     } else {
         send_say(s, what, "; drops what is refused");
@@ -246,6 +258,9 @@ send_connect(struct export_sender *s)
     s->connection = evhttp_connection_base_new(s->exporter->base, NULL, s->receiver.address, s->receiver.port);
     if (!s->connection)
         return -1;
+    /* Those of the library would end a try before --otlp-timeout does. */
+    const struct timeval longer = send_interval(s->receiver.timeout + EXPORTER_SECOND);
+    evhttp_connection_set_timeout_tv(s->connection, &longer);
     evhttp_connection_set_max_headers_size(s->connection, SEND_ANSWER_HEADER);
     evhttp_connection_set_max_body_size(s->connection, SEND_ANSWER_BODY);
     return 0;
@@ -332,7 +347,7 @@ export_sender_new(struct exporter *e, const struct export_receiver *receiver)
 void
 export_sender_take(struct export_sender *s, const char *json, size_t size, unsigned spans)
 {
-    if (s->sent.queued + size > (size_t)s->receiver.queue) {
+    if (s->sent.queued + size + SEND_FRAME > (size_t)s->receiver.queue) {
         s->sent.full += spans;
         return;
     }
@@ -362,7 +377,7 @@ void
 export_sender_drain(struct export_sender *s)
 {
     send_close_batch(s);
-    if (!s->first || *s->said)
+    if (!s->first || s->failing)
         return;
     s->draining = 1;
     send_begin(s);

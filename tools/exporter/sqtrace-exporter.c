@@ -81,7 +81,10 @@ exporter_run(struct exporter *e)
     e->server = exporter_serve(e);
     if (*e->request.receiver.address)
         e->sender = export_sender_new(e, &e->request.receiver);
-    const int status = e->server ? exporter_loop(e) : EXPORTER_FAILED;
+    const int lacks_sender = *e->request.receiver.address && !e->sender;
+    if (lacks_sender)
+        program_fail(&e->voice, "no memory to send spans");
+    const int status = e->server && !lacks_sender ? exporter_loop(e) : EXPORTER_FAILED;
     exporter_server_free(e->server);
     exporter_unfollow(e);
     if (e->sender)
