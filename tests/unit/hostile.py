@@ -28,6 +28,7 @@ SECONDS, RECORDS_PER_SECOND, MEBIBYTES = 2, 1000000, 256
 TABLES = ("requests events swaps ios diskops connections loops stalls syscalls digests samples losses summary servers waits "
           "services findings checks clock_steps loop_time profile listeners").split()
 JSON = {"--format=chrome": 4, "--format=otlp": 4}  # how much slower it may be: it has some lines for each record
+ALONE = {"queries-of-one": "--format=otlp"}  # which keeps what waits for a request
 PIPED = ("many", "headers")  # segments one after the other, read from the standard input
 NUMBER = 0
 
@@ -115,7 +116,7 @@ def time_and_memory(folder, kinds):
     outputs = ["--table=" + table for table in TABLES] + list(JSON) * 2
     for i, kind in enumerate(kinds):
         path = make(folder, kind, BYTES)
-        option = outputs[i % len(outputs)]
+        option = ALONE.get(kind, outputs[i % len(outputs)])
         problems = judged(path, option, DUMP, "--quiet", option, slower=JSON.get(option, 1))[1]
         if kind not in PIPED:
             problems += judged(path, "all figures", FIGURES)[1]

@@ -214,6 +214,12 @@ queries(struct maker *m)
 {
     put(m, SQT_EV_QUERY_END, m->n, m->time - (UINT64_C(1) << m->n % 36), (uint32_t)(m->n % 1000));
 }
+/* All for one transaction, whose request never ends. */
+static void
+queries_of_one(struct maker *m)
+{
+    put(m, SQT_EV_QUERY_END, 7, m->time - (UINT64_C(1) << m->n % 36), (uint32_t)(m->n % 1000));
+}
 static void
 digests(struct maker *m)
 {
@@ -480,6 +486,7 @@ static const struct kind {
     {"attempts", attempts, 1},
     {"helpers", helpers, 1},
     {"queries", queries, 1},
+    {"queries-of-one", queries_of_one, 1},
     {"digests", digests, 1},
     {"objects", objects, 300},
     {"swaps", swaps, 1},
