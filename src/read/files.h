@@ -12,13 +12,13 @@ struct sqt_file {
     const struct sqt_origin *origin;
     const char *name;
     int64_t from, until; /* ns since the start of the stream; from > until: it has no block */
-    uint64_t whole;      /* bytes up to the end of its last whole frame */
-    int last;            /* it is the latest one of its origin, and may be written to */
-    int ring;            /* the ring of its origin is there */
+    uint64_t whole; /* bytes up to the end of its last whole frame; UINT64_MAX: all, because it is damaged behind it */
+    int last;       /* it is the latest one of its origin, and may be written to */
+    int ring;       /* the ring of its origin is there */
 };
 
 /* Tells of each segment that has a name, origin by origin, each in the order of sequence.  Only headers of frames are
- * read.  Call it before the first sqt_stream_next. */
+ * read, up to damage: what stands behind it may be of any later time, so `until` is INT64_MAX then.  Call it before the first sqt_stream_next. */
 void sqt_stream_files(struct sqt_stream *stream, void *context,
                       void (*take)(void *context, const struct sqt_file *file));
 

@@ -24,6 +24,14 @@ def records(env, directory):
     return found
 
 
+def timed_records(env, directory, *options):
+    """(process, number) -> ns since 1970 of its records."""
+    command = [env.tool("sqtrace-dump"), directory, "--table=events", "--columns=ring,row,time_ns", "--format=tsv", "--quiet", *options]
+    lines = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode().splitlines()
+    rows = [line.split("\t") for line in lines if line and not line.startswith("#")][1:]
+    return {(ring, row): int(ns) for ring, row, ns in rows if ring != "-"}
+
+
 def losses(env, directory):
     command = [env.tool("sqtrace-dump"), directory, "--table=losses", "--format=tsv", "--quiet"]
     lines = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode().splitlines()
@@ -41,21 +49,25 @@ def live(env):
             for k in range(20):
                 client.request(origin.url("o%d" % (k * (n + 1) % 40), size=50000), "r")
     traffic = Background(env, 4, work)
-    made = []
+    made, latest = [], []
     for turn in range(8):
         time.sleep(0.7)
         if turn % 2:
             squid.rotate()
-        squid.get(origin.url("marked-%d" % turn, size=100))
+        asked = timed_records(env, squid.directory, "--since=-300ms")
         subprocess.run([env.tool("sqtrace-snapshot"), squid.directory, "--to=" + out, "--last=1s", "--quiet"], check=True)
         made.append(sorted((os.path.join(out, name) for name in os.listdir(out)), key=os.path.getctime)[-1])
+        latest.append(set(asked))
     read = [records(env, one) for one in made]  # while Squid goes on
     traffic.stop()
     squid.stop()
     whole = records(env, squid.directory)
     env.equal(losses(env, squid.directory), [], "records that the trace lost")
     env.check(len(set(made)) == 8, "not each run made a snapshot: %s" % made)
-    for name, before in zip(made, read):
+    for name, before, asked in zip(made, read, latest):
+        numbers = {(ring, str(n)) for ring, found in before.items() for n in found}
+        env.check(len(asked) > 10, "few records were new before %s: %d" % (name, len(asked)))
+        env.equal(len(asked - numbers), 0, "records of just before that are not in %s" % name)
         env.equal(records(env, name), before, "a snapshot that changed later")
         env.equal(losses(env, name), [], "records that a snapshot lost")
         env.check(before, "%s has no records" % name)
@@ -63,14 +75,6 @@ def live(env):
             first, last = min(numbers), max(numbers)
             wanted = {n for n in whole[ring] if first <= n <= last}
             env.equal(len(wanted ^ numbers), 0, "records of a process that %s lacks, or has and the trace has not" % name)
-
-
-def timed_records(env, directory):
-    """(process, number) -> ns since 1970 of its records."""
-    command = [env.tool("sqtrace-dump"), directory, "--table=events", "--columns=ring,row,time_ns", "--format=tsv", "--quiet"]
-    lines = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode().splitlines()
-    rows = [line.split("\t") for line in lines if line and not line.startswith("#")][1:]
-    return {(ring, row): int(ns) for ring, row, ns in rows if ring != "-"}
 
 
 def request_row(env, directory, kid, xid):

@@ -21,12 +21,15 @@ def run(*words):
     return subprocess.run([SNAPSHOT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
 
-def rows(*traces):
+def rows(*traces, table="requests"):
     """Rows of requests, without the times, which count from another start."""
-    got = subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), *traces, "--table=requests", "--columns=ring,row,total_ns,outcome", "--format=tsv", "--quiet"],
+    got = subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), *traces, "--table=" + table, "--columns=ring,row" + (",total_ns,outcome" if table == "requests" else ""), "--format=tsv", "--quiet"],
                          stdout=subprocess.PIPE, text=True, check=False)
     lines = [line for line in got.stdout.splitlines() if not line.startswith("#")][1:]
     return set(lines), len(lines)
+
+
+QUIET = "27s", "28s"  # of the sample, in whose middle segments it lies
 
 
 def only(out):
@@ -43,6 +46,7 @@ def split(folder, count):
         part = blocks[len(blocks) * i // count:len(blocks) * (i + 1) // count]
         with open(os.path.join(folder, "kid-1-%03d.sqt" % i), "wb") as file:
             file.write(with_sequence(header, i) + b"".join(one[1] for one in texts + part))
+        os.chmod(os.path.join(folder, "kid-1-%03d.sqt" % i), 0o600)
 
 
 def windows(scratch, trace):
@@ -53,17 +57,21 @@ def windows(scratch, trace):
     check(got.returncode == 0 and made and made in got.stderr, "a snapshot of all is made, and the line names it", got.stderr, os.listdir(out))
     check(rows(made) == (whole, count) and count > 1000, "it has the rows of the trace", count)
     check(rows(made, trace)[1] == count, "read together with the trace, each is there once", rows(made, trace)[1], count)
-    same = [name for name in os.listdir(trace) if os.path.samefile(os.path.join(made, name), os.path.join(trace, name))]
-    check(len(same) == len(os.listdir(trace)) - 1, "all segments but the last are linked", same)
+    links = {os.stat(os.path.join(folder, name)).st_nlink for folder in (made, trace) for name in os.listdir(folder)}
+    check(links == {1}, "no segment gets a second name", links)
+    check({os.stat(os.path.join(made, name)).st_mode & 0o777 for name in os.listdir(made)} == {0o600}, "none may read it who may not read the trace")
     out = os.path.join(scratch, "last")
     run(trace, "--to=" + out, "--last=1s")
     names = sorted(os.listdir(only(out)))
     check(0 < len(names) < 5 and names[-1] == sorted(os.listdir(trace))[-1], "the last second has the last segments", names)
+    asked = rows(trace, "--since=-1s", table="events")[0]
+    check(len(asked) > 100 and asked <= rows(only(out), table="events")[0], "and all of its records", len(asked))
     out = os.path.join(scratch, "first")
     run(trace, "--to=" + out, "--until=1s")
     names = sorted(os.listdir(only(out)))
     check(0 < len(names) < 5 and names[0] == sorted(os.listdir(trace))[0], "the first second has the first ones", names)
-    check(rows(only(out))[1] > 0, "and can be read")
+    asked = rows(trace, "--until=1s", table="events")[0]
+    check(len(asked) > 100 and asked <= rows(only(out), table="events")[0], "and all of its records", len(asked))
 
 
 def cut(scratch, trace):
@@ -78,6 +86,60 @@ def cut(scratch, trace):
     _, found = frames(last)
     check(got.returncode == 0 and os.path.getsize(copied) == size - 100 - len(found[-1][1]), "the open segment is copied up to its last whole frame",
           os.path.getsize(copied), size, got.stderr)
+
+
+def damaged(scratch, trace):
+    """A bad frame in the midst of a segment hides none of those behind it."""
+    for which, name in ((-1, "last"), (3, "fourth")):
+        live, out = os.path.join(scratch, "damaged-" + name), os.path.join(scratch, "beyond-" + name)
+        shutil.copytree(trace, live)
+        path = os.path.join(live, sorted(os.listdir(live))[which])
+        header, found = frames(path)
+        at = len(header) + sum(len(one[1]) for one in found[:len(found) // 2])
+        with open(path, "r+b") as file:
+            file.seek(at)
+            file.write(b"xxxx")
+        got = run(live, "--to=" + out, "--since=0")
+        wanted = rows(live, table="events")[0]
+        check(got.returncode == 0 and rows(only(out), table="events")[0] == wanted, "%s segment damaged: all that can be read is there" % name,
+              len(wanted), got.stderr)
+
+
+def links(scratch, trace):
+    """A directory of symbolic links gives a snapshot that needs them no more."""
+    linked, out = os.path.join(scratch, "linked"), os.path.join(scratch, "followed")
+    os.makedirs(linked)
+    for name in os.listdir(trace):
+        os.symlink(os.path.join(trace, name), os.path.join(linked, name))
+    run(linked, "--to=" + out, "--since=0")
+    check(not [name for name in os.listdir(only(out)) if os.path.islink(os.path.join(only(out), name))] and rows(only(out)) == rows(trace),
+          "of symbolic links the files are taken")
+
+
+def refuses(scratch, trace):
+    open_to_all, out = os.path.join(scratch, "open"), os.path.join(scratch, "none")
+    os.makedirs(open_to_all)
+    os.chmod(open_to_all, 0o777)
+    got = run(trace, "--to=" + open_to_all, "--since=0")
+    check(got.returncode == 1 and "others may write to it" in got.stderr and not os.listdir(open_to_all), "a folder that others may write to is refused", got.stderr)
+    os.symlink(scratch, os.path.join(scratch, "planted"))
+    got = run(trace, "--to=" + os.path.join(scratch, "planted"), "--since=0")
+    check(got.returncode == 1 and got.stderr.count("\n") == 1, "so is a symbolic link", got.stderr)
+    if os.geteuid() == 0:
+        foreign = os.path.join(scratch, "foreign")
+        os.makedirs(foreign)
+        os.chown(foreign, 65534, 65534)
+        got = run(trace, "--to=" + foreign, "--since=0")
+        check(got.returncode == 1 and "others may write to it" in got.stderr and not os.listdir(foreign), "and one of another user", got.stderr)
+    got = run(os.path.join(trace, os.listdir(trace)[0]), "--to=" + out, "--until=1s")
+    check(got.returncode == 1 and "is no directory" in got.stderr, "one file is no directory of a trace", got.stderr)
+    quiet = os.path.join(scratch, "quiet")
+    os.makedirs(quiet)
+    parts = sorted(os.listdir(trace))
+    for name in parts[:2] + parts[-2:]:
+        shutil.copy(os.path.join(trace, name), quiet)
+    got = run(quiet, "--to=" + out, "--since=%s" % QUIET[0], "--until=%s" % QUIET[1])
+    check(got.returncode == 1 and "no file with records of that time" in got.stderr and not os.listdir(out), "nothing is made of a time without records", got.stderr)
 
 
 def limits(scratch, trace):
@@ -104,14 +166,15 @@ def kills(scratch, trace):
     with open(os.path.join(out, ".sqtrace-snapshot", "half.sqt"), "wb") as file:
         file.write(b"half")
     got = run(trace, "--to=" + out, "--since=0")
-    check(killed > 5 and not wrong, "after kills each snapshot is whole", killed, wrong)
+    whole_ones = [name for name in os.listdir(out) if not name.startswith(".")]
+    check(killed > 5 and whole_ones and not wrong, "after kills each snapshot is whole", killed, wrong)
     check(got.returncode == 0 and ".sqtrace-snapshot" not in os.listdir(out), "and the next run removes what they left", got.stderr, os.listdir(out))
 
 
 def full(scratch, trace):
     small = os.path.join(scratch, "small")
     os.makedirs(small)
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", small], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=0755", "none", small], stderr=subprocess.DEVNULL, check=False).returncode != 0:
         check(True, "a full disk", skip="no tmpfs can be mounted")
         return
     try:
@@ -133,6 +196,9 @@ def main():
         split(trace, 12)
         windows(scratch, trace)
         cut(scratch, trace)
+        damaged(scratch, trace)
+        links(scratch, trace)
+        refuses(scratch, trace)
         limits(scratch, trace)
         kills(scratch, trace)
         full(scratch, trace)

@@ -49,9 +49,13 @@ snapshot_out_open(struct snapshot_out *out)
 {
     if (mkdir(out->name, 0750) != 0 && errno != EEXIST)
         return out_fail(out, "cannot be made");
-    out->folder = open(out->name, OUT_FLAGS);
-    if (out->folder < 0)
+    struct stat st;
+    out->folder = open(out->name, OUT_FLAGS | O_NOFOLLOW);
+    if (out->folder < 0 || fstat(out->folder, &st) != 0)
         return out_fail(out, "cannot be opened");
+    if ((st.st_uid != geteuid() && st.st_uid != 0) || st.st_mode & (S_IWGRP | S_IWOTH))
+        return program_fail(&out->voice, "%s: others may write to it; name a folder that only you can write to",
+                            out->name);
     if (flock(out->folder, LOCK_EX | LOCK_NB) != 0)
         return errno == EWOULDBLOCK
                    ? program_fail(&out->voice, "%s: another sqtrace-snapshot is at work in it", out->name)
@@ -116,17 +120,23 @@ snapshot_out_publish(struct snapshot_out *out, int64_t at, char name[64])
 {
     const time_t second = (time_t)(at / 1000000000);
     struct tm tm;
-    struct stat st;
     char day[32];
     gmtime_r(&second, &tm);
     strftime(day, sizeof(day), "%Y%m%dT%H%M%SZ", &tm);
     snprintf(name, 64, "snapshot-%s", day);
-    for (unsigned i = 2; fstatat(out->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0; ++i)
-        snprintf(name, 64, "snapshot-%s-%u", day, i);
     out->files = out->bytes = 0;
-    if (out_measure(openat(out->made, ".", OUT_FLAGS), &out->files, &out->bytes) != 0 || fsync(out->made) != 0 ||
-        renameat(out->folder, SNAPSHOT_MAKING, out->folder, name) != 0 || fsync(out->folder) != 0)
+    if (out_measure(openat(out->made, ".", OUT_FLAGS), &out->files, &out->bytes) != 0 || fsync(out->made) != 0)
         return out_fail(out, "the snapshot cannot be written");
+    if (!out->files)
+        return program_fail(&out->voice, "the trace has no file with records of that time");
+    for (unsigned i = 2; renameat2(out->folder, SNAPSHOT_MAKING, out->folder, name, RENAME_NOREPLACE) != 0; ++i) {
+        if (errno != EEXIST)
+            return out_fail(out, "the snapshot cannot be given its name");
+        snprintf(name, 64, "snapshot-%s-%u", day, i);
+    }
+    close(out->made);
+    out->made = -1;
+    fsync(out->folder);
     return 0;
 }
 
@@ -142,9 +152,15 @@ snapshot_out_close(struct snapshot_out *out)
 }
 
 int
-snapshot_out_create(struct snapshot_out *out, const char *name)
+snapshot_out_create(struct snapshot_out *out, const char *name, int like)
 {
-    return openat(out->made, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+    struct stat st;
+    const int fd = openat(out->made, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -1;
+    if (fstat(like, &st) == 0 && fchown(fd, (uid_t)-1, st.st_gid) == 0)
+        fchmod(fd, 0600 | (st.st_mode & S_IRGRP));
+    return fd;
 }
 
 int

@@ -79,9 +79,9 @@ ring_write(int fd, struct sqt_ring *ring)
 }
 
 static int
-ring_copy(struct snapshot_out *out, struct sqt_ring *ring, const char *name)
+ring_copy(struct snapshot_out *out, struct sqt_ring *ring, const char *name, int like)
 {
-    const int fd = snapshot_out_create(out, name);
+    const int fd = snapshot_out_create(out, name, like);
     const int failed = fd < 0 || ring_write(fd, ring) != 0;
     const int cause = errno;
     const int closed = fd >= 0 ? snapshot_out_finish(fd) : 0;
@@ -125,7 +125,7 @@ ring_take(struct snapshot_out *out, const char *path, const char *name)
     int result = 0;
     if (fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
         memcmp(magic, SQT_RING_MAGIC, sizeof(magic)) == 0 && sqt_ring_open(&ring, fd, path, &diagnostics) == 0) {
-        result = ring_copy(out, &ring, name);
+        result = ring_copy(out, &ring, name, fd);
         sqt_ring_close(&ring);
     }
     if (fd >= 0)

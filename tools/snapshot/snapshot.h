@@ -51,19 +51,21 @@ struct snapshot_out {
 };
 #define SNAPSHOT_MAKING ".sqtrace-snapshot"
 
-/* Opens the folder, locks it, and removes what a killed run left.  Returns 0, or -1 after saying why. */
+/* Opens the folder, which must be of this user or of root, locks it, and removes what a killed run left.  Returns 0, or -1
+ * after saying why. */
 int snapshot_out_open(struct snapshot_out *out);
 /* How many snapshots the folder has, and their bytes.  A file that is in several counts once in each.  Returns 0, or -1 after
  * saying why. */
 int snapshot_out_count(struct snapshot_out *out, int64_t *count, int64_t *bytes);
 /* Makes the folder for a new one.  Returns 0, or -1 after saying why. */
 int snapshot_out_begin(struct snapshot_out *out);
-/* Gives it its name, which is by that time, ns since 1970, and is put into name.  Returns 0, or -1 after saying why. */
+/* Gives it its name, if it has files, which is by that time, ns since 1970, and is put into name.  Returns 0, or -1 after saying why. */
 int snapshot_out_publish(struct snapshot_out *out, int64_t at, char name[64]);
 /* Removes what was not published, and closes. */
 void snapshot_out_close(struct snapshot_out *out);
-/* A new file in the snapshot.  Returns its descriptor, or -1 with errno. */
-int snapshot_out_create(struct snapshot_out *out, const char *name);
+/* A new file in the snapshot.  Those may read it who may read the file `like`, a descriptor.  Returns its descriptor, or -1
+ * with errno. */
+int snapshot_out_create(struct snapshot_out *out, const char *name, int like);
 /* Closes such a file when its bytes are on the disk.  Returns 0, or -1 with errno. */
 int snapshot_out_finish(int fd);
 /* Writes all bytes at an offset.  Returns 0, or -1 with errno. */

@@ -26,7 +26,7 @@ struct take {
     int64_t last;         /* ns since then: the latest time of the trace, or until */
     struct sqt_file *files;
     size_t count, room;
-    int failed;
+    int failed, told; /* told: what is wrong with the trace has been said */
 };
 
 static void
@@ -35,7 +35,7 @@ take_report(void *context, enum sqt_severity severity, const char *text)
     struct take *const take = context;
     if (severity == SQT_ERROR)
         program_fail(&take->out.voice, "%s", text);
-    else if (severity == SQT_WARNING)
+    else if (severity == SQT_WARNING && !take->told)
         program_say(&take->out.voice, "warning: %s", text);
 }
 
@@ -75,12 +75,27 @@ take_copy_bytes(int from, int to, uint64_t size)
         const ssize_t got = pread(from, bytes, most, (off_t)at);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0)
+        if (got <= 0) {
+            errno = got ? errno : EIO;
             return -1;
+        }
         if (snapshot_out_write(to, bytes, (size_t)got, at) != 0)
             return -1;
         at += (uint64_t)got;
     }
+    return 0;
+}
+
+/* Whether it is still that segment, and not another file that somebody put there: 1, or 0 with errno. */
+static int
+take_is_segment(int fd, const struct sqt_file *file)
+{
+    struct sqt_segment_header header;
+    if (pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
+        memcmp(header.magic, SQT_SEGMENT_MAGIC, sizeof(header.magic)) == 0 &&
+        memcmp(header.identity.ring_id, file->origin->identity.ring_id, sizeof(header.identity.ring_id)) == 0)
+        return 1;
+    errno = ESTALE;
     return 0;
 }
 
@@ -89,11 +104,12 @@ static int
 take_copy(struct take *take, const struct sqt_file *file, const char *name)
 {
     const int from = sqt_open_regular(file->name, 0);
-    const int to = from >= 0 ? snapshot_out_create(&take->out, name) : -1;
+    const int to = from >= 0 && take_is_segment(from, file) ? snapshot_out_create(&take->out, name, from) : -1;
     struct stat st;
     int result = to >= 0 && fstat(from, &st) == 0 ? 0 : -1;
     if (result == 0)
-        result = take_copy_bytes(from, to, file->last ? file->whole : (uint64_t)st.st_size);
+        result =
+            take_copy_bytes(from, to, file->last && file->whole != UINT64_MAX ? file->whole : (uint64_t)st.st_size);
     const int cause = errno;
     if (from >= 0)
         close(from);
@@ -103,14 +119,12 @@ take_copy(struct take *take, const struct sqt_file *file, const char *name)
     return result;
 }
 
-/* A segment that may grow is copied, another one is linked if possible.  One that the limits of the trace removed just
- * now is told. */
+/* A segment that the limits of the trace removed just now is told.  Segments are not linked: Squid trusts no file that has
+ * a second name, and its limits would remove files without gaining room. */
 static void
 take_file(struct take *take, const struct sqt_file *file)
 {
     const char *const slash = strrchr(file->name, '/'), *const name = slash ? slash + 1 : file->name;
-    if (!file->last && linkat(AT_FDCWD, file->name, take->out.made, name, 0) == 0)
-        return;
     if (take_copy(take, file, name) == 0)
         return;
     if (errno == ENOENT && access(file->name, F_OK) != 0) {
@@ -162,9 +176,14 @@ take_window(struct take *take)
 {
     struct sqt_extent extent;
     char error[512];
+    struct stat st;
+    if (stat(take->request->directories[0], &st) == 0 && !S_ISDIR(st.st_mode))
+        return program_fail(&take->out.voice, "%s: is no directory; name the directory of a trace",
+                            take->request->directories[0]);
     struct sqt_stream *const stream = take_open(take);
     if (!stream)
         return -1;
+    take->told = 1;
     sqt_stream_extent(stream, &extent);
     take->start_ns = (int64_t)sqt_stream_start_ns(stream);
     sqt_stream_close(stream);

@@ -4,6 +4,9 @@
  */
 #include "read/files.h"
 
+#include <unistd.h>
+
+#include "read/file/pointer.h"
 #include "read/file/clock.h"
 #include "stream-internal.h"
 
@@ -29,6 +32,19 @@ files_take_frame(void *context, int fd, const struct sqt_frame *frame, uint64_t 
     state->file.until = until > state->file.until ? until : state->file.until;
 }
 
+/* Whether something else than a frame, or the begin of one, stands there. */
+static int
+files_damaged(const struct sqt_part *part, uint64_t at)
+{
+    struct sqt_frame frame;
+    const int fd = sqt_open_regular(part->name, 0);
+    const int damaged = fd >= 0 && pread(fd, &frame, sizeof(frame), (off_t)at) == (ssize_t)sizeof(frame) &&
+                        (frame.magic != SQT_FRAME_MAGIC || frame.size > SQT_FRAME_MAX);
+    if (fd >= 0)
+        close(fd);
+    return damaged;
+}
+
 void
 sqt_stream_files(struct sqt_stream *s, void *context, void (*take)(void *context, const struct sqt_file *file))
 {
@@ -44,6 +60,10 @@ sqt_stream_files(struct sqt_stream *s, void *context, void (*take)(void *context
             state.file.last = p + 1 == o->part_count;
             state.file.ring = o->ring.map != NULL;
             sqt_part_each_frame(part, files_take_frame, &state);
+            if (files_damaged(part, state.file.whole)) {
+                state.file.whole = UINT64_MAX;
+                state.file.until = INT64_MAX;
+            }
             take(context, &state.file);
         }
     }
