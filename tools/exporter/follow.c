@@ -15,6 +15,9 @@
 #define RETRY EXPORTER_SECOND
 /* For so long after all was read, what ended before the start may still come: a reader holds records back. */
 #define LATE EXPORTER_SECOND
+/* Of what was written before the start, so much is read of each process, for the begins of what is still open. */
+#define BEFORE_NS (300 * EXPORTER_SECOND)
+#define BEFORE_BYTES (UINT64_C(64) << 20)
 /* How often rows of long ago begin to count half. */
 #define AGE (600 * EXPORTER_SECOND)
 
@@ -53,6 +56,15 @@ follow_forgotten(void *context, const struct sqt_origin *origin)
     export_series_end(e->series, origin);
 }
 
+/* What ended before the start does not count.  A trace that could be opened only later is read from the start on. */
+static void
+follow_begin(struct exporter_trace *t)
+{
+    const int64_t late = exporter_now(CLOCK_REALTIME) - t->started_ns;
+    sqt_stream_begin_late(t->stream, BEFORE_NS + (late > 0 ? late : 0),
+                          late < EXPORTER_SECOND ? BEFORE_BYTES : UINT64_MAX);
+}
+
 /* Returns 0, or -1 after a report. */
 static int
 follow_open(struct exporter *e)
@@ -73,6 +85,7 @@ follow_open(struct exporter *e)
         exporter_unfollow(e);
         return -1;
     }
+    follow_begin(t);
     exporter_recovered(e, "follows");
     return 0;
 }
