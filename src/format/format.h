@@ -34,7 +34,7 @@ enum sqt_group_index {
     SQT_GROUPS_COUNT
 };
 
-/* Bits of groups, as in sqt_time_groups. */
+/* Bits of groups, as in sqt_groups. */
 enum sqt_group {
 #define SQT_GROUP(NAME, name, on, doc) SQT_GROUP_##NAME = 1 << SQT_GROUP_INDEX_##NAME,
 #include "groups.def"

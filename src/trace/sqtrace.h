@@ -32,7 +32,7 @@ extern "C" {
 
 /* Bits of the groups (enum sqt_group) that are traced now; 0 when tracing is off, in forked children, and from the
  * first line of Squid's death().  Private to the process.  Read by hooks, written only by libsqtrace. */
-extern uint32_t sqt_time_groups;
+extern uint32_t sqt_groups;
 
 /* Whether any of these groups is traced: the one test that a hook costs when it is off.  The compiler is told that
  * either may be, so that a hook stands in line with the code around it, where one that is on costs the least: a part
@@ -40,7 +40,7 @@ extern uint32_t sqt_time_groups;
 static inline int
 sqt_on(uint32_t groups)
 {
-    return __builtin_expect_with_probability((sqt_time_groups & groups) != 0, 0, 0.5);
+    return __builtin_expect_with_probability((sqt_groups & groups) != 0, 0, 0.5);
 }
 
 /* Appends one record.  event: enum sqt_event; the other arguments as events.def says for it.

@@ -14,7 +14,7 @@
 #include <string>
 #include <type_traits>
 
-uint32_t sqt_time_groups;
+uint32_t sqt_groups;
 uint32_t sqt_clock = SQT_CLOCK_MONOTONIC;
 sqt_io_stamps sqt_io_pending;
 
@@ -270,11 +270,11 @@ a_pair_that_ends_while_its_group_is_off()
 {
     LogEntry al = {nullptr};
     Http http = {&al, Sqtrace::ClientState()};
-    sqt_time_groups = SQT_GROUP_CLIENT;
+    sqt_groups = SQT_GROUP_CLIENT;
     Sqtrace::LookupBegins(http);
-    sqt_time_groups = 0;
+    sqt_groups = 0;
     Sqtrace::LookupEnds(http, true);
-    sqt_time_groups = SQT_GROUP_CLIENT;
+    sqt_groups = SQT_GROUP_CLIENT;
     emitted.clear();
     Sqtrace::LookupEnds(http, true);
     expect("a pair that ended while its group was off does not end again", "");
@@ -286,7 +286,7 @@ records_of_one_moment()
     LogEntry al = {nullptr};
     Http http = {&al, Sqtrace::ClientState()};
     http.sqtrace.xact = 6;
-    sqt_time_groups = SQT_GROUP_CLIENT;
+    sqt_groups = SQT_GROUP_CLIENT;
     Sqtrace::LookupBegins(http);
     emitted.clear();
     Sqtrace::HitIsReady(http, Entry{nullptr, 1});
@@ -303,7 +303,7 @@ ids_of_a_transaction()
     const std::remove_pointer<decltype(LogEntry::request)>::type request = {&xaction};
     LogEntry al = {nullptr};
     Http http = {&al, Sqtrace::ClientState()};
-    sqt_time_groups = SQT_GROUP_CLIENT;
+    sqt_groups = SQT_GROUP_CLIENT;
     http.sqtrace.xact = SQT_UNNAMED | 7;
     Sqtrace::LookupBegins(http);
     expect("a transaction is its serial until access.log has a request", "LOOKUP_BEGIN 9223372036854775815 0 0; ");
@@ -391,13 +391,13 @@ listening_ports()
     const auto names = sqt_names;
     sqt_names = SQT_NAMES_CONFIGURED;
     const Connection *const conn = &client;
-    sqt_time_groups = 0;
+    sqt_groups = 0;
     Sqtrace::ClientConnects(conn, port);
     Sqtrace::AcceptIsPutOff(port, 90, 100);
     Sqtrace::ListenersAreSampled(port);
     Sqtrace::DescriptorsAreSampled(100, 25);
     expect("without a trace nothing is emitted of ports", "");
-    sqt_time_groups = SQT_GROUP_CLIENT | SQT_GROUP_SAMPLE;
+    sqt_groups = SQT_GROUP_CLIENT | SQT_GROUP_SAMPLE;
     defined.clear();
     waited = 3;
     Sqtrace::ClientConnects(conn, port);
@@ -445,7 +445,7 @@ an_open_swap(bool out)
     static const unsigned char key[16] = "";
     const Entry entry = {key, 0};
     Sio sio = {7, 3, Sqtrace::SwapState()};
-    sqt_time_groups = SQT_GROUP_STORE;
+    sqt_groups = SQT_GROUP_STORE;
     Sqtrace::HeaderUpdateOpens(sio, dir, entry, context, out);
     sio.sqtrace.serial = 1;
     emitted.clear();
@@ -606,7 +606,7 @@ operations()
 {
     const File file = {false};
     Sio sio = an_open_swap(true);
-    sqt_time_groups = SQT_GROUP_DISKOP;
+    sqt_groups = SQT_GROUP_DISKOP;
     const uint64_t since = sqt_read_clock(sqt_clock);
     Request request = {4096, Sqtrace::Block()};
     Sqtrace::SlotIsHandedOver(sio, file, request, 4000);
@@ -628,7 +628,7 @@ operations()
     emitted = without_times(emitted, since);
     expect("and its late answer", "DISKOP_LATE 1 t 4000; PART_DISKOP_IO t t 0; ");
 
-    sqt_time_groups = SQT_GROUP_DISKOP | SQT_GROUP_STORE;
+    sqt_groups = SQT_GROUP_DISKOP | SQT_GROUP_STORE;
     Sqtrace::SlotIsAskedFor(sio, file, request, 8192);
     Sqtrace::BlockTravels(message, request);
     Sqtrace::OperationIsQueued(Sqtrace::TakeQuestion(), message.sqtOperation.serial, 2);
@@ -644,7 +644,7 @@ operations()
         const Sqtrace::Delivery delivery(stamped(100, 200, 9), 4096, false);
     }
     expect("nor is an answer for the process that was here before", "");
-    sqt_time_groups = SQT_GROUP_DISKOP;
+    sqt_groups = SQT_GROUP_DISKOP;
 
     Thread second = {nullptr, 1, Sqtrace::Operation()}, first = {&second, 0, Sqtrace::Operation()};
     Sqtrace::RequestIsQueued(first, 0);
@@ -666,9 +666,9 @@ operations()
            "DISKOP_END 3 t 2147483648; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; "
            "DISKOP_END 4 t 536870912; PART_DISKOP_IO t t 0; PART_STAMP 0 t 3; ");
     for (const unsigned groups : {0u, static_cast<unsigned>(SQT_GROUP_STORE)}) {
-        sqt_time_groups = groups;
+        sqt_groups = groups;
         Sqtrace::RequestIsQueued(first, 0);
-        sqt_time_groups = SQT_GROUP_DISKOP | SQT_GROUP_STORE;
+        sqt_groups = SQT_GROUP_DISKOP | SQT_GROUP_STORE;
         {
             const Sqtrace::Delivery delivery(first.sqtrace, 0);
         }
@@ -715,7 +715,7 @@ digests()
     const std::remove_pointer<decltype(HttpRequest::masterXaction)>::type xaction = {{5}};
     const HttpRequest request = {{"moon"}, &xaction};
     const CachePeer peer = {"moon", "moon", 1}, other = {"mars", "mars", 2};
-    sqt_time_groups = ~SQT_GROUP_DIGEST;
+    sqt_groups = ~SQT_GROUP_DIGEST;
     uint64_t begin = Sqtrace::DigestWorkBegins();
     Sqtrace::DigestKeyIsMade(begin, &request);
     Sqtrace::DigestIsLookedUp(begin, &request, &peer, true, true);
@@ -725,7 +725,7 @@ digests()
     Sqtrace::DigestRewriteBegins(begin, 128);
     Sqtrace::DigestFetchBegins(&request, &peer);
     expect("nothing is told of digests while their group is off", "");
-    sqt_time_groups = SQT_GROUP_DIGEST;
+    sqt_groups = SQT_GROUP_DIGEST;
     begin = Sqtrace::DigestWorkBegins();
     Sqtrace::DigestKeyIsMade(begin, &request);
     Sqtrace::DigestIsLookedUp(begin, &request, &peer, true, true);
@@ -760,7 +760,7 @@ digests()
     Sqtrace::DigestFetchEnds(&request, 0, false, true);
     expect("fetches", "DIGEST_FETCH_BEGIN 5 0 1; DIGEST_FETCH_END 5 700 0; DIGEST_FETCH_END 5 0 1; "
                       "DIGEST_FETCH_END 5 0 2; ");
-    sqt_time_groups = 0;
+    sqt_groups = 0;
 }
 
 /* ---- names ---- */
@@ -813,7 +813,7 @@ names()
     uint64_t opening = 0;
     defined.clear();
     const auto connect = [&](const ServerConnection &conn) { Sqtrace::ConnectBegins(opening, &request, &conn, false); };
-    sqt_time_groups = SQT_GROUP_SERVER | SQT_GROUP_CLIENT;
+    sqt_groups = SQT_GROUP_SERVER | SQT_GROUP_CLIENT;
     sqt_names = SQT_NAMES_OFF;
     connect(direct);
     Sqtrace::ConnectionIsReused(&request, &parent, false);
@@ -835,7 +835,7 @@ names()
     connect(direct);
     expect_defined("names=servers: an origin server is its address and port", "direct; 192.0.2.7:80; ");
     emitted.clear();
-    sqt_time_groups = 0;
+    sqt_groups = 0;
 }
 
 struct Word {
@@ -897,7 +897,7 @@ helpers()
     } request = {&five};
     const Word word = {"/usr/lib/squid/rewriter", nullptr};
     const Program program = {&word, "redirector", {3}};
-    sqt_time_groups = 0;
+    sqt_groups = 0;
     {
         Sqtrace::OwnHelperUse use;
         Sqtrace::HelperIsToBeAsked(SQT_WAITED_AUTH, &request, "basic");
@@ -906,7 +906,7 @@ helpers()
         answer(use, Okay);
     }
     expect("helpers while nothing is traced", "");
-    sqt_time_groups = SQT_GROUP_CLIENT;
+    sqt_groups = SQT_GROUP_CLIENT;
     sqt_clock = 0; // stamps are 0
     defined.clear();
     {
@@ -934,7 +934,7 @@ helpers()
     expect_defined("its name is that of the program", "rewriter; ");
     emitted.clear();
     sqt_clock = SQT_CLOCK_MONOTONIC;
-    sqt_time_groups = 0;
+    sqt_groups = 0;
 }
 
 struct NameServer {
@@ -948,7 +948,7 @@ static void
 queries()
 {
     Sqtrace::Lookup lookup;
-    sqt_time_groups = SQT_GROUP_SERVER;
+    sqt_groups = SQT_GROUP_SERVER;
     sqt_clock = SQT_CLOCK_MONOTONIC;
     defined.clear();
     {
@@ -980,7 +980,7 @@ queries()
         emitted = std::to_string(query.xact);
         expect("a look-up that makes no query leaves nobody behind", "0");
     }
-    sqt_time_groups = 0;
+    sqt_groups = 0;
 }
 
 /// what Squid's functions begin with that are run again in the right context
@@ -1000,10 +1000,10 @@ contexts()
     const Place places[2] = {};
     const Place::Pointer nil(nullptr), here(places), there(places + 1);
     Place::Reset(here);
-    sqt_time_groups = 0;
+    sqt_groups = 0;
     in_its_context(there, false);
     expect("while nothing is traced a context stays as it was", "as it was ");
-    sqt_time_groups = SQT_GROUP_STORE;
+    sqt_groups = SQT_GROUP_STORE;
     in_its_context(nil, false);
     expect("and where none is known", "as it was ");
     in_its_context(here, false);
@@ -1021,7 +1021,7 @@ contexts()
     }
     emitted += Place::current.raw == here.raw ? "back" : "";
     expect("which is over when an exception leaves it", "right thrown back");
-    sqt_time_groups = 0;
+    sqt_groups = 0;
 }
 
 /* ---- why a look-up is no hit, and what holds a reply back ---- */
@@ -1093,7 +1093,7 @@ static void
 reasons_of_misses()
 {
     const Shared common = {true, nullptr}, own = {false, nullptr};
-    sqt_time_groups = SQT_GROUP_CLIENT;
+    sqt_groups = SQT_GROUP_CLIENT;
     Wish wish = a_wish();
     expect_number("nothing was found", why(wish), SQT_MISS_ABSENT);
     expect_number("a redirect is no miss", why(wish, nullptr, false, 302), SQT_MISS_NONE);
@@ -1129,7 +1129,7 @@ reasons_of_misses()
     expect_number("a server said that it is for one client", Sqtrace::ReasonOfMiss(http, &own), SQT_MISS_UNCACHEABLE);
     expect_number("or for all", Sqtrace::ReasonOfMiss(http, &common), SQT_MISS_ABSENT);
     expect_number("or nothing", Sqtrace::ReasonOfMiss(http, static_cast<Shared *>(nullptr)), SQT_MISS_ABSENT);
-    sqt_time_groups = 0;
+    sqt_groups = 0;
     http.sqtrace.missed = 0;
     Sqtrace::LookupMisses(http);
     expect_number("nothing is kept while the group is off", http.sqtrace.missed, SQT_MISS_NONE);
@@ -1144,7 +1144,7 @@ a_follower()
     const Shared entry = {true, &memory};
     LogEntry al = {nullptr};
     Asked http = {&wish, &entry, &al, Sqtrace::ClientState(), {0}};
-    sqt_time_groups = SQT_GROUP_CLIENT;
+    sqt_groups = SQT_GROUP_CLIENT;
     http.sqtrace.xact = 6;
     Sqtrace::LookupBegins(http);
     emitted.clear();
@@ -1177,7 +1177,7 @@ static void
 delay_pools()
 {
     const Wish wish = a_wish();
-    sqt_time_groups = SQT_GROUP_SERVER;
+    sqt_groups = SQT_GROUP_SERVER;
     Sqtrace::ServerIsHeldBack(&wish, Pooled{3, true});
     expect("a delay pool holds a reply back", "SERVER_HELD 5 0 3; ");
     Sqtrace::ServerIsHeldBack(&wish, Pooled{3, false});

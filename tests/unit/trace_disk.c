@@ -173,9 +173,9 @@ readdir(DIR *dir)
 static void
 until_it_traces(void)
 {
-    for (unsigned i = 0; i < 10000 && !sqt_time_groups; ++i)
+    for (unsigned i = 0; i < 10000 && !sqt_groups; ++i)
         usleep(1000);
-    assert_int_not_equal(sqt_time_groups, 0);
+    assert_int_not_equal(sqt_groups, 0);
 }
 
 /* Files of a directory whose locks somebody holds: the disk process of a process that was killed ends a little later. */

@@ -165,8 +165,8 @@ now_s(void)
 static void
 until_tracing(void)
 {
-    POLL_WHILE(!sqt_time_groups);
-    assert_true(sqt_time_groups != 0);
+    POLL_WHILE(!sqt_groups);
+    assert_true(sqt_groups != 0);
 }
 
 /* As Squid does it when the directive is there, or is not. */
@@ -227,7 +227,7 @@ a_stop_leaves_a_hanging_flusher_behind(void **state)
     assert_non_null(strstr(place_said, "WARNING: sqtrace: left the flusher behind"));
     assert_string_equal(strchr(place_said, '\n'), "\n"); /* one line */
     assert_int_equal(left_behind(), 1);
-    assert_int_equal(sqt_time_groups, 0);
+    assert_int_equal(sqt_groups, 0);
     QUICKLY(sqt_stop());
     QUICKLY(sqt_poll());
     until_released();
@@ -310,11 +310,11 @@ no_more_than_two_are_left_behind(void **state)
     QUICKLY(reconfigure(place, 1));
     assert_string_equal(place_said, "WARNING: sqtrace: two traces that were left behind still wait for their disks; "
                                     "tracing is off\n");
-    assert_int_equal(sqt_time_groups, 0);
+    assert_int_equal(sqt_groups, 0);
     assert_int_equal(place_count(place->ringdir, ".ring"), 2);
     until_released();
     reconfigure(place, 1);
-    assert_true(sqt_time_groups != 0);
+    assert_true(sqt_groups != 0);
 }
 
 /* Where there are no locks, a heartbeat proves life, and a flusher that hangs has none. */
@@ -354,7 +354,7 @@ tracing_begins_when_the_directory_answers(void **state)
     hang(place, HANG_OPEN);
     QUICKLY(reconfigure(place, 1));
     assert_non_null(strstr(place_said, " does not answer; tracing begins when it does\n"));
-    assert_int_equal(sqt_time_groups, 0);
+    assert_int_equal(sqt_groups, 0);
     assert_true(sqt_has_trace());
     sqt_get_status(&status);
     assert_string_equal(status.state, "starting: the directory does not answer");

@@ -23,7 +23,7 @@ setup(void **state)
 {
     (void)state;
     ring = ring_in_memory(CAPACITY, TEXT_SIZE, SQT_CLOCK_MONOTONIC);
-    sqt_time_groups = SQT_GROUP_LOOP;
+    sqt_groups = SQT_GROUP_LOOP;
     sqt_heartbeat_init(&heartbeat, SQT_CLOCK_MONOTONIC);
     return 0;
 }
@@ -32,7 +32,7 @@ static int
 teardown(void **state)
 {
     (void)state;
-    sqt_time_groups = 0;
+    sqt_groups = 0;
     ring_in_memory_end(ring);
     return 0;
 }
@@ -135,9 +135,9 @@ with_the_group_off_nothing_is_told(void **state)
     sqt_heartbeat_rests(&heartbeat, 0);
     sleep_ms(40);
     sqt_heartbeat_beats(&heartbeat);
-    sqt_time_groups = SQT_GROUP_CLIENT;
+    sqt_groups = SQT_GROUP_CLIENT;
     assert_int_equal(tell(), 0);
-    sqt_time_groups = SQT_GROUP_LOOP;
+    sqt_groups = SQT_GROUP_LOOP;
     assert_int_equal(tell(), 0); /* nor later */
 }
 

@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct sqt_mailbox place_mailbox;
@@ -35,4 +37,21 @@ place_pointer(const struct place *place, const char *base, const char *id)
     dprintf(fd, "ring=%s/sqtrace-%s.ring\nid=%s\nboot=%032d\n", place->ringdir, id, id, 0);
     assert_int_equal(sqt_lock(fd), 0);
     return fd;
+}
+
+void
+place_segment(const struct place *place, const char *name, uint32_t run, int64_t age_ns, off_t size)
+{
+    char path[400];
+    struct timespec times[2];
+    const struct sqt_segment_header header = {.magic = SQT_SEGMENT_MAGIC, .identity.run = run};
+    snprintf(path, sizeof(path), "%s/%s", place->directory, name);
+    const int fd = open(path, O_CREAT | O_WRONLY, 0600);
+    assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+    assert_int_equal(ftruncate(fd, size), 0);
+    clock_gettime(CLOCK_REALTIME, &times[0]);
+    times[0].tv_sec -= age_ns / 1000000000;
+    times[1] = times[0];
+    assert_int_equal(futimens(fd, times), 0);
+    close(fd);
 }

@@ -16,4 +16,7 @@ extern struct sqt_mailbox place_mailbox;
 /* A pointer file as a process of that run has it; it holds the lock until the descriptor that this returns is closed. */
 int place_pointer(const struct place *place, const char *base, const char *id);
 
+/* A closed segment that has a header with that run, a size, and a time so long ago. */
+void place_segment(const struct place *place, const char *name, uint32_t run, int64_t age_ns, off_t size);
+
 #endif

@@ -27,7 +27,7 @@ without_a_directory_nothing_is_there(void **state)
     assert_int_equal(sqt_start(&config, &place_process, place_log), 0);
     sqt_get_status(&status);
     assert_string_equal(status.state, "off");
-    assert_int_equal(sqt_time_groups, 0);
+    assert_int_equal(sqt_groups, 0);
     sqt_rotate();
     sqt_poll();
     sqt_stop();
@@ -50,7 +50,7 @@ everything_is_in_a_closed_segment_after_a_stop(void **state)
     assert_int_equal(status.emitted, emitted + 1);
     assert_int_equal(status.lost, 0);
     sqt_stop();
-    assert_int_equal(sqt_time_groups, 0);
+    assert_int_equal(sqt_groups, 0);
     assert_int_equal(sqt_clock, 0);
     assert_int_equal(place_count(place->directory, ".ring"), 0);
     assert_int_equal(place_count(place->ringdir, ""), 0);
@@ -326,7 +326,7 @@ reconfiguration_applies_at_once(void **state)
         const char *const odd[] = {"events=store", "compress=off", "segment=64KB", NULL}, *const even[] = {NULL};
         place_config(place, i % 2 ? odd : even, &config);
         sqt_reconfigure(&config, &place_process, place_log);
-        assert_int_equal(sqt_time_groups, config.groups | SQT_GROUP_TRACE);
+        assert_int_equal(sqt_groups, config.groups | SQT_GROUP_TRACE);
         emitted += emit_mixed(1000 + 1000 * i, 1000);
         usleep(2000);
     }
@@ -372,10 +372,10 @@ the_directive_may_come_and_go(void **state)
     sqt_config_init(&off);
     for (unsigned i = 0; i < 4; ++i) {
         sqt_reconfigure(&on, &place_process, place_log);
-        assert_true(sqt_time_groups != 0);
+        assert_true(sqt_groups != 0);
         emit_mixed(0, 10);
         sqt_reconfigure(&off, &place_process, place_log);
-        assert_int_equal(sqt_time_groups, 0);
+        assert_int_equal(sqt_groups, 0);
         assert_int_equal(place_count(place->ringdir, ""), 0);
     }
     assert_int_equal(place_count(place->directory, ".sqt"), 4);

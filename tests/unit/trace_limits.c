@@ -25,23 +25,6 @@
 
 /* ---- files that only have a name, a size, a run and a time ---- */
 
-static void
-make_segment(const struct place *place, const char *name, uint32_t run, int64_t age_ns, off_t size)
-{
-    char path[400];
-    struct timespec times[2];
-    const struct sqt_segment_header header = {.magic = SQT_SEGMENT_MAGIC, .identity.run = run};
-    snprintf(path, sizeof(path), "%s/%s", place->directory, name);
-    const int fd = open(path, O_CREAT | O_WRONLY, 0600);
-    assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
-    assert_int_equal(ftruncate(fd, size), 0);
-    clock_gettime(CLOCK_REALTIME, &times[0]);
-    times[0].tv_sec -= age_ns / SECOND;
-    times[1] = times[0];
-    assert_int_equal(futimens(fd, times), 0);
-    close(fd);
-}
-
 struct planted {
     const char *name;
     uint32_t run;
@@ -53,7 +36,7 @@ static void
 expect_order(struct place *place, const struct planted *oldest_first, unsigned count)
 {
     for (unsigned i = count; i-- > 0;)
-        make_segment(place, oldest_first[i].name, oldest_first[i].run, oldest_first[i].age_ns, 1000);
+        place_segment(place, oldest_first[i].name, oldest_first[i].run, oldest_first[i].age_ns, 1000);
     struct sqt_leftovers leftovers = place_leftovers(place, "test.1.20300101T000000Z.00000000");
     for (unsigned i = 0; i < count; ++i) {
         struct sqt_room room;
@@ -105,7 +88,7 @@ what_is_being_written_is_left_alone(void **state)
                              *const other_service = "else.1.20250101T000000Z.bbbbbbbb.000000.sqt";
     const char *const all[] = {closed, open_by_another, own, other_service};
     for (unsigned i = 0; i < 4; ++i)
-        make_segment(place, all[i], 1, HOUR, 1000);
+        place_segment(place, all[i], 1, HOUR, 1000);
     const int pointer = place_pointer(place, "test.2.20250101T000000Z.aaaaaaaa", "aaaaaaaa000000000000000000000000");
     struct sqt_leftovers leftovers = place_leftovers(place, "test.1.20250101T000000Z.bbbbbbbb");
     struct sqt_room room;
@@ -137,7 +120,7 @@ what_is_too_old_goes(void **state)
         {"test.1.20250102T000000Z.cccccccc.000000.sqt", 2, 99 * HOUR}, /* its clock was wrong */
     };
     for (unsigned i = 0; i < 4; ++i)
-        make_segment(place, planted[i].name, planted[i].run, planted[i].age_ns, 1000);
+        place_segment(place, planted[i].name, planted[i].run, planted[i].age_ns, 1000);
     struct sqt_leftovers leftovers = place_leftovers(place, "test.1.20300101T000000Z.00000000");
     struct sqt_room room;
     const struct sqt_keep keep = {&leftovers, 1, NOBODY_OPEN, {0, SQT_NO_LIMIT, SQT_NO_LIMIT, 24 * HOUR}};
@@ -151,10 +134,10 @@ static void
 age_and_keep_go_together(void **state)
 {
     struct place *const place = *state;
-    make_segment(place, "test.1.20250101T000000Z.bbbbbbbb.000000.sqt", 1, 30 * HOUR, 3000);
-    make_segment(place, "test.1.20250101T000000Z.bbbbbbbb.000001.sqt", 1, 29 * HOUR, 3000);
-    make_segment(place, "test.1.20250101T000000Z.bbbbbbbb.000002.sqt", 1, HOUR, 1000);
-    make_segment(place, "test.2.20250101T000000Z.aaaaaaaa.000000.sqt", 1, HOUR, 1000);
+    place_segment(place, "test.1.20250101T000000Z.bbbbbbbb.000000.sqt", 1, 30 * HOUR, 3000);
+    place_segment(place, "test.1.20250101T000000Z.bbbbbbbb.000001.sqt", 1, 29 * HOUR, 3000);
+    place_segment(place, "test.1.20250101T000000Z.bbbbbbbb.000002.sqt", 1, HOUR, 1000);
+    place_segment(place, "test.2.20250101T000000Z.aaaaaaaa.000000.sqt", 1, HOUR, 1000);
     struct sqt_leftovers leftovers = place_leftovers(place, "test.1.20300101T000000Z.00000000");
     struct sqt_room room;
     const struct sqt_keep keep = {&leftovers, 1, NOBODY_OPEN, {3000, MB, SQT_NO_LIMIT, 24 * HOUR}};
@@ -169,10 +152,10 @@ static void
 a_time_that_is_yet_to_come_says_nothing(void **state)
 {
     struct place *const place = *state;
-    make_segment(place, "test.1.20990101T000000Z.bbbbbbbb.000000.sqt", 1, -9000 * HOUR, 1000);
-    make_segment(place, "test.1.20250101T000000Z.cccccccc.000000.sqt", 2, 99 * HOUR, 1000);
-    make_segment(place, "test.1.20250101T000000Z.cccccccc.000001.sqt", 2, HOUR, 1000);
-    make_segment(place, "test.2.20990101T000000Z.aaaaaaaa.000000.sqt", 1, -9000 * HOUR, 1000);
+    place_segment(place, "test.1.20990101T000000Z.bbbbbbbb.000000.sqt", 1, -9000 * HOUR, 1000);
+    place_segment(place, "test.1.20250101T000000Z.cccccccc.000000.sqt", 2, 99 * HOUR, 1000);
+    place_segment(place, "test.1.20250101T000000Z.cccccccc.000001.sqt", 2, HOUR, 1000);
+    place_segment(place, "test.2.20990101T000000Z.aaaaaaaa.000000.sqt", 1, -9000 * HOUR, 1000);
     struct sqt_leftovers leftovers = place_leftovers(place, "test.1.20300101T000000Z.00000000");
     struct sqt_room room;
     const struct sqt_keep keep = {&leftovers, 1, NOBODY_OPEN, {0, SQT_NO_LIMIT, SQT_NO_LIMIT, 24 * HOUR}};

@@ -20,7 +20,7 @@ static int
 setup(uint32_t clock)
 {
     ring = ring_in_memory(CAPACITY, TEXT_SIZE, clock);
-    sqt_time_groups = SQT_GROUP_LOOP;
+    sqt_groups = SQT_GROUP_LOOP;
     return sqt_define_begin(ring);
 }
 
@@ -47,7 +47,7 @@ static int
 teardown(void **state)
 {
     (void)state;
-    sqt_time_groups = 0;
+    sqt_groups = 0;
     sqt_define_end();
     ring_in_memory_end(ring);
     return 0;

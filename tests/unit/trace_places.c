@@ -37,7 +37,7 @@ check_refused(const struct sqt_config *config, const char *says)
     assert_ptr_equal(strchr(place_said, '\n'), place_said + strlen(place_said) - 1);
     sqt_get_status(&status);
     assert_string_equal(status.state, "off");
-    assert_int_equal(sqt_time_groups, 0);
+    assert_int_equal(sqt_groups, 0);
 }
 
 static void

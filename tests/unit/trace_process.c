@@ -17,7 +17,7 @@ static int
 child_is_quiet(void)
 {
     struct sqt_status status;
-    const uint64_t head = __atomic_load_n(&sqt_time_groups, __ATOMIC_RELAXED);
+    const uint64_t head = __atomic_load_n(&sqt_groups, __ATOMIC_RELAXED);
     if (head != 0)
         return 1;
     sqt_emit(SQT_EV_CLIENT_READ, 1, 2, 3); /* a hook that forgot to ask */
@@ -46,7 +46,7 @@ a_forked_child_is_off_and_harmless(void **state)
         assert_int_equal(waitpid(child, &result, 0), child);
         assert_int_equal(result, 0);
     }
-    assert_true(sqt_time_groups != 0);
+    assert_true(sqt_groups != 0);
     assert_int_equal(sqt_defined(SQT_DEF_DIR, 9), 0);
     sqt_stop();
     struct decoded d;
@@ -109,13 +109,13 @@ off_is_for_good_and_leaves_the_ring(void **state)
         emit_mixed(0, 1000);
         signal(SIGUSR1, crash);
         raise(SIGUSR1);
-        if (sqt_time_groups != 0)
+        if (sqt_groups != 0)
             _exit(2);
         sqt_stop();
         struct sqt_config config;
         place_config(place, NULL, &config);
         sqt_reconfigure(&config, &place_process, place_log);
-        if (sqt_time_groups != 0 || sqt_start(&config, &place_process, place_log) != -1)
+        if (sqt_groups != 0 || sqt_start(&config, &place_process, place_log) != -1)
             _exit(3);
         _exit(0);
     }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "model/model.h"
+#include "trace_leftovers.h"
 #include "trace/ring/emit-internal.h"
 
 #define MS INT64_C(1000000)
@@ -539,6 +540,35 @@ a_ring_that_is_left_over(void **state)
     }
 }
 
+/* ---- time that goes by ---- */
+
+/* age= holds while a process runs: it looks once a minute. */
+static void
+what_is_too_old_goes_after_a_minute(void **state)
+{
+    struct place *const place = *state;
+    const char *const words[] = {"age=1h", NULL};
+    static const char *const old = "test.7.20250101T000000Z.cccccccc.000000.sqt",
+                             *const young = "test.7.20250101T000000Z.cccccccc.000001.sqt";
+    counter = monotonic = boottime = realtime = 0;
+    assert_int_equal(place_start(place, words), 0);
+    pause_ms(300); /* what the start looks after is over */
+    place_segment(place, old, 1, 2 * HOUR, 1000);
+    place_segment(place, young, 1, HOUR / 2, 1000);
+    pause_ms(500);
+    assert_true(place_has(place, old));
+    move(&counter, 61 * SECOND);
+    move(&monotonic, 61 * SECOND);
+    move(&boottime, 61 * SECOND);
+    move(&realtime, 61 * SECOND);
+    for (unsigned i = 0; i < 250 && place_has(place, old); ++i)
+        pause_ms(20);
+    assert_false(place_has(place, old));
+    assert_true(place_has(place, young));
+    sqt_stop();
+    counter = monotonic = boottime = realtime = 0;
+}
+
 int
 main(void)
 {
@@ -553,6 +583,7 @@ main(void)
         PLACE_TEST(readings_from_elsewhere),
         PLACE_TEST(a_pass_of_the_loop_across_a_step),
         PLACE_TEST(a_ring_that_is_left_over),
+        PLACE_TEST(what_is_too_old_goes_after_a_minute),
     };
     return cmocka_run_group_tests_name("trace_steps", tests, NULL, NULL);
 }

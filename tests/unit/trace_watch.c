@@ -37,7 +37,7 @@ begin(const struct place *place)
 {
     root = place->directory;
     ring = ring_in_memory(CAPACITY, TEXT_SIZE, SQT_CLOCK_MONOTONIC);
-    sqt_time_groups = SQT_GROUP_LOOP;
+    sqt_groups = SQT_GROUP_LOOP;
     sqt_names = SQT_NAMES_CONFIGURED;
     assert_int_equal(sqt_define_begin(ring), 0);
     memset(&heart, 0, sizeof(heart));
@@ -54,7 +54,7 @@ end(void)
 {
     sqt_watch_use(NULL);
     sqt_watch_close(&watch);
-    sqt_time_groups = 0;
+    sqt_groups = 0;
     sqt_define_end();
     ring_in_memory_end(ring);
 }
@@ -266,7 +266,7 @@ nothing_is_told_where_nothing_is_traced(void **state)
     begin(*state);
     look(0);
     look(0);
-    sqt_time_groups = 0; /* as in a forked child */
+    sqt_groups = 0; /* as in a forked child */
     sqt_part_begins();
     sqt_watch_tell("a call");
     assert_int_equal(ring->writer.head, 0);

@@ -80,9 +80,9 @@ is_tracing(void)
 static void
 set_groups(uint32_t groups)
 {
-    if (!(sqt_time_groups & SQT_GROUP_LOOP))
+    if (!(sqt_groups & SQT_GROUP_LOOP))
         sqt_loop_restart();
-    sqt_time_groups = groups;
+    sqt_groups = groups;
     if (sqt_calls_go)
         sqt_calls_go((groups && sqt_calls_can_be_direct() ? SQT_CALLS_DIRECT : 0) |
                      (groups & SQT_GROUP_SYSCALL ? SQT_CALLS_TIMED : 0));
@@ -231,7 +231,7 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
     sqt_names = t->config.names;
     set_groups(t->config.groups | SQT_GROUP_TRACE);
     const uint64_t kilobytes = ring->capacity * sizeof(struct sqt_record) / 1024;
-    sqt_emit(SQT_EV_START, sqt_time_groups, (uint64_t)tracing_pid, (uint32_t)kilobytes);
+    sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid, (uint32_t)kilobytes);
     say_about(1, "sqtrace: tracing into %.255s with a ring of %" PRIu64 " KB at %.500s", t->path, kilobytes,
               t->ring.path);
     return 0;
@@ -366,7 +366,7 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
         sqt_calls_restart();
     sqt_names = config->names;
     set_groups(config->groups | SQT_GROUP_TRACE);
-    sqt_emit(SQT_EV_RECONFIGURE, sqt_time_groups, 0, 0);
+    sqt_emit(SQT_EV_RECONFIGURE, sqt_groups, 0, 0);
 }
 
 void
@@ -472,5 +472,5 @@ sqt_get_status(struct sqt_status *status)
     const uint64_t now = sqt_monotonic_ns();
     status->flusher_lag_ns = now > beat ? now - beat : 0;
     status->errors = __atomic_load_n(&ring->flusher.errors, __ATOMIC_RELAXED);
-    status->groups = sqt_time_groups;
+    status->groups = sqt_groups;
 }

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #endif
 
-uint32_t sqt_time_groups;
+uint32_t sqt_groups;
 uint32_t sqt_clock;
 struct sqt_io_stamps sqt_io_pending;
 struct sqt_emitter sqt_emitter __attribute__((aligned(64)));
