@@ -3,7 +3,9 @@
 """snapshot.py - sqtrace-snapshot takes the files of a stretch of time, whole or not at all."""
 import os
 import random
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,7 +14,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shipped  # noqa: E402
-from shipped import FRAME_BLOCK, FRAME_TEXT, SAMPLE, TOOLS, check, frames, with_sequence  # noqa: E402
+from shipped import FRAME_BLOCK, FRAME_TEXT, SAMPLE, SOURCE, TOOLS, check, frames, with_sequence  # noqa: E402
 
 SNAPSHOT = os.path.join(TOOLS, "sqtrace-snapshot")
 
@@ -184,6 +186,42 @@ def full(scratch, trace):
         subprocess.run(["umount", small], check=True)
 
 
+def watched(scratch, name, conditions, come, limits=(), there="tests/golden/good.sqt"):
+    """What a watching program says while files come to a trace directory, and its status."""
+    live, out = os.path.join(scratch, "live-" + name), os.path.join(scratch, "watched-" + name)
+    os.makedirs(live)
+    shutil.copy(os.path.join(SOURCE, there), live)
+    words = ["--when=" + one for one in conditions] + ["--after=200ms", "--every=0", *limits]
+    with subprocess.Popen([SNAPSHOT, live, "--to=" + out, *words], stderr=subprocess.PIPE, text=True) as child:
+        said = child.stderr.readline()  # it watches
+        time.sleep(1)
+        for folder in come:
+            for one in os.listdir(folder):
+                shutil.copy(os.path.join(folder, one), live)
+            time.sleep(2)
+        child.send_signal(signal.SIGTERM)
+        said += child.stderr.read()
+    return said, child.returncode, out
+
+
+def watching(scratch):
+    gap = os.path.join(SOURCE, "tests", "golden", "gap")
+    said, status, out = watched(scratch, "stall", ("stall > 1ms",), (SAMPLE,))
+    check(status == 0 and len(os.listdir(out)) == 1 and "because a pass of the event loop of kid " in said and "more); see:" in said,
+          "a stall makes a snapshot, which tells of those that follow", said)
+    check(rows(only(out), table="events")[1] > 1000, "and has records")
+    said, status, out = watched(scratch, "lost", ("lost", "total_ns > 1h"), (gap,), there="doc/sample/kid-1.sqt")
+    check(status == 0 and len(os.listdir(out)) == 1 and re.search(r"because kid \d+ lost \d+ records: ", said), "so does a loss", said)
+    said, status, out = watched(scratch, "none", ("total_ns > 1h", "stall > 1h"), (SAMPLE,))
+    check(status == 0 and not os.path.exists(out) and "snapshots made: 0" in said, "what is below the bounds makes none", said)
+    said, status, out = watched(scratch, "full", ("stall > 1ms", "lost"), (SAMPLE, gap), ("--keep=1",), "doc/sample/kid-0.sqt")
+    check(status == 1 and len(os.listdir(out)) == 1 and "--keep=1 allows no more" in said and "snapshots made: 1" in said,
+          "beyond --keep none is made, and the status says so", said)
+    for words in (("--when=stall = 1s",), ("--when=stall > soon",), ("--when=stalls > 1s",), ("--when=lost", "--last=1s"), ("--last=1s", "--every=1s")):
+        got = run(SAMPLE, "--to=" + os.path.join(scratch, "no"), *words)
+        check(got.returncode == 2 and got.stderr.count("\n") == 1, "usage: %s" % " ".join(words), got.stderr)
+
+
 def usage():
     for words in ((), (SAMPLE,), (SAMPLE, "--to=x"), (SAMPLE, "--to=x", "--last=1s", "--since=1s"), (SAMPLE, "--to=x", "--last=soon")):
         got = run(*words)
@@ -202,6 +240,7 @@ def main():
         limits(scratch, trace)
         kills(scratch, trace)
         full(scratch, trace)
+        watching(scratch)
     usage()
     shipped.plan()
 

@@ -226,7 +226,7 @@ watch_run(struct watch *w)
     }
     if (w->due)
         watch_take(w);
-    program_say(&w->voice, "made %" PRIu64 " snapshots", w->made - w->wrong);
+    program_say(&w->voice, "snapshots made: %" PRIu64, w->made - w->wrong);
 }
 
 static int
