@@ -151,6 +151,9 @@ def limits(scratch, trace):
     before = sorted(os.listdir(out))
     got = run(trace, "--to=" + out, "--last=1s", "--keep=2")
     check(len(before) == 2 and before[1] == before[0] + "-2", "a second one of the same time has a name of its own", before)
+    got_total = run(trace, "--to=" + out, "--last=1s", "--total=1KB")
+    check(got_total.returncode == 1 and "--total allows no more" in got_total.stderr, "so it is at --total", got_total.stderr)
+    check(run(trace, "--to=" + out + "-roomy", "--last=1s", "--total=1GB").returncode == 0, "below it one is made")
     check(got.returncode == 1 and "--keep=2" in got.stderr and sorted(os.listdir(out)) == before, "at the limit none is made, and it is said", got.stderr)
 
 
@@ -187,11 +190,11 @@ def full(scratch, trace):
 
 
 def watched(scratch, name, conditions, come, limits=(), there="tests/golden/good.sqt"):
-    """What a watching program says while files come to a trace directory, and its status."""
+    """What a watching program says while files come to a trace directory, its status, OUT, and what OUT had before the end."""
     live, out = os.path.join(scratch, "live-" + name), os.path.join(scratch, "watched-" + name)
     os.makedirs(live)
     shutil.copy(os.path.join(SOURCE, there), live)
-    words = ["--when=" + one for one in conditions] + ["--after=200ms", "--every=0", *limits]
+    words = ["--when=" + one for one in conditions] + ["--after=200ms", *(limits or ["--every=0"])]
     with subprocess.Popen([SNAPSHOT, live, "--to=" + out, *words], stderr=subprocess.PIPE, text=True) as child:
         said = child.stderr.readline()  # it watches
         time.sleep(1)
@@ -199,24 +202,27 @@ def watched(scratch, name, conditions, come, limits=(), there="tests/golden/good
             for one in os.listdir(folder):
                 shutil.copy(os.path.join(folder, one), live)
             time.sleep(2)
+        before = os.listdir(out) if os.path.isdir(out) else []
         child.send_signal(signal.SIGTERM)
         said += child.stderr.read()
-    return said, child.returncode, out
+    return said, child.returncode, out, before
 
 
 def watching(scratch):
     gap = os.path.join(SOURCE, "tests", "golden", "gap")
-    said, status, out = watched(scratch, "stall", ("stall > 1ms",), (SAMPLE,))
+    said, status, out, _ = watched(scratch, "stall", ("stall > 1ms",), (SAMPLE,))
     check(status == 0 and len(os.listdir(out)) == 1 and "because a pass of the event loop of kid " in said and "more); see:" in said,
           "a stall makes a snapshot, which tells of those that follow", said)
     check(rows(only(out), table="events")[1] > 1000, "and has records")
-    said, status, out = watched(scratch, "lost", ("lost", "total_ns > 1h"), (gap,), there="doc/sample/kid-1.sqt")
+    said, status, out, _ = watched(scratch, "lost", ("lost", "total_ns > 1h"), (gap,), there="doc/sample/kid-1.sqt")
     check(status == 0 and len(os.listdir(out)) == 1 and re.search(r"because kid \d+ lost \d+ records: ", said), "so does a loss", said)
-    said, status, out = watched(scratch, "none", ("total_ns > 1h", "stall > 1h"), (SAMPLE,))
+    said, status, out, _ = watched(scratch, "none", ("total_ns > 1h", "stall > 1h"), (SAMPLE,))
     check(status == 0 and not os.path.exists(out) and "snapshots made: 0" in said, "what is below the bounds makes none", said)
-    said, status, out = watched(scratch, "full", ("stall > 1ms", "lost"), (SAMPLE, gap), ("--keep=1",), "doc/sample/kid-0.sqt")
+    said, status, out, _ = watched(scratch, "full", ("stall > 1ms", "lost"), (SAMPLE, gap), ("--keep=1", "--every=0"), "doc/sample/kid-0.sqt")
     check(status == 1 and len(os.listdir(out)) == 1 and "--keep=1 allows no more" in said and "snapshots made: 1" in said,
           "beyond --keep none is made, and the status says so", said)
+    said, status, out, before = watched(scratch, "every", ("stall > 1ms", "lost"), (SAMPLE, gap), ("--every=1h",), "doc/sample/kid-0.sqt")
+    check(status == 0 and len(before) == 1 and len(os.listdir(out)) == 2, "within --every there is one, and at the end the one that is due", before, said)
     for words in (("--when=stall = 1s",), ("--when=stall > soon",), ("--when=stalls > 1s",), ("--when=lost", "--last=1s"), ("--last=1s", "--every=1s")):
         got = run(SAMPLE, "--to=" + os.path.join(scratch, "no"), *words)
         check(got.returncode == 2 and got.stderr.count("\n") == 1, "usage: %s" % " ".join(words), got.stderr)
