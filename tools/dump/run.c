@@ -195,6 +195,20 @@ dump_run_strace(struct dump *d)
     return unread || failed ? DUMP_FAILED : DUMP_DONE;
 }
 
+/* What of the stream is read, and whether it goes on.  Returns DUMP_DONE or, after a message, another status. */
+static int
+dump_choose(struct dump *dump, struct sqt_stream *stream)
+{
+    const struct dump_request *const r = dump->request;
+    if (dump_window(dump, stream) != 0)
+        return DUMP_USAGE;
+    if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
+        fputs("sqtrace-dump: no memory\n", stderr);
+        return DUMP_FAILED;
+    }
+    return r->given[DUMP_follow] && dump_follow_begin(dump, stream) != 0 ? DUMP_FAILED : DUMP_DONE;
+}
+
 /* Reads the traces.  Returns enum dump_status without DUMP_ALARM. */
 static int
 dump_read(struct dump *dump, const struct dump_request *r)
@@ -203,10 +217,12 @@ dump_read(struct dump *dump, const struct dump_request *r)
     if (!stream)
         return DUMP_FAILED;
     const int followed = r->given[DUMP_follow] != NULL;
-    const int asked = dump_window(dump, stream) == 0;
-    if (!asked || open_output(dump) != 0) {
+    int status = dump_choose(dump, stream);
+    if (status == DUMP_DONE && open_output(dump) != 0)
+        status = DUMP_FAILED;
+    if (status != DUMP_DONE) {
         sqt_stream_close(stream);
-        return asked ? DUMP_FAILED : DUMP_USAGE;
+        return status;
     }
     dump->sink.start_ns = sqt_stream_start_ns(stream);
     dump->crew = sqt_crew_new(sqt_processors() - 1);
@@ -224,22 +240,6 @@ dump_read(struct dump *dump, const struct dump_request *r)
         job_count = 2;
     }
     dump->pass = sqt_pass_new(jobs, job_count, &also, dump->crew);
-    const int unkept = r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0;
-    if (unkept)
-        fputs("sqtrace-dump: no memory\n", stderr);
-    if (unkept || (followed && dump_follow_begin(dump, stream) != 0)) {
-        sqt_parquet_free(dump->parquet);
-        free(dump->parquet_tables);
-        if (jobs != own)
-            free(jobs);
-        dump_rows_free(dump);
-        sqt_pass_free(dump->pass);
-        sqt_stream_close(stream);
-        sqt_crew_free(dump->crew);
-        close_output(dump);
-        sqt_sink_free(&dump->sink);
-        return DUMP_FAILED;
-    }
     dump_head_comments(dump, stream);
     const int watched = !dump->quiet && isatty(STDERR_FILENO) && !dump->pager.pid;
     struct sqt_run run;
