@@ -120,7 +120,7 @@ the_oldest_is_not_what_the_clock_says(void **state)
     close(leftovers.directory);
 }
 
-/* Each run counts on from what it finds, whatever the times in the names. */
+/* Each run counts on from what it finds, whatever the times in the names, and where a segment has a second name. */
 static void
 runs_are_numbered(void **state)
 {
@@ -137,6 +137,8 @@ runs_are_numbered(void **state)
         assert_int_equal(header.identity.run, run);
         snprintf(to, sizeof(to), "%s/test.3.%uT000000Z.%08x.%06u.sqt", place->directory, 20400101 - run, run, run);
         assert_int_equal(rename(from, to), 0);
+        snprintf(from, sizeof(from), "%s/kept-elsewhere.%u", place->directory, run);
+        assert_int_equal(link(to, from), 0);
     }
 }
 

@@ -119,8 +119,8 @@ take_copy(struct take *take, const struct sqt_file *file, const char *name)
     return result;
 }
 
-/* A segment that the limits of the trace removed just now is told.  Segments are not linked: Squid trusts no file that has
- * a second name, and its limits would remove files without gaining room. */
+/* A segment that the limits of the trace removed just now is told.  Segments are not linked: Squid writes to no
+ * file that has a second name, and its limits would remove files without gaining room. */
 static void
 take_file(struct take *take, const struct sqt_file *file)
 {

@@ -20,6 +20,10 @@ int sqt_trusted(uid_t uid, uid_t owner);
  * make files there if the sticky bit keeps them from removing those of somebody else. */
 int sqt_trust_directory(int fd, uid_t owner, int sticky, struct sqt_error *error);
 
+/* A regular file that nobody but its owner and root can have written.  It may have more names: who only reads it, as of a
+ * segment that an administrator linked elsewhere, asks for no more. */
+int sqt_trust_content(int fd, uid_t owner, struct sqt_error *error);
+
 /* A regular file with at most one name and without any of the mode bits in `forbidden`. */
 int sqt_trust_file(int fd, uid_t owner, mode_t forbidden, struct sqt_error *error);
 

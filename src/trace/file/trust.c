@@ -40,19 +40,34 @@ sqt_trust_directory(int fd, uid_t owner, int sticky, struct sqt_error *error)
                     (unsigned)st.st_mode & 07777, sticky ? ", or one with the sticky bit" : " (chmod o-w)");
 }
 
+static int
+trust_writers(int fd, struct stat *st, uid_t owner, mode_t forbidden, struct sqt_error *error)
+{
+    if (trust_owner(fd, st, owner, error) != 0)
+        return -1;
+    if (!S_ISREG(st->st_mode))
+        return sqt_fail(error, "it is not a regular file");
+    if (st->st_mode & forbidden)
+        return sqt_fail(error, "its mode is %04o; expected is at most %04o", (unsigned)st->st_mode & 07777,
+                        0666 & ~(unsigned)forbidden);
+    return 0;
+}
+
+int
+sqt_trust_content(int fd, uid_t owner, struct sqt_error *error)
+{
+    struct stat st;
+    return trust_writers(fd, &st, owner, S_IWGRP | S_IWOTH, error);
+}
+
 int
 sqt_trust_file(int fd, uid_t owner, mode_t forbidden, struct sqt_error *error)
 {
     struct stat st;
-    if (trust_owner(fd, &st, owner, error) != 0)
+    if (trust_writers(fd, &st, owner, forbidden, error) != 0)
         return -1;
-    if (!S_ISREG(st.st_mode))
-        return sqt_fail(error, "it is not a regular file");
     if (st.st_nlink > 1)
         return sqt_fail(error, "it has %lu names (hard links); expected is one", (unsigned long)st.st_nlink);
-    if (st.st_mode & forbidden)
-        return sqt_fail(error, "its mode is %04o; expected is at most %04o", (unsigned)st.st_mode & 07777,
-                        0666 & ~(unsigned)forbidden);
     return 0;
 }
 
