@@ -199,7 +199,8 @@ log_next(struct load *load, struct request *r)
         return 0;
     const struct log_request *const request = &l->requests[l->next++];
     const struct log_object *const object = &l->objects[request->object];
-    r->due = (int64_t)((double)(request->begin - l->requests->begin) / load->real[LOAD_speed]);
+    const double due = (double)(request->begin - l->requests->begin) / load->real[LOAD_speed];
+    r->due = due < 9e18 ? (int64_t)due : INT64_MAX;
     r->place = &load->servers.place[object->hash % load->servers.count];
     snprintf(r->made, sizeof(r->made), "/size=%llu/l%016llx", (unsigned long long)object->size,
              (unsigned long long)object->hash);

@@ -94,11 +94,12 @@ SAME(waiting);
 SQT_ASSERT(SQT_CELL(server_waits, server) == SQT_CELL(service_waits, service), "the same columns");
 #define CELL(name) row[SQT_CELL(server_waits, name)]
 
-/* Thousandths. */
+/* Thousandths.  A group that ends with the trace may be short, and what is added up in it is not. */
 static int64_t
 by_name_waiting(uint64_t ns, int64_t covered)
 {
-    return covered > 0 ? (int64_t)((double)ns / (double)covered * 1000 + 0.5) : SQT_CELL_MISSING;
+    const double waiting = covered > 0 ? (double)ns / (double)covered * 1000 + 0.5 : -1;
+    return waiting < 0 ? SQT_CELL_MISSING : waiting < 9e18 ? (int64_t)waiting : INT64_MAX;
 }
 
 static void
