@@ -62,6 +62,10 @@ int64_t sqt_stream_now(const struct sqt_stream *stream);
  * ring.  A process that was stopped or killed is silent; one whose main thread is blocked is not. */
 int64_t sqt_origin_silent(const struct sqt_origin *origin);
 
+/* How many records are being lost, as of the last sqt_stream_wait: their rings are full, because the disk has no room or
+ * is slow.  Their record LOST comes when there is room again; until then nothing else speaks of them. */
+uint64_t sqt_stream_losing(const struct sqt_stream *stream);
+
 /* Waits so many milliseconds, or until a signal, and looks how far the writers are and which ones are new. */
 void sqt_stream_wait(struct sqt_stream *stream, int milliseconds);
 

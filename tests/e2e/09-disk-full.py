@@ -7,36 +7,10 @@ import time
 
 from lib import dump, ring
 from lib.client import Background, Broken, Client
-from lib.env import Skip, median, run, wait_for, wait_for_quiet
+from lib.env import median, wait_for, wait_for_quiet
 from lib.origin import Origin
+from lib.small_disk import fill, small_tmpfs
 from lib.squid import Squid
-
-
-def mount_small(env, path, megabytes):
-    env.need_root("mounts a small tmpfs")
-    os.makedirs(path)
-    done = run(["mount", "-t", "tmpfs", "-o", "mode=0755,size=%dM" % megabytes, "none", path])
-    if done.returncode:
-        env.need_program("mount")
-        raise Skip("cannot mount a tmpfs: " + done.stderr.strip())
-    env.on_close(lambda: run(["umount", "-l", path]))
-
-
-def fill(path):
-    """Takes all room of a file system; returns the file that does."""
-    name = os.path.join(path, "filler")
-    with open(name, "wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(b"\0" * 65536)
-        except OSError:
-            pass
-        try:
-            while True:
-                file.write(b"\0" * 512)
-        except OSError:
-            pass
-    return name
 
 
 def page_number(page, name):
@@ -57,7 +31,7 @@ def throughputs(traffic, seconds):
 
 def disk_full(env, words, must_lose):
     directory = env.path("small")
-    mount_small(env, directory, 8)
+    small_tmpfs(env, directory, "8M")
     origin = Origin(env)
     squid = Squid(env, trace="segment=64MB total=off reserve=off " + words, dns=origin.host, lines="cache_mem 64 MB",
                   directory=directory)

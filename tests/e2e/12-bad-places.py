@@ -6,18 +6,10 @@ import time
 
 from lib import dump, ring
 from lib.client import Client
-from lib.env import Skip, run, wait_for
+from lib.env import run, wait_for
 from lib.origin import Origin
+from lib.small_disk import small_tmpfs
 from lib.squid import Squid, ring_notes
-
-
-def small_tmpfs(env, path, size, mode="0755"):
-    env.need_root("mounts a small tmpfs")
-    os.mkdir(path)
-    done = run(["mount", "-t", "tmpfs", "-o", "mode=%s,size=%s" % (mode, size), "none", path])
-    if done.returncode:
-        raise Skip("cannot mount a tmpfs: " + done.stderr.strip())
-    env.on_close(lambda: run(["umount", "-l", path]))
 
 
 def serves(env, squid, origin, what):

@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -12,10 +13,11 @@ import urllib.parse
 import urllib.request
 
 from lib import dump, sqload
-from lib.client import Client, at_once
+from lib.client import Background, Client, at_once
 from lib.env import free_port, wait_for
-from lib.native import TOP
+from lib.native import TOP, preload
 from lib.origin import Origin
+from lib.small_disk import fill, small_tmpfs
 from lib.squid import Squid
 
 # Two readings of a row differ by so much: times come from clock anchors, of which a ring has fewer than its segments.
@@ -23,6 +25,7 @@ EACH_S, SHARE = 1e-4, 1e-4
 PRIVATE_KB = 64 * 1024
 CPU_SHARE, IDLE_SHARE = 0.02, 0.002  # of a processor: at 1,000 requests a second, and without any
 WINDOW = "20s"
+SITE = os.path.join(TOP, "tools", "exporter", "site")
 
 
 def fetch(url, **headers):
@@ -31,13 +34,13 @@ def fetch(url, **headers):
 
 
 class Exporter:
-    def __init__(self, env, directory):
+    def __init__(self, env, directory, listen="127.0.0.1:0", says="follows"):
         self.errors = env.path("exporter.err")
-        self.process = subprocess.Popen([env.tool("sqtrace-exporter"), "--listen=127.0.0.1:0", directory],
+        self.process = subprocess.Popen([env.tool("sqtrace-exporter"), "--listen=" + listen, directory],
                                         stderr=open(self.errors, "wb"), stdin=subprocess.DEVNULL)
         env.on_close(self.process.kill)
         self.address = wait_for(lambda: re.search(r"serves http://([^/]*)/metrics", self.said()), 20, "the exporter").group(1)
-        wait_for(lambda: "follows" in self.said(), 20, "the exporter to follow")
+        wait_for(lambda: says in self.said(), 20, "the exporter to say: " + says)
 
     def said(self):
         with open(self.errors, encoding="utf-8") as file:
@@ -56,12 +59,12 @@ class Exporter:
 class Prometheus:
     """Debian's, which scrapes the exporter each second; with our rules."""
 
-    def __init__(self, env, exporter):
+    def __init__(self, env, exporter, rules=os.path.join(SITE, "alerts.yml")):
         self.port = free_port()
         config = env.path("prometheus.yml")
         with open(config, "w") as file:
             file.write("global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\n"
-                       "rule_files: ['%s']\n" % os.path.join(TOP, "tools", "exporter", "site", "alerts.yml") +
+                       "rule_files: ['%s']\n" % rules +
                        "scrape_configs: [{job_name: squid, static_configs: [{targets: ['%s']}]}]\n" % exporter.address)
         self.process = subprocess.Popen(["prometheus", "--config.file=" + config, "--storage.tsdb.path=" + env.path("tsdb"),
                                          "--web.listen-address=127.0.0.1:%d" % self.port], stdin=subprocess.DEVNULL,
@@ -78,6 +81,9 @@ class Prometheus:
             return self.query("sqtrace_up == 1")
         except OSError:
             return False
+
+    def firing(self):
+        return {alert["labels"]["alertname"] for alert in self.ask("alerts")["alerts"] if alert["state"] == "firing"}
 
     def query(self, text):
         return self.ask("query", query=text)["result"]
@@ -107,7 +113,7 @@ def compare(env, exporter, rows):
 
 def dashboard(env, prometheus):
     """Every query returns a series."""
-    with open(os.path.join(TOP, "tools", "exporter", "site", "dashboard.json"), encoding="utf-8") as file:
+    with open(os.path.join(SITE, "dashboard.json"), encoding="utf-8") as file:
         panels = json.load(file)["panels"]
     queries = [target["expr"] for panel in panels for target in panel["targets"]]
     for query in queries:
@@ -173,6 +179,76 @@ def scraped(env):
               "what the exporter said")
 
 
+def short_rules(env):
+    """Our rules with short times: (file, names)."""
+    with open(os.path.join(SITE, "alerts.yml"), encoding="utf-8") as file:
+        text = file.read()
+    short = re.sub(r"\[[0-9]+m\]", "[8s]", re.sub(r"offset [0-9]+m", "offset 8s", re.sub(r"for: [0-9]+m", "for: 2s", text)))
+    env.check(not re.search("[0-9]m\\b", re.sub("(?m)^ *description:.*$", "", short)), "a time was not made short")
+    path = env.path("alerts.yml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(short)
+    return path, set(re.findall(r"alert: (\w+)", text))
+
+
+def alerts(env):
+    """Each alert fires when its cause is planted, and none does before."""
+    env.need_program("prometheus")
+    directory = env.path("small")
+    small_tmpfs(env, directory, "24M")
+    origin = Origin(env)
+    # Times here are of a machine that is shared, but a request of 1 s or a pass of 100 ms is none of that.
+    squid = Squid(env, trace="ring=1MB segment=4MB total=off reserve=off", dirs=["diskd"], dns=origin.host, directory=directory,
+                  lines="cache_mem 0 MB\nmemory_cache_mode disk\n", alone=True, preload=preload(env, "slowdisk"),
+                  environment={"SLOWDISK_PATH": "cache-diskd-", "SLOWDISK_MS": "40"})
+    squid.give(directory)
+    squid.start()
+    exporter = Exporter(env, directory)
+    rules, names = short_rules(env)
+    prometheus = Prometheus(env, exporter, rules)
+    for n in range(20):
+        squid.get(origin.url("quiet%d" % n, size=20000))
+        time.sleep(0.4)
+    env.equal(prometheus.firing(), set(), "alerts of a healthy Squid")
+    planted = set()
+
+    def fires(name, seconds=40):
+        planted.add(name)
+        wait_for(lambda: name in prometheus.firing(), seconds, "the alert " + name)
+
+    def clients(count, work):
+        own = [Client(squid.client_address()) for _ in range(count)]
+        return Background(env, count, lambda n: work(own[n], n))
+
+    slow = clients(4, lambda client, n: client.request(origin.url("slow", hdr=1500, cc="no-store"), "s"))
+    fires("SquidSlowRequests")
+    slow.stop()
+    # diskd reads one block at a time, so all but one wait.
+    disk = clients(14, lambda client, n: client.request(origin.url("quiet%d" % n, size=20000), "d"))
+    fires("SquidDiskQueue")
+    disk.stop()
+    busy = clients(8, lambda client, n: client.request(origin.url("busy", size=100, cc="no-store"), "b"))
+    fires("SquidLoopBusy")
+    kid = (squid.worker_pids() or [squid.process.pid])[0]
+    for _ in range(12):  # the busy loop is in a pass as a rule
+        os.kill(kid, signal.SIGSTOP)
+        time.sleep(0.25)
+        os.kill(kid, signal.SIGCONT)
+        time.sleep(0.1)
+    fires("SquidStalls")
+    filler = fill(directory)
+    fires("SquidTraceFull")
+    os.unlink(filler)
+    fires("SquidTraceLosesRecords")
+    busy.stop()
+    squid.stop()
+    exporter.process.terminate()
+    exporter.process.wait(20)
+    Exporter(env, env.path("nowhere"), exporter.address, "No such file")
+    fires("SquidTraceMissing")
+    env.equal(planted, names, "alerts with a cause here, and alerts that there are")
+
+
 def restarts(env):
     """A Squid that is killed every second: nothing stops for good, and nothing is counted twice."""
     origin = Origin(env)
@@ -213,5 +289,6 @@ def cost(env):
 TESTS = [
     ("a Prometheus that scrapes the exporter", scraped, 180),
     ("what the exporter costs", cost, 90),
+    ("alerts, each with its cause", alerts, 240),
     ("the exporter beside a Squid that is killed every second", restarts, 120),
 ]

@@ -312,7 +312,7 @@ check "block-comb of nothing says so"
 
 
 # ---- hints, for a person at a terminal only ----
-if command -v script >/dev/null; then
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then # a builder's chroot may have no pseudo-terminals
     hints() { # hints NAME WANTED ARGUMENT...
         name=$1 wanted=$2
         shift 2

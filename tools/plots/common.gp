@@ -55,7 +55,9 @@ if (ROWS < 1) {
 }
 
 set key autotitle columnhead
-set encoding utf8
+# Where the locale has no UTF-8, gnuplot would warn of a degree sign that nobody draws.
+LOCALE = system("echo \"${LC_ALL:-${LC_CTYPE:-$LANG}}\"")
+if (strstrt(LOCALE, "UTF") || strstrt(LOCALE, "utf")) { set encoding utf8 }
 if (!exists("UNTITLED")) { set title TITLE }
 set xlabel XLABEL
 set ylabel YLABEL

@@ -20,7 +20,9 @@ set output OUTPUT
 
 set datafile separator "\t"
 set datafile missing "-"
-set encoding utf8
+# Where the locale has no UTF-8, gnuplot would warn of a degree sign that nobody draws.
+LOCALE = system("echo \"${LC_ALL:-${LC_CTYPE:-$LANG}}\"")
+if (strstrt(LOCALE, "UTF") || strstrt(LOCALE, "utf")) { set encoding utf8 }
 set grid ytics lc rgb "#dddddd"
 set border 3
 set tics nomirror out

@@ -317,7 +317,8 @@ rows_totals(struct rows *r)
     row[TOP_CELL(totals, now_per_s)].number = rows_milli((double)now, &r->now);
     row[TOP_CELL(totals, before_per_s)].number = rows_milli((double)before, &r->before);
     row[TOP_CELL(totals, lost)].number =
-        (int64_t)(window_sum_lost(&r->top->window, &r->now) + window_sum_lost(&r->top->window, &r->before));
+        (int64_t)(window_sum_lost(&r->top->window, &r->now) + window_sum_lost(&r->top->window, &r->before) +
+                  sqt_stream_losing(r->top->stream));
     row[TOP_CELL(totals, now_width_ns)].number = (int64_t)(1e9 * r->now.seconds);
     row[TOP_CELL(totals, before_width_ns)].number = (int64_t)(1e9 * r->before.seconds);
     rows_put(r, row);

@@ -222,6 +222,18 @@ sqt_stream_now(const struct sqt_stream *s)
     return now;
 }
 
+uint64_t
+sqt_stream_losing(const struct sqt_stream *s)
+{
+    uint64_t losing = 0;
+    for (size_t i = 0; i < s->sources.origin_count; ++i) {
+        const struct sqt_origin_reader *const o = s->sources.origins[i];
+        if (o->ring.map && !o->ended)
+            losing += o->ring.totals.lost_open;
+    }
+    return losing;
+}
+
 int64_t
 sqt_origin_silent(const struct sqt_origin *origin)
 {
