@@ -2,6 +2,7 @@
 """sqtrace-exporter beside a Squid, and a Prometheus that scrapes it."""
 
 import collections
+import http.server
 import json
 import os
 import re
@@ -23,7 +24,8 @@ from lib.squid import Squid
 # Two readings of a row differ by so much: times come from clock anchors, of which a ring has fewer than its segments.
 EACH_S, SHARE = 1e-4, 1e-4
 PRIVATE_KB = 64 * 1024
-CPU_SHARE, IDLE_SHARE = 0.02, 0.002  # of a processor: at 1,000 requests a second, and without any
+# Of a processor: at 1,000 requests a second, the same with --otlp, and without any requests.
+CPU_SHARE, OTLP_SHARE, IDLE_SHARE = 0.02, 0.10, 0.002
 WINDOW = "20s"
 SITE = os.path.join(TOP, "tools", "exporter", "site")
 
@@ -34,9 +36,9 @@ def fetch(url, **headers):
 
 
 class Exporter:
-    def __init__(self, env, directory, listen="127.0.0.1:0", says="follows"):
+    def __init__(self, env, directory, *options, listen="127.0.0.1:0", says="follows"):
         self.errors = env.path("exporter.err")
-        self.process = subprocess.Popen([env.tool("sqtrace-exporter"), "--listen=" + listen, directory],
+        self.process = subprocess.Popen([env.tool("sqtrace-exporter"), "--listen=" + listen, *options, directory],
                                         stderr=open(self.errors, "wb"), stdin=subprocess.DEVNULL)
         env.on_close(self.process.kill)
         self.address = wait_for(lambda: re.search(r"serves http://([^/]*)/metrics", self.said()), 20, "the exporter").group(1)
@@ -244,7 +246,7 @@ def alerts(env):
     squid.stop()
     exporter.process.terminate()
     exporter.process.wait(20)
-    Exporter(env, env.path("nowhere"), exporter.address, "No such file")
+    Exporter(env, env.path("nowhere"), listen=exporter.address, says="No such file")
     fires("SquidTraceMissing")
     env.equal(planted, names, "alerts with a cause here, and alerts that there are")
 
@@ -267,13 +269,40 @@ def restarts(env):
     env.equal(exporter.process.poll(), None, "the exporter still runs")
 
 
-def cost(env):
+class Receiver(http.server.ThreadingHTTPServer):
+    """Takes each batch of spans, and counts them."""
+
+    def __init__(self, env):
+        taken = self.taken = [0, 0]  # batches, spans
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                taken[1] += self.rfile.read(int(self.headers["Content-Length"])).count(b'"spanId":')
+                taken[0] += 1
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, *_):
+                pass
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        env.on_close(self.shutdown)
+
+
+def cost(env, share, *options):
     """What the exporter takes beside 1,000 requests a second; of a slower machine, for each 1,000."""
     squid = Squid(env, trace="segment=2MB").start()
-    exporter = Exporter(env, squid.directory)
+    exporter = Exporter(env, squid.directory, *options)
+
+    def own(name):
+        return float(re.search(r"^%s ([0-9.]+)$" % name, fetch("http://%s/metrics" % exporter.address), re.M).group(1))
 
     def spent():
-        return float(re.search(r"^process_cpu_seconds_total ([0-9.]+)$", fetch("http://%s/metrics" % exporter.address), re.M).group(1))
+        return own("process_cpu_seconds_total")
     before, begin = spent(), time.monotonic()
     load = sqload.Load(env, "--proxy=%s:%d" % squid.client_address(), "--rate=1000", "--duration=10", "--clients=100",
                        "--size=2000", status=None)
@@ -282,13 +311,25 @@ def cost(env):
     env.check(thousands > 0.5, "only %d requests were sent" % (1000 * thousands))
     env.note("%.1f %% of a processor over %.1f s, %.0f ms for %.1f thousand requests; %d KB of private memory" % (
         100 * took / seconds, seconds, 1000 * took, thousands, exporter.private_kb()))
-    env.check(took < CPU_SHARE * thousands + IDLE_SHARE * seconds, "%.3f s of processor time for %d thousand requests" % (took, thousands))
+    env.check(took < share * thousands + IDLE_SHARE * seconds, "%.3f s of processor time for %d thousand requests" % (took, thousands))
     env.check(exporter.private_kb() < PRIVATE_KB, "%d KB of private memory" % exporter.private_kb())
+    return own, 1000 * thousands
+
+
+def cost_of_spans(env):
+    """A span of each request and of each connection to a server goes to a receiver that answers 200."""
+    receiver = Receiver(env)
+    own, requests = cost(env, OTLP_SHARE, "--otlp=http://127.0.0.1:%d" % receiver.server_address[1])
+    wait_for(lambda: own("sqtrace_otlp_queue_bytes") == 0 and receiver.taken[1] == own("sqtrace_otlp_sent_spans_total") and
+             receiver.taken[1] >= requests, 20, "all spans to be sent")
+    env.note("%d spans in %d batches" % (receiver.taken[1], receiver.taken[0]))
+    env.equal(own("sqtrace_otlp_dropped_spans_total"), 0, "spans that were dropped")
 
 
 TESTS = [
     ("a Prometheus that scrapes the exporter", scraped, 180),
-    ("what the exporter costs", cost, 90),
+    ("what the exporter costs", lambda env: cost(env, CPU_SHARE), 90),
+    ("what spans cost", cost_of_spans, 90),
     ("alerts, each with its cause", alerts, 240),
     ("the exporter beside a Squid that is killed every second", restarts, 120),
 ]
