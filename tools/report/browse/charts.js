@@ -121,7 +121,7 @@ function scale_of(series, shown, height) {
       ticks.push([10 ** power, text_of(10 ** power)]);
     return {y, ticks};
   }
-  const top = series.stacked && most > 99 ? 100 : most || 1, step = round_step(top / 4);
+  const top = series.stacked && most > 99 ? 100 : most || 1, step = round_step(top / 6);
   for (let value = 0; value <= top * 1.001; value += step)
     ticks.push([value, text_of(value)]);
   return {y: value => ROOM.top + h - value / (top * 1.03) * h, ticks};
