@@ -28,8 +28,10 @@ sqt_clock_step(struct sqt_process_state *process, int64_t now, const struct sqt_
 {
     (void)more;
     if (process->consumer->step) {
+        /* The line is of the time after the step: it places ticks before a jump too early by the jump. */
+        const uint64_t jump = record->aux == SQT_STEP_FORWARD && record->arg < INT64_MAX / 2 ? record->arg : 0;
         struct sqt_step_row row = {.origin = process->origin,
-                                   .from = sqt_line_ns(&process->line, record->id),
+                                   .from = sqt_line_ns(&process->line, record->id) + (int64_t)jump,
                                    .until = now,
                                    .kind = record->aux,
                                    .size_ns = record->arg};

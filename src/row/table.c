@@ -4,6 +4,7 @@
  */
 #include "table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct sqt_column columns[SQT_COLUMNS] = {
@@ -41,4 +42,22 @@ sqt_column_find(const struct sqt_table *table, const char *name, size_t length)
            (strlen(table->columns[i].name) != length || memcmp(table->columns[i].name, name, length) != 0))
         ++i;
     return i;
+}
+
+const char *
+sqt_tables_with(char text[SQT_TABLES_WITH], const char *name, size_t length)
+{
+    const char *found[3];
+    unsigned count = 0;
+    for (unsigned t = 0; t < SQT_TABLES && count < 3; ++t)
+        if (sqt_column_find(&sqt_tables[t], name, length) < sqt_tables[t].column_count)
+            found[count++] = sqt_tables[t].name;
+    if (!count)
+        return NULL;
+    snprintf(text, SQT_TABLES_WITH,
+             count == 1   ? "table %s has it"
+             : count == 2 ? "tables %s and %s have it"
+                          : "tables %s, %s and %s have it",
+             found[0], found[count > 1], found[count - 1]);
+    return text;
 }

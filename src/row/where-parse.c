@@ -113,12 +113,14 @@ find_column(struct parser *p, struct sqt_where_node *node)
         }
     }
     struct sqt_nearest nearest;
+    char text[SQT_TABLES_WITH];
+    const char *const others = sqt_tables_with(text, p->start, p->length);
     sqt_nearest_init(&nearest, p->start, p->length);
     for (unsigned t = 0; t < p->table_count; ++t)
         for (unsigned c = 0; c < p->tables[t]->column_count; ++c)
             sqt_nearest_offer(&nearest, p->tables[t]->columns[c].name);
     sqt_parse_error_at(&p->error, p->start, "%s has no column '%.*s'; %s", p->tables[0]->name, (int)p->length, p->start,
-                       sqt_nearest_text(&nearest, "", "--list shows them"));
+                       others ? others : sqt_nearest_text(&nearest, "", "--list shows them"));
     return 0;
 }
 

@@ -90,14 +90,16 @@ alarm_find_column(struct alarm_reader *r, struct alarm *a, size_t length)
 {
     const struct sqt_table *const t = r->table;
     struct sqt_nearest nearest;
+    char text[SQT_TABLES_WITH];
     a->column = sqt_column_find(t, r->next, length);
     if (a->column == t->column_count) {
+        const char *const others = sqt_tables_with(text, r->next, length);
         sqt_nearest_init(&nearest, r->next, length);
         for (unsigned i = 0; i < t->column_count; ++i)
             sqt_nearest_offer(&nearest, t->columns[i].name);
         return sqt_parse_error_at(&r->error, r->next, "%s has no column '%.*s'; %s", t->name,
                                   length < 64 ? (int)length : 64, r->next,
-                                  sqt_nearest_text(&nearest, "", "--list shows them"));
+                                  others ? others : sqt_nearest_text(&nearest, "", "--list shows them"));
     }
     if (a->function != ALARM_count && !sqt_tally_numbers(t->columns[a->column].type))
         return sqt_parse_error_at(&r->error, r->next, "%s has no numbers; count(%s) counts its values",

@@ -228,6 +228,8 @@ def walls():
 
 def mistakes():
     fails("--group-by: requests has no column 'clas'; did you mean class?", "--group-by=clas")
+    fails("--group-by: requests has no column 'dir'; tables swaps, ios and diskops have it", "--group-by=dir")
+    fails("--of: requests has no column 'service_ns'; tables ios and waits have it", "--group-by=class", "--of=service_ns")
     fails("--group-by: more than 4 columns", "--group-by=kid,class,status,tag,method")
     fails("--group-by goes with tables, not with figures", "--figure=load", "--group-by=time_s")
     fails("--sort: requests by class has no column 'p98_ns'; did you mean p90_ns, p99_ns or p50_ns?", "--group-by=class",

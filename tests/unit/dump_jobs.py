@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""dump_jobs.py - what users come with, each as one command of sqtrace-dump(1): the command stands in the manual as it is
-here, it runs, and its answer is what Python finds in the rows of the sample.
-
-Jobs of sqtrace-report (comparing two traces, a heat map) are tested with it.
+"""dump_jobs.py - the twelve jobs that users come with, each as one command of a manual: the command stands in the manual as it is
+here, it runs, and its answer is what Python finds in the rows of the sample.  So do the jobs of sqtrace-report(1) and of
+sqtrace-top(1).  What a click does in a report is in report_requests.py.
 """
 import datetime
 import json
@@ -27,9 +26,9 @@ def check(good, text):
     print("%s %d - %s" % ("ok" if good else "not ok", done, text))
 
 
-def manual():
+def manual(program):
     """All commands of the section EXAMPLES, each in one line."""
-    with open(os.path.join(TOOLS, "sqtrace-dump.1"), encoding="utf-8") as page:
+    with open(os.path.join(TOOLS, program + ".1"), encoding="utf-8") as page:
         text = page.read().split(".SH EXAMPLES\n")[1].split("\n.SH ")[0]
     commands = "\n".join(re.findall(r"^\.EX\n(.*?)^\.EE", text, re.M | re.S))
     for old, new in (("\\-", "-"), ("\\(aq", "'"), ("\\e", "\\"), ("\\&", "")):
@@ -37,12 +36,16 @@ def manual():
     return [re.sub(r" +", " ", line) for line in re.sub(r"(\\|\|)\n *", lambda m: m.group(1).strip("\\") + " ", commands).split("\n")]
 
 
-COMMANDS = manual()
+COMMANDS = manual("sqtrace-dump") + manual("sqtrace-report") + manual("sqtrace-top")
+KIDS = {"before": "kid-1.sqt", "after": "kid-2.sqt"}
 
 
 def run(command, folder, **words):
     env = dict(os.environ, TZ=ZONE, PATH=TOOLS + ":" + os.environ["PATH"])
     command = command.replace(TRACE, "'%s'" % SAMPLE)
+    for label, name in KIDS.items():
+        command = command.replace("/srv/trace-" + label, "'%s'" % os.path.join(SAMPLE, name))
+    command = command.replace("sqtrace-report ", "sqtrace-report --quiet --data='%s/tools' " % SOURCE)
     for old, new in words.items():
         command = command.replace(old.replace("__", " == ").replace("_", ":"), new)
     return subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=folder,
@@ -63,7 +66,7 @@ def table(*options):
 def job(name, command, judge, **words):
     """words: what stands in the manual, with _ for : and __ for ==, and what the sample has in its place"""
     with tempfile.TemporaryDirectory() as folder:
-        known = command in COMMANDS
+        known = all(line in COMMANDS for line in command.split("\n"))
         out = run(command, folder, **words)
         good = known and not out.stderr and judge(out, folder)
     check(good, name)
@@ -111,6 +114,48 @@ def rates(rows):
     return {(row["time_s"], row["class"]): int(row["count"]) for row in rows} == counts
 
 
+def picture(out, folder):
+    """The picture of job 3 has a line for each class that its command names."""
+    with open(os.path.join(folder, "classes.svg"), encoding="utf-8") as file:
+        text = file.read()
+    return all(re.search(">%s<" % name, text) for name in ("miss", "mem_hit", "disk_hit"))
+
+
+def compared(_, folder):
+    """Each class that both traces have is told, with its numbers of requests in both."""
+    with open(os.path.join(folder, "compared", "index.html"), encoding="utf-8") as file:
+        text = re.sub(r"<[^>]*>", "", file.read())
+    counts = [{}, {}]
+    for count, name in zip(counts, KIDS.values()):
+        for row in rows_of(subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), "--quiet", os.path.join(SAMPLE, name)],
+                                          stdout=subprocess.PIPE, check=True).stdout):
+            if row["total_ns"] != "-" and row["outcome"] not in ("lost", "clock", "unfinished"):
+                count[row["class"]] = count.get(row["class"], 0) + 1
+    both = [name for name in counts[0] if name in counts[1] and name != "-"]
+    told = re.findall(r": ([\d,]+) and ([\d,]+) requests", text)
+    return "From before to after" in text and len(both) > 3 and sorted(told) == sorted(
+        tuple("{:,}".format(count[name]) for count in counts) for name in both)
+
+
+def heat_map(_, folder):
+    """The map of all requests, and that of each class, counts them all."""
+    with open(os.path.join(folder, "report", "requests.js"), encoding="utf-8") as file:
+        text = file.read()
+    maps = json.loads(text[text.index("push(") + 5:text.rindex(");")])["heat"]["maps"]
+    got = {(one["by"], one["name"]): sum(one["cells"][2::3]) for one in maps if one["by"] in ("all", "class")}
+    want = {}
+    for row in REQUESTS:
+        if row["total_ns"] != "-" and row["outcome"] not in ("lost", "clock", "unfinished"):
+            for key in (("all", "all"), ("class", row["class"])):
+                want[key] = want.get(key, 0) + 1
+    return got == want
+
+
+def now(out, _):
+    text = out.stdout.decode()
+    return "Requests in flight" in text and re.search(r"requests a second: [\d.]+ now", text)
+
+
 def one_connection(out, _):
     want = [row for row in REQUESTS if row["kid"] == "1" and row["conn"] == FIRST["conn"]]
     return len(want) > 1 and rows_of(out.stdout) == want
@@ -156,6 +201,8 @@ job("2: the 99th percentile of reads from each cache_dir of each kid",
 job("3: requests of each class in each second",
     "sqtrace-dump --group-by=time_s,class --group=1s --columns=time_s,class,count " + TRACE,
     lambda out, _: rates(rows_of(out.stdout)))
+job("3: the same as a picture", next(command for command in COMMANDS if "--output=classes.tsv" in command) + "\n" +
+    next(command for command in COMMANDS if command.startswith("gnuplot")), picture)
 job("4: all requests of a client's connection", "sqtrace-dump --where='kid == 1 and conn == 11' " + TRACE, one_connection,
     conn__11="conn == " + FIRST["conn"])
 job("5: a line of access.log, by its transaction", "sqtrace-dump --where='kid == 1 and xid == 54' " + TRACE,
@@ -165,6 +212,8 @@ START = datetime.datetime.fromisoformat(AT[:26] + AT[29:]).timestamp() - float(F
 UNTIL = (datetime.datetime.fromisoformat(AT[:19]) + datetime.timedelta(seconds=10)).isoformat()[11:]
 job("6: what happened in ten seconds of the day", "sqtrace-dump --clock=wall --since=12:03:10 --until=12:03:20 " + TRACE,
     ten_seconds, **{"12_03_10": AT[11:19], "12_03_20": UNTIL})
+job("7: what differs between two traces", "sqtrace-report -o compared before=/srv/trace-before after=/srv/trace-after", compared)
+job("8: what Squid is doing now", "sqtrace-top --once " + TRACE, now)
 job("8: what Squid has been doing in the last ten seconds", "sqtrace-dump --since=-10s --group-by=class,server " + TRACE,
     at_the_end)
 job("9: whether the 99th percentile is above 1 s",
@@ -173,6 +222,7 @@ job("9: whether the 99th percentile is above 1 s",
 job("10: a file for Perfetto", "sqtrace-dump --format=chrome --output=trace.json " + TRACE, perfetto)
 job("10: a trace for babeltrace2", "sqtrace-dump --format=ctf --output=trace.ctf " + TRACE,
     lambda _, folder: "metadata" in os.listdir(os.path.join(folder, "trace.ctf")))
+job("11: a heat map of latency", "sqtrace-report -o report " + TRACE, heat_map)
 job("12: which tables and columns there are", "sqtrace-dump --list",
     lambda out, _: b"table requests - " in out.stdout and b"    server_wait_ns " in out.stdout)
 print("1..%d" % done)

@@ -462,7 +462,7 @@ def trouble(work):
     os.mkdir(shut, 0o700)
     os.chmod(work, 0o755)
     exporter = Exporter(shut, user=65534, group=65534)
-    exporter.says("shut: .*Permission denied; run the exporter as a user in Squid's group")
+    exporter.says("shut: .*Permission denied; run this as root, or as a user in Squid's group$")
     check(True, "a directory without permission is said, and what to do")
     same((exporter.stop(), exporter.said().count("Permission denied")), (0, 1), "once")
 

@@ -117,7 +117,9 @@ an_unreadable_file_is_said(void **state)
         if (geteuid() == 0 && (chmod(read_path(""), 0755) != 0 || setuid(65534) != 0))
             _exit(3);
         read_all(&result, read_path("a.sqt"), NULL);
-        if (result.opened || strcmp(result.messages, "E a.sqt: cannot be opened: Permission denied\n") != 0)
+        if (result.opened ||
+            strcmp(result.messages, "E a.sqt: cannot be opened: Permission denied; run this as root, or as a "
+                                    "user in Squid's group\n") != 0)
             _exit(1);
         read_all(&result, read_path(""), NULL);
         _exit(result.opened || strcmp(result.messages, "W a.sqt: cannot be opened: Permission denied\n") != 0 ? 2 : 0);

@@ -27,10 +27,10 @@ DRAWN = """[...document.querySelectorAll('.chart svg')].filter(s => s.childEleme
      s.querySelectorAll('.curve, .area').length])"""
 
 
-def chart_points(series):
+def chart_points(series, trace=SAMPLE, zeros=False):
     """What a chart must have: cells of the figure's columns, but no percentile of too few values, and no zeros alone."""
     rows = [line.split("\t") for line in subprocess.run(
-        [os.path.join(TOOLS, "sqtrace-dump"), "--quiet", "--no-comments", "--figure=" + series["figure"], SAMPLE],
+        [os.path.join(TOOLS, "sqtrace-dump"), "--quiet", "--no-comments", "--figure=" + series["figure"], trace],
         check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()]
     names, rows = rows[0], rows[1:]
     if series["form"] == "first":
@@ -48,7 +48,7 @@ def chart_points(series):
                 few = count is not None and int(row[count]) < LEAST.get(ending[1:4] if ending.endswith("_ms") else "", 0)
                 if row[i] != "-" and not few:
                     curves.setdefault((name, key), []).append([float(row[0]) * 1e9, float(row[i])])
-    return sorted(points for points in curves.values() if any(value > 0 for _, value in points))
+    return sorted(points for points in curves.values() if zeros or any(value > 0 for _, value in points))
 
 
 def charts(page):
@@ -154,6 +154,56 @@ def icicle(page, rows):
     check(differs(page.listed(), wanted), "a box of the tree opens its requests")
 
 
+def compared(page, traces):
+    """Two traces: the curves of both in one chart, legends of traces and of curves, times from each start on."""
+    curves, wrong, several = page.evaluate("window.sqtraceSeries.map(s => [s, sqtrace.curves(s).kept.map(c => [c.trace, c.name, c.points])])"), [], 0
+    for series, got in curves:
+        names = {name for _, name, points in got if any(value > 0 for _, value in points)}
+        several += len({trace for trace, _, _ in got}) > 1
+        for label, path in traces.items():
+            drawn = [points for trace, _, points in got if trace == label]
+            wanted = chart_points(series, path, zeros=True)
+            told = [points for points in wanted if any(value > 0 for _, value in points)]
+            # One that is zero in this trace is drawn if it is not in the other.
+            if any(points not in drawn for points in told) or any(points not in wanted for points in drawn):
+                wrong.append("%s of %s has other points than the figure" % (series["figure"], label))
+        if any(name not in names for _, name, _ in got):
+            wrong.append("%s has a curve of zeros alone" % series["figure"])
+    check(wrong or ([] if several > 15 else ["only %d charts of both" % several]), "compared: the curves of both traces are those of their figures")
+    page.size(1280, 900)
+    page.evaluate("document.getElementById('load').scrollIntoView()")
+    shown = """[['#load .curve:not(.p1)', '#load .curve.p1'].map(s => document.querySelectorAll('.chart .box').length && document.querySelectorAll(s.replace('#load', '#load .box')).length),
+        [...document.querySelectorAll('#load .curves button')].map(b => [b.textContent, b.getAttribute('aria-pressed')])]"""
+    names = ["before", "after", "hits", "misses", "all"]
+    check(differs(becomes(page, shown, [[3, 3], [[name, "true"] for name in names]]), [[3, 3], [[name, "true"] for name in names]]),
+          "compared: both traces are in one chart, with a legend of traces and curves")
+    page.evaluate("document.querySelectorAll('#load .curves button')[1].click()")
+    one = page.evaluate(shown)[0]
+    page.evaluate("document.querySelectorAll('#load .curves button')[1].click(), document.querySelectorAll('#load .curves button')[3].click()")
+    check(differs([one, page.evaluate(shown)[0]], [[3, 0], [2, 2]]), "compared: a legend switches a trace, or a curve of both")
+    pressed = page.evaluate("""(() => { document.getElementById('miss-stages').scrollIntoView(); return new Promise(done => setTimeout(() =>
+        done([...document.querySelectorAll('#miss-stages .curves button[aria-pressed="true"]')].map(b => b.textContent)), 800)); })()""")
+    check([] if pressed[:2] == ["before", "after"] and len(pressed) == 5 and "server reply" in pressed else [str(pressed)],
+          "compared: of many curves the largest are drawn at first")
+    page.evaluate("document.querySelector('#load .chart .box svg').focus()")
+    for _ in range(6):
+        page.press("ArrowRight")
+    told = page.evaluate("document.querySelector('#load .told').textContent")
+    check([] if "before" in told and "after" in told and told.startswith("0:") else [told],
+          "compared: an arrow key tells the values of both at a time after the start")
+    page.press("Enter")
+    listed = page.evaluate("document.querySelector('[name=trace]').selectedOptions[0].textContent")
+    check([] if listed == "after" and "of the" in page.evaluate("document.querySelector('#list .note').textContent") else [listed],
+          "compared: Enter lists the requests of a trace at that time")
+    label = page.evaluate("(sqtrace.zoom(sqtrace.traces[1].length_ns * .5, sqtrace.traces[1].length_ns * .75), document.querySelector('#band [aria-live]').textContent)")
+    page.evaluate("[...document.querySelectorAll('#band button')].find(b => b.textContent.startsWith('List')).click()")
+    rows = [row for row in table("requests", traces["after"]) if row["time_s"] != "-"]
+    view = page.evaluate("[sqtrace.view.from, sqtrace.view.to]")
+    wanted = sum(view[0] <= ns_of(row["time_s"]) < view[1] for row in rows)
+    check(differs([page.listed(), re.sub(r"\d+", "N", label)[:12]], [wanted, "N:N to N:N, "]) or ([] if wanted else ["none"]),
+          "compared: the band chooses a stretch of both, counted from their starts")
+
+
 def percentiles(page, folder):
     """No percentile of too few values, in tables and in pictures."""
     lines = page.evaluate("[...document.querySelectorAll('#summary tr')].map(line => [...line.children].map(cell => cell.textContent))")
@@ -197,6 +247,13 @@ def main():
                 percentiles(page, folder)
                 icicle(page, rows)
                 quiet(page, "charts")
+            traces = {"before": os.path.join(SAMPLE, "kid-1.sqt"), "after": os.path.join(SAMPLE, "kid-2.sqt")}
+            two = os.path.join(work, "two")
+            report(two, *("%s=%s" % pair for pair in traces.items()))
+            with Browser(two) as browser:
+                page = Requests(browser, two)
+                compared(page, traces)
+                quiet(page, "compared")
         except (Failure, subprocess.CalledProcessError) as failure:
             check([failure], "the browser works")
     print("1..%d" % report_browser.NUMBER)

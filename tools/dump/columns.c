@@ -27,16 +27,17 @@ columns_find(const struct sqt_table *t, const struct options *o, const char *opt
     *column = sqt_column_find(t, name, length);
     if (*column < t->column_count && *name != '\t')
         return 0;
-    char list[512];
+    char list[512], with[SQT_TABLES_WITH];
     const char *const others =
         sqt_table_find(t->name, t->figure) ? "--list shows them" : columns_list(list, sizeof(list), t);
+    const char *const elsewhere = sqt_tables_with(with, name, length);
     struct sqt_nearest nearest;
     sqt_nearest_init(&nearest, name, length);
     for (unsigned i = 0; i < t->column_count; ++i)
         if (*t->columns[i].name != '\t')
             sqt_nearest_offer(&nearest, t->columns[i].name);
     return options_fail(o, "--%s: %s has no column '%.*s'; %s", option, t->name, (int)length, name,
-                        sqt_nearest_text(&nearest, "", others));
+                        elsewhere ? elsewhere : sqt_nearest_text(&nearest, "", others));
 }
 
 /* ---- times of day ---- */

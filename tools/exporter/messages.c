@@ -42,7 +42,8 @@ messages_turn(struct exporter *e)
 static const char *
 messages_advice(const char *text)
 {
-    return strstr(text, "Permission denied") ? "; run the exporter as a user in Squid's group" : "";
+    const int advised = strstr(text, "Squid's group") != NULL;
+    return strstr(text, "Permission denied") && !advised ? "; run the exporter as a user in Squid's group" : "";
 }
 
 void

@@ -8,6 +8,9 @@ OUTPUT = ARG1
 INPUT = ARG2
 load FOLDER . "common.gp"
 
+# The key has long names, so it stands above.
+KEY = "outside top center horizontal reverse Left samplen 2" . (exists("NARROW") ? "" : " maxcols 2")
+
 # The backlog of each port of each kid to the left, what the kernel dropped to the right.  A port is its column between
 # two tabs, because its name has a space.
 PORTS = 0
@@ -34,11 +37,23 @@ set y2tics
 set y2label "dropped (1/s)" offset 1,0
 set border 11
 set key @KEY noenhanced
+# A port whose backlog was always empty is told in one entry of the key.
 of(n, c) = strcol("kid") . "\t" . strcol("listener") eq PORT[n] ? column(c) : NaN
 title_of(n) = "kid " . PORT[n][1:strstrt(PORT[n], "\t") - 1] . ", " . PORT[n][strstrt(PORT[n], "\t") + 1:*]
 
+EMPTY = 0
+array USED[256]
+do for [i=1:PORTS] {
+    stats $DATA using (strcol("kid") . "\t" . strcol("listener") eq PORT[i] ? column("backlog") : 0) name "PORT" nooutput
+    USED[i] = PORT_max > 0
+    EMPTY = EMPTY + !USED[i]
+}
+EMPTY_TITLE = sprintf("%d %s: 0 throughout", EMPTY, EMPTY == 1 ? "other" : "others")
+if (EMPTY == PORTS) { EMPTY_TITLE = "all ports: 0 throughout" }
+
 plot for [i=1:PORTS] $DATA using "time_s":(of(i, "backlog")) with linespoints lw 2 pt 4 + i ps 0.8 \
-        lc rgb word(OTHERS, (i - 1) % 8 + 1) title title_of(i), \
+        lc rgb word(OTHERS, (i - 1) % 8 + 1) title USED[i] ? title_of(i) : "", \
      for [i=1:PORTS] $DATA using "time_s":(of(i, "drops_per_s")) axes x1y2 with lines lw 1.3 dt 2 \
         lc rgb word(OTHERS, (i - 1) % 8 + 1) notitle, \
-     keyentry with lines lw 1.3 dt 2 lc rgb "black" title "dropped (right)"
+     keyentry with lines lw 1.3 dt 2 lc rgb "black" title "dropped (right)", \
+     keyentry with lines lw 2 lc rgb "#555555" title EMPTY > 0 ? EMPTY_TITLE : ""

@@ -16,6 +16,12 @@ do for [i=1:|$DATA|] {
     OP = word($DATA[i], 2)
     if ($DATA[i][1:1] ne "#" && OP ne "op" && !strstrt(OPS . " ", " " . OP . " ")) { OPS = OPS . " " . OP }
 }
+# A point alone is no curve, so it has no panel if others have more.
+CURVED = ""
+do for [i=1:words(OPS)] {
+    if (int(sum [k=1:|$DATA|] ($DATA[k][1:1] ne "#" && word($DATA[k], 2) eq word(OPS, i))) > 1) { CURVED = CURVED . " " . word(OPS, i) }
+}
+if (words(CURVED) > 0) { OPS = CURVED }
 WIDE = exists("NARROW") || words(OPS) < 2 ? 1 : 2
 HIGH = (words(OPS) + WIDE - 1) / WIDE
 PICTURE_HIGH = 40 + (exists("NARROW") ? 340 : 260) * HIGH

@@ -17,10 +17,17 @@ set style fill solid noborder
 set yrange [0:100]
 set xrange [-0.6:ROWS - 0.4]
 set boxwidth 0.8
-set xtics scale 0 rotate by exists("NARROW") ? -90 : -40 noenhanced
+# Few names stand side by side.
+if (ROWS > (exists("NARROW") ? 2 : 4)) { set xtics scale 0 rotate by exists("NARROW") ? -90 : -40 noenhanced } else { set xtics scale 0 noenhanced }
 set key @KEY
 if (exists("NARROW")) { set xtics font ",11" }
 named(s) = s eq "" || s eq "-" ? "not known" : s
 what(i) = sprintf("%s (%s)", named(strcol("server")), strcol("count"))
 
-plot for [i=words(PARTS):1:-1] $DATA using 0:(upto(i)):xtic(what(0)) with boxes lc rgb word(PART_COLOURS, i) title word(PARTS, i)
+# The key names the parts that there are.
+place(i) = int(sum [k=1:words(HEADER)] (word(HEADER, k) eq word(PARTS, i) . "_pct" ? k : 0))
+cell(k, i) = $DATA[k][1:1] eq "#" ? "-" : word($DATA[k], place(i))
+seen(i) = int(sum [k=1:|$DATA|] (cell(k, i) ne "-" && cell(k, i) ne "0.000" && cell(k, i) ne word(PARTS, i) . "_pct"))
+titled(i) = seen(i) > 0 ? spaced(word(PARTS, i)) : ""
+
+plot for [i=words(PARTS):1:-1] $DATA using 0:(upto(i)):xtic(what(0)) with boxes lc rgb word(PART_COLOURS, i) title titled(i)

@@ -8,11 +8,18 @@ OUTPUT = ARG1
 INPUT = ARG2
 load FOLDER . "common.gp"
 
-# Processor time to the left, pages to the right.  Several kids sample the same machine if there are several Squids.
-KIDS = ""
+# Processor time to the left, pages to the right.  Several Squids sample the same machine: the kid with most samples is
+# drawn.
+KID = ""
+MOST = 0
+rows(kid) = int(sum [k=1:|$DATA|] ($DATA[k][1:1] ne "#" && word($DATA[k], 2) eq kid))
+KIDS = " kid"
 do for [i=1:|$DATA|] {
-    KID = word($DATA[i], 2)
-    if ($DATA[i][1:1] ne "#" && KID ne "kid" && !strstrt(KIDS . " ", " " . KID . " ")) { KIDS = KIDS . " " . KID }
+    ONE = word($DATA[i], 2)
+    if ($DATA[i][1:1] ne "#" && !strstrt(KIDS . " ", " " . ONE . " ")) {
+        KIDS = KIDS . " " . ONE
+        if (rows(ONE) > MOST) { MOST = rows(ONE); KID = ONE }
+    }
 }
 stats $DATA using "time_s" name "X" nooutput
 HALF = X_records > 1 ? (X_max - X_min) / (X_records - 1) / 2 : 0.5
@@ -26,11 +33,11 @@ set key @KEY
 PARTS = "user_pct system_pct iowait_pct steal_pct idle_pct"
 CALLED = "user system waiting_for_disks stolen idle"
 
-of(kid, v) = strcol("kid") eq kid ? v : NaN
+of(v) = strcol("kid") eq KID ? v : NaN
 
-plot for [k in KIDS] for [i=1:5] $DATA using "time_s":(of(k, column(word(PARTS, i)))) with linespoints lw 2 pt 4 + i \
-        ps 0.7 lc rgb word(OTHERS, i) title k eq word(KIDS, 1) ? spaced(word(CALLED, i)) : "", \
-     for [k in KIDS] $DATA using "time_s":(of(k, column("paged_in_kb_per_s") / 1024)) axes x1y2 with lines lw 1.3 dt 2 \
-        lc rgb "#56b4e9" title k eq word(KIDS, 1) ? "read (right)" : "", \
-     for [k in KIDS] $DATA using "time_s":(of(k, column("paged_out_kb_per_s") / 1024)) axes x1y2 with lines lw 1.3 dt 3 \
-        lc rgb "#555555" title k eq word(KIDS, 1) ? "written (right)" : ""
+plot for [i=1:5] $DATA using "time_s":(of(column(word(PARTS, i)))) with linespoints lw 2 pt 4 + i ps 0.7 \
+        lc rgb word(OTHERS, i) title spaced(word(CALLED, i)), \
+     $DATA using "time_s":(of(column("paged_in_kb_per_s") / 1024)) axes x1y2 with lines lw 1.3 dt 2 lc rgb "#56b4e9" \
+        title "read (right)", \
+     $DATA using "time_s":(of(column("paged_out_kb_per_s") / 1024)) axes x1y2 with lines lw 1.3 dt 3 lc rgb "#555555" \
+        title "written (right)"

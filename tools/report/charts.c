@@ -13,7 +13,7 @@
 #include "index.h"
 #include "sink/json.h"
 
-/* Bytes of a series that the page draws.  A longer one has its picture only. */
+/* Bytes of a figure's series, of all traces, that the page draws.  Longer ones have their picture only. */
 #define CHART_MOST (1 << 20)
 
 static const struct chart {
@@ -30,6 +30,31 @@ chart_of(const char *figure)
         if (strcmp(charts[i].figure, figure) == 0)
             return &charts[i];
     return NULL;
+}
+
+/* The file of a series; NULL: there is none. */
+static FILE *
+chart_open(const struct report *r, const struct series *s)
+{
+    char *const path = folder_path(r, "figures/%s.tsv", s->picture.file);
+    FILE *const in = s->sink.rows ? fopen(path, "r") : NULL;
+    free(path);
+    return in;
+}
+
+/* Bytes of the series of all traces. */
+static long
+chart_bytes(const struct report *r, size_t figure)
+{
+    long bytes = 0;
+    for (size_t i = 0; i < r->trace_count; ++i) {
+        FILE *const in = chart_open(r, &r->traces[i].series[figure]);
+        if (in && fseek(in, 0, SEEK_END) == 0)
+            bytes += ftell(in);
+        if (in)
+            fclose(in);
+    }
+    return bytes;
 }
 
 /* A text of any length, within quotes. */
@@ -54,29 +79,52 @@ chart_put_rows(struct sqt_out *out, FILE *in)
     free(line);
 }
 
+/* The series of each trace that has one. */
 static void
-chart_put(struct sqt_out *out, const struct report *r, const struct series *s, const struct chart *chart)
+chart_put_series(struct sqt_out *out, const struct report *r, size_t figure)
 {
-    char *const path = folder_path(r, "figures/%s.tsv", s->picture.file);
-    FILE *const in = fopen(path, "r");
-    free(path);
-    if (!in)
-        return;
+    unsigned count = 0;
+    for (size_t i = 0; i < r->trace_count; ++i) {
+        FILE *const in = chart_open(r, &r->traces[i].series[figure]);
+        if (!in)
+            continue;
+        sqt_json_print(out, "%s{\"trace\":", count++ ? "," : "");
+        sqt_json_string(out, r->traces[i].label);
+        chart_put_rows(out, in);
+        sqt_json_print(out, "}");
+        fclose(in);
+    }
+}
+
+static void
+chart_put(struct sqt_out *out, const struct report *r, size_t figure, const struct chart *chart)
+{
+    const struct sqt_table *const table = r->figures[figure];
     const struct {
         const char *key, *text;
-    } members[] = {{"figure", s->table->name}, {"title", figure_title(s->table)}, {"y", s->table->y},
-                   {"solid", chart->solid},    {"dashed", chart->dashed},         {"key", chart->key},
+    } members[] = {{"figure", table->name}, {"title", figure_title(table)}, {"y", table->y},
+                   {"solid", chart->solid}, {"dashed", chart->dashed},      {"key", chart->key},
                    {"form", chart->form}};
-    if (fseek(in, 0, SEEK_END) == 0 && ftell(in) <= CHART_MOST && fseek(in, 0, SEEK_SET) == 0) {
-        sqt_json_print(out, "(window.sqtraceSeries ||= []).push({");
-        for (size_t i = 0; i < sizeof(members) / sizeof(*members); ++i) {
-            sqt_json_print(out, "%s\"%s\":", i ? "," : "", members[i].key);
-            sqt_json_string(out, members[i].text ? members[i].text : "");
-        }
-        chart_put_rows(out, in);
-        sqt_json_print(out, "});\n");
+    if (chart_bytes(r, figure) > CHART_MOST)
+        return;
+    sqt_json_print(out, "(window.sqtraceSeries ||= []).push({");
+    for (size_t i = 0; i < sizeof(members) / sizeof(*members); ++i) {
+        sqt_json_print(out, "%s\"%s\":", i ? "," : "", members[i].key);
+        sqt_json_string(out, members[i].text ? members[i].text : "");
     }
-    fclose(in);
+    sqt_json_print(out, ",\"of\":[");
+    chart_put_series(out, r, figure);
+    sqt_json_print(out, "]});\n");
+}
+
+/* A chart stands above the picture: without one the page has no place for it. */
+static int
+chart_has_place(const struct report *r, size_t figure)
+{
+    int drawn = r->compared && r->compared[figure].drawn;
+    for (size_t i = 0; i < r->trace_count; ++i)
+        drawn = drawn || r->traces[i].series[figure].picture.drawn;
+    return drawn;
 }
 
 int
@@ -93,11 +141,10 @@ index_charts(struct report *r)
     sqt_json_print(&out, "\"_%s_ms\":{\"values\":%d,\"name\":\"%s\"},", percentile, values, name);
 #include "least.def"
         sqt_json_print(&out, "};\n");
-        for (size_t i = 0; r->trace_count == 1 && i < r->figure_count; ++i) {
+        for (size_t i = 0; i < r->figure_count; ++i) {
             const struct chart *const chart = chart_of(r->figures[i]->name);
-            const struct series *const s = &r->traces[0].series[i];
-            if (chart && s->picture.drawn)
-                chart_put(&out, r, s, chart);
+            if (chart && chart_has_place(r, i))
+                chart_put(&out, r, i, chart);
         }
         sqt_out_flush(&out);
         error = out.error;

@@ -70,6 +70,9 @@ struct sqt_findings {
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
     void *connecting;                  /* findings-connects.c */
     unsigned first[SQT_FINDINGS];      /* the first rule of the same subjects and stages */
+    unsigned firsts[SQT_FINDINGS];     /* rules that are the first of theirs, but connect_server */
+    unsigned first_count;
+    uint64_t stages; /* columns of all rules */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;
 };

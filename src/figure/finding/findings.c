@@ -59,6 +59,11 @@ findings_start(struct sqt_job *job)
         f->names[by] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = WAITED};
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         f->first[i] = findings_first(i);
+    for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
+        f->stages |= sqt_finding_rules[i].stages;
+        if (f->first[i] == i && i != SQT_FINDING_NUMBER_connect_server)
+            f->firsts[f->first_count++] = i;
+    }
     for (unsigned i = 0; i < SQT_STAGES; ++i)
         f->stage_of[SQT_STAGE_CELL(i)] = (unsigned char)(sqt_stage_columns[i] + 1);
     f->stage_of[SQT_CELL(requests, unaccounted_ns)] = SQT_UNACCOUNTED + 1;
@@ -67,13 +72,22 @@ findings_start(struct sqt_job *job)
 
 /* ---- requests ---- */
 
-static int
-has_stages(const union sqt_cell *row, uint64_t stages)
+/* Those of these columns that have a value, and those whose value is above 0: a request has few of them. */
+struct findings_columns {
+    uint64_t with, above;
+};
+
+static struct findings_columns
+findings_columns(const union sqt_cell *row, uint64_t stages)
 {
-    for (; stages; stages &= stages - 1)
-        if (row[__builtin_ctzll(stages)].number != SQT_CELL_MISSING)
-            return 1;
-    return 0;
+    struct findings_columns found = {0, 0};
+    for (; stages; stages &= stages - 1) {
+        const unsigned column = (unsigned)__builtin_ctzll(stages);
+        const int64_t number = row[column].number;
+        found.with |= (uint64_t)(number != SQT_CELL_MISSING) << column;
+        found.above |= (uint64_t)(number > 0) << column;
+    }
+    return found;
 }
 
 /* Nanoseconds of these columns.  What the event loop was held meanwhile is no stage's fault. */
@@ -175,15 +189,18 @@ findings_request(void *context, const struct sqt_xact *xact)
     sqt_distribution_add(&f->set, &f->totals, total);
     findings_wait(f, &f->all, row, xact);
     findings_wait(f, subjects[SQT_FINDING_SERVER], row, xact);
-    for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
-        struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
-        if (f->first[i] != i || !subject || i == SQT_FINDING_NUMBER_connect_server)
-            continue;
+    const struct findings_columns found = findings_columns(row, f->stages);
+    for (unsigned k = 0; k < f->first_count; ++k) {
+        const unsigned i = f->firsts[k];
         const uint64_t stages = sqt_finding_rules[i].stages;
-        subject->claims[i].count += (unsigned)has_stages(row, stages);
-        sqt_finding_claim(
-            f, &subject->claims[i],
-            i == SQT_FINDING_NUMBER_lost_packets ? findings_lost(f, row) : findings_ns(f, stages, row, xact), total);
+        struct sqt_subject *const subject = subjects[sqt_finding_rules[i].by];
+        if (!subject)
+            continue;
+        subject->claims[i].count += (stages & found.with) != 0;
+        if (i == SQT_FINDING_NUMBER_lost_packets)
+            sqt_finding_claim(f, &subject->claims[i], findings_lost(f, row), total);
+        else if (stages & found.above)
+            sqt_finding_claim(f, &subject->claims[i], findings_ns(f, stages, row, xact), total);
     }
     sqt_findings_connected(f, xact, total);
 }

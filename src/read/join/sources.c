@@ -369,8 +369,10 @@ sqt_sources_add(struct sqt_source_list *l, const char *path)
     /* A directory can be opened, too; a pipe without waiting. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        sqt_diagnose(l->diagnostics, SQT_ERROR, errno == EACCES ? "%s: cannot be opened: %s" : "%s: %s", path,
-                     strerror(errno));
+        sqt_diagnose(l->diagnostics, SQT_ERROR,
+                     errno == EACCES ? "%s: cannot be opened: %s; run this as root, or as a user in Squid's group"
+                                     : "%s: %s",
+                     path, strerror(errno));
         if (fd >= 0)
             close(fd);
         return;

@@ -2,8 +2,11 @@
  *
  * charts.js - figures over time as lines that the reader can zoom, switch on and off, and click.
  *
- * series.c writes the series, and charts.def says which columns are drawn.  A chart takes the place of gnuplot's
+ * charts.c writes the series, and charts.def says which columns are drawn.  A chart takes the place of gnuplot's
  * picture on a screen; the picture stays for print and for a page without scripts.
+ *
+ * With several traces a chart has the curves of all of them, each trace from its start on.  A colour is a curve, and a
+ * pattern is a trace.
  */
 'use strict';
 
@@ -13,7 +16,8 @@ const ROOM = {left: 62, right: 10, top: 10, bottom: 24};
 const COLOURS = 8;
 /* Curves that have the same colour in all figures, as in gnuplot's pictures. */
 const OWN = {hits: 0, misses: 1, all: 6, in: 2, out: 3};
-let data;
+/* Curves of a comparison that are drawn at first. */
+const FIRST = 3;
 
 function svg(tag, attributes, ...children) {
   const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
@@ -43,9 +47,9 @@ function rows_of_most(rows, key) {
   return rows.filter(row => row[key] == most);
 }
 
-/* [{name, dashed, points: [[ns, value], ...]}]; those with nothing but zeros are left out, and told. */
-function curves_of(series) {
-  const lines = series.rows.split('\n'), names = lines[0].split('\t');
+/* [{name, dashed, points: [[ns, value], ...]}] of the series of one trace. */
+function curves_in(series, text) {
+  const lines = text.split('\n'), names = lines[0].split('\t');
   const all_rows = lines.slice(1).filter(Boolean).map(line => line.split('\t'));
   const rows = series.form == 'first' ? rows_of_most(all_rows, names.indexOf(series.key)) : all_rows;
   const key = series.form == 'first' ? -1 : names.indexOf(series.key), least = window.sqtraceLeast || {}, curves = new Map();
@@ -64,11 +68,21 @@ function curves_of(series) {
       curves.get(id).points.push([Number(row[0]) * 1e9, Number(row[i])]);
     }
   }
-  const all = [...curves.values()], kept = all.filter(curve => curve.points.some(point => point[1] > 0));
-  const stems = [...new Set(kept.map(curve => curve.stem))];
+  return [...curves.values()];
+}
+
+/* {kept: curves, zero: names}: a curve with nothing but zeros in all traces is left out, and told. */
+function curves_of(series) {
+  const all = series.of.flatMap(({trace, rows}) => curves_in(series, rows).map(curve => ({...curve, trace})));
+  const seen = new Set(all.filter(curve => curve.points.some(point => point[1] > 0)).map(curve => curve.name));
+  const kept = all.filter(curve => seen.has(curve.name)), stems = [...new Set(kept.map(curve => curve.stem))];
+  const several = sqtrace.traces.length > 1;
   for (const curve of kept)
-    Object.assign(curve, {colour: OWN[curve.stem] ?? stems.indexOf(curve.stem) % COLOURS, on: true});
-  return {kept, zero: all.filter(curve => !kept.includes(curve)).map(curve => curve.name)};
+    Object.assign(curve, {pattern: sqtrace.traces.findIndex(data => data.label == curve.trace),
+      colour: OWN[curve.stem] ?? stems.indexOf(curve.stem) % COLOURS});
+  if (several && stems.length == 1) /* then the colour can tell the traces apart, too */
+    kept.forEach(curve => { curve.colour = curve.pattern % COLOURS; });
+  return {kept, zero: [...new Set(all.filter(curve => !seen.has(curve.name)).map(curve => curve.name))]};
 }
 
 const words_of = ending => window.sqtraceLeast?.[ending]?.name || spaced(ending) || 'mean';
@@ -100,14 +114,14 @@ function scale_of(series, shown, height) {
     values = shown.flatMap(({points}) => points.map(point => point[1]));
   const most = Math.max(0, ...values), above = values.filter(value => value > 0), least = Math.min(...above);
   const h = height - ROOM.top - ROOM.bottom, ticks = [];
-  if (series.form != 'stack' && /ms\)/.test(series.y) && above.length == values.length && most / least > 30) {
+  if (!series.stacked && /ms\)/.test(series.y) && above.length == values.length && most / least > 30) {
     const low = Math.log10(least / 1.5), high = Math.log10(most * 1.2);
     const y = value => ROOM.top + h - (Math.log10(value) - low) / (high - low) * h;
     for (let power = Math.ceil(low); power <= high; ++power)
       ticks.push([10 ** power, text_of(10 ** power)]);
     return {y, ticks};
   }
-  const top = series.form == 'stack' && most > 99 ? 100 : most || 1, step = round_step(top / 4);
+  const top = series.stacked && most > 99 ? 100 : most || 1, step = round_step(top / 6);
   for (let value = 0; value <= top * 1.001; value += step)
     ticks.push([value, text_of(value)]);
   return {y: value => ROOM.top + h - value / (top * 1.03) * h, ticks};
@@ -116,6 +130,10 @@ function scale_of(series, shown, height) {
 const text_of = value => value >= 1e4 ? sqtrace.count(Math.round(value)) : String(Number(value.toPrecision(3)));
 
 /* ---- drawing ---- */
+
+const pattern_of = curve => sqtrace.traces.length > 1 ? ' p' + curve.pattern : '';
+const told_name = curve => sqtrace.traces.length > 1 ? `${curve.name}, ${curve.trace}` : curve.name;
+const is_on = (chart, curve) => chart.switches.every(one => one.on || !one.has(curve));
 
 function path_of(points, x, y) {
   return points.map(([at, value], i) => (i ? 'L' : 'M') + x(at).toFixed(1) + ' ' + y(value).toFixed(1)).join('');
@@ -135,7 +153,7 @@ function put_axes(chart, scale, width, height) {
   const ticks = Math.max(1, Math.min(6, Math.floor(w / 90)));
   for (let i = 0; i <= ticks; ++i)
     parts.push(svg('text', {x: ROOM.left + w * i / ticks, y: height - 6, 'text-anchor': i == 0 ? 'start' : i == ticks ? 'end' : 'middle'},
-      sqtrace.clock(data, from + (to - from) * i / ticks, (to - from) / ticks < 3e9 ? 1 : 0)));
+      sqtrace.at(from + (to - from) * i / ticks, (to - from) / ticks < 3e9 ? 1 : 0)));
   return parts;
 }
 
@@ -144,20 +162,20 @@ function draw(chart) {
   if (!width || !chart.curves)
     return;
   const {from, to} = sqtrace.view, w = width - ROOM.left - ROOM.right;
-  const on = chart.curves.filter(curve => curve.on);
-  const shown = series.form == 'stack' ? stacked(on) : on.map(curve => ({curve, points: curve.points}));
+  const on = chart.curves.filter(curve => is_on(chart, curve));
+  const shown = series.stacked ? stacked(on) : on.map(curve => ({curve, points: curve.points}));
   const scale = scale_of(series, shown, height);
   const x = at => ROOM.left + (at - from) / (to - from) * w;
   const clip = 'clip-' + series.figure;
   const marks = shown.flatMap(({curve, points}) => {
-    const kind = `curve k${curve.colour}${curve.dashed ? ' dashed' : ''}`;
-    if (series.form == 'stack')
+    const kind = `curve k${curve.colour}${curve.dashed ? ' dashed' : ''}${pattern_of(curve)}`;
+    if (series.stacked)
       return [svg('path', {d: area_of(points, x, scale.y), class: `area k${curve.colour}`}, svg('title', {}, curve.name))];
     const dots = curve.dashed || points.length > 80 ? [] : points.filter(([at]) => at >= from && at <= to)
       .map(([at, value]) => svg('circle', {cx: x(at).toFixed(1), cy: scale.y(value).toFixed(1), r: 2.5, class: `k${curve.colour}`}));
-    return [svg('path', {d: path_of(points, x, scale.y), class: kind}, svg('title', {}, curve.name)), ...dots];
+    return [svg('path', {d: path_of(points, x, scale.y), class: kind}, svg('title', {}, told_name(curve))), ...dots];
   });
-  chart.x = x;
+  Object.assign(chart, {x, y: scale.y});
   chart.svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
   chart.svg.replaceChildren(svg('clipPath', {id: clip}, svg('rect', {x: ROOM.left, y: 0, width: w, height: height - ROOM.bottom + 1})),
     ...put_axes(chart, scale, width, height), svg('g', {'clip-path': `url(#${clip})`}, ...marks));
@@ -172,29 +190,63 @@ function times_of(chart) {
   return chart.times ||= [...new Set(chart.curves.flatMap(curve => curve.points.map(point => point[0])))].sort((a, b) => a - b);
 }
 
+/* ns from one time of a trace to the next. */
+function step_of(chart, trace) {
+  const times = [...new Set(chart.curves.filter(curve => curve.trace == trace)
+    .flatMap(curve => curve.points.map(point => point[0])))].sort((a, b) => a - b);
+  return times.length > 1 ? Math.min(...times.slice(1).map((at, i) => at - times[i]))
+    : sqtrace.traces.find(data => data.label == trace).length_ns;
+}
+
+/* The point of a curve that stands for this time: times of two traces need not be the same. */
+function point_at(chart, curve, at) {
+  const steps = chart.steps ||= new Map();
+  if (!steps.has(curve.trace))
+    steps.set(curve.trace, step_of(chart, curve.trace));
+  const point = curve.points.reduce((best, one) => Math.abs(one[0] - at) < Math.abs(best[0] - at) ? one : best);
+  return point[0] == at || (sqtrace.traces.length > 1 && Math.abs(point[0] - at) <= steps.get(curve.trace) / 2) ? point : null;
+}
+
+/* The values of the curves that are on; with several traces those of a curve stand together. */
+function told_values(chart, at) {
+  const told = new Map();
+  for (const curve of chart.curves.filter(curve => is_on(chart, curve))) {
+    const point = point_at(chart, curve, at), words = told.get(curve.name) || [];
+    if (point)
+      told.set(curve.name, [...words, (sqtrace.traces.length > 1 ? curve.trace + ' ' : '') + text_of(point[1])]);
+  }
+  return [...told].map(([name, values]) => `${name} ${values.join(', ')}`).join(sqtrace.traces.length > 1 ? '; ' : ', ');
+}
+
 function look(chart, at) {
   chart.at = at;
-  const values = at == null ? [] : chart.curves.filter(curve => curve.on)
-    .flatMap(curve => curve.points.filter(point => point[0] == at).map(([, value]) => `${curve.name} ${text_of(value)}`));
+  const of = sqtrace.traces.length > 1 && chart.trace != undefined ? ` A click lists its requests in ${chart.trace}.` : '';
   chart.told.textContent = at == null ? `${chart.series.y}. A click lists the requests of that time.`
-    : `${sqtrace.clock(data, at, 0)}: ${values.join(', ')}`;
+    : `${sqtrace.at(at, 0)}: ${told_values(chart, at)}${of && '.' + of}`;
   draw(chart);
 }
 
+/* The time that is nearest to the mouse; the trace of the curve that is nearest to it there. */
 function nearest(chart, event) {
-  const r = chart.svg.getBoundingClientRect(), x = event.clientX - r.left;
+  const r = chart.svg.getBoundingClientRect(), x = event.clientX - r.left, y = event.clientY - r.top;
   const {from, to} = sqtrace.view;
-  return times_of(chart).filter(at => at >= from && at <= to)
+  const at = times_of(chart).filter(at => at >= from && at <= to)
     .reduce((best, at) => best == null || Math.abs(chart.x(at) - x) < Math.abs(chart.x(best) - x) ? at : best, null);
+  let least = Infinity;
+  for (const curve of at == null ? [] : chart.curves.filter(curve => is_on(chart, curve))) {
+    const point = point_at(chart, curve, at), away = point ? Math.abs(chart.y(point[1]) - y) : Infinity;
+    if (away < least)
+      [least, chart.trace] = [away, curve.trace];
+  }
+  return at;
 }
 
-/* The requests that began nearer to this time than to the next ones. */
+/* The requests of a trace that began nearer to this time than to the next ones. */
 function open(chart) {
-  const times = times_of(chart), i = times.indexOf(chart.at);
-  if (i < 0)
+  if (chart.at == null)
     return;
-  const half = times.length > 1 ? Math.min(...times.slice(1).map((at, k) => at - times[k])) / 2 : data.length_ns / 2;
-  sqtrace.filter({trace: data.label, from: Math.max(0, chart.at - half), to: chart.at + half}, {show: true});
+  const trace = chart.trace ?? chart.series.of[chart.series.of.length - 1].trace, half = step_of(chart, trace) / 2;
+  sqtrace.filter({trace, from: Math.max(0, chart.at - half), to: chart.at + half}, {show: true});
 }
 
 function key(chart, event) {
@@ -213,18 +265,44 @@ function key(chart, event) {
 
 /* ---- the whole ---- */
 
-/* A click switches one curve; with all others off, all come back. */
+/* The first curves of a comparison: those with the largest values. */
+function first_names(chart) {
+  const mean = curve => curve.points.reduce((sum, point) => sum + point[1], 0) / curve.points.length, sizes = new Map();
+  for (const curve of chart.curves.filter(curve => !curve.dashed))
+    sizes.set(curve.name, Math.max(mean(curve), sizes.get(curve.name) || 0));
+  return new Set([...sizes].sort((a, b) => b[1] - a[1]).slice(0, FIRST).map(([name]) => name));
+}
+
+/* What a legend switches: curves; with several traces, traces and curves. */
+function switches_of(chart) {
+  const mark = curve => make('i', {className: `k${curve.colour}${curve.dashed ? ' dashed' : ''}`});
+  if (sqtrace.traces.length == 1)
+    return chart.curves.map(curve => ({group: 'curves', text: curve.name, mark: mark(curve), first: true, has: one => one == curve}));
+  const names = new Map(chart.curves.map(curve => [curve.name, curve])), traces = new Map(chart.curves.map(curve => [curve.trace, curve]));
+  const first = first_names(chart), alone = new Set(chart.curves.map(curve => curve.stem)).size == 1;
+  return [...[...traces].map(([trace, curve]) => ({group: 'traces', text: trace, first: true, has: one => one.trace == trace,
+    mark: svg('svg', {viewBox: '0 0 30 6', class: alone ? 'k' + curve.colour : ''}, svg('path', {d: 'M0 3H30', class: 'curve' + pattern_of(curve)}))})),
+    ...[...names].map(([name, curve]) => ({group: 'curves', text: name, first: first.has(name), has: one => one.name == name,
+      mark: alone ? make('i', {className: curve.dashed ? 'dashed' : ''}) : mark(curve)}))];
+}
+
+/* A click switches one of them; with all others of its group off, those of the beginning come back. */
 function put_legend(chart) {
-  chart.legend.replaceChildren(...chart.curves.map(curve => {
-    const button = make('button', {type: 'button', 'aria-pressed': 'true', onclick: () => {
-      curve.on = !curve.on;
-      if (!chart.curves.some(one => one.on))
-        chart.curves.forEach(one => { one.on = true; });
-      [...chart.legend.children].forEach((one, i) => one.setAttribute('aria-pressed', chart.curves[i].on));
-      draw(chart);
-    }}, make('i', {className: `k${curve.colour}${curve.dashed ? ' dashed' : ''}`}), curve.name);
-    return button;
-  }));
+  chart.switches = switches_of(chart);
+  const show = () => chart.switches.forEach(one => one.button.setAttribute('aria-pressed', one.on));
+  for (const one of chart.switches) {
+    one.on = one.first;
+    one.button = make('button', {type: 'button', onclick: () => {
+      const group = chart.switches.filter(other => other.group == one.group);
+      one.on = !one.on;
+      if (!group.some(other => other.on))
+        group.forEach(other => { other.on = other.first; });
+      show();
+      look(chart, null);
+    }}, one.mark, one.text);
+  }
+  show();
+  chart.legend.replaceChildren(...chart.switches.map(one => one.button));
 }
 
 /* Takes the series apart when the chart comes into view. */
@@ -238,9 +316,10 @@ function fill(chart) {
 }
 
 function begin(series) {
-  const figure = document.getElementById(series.figure), opener = figure?.querySelector('a.open');
-  if (!opener)
+  const openers = [...document.getElementById(series.figure)?.querySelectorAll('a.open') || []];
+  if (!openers.length)
     return null;
+  series.stacked = series.form == 'stack' && sqtrace.traces.length == 1;
   const chart = {series, at: null, curves: null, svg: svg('svg', {role: 'application', tabindex: 0, 'aria-label': series.title + ': arrow keys tell the values'}),
     legend: make('div', {className: 'curves', role: 'group', 'aria-label': 'Curves'}), told: make('p', {className: 'told', 'aria-live': 'polite'})};
   chart.box = make('div', {className: 'box'}, chart.svg);
@@ -248,15 +327,16 @@ function begin(series) {
   chart.svg.addEventListener('pointerleave', () => look(chart, null));
   chart.svg.addEventListener('click', event => { look(chart, nearest(chart, event)); open(chart); });
   chart.svg.addEventListener('keydown', event => key(chart, event));
-  opener.before(make('div', {className: 'chart'}, chart.legend, chart.box, chart.told));
-  opener.classList.add('beside');
-  opener.prepend(make('span', {}, 'Picture, series and command'));
+  openers[0].closest('figure').querySelector('h3').after(make('div', {className: 'chart'}, chart.legend, chart.box, chart.told));
+  for (const opener of openers) {
+    opener.classList.add('beside');
+    opener.prepend(make('span', {}, 'Picture, series and command'));
+  }
   return chart;
 }
 
 /* Called once the requests are there. */
-sqtrace.charts = of => {
-  data = of;
+sqtrace.charts = () => {
   const charts = (window.sqtraceSeries || []).map(begin).filter(Boolean);
   const seen = new IntersectionObserver(entries => {
     for (const entry of entries) {

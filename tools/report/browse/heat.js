@@ -46,9 +46,9 @@ function extent(data) {
   }
   /* Of these, what the page shows. */
   const {from, to} = sqtrace.view, slice = data.heat.slice_ns;
-  if (sqtrace.traces.length == 1 && all && (from > 0 || to < data.length_ns)) {
+  if (all && (from > 0 || to < data.length_ns)) {
     e.first = Math.floor(from / slice);
-    e.last = Math.max(e.first, Math.ceil(to / slice) - 1);
+    e.last = Math.max(e.first, Math.ceil(Math.min(to, data.length_ns) / slice) - 1);
   }
   return e;
 }

@@ -390,10 +390,9 @@ document.addEventListener('click', event => {
 
 for (const raw of window.sqtraceData || [])
   sqtrace.take(raw);
-if (sqtrace.traces.length == 1)
-  sqtrace.band(sqtrace.traces[0]);
-if (sqtrace.traces.length)
+if (sqtrace.traces.length) {
+  sqtrace.band();
   begin(document.getElementById('browse'));
-if (sqtrace.traces.length == 1)
-  sqtrace.charts(sqtrace.traces[0]);
+  sqtrace.charts();
+}
 })();

@@ -10,13 +10,14 @@
 const {make} = sqtrace;
 const watchers = [];
 const LEAST = 0.002; /* of the whole: the shortest stretch */
-let data, canvas, words, drag = null;
+let canvas, words, drag = null;
 
 /* ns since the start of the trace. */
 sqtrace.view = {from: 0, to: Infinity};
 sqtrace.watch = watcher => watchers.push(watcher);
 
-const whole = () => data.length_ns || 1;
+/* Several traces are laid over each other, each from its start on. */
+const whole = () => Math.max(1, ...sqtrace.traces.map(data => data.length_ns));
 const is_whole = () => sqtrace.view.from <= 0 && sqtrace.view.to >= whole();
 
 /* Shows a stretch; without one, the whole trace. */
@@ -30,16 +31,38 @@ sqtrace.zoom = (from, to) => {
     watcher();
 };
 
+/* A time of the figures: the time of day; with several traces, how long after their starts. */
+sqtrace.at = (ns, digits) => {
+  if (sqtrace.traces.length == 1)
+    return sqtrace.clock(sqtrace.traces[0], ns, digits);
+  if (whole() < 12e10)
+    return (ns / 1e9).toFixed(whole() < 5e9 ? 3 : digits || 1) + ' s';
+  const s = Math.round(ns / 1e9), two = n => String(n).padStart(2, '0'), hours = Math.floor(s / 3600);
+  return (hours ? `${hours}:${two(Math.floor(s / 60) % 60)}` : Math.floor(s / 60)) + ':' + two(s % 60);
+};
+
 /* ---- the band ---- */
 
 /* Requests that began in each slice, from the heat map. */
-function counts() {
+function counts(data) {
   const heat = data.heat, all = heat.maps.find(map => map.by == 'all');
-  const sums = new Array(Math.max(1, Math.ceil(whole() / heat.slice_ns))).fill(0);
+  const sums = new Array(Math.max(1, Math.ceil(data.length_ns / heat.slice_ns))).fill(0);
   for (let i = 0; all && i < all.cells.length; i += 3)
     if (all.cells[i] < sums.length)
       sums[all.cells[i]] += all.cells[i + 2];
   return sums;
+}
+
+/* The requests of a trace as bars that stand at this height. */
+function put_lane(paint, data, bottom, high, get) {
+  const {from, to} = sqtrace.view, slice = data.heat.slice_ns;
+  const sums = counts(data), most = Math.max(1, ...sums), px = canvas.clientWidth / whole();
+  sums.forEach((n, i) => {
+    const at = i * slice, within = at + slice > from && at < to;
+    paint.fillStyle = within ? get('--accent') : get('--line');
+    const bar = n ? Math.max(1.5, n / most * (high - 3)) : 0;
+    paint.fillRect(at * px, bottom - bar, Math.max(1, slice * px - 0.5), bar);
+  });
 }
 
 function draw() {
@@ -50,27 +73,25 @@ function draw() {
   canvas.height = height * ratio;
   const paint = canvas.getContext('2d'), style = getComputedStyle(document.documentElement);
   const get = name => style.getPropertyValue(name).trim();
-  const sums = counts(), most = Math.max(1, ...sums), px = width / whole();
-  const {from, to} = sqtrace.view;
+  const {from, to} = sqtrace.view, high = height / sqtrace.traces.length;
   paint.scale(ratio, ratio);
   paint.fillStyle = get('--card');
   paint.fillRect(0, 0, width, height);
-  sums.forEach((n, i) => {
-    const at = i * data.heat.slice_ns, within = at + data.heat.slice_ns > from && at < to;
-    paint.fillStyle = within ? get('--accent') : get('--line');
-    const high = n ? Math.max(2, n / most * (height - 4)) : 0;
-    paint.fillRect(at * px, height - high, Math.max(1, data.heat.slice_ns * px - 0.5), high);
-  });
+  sqtrace.traces.forEach((data, lane) => put_lane(paint, data, (lane + 1) * high, high, get));
   if (!is_whole()) {
     paint.strokeStyle = get('--bad');
     paint.lineWidth = 2;
+    const px = width / whole();
     paint.strokeRect(from * px + 1, 1, Math.max(3, (Math.min(to, whole()) - from) * px - 2), height - 2);
   }
   const digits = to - from < 5e9 ? 3 : 0;
-  words.textContent = is_whole() ? 'The whole trace: drag over the band to zoom all figures over time.'
-    : `${sqtrace.clock(data, from, digits)} to ${sqtrace.clock(data, to, digits)}, ${sqtrace.time(to - from)}`;
+  words.textContent = is_whole() ? `${told_whole()}: drag over the band to zoom all figures over time.`
+    : `${sqtrace.at(from, digits)} to ${sqtrace.at(to, digits)}, ${sqtrace.time(to - from)}`;
   canvas.setAttribute('aria-valuetext', words.textContent);
 }
+
+const told_whole = () => sqtrace.traces.length == 1 ? 'The whole trace'
+  : `${sqtrace.traces.map(data => data.label).join(' above ')}, each from its start on`;
 
 /* ---- mouse and keyboard ---- */
 
@@ -114,11 +135,10 @@ function key(event) {
 }
 
 /* Called once the requests are there. */
-sqtrace.band = of => {
+sqtrace.band = () => {
   const box = document.getElementById('band');
-  if (!box || !(of.length_ns > 0))
+  if (!box || !sqtrace.traces.some(data => data.length_ns > 0))
     return;
-  data = of;
   words = make('span', {'aria-live': 'polite'});
   canvas = make('canvas', {tabIndex: 0, role: 'slider', 'aria-label': 'The stretch of time that figures show. Arrow keys move it, plus and minus zoom, Escape shows the whole trace.',
     onpointerdown: event => { drag = moment(event); canvas.setPointerCapture(event.pointerId); },
@@ -126,7 +146,7 @@ sqtrace.band = of => {
   const button = (text, label, onclick) => make('button', {type: 'button', 'aria-label': label, onclick}, text);
   box.replaceChildren(canvas, make('p', {}, words, button('+', 'Zoom in', () => change(0.5, 0)), button('−', 'Zoom out', () => change(2, 0)),
     button('Whole trace', 'Whole trace', () => sqtrace.zoom()),
-    button('List its requests', 'List its requests', () => sqtrace.filter({trace: data.label, from: sqtrace.view.from, to: sqtrace.view.to}, {show: true}))));
+    button('List its requests', 'List its requests', () => sqtrace.filter({from: sqtrace.view.from, to: sqtrace.view.to}, {show: true}))));
   box.hidden = false;
   document.documentElement.classList.add('has-band');
   sqtrace.view.to = whole();
