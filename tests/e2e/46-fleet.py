@@ -19,7 +19,7 @@ def engines_python(env):
 def experiment(env, folder, *options):
     os.makedirs(env.path("tmp"), exist_ok=True)
     done = run([PROGRAM, "fleet", "--squid=" + env.squid, "--tools=" + env.tools, "--folder=" + env.path(folder),
-                "--scale=0.4", *options], seconds=150, env=dict(os.environ, TMPDIR=env.path("tmp")))
+                *options], seconds=150, env=dict(os.environ, TMPDIR=env.path("tmp")))
     env.note(done.stdout + done.stderr)
     return done
 
@@ -42,18 +42,18 @@ def ill_host(env):
     need(env)
     ill = "proxy-2.berlin.example"
     python = engines_python(env)
-    options = ["--ill=" + ill] + (["--python=" + python, "--engines=duckdb,clickhouse"] if python else [])
+    options = ["--scale=0.4", "--ill=" + ill] + (["--python=" + python, "--engines=duckdb,clickhouse"] if python else [])
     done = experiment(env, "ill", *options)
     env.equal(done.returncode, 0, "status")
     for table in ("requests", "swaps", "ios"):
-        hosts = {os.path.basename(path) for path in glob.glob(env.path("ill", "shipped", "table=" + table, "*", "host=*"))}
+        hosts = {os.path.basename(path) for path in glob.glob(env.path("ill", "runs", "shipped", "table=" + table, "*", "host=*"))}
         env.equal(len(hosts), 4, "hosts that shipped " + table)
     for name in ("duckdb", "clickhouse") if python else ():
         row = first_row(env.path("ill", "ill-host-%s.tsv" % name))
         env.equal((row.get("host"), row.get("cause")), (ill, "cache_dirs"), name)
         env.check("%s names the ill host and its cause first: %s, cache_dirs." % (name, ill) in done.stdout, name + " is told")
     env.check(os.path.getsize(env.path("ill", "index.html")) > 500, "a report")
-    done = experiment(env, "ill", "--ill=" + ill, "--python=" + env.path("no-python"))
+    done = experiment(env, "ill", "--scale=0.4", "--ill=" + ill, "--python=" + env.path("no-python"))
     env.equal(done.returncode, 0, "status without an engine")
     env.check("No engine was asked." in done.stdout and "duckdb fleet.db <" in done.stdout and
               done.stdout.count("no-python is missing") == 3, "says what is missing, and what to run")
@@ -66,7 +66,7 @@ def nobody_ill(env):
     python = engines_python(env)
     if not python:
         raise Skip("needs DuckDB, which tests/unit/dump_ddl.py installs")
-    done = experiment(env, "well", "--service=0.2", "--python=" + python, "--engines=duckdb")
+    done = experiment(env, "well", "--scale=0.2", "--service=0.2", "--python=" + python, "--engines=duckdb")
     env.equal(done.returncode, 3, "status")
     env.check("duckdb does not name the ill host and its cause first: " in done.stdout and
               "not found by: duckdb" in done.stdout, "says that it was not found")

@@ -188,13 +188,13 @@ load	hit_pct	hits, %
 END_OF_ROWS
 }
 
-# Ships every trace anew, so that runs that are gone leave no row.
+# Ships every trace anew, so that runs that are gone leave no row.  The folder of runs is the experiment's own.
 ship()
 {
-    rm -rf "$folder/shipped"
+    rm -rf "$shipped"
     for round in $(seq "$rounds"); do
         for configuration in $(chosen); do
-            sqtrace-ship --quiet --to="$folder/shipped" "$folder/runs/$round-$configuration/trace" >&2 ||
+            sqtrace-ship --quiet --to="$shipped" "$folder/runs/$round-$configuration/trace" >&2 ||
                 die "sqtrace-ship failed"
         done
     done
@@ -216,7 +216,7 @@ usable()
 # ask ENGINE: its answer is $folder/ill-host-ENGINE.tsv.  Prints whether the first row names host and cause.
 ask()
 {
-    sqtrace-dump --ddl="$1" "$folder/shipped" >"$folder/fleet-$1.sql" || die "sqtrace-dump --ddl=$1 failed"
+    sqtrace-dump --ddl="$1" "$shipped" >"$folder/fleet-$1.sql" || die "sqtrace-dump --ddl=$1 failed"
     if ! "$python" -B "$data/experiment/engines.py" "$1" "$folder/fleet-$1.sql" "$queries/ill-host.sql" \
         >"$folder/ill-host-$1.tsv" 2>"$folder/ill-host-$1.err"; then
         echo "$1 did not answer: $(tail -n 1 "$folder/ill-host-$1.err")"
@@ -238,7 +238,7 @@ commands()
 {
     cat <<END_OF_COMMANDS
 No engine was asked.  Where one is, for example DuckDB:
-    sqtrace-dump --ddl=duckdb $folder/shipped >fleet.sql
+    sqtrace-dump --ddl=duckdb $shipped >fleet.sql
     duckdb fleet.db <fleet.sql
     duckdb fleet.db <$queries/ill-host.sql
 END_OF_COMMANDS
@@ -246,8 +246,12 @@ END_OF_COMMANDS
 
 make_tables()
 {
+    shipped=$folder/runs/shipped
     rows >"$folder/rows.tsv"
-    rm -f "$folder/wrong" "$folder"/ill-host-* "$folder"/fleet-*.sql
+    rm -f "$folder/wrong"
+    for engine in $every_engine; do
+        rm -f "$folder/fleet-$engine.sql" "$folder/ill-host-$engine.tsv" "$folder/ill-host-$engine.err"
+    done
     cat <<END_OF_WORDS
 fleet: four proxies with aufs for $drive_seconds s; $rate requests a second, twice as many at proxy-2.paris.example, half at
 proxy-2.berlin.example, which has objects of 64 KB, the others of 8 KB.  The origin answers after $wait ms, to
