@@ -295,11 +295,43 @@ def spark_parses(folder):
     check(text and not problems, "spark: a parser reads its statements", *problems[:3])
 
 
+def query_files():
+    """The files of doc/queries are the ten queries of the chapter."""
+    folder = os.path.join(SOURCE, "doc", "queries")
+    shown = {}
+    for title, name, query, wanted in fleet_answers.questions(os.path.join(SOURCE, "doc", "fleet.md")):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            check(file.read() == query and wanted is not None, "doc/fleet.md shows doc/queries/" + name, title)
+        shown[name] = title
+    check(sorted(shown) == sorted(os.listdir(folder)) and len(shown) == 10, "doc/fleet.md shows all of ten queries",
+          sorted(shown), sorted(os.listdir(folder)))
+
+
+def value_of(cell):
+    """A value that is written alike for each engine."""
+    text = str(cell)
+    try:
+        return "%.6g" % float(text)
+    except ValueError:
+        return text[:-len(" 00:00:00")] if text.endswith(" 00:00:00") else text
+
+
+def in_order(rows):
+    """Rows of engines that order equal ones differently."""
+    return sorted(tuple((name, value_of(cell)) for name, cell in sorted(row.items())) for row in rows)
+
+
+ANSWERED = {}  # by the first engine: query -> its rows
+
+
 def chapter(engine, session):
-    for title, query, wanted in fleet_answers.questions(os.path.join(SOURCE, "doc", "fleet.md")):
+    """Each engine has the planted answer, and all have the same rows."""
+    for title, name, query, wanted in fleet_answers.questions(os.path.join(SOURCE, "doc", "fleet.md")):
         rows = session.rows(query)
-        good = wanted is not None and wanted(rows)
-        check(good, "%s: doc/fleet.md: %s" % (engine, title), *rows[:5])
+        check(wanted is not None and wanted(rows), "%s: doc/queries/%s: %s" % (engine, name, title), *rows[:5])
+        other = ANSWERED.setdefault(name, in_order(rows))
+        check(in_order(rows) == other, "%s: doc/queries/%s: the rows of %s" % (engine, name, ENGINES[0]),
+              *set(in_order(rows)) ^ set(other))
 
 
 def main():
@@ -317,6 +349,7 @@ def main():
         folders = {name: export(os.path.join(scratch, "of-" + name), trace) for name, trace in traces.items()}
         bad_input(scratch, outputs)
         spark_parses(outputs)
+        query_files()
         parted = tree(outputs, os.path.join(scratch, "tree"))
         for engine in ENGINES:
             for name, trace in traces.items():

@@ -184,10 +184,50 @@ def test_bad_input():
     says(2, "--stores: 'coss': ufs, aufs, diskd and rock are possible", "disk-arms", "--stores=ufs,coss")
     says(2, "--only: 'hits': off, on, no-lookups, ", "digests", "--only=off,hits")
     says(2, "--rate is none of disk-arms's", "disk-arms", "--rate=3")
+    says(2, "--ill: 'proxy-9': proxy-1.paris.example, ", "fleet", "--ill=proxy-9")
+    says(2, "--engines: 'oracle': duckdb, clickhouse and spark are possible", "fleet", "--engines=duckdb,oracle")
     says(1, "/none/sqtrace-load is missing: run tools/demo, or say where it is with --tools=DIR", "disk-arms",
          "--tools=/none")
     says(1, "/none: no Squid here: run tools/demo, or say where it is with --squid=PREFIX", "disk-arms",
          "--tools=" + os.environ.get("SQT_TOOLS", "."), "--squid=/none")
+
+
+def test_engines():
+    """Engines that are programs, made here: what they are given, and what becomes of their answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        def file(name, text, mode=0o644):
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as out:
+                out.write(text)
+            os.chmod(path, mode)
+            return path
+
+        def ask(engine, *files):
+            words = [sys.executable, "-B", os.path.join(SOURCE, "tools", "experiment", "engines.py"), engine, *files]
+            return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=60,
+                                  env=dict(os.environ, PATH=os.path.join(folder, "bin") + ":/usr/bin:/bin"))
+
+        given = os.path.join(folder, "given")
+        ddl, query = file("ddl", "-- what; it is\nCREATE VIEW a AS\nSELECT 1;\n\nCREATE VIEW b AS SELECT 2;\n"), file("query", "SELECT 3;\n")
+        for engine, rows in (("duckdb", '[{"host":"a","n":1.5,"x":null},\n{"host":"b","n":2,"x":"y"}]'),
+                             ("clickhouse", '{"host":"a","n":1.5,"x":null}\n{"host":"b","n":2,"x":"y"}')):
+            file("bin/" + engine, "#!/bin/sh\ncat >>'%s'\ncase $* in *[Jj][Ss][Oo][Nn]*) printf '%%s\\n' '%s' ;; esac\n"
+                 % (given, rows), 0o755)
+            got = ask(engine, ddl, query)
+            with open(given) as text:
+                said = text.read()
+            os.remove(given)
+            check(got.stdout == "host\tn\tx\na\t1.5\t-\nb\t2\ty\n" and got.returncode == 0, engine + ": rows as TSV", got)
+            check(said == "CREATE VIEW a AS\nSELECT 1;\nCREATE VIEW b AS SELECT 2;\nSELECT 3;\n", engine + ": its statements", said)
+            check(ask(engine).stdout == "program %s/bin/%s\n" % (folder, engine), engine + ": which program it is")
+        file("bin/duckdb", "#!/bin/sh\necho 'no such view' >&2\nexit 1\n", 0o755)
+        got = ask("duckdb", ddl, query)
+        check((got.returncode, got.stdout, got.stderr) == (1, "", "duckdb: no such view\n"), "what an engine refuses is told", got)
+        got = ask("oracle")
+        check(got.returncode == 1 and got.stderr.startswith("usage: "), "an engine that there is not", got)
+        got = ask("spark")
+        check(got.returncode == 0 or got.stderr.startswith("spark: ") and got.stderr.count("\n") == 1, "what is missing is a line", got)
 
 
 def test_twin():
@@ -248,6 +288,7 @@ test_paired()
 test_diskop()
 test_digests()
 test_bad_input()
+test_engines()
 test_twin()
 test_help()
 print("1..%d" % len(results))

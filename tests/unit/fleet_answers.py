@@ -34,9 +34,10 @@ ANSWERS = {
     "What do the slowest requests of each proxy wait for?":
         lambda rows: {(row["host"], row["stage"]) for row in rows} >= {("proxy-2.paris.example", "swap_in_rest"),
                                                                       ("proxy-1.berlin.example", "server_wait")},
-    "Which causes would findings tell, and where?":
-        lambda rows: {(row["host"], row["cause"]) for row in rows} >= {("proxy-2.paris.example", "cache_dirs"),
-                                                                      ("proxy-1.berlin.example", "slow_servers")},
+    "Which host is ill, and why?":
+        lambda rows: first(host="proxy-2.paris.example", cause="cache_dirs")(rows) and float(rows[0]["times"]) > 4 and
+        {row["host"] for row in rows if row["cause"] == "slow_servers" and float(row["times"]) < 4} >=
+        {"proxy-1.berlin.example", "proxy-2.berlin.example"},
     "Which requests were the slowest, and did they wait for a disk?":
         lambda rows: len(rows) == 10 and first(host="proxy-2.berlin.example", outcome="error")(rows),
     "Can I trust these numbers?":
@@ -46,10 +47,10 @@ ANSWERS = {
 
 
 def questions(page):
-    """[(title, query, whether rows are the answer)] of each section with SQL; without an answer, None."""
+    """[(title, name of the query's file, the page's copy of it, whether rows are the answer)] of each section with SQL."""
     with open(page, encoding="utf-8") as text:
         sections = re.split(r"^### ", text.read(), flags=re.M)[1:]
     for section in sections:
         title = section.split("\n", 1)[0]
-        for query in re.findall(r"^```sql\n(.*?)^```", section, re.M | re.S):
-            yield title, query, ANSWERS.get(title)
+        for name, query in re.findall(r"^`([a-z-]+\.sql)`:\n\n```sql\n(.*?)^```", section, re.M | re.S):
+            yield title, name, query, ANSWERS.get(title)

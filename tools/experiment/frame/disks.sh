@@ -105,10 +105,10 @@ limit_dirty()
         say "  this kernel cannot limit what waits to be written to one disk: writes hide in memory"
 }
 
-# set_service MS: from now on each I/O of each disk takes that long.
+# set_service MS [DISK]: from now on each I/O of that disk, or of each, takes that long.
 set_service()
 {
-    for arm in "$run"/arm*/service; do
+    for arm in "$run"/arm${2:-*}/service; do
         [ ! -f "$arm" ] || calc "int($1 * 1000)" >"$arm"
     done
 }

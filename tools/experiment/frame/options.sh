@@ -3,7 +3,7 @@
 # options.sh - the command line.  An experiment says in `takes` which options it has beside those of all, and presets
 # them: `: "${service:=20}"`.
 
-every_option='squid unpatched tools folder only rounds scale clients stores wait service memory disks rate'
+every_option='squid unpatched tools folder only rounds scale clients stores wait service memory disks rate ill engines python'
 
 read_options()
 {
