@@ -10,6 +10,9 @@
 #define SQL_HOUR(ns) "make_timestamp(" ns " // 3600000000000 * 3600000000)"
 #define SQL_DAY(ns) "DATE '1970-01-01' + CAST(" ns " // 86400000000000 AS INTEGER)"
 #define SQL_DATE_OF(file) "regexp_extract(" file ", 'date=[^/]*')"
+#define SQL_MERGED_AT(file) \
+    "coalesce(TRY_CAST(regexp_extract(" file ", '-[0-9]+-[0-9]+-([0-9]+)[.]parquet$', 1) AS BIGINT), 0)"
+#define SQL_NOW "epoch(now())"
 #define SQL_NO_TEXT "CAST(NULL AS VARCHAR)"
 
 static const struct sqt_ddl_view duckdb_views[] = {

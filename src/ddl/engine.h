@@ -10,6 +10,8 @@
  *     SQL_HOUR(ns)         the hour of a time in nanoseconds since 1970
  *     SQL_DAY(ns)          its day
  *     SQL_DATE_OF(file)    the part date=... of a path; the same text for all paths without one
+ *     SQL_MERGED_AT(file)  the second since 1970 from which a file of sqtrace-ship --compact counts; small for other files
+ *     SQL_NOW              the second when the query began
  *     SQL_NO_TEXT          a missing text
  */
 #ifndef SQT_DDL_ENGINE_H

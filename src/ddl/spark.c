@@ -10,6 +10,9 @@
 #define SQL_HOUR(ns) "timestamp_seconds(" ns " div 3600000000000 * 3600)"
 #define SQL_DAY(ns) "date_from_unix_date(CAST(" ns " div 86400000000000 AS INT))"
 #define SQL_DATE_OF(file) "regexp_extract(" file ", 'date=[^/]*', 0)"
+#define SQL_MERGED_AT(file) \
+    "coalesce(TRY_CAST(regexp_extract(" file ", '-[0-9]+-[0-9]+-([0-9]+)[.]parquet$', 1) AS BIGINT), 0)"
+#define SQL_NOW "unix_timestamp()"
 #define SQL_NO_TEXT "CAST(NULL AS STRING)"
 
 static const struct sqt_ddl_view spark_views[] = {

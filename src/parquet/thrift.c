@@ -18,7 +18,7 @@ sqt_thrift_end(struct sqt_thrift *t)
 }
 
 static void
-thrift_field(struct sqt_thrift *t, int field, enum sqt_thrift_type type)
+thrift_field(struct sqt_thrift *t, int field, unsigned type)
 {
     int *const last = &t->last[t->depth - 1];
     if (field - *last < 16) {
@@ -50,6 +50,13 @@ sqt_thrift_binary(struct sqt_thrift *t, int field, const void *data, size_t size
     thrift_field(t, field, SQT_THRIFT_BINARY);
     sqt_bytes_varint(t->to, size);
     sqt_bytes_put(t->to, data, size);
+}
+
+void
+sqt_thrift_raw(struct sqt_thrift *t, int field, int type, const void *value, size_t size)
+{
+    thrift_field(t, field, (unsigned)type);
+    sqt_bytes_put(t->to, value, size);
 }
 
 void

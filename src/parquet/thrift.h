@@ -36,6 +36,9 @@ void sqt_thrift_number(struct sqt_thrift *thrift, int field, enum sqt_thrift_typ
 void sqt_thrift_binary(struct sqt_thrift *thrift, int field, const void *data, size_t size);
 void sqt_thrift_text(struct sqt_thrift *thrift, int field, const char *text);
 
+/* A field whose value is encoded already; any type of Thrift. */
+void sqt_thrift_raw(struct sqt_thrift *thrift, int field, int type, const void *value, size_t size);
+
 /* A field that is a list.  `count` elements follow: structures, or numbers and texts by the next two. */
 void sqt_thrift_list(struct sqt_thrift *thrift, int field, enum sqt_thrift_type type, size_t count);
 void sqt_thrift_element(struct sqt_thrift *thrift, int64_t value);

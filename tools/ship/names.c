@@ -5,7 +5,7 @@
  *   .requests.2026-11-26-RING-000000.parquet.part         being written
  *   requests.2026-11-26-RING-000000.parquet               whole, of this run or of one that was killed
  *   RING-FIRST-END-PART.requests.2026-11-26.sealed        sealed
- *   table=requests/date=2026-11-26/host=HOST/RING-FIRST-END-PART.parquet       published
+ *   table=requests/date=2026-11-26/host=HOST/RING-FIRST-END-PART.parquet       published; of a merged file PART is a time
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,6 +71,17 @@ void
 ship_name_public(char text[SHIP_NAME_ROOM], const struct ship_name *n)
 {
     snprintf(text, SHIP_NAME_ROOM, "%s-%012" PRIu64 "-%012" PRIu64 "-%u.parquet", n->ring, n->first, n->end, n->part);
+}
+
+int
+ship_name_parse_public(struct ship_name *n, const char *text)
+{
+    char again[SHIP_NAME_ROOM];
+    memset(n, 0, sizeof(*n));
+    if (sscanf(text, "%32[0-9a-f]-%" SCNu64 "-%" SCNu64 "-%u.parquet", n->ring, &n->first, &n->end, &n->part) != 4)
+        return 0;
+    ship_name_public(again, n);
+    return strcmp(again, text) == 0 && strlen(n->ring) == 32 && n->first < n->end;
 }
 
 void

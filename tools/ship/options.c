@@ -18,11 +18,15 @@ const struct option_info ship_option_infos[SHIP_OPTIONS] = {
 #define SECOND INT64_C(1000000000)
 #define DEFAULT_SIZE (INT64_C(1) << 20)
 #define DEFAULT_AGE (600 * SECOND)
+#define COMPACT_SIZE (INT64_C(64) << 20)
+#define COMPACT_AGE (24 * 3600 * SECOND)
+#define DEFAULT_GRACE (3600 * SECOND)
 
 void
 ship_help(FILE *to)
 {
     fputs("usage: sqtrace-ship DIR... --to=OUT [OPTION]...\n"
+          "       sqtrace-ship --compact --to=OUT [OPTION]...\n"
           "Writes the rows that ended since the last time to OUT, as files of Parquet.  DIR is the directory of a "
           "trace,\n"
           "finished or being written.  A run that was killed loses no row and doubles none.\n\n",
@@ -45,6 +49,22 @@ ship_take_tables(struct ship_request *r, const struct options *o)
     return 0;
 }
 
+/* What goes together. */
+static int
+ship_check(const struct ship_request *r, const struct options *o)
+{
+    const int compact = r->given[SHIP_compact] != NULL;
+    if (!compact && (r->given[SHIP_grace] || r->given[SHIP_dry_run]))
+        return options_fail(o, "--%s goes with --compact", r->given[SHIP_grace] ? "grace" : "dry-run");
+    if (compact && r->directory_count)
+        return options_fail(o, "--compact reads no trace: leave out %.200s", r->directories[0]);
+    if (!compact && !r->directory_count)
+        return options_fail(o, "no trace given: name the directory of a trace");
+    if (!r->given[SHIP_to] || !*r->given[SHIP_to])
+        return options_fail(o, "name the folder %s with --to=DIR", compact ? "to compact" : "to ship to");
+    return 0;
+}
+
 int
 ship_parse(struct ship_request *r, int argc, char **argv, char *error, size_t error_size)
 {
@@ -61,17 +81,19 @@ ship_parse(struct ship_request *r, int argc, char **argv, char *error, size_t er
     if (options_take(&taken, argc, argv) != 0)
         return -1;
     r->directory_count = taken.word_count;
+    if (r->given[SHIP_compact]) {
+        r->least_size = COMPACT_SIZE;
+        r->least_age = COMPACT_AGE;
+    }
+    r->grace = DEFAULT_GRACE;
     if (r->given[SHIP_help] || r->given[SHIP_version])
         return 0;
     if (ship_take_tables(r, &taken) != 0 ||
         options_number(&taken, SHIP_least_size, SQT_UNITS_BYTES, 1, 0, &r->least_size) != 0 ||
-        options_number(&taken, SHIP_least_age, SQT_UNITS_TIME, SECOND, 0, &r->least_age) != 0)
+        options_number(&taken, SHIP_least_age, SQT_UNITS_TIME, SECOND, 0, &r->least_age) != 0 ||
+        options_number(&taken, SHIP_grace, SQT_UNITS_TIME, SECOND, 0, &r->grace) != 0)
         return -1;
-    if (!r->directory_count)
-        return options_fail(&taken, "no trace given: name the directory of a trace");
-    if (!r->given[SHIP_to] || !*r->given[SHIP_to])
-        return options_fail(&taken, "name the folder to ship to with --to=DIR");
-    return 0;
+    return ship_check(r, &taken);
 }
 
 void

@@ -18,9 +18,8 @@
 
 /* ---- locks ---- */
 
-/* Returns a descriptor that holds the lock; -1 with errno, EAGAIN if somebody else holds it. */
-static int
-ring_lock(int stage, const char *name)
+int
+ship_lock(int stage, const char *name)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     const int fd = openat(stage, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -37,7 +36,7 @@ ship_ring_open(struct ship *ship, struct ship_ring *ring)
 {
     char name[40];
     snprintf(name, sizeof(name), "%s.lock", ring->id);
-    ring->lock = ring_lock(ship->stage, name);
+    ring->lock = ship_lock(ship->stage, name);
     if (ring->lock >= 0 && ship_state_load(ship, ring->id, &ring->state) == 0 &&
         ship_stage_clear(ship, ring->id, &ring->state) == 0)
         return 0;

@@ -75,10 +75,17 @@ struct ship {
 /* Reads all traces and ships what is new.  Returns enum ship_status. */
 enum ship_status ship_run(const struct ship_request *request);
 
+/* ---- compact.c: merging files ---- */
+
+/* Merges small files, and removes files that were merged.  Returns enum ship_status. */
+enum ship_status ship_compact(const struct ship_request *request);
+
 /* ---- rings.c: rings, and which of their rows are new ---- */
 
 /* The ring of an origin; at first sight it is locked and its state is read. */
 struct ship_ring *ship_ring_of(struct ship *ship, const struct sqt_origin *origin);
+/* Returns a descriptor that holds the lock of that name in the stage; -1 with errno, EAGAIN if somebody else holds it. */
+int ship_lock(int stage, const char *name);
 /* Locks a ring and reads its state.  Returns 0, or -1 if its rows are to be left out, after saying why. */
 int ship_ring_open(struct ship *ship, struct ship_ring *ring);
 void ship_ring_close(struct ship_ring *ring);
@@ -141,6 +148,8 @@ int ship_name_parse(struct ship_name *name, const char *text);
 void ship_name_sealed(char text[SHIP_NAME_ROOM], const struct ship_name *name);
 /* The name of a file in the output. */
 void ship_name_public(char text[SHIP_NAME_ROOM], const struct ship_name *name);
+/* Reads such a name; 0 if it is none.  table and date stay empty. */
+int ship_name_parse_public(struct ship_name *name, const char *text);
 /* A host as a part of a path: other characters than letters, digits and "._-" as %XX.  NULL or "": SHIP_NONE. */
 void ship_name_host(char text[SHIP_HOST_ROOM], const char *host);
 

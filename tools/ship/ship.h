@@ -30,6 +30,7 @@ struct ship_request {
     unsigned table_count;
     int64_t least_size; /* bytes */
     int64_t least_age;  /* ns */
+    int64_t grace;      /* ns */
 };
 
 /* Returns 0, or -1 with a line in error.  Call ship_request_free() in either case. */

@@ -21,6 +21,8 @@ main(int argc, char **argv)
     } else if (request.given[SHIP_version]) {
         puts("sqtrace-ship " PACKAGE_VERSION);
         status = options_told();
+    } else if (request.given[SHIP_compact]) {
+        status = (int)ship_compact(&request);
     } else {
         status = (int)ship_run(&request);
     }

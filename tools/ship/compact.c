@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * compact.c - which files are merged, and when those that were merged are removed; see compact.h.
+ */
+#include "compact.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/digits.h"
+#include "base/memory.h"
+
+#define SECOND INT64_C(1000000000)
+#define COMPACT_LOCK "compact.lock"
+#define COMPACT_PATH 1024
+
+/* Files of one folder, in the order of their rings and records.  Of those that begin alike, the longest one comes first. */
+struct compact_list {
+    struct compact_file *files;
+    size_t count;
+};
+
+int64_t
+compact_now(struct compact *c)
+{
+    struct stat st;
+    if (futimens(c->lock, NULL) == 0 && fstat(c->lock, &st) == 0)
+        return st.st_mtim.tv_sec;
+    c->failed = c->stop = 1;
+    return program_fail(&c->voice, "%s/%s/%s: cannot set its time: %s", c->request->given[SHIP_to], SHIP_STAGE,
+                        COMPACT_LOCK, strerror(errno));
+}
+
+/* ---- the files of a folder ---- */
+
+static int
+compact_order(const void *a, const void *b)
+{
+    const struct ship_name *const one = &((const struct compact_file *)a)->is, *const other =
+                                                                                   &((const struct compact_file *)b)
+                                                                                        ->is;
+    const int rings = strcmp(one->ring, other->ring);
+    if (rings)
+        return rings;
+    if (one->first != other->first)
+        return one->first < other->first ? -1 : 1;
+    if (one->end != other->end)
+        return one->end > other->end ? -1 : 1;
+    return one->part > other->part ? -1 : one->part < other->part;
+}
+
+static void
+compact_note_file(struct compact_list *list, int folder, const char *name)
+{
+    struct compact_file file = {.gone = 0};
+    struct stat st;
+    if (!ship_name_parse_public(&file.is, name) || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(st.st_mode))
+        return;
+    snprintf(file.name, sizeof(file.name), "%s", name);
+    file.size = (uint64_t)st.st_size;
+    file.changed = st.st_mtim.tv_sec;
+    list->files = sqt_resized(list->files, (list->count + 1) * sizeof(*list->files));
+    list->files[list->count++] = file;
+}
+
+/* Opens a folder to be listed; NULL after saying why. */
+static DIR *
+compact_open(struct compact *c, int parent, const char *name, const char *path)
+{
+    const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *const directory = fd < 0 ? NULL : fdopendir(fd);
+    if (directory)
+        return directory;
+    program_fail(&c->voice, "%s: cannot read this folder: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    c->failed = 1;
+    return NULL;
+}
+
+static struct compact_list
+compact_list(struct compact *c, int folder, const char *path)
+{
+    struct compact_list list = {0};
+    DIR *const directory = compact_open(c, folder, ".", path);
+    for (const struct dirent *entry; directory && (entry = readdir(directory));)
+        compact_note_file(&list, folder, entry->d_name);
+    if (directory)
+        closedir(directory);
+    if (list.count)
+        qsort(list.files, list.count, sizeof(*list.files), compact_order);
+    return list;
+}
+
+/* ---- removing what was merged ---- */
+
+/* Whether a name stands in a list of names, each ended by a space. */
+static int
+compact_named(const char *names, const char *name)
+{
+    const size_t size = strlen(name);
+    for (const char *at = names; (at = strstr(at, name)); at += size)
+        if ((at == names || at[-1] == ' ') && at[size] == ' ')
+            return 1;
+    return 0;
+}
+
+static void
+compact_remove(struct compact *c, int folder, const char *path, struct compact_file *file)
+{
+    if (unlinkat(folder, file->name, 0) == 0 || errno == ENOENT) {
+        file->gone = 1;
+        ++c->removed;
+        return;
+    }
+    c->failed = 1;
+    program_fail(&c->voice, "%s/%s: cannot remove: %s", path, file->name, strerror(errno));
+}
+
+/* Removes the files that file `at` of the list was made of, or counts them as waiting. */
+static void
+compact_remove_sources(struct compact *c, int folder, const char *path, struct compact_list *list, size_t at,
+                       int64_t now)
+{
+    const struct ship_name *const is = &list->files[at].is;
+    char *names = NULL;
+    for (size_t i = at + 1;
+         i < list->count && strcmp(list->files[i].is.ring, is->ring) == 0 && list->files[i].is.first < is->end; ++i) {
+        if (!names)
+            names = compact_sources(c, folder, path, &list->files[at]);
+        if (!names)
+            return;
+        if (list->files[i].gone || !compact_named(names, list->files[i].name))
+            continue;
+        if (c->request->given[SHIP_dry_run] || now < (int64_t)is->part + c->request->grace / SECOND)
+            ++c->waiting;
+        else
+            compact_remove(c, folder, path, &list->files[i]);
+    }
+    free(names);
+}
+
+static void
+compact_remove_merged(struct compact *c, int folder, const char *path, struct compact_list *list)
+{
+    const int64_t now = compact_now(c);
+    const uint64_t before = c->removed;
+    for (size_t i = 0; i < list->count && now >= 0; ++i)
+        if (list->files[i].is.part >= COMPACT_PART_TIME && !list->files[i].gone)
+            compact_remove_sources(c, folder, path, list, i, now);
+    if (c->removed != before && fsync(folder) != 0) {
+        c->failed = 1;
+        program_fail(&c->voice, "%s: cannot write this folder: %s", path, strerror(errno));
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; ++i)
+        if (!list->files[i].gone)
+            list->files[kept++] = list->files[i];
+    list->count = kept;
+}
+
+/* ---- merging ---- */
+
+/* Whether a file has records that another one in the folder has, too, by their names.  end: the largest end of those before. */
+static int
+compact_overlaps(const struct compact_list *list, size_t at, uint64_t end)
+{
+    const struct ship_name *const is = &list->files[at].is;
+    const struct ship_name *const next = at + 1 < list->count ? &list->files[at + 1].is : NULL;
+    return is->first < end || (next && strcmp(next->ring, is->ring) == 0 && next->first < is->end);
+}
+
+/* How many files from `at` on are small, old, of one ring and without overlaps, and reach the size together or end before.
+ * end: the largest end of the ring's files before them. */
+static size_t
+compact_run(const struct compact *c, const struct compact_list *list, size_t at, int64_t now, uint64_t end)
+{
+    const struct ship_request *const r = c->request;
+    uint64_t size = 0;
+    size_t count = 0;
+    for (size_t i = at; i < list->count; ++i, ++count) {
+        const struct compact_file *const f = &list->files[i];
+        if (strcmp(f->is.ring, list->files[at].is.ring) != 0 || f->size >= (uint64_t)r->least_size ||
+            now - f->changed < r->least_age / SECOND || compact_overlaps(list, i, end) ||
+            size >= (uint64_t)r->least_size)
+            break;
+        size += f->size;
+        end = f->is.end;
+    }
+    return count;
+}
+
+static void
+compact_merge_some(struct compact *c, int folder, const char *path, const struct compact_file *files, size_t count)
+{
+    if (c->request->given[SHIP_dry_run])
+        program_say(&c->voice, "would merge %zu files in %s, from %s on", count, path, files[0].name);
+    else if (compact_merge(c, folder, path, files, count) != 0)
+        return;
+    for (size_t i = 0; i < count; ++i)
+        c->bytes += files[i].size;
+    c->merged += count;
+    ++c->made;
+}
+
+static void
+compact_merge_small(struct compact *c, int folder, const char *path, const struct compact_list *list)
+{
+    const int64_t now = compact_now(c);
+    uint64_t end = 0;
+    for (size_t i = 0; i < list->count && now >= 0 && !c->stop;) {
+        if (i && strcmp(list->files[i].is.ring, list->files[i - 1].is.ring) != 0)
+            end = 0;
+        size_t count = compact_run(c, list, i, now, end);
+        if (count >= 2) {
+            count = compact_fitting(c, folder, path, &list->files[i], count);
+            if (count >= 2)
+                compact_merge_some(c, folder, path, &list->files[i], count);
+        }
+        count = count ? count : 1;
+        if (list->files[i + count - 1].is.end > end)
+            end = list->files[i + count - 1].is.end;
+        i += count;
+    }
+}
+
+/* ---- folders ---- */
+
+static void
+compact_folder(struct compact *c, int folder, const char *path)
+{
+    struct compact_list list = compact_list(c, folder, path);
+    compact_remove_merged(c, folder, path, &list);
+    const uint64_t before = c->made;
+    if (!c->stop)
+        compact_merge_small(c, folder, path, &list);
+    free(list.files);
+    if (c->made == before || c->request->given[SHIP_dry_run] || c->request->grace >= SECOND)
+        return;
+    list = compact_list(c, folder, path);
+    compact_remove_merged(c, folder, path, &list);
+    free(list.files);
+}
+
+static int
+compact_wants_table(const struct ship_request *r, const char *name)
+{
+    if (!r->given[SHIP_table])
+        return 1;
+    for (unsigned i = 0; i < r->table_count; ++i)
+        if (strcmp(r->tables[i]->name, name) == 0)
+            return 1;
+    return 0;
+}
+
+/* Goes through table=, date= and host=, the folders of which there are three levels. */
+static void
+compact_walk(struct compact *c, int parent, const char *name, const char *path,
+             unsigned level) /* NOLINT(misc-no-recursion) */
+{
+    static const char *const levels[] = {"table=", "date=", "host="};
+    DIR *const directory = compact_open(c, parent, name, path);
+    if (!directory)
+        return;
+    if (level == 3)
+        compact_folder(c, dirfd(directory), path);
+    for (const struct dirent *entry; level < 3 && !c->stop && (entry = readdir(directory));) {
+        const size_t size = strlen(levels[level]);
+        char inner[COMPACT_PATH];
+        if (strncmp(entry->d_name, levels[level], size) != 0 ||
+            (level == 0 && !compact_wants_table(c->request, entry->d_name + size)))
+            continue;
+        snprintf(inner, sizeof(inner), "%.700s/%.255s", path, entry->d_name);
+        compact_walk(c, dirfd(directory), entry->d_name, inner, level + 1);
+    }
+    closedir(directory);
+}
+
+static void
+compact_say(struct compact *c)
+{
+    char merged[32], made[32], bytes[32], removed[32];
+    const int dry = c->request->given[SHIP_dry_run] != NULL;
+    program_say(&c->voice, "%s %s files of %s bytes into %s; removed %s that were merged",
+                dry ? "would merge" : "merged", sqt_grouped(c->merged, merged), sqt_grouped(c->bytes, bytes),
+                sqt_grouped(c->made, made), sqt_grouped(c->removed, removed));
+    if (c->made && !dry && c->request->grace >= SECOND)
+        c->waiting += c->merged;
+    if (c->waiting)
+        program_say(&c->voice, "%s files that were merged wait until a run after --grace removes them",
+                    sqt_grouped(c->waiting, merged));
+}
+
+static enum ship_status
+compact_locked(struct compact *c)
+{
+    compact_walk(c, c->out, ".", c->request->given[SHIP_to], 0);
+    compact_say(c);
+    return c->failed ? SHIP_FAILED : SHIP_DONE;
+}
+
+enum ship_status
+ship_compact(const struct ship_request *request)
+{
+    struct compact c = {.request = request,
+                        .voice = {.program = "sqtrace-ship", .quiet = request->given[SHIP_quiet] != NULL}};
+    const char *const to = request->given[SHIP_to];
+    enum ship_status status = SHIP_FAILED;
+    c.out = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    c.stage = c.out < 0 ? -1 : openat(c.out, SHIP_STAGE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    c.lock = c.stage < 0 ? -1 : ship_lock(c.stage, COMPACT_LOCK);
+    if (c.out < 0)
+        program_fail(&c.voice, "%s: cannot open this folder: %s", to, strerror(errno));
+    else if (c.stage < 0)
+        program_fail(&c.voice, "%s/%s: cannot open this folder, which sqtrace-ship makes: %s", to, SHIP_STAGE,
+                     strerror(errno));
+    else if (c.lock < 0 && errno == EAGAIN) {
+        program_say(&c.voice, "another sqtrace-ship --compact works on this folder");
+        status = SHIP_BUSY;
+    } else if (c.lock < 0)
+        program_fail(&c.voice, "%s/%s/%s: cannot lock: %s", to, SHIP_STAGE, COMPACT_LOCK, strerror(errno));
+    else
+        status = compact_locked(&c);
+    for (unsigned i = 0; i < 3; ++i) {
+        const int fd = i == 0 ? c.lock : i == 1 ? c.stage : c.out;
+        if (fd >= 0)
+            close(fd);
+    }
+    return status;
+}

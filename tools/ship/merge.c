@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * merge.c - one file of the row groups of several; see compact.h.
+ *
+ * Views tell by the records of rows that a file has what others have.  So files go together only if each has such rows,
+ * and those of one stand behind those of the one before.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compact.h"
+#include "parquet/footer.h"
+
+#define MAGIC "PAR1"
+#define MAGIC_SIZE 4
+#define COPY_BYTES ((size_t)256 << 10)
+/* Row groups of a file: their metadata stays in memory. */
+#define MERGE_GROUPS 1024
+#define MERGE_PART "merge.part"
+#define MERGE_NOTE "sqtrace.merged"
+/* A new file counts so many seconds after it has its name, or after --grace if that is shorter. */
+#define MERGE_SETTLE 60
+#define SECOND INT64_C(1000000000)
+
+/* ---- reading ---- */
+
+/* Opens a file and reads its metadata.  Returns its descriptor, or -1 after saying why. */
+static int
+merge_open(struct compact *c, int folder, const char *path, const struct compact_file *file, struct sqt_footer *footer)
+{
+    const char *why = "";
+    memset(footer, 0, sizeof(*footer));
+    const int fd = openat(folder, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && sqt_footer_read(footer, fd, &why) == 0)
+        return fd;
+    program_fail(&c->voice, "%s/%s: %s", path, file->name, fd < 0 ? strerror(errno) : why);
+    c->failed = 1;
+    sqt_footer_free(footer);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+char *
+compact_sources(struct compact *c, int folder, const char *path, const struct compact_file *file)
+{
+    struct sqt_footer footer;
+    const int fd = merge_open(c, folder, path, file, &footer);
+    if (fd < 0)
+        return NULL;
+    char *const names = sqt_footer_note(&footer, MERGE_NOTE);
+    sqt_footer_free(&footer);
+    close(fd);
+    return names;
+}
+
+/* Whether the times of two files count from the same moment. */
+static int
+merge_same_start(const struct sqt_footer *one, const struct sqt_footer *other)
+{
+    char *const a = sqt_footer_note(one, "sqtrace.start_ns"), *const b = sqt_footer_note(other, "sqtrace.start_ns");
+    const int same = a && b && strcmp(a, b) == 0;
+    free(a);
+    free(b);
+    return same;
+}
+
+size_t
+compact_fitting(struct compact *c, int folder, const char *path, const struct compact_file *files, size_t count)
+{
+    struct sqt_footer first = {0}, footer;
+    int64_t least, most, before = 0;
+    uint64_t groups = 0;
+    size_t fit = 0;
+    for (; fit < count; ++fit) {
+        const int fd = merge_open(c, folder, path, &files[fit], &footer);
+        if (fd < 0)
+            break;
+        close(fd);
+        groups += footer.groups.count;
+        const int fits =
+            sqt_footer_range(&footer, "row", &least, &most) == 0 && groups <= MERGE_GROUPS &&
+            (!fit || (least > before && sqt_footer_same_columns(&first, &footer) && merge_same_start(&first, &footer)));
+        before = most;
+        if (fits && !fit) {
+            first = footer;
+            continue;
+        }
+        sqt_footer_free(&footer);
+        if (!fits)
+            break;
+    }
+    sqt_footer_free(&first);
+    return fit;
+}
+
+/* ---- writing ---- */
+
+static int
+merge_write(int fd, const uint8_t *data, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t n = write(fd, data + done, size - done);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        done += n < 0 ? 0 : (size_t)n;
+    }
+    return 0;
+}
+
+/* Copies the row groups of a file, which end at offset `end`.  Returns 0, or -1 with errno. */
+static int
+merge_copy(int from, uint64_t end, int to)
+{
+    uint8_t *const bytes = sqt_zeroed(1, COPY_BYTES);
+    int result = 0;
+    for (uint64_t at = MAGIC_SIZE; at < end && result == 0;) {
+        const size_t wanted = end - at < COPY_BYTES ? (size_t)(end - at) : COPY_BYTES;
+        const ssize_t n = pread(from, bytes, wanted, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        errno = n == 0 ? EIO : errno;
+        result = n <= 0 ? -1 : merge_write(to, bytes, (size_t)n);
+        at += n > 0 ? (uint64_t)n : 0;
+    }
+    free(bytes);
+    return result;
+}
+
+/* A file that is being made. */
+struct merge {
+    int fd;
+    uint64_t offset, rows, group_count;
+    struct sqt_bytes groups, names; /* metadata of row groups; names of files */
+};
+
+/* Adds a file.  last: writes what stands behind all row groups, too.  Returns 0; -1 with errno if it could not be written;
+ * 1 if the file could not be read, after saying why. */
+static int
+merge_add(struct compact *c, struct merge *m, int folder, const char *path, const struct compact_file *file, int last)
+{
+    struct sqt_footer footer;
+    struct sqt_bytes end = {0};
+    const int from = merge_open(c, folder, path, file, &footer);
+    if (from < 0)
+        return 1;
+    sqt_footer_put_groups(&footer, (int64_t)m->offset - MAGIC_SIZE, &m->groups);
+    m->group_count += footer.groups.count;
+    m->rows += footer.rows;
+    sqt_bytes_put(&m->names, file->name, strlen(file->name));
+    sqt_bytes_byte(&m->names, ' ');
+    int result = merge_copy(from, footer.groups_end, m->fd);
+    m->offset += footer.groups_end - MAGIC_SIZE;
+    if (result == 0 && last) {
+        sqt_bytes_byte(&m->names, '\0');
+        sqt_footer_put(&footer, &m->groups, m->group_count, m->rows, MERGE_NOTE, (const char *)m->names.data, &end);
+        result = merge_write(m->fd, end.data, end.used);
+    }
+    const int cause = errno;
+    sqt_bytes_free(&end);
+    sqt_footer_free(&footer);
+    close(from);
+    errno = cause;
+    return result;
+}
+
+static int
+merge_say(struct compact *c)
+{
+    c->failed = c->stop = 1;
+    return program_fail(&c->voice, "%s/%s/%s: cannot write: %s", c->request->given[SHIP_to], SHIP_STAGE, MERGE_PART,
+                        strerror(errno));
+}
+
+/* Makes the file, and waits until the disk has it. */
+static int
+merge_make(struct compact *c, int folder, const char *path, const struct compact_file *files, size_t count)
+{
+    struct merge m = {.offset = MAGIC_SIZE};
+    m.fd = openat(c->stage, MERGE_PART, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (m.fd < 0)
+        return merge_say(c);
+    int result = merge_write(m.fd, (const uint8_t *)MAGIC, MAGIC_SIZE);
+    for (size_t i = 0; i < count && result == 0; ++i)
+        result = merge_add(c, &m, folder, path, &files[i], i + 1 == count);
+    if (result == 0)
+        result = fsync(m.fd);
+    if (result < 0)
+        merge_say(c);
+    sqt_bytes_free(&m.groups);
+    sqt_bytes_free(&m.names);
+    if (close(m.fd) != 0 && result == 0)
+        result = merge_say(c);
+    return result == 0 ? 0 : -1;
+}
+
+/* When a file counts that has its name from now on. */
+static int64_t
+merge_counts_from(struct compact *c)
+{
+    const int64_t now = compact_now(c), grace = c->request->grace / SECOND;
+    return now < 0 ? -1 : now + (grace < MERGE_SETTLE ? grace : MERGE_SETTLE);
+}
+
+int
+compact_merge(struct compact *c, int folder, const char *path, const struct compact_file *files, size_t count)
+{
+    struct ship_name name = files[0].is;
+    char text[SHIP_NAME_ROOM];
+    int result = merge_make(c, folder, path, files, count);
+    const int64_t from = result == 0 ? merge_counts_from(c) : -1;
+    if (from >= 0) {
+        name.end = files[count - 1].is.end;
+        name.part = (unsigned)from;
+        ship_name_public(text, &name);
+        result = renameat(c->stage, MERGE_PART, folder, text) == 0 ? fsync(folder) : -1;
+        if (result != 0) {
+            c->failed = c->stop = 1;
+            program_fail(&c->voice, "%s/%s: cannot give this file its name: %s", path, text, strerror(errno));
+        }
+    }
+    if (from >= 0 && result == 0)
+        return 0;
+    unlinkat(c->stage, MERGE_PART, 0);
+    return -1;
+}
