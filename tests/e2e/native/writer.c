@@ -7,7 +7,8 @@
  * COUNTERS is a file of at least 4096 bytes: u64 begun, u64 done.  Each unit carries its number, from 1, in the id of
  * its first record: a CLIENT_READ, which is one record, or an XACT_END, which is three.  begun is stored before the unit is
  * emitted and done after it, both in records.  Every BURST units it sleeps PAUSE_US.  After LIMIT units (0: never) it
- * stops in order, as it does when it gets SIGTERM.  The WORDs are those of the sqtrace_log directive.
+ * stops in order, as it does when it gets SIGTERM.  The WORDs are those of the sqtrace_log directive.  It is kid 1, or
+ * the one that the variable WRITER_KID says.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -79,7 +80,8 @@ main(int argc, char **argv)
     const uint64_t limit = strtoull(argv[4], NULL, 10);
 
     struct sqt_config config;
-    const struct sqt_process process = {1, SQT_KID_WORKER, "e2e", "7.7"};
+    const char *const kid = getenv("WRITER_KID");
+    const struct sqt_process process = {kid ? (uint32_t)atoi(kid) : 1, SQT_KID_WORKER, "e2e", "7.7"};
     char error[512];
     sqt_config_init(&config);
     for (int i = 5; i < argc; ++i)
