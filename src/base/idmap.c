@@ -16,7 +16,7 @@
 static inline size_t
 home(const struct sqt_idmap *map, uint64_t id)
 {
-    const uint64_t line = ((id / NEIGHBOURS) * map->scatter) >> map->shift;
+    const uint64_t line = sqt_scattered(id / NEIGHBOURS, map->scatter) >> map->shift;
     return (size_t)((line & ~(uint64_t)(NEIGHBOURS - 1)) | (id & (NEIGHBOURS - 1)));
 }
 

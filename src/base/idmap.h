@@ -20,7 +20,7 @@ struct sqt_idmap {
     size_t room; /* a power of two, 0 before the first entry */
     size_t used;
     uint64_t scatter;
-    unsigned shift; /* of an id times scatter: its home */
+    unsigned shift; /* of the hash of an id: its home */
     size_t *left;   /* bytes of a budget that its slots are taken from (pool.h); NULL: no bound */
     size_t taken;   /* of them */
 };

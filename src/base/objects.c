@@ -16,7 +16,7 @@
 static uint64_t
 mixed(const struct sqt_objects *objects, uint64_t id)
 {
-    return id * objects->scatter;
+    return sqt_scattered(id, objects->scatter);
 }
 
 /* The highest byte picks the part, the bits below it the place to begin at. */

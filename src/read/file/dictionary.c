@@ -41,7 +41,7 @@ sqt_dictionary_free(struct sqt_dictionary *d)
 static struct sqt_definition **
 slot(const struct sqt_dictionary *d, unsigned kind, uint32_t number)
 {
-    const uint64_t hash = ((uint64_t)kind << 32 | number) * d->scatter;
+    const uint64_t hash = sqt_scattered((uint64_t)kind << 32 | number, d->scatter);
     size_t i = (size_t)(hash >> d->shift);
     while (d->table[i] && (d->table[i]->kind != kind || d->table[i]->number != number))
         i = (i + 1) & (d->room - 1);

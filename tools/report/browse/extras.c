@@ -12,7 +12,7 @@
 static struct browse_place *
 extras_place(struct browse_place *places, const struct sqt_origin *origin, uint64_t xact)
 {
-    const uint64_t hash = (xact ^ (uint64_t)(uintptr_t)origin >> 4) * sqt_scatter();
+    const uint64_t hash = sqt_scattered(xact ^ (uint64_t)(uintptr_t)origin >> 4, sqt_scatter());
     return &places[hash >> 32 & (BROWSE_PLACES - 1)];
 }
 
