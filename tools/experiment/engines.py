@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """engines.py - DuckDB, ClickHouse and Spark behind one interface: statements, and rows as dictionaries.
 
