@@ -12,7 +12,9 @@
 #define SQL_HOUR(ns) "toDateTime(intDiv(" ns ", 3600000000000) * 3600, 'UTC')"
 #define SQL_DAY(ns) "toDate(intDiv(" ns ", 86400000000000))"
 #define SQL_DATE_OF(file) "extract(" file ", 'date=[^/]*')"
-#define SQL_MERGED_AT(file) "toUInt64OrZero(extract(" file ", '-[0-9]+-[0-9]+-([0-9]+)[.]parquet$'))"
+#define SQL_MERGED_AT(file) \
+    "toUInt64OrZero(extract(" file \
+    ", '/[0-9a-f]+-[0-9]+-[0-9]+-([0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9])[.]parquet$'))"
 #define SQL_NOW "toUnixTimestamp(now())"
 #define SQL_NO_TEXT "CAST(NULL, 'Nullable(String)')"
 

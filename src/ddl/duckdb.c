@@ -11,7 +11,8 @@
 #define SQL_DAY(ns) "DATE '1970-01-01' + CAST(" ns " // 86400000000000 AS INTEGER)"
 #define SQL_DATE_OF(file) "regexp_extract(" file ", 'date=[^/]*')"
 #define SQL_MERGED_AT(file) \
-    "coalesce(TRY_CAST(regexp_extract(" file ", '-[0-9]+-[0-9]+-([0-9]+)[.]parquet$', 1) AS BIGINT), 0)"
+    "coalesce(TRY_CAST(regexp_extract(" file \
+    ", '/[0-9a-f]+-[0-9]+-[0-9]+-([0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9])[.]parquet$', 1) AS BIGINT), 0)"
 #define SQL_NOW "epoch(now())"
 #define SQL_NO_TEXT "CAST(NULL AS VARCHAR)"
 

@@ -11,7 +11,8 @@
 #define SQL_DAY(ns) "date_from_unix_date(CAST(" ns " div 86400000000000 AS INT))"
 #define SQL_DATE_OF(file) "regexp_extract(" file ", 'date=[^/]*', 0)"
 #define SQL_MERGED_AT(file) \
-    "coalesce(TRY_CAST(regexp_extract(" file ", '-[0-9]+-[0-9]+-([0-9]+)[.]parquet$', 1) AS BIGINT), 0)"
+    "coalesce(TRY_CAST(regexp_extract(" file \
+    ", '/[0-9a-f]+-[0-9]+-[0-9]+-([0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9])[.]parquet$', 1) AS BIGINT), 0)"
 #define SQL_NOW "unix_timestamp()"
 #define SQL_NO_TEXT "CAST(NULL AS STRING)"
 

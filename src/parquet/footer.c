@@ -17,13 +17,14 @@
 #define TAIL (MAGIC_SIZE + 4)
 /* Longer metadata is not ours. */
 #define FOOTER_MOST ((uint64_t)64 << 20)
-#define NOT_OURS "not a file of sqtrace-ship: metadata of Parquet was expected at its end"
+#define NOT_OURS "not a file of sqtrace-ship: its metadata was expected at the end"
+#define MAKER "sqtrace-" /* begins what a file says of who made it: others put more into files than is copied here */
 
 /* Types of Thrift that are not written but by other programs. */
 enum { THRIFT_TRUE = 1, THRIFT_FALSE = 2, THRIFT_BYTE = 3, THRIFT_I16 = 4 };
 
 /* Fields of Parquet. */
-enum { FILE_SCHEMA = 2, FILE_ROWS = 3, FILE_GROUPS = 4, FILE_NOTES = 5, FILE_ORDERS = 7 };
+enum { FILE_SCHEMA = 2, FILE_ROWS = 3, FILE_GROUPS = 4, FILE_NOTES = 5, FILE_MADE_BY = 6, FILE_ORDERS = 7 };
 enum { GROUP_COLUMNS = 1, GROUP_OFFSET = 5 };
 enum { CHUNK_OFFSET = 2, CHUNK_METADATA = 3 };
 enum { META_PATH = 3, META_DATA_PAGE = 9, META_INDEX_PAGE = 10, META_DICTIONARY = 11, META_STATISTICS = 12 };
@@ -32,6 +33,7 @@ enum { STATISTICS_MOST = 5, STATISTICS_LEAST = 6 };
 struct footer_cursor {
     const uint8_t *at, *end;
     int bad;
+    uint64_t groups_end; /* offsets are below this; for those that copy them */
 };
 
 /* ---- Thrift ---- */
@@ -93,7 +95,7 @@ footer_binary(struct footer_cursor *c)
     const uint64_t size = footer_varint(c);
     if (size > (uint64_t)(c->end - c->at))
         c->bad = 1;
-    const struct footer_cursor found = {c->at, c->bad ? c->at : c->at + size, 0};
+    const struct footer_cursor found = {c->at, c->bad ? c->at : c->at + size, 0, 0};
     c->at = found.end;
     return found;
 }
@@ -139,8 +141,8 @@ footer_span(struct sqt_footer *f, int field)
 static int
 footer_parse(struct sqt_footer *f, size_t size)
 {
-    struct footer_cursor c = {f->data, f->data + size, 0};
-    int field = 0, type = 0, inner = 0;
+    struct footer_cursor c = {f->data, f->data + size, 0, 0};
+    int field = 0, type = 0, inner = 0, ours = 0;
     while ((field = footer_field(&c, field, &type))) {
         struct sqt_footer_span *const span = footer_span(f, field);
         if (span && type == SQT_THRIFT_LIST) {
@@ -152,11 +154,14 @@ footer_parse(struct sqt_footer *f, size_t size)
             span->size = (size_t)(c.at - span->at);
         } else if (field == FILE_ROWS && type == SQT_THRIFT_I64) {
             f->rows = (uint64_t)footer_number(&c);
+        } else if (field == FILE_MADE_BY && type == SQT_THRIFT_BINARY) {
+            const struct footer_cursor by = footer_binary(&c);
+            ours = (size_t)(by.end - by.at) >= strlen(MAKER) && memcmp(by.at, MAKER, strlen(MAKER)) == 0;
         } else {
             footer_skip(&c, type, SQT_THRIFT_DEPTH);
         }
     }
-    return c.bad || c.at != c.end || !f->schema.count || !f->orders.count ? -1 : 0;
+    return c.bad || c.at != c.end || !ours || !f->schema.count || !f->orders.count ? -1 : 0;
 }
 
 static int
@@ -224,7 +229,7 @@ static void
 footer_next_note(struct footer_cursor *c, struct footer_cursor *key, struct footer_cursor *text)
 {
     int field = 0, type = 0;
-    *key = *text = (struct footer_cursor){c->at, c->at, 0};
+    *key = *text = (struct footer_cursor){c->at, c->at, 0, 0};
     while ((field = footer_field(c, field, &type))) {
         if (type == SQT_THRIFT_BINARY && field <= 2)
             *(field == 1 ? key : text) = footer_binary(c);
@@ -236,7 +241,7 @@ footer_next_note(struct footer_cursor *c, struct footer_cursor *key, struct foot
 char *
 sqt_footer_note(const struct sqt_footer *f, const char *wanted)
 {
-    struct footer_cursor c = {f->notes.at, f->notes.at + f->notes.size, 0}, key, text;
+    struct footer_cursor c = {f->notes.at, f->notes.at + f->notes.size, 0, 0}, key, text;
     for (uint64_t i = 0; i < f->notes.count; ++i) {
         footer_next_note(&c, &key, &text);
         if (footer_is(&key, wanted)) {
@@ -345,7 +350,7 @@ footer_group_range(struct footer_cursor *c, const char *column, int any, int64_t
 int
 sqt_footer_range(const struct sqt_footer *f, const char *column, int64_t *least, int64_t *most)
 {
-    struct footer_cursor c = {f->groups.at, f->groups.at + f->groups.size, 0};
+    struct footer_cursor c = {f->groups.at, f->groups.at + f->groups.size, 0, 0};
     int any = 0;
     for (uint64_t i = 0; i < f->groups.count; ++i) {
         const int got = footer_group_range(&c, column, any, least, most);
@@ -413,7 +418,9 @@ footer_move(struct footer_cursor *c, struct sqt_thrift *t, enum footer_place pla
     int field = 0, type = 0;
     while ((field = footer_field(c, field, &type))) {
         if (type == SQT_THRIFT_I64 && footer_is_offset(place, field)) {
-            sqt_thrift_number(t, field, SQT_THRIFT_I64, footer_number(c) + shift);
+            const int64_t offset = footer_number(c);
+            c->bad |= offset < MAGIC_SIZE || (uint64_t)offset >= c->groups_end;
+            sqt_thrift_number(t, field, SQT_THRIFT_I64, c->bad ? 0 : offset + shift);
         } else if (place == PLACE_GROUP && field == GROUP_COLUMNS && type == SQT_THRIFT_LIST) {
             footer_move_columns(c, t, shift);
         } else if (place == PLACE_CHUNK && field == CHUNK_METADATA && type == SQT_THRIFT_STRUCT) {
@@ -426,16 +433,17 @@ footer_move(struct footer_cursor *c, struct sqt_thrift *t, enum footer_place pla
     }
 }
 
-void
+int
 sqt_footer_put_groups(const struct sqt_footer *f, int64_t shift, struct sqt_bytes *to)
 {
-    struct footer_cursor c = {f->groups.at, f->groups.at + f->groups.size, 0};
+    struct footer_cursor c = {f->groups.at, f->groups.at + f->groups.size, 0, f->groups_end};
     struct sqt_thrift t = {.to = to};
     for (uint64_t i = 0; i < f->groups.count; ++i) {
         sqt_thrift_begin(&t);
         footer_move(&c, &t, PLACE_GROUP, shift);
         sqt_thrift_end(&t);
     }
+    return c.bad ? -1 : 0;
 }
 
 static void
@@ -450,7 +458,7 @@ footer_put_note(struct sqt_thrift *t, const void *key, size_t key_size, const vo
 static void
 footer_put_notes(const struct sqt_footer *f, struct sqt_thrift *t, const char *own, const char *own_text)
 {
-    struct footer_cursor c = {f->notes.at, f->notes.at + f->notes.size, 0}, key, text;
+    struct footer_cursor c = {f->notes.at, f->notes.at + f->notes.size, 0, 0}, key, text;
     struct sqt_bytes notes = {0};
     struct sqt_thrift list = {.to = &notes};
     size_t count = 1;

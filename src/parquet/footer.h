@@ -38,8 +38,9 @@ int sqt_footer_range(const struct sqt_footer *footer, const char *column, int64_
 /* Whether two files have the same columns. */
 int sqt_footer_same_columns(const struct sqt_footer *one, const struct sqt_footer *other);
 
-/* Appends the row groups' metadata, for row groups that were copied `shift` bytes further on. */
-void sqt_footer_put_groups(const struct sqt_footer *footer, int64_t shift, struct sqt_bytes *to);
+/* Appends the row groups' metadata, for row groups that were copied `shift` bytes further on.  Returns 0, or -1 if an offset
+ * is not one of a row group. */
+int sqt_footer_put_groups(const struct sqt_footer *footer, int64_t shift, struct sqt_bytes *to);
 
 /* Appends all that stands behind the row groups of a new file.  like: a footer of the same columns, whose notes are taken;
  * groups: metadata of group_count row groups; key, text: a note instead of those of that key. */

@@ -32,7 +32,7 @@ compact_now(struct compact *c)
     struct stat st;
     if (futimens(c->lock, NULL) == 0 && fstat(c->lock, &st) == 0)
         return st.st_mtim.tv_sec;
-    c->failed = c->stop = 1;
+    c->failed = c->blind = 1;
     return program_fail(&c->voice, "%s/%s/%s: cannot set its time: %s", c->request->given[SHIP_to], SHIP_STAGE,
                         COMPACT_LOCK, strerror(errno));
 }
@@ -55,19 +55,26 @@ compact_order(const void *a, const void *b)
     return one->part > other->part ? -1 : one->part < other->part;
 }
 
-static void
+/* Returns 0, or -1 with errno: then nothing is known of the folder. */
+static int
 compact_note_file(struct compact_list *list, int folder, const char *name)
 {
     struct compact_file file = {.gone = 0};
     struct stat st;
-    if (!ship_name_parse_public(&file.is, name) || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(st.st_mode))
-        return;
+    if (!ship_name_parse_public(&file.is, name))
+        return 0;
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : -1;
     snprintf(file.name, sizeof(file.name), "%s", name);
     file.size = (uint64_t)st.st_size;
     file.changed = st.st_mtim.tv_sec;
+    file.mode = st.st_mode;
+    file.uid = st.st_uid;
+    file.gid = st.st_gid;
+    file.regular = S_ISREG(st.st_mode);
     list->files = sqt_resized(list->files, (list->count + 1) * sizeof(*list->files));
     list->files[list->count++] = file;
+    return 0;
 }
 
 /* Opens a folder to be listed; NULL after saying why. */
@@ -85,13 +92,28 @@ compact_open(struct compact *c, int parent, const char *name, const char *path)
     return NULL;
 }
 
+/* All files; none if one of them cannot be looked at, because a file that is not known must not be merged over. */
 static struct compact_list
 compact_list(struct compact *c, int folder, const char *path)
 {
     struct compact_list list = {0};
     DIR *const directory = compact_open(c, folder, ".", path);
-    for (const struct dirent *entry; directory && (entry = readdir(directory));)
-        compact_note_file(&list, folder, entry->d_name);
+    int error = 0;
+    while (directory && !error) {
+        errno = 0;
+        const struct dirent *const entry = readdir(directory);
+        if (!entry) {
+            error = errno;
+            break;
+        }
+        if (compact_note_file(&list, folder, entry->d_name) != 0)
+            error = errno;
+    }
+    if (error) {
+        program_fail(&c->voice, "%s: cannot look at its files: %s", path, strerror(error));
+        c->failed = 1;
+        list.count = 0;
+    }
     if (directory)
         closedir(directory);
     if (list.count)
@@ -124,36 +146,87 @@ compact_remove(struct compact *c, int folder, const char *path, struct compact_f
     program_fail(&c->voice, "%s/%s: cannot remove: %s", path, file->name, strerror(errno));
 }
 
+/* The next file from `from` on that file `at` was made of, by its note; list->count: there is none. */
+static size_t
+compact_next_source(const struct compact_list *list, size_t at, size_t from, const char *names)
+{
+    const struct ship_name *const is = &list->files[at].is;
+    for (size_t i = from; i < list->count; ++i) {
+        const struct compact_file *const f = &list->files[i];
+        if (strcmp(f->is.ring, is->ring) != 0 || f->is.first >= is->end)
+            break;
+        if (!f->gone && f->is.end <= is->end && compact_named(names, f->name))
+            return i;
+    }
+    return list->count;
+}
+
+/* Whether a merged file can have all rows of those that its note names and that are still there. */
+static int
+compact_has_rows(struct compact *c, int folder, const char *path, const struct compact_list *list, size_t at,
+                 const char *names, uint64_t rows)
+{
+    uint64_t all = 0, some;
+    for (size_t i = at; (i = compact_next_source(list, at, i + 1, names)) < list->count;) {
+        if (compact_rows(c, folder, path, &list->files[i], &some) != 0)
+            return 0;
+        all += some;
+    }
+    if (all <= rows)
+        return 1;
+    c->failed = 1;
+    program_fail(&c->voice, "%s/%s: has fewer rows than the files that it was made of, which stay", path,
+                 list->files[at].name);
+    return 0;
+}
+
 /* Removes the files that file `at` of the list was made of, or counts them as waiting. */
 static void
 compact_remove_sources(struct compact *c, int folder, const char *path, struct compact_list *list, size_t at,
                        int64_t now)
 {
     const struct ship_name *const is = &list->files[at].is;
-    char *names = NULL;
-    for (size_t i = at + 1;
-         i < list->count && strcmp(list->files[i].is.ring, is->ring) == 0 && list->files[i].is.first < is->end; ++i) {
-        if (!names)
-            names = compact_sources(c, folder, path, &list->files[at]);
-        if (!names)
-            return;
-        if (list->files[i].gone || !compact_named(names, list->files[i].name))
-            continue;
-        if (c->request->given[SHIP_dry_run] || now < (int64_t)is->part + c->request->grace / SECOND)
-            ++c->waiting;
-        else
-            compact_remove(c, folder, path, &list->files[i]);
-    }
+    const size_t next = at + 1;
+    uint64_t rows;
+    if (next == list->count || strcmp(list->files[next].is.ring, is->ring) != 0 ||
+        list->files[next].is.first >= is->end)
+        return;
+    char *const names = compact_sources(c, folder, path, &list->files[at], &rows);
+    if (names && compact_has_rows(c, folder, path, list, at, names, rows))
+        for (size_t i = at; (i = compact_next_source(list, at, i + 1, names)) < list->count;) {
+            if (c->request->given[SHIP_dry_run] || now < (int64_t)is->part + c->request->grace / SECOND)
+                ++c->waiting;
+            else
+                compact_remove(c, folder, path, &list->files[i]);
+        }
     free(names);
+}
+
+/* Whether a file of the list was made of others. */
+static int
+compact_any_merged(const struct compact_list *list)
+{
+    for (size_t i = 0; i < list->count; ++i)
+        if (list->files[i].is.part >= COMPACT_PART_TIME)
+            return 1;
+    return 0;
 }
 
 static void
 compact_remove_merged(struct compact *c, int folder, const char *path, struct compact_list *list)
 {
+    if (!compact_any_merged(list))
+        return;
     const int64_t now = compact_now(c);
     const uint64_t before = c->removed;
+    /* A run that was killed may have left the names of merged files unwritten. */
+    if (now >= 0 && fsync(folder) != 0) {
+        c->failed = 1;
+        program_fail(&c->voice, "%s: cannot write this folder: %s", path, strerror(errno));
+        return;
+    }
     for (size_t i = 0; i < list->count && now >= 0; ++i)
-        if (list->files[i].is.part >= COMPACT_PART_TIME && !list->files[i].gone)
+        if (list->files[i].is.part >= COMPACT_PART_TIME && !list->files[i].gone && list->files[i].regular)
             compact_remove_sources(c, folder, path, list, i, now);
     if (c->removed != before && fsync(folder) != 0) {
         c->failed = 1;
@@ -177,8 +250,8 @@ compact_overlaps(const struct compact_list *list, size_t at, uint64_t end)
     return is->first < end || (next && strcmp(next->ring, is->ring) == 0 && next->first < is->end);
 }
 
-/* How many files from `at` on are small, old, of one ring and without overlaps, and reach the size together or end before.
- * end: the largest end of the ring's files before them. */
+/* How many files from `at` on are small, old and of one ring, follow each other without a gap or an overlap, and reach the
+ * size together or end before.  What is in a gap may come later.  end: the largest end of the ring's files before them. */
 static size_t
 compact_run(const struct compact *c, const struct compact_list *list, size_t at, int64_t now, uint64_t end)
 {
@@ -187,9 +260,9 @@ compact_run(const struct compact *c, const struct compact_list *list, size_t at,
     size_t count = 0;
     for (size_t i = at; i < list->count; ++i, ++count) {
         const struct compact_file *const f = &list->files[i];
-        if (strcmp(f->is.ring, list->files[at].is.ring) != 0 || f->size >= (uint64_t)r->least_size ||
-            now - f->changed < r->least_age / SECOND || compact_overlaps(list, i, end) ||
-            size >= (uint64_t)r->least_size)
+        if (strcmp(f->is.ring, list->files[at].is.ring) != 0 || !f->regular || (i > at && f->is.first != end) ||
+            f->size >= (uint64_t)r->least_size || now - f->changed < r->least_age / SECOND ||
+            compact_overlaps(list, i, end) || size >= (uint64_t)r->least_size)
             break;
         size += f->size;
         end = f->is.end;
@@ -213,6 +286,8 @@ compact_merge_some(struct compact *c, int folder, const char *path, const struct
 static void
 compact_merge_small(struct compact *c, int folder, const char *path, const struct compact_list *list)
 {
+    if (!list->count)
+        return;
     const int64_t now = compact_now(c);
     uint64_t end = 0;
     for (size_t i = 0; i < list->count && now >= 0 && !c->stop;) {
@@ -271,7 +346,7 @@ compact_walk(struct compact *c, int parent, const char *name, const char *path,
         return;
     if (level == 3)
         compact_folder(c, dirfd(directory), path);
-    for (const struct dirent *entry; level < 3 && !c->stop && (entry = readdir(directory));) {
+    for (const struct dirent *entry; level < 3 && !c->blind && (entry = readdir(directory));) {
         const size_t size = strlen(levels[level]);
         char inner[COMPACT_PATH];
         if (strncmp(entry->d_name, levels[level], size) != 0 ||
@@ -298,9 +373,24 @@ compact_say(struct compact *c)
                     sqt_grouped(c->waiting, merged));
 }
 
+/* Removes what killed runs had not finished.  Where locks do not exclude, the other run then says that its file is gone. */
+static void
+compact_clean(struct compact *c)
+{
+    DIR *const directory = compact_open(c, c->stage, ".", SHIP_STAGE);
+    for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+        const size_t size = strlen(entry->d_name);
+        if (strncmp(entry->d_name, "merge.", 6) == 0 && size > 5 && strcmp(entry->d_name + size - 5, ".part") == 0)
+            unlinkat(c->stage, entry->d_name, 0);
+    }
+    if (directory)
+        closedir(directory);
+}
+
 static enum ship_status
 compact_locked(struct compact *c)
 {
+    compact_clean(c);
     compact_walk(c, c->out, ".", c->request->given[SHIP_to], 0);
     compact_say(c);
     return c->failed ? SHIP_FAILED : SHIP_DONE;
@@ -314,7 +404,7 @@ ship_compact(const struct ship_request *request)
     const char *const to = request->given[SHIP_to];
     enum ship_status status = SHIP_FAILED;
     c.out = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    c.stage = c.out < 0 ? -1 : openat(c.out, SHIP_STAGE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    c.stage = c.out < 0 ? -1 : openat(c.out, SHIP_STAGE, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     c.lock = c.stage < 0 ? -1 : ship_lock(c.stage, COMPACT_LOCK);
     if (c.out < 0)
         program_fail(&c.voice, "%s: cannot open this folder: %s", to, strerror(errno));

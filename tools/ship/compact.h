@@ -9,6 +9,8 @@
 #ifndef SQT_COMPACT_H
 #define SQT_COMPACT_H
 
+#include <sys/types.h>
+
 #include "run.h"
 
 /* The first number of a part that is a time. */
@@ -20,6 +22,10 @@ struct compact_file {
     char name[SHIP_NAME_ROOM];
     uint64_t size;
     int64_t changed; /* seconds since 1970 */
+    mode_t mode;
+    uid_t uid;
+    gid_t gid;
+    int regular; /* else it only bounds what is merged */
     int gone;
 };
 
@@ -30,7 +36,7 @@ struct compact {
     int lock;
     uint64_t merged, made, removed, waiting; /* files */
     uint64_t bytes;                          /* of those that were merged */
-    int failed, stop;                        /* something went wrong; nothing more can be written */
+    int failed, stop, blind; /* something went wrong; nothing more can be written; the time is not known */
 };
 
 /* Seconds since 1970, by the clock that files of the output get their times from; -1 after saying why it is not known. */
@@ -47,8 +53,13 @@ size_t compact_fitting(struct compact *compact, int folder, const char *path, co
 int compact_merge(struct compact *compact, int folder, const char *path, const struct compact_file *files,
                   size_t count);
 
-/* The names of the files that a file was made of, one after another, each ended by a space; NULL if it was not made of
- * files.  For the caller to free. */
-char *compact_sources(struct compact *compact, int folder, const char *path, const struct compact_file *file);
+/* The names of the files that a file was made of, one after another, each ended by a space, and in *rows its own rows; NULL
+ * if it was not made of files.  For the caller to free. */
+char *compact_sources(struct compact *compact, int folder, const char *path, const struct compact_file *file,
+                      uint64_t *rows);
+
+/* The rows of a file.  Returns 0, or -1 after saying why they are not known. */
+int compact_rows(struct compact *compact, int folder, const char *path, const struct compact_file *file,
+                 uint64_t *rows);
 
 #endif

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compact.h"
@@ -21,7 +23,9 @@
 #define COPY_BYTES ((size_t)256 << 10)
 /* Row groups of a file: their metadata stays in memory. */
 #define MERGE_GROUPS 1024
-#define MERGE_PART "merge.part"
+/* A file that is being made, of its own name where two runs work in spite of the lock. */
+#define MERGE_PART "merge.%d.%08x.part"
+#define MERGE_PART_ROOM 40
 #define MERGE_NOTE "sqtrace.merged"
 /* A new file counts so many seconds after it has its name, or after --grace if that is shorter. */
 #define MERGE_SETTLE 60
@@ -47,16 +51,30 @@ merge_open(struct compact *c, int folder, const char *path, const struct compact
 }
 
 char *
-compact_sources(struct compact *c, int folder, const char *path, const struct compact_file *file)
+compact_sources(struct compact *c, int folder, const char *path, const struct compact_file *file, uint64_t *rows)
 {
     struct sqt_footer footer;
     const int fd = merge_open(c, folder, path, file, &footer);
     if (fd < 0)
         return NULL;
     char *const names = sqt_footer_note(&footer, MERGE_NOTE);
+    *rows = footer.rows;
     sqt_footer_free(&footer);
     close(fd);
     return names;
+}
+
+int
+compact_rows(struct compact *c, int folder, const char *path, const struct compact_file *file, uint64_t *rows)
+{
+    struct sqt_footer footer;
+    const int fd = merge_open(c, folder, path, file, &footer);
+    if (fd < 0)
+        return -1;
+    *rows = footer.rows;
+    sqt_footer_free(&footer);
+    close(fd);
+    return 0;
 }
 
 /* Whether the times of two files count from the same moment. */
@@ -113,7 +131,8 @@ merge_write(int fd, const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Copies the row groups of a file, which end at offset `end`.  Returns 0, or -1 with errno. */
+/* Copies the row groups of a file, which end at offset `end`.  Returns 0; -1 with errno if they cannot be written, 1 if they
+ * cannot be read. */
 static int
 merge_copy(int from, uint64_t end, int to)
 {
@@ -125,7 +144,7 @@ merge_copy(int from, uint64_t end, int to)
         if (n < 0 && errno == EINTR)
             continue;
         errno = n == 0 ? EIO : errno;
-        result = n <= 0 ? -1 : merge_write(to, bytes, (size_t)n);
+        result = n <= 0 ? 1 : merge_write(to, bytes, (size_t)n);
         at += n > 0 ? (uint64_t)n : 0;
     }
     free(bytes);
@@ -149,12 +168,17 @@ merge_add(struct compact *c, struct merge *m, int folder, const char *path, cons
     const int from = merge_open(c, folder, path, file, &footer);
     if (from < 0)
         return 1;
-    sqt_footer_put_groups(&footer, (int64_t)m->offset - MAGIC_SIZE, &m->groups);
+    const int sound = sqt_footer_put_groups(&footer, (int64_t)m->offset - MAGIC_SIZE, &m->groups) == 0;
     m->group_count += footer.groups.count;
     m->rows += footer.rows;
     sqt_bytes_put(&m->names, file->name, strlen(file->name));
     sqt_bytes_byte(&m->names, ' ');
-    int result = merge_copy(from, footer.groups_end, m->fd);
+    int result = sound ? merge_copy(from, footer.groups_end, m->fd) : 1;
+    if (result == 1) {
+        c->failed = 1;
+        program_fail(&c->voice, "%s/%s: %s", path, file->name,
+                     sound ? strerror(errno) : "an offset of its metadata is not in its row groups");
+    }
     m->offset += footer.groups_end - MAGIC_SIZE;
     if (result == 0 && last) {
         sqt_bytes_byte(&m->names, '\0');
@@ -170,32 +194,48 @@ merge_add(struct compact *c, struct merge *m, int folder, const char *path, cons
 }
 
 static int
-merge_say(struct compact *c)
+merge_say(struct compact *c, const char *part)
 {
     c->failed = c->stop = 1;
-    return program_fail(&c->voice, "%s/%s/%s: cannot write: %s", c->request->given[SHIP_to], SHIP_STAGE, MERGE_PART,
+    return program_fail(&c->voice, "%s/%s/%s: cannot write: %s", c->request->given[SHIP_to], SHIP_STAGE, part,
                         strerror(errno));
+}
+
+/* Who may read the files may read the new one: the bits that all of them have; for root their owner, too. */
+static int
+merge_own(int fd, const struct compact_file *files, size_t count)
+{
+    mode_t mode = 0666;
+    for (size_t i = 0; i < count; ++i)
+        mode &= files[i].mode;
+    if (geteuid() == 0 && fchown(fd, files[0].uid, files[0].gid) != 0)
+        return -1;
+    return fchmod(fd, mode | S_IRUSR | S_IWUSR);
 }
 
 /* Makes the file, and waits until the disk has it. */
 static int
-merge_make(struct compact *c, int folder, const char *path, const struct compact_file *files, size_t count)
+merge_make(struct compact *c, int folder, const char *path, const struct compact_file *files, size_t count,
+           char part[MERGE_PART_ROOM])
 {
     struct merge m = {.offset = MAGIC_SIZE};
-    m.fd = openat(c->stage, MERGE_PART, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    uint32_t number = 0;
+    (void)!getrandom(&number, sizeof(number), 0);
+    snprintf(part, MERGE_PART_ROOM, MERGE_PART, (int)getpid(), number);
+    m.fd = openat(c->stage, part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (m.fd < 0)
-        return merge_say(c);
+        return merge_say(c, part);
     int result = merge_write(m.fd, (const uint8_t *)MAGIC, MAGIC_SIZE);
     for (size_t i = 0; i < count && result == 0; ++i)
         result = merge_add(c, &m, folder, path, &files[i], i + 1 == count);
     if (result == 0)
-        result = fsync(m.fd);
+        result = merge_own(m.fd, files, count) == 0 ? fsync(m.fd) : -1;
     if (result < 0)
-        merge_say(c);
+        merge_say(c, part);
     sqt_bytes_free(&m.groups);
     sqt_bytes_free(&m.names);
     if (close(m.fd) != 0 && result == 0)
-        result = merge_say(c);
+        result = merge_say(c, part);
     return result == 0 ? 0 : -1;
 }
 
@@ -211,14 +251,14 @@ int
 compact_merge(struct compact *c, int folder, const char *path, const struct compact_file *files, size_t count)
 {
     struct ship_name name = files[0].is;
-    char text[SHIP_NAME_ROOM];
-    int result = merge_make(c, folder, path, files, count);
+    char text[SHIP_NAME_ROOM], part[MERGE_PART_ROOM];
+    int result = merge_make(c, folder, path, files, count, part);
     const int64_t from = result == 0 ? merge_counts_from(c) : -1;
     if (from >= 0) {
         name.end = files[count - 1].is.end;
         name.part = (unsigned)from;
         ship_name_public(text, &name);
-        result = renameat(c->stage, MERGE_PART, folder, text) == 0 ? fsync(folder) : -1;
+        result = renameat(c->stage, part, folder, text) == 0 ? fsync(folder) : -1;
         if (result != 0) {
             c->failed = c->stop = 1;
             program_fail(&c->voice, "%s/%s: cannot give this file its name: %s", path, text, strerror(errno));
@@ -226,6 +266,6 @@ compact_merge(struct compact *c, int folder, const char *path, const struct comp
     }
     if (from >= 0 && result == 0)
         return 0;
-    unlinkat(c->stage, MERGE_PART, 0);
+    unlinkat(c->stage, part, 0);
     return -1;
 }

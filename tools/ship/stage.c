@@ -50,7 +50,7 @@ stage_open_folder(int parent, const char *name)
             return -1;
     } else if (errno != EEXIST)
         return -1;
-    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
 int
