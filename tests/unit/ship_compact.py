@@ -220,6 +220,57 @@ def unusual(scratch, source, once):
         check(not compact(out, "--quiet", status=3) and not merged(out), "two runs at a time: status 3")
 
 
+def absent(scratch, source):
+    """Files that a run does not see, or cannot look at: no row is lost, whatever becomes of them afterwards."""
+    out = shutil.copytree(source, os.path.join(scratch, "absent"))
+    engine = Engine("duckdb", out)
+    wanted = engine.look()
+    one = sorted(path for path, is_of in files(out).items() if is_of[0] == "requests")[3]
+    aside = os.path.join(scratch, "aside.parquet")
+    os.rename(one, aside)
+    said = compact(out, "--quiet", "--grace=0")
+    os.rename(aside, one)
+    check(not said and merged(out) and engine.look() == wanted, "a file that comes later keeps its rows", said, wanted, engine.look())
+    out = shutil.copytree(source, os.path.join(scratch, "linked"))
+    engine = Engine("duckdb", out)
+    one = sorted(path for path, is_of in files(out).items() if is_of[0] == "requests")[3]
+    shutil.move(one, aside)
+    os.symlink(aside, one)
+    said = compact(out, "--quiet", "--grace=0")
+    check(not said and merged(out) and os.path.islink(one) and engine.look() == wanted, "so does one that is a symbolic link", said, engine.look())
+    wrong, failed = [], 0
+    for number in range(6, 60, 6):
+        out = shutil.copytree(source, os.path.join(scratch, "unseen"))
+        engine = Engine("duckdb", out)
+        got = subprocess.run(["strace", "-o", "/dev/null", "-e", "trace=newfstatat", "-e", "inject=newfstatat:error=EIO:when=%d" % number,
+                              SHIP, "--compact", "--to=" + out, "--quiet", OLD, "--grace=0"], stderr=subprocess.PIPE, check=False)
+        failed += got.returncode == 1 and b"cannot look at its files" in got.stderr
+        wrong += ["call %d: %s" % (number, got.stderr)] if engine.look() != wanted else []
+        shutil.rmtree(out)
+    check(failed > 3 and not wrong, "a file that cannot be looked at ends its folder, and no row is lost", failed, *wrong[:3])
+
+
+def forged(scratch, source):
+    """What others put there: nothing is removed for it, and nothing is written elsewhere."""
+    import pyarrow
+    import pyarrow.parquet
+    out = shutil.copytree(source, os.path.join(scratch, "forged"))
+    before = [path for path, is_of in files(out).items() if is_of[0] == "requests"]
+    ring = files(out)[before[0]][3]
+    schema = pyarrow.parquet.read_schema(before[0])
+    names = "".join(os.path.basename(path) + " " for path in before)
+    claims = schema.with_metadata({**(schema.metadata or {}), b"sqtrace.merged": names.encode()})
+    pyarrow.parquet.write_table(claims.empty_table(), os.path.join(os.path.dirname(before[0]), ring + "-000000000000-000000999999-1000000000.parquet"))
+    compact(out, "--quiet", "--table=requests", status=1)
+    check(all(os.path.exists(path) for path in before), "a file of another maker that names all files removes none")
+    elsewhere = os.path.join(scratch, "elsewhere")
+    os.mkdir(elsewhere)
+    shutil.rmtree(os.path.join(out, ".sqtrace-ship"))
+    os.symlink(elsewhere, os.path.join(out, ".sqtrace-ship"))
+    said = compact(out, "--quiet", status=1)
+    check(not said and os.listdir(elsewhere) == [], "a symbolic link instead of the stage is refused", said, os.listdir(elsewhere))
+
+
 def fails(message, *arguments):
     got = subprocess.run([SHIP, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     said = got.stderr.decode()
@@ -254,6 +305,8 @@ def main():
             return shipped.plan()
         reading(scratch, source)
         unusual(scratch, source, once)
+        absent(scratch, source)
+        forged(scratch, source)
         faults(scratch, source, once, "signal=SIGKILL", (-9, 137), 60 if FULL else 12)
         faults(scratch, source, once, "error=ENOSPC", (0, 1, 127), 30 if FULL else 4)
     return shipped.plan()
