@@ -433,6 +433,9 @@ struct sqt_step_row {
     uint32_t kind;       /* enum sqt_step_kind */
     uint64_t size_ns;
 };
+/* The row of a record CLOCK_STEP.  line: of the ticks behind the step. */
+struct sqt_step_row sqt_step_of(const struct sqt_origin *origin, const struct sqt_line *line,
+                                const struct sqt_record *record);
 /* "back", and so on. */
 const char *sqt_step_kind_name(uint32_t kind);
 /* Its size, below 0 if the clock went back. */

@@ -23,20 +23,27 @@ sqt_step_ns(const struct sqt_step_row *step)
     return step->kind == SQT_STEP_BACK || step->kind == SQT_STEP_WALL_BACK ? -size : size;
 }
 
+struct sqt_step_row
+sqt_step_of(const struct sqt_origin *origin, const struct sqt_line *line, const struct sqt_record *record)
+{
+    /* The line is of the time after the step: it places ticks before a jump too early by the jump. */
+    const uint64_t jump = record->aux == SQT_STEP_FORWARD && record->arg < INT64_MAX / 2 ? record->arg : 0;
+    struct sqt_step_row row = {.origin = origin,
+                               .from = sqt_line_ns(line, record->id) + (int64_t)jump,
+                               .until = sqt_line_ns(line, record->time),
+                               .kind = record->aux,
+                               .size_ns = record->arg};
+    if (row.from > row.until)
+        row.from = row.until;
+    return row;
+}
+
 void
 sqt_clock_step(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
     if (process->consumer->step) {
-        /* The line is of the time after the step: it places ticks before a jump too early by the jump. */
-        const uint64_t jump = record->aux == SQT_STEP_FORWARD && record->arg < INT64_MAX / 2 ? record->arg : 0;
-        struct sqt_step_row row = {.origin = process->origin,
-                                   .from = sqt_line_ns(&process->line, record->id) + (int64_t)jump,
-                                   .until = now,
-                                   .kind = record->aux,
-                                   .size_ns = record->arg};
-        if (row.from > now)
-            row.from = now;
+        const struct sqt_step_row row = sqt_step_of(process->origin, &process->line, record);
         process->consumer->step(process->consumer->context, &row);
     }
     if (sqt_step_hides_durations(record->aux))

@@ -326,13 +326,10 @@ find_losses_and_steps(const struct sqt_pass *pass, const struct sqt_run *run)
                                                        .until = sqt_line_ns(&run->line, r->time),
                                                        .records = r->arg,
                                                        .reason = r->aux});
-        else if (r->event == SQT_EV_CLOCK_STEP && pass->observer.step)
-            pass->observer.step(pass->observer.context,
-                                &(struct sqt_step_row){.origin = run->origin,
-                                                       .from = sqt_line_ns(&run->line, r->id),
-                                                       .until = sqt_line_ns(&run->line, r->time),
-                                                       .kind = r->aux,
-                                                       .size_ns = r->arg});
+        else if (r->event == SQT_EV_CLOCK_STEP && pass->observer.step) {
+            const struct sqt_step_row row = sqt_step_of(run->origin, &run->line, r);
+            pass->observer.step(pass->observer.context, &row);
+        }
     }
 }
 

@@ -66,7 +66,7 @@ def nobody_ill(env):
     python = engines_python(env)
     if not python:
         raise Skip("needs DuckDB, which tests/unit/dump_ddl.py installs")
-    done = experiment(env, "well", "--scale=0.2", "--service=0.2", "--python=" + python, "--engines=duckdb")
+    done = experiment(env, "well", "--scale=0.2", "--service=0.2", "--ill=proxy-2.berlin.example", "--python=" + python, "--engines=duckdb")
     env.equal(done.returncode, 3, "status")
     env.check("duckdb does not name the ill host and its cause first: " in done.stdout and
               "not found by: duckdb" in done.stdout, "says that it was not found")

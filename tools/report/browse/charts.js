@@ -112,7 +112,7 @@ function scale_of(series, shown, height) {
   let values = shown.flatMap(({points}) => points.filter(([at]) => at >= from && at <= to).map(point => point[1]));
   if (!values.length)
     values = shown.flatMap(({points}) => points.map(point => point[1]));
-  const most = Math.max(0, ...values), above = values.filter(value => value > 0), least = Math.min(...above);
+  const most = values.reduce((most, value) => Math.max(most, value), 0), above = values.filter(value => value > 0), least = above.reduce((least, value) => Math.min(least, value), Infinity);
   const h = height - ROOM.top - ROOM.bottom, ticks = [];
   if (!series.stacked && /ms\)/.test(series.y) && above.length == values.length && most / least > 30) {
     const low = Math.log10(least / 1.5), high = Math.log10(most * 1.2);
