@@ -349,6 +349,10 @@ struct sqt_traceparent {
  * or -1 and leaves *to as it was. */
 int sqt_traceparent_parse(const char *text, size_t size, struct sqt_traceparent *to);
 
+/* 1 if the present trace records valid fields traceparent of requests, else 0: trace_context= of sqtrace_log.  Main thread;
+ * written only by libsqtrace. */
+extern int sqt_trace_context;
+
 /* ---- configuration ---- */
 
 /* A bound that is switched off. */
@@ -368,6 +372,7 @@ struct sqt_config {
     uint32_t groups;     /* enum sqt_group bits */
     int compression;     /* enum sqt_compression (format/compress.h) */
     int names;           /* enum sqt_names */
+    int trace_context;   /* 1: the field traceparent of requests is recorded; 0: not */
     char host[256];      /* its name in traces; empty: a number made with the key of the directory */
 };
 
