@@ -50,7 +50,7 @@ sqt_tables_with(char text[SQT_TABLES_WITH], const char *name, size_t length)
     const char *found[3];
     unsigned count = 0;
     for (unsigned t = 0; t < SQT_TABLES && count < 3; ++t)
-        if (sqt_column_find(&sqt_tables[t], name, length) < sqt_tables[t].column_count)
+        if (!sqt_tables[t].figure && sqt_column_find(&sqt_tables[t], name, length) < sqt_tables[t].column_count)
             found[count++] = sqt_tables[t].name;
     if (!count)
         return NULL;

@@ -93,7 +93,8 @@ const struct sqt_table *sqt_table_find(const char *name, int figure);
 unsigned sqt_column_find(const struct sqt_table *table, const char *name, size_t length);
 
 #define SQT_TABLES_WITH 128
-/* "tables swaps and ios have it", of tables that have a column of that name, the first three; NULL if none has. */
+/* "tables swaps and ios have it", of tables (no figures) that have a column of that name, the first three; NULL if none
+ * has. */
 const char *sqt_tables_with(char text[SQT_TABLES_WITH], const char *name, size_t length);
 
 /* Whether a cell of that type has no value. */

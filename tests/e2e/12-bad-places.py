@@ -8,7 +8,7 @@ from lib import dump, ring
 from lib.client import Client
 from lib.env import run, wait_for
 from lib.origin import Origin
-from lib.small_disk import small_tmpfs
+from lib.small_disk import fill, small_tmpfs
 from lib.squid import Squid, ring_notes
 
 
@@ -72,13 +72,7 @@ def full_directory(env):
     """No room from the start: Squid serves, says so once, and the trace begins when there is room."""
     directory = env.path("full")
     small_tmpfs(env, directory, "1M")
-    filler = os.path.join(directory, "filler")
-    with open(filler, "wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(b"\0" * 4096)
-        except OSError:
-            pass
+    filler = fill(directory)
     origin = Origin(env)
     squid = Squid(env, trace="", directory=directory, dns=origin.host)
     squid.give(directory)

@@ -23,6 +23,7 @@ import time
 
 sys.dont_write_bytecode = True
 from pypi import enter, run  # noqa: E402
+from told import until  # noqa: E402
 
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 EXPORTER, DUMP = os.path.join(TOOLS, "sqtrace-exporter"), os.path.join(TOOLS, "sqtrace-dump")
@@ -81,16 +82,6 @@ class Exporter:
     def stop(self):
         self.process.terminate()
         return self.process.wait(20)
-
-
-def until(condition, seconds, what):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError("not within %d s: %s" % (seconds, what))
 
 
 def parse(text):

@@ -25,6 +25,7 @@ import time
 sys.dont_write_bytecode = True
 from otlp import HAVE, parse  # noqa: E402
 from pypi import enter  # noqa: E402
+from told import check, plan, until  # noqa: E402
 
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 EXPORTER, DUMP = os.path.join(TOOLS, "sqtrace-exporter"), os.path.join(TOOLS, "sqtrace-dump")
@@ -32,27 +33,6 @@ SAMPLE, GOLDEN = os.path.join(SOURCE, "doc", "sample"), os.path.join(SOURCE, "te
 with open(EXPORTER, "rb") as program:
     SLOW = re.search(b"__[at]san_init", program.read()) is not None  # a sanitizer looks for errors, and times are not judged
 SCRAPE_S = 30 if SLOW else 1  # while a receiver misbehaves
-NUMBER = 0
-TELLS = threading.Lock()
-
-
-def check(good, name, *more):
-    global NUMBER
-    with TELLS:
-        NUMBER += 1
-        print("%s %d - %s" % ("ok" if good else "not ok", NUMBER, name), flush=True)
-        for line in more if not good else ():
-            print("# %s" % (line,), flush=True)
-
-
-def until(condition, seconds, what):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError("not within %d s: %s" % (seconds, what))
 
 
 def spans_in(message):
@@ -371,7 +351,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(5) as pool:  # they mostly wait
             for case in [pool.submit(*case) for case in cases]:
                 case.result()
-    print("1..%d" % NUMBER)
+    plan()
 
 
 main()
