@@ -294,12 +294,12 @@ a_file_of_the_wrong_owner_is_made_again(void **state)
     if (geteuid() != 0)
         SKIP_BECAUSE("needs root");
     const int directory = open(place->directory, O_RDONLY | O_DIRECTORY);
-    /* Nobody's file is asked for, and root makes it: given up in the end, and nothing is left. */
+    /* Nobody's file is asked for, and root makes it: given up in the end, on a busy machine too, and nothing is left. */
     const uint64_t begin = sqt_monotonic_ns();
     const int fd = sqt_create_owned(directory, "file", O_WRONLY, 0640, 65534);
     assert_int_equal(fd, -1);
     assert_int_equal(errno, EPERM);
-    assert_true(sqt_monotonic_ns() - begin < UINT64_C(700000000));
+    assert_true(sqt_monotonic_ns() - begin < UINT64_C(5000000000));
     assert_string_equal(sqt_create_error(errno), "file belongs to user 0 when it is made, not to user 65534 as Squid's "
                                                  "files should; does the file system map users?");
     assert_string_equal(sqt_create_error(ENOSPC), strerror(ENOSPC));

@@ -4,10 +4,13 @@
 import collections
 
 from . import access, dump, load, rows
+from .env import wait_for
 
 
 def by_rows(env, squid, origin, count, concurrency, seed):
     """Sends mixed requests to a started Squid, stops it, and compares row for row.  Returns (rows, lines)."""
+    # On a busy machine a process may trace later than it serves, and know nothing of how a request began.
+    wait_for(lambda: len(squid.rings()) >= max(1, len(squid.kids())), 30, "each process to trace")
     traffic = load.Mixed(env, squid, origin, seed=seed)
     traffic.warm()
     traffic.run(count, concurrency)
