@@ -173,20 +173,6 @@ bursts(const char *name, unsigned n)
     measure_print("event_p999", measure_percentile(&histogram, 0.999), "ns");
 }
 
-/* Copies a unit; the stamps that it carries are as long ago now as they were when it was made. */
-static void
-renew(struct sqt_record *to, const struct sqt_record *from, unsigned n, uint64_t now)
-{
-    for (unsigned i = 0; i < n; ++i) {
-        const struct sqt_event_info *const info = &sqt_events[from[i].event];
-        to[i] = from[i];
-        if (info->id.kind == SQT_KIND_TIME)
-            to[i].id = now - (from[i].time - from[i].id);
-        if (info->arg.kind == SQT_KIND_TIME)
-            to[i].arg = now - (from[i].time - from[i].arg);
-    }
-}
-
 /* Processor time of the flusher's disk process, ns; the process's own clocks do not count it. */
 static uint64_t
 disk_process_ns(const struct sqt_status *status)
@@ -225,7 +211,7 @@ steady(unsigned seconds)
         for (const uint64_t until = made + 100; made < until;) {
             struct sqt_record unit[SQT_UNIT_MAX];
             const unsigned n = (records[at].flags & SQT_FLAG_MORE) + 1;
-            renew(unit, records + at, n, now);
+            make_traffic_renew(unit, records + at, n, now);
             sqt_emit_unit(unit, n);
             made += n;
             at = at + n < count ? at + n : 0;

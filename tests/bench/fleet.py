@@ -5,7 +5,8 @@
 usage: fleet.py BUILDDIR RECORDS [ENGINE]
 
 Makes RECORDS records or more, ships each host with sqtrace-ship, loads the SQL of --ddl, and asks each query once.
-ENGINE is duckdb or clickhouse, a package of this Python or a program.  Times are by the clock, in brackets of the processor.
+ENGINE is duckdb, clickhouse or spark (two threads), a package of this Python or a program.  Spark's start is not counted.
+DuckDB may have 12 GB of memory, and puts what needs more into files.  Times are by the clock, in brackets of the processor.
 """
 
 import os
@@ -52,8 +53,11 @@ def make(build, records, folder):
     return places, made
 
 
-def ask(engine, ddl):
+def ask(engine, ddl, folder):
     session = engines.opened(engine)
+    if engine == "duckdb":
+        session.run("SET memory_limit = '12GB'")
+        session.run("SET temp_directory = '%s'" % os.path.join(folder, "spilled"))
     timed("views", lambda: [session.run(statement) for statement in engines.statements(ddl)])
     counts = ("requests", "ios", "swaps", "connections")
     print(", ".join("%s %s" % (session.rows("SELECT count(*) AS n FROM " + table)[0]["n"], table) for table in counts))
@@ -76,7 +80,7 @@ def main():
             [os.path.join(build, "sqtrace-ship"), "--quiet", "--to=" + shipped, trace], check=True) for trace in traces])
         print("%d files, %.1f MB" % (len(sizes(shipped)), sum(sizes(shipped)) / 1e6), flush=True)
         ask(engine, subprocess.run([os.path.join(build, "sqtrace-dump"), "--ddl=" + engine, shipped], check=True,
-                                   stdout=subprocess.PIPE).stdout.decode())
+                                   stdout=subprocess.PIPE).stdout.decode(), folder)
 
 
 if __name__ == "__main__":

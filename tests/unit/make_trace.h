@@ -124,6 +124,8 @@ struct make_traffic {
 void make_traffic_init(struct make_traffic *traffic, uint64_t seed);
 /* Fills room records (at least SQT_UNIT_MAX) with whole units; returns how many were made, a little under room. */
 size_t make_traffic_records(struct make_traffic *traffic, struct sqt_record *records, size_t room);
+/* Copies a unit of n records; the stamps that it carries are as long ago at `now` as they were when it was made. */
+void make_traffic_renew(struct sqt_record *to, const struct sqt_record *from, unsigned n, uint64_t now);
 /* The lines of definitions that these records need, for make_text() and make_segment_file(). */
 const char *make_traffic_texts(void);
 

@@ -297,3 +297,16 @@ make_traffic_init(struct make_traffic *t, uint64_t seed)
         for (unsigned c = 0; c < TRAFFIC_COLUMNS; ++c)
             t->owed[event][c] = per_thousand[event][c] > 0 ? (double)traffic_random(t, 1000) / 1000 : 0;
 }
+
+void
+make_traffic_renew(struct sqt_record *to, const struct sqt_record *from, unsigned n, uint64_t now)
+{
+    for (unsigned i = 0; i < n; ++i) {
+        const struct sqt_event_info *const info = &sqt_events[from[i].event];
+        to[i] = from[i];
+        if (info->id.kind == SQT_KIND_TIME)
+            to[i].id = now - (from[i].time - from[i].id);
+        if (info->arg.kind == SQT_KIND_TIME)
+            to[i].arg = now - (from[i].time - from[i].arg);
+    }
+}
