@@ -96,8 +96,8 @@ static const struct time_parameter {
 };
 #define SPANS (sizeof(spans) / sizeof(spans[0]))
 
-static const char *const parameters[] = {"ring",  "ringdir", "events", "compress", "segment", "keep",
-                                         "total", "reserve", "age",    "every",    "names",   "host"};
+static const char *const parameters[] = {"ring",    "ringdir", "events", "compress", "segment", "keep",         "total",
+                                         "reserve", "age",     "every",  "names",    "host",    "trace_context"};
 #define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
 
 void
@@ -303,6 +303,18 @@ set_names(struct sqt_config *config, const char *value, char *error, size_t erro
     return -1;
 }
 
+static int
+set_trace_context(struct sqt_config *config, const char *value, char *error, size_t error_size)
+{
+    const int on = strcmp(value, "on") == 0;
+    if (!on && strcmp(value, "off") != 0) {
+        snprintf(error, error_size, "trace_context=%s: allowed are on and off", value);
+        return -1;
+    }
+    config->trace_context = on;
+    return 0;
+}
+
 /* It stands in tables, in the names of files and in conditions of queries. */
 static int
 set_host(struct sqt_config *config, const char *value, char *error, size_t error_size)
@@ -320,7 +332,7 @@ set_host(struct sqt_config *config, const char *value, char *error, size_t error
     return 0;
 }
 
-/* "ring=, ringdir=, ... and host=" */
+/* "ring=, ringdir=, ... and trace_context=" */
 static const char *
 list_parameters(char *buf, size_t size)
 {
@@ -359,6 +371,8 @@ sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t
             return set_names(config, value, error, error_size);
         if (name_size == 4 && memcmp(word, "host", 4) == 0)
             return set_host(config, value, error, error_size);
+        if (name_size == 13 && memcmp(word, "trace_context", 13) == 0)
+            return set_trace_context(config, value, error, error_size);
     }
     char hint[64], all[256];
     snprintf(error, error_size, "'%s' is not a parameter%s: allowed are %s", word,
@@ -423,6 +437,8 @@ sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
         PRINT(" names=%s", names_words[config->names]);
     if (config->host[0])
         PRINT(" host=%s", config->host);
+    if (config->trace_context)
+        PRINT(" trace_context=on");
 #undef PRINT
     return used;
 }

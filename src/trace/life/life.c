@@ -37,6 +37,7 @@ static struct {
 } tracer;
 
 int sqt_names;
+int sqt_trace_context;
 
 /* Stored by signal handlers and forked children, so apart from the rest. */
 static volatile pid_t switched_off; /* the process that called sqt_off() */
@@ -229,6 +230,7 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
     sqt_calls_name_thread("main");
     sqt_calls_restart();
     sqt_names = t->config.names;
+    sqt_trace_context = t->config.trace_context;
     set_groups(t->config.groups | SQT_GROUP_TRACE);
     const uint64_t kilobytes = ring->capacity * sizeof(struct sqt_record) / 1024;
     sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid, (uint32_t)kilobytes);
@@ -360,11 +362,13 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     t->config.age_ns = config->age_ns;
     t->config.every_ns = config->every_ns;
     t->config.names = config->names;
+    t->config.trace_context = config->trace_context;
     if (tracer.state != STATE_TRACING)
         return;
     if (!sqt_on(SQT_GROUP_SYSCALL))
         sqt_calls_restart();
     sqt_names = config->names;
+    sqt_trace_context = config->trace_context;
     set_groups(config->groups | SQT_GROUP_TRACE);
     sqt_emit(SQT_EV_RECONFIGURE, sqt_groups, 0, 0);
 }
