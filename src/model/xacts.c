@@ -122,7 +122,7 @@ sqt_xact_context(struct sqt_process_state *process, int64_t now, const struct sq
     c->trace_high = record[1].id;
     c->trace_low = record[1].arg;
     c->parent = record->arg;
-    c->flags = record->aux;
+    c->flags = record->aux & 0xff;
     *sqt_put_hex(sqt_put_hex(c->trace_text, c->trace_high), c->trace_low) = '\0';
     *sqt_put_hex(c->parent_text, c->parent) = '\0';
 }

@@ -396,6 +396,7 @@ struct sqt_process {
     uint32_t kid_kind;         /* enum sqt_kid_kind */
     const char *service;       /* Squid's service name */
     const char *squid_version; /* "7.7" */
+    const char *host; /* name of the machine for traces without host= and with names; NULL: squid.conf gives none */
 };
 
 /* How libsqtrace speaks: one line without newline, for cache.log.  level 0: important (a WARNING or ERROR is part of
@@ -408,8 +409,8 @@ typedef void sqt_log_function(int level, const char *text);
 int sqt_start(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log);
 
 /* Applies a changed configuration: groups, compress, segment and the bounds at once; an added or removed directive starts
- * or stops.  A changed directory, ring, ringdir or host needs a restart: one WARNING says so.  process and log as for
- * sqt_start, which this calls if tracing was off. */
+ * or stops.  A changed directory, ring, ringdir or host (process->host, too) needs a restart: one WARNING says so.
+ * process and log as for sqt_start, which this calls if tracing was off. */
 void sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log);
 
 /* Begins a new segment; for squid -k rotate. */

@@ -315,17 +315,16 @@ set_trace_context(struct sqt_config *config, const char *value, char *error, siz
     return 0;
 }
 
-/* It stands in tables, in the names of files and in conditions of queries. */
-static int
-set_host(struct sqt_config *config, const char *value, char *error, size_t error_size)
+int
+sqt_config_host(struct sqt_config *config, const char *what, const char *value, char *error, size_t error_size)
 {
     size_t size = 0;
     while (isalnum((unsigned char)value[size]) || (value[size] && strchr(".-_", value[size])))
         ++size;
     if (!size || value[size] || size >= sizeof(config->host)) {
         snprintf(error, error_size,
-                 "host=%.40s%s: allowed is a name of at most %zu letters, digits, dots, dashes and underlines", value,
-                 strlen(value) > 40 ? "..." : "", sizeof(config->host) - 1);
+                 "%s%.40s%s: allowed is a name of at most %zu letters, digits, dots, dashes and underlines", what,
+                 value, strlen(value) > 40 ? "..." : "", sizeof(config->host) - 1);
         return -1;
     }
     memcpy(config->host, value, size + 1);
@@ -370,7 +369,7 @@ sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t
         if (name_size == 5 && memcmp(word, "names", 5) == 0)
             return set_names(config, value, error, error_size);
         if (name_size == 4 && memcmp(word, "host", 4) == 0)
-            return set_host(config, value, error, error_size);
+            return sqt_config_host(config, "host=", value, error, error_size);
         if (name_size == 13 && memcmp(word, "trace_context", 13) == 0)
             return set_trace_context(config, value, error, error_size);
     }

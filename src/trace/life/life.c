@@ -200,7 +200,19 @@ refuse(const char *why)
     return -1;
 }
 
-/* Without host=, all traces of a directory have the same number, which tells nothing of the machine. */
+/* The configuration with the host's name that squid.conf gives elsewhere, if it has none and names may be told. */
+static struct sqt_config
+life_with_host(const struct sqt_config *config, const struct sqt_process *process)
+{
+    char error[200];
+    struct sqt_config with = *config;
+    if (!config->host[0] && config->names != SQT_NAMES_OFF && process->host &&
+        sqt_config_host(&with, "the host's name ", process->host, error, sizeof(error)) != 0)
+        say_about(0, "WARNING: sqtrace: %s; it is a number in traces, unless host= of sqtrace_log names it", error);
+    return with;
+}
+
+/* Without a name, all traces of a directory have the same number, which tells nothing of the machine. */
 static void
 life_name_host(const struct sqt_config *config)
 {
@@ -280,7 +292,8 @@ sqt_start(const struct sqt_config *config, const struct sqt_process *process, sq
 
     const uint64_t until_ns = sqt_monotonic_ns() + sqt_patience_ns;
     pthread_once(&once, watch_forks);
-    tracer.trace = sqt_trace_new(config, process, tracer.left, &error);
+    const struct sqt_config with = life_with_host(config, process);
+    tracer.trace = sqt_trace_new(&with, process, tracer.left, &error);
     if (!tracer.trace)
         return refuse(error.text);
     tracing_pid = getpid();
@@ -349,8 +362,9 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     if (!is_same_place(config, &t->config, t->who.kid_kind))
         life_say(0, "WARNING: sqtrace: a changed DIRECTORY, ring or ringdir of sqtrace_log needs a restart");
 
-    if (strcmp(config->host, t->config.host) != 0)
-        life_say(0, "WARNING: sqtrace: a changed host of sqtrace_log needs a restart");
+    const struct sqt_config with = life_with_host(config, process);
+    if (strcmp(with.host, t->config.host) != 0)
+        life_say(0, "WARNING: sqtrace: a changed name of the host needs a restart");
 
     sqt_flusher_configure(&t->flusher, config);
     t->config.groups = config->groups;
