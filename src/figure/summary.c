@@ -18,8 +18,8 @@
 /* What is measured of a request: columns of `requests`. */
 #define FROM SQT_CELL(requests, client_connect_ns)
 #define EARLY (SQT_CELL(requests, first_byte_ns) - FROM + 1)
-#define LATE_FROM SQT_CELL(requests, accept_wait_ns) /* up to the last column */
-#define MEASURED (EARLY + SQT_CELLS(requests) - LATE_FROM)
+#define LATE_FROM SQT_CELL(requests, accept_wait_ns) /* up to the last stage */
+#define MEASURED (EARLY + SQT_CELL(requests, trace_id) - LATE_FROM)
 
 static unsigned
 summary_cell(unsigned i)

@@ -82,7 +82,7 @@ struct sqt_process_state {
     struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests, helpers, services;
     struct sqt_idmap ios; /* by swap and offset, of swaps with many blocks under way */
     struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool,
-        held_pool, wait_pool;
+        held_pool, wait_pool, context_pool;
     struct sqt_loop_state loop;
     struct {
         uint64_t dir;
@@ -232,9 +232,9 @@ struct sqt_model {
 };
 
 /* xacts.c */
-sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages, sqt_xact_written,
-    sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx, sqt_xact_held,
-    sqt_xact_retried;
+sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_context, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages,
+    sqt_xact_written, sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx,
+    sqt_xact_held, sqt_xact_retried;
 void sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 /* Closes what a loss left without an end. */
 void sqt_xact_give_up(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);

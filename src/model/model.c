@@ -53,6 +53,7 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_REQUEST_PARSED] = {sqt_client_parsed},
     [SQT_EV_XACT_BEGIN] = {sqt_xact_begin},
     [SQT_EV_XACT_NAMED] = {sqt_xact_named},
+    [SQT_EV_TRACE_CONTEXT] = {sqt_xact_context},
     [SQT_EV_XACT_END] = {sqt_xact_end},
     [SQT_EV_XACT_UNLOGGED] = {sqt_xact_unlogged},
     [SQT_EV_LOOKUP_END] = {sqt_xact_lookup},
@@ -161,6 +162,7 @@ init_pools(struct sqt_process_state *process)
     sqt_pool_init(&process->digest_pool, sizeof(struct sqt_digest), left);
     sqt_pool_init(&process->follow_pool, sizeof(struct sqt_follow), left);
     sqt_pool_init(&process->held_pool, sizeof(struct sqt_held), left);
+    sqt_pool_init(&process->context_pool, sizeof(struct sqt_context), left);
     sqt_pool_init(&process->wait_pool, sizeof(struct sqt_wait), left);
     process->xacts.left = process->clients.left = process->swaps.left = process->attempts.left = left;
     process->diskops.left = process->digests.left = process->ios.left = left;
@@ -375,6 +377,7 @@ model_free_process(struct sqt_process_state *process)
     sqt_pool_free(&process->digest_pool);
     sqt_pool_free(&process->follow_pool);
     sqt_pool_free(&process->held_pool);
+    sqt_pool_free(&process->context_pool);
     sqt_pool_free(&process->wait_pool);
     free(process->loop.stops);
     free(process->put_off);

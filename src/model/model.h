@@ -61,6 +61,15 @@ struct sqt_held {
     uint32_t us[SQT_STAGES + 1];
 };
 
+/* Where the client's span stands: what its field traceparent says.  The texts are lower-case hexadecimal digits. */
+struct sqt_context {
+    struct sqt_pooled pooled;
+    uint64_t trace_high, trace_low; /* not both are 0 */
+    uint64_t parent;                /* not 0 */
+    uint32_t flags;                 /* 1: sampled */
+    char trace_text[33], parent_text[17];
+};
+
 /* A client transaction. */
 struct sqt_xact {
     struct sqt_pooled pooled;
@@ -86,18 +95,19 @@ struct sqt_xact {
     uint64_t object;                  /* 0 without a look-up */
     int64_t size, sent;               /* bytes */
     int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
-    uint32_t server;           /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
-    int reused;                /* -1: no server connection, 0: new, 1: reused */
-    uint32_t miss;             /* enum sqt_miss */
-    uint32_t pool;             /* the delay pool that held it back last; 0: none did */
-    uint32_t failed_server;    /* definition; of the last try after which another followed; UINT32_MAX if unknown */
-    int failed_reused;         /* that try was on a kept connection */
-    struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
-    int tls_before;            /* client_tls was before begin */
-    int put_off;               /* Squid put off accepts in accept_wait */
-    uint32_t listener;         /* definition: the port that its client came to; UINT32_MAX if unknown */
-    int64_t held;              /* ns in which the event loop was held, SQT_MISSING if that is not known */
-    struct sqt_held *held_in;  /* the same by the stage that was charged meanwhile; NULL: 0, or no room */
+    uint32_t server;             /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
+    int reused;                  /* -1: no server connection, 0: new, 1: reused */
+    uint32_t miss;               /* enum sqt_miss */
+    uint32_t pool;               /* the delay pool that held it back last; 0: none did */
+    uint32_t failed_server;      /* definition; of the last try after which another followed; UINT32_MAX if unknown */
+    int failed_reused;           /* that try was on a kept connection */
+    struct sqt_follow *follow;   /* its wait for another transaction; NULL: none, or the trace does not say */
+    int tls_before;              /* client_tls was before begin */
+    int put_off;                 /* Squid put off accepts in accept_wait */
+    uint32_t listener;           /* definition: the port that its client came to; UINT32_MAX if unknown */
+    int64_t held;                /* ns in which the event loop was held, SQT_MISSING if that is not known */
+    struct sqt_held *held_in;    /* the same by the stage that was charged meanwhile; NULL: 0, or no room */
+    struct sqt_context *context; /* NULL: the client named no span, or no room */
     struct sqt_longest_wait longest[SQT_NAMED_STAGES];
     enum sqt_outcome outcome;
     void *user; /* the consumer's; NULL at first */

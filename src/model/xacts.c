@@ -2,6 +2,7 @@
  *
  * xacts.c - transactions: their ids, their stages, their ends.
  */
+#include "base/digits.h"
 #include "model-internal.h"
 
 /* Stages that one transaction can have open several times over: parallel connection attempts, look-ups and
@@ -103,6 +104,27 @@ sqt_xact_named(struct sqt_process_state *process, int64_t now, const struct sqt_
     xact->id = record->id;
     xact->method = record->aux;
     xacts_enter(process, xact, now);
+}
+
+/* What is all zeroes is no id. */
+void
+sqt_xact_context(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now;
+    struct sqt_xact *const xact = xacts_find(process, record->id);
+    if (!xact || !more || record[1].event != SQT_EV_PART_TRACE_ID || !(record[1].id | record[1].arg) || !record->arg)
+        return;
+    if (!xact->context && !sqt_pool_full(&process->context_pool))
+        xact->context = sqt_pool_get(&process->context_pool);
+    struct sqt_context *const c = xact->context;
+    if (!c)
+        return;
+    c->trace_high = record[1].id;
+    c->trace_low = record[1].arg;
+    c->parent = record->arg;
+    c->flags = record->aux & 0xff;
+    *sqt_put_hex(sqt_put_hex(c->trace_text, c->trace_high), c->trace_low) = '\0';
+    *sqt_put_hex(c->parent_text, c->parent) = '\0';
 }
 
 static void
@@ -258,11 +280,14 @@ sqt_xact_server_1xx(struct sqt_process_state *process, int64_t now, const struct
 }
 
 static void
-xacts_drop_held(struct sqt_process_state *process, struct sqt_xact *xact)
+xacts_drop_parts(struct sqt_process_state *process, struct sqt_xact *xact)
 {
     if (xact->held_in)
         sqt_pool_put(&process->held_pool, xact->held_in);
+    if (xact->context)
+        sqt_pool_put(&process->context_pool, xact->context);
     xact->held_in = NULL;
+    xact->context = NULL;
 }
 
 static void
@@ -281,7 +306,7 @@ sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t
     xact->outcome = sqt_outcome_of(process, xact->epoch, xact->begin, outcome);
     xacts_hand_out(process, xact);
     sqt_follow_drop(process, xact);
-    xacts_drop_held(process, xact);
+    xacts_drop_parts(process, xact);
     xacts_leave(process, xact);
     sqt_client_remove(xact);
     sqt_pool_put(&process->xact_pool, xact);
@@ -299,7 +324,7 @@ sqt_xact_unlogged(struct sqt_process_state *process, int64_t now, const struct s
     if (process->consumer->unlogged)
         process->consumer->unlogged(process->consumer->context, xact);
     sqt_follow_drop(process, xact);
-    xacts_drop_held(process, xact);
+    xacts_drop_parts(process, xact);
     xacts_leave(process, xact);
     sqt_client_remove(xact);
     sqt_pool_put(&process->xact_pool, xact);

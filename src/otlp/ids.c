@@ -32,12 +32,17 @@ ids_hash(uint64_t seed, const uint8_t ring[16], const uint64_t *numbers, unsigne
     return hash;
 }
 
+void
+sqt_otlp_put_id(uint8_t to[8], uint64_t half)
+{
+    for (unsigned i = 0; i < 8; ++i)
+        to[i] = (uint8_t)(half >> (56 - 8 * i));
+}
+
 static void
 ids_put(uint8_t *to, uint64_t hash)
 {
-    hash += !hash; /* no id is 0 */
-    for (unsigned i = 0; i < 8; ++i)
-        to[i] = (uint8_t)(hash >> (56 - 8 * i));
+    sqt_otlp_put_id(to, hash + !hash); /* no id is 0 */
 }
 
 void

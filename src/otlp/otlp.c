@@ -87,6 +87,12 @@ static void
 otlp_place_request(struct sqt_otlp_ids *ids, const struct sqt_xact *xact)
 {
     sqt_otlp_request_ids(ids, xact->origin->identity.ring_id, xact->id);
+    if (!xact->context)
+        return;
+    sqt_otlp_put_id(ids->trace, xact->context->trace_high);
+    sqt_otlp_put_id(ids->trace + 8, xact->context->trace_low);
+    sqt_otlp_put_id(ids->parent, xact->context->parent);
+    ids->flags = (xact->context->flags & SQT_OTLP_TRACE_FLAGS) | SQT_OTLP_REMOTE_PARENT;
 }
 
 /* The key of a transaction: its trace id, as it is derived. */
@@ -181,6 +187,7 @@ otlp_add_child(struct sqt_otlp *o, const struct sqt_otlp_entry *e, const struct 
     const int parent = e->verdict == SQT_OTLP_TOLD || e->verdict == SQT_OTLP_WAITS;
     memcpy(ids.span, child->span, sizeof(ids.span));
     memset(ids.parent, 0, sizeof(ids.parent));
+    ids.flags &= SQT_OTLP_TRACE_FLAGS;
     if (parent)
         memcpy(ids.parent, e->ids.span, sizeof(ids.parent));
     otlp_add(o, &ids, part, size, e->verdict == SQT_OTLP_TOLD && (child->begin < e->begin || child->end > e->end));
@@ -356,12 +363,14 @@ sqt_otlp_swap(struct sqt_otlp *o, struct sqt_swap *swap, uint64_t record)
 
 /* ---- requests ---- */
 
-/* Head sampling first; of what it keeps, tail sampling. */
+/* Head sampling first; of what it keeps, tail sampling.  Where the client named its trace, it has made the first choice,
+ * as for OpenTelemetry's sampler ParentBased. */
 static int
-otlp_keeps(const struct sqt_otlp_sampling *s, const uint8_t trace[16], const union sqt_cell *row)
+otlp_keeps(const struct sqt_otlp_sampling *s, const struct sqt_xact *xact, const uint8_t trace[16],
+           const union sqt_cell *row)
 {
     const int64_t total = row[SQT_CELL(requests, total_ns)].number;
-    if (!sqt_otlp_sampled(trace, s->head))
+    if (xact->context ? !(xact->context->flags & 1) : !sqt_otlp_sampled(trace, s->head))
         return 0;
     if (!s->slow && !s->failed)
         return 1;
@@ -397,7 +406,7 @@ sqt_otlp_request(struct sqt_otlp *o, const struct sqt_xact *xact, uint64_t recor
     e->begin = xact->begin == SQT_MISSING ? xact->end : xact->begin;
     e->end = sqt_durations_unknown(xact->outcome) ? e->begin : xact->end;
     const int wanted =
-        otlp_keeps(&s->sampling, e->ids.trace, row) && (!s->wants || s->wants(s->context, e->begin, row));
+        otlp_keeps(&s->sampling, xact, e->ids.trace, row) && (!s->wants || s->wants(s->context, e->begin, row));
     e->verdict = wanted ? SQT_OTLP_TOLD : SQT_OTLP_LEFT_OUT;
     if (wanted)
         otlp_tell_request(o, e, xact, row);

@@ -101,9 +101,10 @@ spans_method(struct sqt_otlp_text *t, const char *method)
 void
 sqt_otlp_request_text(struct sqt_otlp_text *t, const struct sqt_xact *xact, const union sqt_cell *row, uint64_t wall)
 {
-    static const unsigned without[] = {SQT_CELL(requests, time_s), SQT_CELL(requests, kid),
-                                       SQT_CELL(requests, method), SQT_CELL(requests, status),
-                                       SQT_CELL(requests, server), UINT_MAX};
+    static const unsigned without[] = {
+        SQT_CELL(requests, time_s),    SQT_CELL(requests, kid),         SQT_CELL(requests, method),
+        SQT_CELL(requests, status),    SQT_CELL(requests, server),      SQT_CELL(requests, trace_id),
+        SQT_CELL(requests, parent_id), SQT_CELL(requests, trace_flags), UINT_MAX};
     const char *const method = CELL(method).text;
     const int64_t begin = xact->begin == SQT_MISSING ? xact->end : xact->begin;
     const int64_t end = sqt_durations_unknown(xact->outcome) ? begin : xact->end;

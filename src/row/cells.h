@@ -22,7 +22,7 @@ const char *sqt_split_dir(const struct sqt_swap *swap, struct sqt_row_text *text
 /* The server that the leader of this transaction asks; NULL if it follows none, or the trace does not say. */
 const char *sqt_leader_server(const struct sqt_xact *xact);
 
-/* Fill rows of `requests`, `swaps`, `ios`, `diskops`, `waits` and `connections`. */
+/* Fill rows of `requests` (of which trace_id and parent_id are texts of the transaction), `swaps`, `ios`, `diskops`, `waits` and `connections`. */
 enum sqt_class sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xact);
 void sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *swap, struct sqt_row_text *text);
 void sqt_io_cells(union sqt_cell *row, const struct sqt_io *io);

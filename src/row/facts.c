@@ -35,6 +35,12 @@ sqt_request_fact(struct sqt_request_fact *fact, const struct sqt_xact *x)
     fact->end = x->end;
     fact->outcome = x->outcome;
     fact->class = sqt_request_cells(fact->row, x);
+    if (x->context) {
+        memcpy(fact->trace_id, x->context->trace_text, sizeof(fact->trace_id));
+        memcpy(fact->parent_id, x->context->parent_text, sizeof(fact->parent_id));
+        fact->row[SQT_CELL(requests, trace_id)].text = fact->trace_id;
+        fact->row[SQT_CELL(requests, parent_id)].text = fact->parent_id;
+    }
 }
 
 void

@@ -25,6 +25,17 @@ const struct sqt_table sqt_tables[SQT_TABLES] = {
 #include "tables.def"
 };
 
+static const unsigned char asked[SQT_COLUMNS] = {
+#define SQT_ASKED_COLUMN(id, name, type, doc) [SQT_AT_##id##_##name] = 1,
+#include "tables.def"
+};
+
+int
+sqt_column_asked(const struct sqt_column *column)
+{
+    return asked[column - columns];
+}
+
 const struct sqt_table *
 sqt_table_find(const char *name, int figure)
 {

@@ -97,6 +97,9 @@ unsigned sqt_column_find(const struct sqt_table *table, const char *name, size_t
  * has. */
 const char *sqt_tables_with(char text[SQT_TABLES_WITH], const char *name, size_t length);
 
+/* Whether a column of sqt_tables is printed only where it is asked for. */
+int sqt_column_asked(const struct sqt_column *column);
+
 /* Whether a cell of that type has no value. */
 static inline int
 sqt_cell_missing(enum sqt_type type, union sqt_cell cell)

@@ -10,6 +10,8 @@
 
 #include "hooks-helpers.h"
 
+#include <strings.h>
+
 namespace Sqtrace
 {
 
@@ -77,6 +79,45 @@ EmitName(const RequestPointer &request, const uint64_t unnamed)
     StayOnStack();
 }
 
+/// emits the caller's span if the value of its field traceparent is valid.  Apart, as few requests have that field.
+template <class Value>
+__attribute__((noinline, cold)) void
+EmitContext(const uint64_t xact, const Value &value)
+{
+    sqt_traceparent context;
+    if (sqt_traceparent_parse(value.rawBuf(), value.size(), &context) == 0)
+        sqt_emit_pair(SQT_PAIR(SQT_EV_TRACE_CONTEXT, SQT_EV_PART_TRACE_ID), xact, context.parent, context.flags,
+                      context.trace_high, context.trace_low, 0);
+}
+
+/// whether it is a field traceparent, for which Squid has no number
+template <class Field>
+inline bool
+IsContext(const Field &field)
+{
+    static const char name[] = "traceparent";
+    const size_t size = sizeof(name) - 1;
+    return field.id == decltype(field.id)::OTHER && field.name.length() == size &&
+           strncasecmp(field.name.rawContent(), name, size) == 0;
+}
+
+/// Looks for the request's field traceparent.  Several of them say nothing.
+template <class Header>
+__attribute__((noinline)) void
+ContextIsLookedFor(const uint64_t xact, const Header &header)
+{
+    auto found = header.entries.end();
+    for (auto i = header.entries.begin(); i != header.entries.end(); ++i) {
+        if (!*i || !IsContext(**i)) // a field that was deleted is nil
+            continue;
+        if (found != header.entries.end())
+            return;
+        found = i;
+    }
+    if (found != header.entries.end())
+        EmitContext(xact, (*found)->value);
+}
+
 template <class Http>
 inline void
 TransactionIsNamed(Http &http)
@@ -85,6 +126,8 @@ TransactionIsNamed(Http &http)
         return;
     EmitName(http.request, SQT_UNNAMED | http.sqtrace.xact);
     http.sqtrace.xact = XactOf(http.al->request);
+    if (__builtin_expect(sqt_trace_context, 0))
+        ContextIsLookedFor(http.sqtrace.xact, http.request->header);
 }
 
 /// opens a pair of events of a transaction

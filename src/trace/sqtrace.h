@@ -333,6 +333,26 @@ void sqt_sample_listener(uint32_t listener, int fd);
 #define SQT_ACCEPT_LATE_MS 10
 void sqt_sample_late(uint32_t listener, int fd);
 
+/* ---- the caller's trace ---- */
+
+/* What the header field traceparent of W3C's Trace Context (levels 1 and 2) says. */
+struct sqt_traceparent {
+    uint64_t trace_high; /* the first 16 digits of the trace id */
+    uint64_t trace_low;  /* the other 16; not both are 0 */
+    uint64_t parent;     /* the id of the caller's span; not 0 */
+    uint32_t flags;      /* 0 to 255; 1: sampled; of versions after 00 only that one is taken */
+};
+
+/* Reads the value of one field traceparent, without the blanks around it: size bytes at text, with any content.  What
+ * the recommendation does not allow is refused.  Of a version after 00 the part that version 00 has is read.  A request
+ * with several fields traceparent has no valid one: the caller looks for that.  Takes no memory; any thread.  Returns 0,
+ * or -1 and leaves *to as it was. */
+int sqt_traceparent_parse(const char *text, size_t size, struct sqt_traceparent *to);
+
+/* 1 if the present trace records valid fields traceparent of requests, else 0: trace_context= of sqtrace_log.  Main thread;
+ * written only by libsqtrace. */
+extern int sqt_trace_context;
+
 /* ---- configuration ---- */
 
 /* A bound that is switched off. */
@@ -352,6 +372,7 @@ struct sqt_config {
     uint32_t groups;     /* enum sqt_group bits */
     int compression;     /* enum sqt_compression (format/compress.h) */
     int names;           /* enum sqt_names */
+    int trace_context;   /* 1: the field traceparent of requests is recorded; 0: not */
     char host[256];      /* its name in traces; empty: a number made with the key of the directory */
 };
 
@@ -375,6 +396,7 @@ struct sqt_process {
     uint32_t kid_kind;         /* enum sqt_kid_kind */
     const char *service;       /* Squid's service name */
     const char *squid_version; /* "7.7" */
+    const char *host; /* name of the machine for traces without host= and with names; NULL: squid.conf gives none */
 };
 
 /* How libsqtrace speaks: one line without newline, for cache.log.  level 0: important (a WARNING or ERROR is part of
@@ -387,8 +409,8 @@ typedef void sqt_log_function(int level, const char *text);
 int sqt_start(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log);
 
 /* Applies a changed configuration: groups, compress, segment and the bounds at once; an added or removed directive starts
- * or stops.  A changed directory, ring, ringdir or host needs a restart: one WARNING says so.  process and log as for
- * sqt_start, which this calls if tracing was off. */
+ * or stops.  A changed directory, ring, ringdir or host (process->host, too) needs a restart: one WARNING says so.
+ * process and log as for sqt_start, which this calls if tracing was off. */
 void sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *process, sqt_log_function *log);
 
 /* Begins a new segment; for squid -k rotate. */

@@ -42,7 +42,7 @@ start(const char *directory, const char *const *words)
 {
     struct sqt_config config;
     char error[512];
-    const struct sqt_process process = {0, SQT_KID_SINGLE, "bench", "0"};
+    const struct sqt_process process = {0, SQT_KID_SINGLE, "bench", "0", NULL};
     sqt_config_init(&config);
     if (sqt_config_word(&config, directory, error, sizeof(error)) != 0)
         die(error);

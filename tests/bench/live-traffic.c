@@ -30,7 +30,7 @@ static int
 live_start(const char *directory)
 {
     const char *const words[] = {directory, "total=512MB"};
-    const struct sqt_process process = {0, SQT_KID_SINGLE, "bench", "0"};
+    const struct sqt_process process = {0, SQT_KID_SINGLE, "bench", "0", NULL};
     struct sqt_config config;
     char error[512];
     sqt_config_init(&config);

@@ -194,7 +194,7 @@ check "--version"
 run "$dump" --list
 missing=0
 # shellcheck disable=SC2013 # names without spaces
-for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_COLUMN([a-z_]*, \([a-z_]*\),.*/\1/p' \
+for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_\(ASKED_\)*COLUMN([a-z_]*, \([a-z_]*\),.*/\2/p' \
     "$SQT_SOURCE/src/row/tables.def"); do
     grep -qw -e "$name" "$out" || missing=1
 done

@@ -128,16 +128,27 @@ def from_any_segment():
 
 def hosts():
     with tempfile.TemporaryDirectory() as scratch:
-        names = {}
-        for folder, words in (("a", ["host=cache-7.example"]), ("b", []), ("b", []), ("c", [])):
+        names, warnings = {}, {}
+        for folder, words, of_squid in (
+                ("a", ["host=cache-7.example"], "unused.example"), ("b", [], None), ("b", [], None), ("c", [], None),
+                ("squid", [], "squid.example"), ("off", ["names=off"], "squid.example"), ("unfit", [], "a b"),
+                ("long", [], "l" * 256)):
             path = os.path.join(scratch, folder)
             os.makedirs(path, exist_ok=True)
-            subprocess.run([os.path.join(TOOLS, "tests/unit/make_passes"), path, "compute", *words], check=True,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+            environment = {**os.environ, **({"SQT_SQUID_HOST": of_squid} if of_squid else {})}
+            done = subprocess.run([os.path.join(TOOLS, "tests/unit/make_passes"), path, "compute", *words], check=True,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, env=environment)
             names[folder] = {row["host"] for row in dump("loops", path)}
+            warnings[folder] = [line for line in done.stderr.decode().splitlines() if "WARNING" in line]
         check(names["a"] == {"cache-7.example"}, "host= names the host", names)
         check(len(names["b"]) == 1 and re.fullmatch("[0-9a-f]{16}", min(names["b"])),
               "without it, all traces of a directory have one number", names)
+        number = [len(names[place]) == 1 and re.fullmatch("[0-9a-f]{16}", min(names[place])) for place in ("off", "unfit", "long")]
+        check(names["squid"] == {"squid.example"}, "squid.conf's name of the machine is the default", names)
+        check(all(number), "a number where names are off, and for a name that is not allowed", names)
+        unfit = ["WARNING: sqtrace: the host's name %s: allowed is" % name in " ".join(warnings[place])
+                 for place, name in (("unfit", "a b"), ("long", "l" * 40 + "..."))]
+        check(all(unfit) and not warnings["squid"] + warnings["off"] + warnings["a"], "which is warned of", warnings)
         check(names["b"] != names["c"], "and those of another directory another one", names)
         check({row["host"] for row in dump("summary", os.path.join(scratch, "a"))} <= {"cache-7.example"},
               "a table that sums up has what all processes share")

@@ -274,6 +274,46 @@ def hosts(work):
         check([] if got == {((key, value),)} else [got], "the resource says %s" % key)
 
 
+def contexts(trace):
+    """Of requests whose clients name their span; the trace's maker says what they name."""
+    trace_of = {n: bytes.fromhex("8000000000000000%016x" % n) for n in range(1, 8)}
+    named = {1: (1, 1), 3: (1 << 63, 0), 4: ((1 << 64) - 1, 3), 5: (2, 0xff), 7: (3, 2)}
+    shown = {int(row["xid"]): (row["trace_id"], row["parent_id"], row["trace_flags"]) for row in
+             table(trace, "requests", "--columns=xid,trace_id,parent_id,trace_flags")}
+    wanted = {n: (trace_of[n].hex(), "%016x" % named[n][0], str(named[n][1])) if n in named else ("-", "-", "-")
+              for n in range(1, 8)}
+    check([] if shown == wanted else [shown], "table requests shows ids and flags where they are asked for")
+    check([] if not {"trace_id", "parent_id", "trace_flags"} & set(table(trace, "requests")[0]) else ["shown"],
+          "and not otherwise")
+    found = table(trace, "requests", "--where=trace_id == %s" % trace_of[4].hex())
+    check([] if [row["xid"] for row in found] == ["4"] else [found], "--where finds the request of a trace id")
+    found = Spans(run(trace, "--format=otlp"))
+    requests = {attributes(span)["squid.xid"]: span for _, span in found.of["requests"]}
+    check([] if sorted(requests) == [1, 2, 4, 5, 6] else [sorted(requests)], "what its client did not sample is not told")
+    problems = ["%d: %s" % (n, span) for n, span in requests.items() if n in named and
+                (span.trace_id, int.from_bytes(span.parent_span_id, "big"), span.flags) !=
+                (trace_of[n], named[n][0], named[n][1] | 0x300)]
+    problems += ["%d: %s" % (n, span) for n, span in requests.items() if n not in named and
+                 (span.parent_span_id or span.flags != 1)]
+    check(problems, "a request is a child of the span that its client names, whose flags it has; others are roots")
+    problems = []
+    for kind in ("waits", "swaps"):
+        of = {attributes(span)["squid.xid"]: span for _, span in found.of[kind]}
+        problems += [of.get(n) for n, span in requests.items() if n not in of or
+                     (of[n].trace_id, of[n].parent_span_id, of[n].flags) !=
+                     (span.trace_id, span.span_id, span.flags & 0xff)]
+        problems += [n for n in of if n not in requests]
+    check(problems, "what a request waits for is in the same trace, also what ends before or after it")
+    check([] if len(found.ids()) == len(found.all) else ["twice"], "no two spans have the same id")
+
+    def told(*options):
+        return {attributes(span)["squid.xid"] for _, span in Spans(run(trace, "--format=otlp", *options)).of["requests"]}
+    check([] if told("--otlp-sample=0") == {1, 4, 5} else [told("--otlp-sample=0")],
+          "--otlp-sample=0: what its client sampled is told nevertheless")
+    check([] if not told("--otlp-slow=1s") else ["told"], "--otlp-slow leaves out what is not slow, sampled or not")
+    check([] if told("--otlp-slow=1us") == {1, 2, 4, 5, 6} else ["others"], "and does not tell what its client left out")
+
+
 def main():
     enter("opentelemetry-proto")
     usage(SAMPLE)
@@ -295,6 +335,7 @@ def main():
         followed(SAMPLE, spans, work)
         hosts(work)
         subprocess.run([os.path.join(TOOLS, "tests", "unit", "dump_traces"), work], check=True, stdout=subprocess.DEVNULL)
+        contexts(os.path.join(work, "context.sqt"))
         for name in ("story", "busy.sqt", "crossed.sqt", "cut.sqt", "held.sqt", "stepped.sqt"):
             trace = os.path.join(work, name)
             rows(trace, Spans(run(trace, "--format=otlp")), name)

@@ -8,6 +8,7 @@
  *   crossed.sqt   a transaction with two swap-ins whose blocks overlap, one whose begin is missing, and a cache_dir
  *                 with a strange name
  *   held.sqt      an event loop that computes for an ACL, is blocked in reads, does not run, and is idle
+ *   context.sqt   requests whose clients name their span, and others; made of a helper and a swap-in each
  *   busy.sqt      30,000 records of a busy proxy
  *   cut.sqt       the same, cut off in its middle
  *   foreign.sqt   no trace at all
@@ -319,6 +320,44 @@ held(const char *path, const struct sqt_identity *who)
     make_segment_file(path, who, 0, 0, records, count, names, 0);
 }
 
+/* The lower half of the trace id is the transaction; the parent is named by the whole range of ids. */
+static void
+context(double us, uint64_t xact, uint64_t parent, uint32_t flags)
+{
+    PUT(us, TRACE_CONTEXT, xact, parent, flags);
+    PUT(us, PART_TRACE_ID, UINT64_C(0x8000000000000000), xact, 0);
+    unit(2);
+}
+
+/* Helpers answer before their request is over, and swap-ins are closed after it. */
+static void
+contexts(const char *path, const struct sqt_identity *who)
+{
+    static const struct {
+        uint64_t parent; /* 0: none */
+        uint32_t flags;
+    } of[] = {{1, 1}, {0, 0}, {UINT64_C(0x8000000000000000), 0}, {UINT64_MAX, 3}, {2, 0xff}, {0, 0}, {3, 2}};
+    count = 0;
+    for (unsigned i = 0; i < sizeof(of) / sizeof(*of); ++i) {
+        const double us = 1000 * (i + 1);
+        const uint64_t xact = i + 1;
+        begin_xact(us, xact, 10, 1);
+        if (of[i].parent)
+            context(us + 10, xact, of[i].parent, of[i].flags);
+        PUT(us + 12, HELPER_BEGIN, xact, xact, 100);
+        PUT(us + 20, HELPER_END, xact, xact, 0);
+        PUT(us + 20, PART_HELPER, tick(us + 13), 0, 0);
+        unit(2);
+        PUT(us + 30, SWAPIN_OPEN, xact, xact, 0);
+        PUT(us + 30, PART_SWAP_FILE, 0xfeed0000, (uint32_t)xact, 0);
+        unit(2);
+        PUT(us + 40, SWAPIN_OPENED, xact, 0, 0);
+        end_xact(us + 100, xact, 10, 1, 100, 0, 0);
+        PUT(us + 200, SWAPIN_CLOSED, xact, 0, 0);
+    }
+    make_segment_file(path, who, 0, 0, records, count, texts, 0);
+}
+
 static void
 busy(const char *path, const struct sqt_identity *who)
 {
@@ -347,6 +386,7 @@ main(int argc, char **argv)
     crossed("crossed.sqt", &who);
     stepped("stepped.sqt", &who);
     held("held.sqt", &who);
+    contexts("context.sqt", &who);
     busy("busy.sqt", &who);
     busy("cut.sqt", &who);
     struct stat cut;

@@ -109,7 +109,7 @@ def good(connection, _number, _body):
 class Exporter:
     """Follows a folder to which the sample came after it had begun."""
 
-    def __init__(self, folder, port, *options):
+    def __init__(self, folder, port, *options, trace=os.path.join(SAMPLE, "*.sqt")):
         os.mkdir(folder)
         shutil.copy(os.path.join(GOLDEN, "good.sqt"), folder)
         self.said_in = tempfile.TemporaryFile()
@@ -119,7 +119,7 @@ class Exporter:
         self.port = int(until(lambda: re.search(r"serves http://[^ ]*:(\d+)/", self.said()), 30, "serves").group(1))
         until(lambda: "follows" in self.said(), 30, "follows")
         time.sleep(1.5)
-        for path in glob.glob(os.path.join(SAMPLE, "*.sqt")):
+        for path in glob.glob(trace):
             shutil.copy(path, folder)
         self.took = []  # by scrapes, s
 
@@ -149,8 +149,8 @@ class Exporter:
         return self.process.wait(20)
 
 
-def wanted(*options):
-    text = subprocess.run([DUMP, "--quiet", "--format=otlp", *options, SAMPLE], stdout=subprocess.PIPE, check=True).stdout
+def wanted(*options, trace=SAMPLE):
+    text = subprocess.run([DUMP, "--quiet", "--format=otlp", *options, trace], stdout=subprocess.PIPE, check=True).stdout
     spans = [span for line in text.decode().splitlines() for span in spans_in(json.loads(line))]
     return [span for span in spans if span["kind"] == 2 or "parentSpanId" in span or not any(
         one["key"] == "squid.xid" for one in span["attributes"])]  # others wait for a request that does not come
@@ -312,6 +312,27 @@ def slow_ones(work):
     receiver.close()
 
 
+def contexts(work):
+    """Requests whose clients name their spans."""
+    traces = os.path.join(work, "traces")
+    subprocess.run([os.path.join(TOOLS, "tests", "unit", "dump_traces"), traces], check=True)
+    trace = os.path.join(traces, "context.sqt")
+
+    def places(spans):
+        return sorted((span["traceId"], span["spanId"], span.get("parentSpanId", ""), span["flags"]) for span in spans)
+    for options in ((), ("--otlp-sample=0",)):
+        spans = wanted(*options, trace=trace)
+        receiver = Receiver(good)
+        exporter = Exporter(os.path.join(work, "contexts%d" % len(options)), receiver.port, *options, trace=trace)
+        settled(exporter, len(spans))
+        exporter.stop()
+        got = [span for body in receiver.got for span in spans_in(json.loads(body))]
+        named = {place for place in places(got) if place[0].startswith("8" + "0" * 15)}
+        check(places(got) == places(spans) and len(named) == 9, "%d spans in traces of clients %s" % (len(named), " ".join(options)),
+              got, spans)
+        receiver.close()
+
+
 def rejects(connection, _number, _body):
     return answer(connection, 200, body=b'{"partialSuccess": {"rejectedSpans": 1}}')
 
@@ -335,7 +356,7 @@ def main():
     spans = wanted()
     with tempfile.TemporaryDirectory() as work:
         cases = [
-            (takes_all, work, spans), (at_the_end, work, spans, "end", good), (at_the_end, work, spans, "end of one that rejects", rejects), (slow_ones, work), (partly, work, spans),
+            (takes_all, work, spans), (at_the_end, work, spans, "end", good), (at_the_end, work, spans, "end of one that rejects", rejects), (slow_ones, work), (contexts, work), (partly, work, spans),
             (refused, work, spans, 400), (refused, work, spans, 500),
             (later, work, spans, "503", first(2, lambda connection, *_: answer(connection, 503)), 2, "status 503; tries again", 0.3),
             (later, work, spans, "429", first(1, lambda connection, *_: answer(connection, 429, "Retry-After: 2")), 1,

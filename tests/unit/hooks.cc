@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 uint32_t sqt_groups;
 uint32_t sqt_clock = SQT_CLOCK_MONOTONIC;
@@ -88,6 +89,7 @@ sqt_waited_number(enum sqt_waited kind, const char *name)
     return sqt_define_new(SQT_DEF_WAITED, 100 + kind, name);
 }
 int sqt_names;
+int sqt_trace_context;
 int sqt_sample_waits;
 void
 sqt_part_begins(void)
@@ -329,6 +331,88 @@ struct Method {
     Text image() const { return Text(); }
     Number number;
 };
+
+/* ---- the caller's trace ---- */
+
+/* A request with fields, as an HttpRequest has them. */
+struct Fielded {
+    struct String {
+        std::string text;
+        const char *rawBuf() const { return text.empty() ? nullptr : text.data(); }
+        size_t size() const { return text.size(); }
+    };
+    enum class Id { HOST, OTHER };
+    struct Name {
+        std::string text;
+        const char *rawContent() const { return text.data(); }
+        size_t length() const { return text.size(); }
+    };
+    struct Field {
+        Id id;
+        Name name;
+        String value;
+    };
+    struct {
+        std::vector<const Field *> entries;
+    } header;
+    const Xaction *masterXaction;
+    Method method;
+};
+
+static void
+named(const std::vector<const Fielded::Field *> &fields)
+{
+    const Xaction xaction = {{6}};
+    Fielded request = {{fields}, &xaction, {Method::METHOD_GET}};
+    struct {
+        const Fielded *request;
+    } log = {&request};
+    struct {
+        const Fielded *request;
+        decltype(log) *al;
+        Sqtrace::ClientState sqtrace;
+    } http = {&request, &log, Sqtrace::ClientState()};
+    http.sqtrace.xact = 1;
+    Sqtrace::TransactionIsNamed(http);
+}
+
+static void
+contexts_of_callers()
+{
+    static const std::string value = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    static const std::string name = "XACT_NAMED 6 9223372036854775809 1; ";
+    static const std::string all = name + "TRACE_CONTEXT 6 67667974448284343 1; "
+                                          "PART_TRACE_ID 5474458728733560230 11803532876627986230 0; ";
+    typedef Fielded::Field Field;
+    const Field host = {Fielded::Id::HOST, {"traceparent"}, {value}},
+                other = {Fielded::Id::OTHER, {"X-traceparen"}, {value}};
+    const Field one = {Fielded::Id::OTHER, {"TraceParent"}, {value}},
+                longer = {Fielded::Id::OTHER, {"traceparents"}, {value}};
+    const Field bad = {Fielded::Id::OTHER, {"traceparent"}, {value + "0"}},
+                empty = {Fielded::Id::OTHER, {"traceparent"}, {""}};
+    sqt_groups = SQT_GROUP_CLIENT;
+    named({&host, &one});
+    expect("a field traceparent is not looked for unless squid.conf says so", name);
+    sqt_trace_context = 1;
+    named({&host, nullptr, &one, &other, &longer});
+    expect("else it is told, also where fields were deleted, and of any case", all);
+    named({});
+    expect("there may be none", name);
+    named({&host, nullptr, &other, &longer});
+    expect("other fields are none", name);
+    named({&bad});
+    expect("one that is not valid is none", name);
+    named({&empty});
+    expect("nor is one that is empty", name);
+    named({&one, &one});
+    expect("two are none", name);
+    named({&bad, &one});
+    expect("also if only one of them is valid", name);
+    sqt_groups = 0;
+    named({&one});
+    expect("nothing is told without its group", "");
+    sqt_trace_context = 0;
+}
 
 static void
 methods()
@@ -1224,6 +1308,7 @@ main()
     records_of_one_moment();
     ids_of_a_transaction();
     methods();
+    contexts_of_callers();
     listening_ports();
     a_reader_that_leaves();
     a_file_with_an_error();

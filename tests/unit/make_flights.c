@@ -105,7 +105,7 @@ flights_wait(void)
 int
 main(int argc, char **argv)
 {
-    const struct sqt_process process = {1, SQT_KID_WORKER, "flights", "7.7"};
+    const struct sqt_process process = {1, SQT_KID_WORKER, "flights", "7.7", NULL};
     struct sqt_config config;
     char error[256];
     sqt_config_init(&config);

@@ -124,7 +124,7 @@ one_pass(const char *how)
 int
 main(int argc, char **argv)
 {
-    const struct sqt_process process = {0, SQT_KID_WORKER, "passes", "7.7"};
+    const struct sqt_process process = {0, SQT_KID_WORKER, "passes", "7.7", getenv("SQT_SQUID_HOST")};
     struct sqt_config config;
     char error[256];
     sqt_config_init(&config);

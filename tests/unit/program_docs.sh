@@ -25,7 +25,7 @@ for program in dump ship snapshot report load top exporter; do
 done
 missing=
 # shellcheck disable=SC2013 # names without spaces
-for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_COLUMN([a-z_]*, \([a-z_]*\),.*/\1/p' \
+for name in $(sed -n 's/^SQT_TABLE([a-z_]*, "\([^"]*\)".*/\1/p; s/^SQT_\(ASKED_\)*COLUMN([a-z_]*, \([a-z_]*\),.*/\2/p' \
     "$SQT_SOURCE/src/row/tables.def"); do
     grep -qF -e "$(printf '%s' "$name" | sed 's/-/\\-/g')" "$SQT_TOOLS/sqtrace-tables.7" || missing="$missing $name"
 done

@@ -68,7 +68,7 @@ static struct life *
 begin_life(uint32_t kid, uint64_t ring)
 {
     struct sqt_config config;
-    const struct sqt_process process = {kid, SQT_KID_WORKER, "squid", "7.7"};
+    const struct sqt_process process = {kid, SQT_KID_WORKER, "squid", "7.7", NULL};
     struct life *const life = &shared->lives[__atomic_fetch_add(&shared->count, 1, __ATOMIC_SEQ_CST)];
     sqt_config_init(&config);
     snprintf(config.directory, sizeof(config.directory), "%s", directory);

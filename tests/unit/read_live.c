@@ -51,7 +51,7 @@ static int
 start(uint32_t kid, uint64_t ring)
 {
     struct sqt_config config;
-    const struct sqt_process process = {kid, SQT_KID_WORKER, "squid", "7.7"};
+    const struct sqt_process process = {kid, SQT_KID_WORKER, "squid", "7.7", NULL};
     sqt_config_init(&config);
     snprintf(config.directory, sizeof(config.directory), "%s", directory);
     config.ring = ring;

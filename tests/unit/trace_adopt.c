@@ -561,7 +561,7 @@ others_do_not_use_up_the_bound(void **state)
         assert_int_equal(waitpid(alive[i], NULL, 0), alive[i]);
     }
     struct sqt_config config;
-    const struct sqt_process other = {4, SQT_KID_WORKER, "test", "7.7"};
+    const struct sqt_process other = {4, SQT_KID_WORKER, "test", "7.7", NULL};
     place_config(place, words, &config);
     assert_int_equal(sqt_start(&config, &other, place_log), 0);
     sqt_stop();
@@ -581,7 +581,7 @@ fill_half(const struct place *place)
         return 77;
     place_config(place, words, &config);
     for (; kids < 12; ++kids) {
-        const struct sqt_process process = {10 + kids, SQT_KID_WORKER, "test", "7.7"};
+        const struct sqt_process process = {10 + kids, SQT_KID_WORKER, "test", "7.7", NULL};
         int result;
         const pid_t child = fork();
         if (child == 0) {

@@ -218,7 +218,7 @@ begin_kid(const struct place *place, uint32_t kid, const char *const *words)
     if (child)
         return child;
     struct sqt_config config;
-    const struct sqt_process process = {kid, SQT_KID_WORKER, "test", "7.7"};
+    const struct sqt_process process = {kid, SQT_KID_WORKER, "test", "7.7", NULL};
     alarm(100);
     place_config(place, words, &config);
     if (sqt_start(&config, &process, place_log) != 0)

@@ -19,7 +19,7 @@
 #include "trace/ring/emit-internal.h"
 #include "trace/life/trace-internal.h"
 
-const struct sqt_process place_process = {3, SQT_KID_WORKER, "test", "7.7"};
+const struct sqt_process place_process = {3, SQT_KID_WORKER, "test", "7.7", NULL};
 char place_said[8192];
 
 void

@@ -187,8 +187,9 @@ all_columns(struct dump_request *r)
                            : r->given[DUMP_histogram] ? SQT_HISTOGRAM_PLAIN + (unsigned)bar
                                                       : r->table->column_count;
     const int own = r->shown == &r->wide.table;
-    for (; r->column_count < count; ++r->column_count)
-        r->columns[r->column_count] = (unsigned char)(own ? columns_wall_of(r, r->column_count) : r->column_count);
+    for (unsigned i = 0; i < count; ++i)
+        if (!own || !sqt_column_asked(&r->table->columns[i]))
+            r->columns[r->column_count++] = (unsigned char)(own ? columns_wall_of(r, i) : i);
 }
 
 static int

@@ -13,6 +13,10 @@ uint64_t sqt_config_ring(const struct sqt_config *config, uint32_t kid_kind);
 /* Bytes after which a new segment begins. */
 uint64_t sqt_config_segment(const struct sqt_config *config);
 
+/* Takes the name of the machine.  It stands in tables, in the names of files and in conditions of queries, so few
+ * characters are allowed.  Returns 0, or -1 with one line in error that begins with `what` and the value. */
+int sqt_config_host(struct sqt_config *config, const char *what, const char *value, char *error, size_t error_size);
+
 /* Where rings are made without ringdir=. */
 #define SQT_RINGDIR "/dev/shm"
 

@@ -96,8 +96,8 @@ static const struct time_parameter {
 };
 #define SPANS (sizeof(spans) / sizeof(spans[0]))
 
-static const char *const parameters[] = {"ring",  "ringdir", "events", "compress", "segment", "keep",
-                                         "total", "reserve", "age",    "every",    "names",   "host"};
+static const char *const parameters[] = {"ring",    "ringdir", "events", "compress", "segment", "keep",         "total",
+                                         "reserve", "age",     "every",  "names",    "host",    "trace_context"};
 #define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
 
 void
@@ -303,24 +303,35 @@ set_names(struct sqt_config *config, const char *value, char *error, size_t erro
     return -1;
 }
 
-/* It stands in tables, in the names of files and in conditions of queries. */
 static int
-set_host(struct sqt_config *config, const char *value, char *error, size_t error_size)
+set_trace_context(struct sqt_config *config, const char *value, char *error, size_t error_size)
+{
+    const int on = strcmp(value, "on") == 0;
+    if (!on && strcmp(value, "off") != 0) {
+        snprintf(error, error_size, "trace_context=%s: allowed are on and off", value);
+        return -1;
+    }
+    config->trace_context = on;
+    return 0;
+}
+
+int
+sqt_config_host(struct sqt_config *config, const char *what, const char *value, char *error, size_t error_size)
 {
     size_t size = 0;
     while (isalnum((unsigned char)value[size]) || (value[size] && strchr(".-_", value[size])))
         ++size;
     if (!size || value[size] || size >= sizeof(config->host)) {
         snprintf(error, error_size,
-                 "host=%.40s%s: allowed is a name of at most %zu letters, digits, dots, dashes and underlines", value,
-                 strlen(value) > 40 ? "..." : "", sizeof(config->host) - 1);
+                 "%s%.40s%s: allowed is a name of at most %zu letters, digits, dots, dashes and underlines", what,
+                 value, strlen(value) > 40 ? "..." : "", sizeof(config->host) - 1);
         return -1;
     }
     memcpy(config->host, value, size + 1);
     return 0;
 }
 
-/* "ring=, ringdir=, ... and host=" */
+/* "ring=, ringdir=, ... and trace_context=" */
 static const char *
 list_parameters(char *buf, size_t size)
 {
@@ -358,7 +369,9 @@ sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t
         if (name_size == 5 && memcmp(word, "names", 5) == 0)
             return set_names(config, value, error, error_size);
         if (name_size == 4 && memcmp(word, "host", 4) == 0)
-            return set_host(config, value, error, error_size);
+            return sqt_config_host(config, "host=", value, error, error_size);
+        if (name_size == 13 && memcmp(word, "trace_context", 13) == 0)
+            return set_trace_context(config, value, error, error_size);
     }
     char hint[64], all[256];
     snprintf(error, error_size, "'%s' is not a parameter%s: allowed are %s", word,
@@ -423,6 +436,8 @@ sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
         PRINT(" names=%s", names_words[config->names]);
     if (config->host[0])
         PRINT(" host=%s", config->host);
+    if (config->trace_context)
+        PRINT(" trace_context=on");
 #undef PRINT
     return used;
 }

@@ -37,6 +37,7 @@ static struct {
 } tracer;
 
 int sqt_names;
+int sqt_trace_context;
 
 /* Stored by signal handlers and forked children, so apart from the rest. */
 static volatile pid_t switched_off; /* the process that called sqt_off() */
@@ -199,7 +200,19 @@ refuse(const char *why)
     return -1;
 }
 
-/* Without host=, all traces of a directory have the same number, which tells nothing of the machine. */
+/* The configuration with the host's name that squid.conf gives elsewhere, if it has none and names may be told. */
+static struct sqt_config
+life_with_host(const struct sqt_config *config, const struct sqt_process *process)
+{
+    char error[200];
+    struct sqt_config with = *config;
+    if (!config->host[0] && config->names != SQT_NAMES_OFF && process->host &&
+        sqt_config_host(&with, "the host's name ", process->host, error, sizeof(error)) != 0)
+        say_about(0, "WARNING: sqtrace: %s; it is a number in traces, unless host= of sqtrace_log names it", error);
+    return with;
+}
+
+/* Without a name, all traces of a directory have the same number, which tells nothing of the machine. */
 static void
 life_name_host(const struct sqt_config *config)
 {
@@ -229,6 +242,7 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
     sqt_calls_name_thread("main");
     sqt_calls_restart();
     sqt_names = t->config.names;
+    sqt_trace_context = t->config.trace_context;
     set_groups(t->config.groups | SQT_GROUP_TRACE);
     const uint64_t kilobytes = ring->capacity * sizeof(struct sqt_record) / 1024;
     sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid, (uint32_t)kilobytes);
@@ -278,7 +292,8 @@ sqt_start(const struct sqt_config *config, const struct sqt_process *process, sq
 
     const uint64_t until_ns = sqt_monotonic_ns() + sqt_patience_ns;
     pthread_once(&once, watch_forks);
-    tracer.trace = sqt_trace_new(config, process, tracer.left, &error);
+    const struct sqt_config with = life_with_host(config, process);
+    tracer.trace = sqt_trace_new(&with, process, tracer.left, &error);
     if (!tracer.trace)
         return refuse(error.text);
     tracing_pid = getpid();
@@ -347,8 +362,9 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     if (!is_same_place(config, &t->config, t->who.kid_kind))
         life_say(0, "WARNING: sqtrace: a changed DIRECTORY, ring or ringdir of sqtrace_log needs a restart");
 
-    if (strcmp(config->host, t->config.host) != 0)
-        life_say(0, "WARNING: sqtrace: a changed host of sqtrace_log needs a restart");
+    const struct sqt_config with = life_with_host(config, process);
+    if (strcmp(with.host, t->config.host) != 0)
+        life_say(0, "WARNING: sqtrace: a changed name of the host needs a restart");
 
     sqt_flusher_configure(&t->flusher, config);
     t->config.groups = config->groups;
@@ -360,11 +376,13 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     t->config.age_ns = config->age_ns;
     t->config.every_ns = config->every_ns;
     t->config.names = config->names;
+    t->config.trace_context = config->trace_context;
     if (tracer.state != STATE_TRACING)
         return;
     if (!sqt_on(SQT_GROUP_SYSCALL))
         sqt_calls_restart();
     sqt_names = config->names;
+    sqt_trace_context = config->trace_context;
     set_groups(config->groups | SQT_GROUP_TRACE);
     sqt_emit(SQT_EV_RECONFIGURE, sqt_groups, 0, 0);
 }

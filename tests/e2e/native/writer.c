@@ -81,7 +81,7 @@ main(int argc, char **argv)
 
     struct sqt_config config;
     const char *const kid = getenv("WRITER_KID");
-    const struct sqt_process process = {kid ? (uint32_t)atoi(kid) : 1, SQT_KID_WORKER, "e2e", "7.7"};
+    const struct sqt_process process = {kid ? (uint32_t)atoi(kid) : 1, SQT_KID_WORKER, "e2e", "7.7", NULL};
     char error[512];
     sqt_config_init(&config);
     for (int i = 5; i < argc; ++i)
