@@ -339,10 +339,13 @@ rollup_sort(struct sqt_rollups *r)
     qsort(r->slots, count, sizeof(*r->slots), rollup_compare);
 }
 
+/* A file of these rows begins with the first row of a stretch.  So the numbers of these do not depend on how much was read
+ * at a time: of two files that begin with the same request, the one that ends later has the rows of the other, too. */
 void
 sqt_rollups_emit(struct sqt_rollups *r, sqt_rollup_function *take, void *context)
 {
     const struct rollup_stretch *stretch = NULL;
+    size_t before = 0; /* rows of other processes */
     rollup_sort(r);
     for (size_t i = 0; i < r->used; ++i) {
         struct rollup_slot *const slot = &r->slots[i];
@@ -351,12 +354,15 @@ sqt_rollups_emit(struct sqt_rollups *r, sqt_rollup_function *take, void *context
             slot[1].count += slot->count;
             continue;
         }
+        if (stretch && stretch->origin != key->origin)
+            before = i;
         const int first =
             !stretch || stretch->origin != key->origin || stretch->step != key->step || stretch->time != key->time;
         if (first)
             stretch = rollup_stretch(r, key->origin, key->step, key->time);
         const uint64_t record = first ? stretch->first : stretch->last;
-        const struct sqt_row_source source = {r->origins[key->origin], record, record == UINT64_MAX ? 0 : i};
+        const uint64_t index = first ? key->step : STEPS + i - before;
+        const struct sqt_row_source source = {r->origins[key->origin], record, record == UINT64_MAX ? 0 : index};
         rollup_print(r, slot, &source, take, context);
     }
     memset(r->slots, 0, r->slot_count * sizeof(*r->slots));
