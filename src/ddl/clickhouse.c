@@ -9,6 +9,7 @@
 #define SQL_RANK(level, x) "quantileExact(" level " - 1e-13)(" x ")"
 #define SQL_MEDIAN(x) "quantileExactInclusive(0.5)(" x ")"
 #define SQL_LAST(x, by) "argMax(" x ", " by ")"
+#define SQL_MINUTE(ns) "toDateTime(intDiv(" ns ", 60000000000) * 60, 'UTC')"
 #define SQL_HOUR(ns) "toDateTime(intDiv(" ns ", 3600000000000) * 3600, 'UTC')"
 #define SQL_DAY(ns) "toDate(intDiv(" ns ", 86400000000000))"
 #define SQL_DATE_OF(file) "extract(" file ", 'date=[^/]*')"

@@ -7,6 +7,7 @@
 #define SQL_MEDIAN(x) "median(" x ")"
 #define SQL_RANK(level, x) "quantile_disc(" x ", " level ")"
 #define SQL_LAST(x, by) "arg_max(" x ", " by ")"
+#define SQL_MINUTE(ns) "make_timestamp(" ns " // 60000000000 * 60000000)"
 #define SQL_HOUR(ns) "make_timestamp(" ns " // 3600000000000 * 3600000000)"
 #define SQL_DAY(ns) "DATE '1970-01-01' + CAST(" ns " // 86400000000000 AS INTEGER)"
 #define SQL_DATE_OF(file) "regexp_extract(" file ", 'date=[^/]*')"

@@ -7,7 +7,8 @@
  *     SQL_MEDIAN(x)        the middle value, or the mean of the two in the middle
  *     SQL_RANK(level, x)   the smallest value that at least this share of all values does not exceed
  *     SQL_LAST(x, by)      x of the row with the largest `by`
- *     SQL_HOUR(ns)         the hour of a time in nanoseconds since 1970
+ *     SQL_MINUTE(ns)       the minute of a time in nanoseconds since 1970
+ *     SQL_HOUR(ns)         its hour
  *     SQL_DAY(ns)          its day
  *     SQL_DATE_OF(file)    the part date=... of a path; the same text for all paths without one
  *     SQL_MERGED_AT(file)  the second since 1970 from which a file of sqtrace-ship --compact counts; small for other files

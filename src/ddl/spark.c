@@ -7,6 +7,7 @@
 #define SQL_MEDIAN(x) "percentile(" x ", 0.5)"
 #define SQL_RANK(level, x) "percentile_disc(" level ") WITHIN GROUP (ORDER BY " x ")"
 #define SQL_LAST(x, by) "max_by(" x ", " by ")"
+#define SQL_MINUTE(ns) "timestamp_seconds(" ns " div 60000000000 * 60)"
 #define SQL_HOUR(ns) "timestamp_seconds(" ns " div 3600000000000 * 3600)"
 #define SQL_DAY(ns) "date_from_unix_date(CAST(" ns " div 86400000000000 AS INT))"
 #define SQL_DATE_OF(file) "regexp_extract(" file ", 'date=[^/]*', 0)"

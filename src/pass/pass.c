@@ -298,7 +298,7 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *obse
         pass->jobs[i] = (struct pass_job){&jobs[i], family};
         model |= !family->run;
         jobs[i].source = pass_nothing;
-        jobs[i].sourced &= jobs[i].table->things; /* of other rows nobody knows */
+        jobs[i].sourced = jobs[i].sourced && jobs[i].table->things; /* of other rows nobody knows */
         pass->sourced |= jobs[i].sourced;
         if (!jobs[i].run)
             jobs[i].run = family->run;

@@ -15,7 +15,8 @@ static const struct sqt_column columns[SQT_COLUMNS] = {
 };
 
 #define KIND_TABLE 0
-#define KIND_THINGS 1
+#define KIND_THINGS SQT_THINGS
+#define KIND_ROLLED SQT_ROLLED
 
 const struct sqt_table sqt_tables[SQT_TABLES] = {
 #define SQT_TABLE(id, name, kind, doc) \

@@ -41,6 +41,9 @@ struct sqt_column {
     const char *doc;
 };
 
+/* What rows are that can be made in pieces, by the process and the record that they end with. */
+enum { SQT_THINGS = 1 /* things that happened, each ended by one record */, SQT_ROLLED /* counts, which add up */ };
+
 struct sqt_table {
     const char *name;
     int figure; /* a figure's series rather than a table */
@@ -50,7 +53,7 @@ struct sqt_table {
     /* Of figures only: a line above the picture, what its axes are, with units, and what the picture shows, how it was
      * computed, what to look for. */
     const char *title, *x, *y, *caption;
-    int things; /* each row is a thing that happened, and one record ended it; else the rows sum things up */
+    int things; /* SQT_THINGS or SQT_ROLLED; 0: the rows sum a whole trace up */
 };
 
 /* So many stages have their columns together within `requests`; those of the others are its last ones. */

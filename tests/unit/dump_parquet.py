@@ -23,6 +23,7 @@ THINGS = ("requests", "swaps", "ios", "diskops", "connections", "loops", "sample
 MANY = 1500  # processes: more files than the budget of memory has room for, and too many for slow readers
 SUMMED = ("summary", "stalls")
 IDENTITY = ("host", "service", "ring", "kid", "row", "time_ns")
+ASKED = {"requests": ["trace_id", "parent_id", "trace_flags"]}  # in text only where they are asked for
 done = 0
 
 
@@ -130,7 +131,7 @@ def judge(what, folder, tables, readers=tuple(READERS)):
 
 def table_of(trace, name):
     header = tsv(run(DUMP, "--quiet", "--format=tsv", "--table=" + name, trace).stdout)[0]
-    columns = header + [c for c in IDENTITY if c not in header]
+    columns = header + ASKED.get(name, []) + [c for c in IDENTITY if c not in header]
     return tsv(run(DUMP, "--quiet", "--format=tsv", "--table=" + name, "--columns=" + ",".join(columns), trace).stdout)
 
 

@@ -49,6 +49,22 @@ ship_take_tables(struct ship_request *r, const struct options *o)
     return 0;
 }
 
+static int
+ship_take_raw(struct ship_request *r, const struct options *o)
+{
+    int among = 0;
+    if (!r->given[SHIP_raw])
+        return 0;
+    if (ship_raw_parse(&r->raw, r->given[SHIP_raw]) != 0)
+        return options_fail(o,
+                            "--raw=%.100s: name rules, as in slowest:10,failed,share:0.1%% (slowest: 1 to 10000 "
+                            "of each class and minute; share: up to 100%%)",
+                            r->given[SHIP_raw]);
+    for (unsigned i = 0; i < r->table_count; ++i)
+        among |= r->tables[i] == &sqt_tables[SQT_TABLE_requests];
+    return among ? 0 : options_fail(o, "--raw is of table requests, which --table does not name");
+}
+
 /* What goes together. */
 static int
 ship_check(const struct ship_request *r, const struct options *o)
@@ -56,6 +72,8 @@ ship_check(const struct ship_request *r, const struct options *o)
     const int compact = r->given[SHIP_compact] != NULL;
     if (!compact && (r->given[SHIP_grace] || r->given[SHIP_dry_run]))
         return options_fail(o, "--%s goes with --compact", r->given[SHIP_grace] ? "grace" : "dry-run");
+    if (compact && r->given[SHIP_raw])
+        return options_fail(o, "--raw does not go with --compact");
     if (compact && r->directory_count)
         return options_fail(o, "--compact reads no trace: leave out %.200s", r->directories[0]);
     if (!compact && !r->directory_count)
@@ -88,7 +106,7 @@ ship_parse(struct ship_request *r, int argc, char **argv, char *error, size_t er
     r->grace = DEFAULT_GRACE;
     if (r->given[SHIP_help] || r->given[SHIP_version])
         return 0;
-    if (ship_take_tables(r, &taken) != 0 ||
+    if (ship_take_tables(r, &taken) != 0 || ship_take_raw(r, &taken) != 0 ||
         options_number(&taken, SHIP_least_size, SQT_UNITS_BYTES, 1, 0, &r->least_size) != 0 ||
         options_number(&taken, SHIP_least_age, SQT_UNITS_TIME, SECOND, 0, &r->least_age) != 0 ||
         options_number(&taken, SHIP_grace, SQT_UNITS_TIME, SECOND, 0, &r->grace) != 0)

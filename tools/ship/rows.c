@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "figure/rollup/rollup.h"
+#include "row/facts.h"
 #include "row/wide-columns.h"
 #include "run.h"
 
@@ -22,8 +24,10 @@ struct ship_table {
     struct ship *ship;
     const struct sqt_job *job;
     struct sqt_wide_table wide;
-    unsigned time;         /* column time_ns */
-    struct ship_day *days; /* the one used last comes first */
+    unsigned time;               /* column time_ns */
+    struct ship_day *days;       /* the one used last comes first */
+    struct sqt_rollups *rollups; /* of table rollups: its rows so far */
+    struct ship_slowest slowest; /* of table requests, with --raw */
 };
 
 /* ---- days ---- */
@@ -71,20 +75,100 @@ rows_shift(const struct ship_table *t, const struct sqt_origin *origin, union sq
             row[i].number = SQT_CELL_MISSING;
 }
 
+static void
+rows_widen(struct ship_table *t, const struct sqt_row_source *source, const union sqt_cell *row, union sqt_cell *wider)
+{
+    struct sqt_identity_cells identity;
+    sqt_identity(&t->ship->identities, source, &identity);
+    sqt_wide_row(&t->wide, wider, row, &identity);
+    rows_shift(t, source->origin, wider);
+}
+
+static int
+rows_put(struct ship_table *t, const struct sqt_origin *origin, const union sqt_cell *wider)
+{
+    return sqt_parquet_row(rows_files(t, rows_day(wider[t->time].number)), origin, wider);
+}
+
+static int
+rows_write(struct ship_table *t, const struct sqt_row_source *source, const union sqt_cell *row)
+{
+    union sqt_cell wider[SQT_WIDE_CELLS];
+    rows_widen(t, source, row, wider);
+    return rows_put(t, source->origin, wider);
+}
+
+/* Whether what the job handed over was not shipped before. */
+static int
+rows_wants(const struct ship_table *t)
+{
+    const struct sqt_row_source *const source = &t->job->source;
+    return source->origin && ship_ring_wants(ship_ring_of(t->ship, source->origin),
+                                             source->record == UINT64_MAX ? t->ship->position : source->record);
+}
+
 static int
 rows_take(void *context, const union sqt_cell *row)
 {
     struct ship_table *const t = context;
+    return !rows_wants(t) || rows_write(t, &t->job->source, row);
+}
+
+/* ---- some of the requests ---- */
+
+static int
+rows_take_slow(void *context, const union sqt_cell *wider)
+{
+    const struct ship_slowest *const slowest = context;
+    return rows_put(slowest->context, slowest->origin, wider);
+}
+
+/* A row of requests, with --raw. */
+static int
+rows_choose(void *context, const union sqt_cell *row)
+{
+    struct ship_table *const t = context;
+    const struct ship_raw *const raw = &t->ship->request->raw;
     const struct sqt_row_source *const source = &t->job->source;
-    struct sqt_identity_cells identity;
     union sqt_cell wider[SQT_WIDE_CELLS];
-    if (!source->origin || !ship_ring_wants(ship_ring_of(t->ship, source->origin),
-                                            source->record == UINT64_MAX ? t->ship->position : source->record))
+    if (!rows_wants(t))
         return 1;
-    sqt_identity(&t->ship->identities, source, &identity);
-    sqt_wide_row(&t->wide, wider, row, &identity);
-    rows_shift(t, source->origin, wider);
-    return sqt_parquet_row(rows_files(t, rows_day(wider[t->time].number)), source->origin, wider);
+    if (ship_raw_wants(raw, source->origin, row))
+        return rows_write(t, source, row);
+    if (raw->slowest) {
+        rows_widen(t, source, row, wider);
+        ship_slowest_add(&t->slowest, source->origin, wider);
+    }
+    return 1;
+}
+
+/* ---- roll-ups ---- */
+
+static void
+rows_take_rolled(void *context, const struct sqt_row_source *source, const union sqt_cell *row)
+{
+    rows_write(context, source, row); /* sqt_parquet_finish() tells of errors */
+}
+
+/* Whether the durations of a row of requests are known and what they will stay. */
+static int
+rows_is_known(const union sqt_cell *row)
+{
+    return row[SQT_CELL(requests, total_ns)].number != SQT_CELL_MISSING &&
+           strcmp(row[SQT_CELL(requests, outcome)].text, sqt_outcome_names[SQT_OUTCOME_UNFINISHED]) != 0;
+}
+
+/* A row of requests, for table rollups. */
+static int
+rows_roll_up(void *context, const union sqt_cell *row)
+{
+    struct ship_table *const t = context;
+    if (!rows_wants(t) || !rows_is_known(row))
+        return 1;
+    if (sqt_rollups_full(t->rollups))
+        sqt_rollups_emit(t->rollups, rows_take_rolled, t);
+    sqt_rollups_add(t->rollups, t->job->source.origin, t->job->source.record, row);
+    return 1;
 }
 
 /* A file of Parquet has no lines for them. */
@@ -107,11 +191,18 @@ ship_rows_begin(struct ship *ship)
         t->ship = ship;
         t->job = &ship->jobs[i];
         t->time = sqt_column_find(&t->wide.table, "time_ns", strlen("time_ns"));
-        ship->jobs[i] = (struct sqt_job){.table = r->tables[i],
+        const int rolled = r->tables[i]->things == SQT_ROLLED;
+        const int some = r->raw.chosen && r->tables[i] == &sqt_tables[SQT_TABLE_requests];
+        t->rollups = rolled ? sqt_rollups_new() : NULL;
+        t->slowest = (struct ship_slowest){
+            .table = &t->wide.table, .most = r->raw.slowest, .take = rows_take_slow, .context = t};
+        ship->jobs[i] = (struct sqt_job){.table = rolled ? &sqt_tables[SQT_TABLE_requests] : r->tables[i],
                                          .sourced = 1,
                                          .since = INT64_MIN,
                                          .until = INT64_MAX,
-                                         .row = rows_take,
+                                         .row = rolled ? rows_roll_up
+                                                : some ? rows_choose
+                                                       : rows_take,
                                          .note = rows_note,
                                          .context = t};
     }
@@ -120,6 +211,11 @@ ship_rows_begin(struct ship *ship)
 int
 ship_rows_finish(struct ship *ship)
 {
+    for (unsigned i = 0; i < ship->request->table_count; ++i) {
+        if (ship->tables[i].rollups)
+            sqt_rollups_emit(ship->tables[i].rollups, rows_take_rolled, &ship->tables[i]);
+        ship_slowest_end(&ship->tables[i].slowest);
+    }
     const int failed = sqt_parquet_finish(ship->parquet) != 0;
     return !failed
                ? 0
@@ -130,11 +226,13 @@ void
 ship_rows_free(struct ship *ship)
 {
     sqt_parquet_free(ship->parquet);
-    for (unsigned i = 0; i < ship->request->table_count; ++i)
+    for (unsigned i = 0; i < ship->request->table_count; ++i) {
+        sqt_rollups_free(ship->tables[i].rollups);
         for (struct ship_day *day = ship->tables[i].days, *next; day; day = next) {
             next = day->next;
             free(day);
         }
+    }
     free(ship->tables);
     sqt_identities_free(&ship->identities);
 }

@@ -10,6 +10,7 @@
 #include "row/table.h"
 
 #include "../program/options.h"
+#include "raw.h"
 
 enum ship_status { SHIP_DONE = 0, SHIP_FAILED = 1, SHIP_USAGE = 2, SHIP_BUSY = 3 };
 
@@ -31,6 +32,7 @@ struct ship_request {
     int64_t least_size; /* bytes */
     int64_t least_age;  /* ns */
     int64_t grace;      /* ns */
+    struct ship_raw raw;
 };
 
 /* Returns 0, or -1 with a line in error.  Call ship_request_free() in either case. */
