@@ -35,8 +35,10 @@ const struct sqt_ddl_engine sqt_ddl_clickhouse = {
     .find = "position",
     .column = "{name} Nullable({type})",
     .no_column = "{name} Nullable({type})",
-    .files = "CREATE OR REPLACE VIEW {table}_files AS\nSELECT *, _path AS file FROM file('{pattern}', Parquet, "
-             "'{schema}');\n",
+    /* It takes the name of a partition for a value, also that of a missing one. */
+    .files = "CREATE OR REPLACE VIEW {table}_files AS\n"
+             "SELECT * REPLACE (nullIf(host, '__HIVE_DEFAULT_PARTITION__') AS host), _path AS file\n"
+             "FROM file('{pattern}', Parquet, '{schema}');\n",
     .no_files = "CREATE OR REPLACE VIEW {table}_files AS\nSELECT *, '' AS file FROM null('{schema}');\n",
     .parts = "SELECT t.*, part, ns FROM {source} t ARRAY JOIN [{names}] AS part, [{values}] AS ns WHERE {known}",
     .sites = "CREATE VIEW IF NOT EXISTS sites AS SELECT '' AS host, '' AS site WHERE 0;\n",

@@ -204,7 +204,44 @@ def helper_lines(helper):
         return log.read().split("\n")
 
 
+NUMBER = re.compile("[0-9a-f]{16}")
+
+
+def hosts(env, name, trace="", lines="", workers=1, again=None):
+    """The names of the machine in the trace of a Squid that answers one request, and the warnings about them."""
+    origin = Origin(env, "origin-" + name)
+    squid = Squid(env, name, trace=trace, lines=lines, workers=workers).start()
+    with Client(squid.client_address()) as client:
+        client.request(origin.url("x"), "x")
+    if again:
+        squid.lines = again
+        squid.reconfigure()
+        with Client(squid.client_address()) as client:
+            client.request(origin.url("y"), "y")
+    said = squid.log_text()
+    squid.stop()
+    found = {row["host"] for row in dump.table(env, squid.directory, "loops", "--columns=host")}
+    return found, [line for line in said.split("\n") if "host" in line and "WARNING: sqtrace" in line]
+
+
+def machine(env):
+    """The base of these configurations has visible_hostname e2e.test."""
+    env.equal(hosts(env, "visible"), ({"e2e.test"}, []), "visible_hostname")
+    env.equal(hosts(env, "unique", lines="unique_hostname one.e2e.test"), ({"one.e2e.test"}, []), "unique_hostname")
+    env.equal(hosts(env, "given", "host=given.test", "unique_hostname one.e2e.test"), ({"given.test"}, []), "host=")
+    found, said = hosts(env, "off", "names=off", "unique_hostname one.e2e.test")
+    env.check(len(found) == 1 and NUMBER.fullmatch(min(found)) and not said, "names=off: %s %s" % (found, said))
+    found, said = hosts(env, "unfit", lines="unique_hostname one+two")
+    env.check(len(found) == 1 and NUMBER.fullmatch(min(found)), "a name with +: %s" % found)
+    env.check(len(said) == 1 and "the host's name one+two: allowed is" in said[0], "which is said once: %s" % said)
+    env.equal(hosts(env, "kids", lines="unique_hostname one-${process_number}.test", workers=2)[0],
+              {"one-1.test", "one-2.test", "one-3.test"}, "each process of SMP has its own, if squid.conf says so")
+    found, said = hosts(env, "later", lines="unique_hostname one.test", again="unique_hostname two.test")
+    env.equal((found, len(said)), ({"one.test"}, 1), "another name waits for a restart: %s" % said)
+
+
 TESTS = [
+    ("the machine's name: host=, unique_hostname, visible_hostname", machine, 60),
     ("names=configured: a parent by its name, an origin by a number", first(configured), 60),
     ("names=servers: an origin by its address and port", first(servers), 40),
     ("names=off: none", first(off), 40),

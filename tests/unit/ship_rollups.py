@@ -17,7 +17,10 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shipped  # noqa: E402
 from pypi import available, enter  # noqa: E402
-from shipped import SAMPLE, TOOLS, check, files, grow, growth, rows, ship  # noqa: E402
+from shipped import SAMPLE, SOURCE, TOOLS, check, files, grow, growth, rows, ship  # noqa: E402
+
+sys.path.append(os.path.join(SOURCE, "tools", "experiment"))
+import engines  # noqa: E402
 
 NOW = "--least-size=0"
 STEPS = {60: 2 ** 7, 3600: 2 ** 10}  # seconds: buckets of a doubling
@@ -169,6 +172,14 @@ def views(scratch, out):
                                       stdout=subprocess.PIPE).stdout.decode())
         found.append(engine.execute("SELECT class, stage, sum(requests) FROM rolled_hours GROUP BY ALL ORDER BY ALL").fetchall())
     check(found[0] and found[0] == found[1], "a trace that came twice is counted once", *[one[:3] for one in found])
+    if available("clickhouse"):
+        ddl = subprocess.run([os.path.join(TOOLS, "sqtrace-dump"), "--ddl=clickhouse", out], check=True, stdout=subprocess.PIPE).stdout
+        session = engines.opened("clickhouse")
+        for statement in engines.statements(ddl.decode()):
+            session.run(statement)
+        got = session.rows("SELECT class, stage, sum(requests) AS n FROM rolled_hours_by_host WHERE host = '-' GROUP BY class, stage ORDER BY class, stage")
+        check([(row["class"], row["stage"], int(row["n"])) for row in got] == found[0], "ClickHouse has the same, for a host without a name",
+              got[:3])
     engine.execute("SET TimeZone = 'UTC'")
     rolled = dict(engine.execute("SELECT class, p99_ms FROM rolled_hours WHERE stage = 'total'").fetchall())
     counts = collections.defaultdict(list)
@@ -223,7 +234,7 @@ def errors(scratch):
 
 
 def main():
-    enter("pyarrow", "duckdb")
+    enter("pyarrow", "duckdb", "clickhouse")
     with tempfile.TemporaryDirectory() as scratch:
         made = os.path.join(scratch, "made")
         os.mkdir(made)
