@@ -95,6 +95,13 @@ sqt_origin_event_name(const struct sqt_origin *origin, unsigned event)
     return event < SQT_EVENTS ? sqt_events[event].name : "UNKNOWN";
 }
 
+int64_t
+sqt_origin_wall_ns(const struct sqt_origin *origin)
+{
+    (void)origin;
+    return INT64_MIN;
+}
+
 #define SCRIPT_ROWS 64
 
 struct rows {

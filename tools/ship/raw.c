@@ -19,6 +19,8 @@
 #define MINUTES_BACK 2
 #define SHARES 1000000u
 #define SLOWEST_MOST 10000
+/* Lists of slowest requests at a time. */
+#define SLOW_MOST 1000
 
 /* ---- rules ---- */
 
@@ -127,6 +129,7 @@ raw_slow(struct ship_slowest *s, const struct sqt_origin *origin, int64_t minute
     if (slow)
         return slow;
     const struct sqt_order_key key = {SQT_CELL(requests, total_ns), 1};
+    ++s->count;
     slow = sqt_zeroed(1, sizeof(*slow));
     *slow = (struct ship_slow){s->first, origin, minute, class, sqt_order_new(s->table, &key, 1, s->most)};
     return s->first = slow;
@@ -147,6 +150,7 @@ raw_emit(struct ship_slowest *s, const struct sqt_origin *origin, int64_t before
         *link = slow->next;
         sqt_order_free(slow->order);
         free(slow);
+        --s->count;
     }
 }
 
@@ -158,6 +162,8 @@ ship_slowest_add(struct ship_slowest *s, const struct sqt_origin *origin, const 
     if (!class || row[SQT_CELL(requests, total_ns)].number == SQT_CELL_MISSING)
         return;
     raw_emit(s, origin, minute - MINUTES_BACK);
+    if (s->count >= SLOW_MOST)
+        raw_emit(s, NULL, 0);
     sqt_order_row(raw_slow(s, origin, minute, class)->order, row);
 }
 

@@ -30,6 +30,7 @@ struct ship_slowest {
     void *context;
     const struct sqt_origin *origin;
     struct ship_slow *first;
+    unsigned count; /* of that list */
 };
 
 /* Takes a row, which is copied. */

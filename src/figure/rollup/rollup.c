@@ -19,6 +19,7 @@
 #define SERVERS_MOST 1024
 /* Durations of a request that are counted: its stages, what they add up to, and the time to the first byte. */
 #define PARTS_MOST 64
+#define PART_NONE 0
 #define FIRST_SLOTS 4096u
 
 static const struct rollup_step {
@@ -31,7 +32,7 @@ struct rollup_key {
     int64_t time; /* begin of the minute or hour; ns since the start of the trace */
     uint32_t origin, server;
     uint32_t bucket;
-    uint8_t step, class, part, unused;
+    uint8_t step, part, class, unused;
 };
 
 struct rollup_slot {
@@ -39,10 +40,8 @@ struct rollup_slot {
     uint64_t count; /* 0: free */
 };
 
-/* A minute or an hour of a process. */
+/* A minute or an hour of a process.  Its place is the `count` of a slot, whose part is PART_NONE. */
 struct rollup_stretch {
-    uint32_t origin, step;
-    int64_t time;
     uint64_t first, last; /* records that ended requests; UINT64_MAX: not known */
 };
 
@@ -63,10 +62,10 @@ struct sqt_rollups {
     struct rollup_server *servers[SERVERS_MOST + 2]; /* by their number */
     const struct sqt_origin **origins;               /* by their index */
     size_t origin_count;
-    struct {
+    struct rollup_part {
         unsigned cell;
         char name[32];
-    } parts[PARTS_MOST];
+    } parts[PARTS_MOST]; /* from 1 */
     unsigned part_count;
 };
 
@@ -77,9 +76,10 @@ rollup_add_part(struct sqt_rollups *r, unsigned cell)
 {
     const char *const name = sqt_tables[SQT_TABLE_requests].columns[cell].name;
     const size_t size = strlen(name) - strlen("_ns");
-    r->parts[r->part_count].cell = cell;
-    memcpy(r->parts[r->part_count].name, name, size);
-    r->parts[r->part_count++].name[size] = '\0';
+    struct rollup_part *const part = &r->parts[r->part_count++];
+    part->cell = cell;
+    memcpy(part->name, name, size);
+    part->name[size] = '\0';
 }
 
 struct sqt_rollups *
@@ -90,6 +90,7 @@ sqt_rollups_new(void)
     r->slots = sqt_zeroed(r->slot_count, sizeof(*r->slots));
     r->scatter = sqt_scatter();
     r->names = (struct sqt_names){.size = sizeof(struct rollup_server), .most = SERVERS_MOST};
+    r->part_count = PART_NONE + 1;
     rollup_add_part(r, SQT_CELL(requests, total_ns));
     rollup_add_part(r, SQT_CELL(requests, first_byte_ns));
     rollup_add_part(r, SQT_CELL(requests, client_connect_ns));
@@ -180,37 +181,29 @@ rollup_class(const char *name)
     return class;
 }
 
+/* Times that are too large to be true are left as they are. */
 static int64_t
 rollup_begin(const struct sqt_origin *origin, int64_t time, int64_t step)
 {
     const int64_t wall = sqt_origin_wall_ns(origin);
-    const int64_t since = time + (wall == INT64_MIN ? 0 : wall);
+    int64_t since, begin;
+    if (__builtin_add_overflow(time, wall == INT64_MIN ? 0 : wall, &since))
+        return time;
     const int64_t within = since % step;
-    return time - within - (within < 0 ? step : 0);
-}
-
-/* That of a process, which lately was used last. */
-static struct rollup_stretch *
-rollup_stretch(struct sqt_rollups *r, uint32_t origin, uint32_t step, int64_t time)
-{
-    for (size_t i = r->stretch_count; i-- > 0;) {
-        struct rollup_stretch *const s = &r->stretches[i];
-        if (s->time == time && s->step == step && s->origin == origin)
-            return s;
-    }
-    return NULL;
+    return __builtin_sub_overflow(time, within + (within < 0 ? step : 0), &begin) ? time : begin;
 }
 
 static void
-rollup_note_stretch(struct sqt_rollups *r, const struct rollup_key *key, uint64_t record)
+rollup_note_stretch(struct sqt_rollups *r, const struct rollup_key *of, uint64_t record)
 {
-    struct rollup_stretch *const s = rollup_stretch(r, key->origin, key->step, key->time);
-    if (s) {
-        s->last = record;
-        return;
+    const struct rollup_key key = {.time = of->time, .origin = of->origin, .step = of->step, .part = PART_NONE};
+    struct rollup_slot *const slot = rollup_get(r, &key);
+    if (!slot->count) {
+        r->stretches = sqt_resized(r->stretches, (r->stretch_count + 1) * sizeof(*r->stretches));
+        r->stretches[r->stretch_count].first = record;
+        slot->count = ++r->stretch_count;
     }
-    r->stretches = sqt_resized(r->stretches, (r->stretch_count + 1) * sizeof(*r->stretches));
-    r->stretches[r->stretch_count++] = (struct rollup_stretch){key->origin, key->step, key->time, record, record};
+    r->stretches[slot->count - 1].last = record;
 }
 
 static void
@@ -240,7 +233,7 @@ sqt_rollups_add(struct sqt_rollups *r, const struct sqt_origin *origin, uint64_t
         key.step = (uint8_t)step;
         key.time = rollup_begin(origin, begin, rollup_steps[step].ns);
         rollup_note_stretch(r, &key, record);
-        for (unsigned part = 0; part < r->part_count; ++part) {
+        for (unsigned part = PART_NONE + 1; part < r->part_count; ++part) {
             const int64_t ns = requests[r->parts[part].cell].number;
             if (ns == SQT_CELL_MISSING)
                 continue;
@@ -296,8 +289,8 @@ rollup_compare(const void *a, const void *b)
     ROLLUP_ORDER(origin);
     ROLLUP_ORDER(step);
     ROLLUP_ORDER(time);
+    ROLLUP_ORDER(part); /* what is no part comes first */
     ROLLUP_ORDER(class);
-    ROLLUP_ORDER(part);
     ROLLUP_ORDER(server);
     ROLLUP_ORDER(bucket);
     return 0;
@@ -345,25 +338,28 @@ void
 sqt_rollups_emit(struct sqt_rollups *r, sqt_rollup_function *take, void *context)
 {
     const struct rollup_stretch *stretch = NULL;
-    size_t before = 0; /* rows of other processes */
+    size_t before = 0; /* slots of other processes */
+    int first = 0;
     rollup_sort(r);
     for (size_t i = 0; i < r->used; ++i) {
         struct rollup_slot *const slot = &r->slots[i];
         const struct rollup_key *const key = &slot->key;
+        if (i && key->origin != slot[-1].key.origin)
+            before = i;
+        if (key->part == PART_NONE) {
+            stretch = &r->stretches[slot->count - 1];
+            first = 1;
+            continue;
+        }
         if (i + 1 < r->used && rollup_compare(slot, slot + 1) == 0) { /* both are of "other" */
             slot[1].count += slot->count;
             continue;
         }
-        if (stretch && stretch->origin != key->origin)
-            before = i;
-        const int first =
-            !stretch || stretch->origin != key->origin || stretch->step != key->step || stretch->time != key->time;
-        if (first)
-            stretch = rollup_stretch(r, key->origin, key->step, key->time);
         const uint64_t record = first ? stretch->first : stretch->last;
         const uint64_t index = first ? key->step : STEPS + i - before;
         const struct sqt_row_source source = {r->origins[key->origin], record, record == UINT64_MAX ? 0 : index};
         rollup_print(r, slot, &source, take, context);
+        first = 0;
     }
     memset(r->slots, 0, r->slot_count * sizeof(*r->slots));
     r->used = 0;

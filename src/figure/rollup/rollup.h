@@ -12,7 +12,7 @@
  * Rows with the same columns but for `count` add up: count is that of all their requests.  So it does not matter how many
  * rows a minute has, nor into how many batches its requests were divided.
  *
- * One thread.  Memory: 128 bytes for each bucket that has a value, at most SQT_ROLLUPS_MOST of them, and the names of
+ * One thread.  Memory: 64 bytes for each bucket that has a value, at most SQT_ROLLUPS_MOST of them, and the names of
  * 1,024 servers.
  */
 #ifndef SQT_ROLLUP_H
@@ -25,7 +25,7 @@
 #define SQT_ROLLUP_MINUTE_BITS 7
 #define SQT_ROLLUP_HOUR_BITS 10
 /* Buckets that are kept. */
-#define SQT_ROLLUPS_MOST 600000u
+#define SQT_ROLLUPS_MOST 500000u
 /* Servers that rows name: those with most requests since rows were handed out.  The others are SQT_ROLLUP_OTHER. */
 #define SQT_ROLLUP_SERVERS 50
 #define SQT_ROLLUP_OTHER "other"
