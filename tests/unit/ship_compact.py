@@ -123,6 +123,8 @@ def moments(scratch, source, name):
     for path in merged(out):
         os.rename(path, re.sub(r"-\d+\.parquet$", "-1500000000.parquet", path))
     check(engine.look() == wanted and engine.left_out(), "%s: when it counts, the others are left out" % name, wanted, engine.look())
+    kinds = {row["kind"] for row in engine.session.rows("SELECT kind FROM %s" % engine.session.quoted("overlaps"))}
+    check(kinds == {"merged"}, "%s: which overlaps tells from files that came twice" % name, kinds)
     for path in sorted(engine.left_out())[::2]:
         os.remove(path if path.startswith("/") else "/" + path)
     check(engine.look() == wanted, "%s: and do not count when some are removed" % name, wanted, engine.look())
