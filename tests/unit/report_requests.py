@@ -221,6 +221,22 @@ def filters(page, rows):
     check(differs(page.listed(), len(rows)), "one button takes all filters away")
 
 
+def times_of_day(page):
+    """What a time of day means around changes of summer time, and around midnight: hours since the start of the trace."""
+    page.call("Emulation.setTimezoneOverride", timezoneId="Europe/Berlin")
+    wrong = []
+    for start, hours, clock, wanted in (("2026-10-24T12:00:00+02:00", 30, "10:00", 23),  # 25 hours on the 25th
+                                        ("2026-03-28T12:00:00+01:00", 30, "10:00", 21),  # 23 hours on the 29th
+                                        ("2026-10-25T00:30:00+02:00", 6, "02:30", 2),  # the first of two
+                                        ("2026-10-25T02:10:00+01:00", 1, "02:30", 1 / 3),  # it starts in the second
+                                        ("2026-11-10T23:50:00+01:00", 1, "00:10", 1 / 3), ("2026-11-11T00:10:00+01:00", 1, "23:50", -1 / 3),
+                                        ("2026-11-10T12:00:00+01:00", 72, "13:00:30.5", 1 + 30.5 / 3600)):
+        got = page.evaluate("sqtrace.moment({start_ms: Date.parse('%s'), length_ns: %d}, '%s')" % (start, hours * 3600e9, clock)) / 3600e9
+        wrong += [(start, clock, got)] if abs(got - wanted) > 1e-6 else []
+    page.call("Emulation.setTimezoneOverride", timezoneId="")
+    check(wrong, "times of day across changes of summer time and midnight")
+
+
 def sorting(page, rows):
     page.anew()
     wanted = sorted((int(row["size_bytes"]) for row in rows if row["size_bytes"] != "-"), reverse=True)
@@ -436,6 +452,7 @@ def main():
                 page = Requests(browser, one)
                 rows = data(page, SAMPLE)
                 filters(page, rows)
+                times_of_day(page)
                 sorting(page, rows)
                 keyboard(page, rows)
                 three_clicks(page, rows)

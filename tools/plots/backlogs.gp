@@ -44,8 +44,9 @@ title_of(n) = "kid " . PORT[n][1:strstrt(PORT[n], "\t") - 1] . ", " . PORT[n][st
 EMPTY = 0
 array USED[256]
 do for [i=1:PORTS] {
+    undefine PORT_max # a port without any value leaves it so
     stats $DATA using (strcol("kid") . "\t" . strcol("listener") eq PORT[i] ? column("backlog") : 0) name "PORT" nooutput
-    USED[i] = PORT_max > 0
+    USED[i] = exists("PORT_max") && PORT_max > 0
     EMPTY = EMPTY + !USED[i]
 }
 EMPTY_TITLE = sprintf("%d %s: 0 throughout", EMPTY, EMPTY == 1 ? "other" : "others")

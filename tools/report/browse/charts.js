@@ -131,6 +131,8 @@ const text_of = value => value >= 1e4 ? sqtrace.count(Math.round(value)) : Strin
 
 /* ---- drawing ---- */
 
+/* A percentile is dashed; where dashes tell traces apart, it is thin and pale. */
+const percentile = () => sqtrace.traces.length > 1 ? ' thin' : ' dashed';
 const pattern_of = curve => sqtrace.traces.length > 1 ? ' p' + curve.pattern : '';
 const told_name = curve => sqtrace.traces.length > 1 ? `${curve.name}, ${curve.trace}` : curve.name;
 const is_on = (chart, curve) => chart.switches.every(one => one.on || !one.has(curve));
@@ -168,7 +170,7 @@ function draw(chart) {
   const x = at => ROOM.left + (at - from) / (to - from) * w;
   const clip = 'clip-' + series.figure;
   const marks = shown.flatMap(({curve, points}) => {
-    const kind = `curve k${curve.colour}${curve.dashed ? ' dashed' : ''}${pattern_of(curve)}`;
+    const kind = `curve k${curve.colour}${curve.dashed ? percentile() : ''}${pattern_of(curve)}`;
     if (series.stacked)
       return [svg('path', {d: area_of(points, x, scale.y), class: `area k${curve.colour}`}, svg('title', {}, curve.name))];
     const dots = curve.dashed || points.length > 80 ? [] : points.filter(([at]) => at >= from && at <= to)
@@ -190,28 +192,24 @@ function times_of(chart) {
   return chart.times ||= [...new Set(chart.curves.flatMap(curve => curve.points.map(point => point[0])))].sort((a, b) => a - b);
 }
 
-/* ns from one time of a trace to the next. */
-function step_of(chart, trace) {
-  const times = [...new Set(chart.curves.filter(curve => curve.trace == trace)
-    .flatMap(curve => curve.points.map(point => point[0])))].sort((a, b) => a - b);
-  return times.length > 1 ? Math.min(...times.slice(1).map((at, i) => at - times[i]))
-    : sqtrace.traces.find(data => data.label == trace).length_ns;
+/* ns from one time of a curve to the next. */
+function step_of(curve) {
+  const times = curve.points.map(point => point[0]);
+  return curve.step ||= times.length > 1 ? Math.min(...times.slice(1).map((at, i) => at - times[i]))
+    : sqtrace.traces.find(data => data.label == curve.trace).length_ns;
 }
 
 /* The point of a curve that stands for this time: times of two traces need not be the same. */
-function point_at(chart, curve, at) {
-  const steps = chart.steps ||= new Map();
-  if (!steps.has(curve.trace))
-    steps.set(curve.trace, step_of(chart, curve.trace));
+function point_at(curve, at) {
   const point = curve.points.reduce((best, one) => Math.abs(one[0] - at) < Math.abs(best[0] - at) ? one : best);
-  return point[0] == at || (sqtrace.traces.length > 1 && Math.abs(point[0] - at) <= steps.get(curve.trace) / 2) ? point : null;
+  return point[0] == at || (sqtrace.traces.length > 1 && Math.abs(point[0] - at) <= step_of(curve) / 2) ? point : null;
 }
 
 /* The values of the curves that are on; with several traces those of a curve stand together. */
 function told_values(chart, at) {
   const told = new Map();
   for (const curve of chart.curves.filter(curve => is_on(chart, curve))) {
-    const point = point_at(chart, curve, at), words = told.get(curve.name) || [];
+    const point = point_at(curve, at), words = told.get(curve.name) || [];
     if (point)
       told.set(curve.name, [...words, (sqtrace.traces.length > 1 ? curve.trace + ' ' : '') + text_of(point[1])]);
   }
@@ -220,13 +218,13 @@ function told_values(chart, at) {
 
 function look(chart, at) {
   chart.at = at;
-  const of = sqtrace.traces.length > 1 && chart.trace != undefined ? ` A click lists its requests in ${chart.trace}.` : '';
+  const of = sqtrace.traces.length > 1 && chart.curve ? ` A click lists its requests in ${chart.curve.trace}.` : '';
   chart.told.textContent = at == null ? `${chart.series.y}. A click lists the requests of that time.`
     : `${sqtrace.at(at, 0)}: ${told_values(chart, at)}${of && '.' + of}`;
   draw(chart);
 }
 
-/* The time that is nearest to the mouse; the trace of the curve that is nearest to it there. */
+/* The time that is nearest to the mouse, and the curve that is nearest to it there. */
 function nearest(chart, event) {
   const r = chart.svg.getBoundingClientRect(), x = event.clientX - r.left, y = event.clientY - r.top;
   const {from, to} = sqtrace.view;
@@ -234,9 +232,9 @@ function nearest(chart, event) {
     .reduce((best, at) => best == null || Math.abs(chart.x(at) - x) < Math.abs(chart.x(best) - x) ? at : best, null);
   let least = Infinity;
   for (const curve of at == null ? [] : chart.curves.filter(curve => is_on(chart, curve))) {
-    const point = point_at(chart, curve, at), away = point ? Math.abs(chart.y(point[1]) - y) : Infinity;
+    const point = point_at(curve, at), away = point ? Math.abs(chart.y(point[1]) - y) : Infinity;
     if (away < least)
-      [least, chart.trace] = [away, curve.trace];
+      [least, chart.curve] = [away, curve];
   }
   return at;
 }
@@ -245,8 +243,8 @@ function nearest(chart, event) {
 function open(chart) {
   if (chart.at == null)
     return;
-  const trace = chart.trace ?? chart.series.of[chart.series.of.length - 1].trace, half = step_of(chart, trace) / 2;
-  sqtrace.filter({trace, from: Math.max(0, chart.at - half), to: chart.at + half}, {show: true});
+  const curve = chart.curve ?? chart.curves[chart.curves.length - 1], half = step_of(curve) / 2;
+  sqtrace.filter({trace: curve.trace, from: Math.max(0, chart.at - half), to: chart.at + half}, {show: true});
 }
 
 function key(chart, event) {
@@ -275,7 +273,7 @@ function first_names(chart) {
 
 /* What a legend switches: curves; with several traces, traces and curves. */
 function switches_of(chart) {
-  const mark = curve => make('i', {className: `k${curve.colour}${curve.dashed ? ' dashed' : ''}`});
+  const mark = curve => make('i', {className: `k${curve.colour}${curve.dashed ? percentile() : ''}`});
   if (sqtrace.traces.length == 1)
     return chart.curves.map(curve => ({group: 'curves', text: curve.name, mark: mark(curve), first: true, has: one => one == curve}));
   const names = new Map(chart.curves.map(curve => [curve.name, curve])), traces = new Map(chart.curves.map(curve => [curve.trace, curve]));
@@ -283,7 +281,7 @@ function switches_of(chart) {
   return [...[...traces].map(([trace, curve]) => ({group: 'traces', text: trace, first: true, has: one => one.trace == trace,
     mark: svg('svg', {viewBox: '0 0 30 6', class: alone ? 'k' + curve.colour : ''}, svg('path', {d: 'M0 3H30', class: 'curve' + pattern_of(curve)}))})),
     ...[...names].map(([name, curve]) => ({group: 'curves', text: name, first: first.has(name), has: one => one.name == name,
-      mark: alone ? make('i', {className: curve.dashed ? 'dashed' : ''}) : mark(curve)}))];
+      mark: alone ? make('i', {className: curve.dashed ? percentile().trim() : ''}) : mark(curve)}))];
 }
 
 /* A click switches one of them; with all others of its group off, those of the beginning come back. */

@@ -146,16 +146,21 @@ sqtrace.when = (data, ns) => {
     (zone ? 'UTC' + (zone < 0 ? '−' : '+') + away : 'UTC');
 };
 
-/* What a person writes for a time: a time of day, or seconds since the start.  ns since the start; NaN: neither. */
+/* What a person writes for a time: a time of day, or seconds since the start.  ns since the start; NaN: neither.  Of times
+ * of day that come several times, the first one in the trace counts, else the one that is nearest to it. */
 sqtrace.moment = (data, text) => {
   const clock = /^\s*(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*$/.exec(text);
   if (!clock)
     return text.trim() == '' ? NaN : Number(text.trim().replace(/s$/, '')) * 1e9;
-  const day = new Date(data.start_ms);
-  day.setHours(Number(clock[1]), Number(clock[2]), 0, 0);
-  let ms = day.getTime() + Number(clock[3] || 0) * 1e3 - data.start_ms;
-  for (; ms < -1000 && ms + 864e5 <= data.length_ns / 1e6 + 1000; ms += 864e5);
-  return ms * 1e6;
+  const end = data.length_ns / 1e6, first = new Date(data.start_ms), all = [];
+  for (let day = -1; day * 864e5 <= end + 2 * 864e5; ++day) { /* by the calendar: a day may have 23 or 25 hours */
+    const at = new Date(first.getFullYear(), first.getMonth(), first.getDate() + day, Number(clock[1]), Number(clock[2]));
+    const again = new Date(at.getTime() + 36e5);
+    for (const one of again.getHours() == at.getHours() ? [at, again] : [at]) /* an hour that comes twice */
+      all.push(one.getTime() + Number(clock[3] || 0) * 1e3 - data.start_ms);
+  }
+  const away = ms => ms < -1000 ? -ms : ms > end + 1000 ? ms - end : 0;
+  return all.reduce((best, ms) => away(ms) < away(best) ? ms : best) * 1e6;
 };
 
 /* ---- making a page ---- */

@@ -37,8 +37,10 @@ sqtrace.at = (ns, digits) => {
     return sqtrace.clock(sqtrace.traces[0], ns, digits);
   if (whole() < 12e10)
     return (ns / 1e9).toFixed(whole() < 5e9 ? 3 : digits || 1) + ' s';
-  const s = Math.round(ns / 1e9), two = n => String(n).padStart(2, '0'), hours = Math.floor(s / 3600);
-  return (hours ? `${hours}:${two(Math.floor(s / 60) % 60)}` : Math.floor(s / 60)) + ':' + two(s % 60);
+  const unit = 10 ** (digits || 0), parts = Math.round(ns / 1e9 * unit), s = Math.floor(parts / unit);
+  const two = n => String(n).padStart(2, '0'), hours = Math.floor(s / 3600);
+  return (hours ? `${hours}:${two(Math.floor(s / 60) % 60)}` : Math.floor(s / 60)) + ':' + two(s % 60) +
+    (digits ? '.' + String(parts % unit).padStart(digits, '0') : '');
 };
 
 /* ---- the band ---- */
