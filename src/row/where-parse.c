@@ -327,6 +327,22 @@ expression(struct parser *p)
     return chain(p, "or", SQT_WHERE_OR, all);
 }
 
+/* Says what should stand where an expression goes on in a way that it cannot. */
+static void
+where_parse_fail_end(struct parser *p)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s", "min", "h", "d", "KB", "MB", "GB", "TB"};
+    for (unsigned i = 0; i < sizeof(units) / sizeof(*units); ++i)
+        if (is_word(p, units[i])) {
+            sqt_parse_error_at(&p->error, p->start, "write the unit right behind its number, as in 5%s", units[i]);
+            return;
+        }
+    if (is_word(p, "&&") || is_word(p, "||"))
+        sqt_parse_error_at(&p->error, p->start, "write '%s'", *p->start == '&' ? "and" : "or");
+    else
+        sqt_parse_error_at(&p->error, p->start, "expected 'and', 'or' or the end");
+}
+
 struct sqt_where *
 sqt_where_parse(const char *text, const struct sqt_table *const *tables, unsigned table_count, char *error,
                 size_t error_size)
@@ -348,7 +364,7 @@ sqt_where_parse_from(const char *text, size_t offset, const struct sqt_table *co
     where_parse_advance(&p);
     p.where->root = expression(&p);
     if (!p.error.said && p.token != END)
-        sqt_parse_error_at(&p.error, p.start, "expected 'and', 'or' or the end");
+        where_parse_fail_end(&p);
     if (p.error.said) {
         sqt_where_free(p.where);
         return NULL;

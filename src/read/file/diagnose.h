@@ -15,6 +15,11 @@ struct sqt_diagnostics {
     int muted;         /* the first look at an origin says nothing; the real pass does */
 };
 
+/* The format of a message about a file, with its name and a text of the error. */
+#define SQT_CANNOT_OPEN(error) \
+    ((error) == EACCES ? "%s: cannot be opened: %s; run this as root, or as a user in Squid's group" \
+                       : "%s: cannot be opened: %s")
+
 /* Passes a line to the function, made safe to show, and counts it as a problem unless it is an SQT_NOTE.  The thread that
  * reads. */
 void sqt_diagnose(struct sqt_diagnostics *diagnostics, enum sqt_severity severity, const char *format, ...)

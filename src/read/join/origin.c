@@ -235,7 +235,7 @@ open_part(struct sqt_origin_reader *o)
         if (fd < 0)
             fd = sqt_open_regular(part->name, 0);
         if (fd < 0) {
-            sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: cannot be opened: %s", part->name, strerror(errno));
+            sqt_diagnose(o->diagnostics, SQT_WARNING, SQT_CANNOT_OPEN(errno), part->name, strerror(errno));
             continue;
         }
         sqt_input_init(&input, fd, part->fd < 0, part->end);

@@ -274,7 +274,7 @@ add_directory_files(struct sqt_source_list *l, const char *path, const char *suf
             } else if (where != AGAIN && errno == EINVAL)
                 sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: is not a regular file", file);
             else if (where != AGAIN && errno != ENOENT) /* deleted meanwhile */
-                sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: cannot be opened: %s", file, strerror(errno));
+                sqt_diagnose(l->diagnostics, SQT_WARNING, SQT_CANNOT_OPEN(errno), file, strerror(errno));
         }
         free(names[i]);
     }
@@ -370,8 +370,7 @@ sqt_sources_add(struct sqt_source_list *l, const char *path)
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &st) != 0) {
         sqt_diagnose(l->diagnostics, SQT_ERROR,
-                     errno == EACCES ? "%s: cannot be opened: %s; run this as root, or as a user in Squid's group"
-                                     : "%s: %s",
+                     errno == EACCES ? SQT_CANNOT_OPEN(errno) : "%s: %s",
                      path, strerror(errno));
         if (fd >= 0)
             close(fd);
