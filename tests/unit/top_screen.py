@@ -166,6 +166,21 @@ def once(directory):
           any(line.startswith("server_wait ") for line in lines), "--xid of a request that is over: %s" % lines)
 
 
+def many_turns():
+    """--xid of a request that went to and fro: the sum of each stage, as table requests has it, and no more than 20 turns."""
+    sample = os.path.join(os.environ["SQT_SOURCE"], "doc", "sample")
+    text = run(os.path.join(TOOLS, "sqtrace-dump"), "--no-comments", "--format=tsv", "--sort=-total_ns", "--limit=1", sample).stdout.decode()
+    row = dict(zip(*[line.split("\t") for line in text.splitlines()]))
+    lines = run(TOP, "--once", "--xid=" + row["xid"], "--kid=" + row["kid"], sample).stdout.decode().splitlines()
+    wrong, empty = [], lines.index("") if "" in lines else 0
+    for stage, _, number, unit in map(str.split, lines[2:empty]):
+        ns = float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+        right = float(row["unaccounted_ns" if stage == "-" else stage + "_ns"])
+        wrong += [(stage, ns, right)] if abs(ns - right) > 0.006 * right else []
+    check(empty > 4 and not wrong, "--xid of many turns: stages in all: %s" % wrong, shown=lines)
+    check(lines[empty + 1].startswith("the 20 longest of ") and len(lines) == empty + 24, "and the longest turns", shown=lines)
+
+
 def main():
     enter("pyte")
     try:
@@ -179,6 +194,7 @@ def main():
                               stdout=subprocess.PIPE) as writer:
             check(writer.stdout.readline() == b"ready\n", "a process traces requests that hang")
             once(directory)
+            many_turns()
             sizes(directory)
             keys(directory, writer)
             writer.stdin.close()

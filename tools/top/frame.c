@@ -5,6 +5,7 @@
 #include "frame.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/human.h"
@@ -179,6 +180,54 @@ frame_add_all(struct frame *f, const struct top *top, long selected)
 
 /* ---- one request ---- */
 
+/* Turns of stages that are shown one by one; of more, so many of the longest. */
+#define FRAME_TURNS 20
+
+static int
+frame_compare_sums(const void *a, const void *b)
+{
+    const struct top_sum *const x = a, *const y = b;
+    return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : x->stage < y->stage ? -1 : x->stage > y->stage;
+}
+
+static int
+frame_compare_ns(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Of a request with many turns: how long each stage took in all. */
+static void
+frame_sums(struct frame *f, const struct top_waterfall *w)
+{
+    struct top_sum sums[SQT_STAGES + 1];
+    char took[SQT_HUMAN_ROOM];
+    memcpy(sums, w->sums, sizeof(sums));
+    qsort(sums, SQT_STAGES + 1, sizeof(*sums), frame_compare_sums);
+    frame_add(f, FRAME_COLUMNS, "%-14s  %12s  %12s", "stage", "times", "in all");
+    for (unsigned i = 0; i <= SQT_STAGES && sums[i].turns; ++i)
+        frame_add(f, FRAME_PLAIN, "%-14s  %12u  %12s",
+                  sums[i].stage < SQT_STAGES ? sqt_stages[sums[i].stage].name : "-", sums[i].turns,
+                  sqt_human_time(took, (double)sums[i].ns, " ", "us"));
+    frame_add(f, FRAME_PLAIN, "%s", "");
+    frame_add(f, FRAME_PLAIN, "the %u longest of %s%u turns", FRAME_TURNS, w->count < w->turns ? "the first " : "",
+              w->count);
+}
+
+/* The least duration of a turn that is shown, ns. */
+static int64_t
+frame_least(const struct top_waterfall *w)
+{
+    int64_t ns[TOP_TILES];
+    if (w->count <= FRAME_TURNS)
+        return INT64_MIN;
+    for (unsigned i = 0; i < w->count; ++i)
+        ns[i] = w->tiles[i].until - w->tiles[i].from;
+    qsort(ns, w->count, sizeof(*ns), frame_compare_ns);
+    return ns[FRAME_TURNS - 1];
+}
+
 void
 frame_waterfall(struct frame *f, const struct top_waterfall *w)
 {
@@ -192,9 +241,15 @@ frame_waterfall(struct frame *f, const struct top_waterfall *w)
     }
     char from[SQT_HUMAN_ROOM], took[SQT_HUMAN_ROOM], picture[FRAME_LINE];
     frame_add(f, FRAME_TITLE, "%s", w->head);
+    if (w->count > FRAME_TURNS)
+        frame_sums(f, w);
+    const int64_t least = frame_least(w);
     frame_add(f, FRAME_COLUMNS, "%-14s  %12s  %12s", "stage", "from", "for");
-    for (unsigned i = 0; i < w->count; ++i) {
+    for (unsigned i = 0, shown = 0; i < w->count && shown < FRAME_TURNS; ++i) {
         const struct sqt_tile *const t = &w->tiles[i];
+        if (t->until - t->from < least)
+            continue;
+        ++shown;
         const unsigned begin = (unsigned)((double)(t->from - w->begin) / whole * (bar - 1));
         const unsigned end = (unsigned)((double)(t->until - w->begin) / whole * (bar - 1));
         unsigned at = 0;
@@ -207,9 +262,8 @@ frame_waterfall(struct frame *f, const struct top_waterfall *w)
                   sqt_human_time(from, (double)(t->from - w->begin), " ", "us"),
                   sqt_human_time(took, (double)(t->until - t->from), " ", "us"), picture);
     }
-    frame_add(f, FRAME_PLAIN, "%-14s  %12s  %12s%s", "all", "",
-              sqt_human_time(took, (double)(w->end - w->begin), " ", "us"),
-              w->more ? "  (more stages than are shown)" : "");
+    frame_add(f, FRAME_PLAIN, "%-14s  %12s  %12s", "all", "",
+              sqt_human_time(took, (double)(w->end - w->begin), " ", "us"));
 }
 
 /* ---- all of it ---- */

@@ -143,8 +143,12 @@ struct top_waterfall {
     int64_t begin, end; /* ns; end: of what is known */
     struct sqt_tile tiles[TOP_TILES];
     unsigned count;
-    int more;       /* there are more than that */
-    char head[256]; /* method, server, result */
+    struct top_sum {
+        unsigned stage, turns;
+        int64_t ns;
+    } sums[SQT_STAGES + 1]; /* of all tiles, by stage; the last one is of no stage */
+    unsigned turns;         /* tiles, those for which there is no room included */
+    char head[256];         /* method, server, result */
 };
 
 struct top {

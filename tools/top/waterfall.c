@@ -22,13 +22,25 @@ waterfall_head(struct top_waterfall *w, const struct sqt_xact *x)
              seen[0], seen[1], w->ended ? "ended: " : "in flight", w->ended ? seen[2] : "");
 }
 
+static void
+waterfall_count(struct top_waterfall *w, unsigned stage, int64_t ns, unsigned turns)
+{
+    struct top_sum *const sum = &w->sums[stage < SQT_STAGES ? stage : SQT_STAGES];
+    sum->turns += turns;
+    sum->ns += ns;
+    w->turns += turns;
+}
+
 /* What is charged now, and not told yet. */
 static void
 waterfall_open_tile(struct top_waterfall *w, const struct sqt_xact *x)
 {
     const unsigned stage = sqt_spans_charged(&x->stages);
     const int64_t from = x->stages.last;
-    if (w->count && w->tiles[w->count - 1].stage == stage)
+    const int goes_on = w->count && w->tiles[w->count - 1].stage == stage;
+    if (w->end > from)
+        waterfall_count(w, stage, w->end - from, goes_on ? 0 : 1);
+    if (goes_on)
         w->tiles[w->count - 1].until = w->end;
     else if (w->end > from && w->count < TOP_TILES)
         w->tiles[w->count++] = (struct sqt_tile){.stage = stage, .from = from, .until = w->end};
@@ -47,15 +59,16 @@ top_waterfall_take(struct top *top, const struct sqt_xact *x, int ended)
     w->kid = x->origin->identity.kid;
     w->begin = x->begin;
     w->end = ended ? x->end : top->now;
-    w->count = 0;
-    w->more = 0;
+    w->count = w->turns = 0;
+    for (unsigned i = 0; i <= SQT_STAGES; ++i)
+        w->sums[i] = (struct top_sum){.stage = i};
     struct sqt_xact copy = *x;
     copy.end = ended ? x->end : x->stages.last;
-    for (size_t i = 0; sqt_keep_tile(&copy, &i, &tile);)
+    for (size_t i = 0; sqt_keep_tile(&copy, &i, &tile);) {
+        waterfall_count(w, tile.stage, tile.until - tile.from, 1);
         if (w->count < TOP_TILES)
             w->tiles[w->count++] = tile;
-        else
-            w->more = 1;
+    }
     if (!ended)
         waterfall_open_tile(w, x);
     waterfall_head(w, x);

@@ -369,9 +369,8 @@ sqt_sources_add(struct sqt_source_list *l, const char *path)
     /* A directory can be opened, too; a pipe without waiting. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        sqt_diagnose(l->diagnostics, SQT_ERROR,
-                     errno == EACCES ? SQT_CANNOT_OPEN(errno) : "%s: %s",
-                     path, strerror(errno));
+        sqt_diagnose(l->diagnostics, SQT_ERROR, errno == EACCES ? SQT_CANNOT_OPEN(errno) : "%s: %s", path,
+                     strerror(errno));
         if (fd >= 0)
             close(fd);
         return;
