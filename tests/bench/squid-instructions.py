@@ -26,7 +26,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from squids import (CALLS, VARIANTS, WORKLOADS, Origin, arguments, client, environment, listening,  # noqa: E402
+from squids import (CALLS, CONTEXT, TRACEPARENT, VARIANTS, WORKLOADS, Origin, arguments, client, environment, listening,  # noqa: E402
                     make_dirs, prefix_of, programs, variant)
 from lib.env import wait_for  # noqa: E402
 from lib.proc import children  # noqa: E402
@@ -50,10 +50,10 @@ def control(squid, pid, *words):
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_squid(squid))
 
 
-def ask(connection, url, fresh, first, count):
+def ask(connection, url, fresh, first, count, fields=()):
     for n in range(first, first + count):
         time.sleep(SETTLE)
-        answer = connection.request(url + ("n%d" % n if fresh else "o%d" % (n % OBJECTS)))
+        answer = connection.request(url + ("n%d" % n if fresh else "o%d" % (n % OBJECTS)), headers=fields)
         assert answer.status == 200, answer.status
 
 
@@ -94,13 +94,14 @@ def instructions(env, name, workload, origin, requests, program):
     squid.wait_ready(300)
     wait_for(lambda: listening(squid.tls_port or squid.port), 60, "Squid to listen")
     pids = [process.pid] if work.workers == 1 else children(process.pid)
+    fields = (TRACEPARENT,) if name == "context sent" else ()
     with client(squid) as connection:
-        ask(connection, origin.url(workload), work.fresh, 0, WARM)
+        ask(connection, origin.url(workload), work.fresh, 0, WARM, fields)
         time.sleep(PAUSE)
         before = records(env, squid)
         for pid in pids:
             control(squid, pid, "-i", "on")
-        ask(connection, origin.url(workload), work.fresh, WARM, requests)
+        ask(connection, origin.url(workload), work.fresh, WARM, requests, fields)
         time.sleep(PAUSE)
         for pid in pids:
             control(squid, pid, "-d")
@@ -131,15 +132,16 @@ def main():
     parser = arguments(__doc__, default=3, help="programs of each Squid, their functions in other orders; 0: the "
                        "installed ones (default 3)")
     parser.add_argument("--requests", type=int, default=1000, help="to count (default 1000)")
-    parser.add_argument("--variant", action="append", choices=list(VARIANTS) + ["with calls"],
-                        help="default: all but the last, which has the account of system calls, too")
+    parser.add_argument("--variant", action="append", choices=list(VARIANTS) + list(CALLS) + list(CONTEXT),
+                        help="default: all but the last three: with the account of system calls, and with "
+                             "trace_context=on, of requests without the field traceparent and with it")
     parser.add_argument("--keep", action="store_true", help="keep the folder with callgrind's files")
     parser.add_argument("--caches", action="store_true", help="misses of simulated caches, too")
     options = parser.parse_args()
     if options.caches:
         OPTIONS.extend(CACHES)
     chosen = options.variant or list(VARIANTS)
-    VARIANTS.update(CALLS)
+    VARIANTS.update({**CALLS, **CONTEXT})
     env = environment(options)
     env.keep = options.keep
     try:

@@ -508,7 +508,7 @@ TESTS = [
     ("load: wpb: Pareto sizes and 1/t, computed anew", fits, 60),
     ("load: the first byte comes when it should, 1,000 requests open", first(latency), 60),
     ("load: 5,000 requests a second", first(rate), 60),
-    ("load: requests at random moments of their intervals", spread, 30),
+    ("load: requests at random moments of their intervals", first(spread), 30),
     ("load: a server that stands still is seen by all that wait", first(cannot_hide), 30),
     ("load: the origin, asked by another client", origin, 30),
     ("load: wpb through Squid: hits as access.log and the trace count them", wpb, 60),

@@ -148,7 +148,7 @@ def as_iostat(env):
 def cache_fill(env):
     """Calls that read rise tenfold where the cache outgrows memory, and less than twofold where it fits."""
     need_disks(env)
-    text = tables(env, "cache-fill", "--rounds=2", "--scale=0.6")
+    text = tables(env, "cache-fill", "--rounds=1", "--scale=0.6")
     for name in ("open-read", "read-disk"):
         found = re.search(name + r", all in the cache against the first step: ([0-9.]+) times .*memory,\n([0-9.]+) times",
                           text)
