@@ -94,7 +94,7 @@ def instructions(env, name, workload, origin, requests, program):
     squid.wait_ready(300)
     wait_for(lambda: listening(squid.tls_port or squid.port), 60, "Squid to listen")
     pids = [process.pid] if work.workers == 1 else children(process.pid)
-    fields = (TRACEPARENT,) if name == "context sent" else ()
+    fields = (TRACEPARENT,) if name.endswith(" sent") else ()
     with client(squid) as connection:
         ask(connection, origin.url(workload), work.fresh, 0, WARM, fields)
         time.sleep(PAUSE)
@@ -133,8 +133,8 @@ def main():
                        "installed ones (default 3)")
     parser.add_argument("--requests", type=int, default=1000, help="to count (default 1000)")
     parser.add_argument("--variant", action="append", choices=list(VARIANTS) + list(CALLS) + list(CONTEXT),
-                        help="default: all but the last three: with the account of system calls, and with "
-                             "trace_context=on, of requests without the field traceparent and with it")
+                        help="default: all but the last four: with the account of system calls; with "
+                             "trace_context=on; requests with the field traceparent, without and with trace_context=on")
     parser.add_argument("--keep", action="store_true", help="keep the folder with callgrind's files")
     parser.add_argument("--caches", action="store_true", help="misses of simulated caches, too")
     options = parser.parse_args()

@@ -124,8 +124,8 @@ VARIANTS = {
 }
 # With --calls: the account of system calls.
 CALLS = {"with calls": ("squid", "events=client,server,store,diskop,loop,digest,sample,syscall")}
-# The header field traceparent is looked for, in requests without it and with it.
-CONTEXT = {"with context": ("squid", "trace_context=on"), "context sent": ("squid", "trace_context=on")}
+# The header field traceparent is looked for in requests without it, sent and not looked for, and sent and recorded.
+CONTEXT = {"with context": ("squid", "trace_context=on"), "field sent": ("squid", ""), "context sent": ("squid", "trace_context=on")}
 TRACEPARENT = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 # And who else gives one of an unpatched Squid: name -> what is started beside it.
 OBSERVERS = {
@@ -189,7 +189,7 @@ def variant(env, name, workload, **more):
     dirs = [kind for kind in work.dirs if kind != "rock"]
     if "rock" in work.dirs:
         lines += "cache_dir rock {folder}/cache-rock 64\n"
-    letter = "abcdefghi"[[*VARIANTS, *OBSERVERS].index(name)]  # a service's name is short
+    letter = "abcdefghij"[[*VARIANTS, *OBSERVERS].index(name)]  # a service's name is short
     number = "%d%s" % (list(WORKLOADS).index(workload), letter)
     squid = Squid(env, number, prefix=prefix_of(env, name), trace=trace, dirs=dirs, lines=lines, workers=work.workers,
                   **more)
