@@ -9,7 +9,7 @@ import urllib.parse
 
 from lib import access, dump, rows
 from lib.client import Broken, Client
-from lib.env import first, run
+from lib.env import first, run, wait_for
 from lib.helper import Helper
 from lib.icapd import IcapServer
 from lib.origin import Origin
@@ -216,8 +216,7 @@ def hosts(env, name, trace="", lines="", workers=1, again=None):
     if again:
         squid.lines = again
         squid.reconfigure()
-        with Client(squid.client_address()) as client:
-            client.request(origin.url("y"), "y")
+        wait_for(lambda: "a changed name of the host" in squid.log_text(), 20, "the other name to be noticed")
     said = squid.log_text()
     squid.stop()
     found = {row["host"] for row in dump.table(env, squid.directory, "loops", "--columns=host")}
