@@ -220,7 +220,8 @@ def later(work, spans, name, act, tries, said, wait=0, options=()):
     check(said in exporter.said() and "takes spans again" in exporter.said(), "%s: it is said, and that it is over" % name,
           exporter.said())
     gaps = [b - a for a, b in zip(receiver.times, receiver.times[1:])][:tries]
-    check(not gaps or min(gaps) >= wait, "%s: it waits %.1f s" % (name, wait), gaps)
+    # The receiver notes when it has read a batch, so one that is read late makes the gap behind it shorter.
+    check(not gaps or min(gaps) >= 0.8 * wait, "%s: it waits %.1f s" % (name, wait), gaps)
     check(exporter.usual() < SCRAPE_S, "%s: a scrape takes %.0f ms" % (name, exporter.usual() * 1000))
     check(exporter.stop() == 0, "%s: a signal ends it" % name)
     receiver.close()
@@ -343,7 +344,7 @@ def at_the_end(work, spans, name, act):
     exporter = Exporter(os.path.join(work, name), receiver.port)
     requests = sum(span["kind"] == 2 for span in spans)
     until(lambda: exporter.metrics()["requests"] == requests, 20, "all requests are counted")
-    until(lambda: exporter.otlp("queue_bytes") < 1 << 20, 20, "the rest can be sent in two seconds")
+    until(lambda: exporter.otlp("queue_bytes") < 1 << 18, 60, "the rest can be sent in two seconds")
     exporter.stop()
     ids = set(receiver.ids())
     check(ids == {span["spanId"] for span in spans}, "%s: what is queued at the end is sent" % name, "%d of %d" % (len(ids), len(spans)))
