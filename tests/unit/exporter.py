@@ -23,7 +23,7 @@ import time
 
 sys.dont_write_bytecode = True
 from pypi import enter, run  # noqa: E402
-from told import until  # noqa: E402
+from told import all_said, check, plan, until  # noqa: E402
 
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 EXPORTER, DUMP = os.path.join(TOOLS, "sqtrace-exporter"), os.path.join(TOOLS, "sqtrace-dump")
@@ -33,19 +33,10 @@ BOUNDS = ("0.001", "0.005", "0.02", "0.1", "0.25", "0.5", "1.0", "2.5", "10.0", 
 PRIVATE_KB = 64 * 1024
 SCRAPE_S = 0.05
 SANITIZED = b"__asan_init" in open(EXPORTER, "rb").read()
-done = 0
-
-
-def check(good, text, skip=""):
-    global done
-    done += 1
-    print("%s %d - %s%s" % ("ok" if good else "not ok", done, text, " # SKIP " + skip if skip else ""), flush=True)
-    return good
 
 
 def same(got, wanted, text):
-    if not check(got == wanted, text):
-        print("# got      %r\n# expected %r" % (got, wanted))
+    check(got == wanted, text, "got      %r" % (got,), "expected %r" % (wanted,))
 
 
 # ---- the exporter, and what it says ----
@@ -59,8 +50,7 @@ class Exporter:
         self.port = int(self.says(r"serves http://[^ ]*:(\d+)/metrics").group(1))
 
     def said(self):
-        self.said_in.seek(0)
-        return self.said_in.read().decode()
+        return all_said(self.said_in)
 
     def says(self, pattern, seconds=30):
         return until(lambda: re.search(pattern, self.said()), seconds, pattern)
@@ -309,13 +299,13 @@ def formats(exporter, requests):
         found = run("promtool", "check", "metrics", input=text.encode())
         same((found.returncode, found.stderr), (0, b""), "promtool has nothing to say about the text format")
     else:
-        check(True, "promtool reads it", "promtool is not installed")
+        check(True, "promtool reads it", skip="promtool is not installed")
     exemplars(open_text, requests)
     try:
         import prometheus_client.openmetrics.parser as open_parser
         import prometheus_client.parser as parser
     except ImportError:
-        check(True, "prometheus_client reads both", "prometheus_client cannot be installed")
+        check(True, "prometheus_client reads both", skip="prometheus_client cannot be installed")
         return
     for name, library, what in (("OpenMetrics", open_parser, open_text), ("the text format", parser, text)):
         read = {(sample.name, tuple(sorted(sample.labels.items()))): sample.value
@@ -447,7 +437,7 @@ def trouble(work):
     check(len(exporter.said().splitlines()) < 12, "nothing is said again and again")
     same(exporter.stop(), 0, "it ended well")
     if os.getuid() != 0:
-        check(True, "a directory without permission", "it needs root to take another user")
+        check(True, "a directory without permission", skip="it needs root to take another user")
         return
     shut = os.path.join(work, "shut")
     os.mkdir(shut, 0o700)
@@ -470,7 +460,7 @@ def main():
         same(exporter.stop(), 0, "SIGTERM ends it with status 0")
         bounds(work, sum(value for key, value in found.items() if key[0] == "sqtrace_request_duration_seconds_count"))
         trouble(work)
-    print("1..%d" % done)
+    plan()
 
 
 main()

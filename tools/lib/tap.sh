@@ -54,7 +54,8 @@ skip_tap()
     echo "ok - $2 # SKIP $3" | tee -a "$results/$1.tap"
 }
 
-# check_tap PHASE BUILD STATUS: results of `make check` in BUILD, from the logs of its tests.  Shows what did not pass.
+# check_tap PHASE BUILD STATUS: results of `make check` in BUILD, from the logs of its tests.  Shows what did not pass; of a
+# test that broke off, also the last line that it wrote.
 check_tap()
 {
     find "$2/tests" -name '*.trs' | sort | while read -r trs; do
@@ -62,8 +63,11 @@ check_tap()
         awk -v test="${test%.trs}" '
             /^(PASS|XFAIL|SKIP|FAIL|XPASS|ERROR): / && substr($0, length($1) + 2, length(test)) == test {
                 result = substr($1, 1, length($1) - 1)
-                print (result ~ /^(PASS|XFAIL|SKIP)$/ ? "ok" : "not ok") " - " substr($0, length($1) + 2)
-            }' "${trs%.trs}.log"
+                print (result ~ /^(PASS|XFAIL|SKIP)$/ ? "ok" : "not ok") " - " substr($0, length($1) + 2) \
+                    (result == "ERROR" && last != "" ? ": " last : "")
+                next
+            }
+            NF { last = $0 }' "${trs%.trs}.log"
     done >"$results/$1.tap"
     grep '^not ok\|# SKIP' "$results/$1.tap"
     # make's status says no more than the tests do, unless it failed before them.
