@@ -93,8 +93,10 @@ def in_memory(env, directory):
 
 
 def watching(env):
-    """Slow requests at random moments, with the trace in memory: each is in a snapshot, whole and with the time before."""
-    before, slow, gaps = (60, 20, (60, 240)) if env.full else (4, 3, (3, 6))
+    """Slow requests at random moments, with the trace in memory: each is in a snapshot, whole and with the time before.
+
+    The long form takes an hour, at some 40 requests/s."""
+    before, slow, gaps, rest = (60, 20, (60, 240), 0.05) if env.full else (4, 3, (3, 6), 0.005)
     directory, out = env.path("memory"), env.path("out")
     in_memory(env, directory)
     origin = Origin(env)
@@ -107,7 +109,7 @@ def watching(env):
         with Client(squid.client_address(), 20) as client:
             for k in range(20):
                 client.request(origin.url("o%d" % (k * (n + 1) % 40), size=20000), "r")
-                time.sleep(0.005)
+                time.sleep(rest)
     traffic = Background(env, 2, work)
     command = [env.tool("sqtrace-snapshot"), squid.directory, "--to=" + out, "--when=total_ns > 900ms", "--when=stall > 20s",
                "--before=%ds" % before, "--after=1s", "--every=2s"]
@@ -140,5 +142,5 @@ def watching(env):
 
 TESTS = [
     ("snapshots of a live trace", live, 60),
-    ("slow requests of a trace in memory", watching, 60),
+    ("slow requests of a trace in memory", watching, 60, 6000),
 ]
