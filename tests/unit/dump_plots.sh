@@ -51,4 +51,11 @@ for name in $("$SQT_TOOLS/sqtrace-dump" --list | sed -n 's/^figure \([^ ]*\) - .
         [ "$(grep -vc '^#' "$name.tsv")" -gt 1 ]
     check "$name of the sample"
 done
+awk -F'\t' -v OFS='\t' '/^[0-9]/ { $3 = "-" } { print }' backlogs.tsv >unnamed.tsv
+gnuplot -c "$plots/backlogs.gp" unnamed.svg unnamed.tsv 2>err && ! [ -s err ] && grep -qF ', port unknown<' unnamed.svg
+check "backlogs of ports without names"
+awk -F'\t' -v OFS='\t' '/^[0-9]/ { $4 = $6 = "-" } { print }' backlogs.tsv >unknown.tsv
+gnuplot -c "$plots/backlogs.gp" unknown.svg unknown.tsv 2>err
+[ $? -eq 1 ] && [ "$(cat err)" = "there are no rows: nothing to draw" ]
+check "backlogs whose values are unknown"
 plan

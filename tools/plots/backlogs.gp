@@ -7,6 +7,7 @@ FOLDER = ARG0[1:strlen(ARG0)-strlen(NAME . ".gp")]
 OUTPUT = ARG1
 INPUT = ARG2
 load FOLDER . "common.gp"
+set datafile missing # a port may have no name: its column is a text, also where it is -
 
 # The key has long names, so it stands above.
 KEY = "outside top center horizontal reverse Left samplen 2" . (exists("NARROW") ? "" : " maxcols 2")
@@ -14,6 +15,7 @@ KEY = "outside top center horizontal reverse Left samplen 2" . (exists("NARROW")
 # The backlog of each port of each kid to the left, what the kernel dropped to the right.  A port is its column between
 # two tabs, because its name has a space.
 PORTS = 0
+VALUES = 0 # of both
 array PORT[256]
 do for [i=1:|$DATA|] {
     LINE = $DATA[i]
@@ -25,9 +27,13 @@ do for [i=1:|$DATA|] {
         NAMED = REST[1:SECOND + THIRD - 1]
         KNOWN = NAMED[1:3] eq "kid"
         do for [k=1:PORTS] { if (PORT[k] eq NAMED) { KNOWN = 1 } }
+        if (NAMED[1:3] ne "kid") {
+            VALUES = VALUES + (word(LINE, words(LINE) - 2) ne "-") + (word(LINE, words(LINE)) ne "-")
+        }
         if (!KNOWN) { PORTS = PORTS + 1; PORT[PORTS] = NAMED }
     }
 }
+if (VALUES == 0) { print "there are no rows: nothing to draw"; exit status 1 }
 stats $DATA using "time_s" name "X" nooutput
 set xrange [0:X_max * 1.02]
 set yrange [0:*]
@@ -39,7 +45,8 @@ set border 11
 set key @KEY noenhanced
 # A port whose backlog was always empty is told in one entry of the key.
 of(n, c) = strcol("kid") . "\t" . strcol("listener") eq PORT[n] ? column(c) : NaN
-title_of(n) = "kid " . PORT[n][1:strstrt(PORT[n], "\t") - 1] . ", " . PORT[n][strstrt(PORT[n], "\t") + 1:*]
+name_of(n) = PORT[n][strstrt(PORT[n], "\t") + 1:*]
+title_of(n) = "kid " . PORT[n][1:strstrt(PORT[n], "\t") - 1] . ", " . (name_of(n) eq "-" ? "port unknown" : name_of(n))
 
 EMPTY = 0
 array USED[256]

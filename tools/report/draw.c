@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <spawn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,25 +32,42 @@ struct drawing {
     int narrow;
 };
 
+/* Starts gnuplot in that folder (NULL: here) with these arguments; what it says goes into said.  Returns 0, or an errno.
+ * A process that is forked would copy the tables of this one's memory first, for each picture. */
+static int
+start_gnuplot(pid_t *pid, const char *folder, const char *said, const char *const *arguments)
+{
+    posix_spawn_file_actions_t actions;
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed)
+        return failed;
+    if (folder)
+        failed = posix_spawn_file_actions_addchdir_np(&actions, folder);
+    if (!failed)
+        failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!failed)
+        failed = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, said, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (!failed)
+        failed = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    if (!failed)
+        failed = posix_spawnp(pid, "gnuplot", &actions, NULL, (char *const *)(uintptr_t)arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
 int
 report_find_gnuplot(struct report *r)
 {
-    const pid_t pid = fork();
-    if (pid == 0) {
-        const int null = open("/dev/null", O_RDWR);
-        dup2(null, STDIN_FILENO);
-        dup2(null, STDOUT_FILENO);
-        dup2(null, STDERR_FILENO);
-        execlp("gnuplot", "gnuplot", "--version", (char *)NULL);
-        _exit(errno == ENOENT ? 127 : 126);
-    }
-    int status = 0;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (pid < 0)
-        return report_fail(r, "gnuplot cannot be started: %s", strerror(errno));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    pid_t pid;
+    const char *const arguments[] = {"gnuplot", "--version", NULL};
+    const int failed = start_gnuplot(&pid, NULL, "/dev/null", arguments);
+    if (failed == ENOENT)
         return report_fail(r, "gnuplot is not installed, and draws the figures: apt-get install gnuplot-nox");
+    if (failed)
+        return report_fail(r, "gnuplot cannot be started: %s", strerror(failed));
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return report_fail(r, "gnuplot does not work: 'gnuplot --version' failed");
     return 0;
@@ -68,9 +87,9 @@ picture_path(const struct report *r, const struct drawing *d)
     return folder_path(r, "figures/%s%s.svg", d->picture->file, d->narrow ? ".narrow" : "");
 }
 
-/* In the child: the folder of figures is the current one, so the commands are those that the page shows. */
-static void
-run_gnuplot(const struct report *r, const struct drawing *d)
+/* The folder of figures is gnuplot's current one, so the commands are those that the page shows.  Returns 0, or an errno. */
+static int
+draw_picture(const struct report *r, struct drawing *d)
 {
     char *const folder = folder_path(r, "figures");
     const char *const narrow = d->narrow ? ".narrow" : "";
@@ -79,16 +98,11 @@ run_gnuplot(const struct report *r, const struct drawing *d)
     snprintf(picture, sizeof(picture), "%s%s.svg", d->picture->file, narrow);
     snprintf(said, sizeof(said), "%s%s.said", d->picture->file, narrow);
     snprintf(series, sizeof(series), "%s.tsv", d->picture->file);
-    if (chdir(folder) == 0) {
-        const int null = open("/dev/null", O_RDONLY);
-        const int fd = open(said, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-        dup2(null, STDIN_FILENO);
-        dup2(fd, STDOUT_FILENO);
-        dup2(fd, STDERR_FILENO);
-        execlp("gnuplot", "gnuplot", "-e", d->narrow ? "UNTITLED = 1; NARROW = 1" : "UNTITLED = 1", "-c", script,
-               picture, series, (char *)NULL);
-    }
-    _exit(126);
+    const char *const arguments[] = {
+        "gnuplot", "-e", d->narrow ? "UNTITLED = 1; NARROW = 1" : "UNTITLED = 1", "-c", script, picture, series, NULL};
+    const int failed = start_gnuplot(&d->pid, folder, said, arguments);
+    free(folder);
+    return failed;
 }
 
 /* Puts the style sheet before the first element of the picture, and notes its size.  Returns 0, or -1. */
@@ -243,12 +257,11 @@ pictures_draw(struct report *r, struct drawing *drawings, unsigned room, struct 
             return -1;
     }
     drawings[slot] = (struct drawing){.picture = picture, .narrow = narrow};
-    const pid_t pid = fork();
-    if (pid == 0)
-        run_gnuplot(r, &drawings[slot]);
-    if (pid < 0)
-        return report_fail(r, "gnuplot cannot be started: %s", strerror(errno));
-    drawings[slot].pid = pid;
+    const int failed = draw_picture(r, &drawings[slot]);
+    if (failed) {
+        drawings[slot].pid = 0;
+        return report_fail(r, "gnuplot cannot be started: %s", strerror(failed));
+    }
     return 0;
 }
 
