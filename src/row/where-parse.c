@@ -278,6 +278,22 @@ comparison(struct parser *p)
 
 static unsigned expression(struct parser *p);
 
+/* Says what should stand where an expression goes on in a way that it cannot. */
+static void
+where_parse_fail_end(struct parser *p, const char *expected)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s", "min", "h", "B", "KB", "MB", "GB", "TB"};
+    for (unsigned i = 0; i < sizeof(units) / sizeof(*units); ++i)
+        if (is_word(p, units[i])) {
+            sqt_parse_error_at(&p->error, p->start, "write the unit right behind its number, as in 5%s", units[i]);
+            return;
+        }
+    if (is_word(p, "&&") || is_word(p, "||"))
+        sqt_parse_error_at(&p->error, p->start, "write '%s'", *p->start == '&' ? "and" : "or");
+    else
+        sqt_parse_error_at(&p->error, p->start, "expected %s", expected);
+}
+
 static unsigned
 term(struct parser *p)
 {
@@ -294,7 +310,7 @@ term(struct parser *p)
         where_parse_advance(p);
         node = expression(p);
         if (p->token != CLOSE)
-            sqt_parse_error_at(&p->error, p->start, "expected a closing parenthesis");
+            where_parse_fail_end(p, "a closing parenthesis");
         where_parse_advance(p);
     } else {
         node = comparison(p);
@@ -327,22 +343,6 @@ expression(struct parser *p)
     return chain(p, "or", SQT_WHERE_OR, all);
 }
 
-/* Says what should stand where an expression goes on in a way that it cannot. */
-static void
-where_parse_fail_end(struct parser *p)
-{
-    static const char *const units[] = {"ns", "us", "ms", "s", "min", "h", "d", "KB", "MB", "GB", "TB"};
-    for (unsigned i = 0; i < sizeof(units) / sizeof(*units); ++i)
-        if (is_word(p, units[i])) {
-            sqt_parse_error_at(&p->error, p->start, "write the unit right behind its number, as in 5%s", units[i]);
-            return;
-        }
-    if (is_word(p, "&&") || is_word(p, "||"))
-        sqt_parse_error_at(&p->error, p->start, "write '%s'", *p->start == '&' ? "and" : "or");
-    else
-        sqt_parse_error_at(&p->error, p->start, "expected 'and', 'or' or the end");
-}
-
 struct sqt_where *
 sqt_where_parse(const char *text, const struct sqt_table *const *tables, unsigned table_count, char *error,
                 size_t error_size)
@@ -364,7 +364,7 @@ sqt_where_parse_from(const char *text, size_t offset, const struct sqt_table *co
     where_parse_advance(&p);
     p.where->root = expression(&p);
     if (!p.error.said && p.token != END)
-        where_parse_fail_end(&p);
+        where_parse_fail_end(&p, "'and', 'or' or the end");
     if (p.error.said) {
         sqt_where_free(p.where);
         return NULL;

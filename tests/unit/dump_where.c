@@ -278,6 +278,8 @@ every_error(void **state)
         {"status == 200 && kid == 1", "at character 15: write 'and'"},
         {"status == 200 || kid == 1", "at character 15: write 'or'"},
         {"total_ns > 1 s", "at character 14: write the unit right behind its number, as in 5s"},
+        {"(total_ns > 1 s)", "at character 15: write the unit right behind its number, as in 5s"},
+        {"total_ns > 1 d", "at character 14: expected 'and', 'or' or the end"},
         {"status == 200)", "at character 14: expected 'and', 'or' or the end"},
         {"(status == 200", "at character 15: expected a closing parenthesis"},
         {"()", "at character 2: expected a column"},

@@ -4,7 +4,8 @@
  *
  *     make_flights DIRECTORY      says "ready", and ends with its input
  *
- * Ten requests end.  Transaction 101 waits for a server, 102 for an authenticator, 103 for its client.
+ * Ten requests end.  Transaction 101 waits for a server, 102 for an authenticator, 103 for its client, after
+ * 300 short turns to and fro, and a long one.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -81,6 +82,12 @@ flights_make(void)
     flights_begin(103);
     sqt_emit(SQT_EV_ACCESS_END, 103, 0, 0);
     sqt_emit(SQT_EV_REPLY_READY, 103, 0, SQT_REPLY_STORE);
+    for (int turn = 0; turn <= 150; ++turn) {
+        sqt_emit(SQT_EV_REPLY_WRITE, 103, 4096, 1);
+        usleep(turn == 150 ? 40000 : 1);
+        sqt_emit(SQT_EV_REPLY_WRITTEN, 103, 4096, 0);
+        usleep(1);
+    }
     sqt_emit(SQT_EV_REPLY_WRITE, 103, 4096, 1);
 }
 

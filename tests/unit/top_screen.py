@@ -174,11 +174,29 @@ def many_turns():
     lines = run(TOP, "--once", "--xid=" + row["xid"], "--kid=" + row["kid"], sample).stdout.decode().splitlines()
     wrong, empty = [], lines.index("") if "" in lines else 0
     for stage, _, number, unit in map(str.split, lines[2:empty]):
-        ns = float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+        ns = 1e9 * seconds(number, unit)
         right = float(row["unaccounted_ns" if stage == "-" else stage + "_ns"])
         wrong += [(stage, ns, right)] if abs(ns - right) > 0.006 * right else []
     check(empty > 4 and not wrong, "--xid of many turns: stages in all: %s" % wrong, shown=lines)
     check(lines[empty + 1].startswith("the 20 longest of ") and len(lines) == empty + 24, "and the longest turns", shown=lines)
+
+
+def seconds(number, unit):
+    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[unit]
+
+
+def turns_in_flight(directory):
+    """--xid of a request in flight that had more turns than are kept: the longest are shown, and stages add up to all."""
+    lines = [line.split() for line in run(TOP, "--once", "--xid=103", directory).stdout.decode().splitlines()]
+    empty, whole = lines.index([]), seconds(*lines[-1][1:3])
+    times = sum(int(line[1]) for line in lines[2:empty])
+    total = sum(seconds(*line[2:4]) for line in lines[2:empty])
+    check(times > 300 and abs(total - whole) < 0.01 * whole, "stages of %d turns take %.4f s of %.4f s" % (times, total, whole), shown=lines)
+    turns = [(line[0], seconds(*line[1:3]), seconds(*line[3:5])) for line in lines[empty + 3:-1]]
+    check(sorted(turn[1] for turn in turns) == [turn[1] for turn in turns] and len(turns) == 20, "turns in order", shown=lines)
+    check(any(name == "proxy_reply" and 0.04 <= took < 0.06 for name, _, took in turns[:-1]), "the long turn", shown=lines)
+    name, begin, took = turns[-1]
+    check(name == "proxy_reply" and begin > 0.04 and abs(begin + took - whole) < 0.02 * whole, "the turn that goes on", shown=lines)
 
 
 def main():
@@ -195,6 +213,7 @@ def main():
             check(writer.stdout.readline() == b"ready\n", "a process traces requests that hang")
             once(directory)
             many_turns()
+            turns_in_flight(directory)
             sizes(directory)
             keys(directory, writer)
             writer.stdin.close()

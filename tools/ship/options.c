@@ -52,7 +52,7 @@ ship_take_tables(struct ship_request *r, const struct options *o)
 static int
 ship_take_raw(struct ship_request *r, const struct options *o)
 {
-    int among = 0;
+    int among = 0, counted = 0;
     if (!r->given[SHIP_raw])
         return 0;
     if (ship_raw_parse(&r->raw, r->given[SHIP_raw]) != 0)
@@ -60,9 +60,15 @@ ship_take_raw(struct ship_request *r, const struct options *o)
                             "--raw=%.100s: name rules, as in slowest:10,failed,share:0.1%% (slowest: 1 to 10000 "
                             "of each class and minute; share: up to 100%%)",
                             r->given[SHIP_raw]);
-    for (unsigned i = 0; i < r->table_count; ++i)
+    for (unsigned i = 0; i < r->table_count; ++i) {
         among |= r->tables[i] == &sqt_tables[SQT_TABLE_requests];
-    return among ? 0 : options_fail(o, "--raw is of table requests, which --table does not name");
+        counted |= r->tables[i]->things == SQT_ROLLED;
+    }
+    if (!among)
+        return options_fail(o, "--raw is of table requests, which --table does not name");
+    return counted ? 0
+                   : options_fail(o, "--raw needs table rollups, which counts the requests that it leaves out: "
+                                     "--table=requests,rollups,losses");
 }
 
 /* What goes together. */

@@ -40,9 +40,10 @@ raw_take_share(struct ship_raw *raw, const char *text, size_t size)
 {
     char *end;
     const double percent = strtod(text, &end);
+    if (*text < '0' || *text > '9' || end != text + size - 1 || *end != '%' || !(percent <= 100))
+        return -1;
     raw->share = (uint32_t)(percent * (SHARES / 100) + 0.5);
-    return *text >= '0' && *text <= '9' && end == text + size - 1 && *end == '%' && percent <= 100 && raw->share ? 0
-                                                                                                                 : -1;
+    return raw->share ? 0 : -1;
 }
 
 static int
@@ -86,11 +87,13 @@ raw_is_failed(const union sqt_cell *row)
            strcmp(outcome, sqt_outcome_names[SQT_OUTCOME_TIMEOUT]) == 0;
 }
 
-/* The same of a request whenever it is asked. */
+/* The same of a request whenever it is asked.  Those that were not parsed have no xid, but a record of their own. */
 static int
-raw_is_of_share(const struct ship_raw *raw, const struct sqt_origin *origin, const union sqt_cell *row)
+raw_is_of_share(const struct ship_raw *raw, const struct sqt_row_source *source, const union sqt_cell *row)
 {
-    uint64_t hash = (uint64_t)row[SQT_CELL(requests, xid)].number;
+    const struct sqt_origin *const origin = source->origin;
+    const int64_t xid = row[SQT_CELL(requests, xid)].number;
+    uint64_t hash = xid == SQT_CELL_MISSING ? source->record : (uint64_t)xid;
     for (unsigned i = 0; i < sizeof(origin->identity.ring_id); ++i)
         hash = (hash ^ origin->identity.ring_id[i]) * UINT64_C(0x100000001b3); /* FNV-1a's prime */
     hash ^= hash >> 32;
@@ -99,9 +102,9 @@ raw_is_of_share(const struct ship_raw *raw, const struct sqt_origin *origin, con
 }
 
 int
-ship_raw_wants(const struct ship_raw *raw, const struct sqt_origin *origin, const union sqt_cell *row)
+ship_raw_wants(const struct ship_raw *raw, const struct sqt_row_source *source, const union sqt_cell *row)
 {
-    return !raw->chosen || (raw->failed && raw_is_failed(row)) || (raw->share && raw_is_of_share(raw, origin, row));
+    return !raw->chosen || (raw->failed && raw_is_failed(row)) || (raw->share && raw_is_of_share(raw, source, row));
 }
 
 /* ---- the slowest ---- */
@@ -157,7 +160,7 @@ raw_emit(struct ship_slowest *s, const struct sqt_origin *origin, int64_t before
 void
 ship_slowest_add(struct ship_slowest *s, const struct sqt_origin *origin, const union sqt_cell *row)
 {
-    const int64_t minute = raw_minute(row[SQT_CELL(requests, time_s)].number);
+    const int64_t minute = raw_minute(row[s->time].number);
     const char *const class = row[SQT_CELL(requests, class)].text;
     if (!class || row[SQT_CELL(requests, total_ns)].number == SQT_CELL_MISSING)
         return;

@@ -133,7 +133,7 @@ rows_choose(void *context, const union sqt_cell *row)
     union sqt_cell wider[SQT_WIDE_CELLS];
     if (!rows_wants(t))
         return 1;
-    if (ship_raw_wants(raw, source->origin, row))
+    if (ship_raw_wants(raw, source, row))
         return rows_write(t, source, row);
     if (raw->slowest) {
         rows_widen(t, source, row, wider);
@@ -195,7 +195,7 @@ ship_rows_begin(struct ship *ship)
         const int some = r->raw.chosen && r->tables[i] == &sqt_tables[SQT_TABLE_requests];
         t->rollups = rolled ? sqt_rollups_new() : NULL;
         t->slowest = (struct ship_slowest){
-            .table = &t->wide.table, .most = r->raw.slowest, .take = rows_take_slow, .context = t};
+            .table = &t->wide.table, .time = t->time, .most = r->raw.slowest, .take = rows_take_slow, .context = t};
         ship->jobs[i] = (struct sqt_job){.table = rolled ? &sqt_tables[SQT_TABLE_requests] : r->tables[i],
                                          .sourced = 1,
                                          .since = INT64_MIN,

@@ -211,20 +211,22 @@ frame_sums(struct frame *f, const struct top_waterfall *w)
                   sums[i].stage < SQT_STAGES ? sqt_stages[sums[i].stage].name : "-", sums[i].turns,
                   sqt_human_time(took, (double)sums[i].ns, " ", "us"));
     frame_add(f, FRAME_PLAIN, "%s", "");
-    frame_add(f, FRAME_PLAIN, "the %u longest of %s%u turns", FRAME_TURNS, w->count < w->turns ? "the first " : "",
-              w->count);
+    frame_add(f, FRAME_PLAIN, "the %u longest of %s%u turns", FRAME_TURNS, w->cut ? "the first " : "", w->turns);
 }
 
-/* The least duration of a turn that is shown, ns. */
+/* The least duration of a turn that is shown, ns; ties: how many of those that take just so long. */
 static int64_t
-frame_least(const struct top_waterfall *w)
+frame_least(const struct top_waterfall *w, unsigned *ties)
 {
+    *ties = FRAME_TURNS;
     int64_t ns[TOP_TILES];
     if (w->count <= FRAME_TURNS)
         return INT64_MIN;
     for (unsigned i = 0; i < w->count; ++i)
-        ns[i] = w->tiles[i].until - w->tiles[i].from;
+        ns[i] = top_tile_ns(&w->tiles[i]);
     qsort(ns, w->count, sizeof(*ns), frame_compare_ns);
+    while (*ties > 0 && ns[FRAME_TURNS - *ties] != ns[FRAME_TURNS - 1])
+        --*ties;
     return ns[FRAME_TURNS - 1];
 }
 
@@ -243,13 +245,14 @@ frame_waterfall(struct frame *f, const struct top_waterfall *w)
     frame_add(f, FRAME_TITLE, "%s", w->head);
     if (w->count > FRAME_TURNS)
         frame_sums(f, w);
-    const int64_t least = frame_least(w);
+    unsigned ties;
+    const int64_t least = frame_least(w, &ties);
     frame_add(f, FRAME_COLUMNS, "%-14s  %12s  %12s", "stage", "from", "for");
-    for (unsigned i = 0, shown = 0; i < w->count && shown < FRAME_TURNS; ++i) {
+    for (unsigned i = 0; i < w->count; ++i) {
         const struct sqt_tile *const t = &w->tiles[i];
-        if (t->until - t->from < least)
+        if (top_tile_ns(t) < least || (top_tile_ns(t) == least && ties == 0))
             continue;
-        ++shown;
+        ties -= top_tile_ns(t) == least;
         const unsigned begin = (unsigned)((double)(t->from - w->begin) / whole * (bar - 1));
         const unsigned end = (unsigned)((double)(t->until - w->begin) / whole * (bar - 1));
         unsigned at = 0;
@@ -260,7 +263,7 @@ frame_waterfall(struct frame *f, const struct top_waterfall *w)
         picture[at] = '\0';
         frame_add(f, FRAME_PLAIN, "%-14s  %12s  %12s  %s", t->stage < SQT_STAGES ? sqt_stages[t->stage].name : "-",
                   sqt_human_time(from, (double)(t->from - w->begin), " ", "us"),
-                  sqt_human_time(took, (double)(t->until - t->from), " ", "us"), picture);
+                  sqt_human_time(took, (double)top_tile_ns(t), " ", "us"), picture);
     }
     frame_add(f, FRAME_PLAIN, "%-14s  %12s  %12s", "all", "",
               sqt_human_time(took, (double)(w->end - w->begin), " ", "us"));

@@ -140,16 +140,23 @@ struct top_waterfall {
     int wanted, found, ended; /* ended: it has been over since */
     uint64_t xid;
     uint32_t kid;
-    int64_t begin, end; /* ns; end: of what is known */
-    struct sqt_tile tiles[TOP_TILES];
+    int64_t begin, end;               /* ns; end: of what is known */
+    struct sqt_tile tiles[TOP_TILES]; /* the longest turns, in the order of time */
     unsigned count;
     struct top_sum {
         unsigned stage, turns;
         int64_t ns;
-    } sums[SQT_STAGES + 1]; /* of all tiles, by stage; the last one is of no stage */
-    unsigned turns;         /* tiles, those for which there is no room included */
+    } sums[SQT_STAGES + 1]; /* by stage; the last one is of no stage */
+    unsigned turns;         /* all that are known */
+    int cut;                /* there were more, which are in the sums of ns alone */
     char head[256];         /* method, server, result */
 };
+
+static inline int64_t
+top_tile_ns(const struct sqt_tile *tile)
+{
+    return tile->until - tile->from;
+}
 
 struct top {
     const struct top_request *request;

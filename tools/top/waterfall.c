@@ -2,6 +2,7 @@
  *
  * waterfall.c - where the time of one request went: a copy, which stays when the request is over.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/visible.h"
@@ -22,35 +23,64 @@ waterfall_head(struct top_waterfall *w, const struct sqt_xact *x)
              seen[0], seen[1], w->ended ? "ended: " : "in flight", w->ended ? seen[2] : "");
 }
 
+/* Keeps the longest turns, in any order. */
 static void
-waterfall_count(struct top_waterfall *w, unsigned stage, int64_t ns, unsigned turns)
+waterfall_keep(struct top_waterfall *w, const struct sqt_tile *tile)
 {
-    struct top_sum *const sum = &w->sums[stage < SQT_STAGES ? stage : SQT_STAGES];
-    sum->turns += turns;
-    sum->ns += ns;
-    w->turns += turns;
+    unsigned at = w->count, shortest = 0;
+    ++w->sums[tile->stage < SQT_STAGES ? tile->stage : SQT_STAGES].turns;
+    ++w->turns;
+    if (at < TOP_TILES) {
+        w->tiles[w->count++] = *tile;
+        return;
+    }
+    for (at = 1; at < TOP_TILES; ++at)
+        if (top_tile_ns(&w->tiles[at]) < top_tile_ns(&w->tiles[shortest]))
+            shortest = at;
+    if (top_tile_ns(&w->tiles[shortest]) < top_tile_ns(tile))
+        w->tiles[shortest] = *tile;
 }
 
-/* What is charged now, and not told yet. */
-static void
-waterfall_open_tile(struct top_waterfall *w, const struct sqt_xact *x)
+static int
+waterfall_order(const void *a, const void *b)
 {
-    const unsigned stage = sqt_spans_charged(&x->stages);
-    const int64_t from = x->stages.last;
-    const int goes_on = w->count && w->tiles[w->count - 1].stage == stage;
-    if (w->end > from)
-        waterfall_count(w, stage, w->end - from, goes_on ? 0 : 1);
-    if (goes_on)
-        w->tiles[w->count - 1].until = w->end;
-    else if (w->end > from && w->count < TOP_TILES)
-        w->tiles[w->count++] = (struct sqt_tile){.stage = stage, .from = from, .until = w->end};
+    const int64_t from_a = ((const struct sqt_tile *)a)->from, from_b = ((const struct sqt_tile *)b)->from;
+    return from_a < from_b ? -1 : from_a > from_b;
+}
+
+/* Turns of the request: last is the one before, which goes on where the stage is the same. */
+static void
+waterfall_turns(struct top_waterfall *w, const struct sqt_xact *x)
+{
+    const struct sqt_spans *const s = &x->stages;
+    const struct sqt_kept *const kept = x->user;
+    struct sqt_xact copy = *x;
+    struct sqt_tile tile, last;
+    int any = 0;
+    copy.end = w->ended ? x->end : s->last;
+    for (size_t i = 0; sqt_keep_tile(&copy, &i, &tile); last = tile, any = 1)
+        if (any)
+            waterfall_keep(w, &last);
+    if (!w->ended && w->end > s->last) { /* what is charged now, and not told yet */
+        const unsigned stage = sqt_spans_charged(s);
+        tile = (struct sqt_tile){.stage = stage, .from = stage == s->stage ? s->since : s->last, .until = w->end};
+        if (any && last.stage == stage && last.until >= tile.from)
+            tile.from = last.from;
+        else if (any)
+            waterfall_keep(w, &last);
+        last = tile;
+        any = 1;
+    }
+    if (any)
+        waterfall_keep(w, &last);
+    w->cut = kept && kept->until != INT64_MAX;
+    qsort(w->tiles, w->count, sizeof(*w->tiles), waterfall_order);
 }
 
 void
 top_waterfall_take(struct top *top, const struct sqt_xact *x, int ended)
 {
     struct top_waterfall *const w = &top->waterfall;
-    struct sqt_tile tile;
     if (!w->wanted || w->ended || x->id != w->xid || (w->kid != UINT32_MAX && x->origin->identity.kid != w->kid) ||
         x->begin == SQT_MISSING)
         return;
@@ -61,15 +91,9 @@ top_waterfall_take(struct top *top, const struct sqt_xact *x, int ended)
     w->end = ended ? x->end : top->now;
     w->count = w->turns = 0;
     for (unsigned i = 0; i <= SQT_STAGES; ++i)
-        w->sums[i] = (struct top_sum){.stage = i};
-    struct sqt_xact copy = *x;
-    copy.end = ended ? x->end : x->stages.last;
-    for (size_t i = 0; sqt_keep_tile(&copy, &i, &tile);) {
-        waterfall_count(w, tile.stage, tile.until - tile.from, 1);
-        if (w->count < TOP_TILES)
-            w->tiles[w->count++] = tile;
-    }
-    if (!ended)
-        waterfall_open_tile(w, x);
+        w->sums[i] = (struct top_sum){.stage = i, .ns = x->stages.ns[i]};
+    if (!ended && w->end > x->stages.last)
+        w->sums[sqt_spans_charged(&x->stages)].ns += w->end - x->stages.last;
+    waterfall_turns(w, x);
     waterfall_head(w, x);
 }

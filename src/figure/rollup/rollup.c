@@ -16,7 +16,7 @@
 #define SECOND INT64_C(1000000000)
 #define SERVER_NONE 0
 /* Servers that are counted; those that come later are "other". */
-#define SERVERS_MOST 1024
+#define SERVERS_MOST 8192
 /* Durations of a request that are counted: its stages, what they add up to, and the time to the first byte. */
 #define PARTS_MOST 64
 #define PART_NONE 0

@@ -13,7 +13,7 @@
  * rows a minute has, nor into how many batches its requests were divided.
  *
  * One thread.  Memory: 64 bytes for each bucket that has a value, at most SQT_ROLLUPS_MOST of them, and the names of
- * 1,024 servers.
+ * 8,192 servers.
  */
 #ifndef SQT_ROLLUP_H
 #define SQT_ROLLUP_H
@@ -26,7 +26,8 @@
 #define SQT_ROLLUP_HOUR_BITS 10
 /* Buckets that are kept. */
 #define SQT_ROLLUPS_MOST 500000u
-/* Servers that rows name: those with most requests since rows were handed out.  The others are SQT_ROLLUP_OTHER. */
+/* Servers that rows name: those with most requests since rows were handed out.  The others are SQT_ROLLUP_OTHER, and so
+ * are those that come when there are 8,192 already. */
 #define SQT_ROLLUP_SERVERS 50
 #define SQT_ROLLUP_OTHER "other"
 
