@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a traced Squid pays while sqtrace-exporter sends a span of every request to a receiver.
 
-One Squid serves requests at a fixed rate, memory hits if no other --workload is named, with its main thread on a processor of its own.  A round has three turns:
-without the exporter, with it, and without it again.  Printed are the medians, with 95 % intervals, of how much of a
-processor the main thread uses: with the exporter against the mean of both turns without it, and the first of those
+One Squid serves requests at a fixed rate, memory hits if no other --workload is named, with its main thread on a
+processor of its own.  A round has three turns: without the exporter, with it, and without it again.  Printed are the
+medians, with 95 % intervals, of how much of a processor the main thread uses: with the exporter against the mean of both turns without it, and the first of those
 against the second, which says what the ratio can be trusted to.  Then what the exporter used of a processor, and what
 spans it dropped.
 """

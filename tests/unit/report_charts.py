@@ -230,6 +230,29 @@ def percentiles(page, folder):
     check(differs(said, declared) or differs(declared, LEAST), "pictures and the page agree on how many values are enough")
 
 
+def overlays(folder):
+    """Pictures of several traces: the axis says what the columns are, and each trace is in the key, within the picture."""
+    figures, wrong, outside, seen = os.path.join(folder, "figures"), [], [], 0
+    for name in sorted(os.listdir(figures)):
+        if not name.endswith(".overlay.gp"):
+            continue
+        script = open(os.path.join(figures, name)).read()
+        axis, columns = (re.search(r'^%s = "(.*)"$' % key, script, re.M).group(1) for key in ("YLABEL", "COLUMNS"))
+        labels = re.search(r'^LABELS = "(.*)"$', script, re.M).group(1).split()  # without those that have no rows
+        for ending, unit in (("_ms", "(ms"), ("_pct", "(%)"), ("_per_s", "(1/s")):
+            wrong += ["%s: %s: %s" % (name, axis, column) for column in columns.split() if column.endswith(ending) and unit not in axis]
+        seen += len(labels) > 1
+        for kind in (".svg", ".narrow.svg"):
+            picture = open(os.path.join(figures, name.replace(".gp", kind))).read()
+            width = float(re.search(r'viewBox="0 0 (\d+)', picture).group(1))
+            for label in labels:
+                places = [float(x) for x in re.findall(r'translate\(([-\d.]+),[^>]*>\s*<text>%s</text>' % label, picture)]
+                if len(places) != 1 or not 30 < places[0] < width - 6 * len(label):
+                    outside.append("%s: %s: %s" % (name + kind, label, places))
+    check(wrong, "compared: axes of pictures have the units of their columns")
+    check(outside or ([] if seen else ["no picture has two"]), "compared: the key of each picture has each trace once, within the picture")
+
+
 def main():
     if not shutil.which("chromium"):
         print("1..0 # SKIP chromium is not installed")
@@ -250,6 +273,7 @@ def main():
             traces = {"before": os.path.join(SAMPLE, "kid-1.sqt"), "after": os.path.join(SAMPLE, "kid-2.sqt")}
             two = os.path.join(work, "two")
             report(two, *("%s=%s" % pair for pair in traces.items()))
+            overlays(two)
             with Browser(two) as browser:
                 page = Requests(browser, two)
                 compared(page, traces)

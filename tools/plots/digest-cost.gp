@@ -18,4 +18,4 @@ set boxwidth 0.6
 set xtics scale 0
 
 plot for [i=1:3] $DATA using (i):(of(i)):xtic(word(PARTS, i)) with boxes lc rgb word(PART_COLOURS, i) notitle, \
-     for [i=1:3] $DATA using (i):(of(i)):(sprintf("%.4g", of(i))) with labels offset 0,0.7 font ",9" notitle
+     for [i=1:3] $DATA using (i):(of(i)):(sprintf(of(i) < 1000 ? "%.4g" : "%.0f", of(i))) with labels offset 0,0.7 font ",9" notitle

@@ -14,7 +14,23 @@ N = words(COLUMNS)
 ACROSS = exists("NARROW") ? 1 : N < 4 ? N : N == 4 ? 2 : 3
 DOWN = (N + ACROSS - 1) / ACROSS
 WIDE = exists("NARROW") ? 400 : N == 1 ? 760 : 1180
-HIGH = 50 + DOWN * (exists("NARROW") ? 250 : N == 1 ? 380 : 300)
+# The key stands above all panels, in as many rows as it needs: the places of its entries, in pixels, and their rows.
+KEY_X = ""
+KEY_ROW = ""
+KEY_ROWS = 1
+AT = 50
+do for [l in LABELS] {
+    LENGTH = 60 + 8 * strlen(l)
+    if (AT > 50 && AT + LENGTH > WIDE) { KEY_ROWS = KEY_ROWS + 1; AT = 50 }
+    KEY_X = KEY_X . sprintf("%d ", AT)
+    KEY_ROW = KEY_ROW . sprintf("%d ", KEY_ROWS)
+    AT = AT + LENGTH
+}
+KEY_HIGH = 18 * KEY_ROWS
+TITLED = !exists("UNTITLED")
+TOP = (TITLED ? 40.0 : 14.0) + KEY_HIGH
+ROOM = exists("NARROW") ? 270 : N == 1 ? 390 : 310 # of a panel
+HIGH = TOP + DOWN * ROOM
 set terminal svg noenhanced size WIDE,HIGH dynamic background rgb "white" font "sans,13"
 set output OUTPUT
 
@@ -40,7 +56,7 @@ if (MOST == 0) { MOST = 1; LEAST = 0.1 }
 if (XLOG) {
     set logscale x
     set xrange [LEAST / 1.05:MOST * 1.05]
-    set format x "%.0s%c"
+    set format x strstrt(X, "_bytes") ? "%.0s%c" : "%g"
     set xlabel strstrt(X, "_bytes") ? XLABEL . ", k is 1000" : XLABEL
 } else {
     # Five ticks, so that their numbers do not meet.
@@ -52,18 +68,32 @@ if (XLOG) {
     set xlabel XLABEL
 }
 
-if (exists("UNTITLED")) { TITLE = " " }
-set multiplot layout DOWN,ACROSS title TITLE
+set multiplot
+if (TITLED) { set label 1000 TITLE at screen 0.5, screen 1 - 18.0 / HIGH center }
+unset key
 do for [i=1:N] {
-    set title word(CURVES, i)
+    # Pixels around the panel: numbers and label to the left, below, and its title above.
+    LEFT = WIDE * ((i - 1) % ACROSS) / ACROSS
+    UP = TOP + ROOM * ((i - 1) / ACROSS)
+    set lmargin at screen (LEFT + 112.0) / WIDE
+    set rmargin at screen (LEFT + WIDE / ACROSS - 24.0) / WIDE
+    set tmargin at screen 1 - (UP + 26.0) / HIGH
+    set bmargin at screen 1 - (UP + ROOM - 72.0) / HIGH
+    set title word(CURVES, i) offset 0,-0.4
     if (i == 1) {
-        set key at screen (exists("UNTITLED") ? 0.5 : 0.98), screen 1 - 14.0 / HIGH right horizontal
-        set key noautotitle
+        do for [k=1:words(LABELS)] {
+            FROM = int(word(KEY_X, k))
+            BELOW = TOP - KEY_HIGH + 18.0 * (int(word(KEY_ROW, k)) - 1)
+            set arrow k from screen 1.0 * FROM / WIDE, screen 1 - BELOW / HIGH \
+                to screen (FROM + 30.0) / WIDE, screen 1 - BELOW / HIGH nohead lw 2 lc rgb word(COLOURS, int(word(PLACES, k)))
+            set label k word(LABELS, k) at screen (FROM + 36.0) / WIDE, screen 1 - BELOW / HIGH
+        }
     } else {
-        unset key
+        unset arrow
+        unset label
     }
     set ylabel i % ACROSS == 1 || ACROSS == 1 ? YLABEL : ""
     plot for [k=1:words(LABELS)] NAME . "." . word(LABELS, k) . ".tsv" using X:word(COLUMNS, i) \
-        with lines lw 2 lc rgb word(COLOURS, int(word(PLACES, k))) title word(LABELS, k)
+        with lines lw 2 lc rgb word(COLOURS, int(word(PLACES, k)))
 }
 unset multiplot
