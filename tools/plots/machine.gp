@@ -27,11 +27,11 @@ set xrange [X_min - HALF > 0 ? X_min - HALF : 0 : X_max + HALF]
 set yrange [0:100]
 set y2range [0:*]
 set y2tics
-set y2label "read and written by block devices (MB/s)" offset 1,0
+set y2label "block devices (MB/s)" offset 1,0
 set border 11
 set key @KEY
 PARTS = "user_pct system_pct iowait_pct steal_pct idle_pct"
-CALLED = "user system waiting_for_disks stolen idle"
+CALLED = "user system wait_for_disks stolen idle"
 
 of(v) = strcol("kid") eq KID ? v : NaN
 
