@@ -78,6 +78,7 @@ struct sqt_process_state {
     uint32_t epoch;       /* LOST records so far */
     int unsure;           /* the records are from around a step of a clock */
     int64_t calls_told;   /* when all system calls so far had been told */
+    struct sqt_jump jump; /* the last one */
     int64_t stepped;      /* when the last one was told; INT64_MIN: never */
     struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests, helpers, services;
     struct sqt_idmap ios; /* by swap and offset, of swaps with many blocks under way */

@@ -443,9 +443,16 @@ struct sqt_step_row {
     uint32_t kind;       /* enum sqt_step_kind */
     uint64_t size_ns;
 };
-/* The row of a record CLOCK_STEP.  line: of the ticks behind the step. */
+/* The last jump of a process's clock.  Zeroed at first. */
+struct sqt_jump {
+    const struct sqt_origin *origin;
+    uint64_t from; /* ticks of the look before it */
+    uint64_t size_ns;
+};
+/* The row of a record CLOCK_STEP.  line: of the ticks behind the step.  jump is kept from one call to the next: where one
+ * look found a jump and a step of the time of day, both begin at the same moment. */
 struct sqt_step_row sqt_step_of(const struct sqt_origin *origin, const struct sqt_line *line,
-                                const struct sqt_record *record);
+                                const struct sqt_record *record, struct sqt_jump *jump);
 /* "back", and so on. */
 const char *sqt_step_kind_name(uint32_t kind);
 /* Its size, below 0 if the clock went back. */

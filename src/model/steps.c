@@ -24,12 +24,15 @@ sqt_step_ns(const struct sqt_step_row *step)
 }
 
 struct sqt_step_row
-sqt_step_of(const struct sqt_origin *origin, const struct sqt_line *line, const struct sqt_record *record)
+sqt_step_of(const struct sqt_origin *origin, const struct sqt_line *line, const struct sqt_record *record,
+            struct sqt_jump *jump)
 {
+    if (record->aux == SQT_STEP_FORWARD && record->arg < INT64_MAX / 2)
+        *jump = (struct sqt_jump){origin, record->id, record->arg};
     /* The line is of the time after the step: it places ticks before a jump too early by the jump. */
-    const uint64_t jump = record->aux == SQT_STEP_FORWARD && record->arg < INT64_MAX / 2 ? record->arg : 0;
+    const uint64_t early = jump->origin == origin && jump->from == record->id ? jump->size_ns : 0;
     struct sqt_step_row row = {.origin = origin,
-                               .from = sqt_line_ns(line, record->id) + (int64_t)jump,
+                               .from = sqt_line_ns(line, record->id) + (int64_t)early,
                                .until = sqt_line_ns(line, record->time),
                                .kind = record->aux,
                                .size_ns = record->arg};
@@ -43,7 +46,7 @@ sqt_clock_step(struct sqt_process_state *process, int64_t now, const struct sqt_
 {
     (void)more;
     if (process->consumer->step) {
-        const struct sqt_step_row row = sqt_step_of(process->origin, &process->line, record);
+        const struct sqt_step_row row = sqt_step_of(process->origin, &process->line, record, &process->jump);
         process->consumer->step(process->consumer->context, &row);
     }
     if (sqt_step_hides_durations(record->aux))

@@ -73,6 +73,7 @@ struct sqt_pass {
     uint64_t facts[FACT_KINDS];             /* so far */
     struct sqt_row_source told[TOLD_KINDS]; /* the last thing of a kind, if sourced */
     int sourced;                            /* a job asks where its rows come from */
+    struct sqt_jump jump;                   /* where no model looks at the records */
 };
 
 /* ---- what the model says ---- */
@@ -315,7 +316,7 @@ sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *obse
 
 /* Where no model looks at the records. */
 static void
-find_losses_and_steps(const struct sqt_pass *pass, const struct sqt_run *run)
+find_losses_and_steps(struct sqt_pass *pass, const struct sqt_run *run)
 {
     for (size_t i = 0; i < run->count; ++i) {
         const struct sqt_record *const r = &run->records[i];
@@ -327,7 +328,7 @@ find_losses_and_steps(const struct sqt_pass *pass, const struct sqt_run *run)
                                                        .records = r->arg,
                                                        .reason = r->aux});
         else if (r->event == SQT_EV_CLOCK_STEP && pass->observer.step) {
-            const struct sqt_step_row row = sqt_step_of(run->origin, &run->line, r);
+            const struct sqt_step_row row = sqt_step_of(run->origin, &run->line, r, &pass->jump);
             pass->observer.step(pass->observer.context, &row);
         }
     }

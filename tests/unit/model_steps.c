@@ -318,6 +318,22 @@ steps_are_told(void **state)
     assert_string_equal(sqt_step_kind_name(told.steps[2].kind), "unknown");
 }
 
+/* One look of the flusher found both: ticks before the jump are placed too early by it, also for the time of day. */
+static void
+a_jump_and_a_time_of_day(void **state)
+{
+    (void)state;
+    PUT(50, CLOCK_STEP, 20, 15, SQT_STEP_FORWARD);
+    PUT(50, CLOCK_STEP, 20, 7, SQT_STEP_WALL_BACK);
+    PUT(60, CLOCK_STEP, 52, 7, SQT_STEP_WALL_FORWARD);
+    play();
+    assert_int_equal(told.step_count, 3);
+    assert_int_equal(told.steps[0].from, 35);
+    assert_int_equal(told.steps[1].from, 35);
+    assert_int_equal(told.steps[1].until, 50);
+    assert_int_equal(told.steps[2].from, 52);
+}
+
 int
 main(void)
 {
@@ -332,6 +348,7 @@ main(void)
         SCRIPT_TEST(a_swap_across_a_step),
         SCRIPT_TEST(an_attempt_across_a_step),
         SCRIPT_TEST(a_pass_of_the_loop_across_a_step),
+        TOLD_TEST(a_jump_and_a_time_of_day),
         TOLD_TEST(a_disk_operation_across_a_step),
         TOLD_TEST(digests_across_a_step),
         TOLD_TEST(system_calls_across_a_step),
