@@ -23,21 +23,18 @@ from lib.env import free_port, median, wait_for  # noqa: E402
 
 WARM_S, SETTLE_S, TURN_S = 3, 1, 4
 RECEIVER = """
-import re, socket, sys, threading
-def talk(connection):
-    stream = connection.makefile("rb")
-    while True:
-        head = b""
-        while not head.endswith(b"\\r\\n\\r\\n"):
-            line = stream.readline()
-            if not line:
-                return
-            head += line
-        stream.read(int(re.search(rb"(?i)content-length: (\\d+)", head).group(1)))
-        connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\n{}")
-server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
-while True:
-    threading.Thread(target=talk, args=(server.accept()[0],), daemon=True).start()
+import http.server, sys
+class Receiver(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+    def log_message(self, *_):
+        pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver).serve_forever()
 """
 
 

@@ -156,7 +156,7 @@ class Exporter:
 
     def stop(self):
         self.process.terminate()
-        return self.process.wait(WAIT_S)
+        return self.process.wait(WAIT_S if SLOW else 20)
 
 
 def wanted(*options, trace=SAMPLE):

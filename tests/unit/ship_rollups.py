@@ -204,15 +204,19 @@ def chosen(out):
             for row in map(dict, rows(out).get("requests", ())) if row["outcome"] != "unfinished"}
 
 
-def raw(scratch, trace):
-    """Which requests each rule leaves, computed from all of them."""
-    def kept(*options):
-        out = tempfile.mkdtemp(dir=scratch)
-        wrong = ship(trace, out, "--quiet", NOW, "--table=requests,rollups", *options)
-        if wrong:
-            check(False, "shipping", wrong)
-        return chosen(out), shipped_counts(out)
-    everything, whole = kept()
+def kept(scratch, trace, *options):
+    """Requests that are shipped, and what the roll-ups count."""
+    out = tempfile.mkdtemp(dir=scratch)
+    wrong = ship(trace, out, "--quiet", NOW, "--table=requests,rollups", *options)
+    if wrong:
+        check(False, "shipping", wrong)
+    return chosen(out), shipped_counts(out)
+
+
+def slowest(scratch, trace):
+    """Of each process, class and minute of UTC, beside those that failed.  Returns all
+    requests, what is counted, and which have failed."""
+    everything, whole = kept(scratch, trace)
     failed = {key for key, row in everything.items() if row["outcome"] in ("error", "timeout")}
     slow, groups = set(), collections.defaultdict(list)
     for key, row in everything.items():
@@ -220,16 +224,22 @@ def raw(scratch, trace):
             groups[row["ring"], row["class"], int(row["time_ns"]) // (60 * 10**9)].append((-int(row["total_ns"]), int(row["row"]), key))
     for group in groups.values():
         slow |= {key for _, _, key in sorted(group)[:3]}
-    got, counts = kept("--raw=failed")
-    check(failed and set(got) == failed and counts == whole, "--raw=failed: %d of %d requests; all are counted" % (len(got), len(everything)))
-    got, counts = kept("--raw=slowest:3,failed")
+    got, counts = kept(scratch, trace, "--raw=slowest:3,failed")
     check(set(got) == slow | failed and counts == whole, "--raw=slowest:3,failed: %d" % len(got), len(slow), len(set(got) ^ (slow | failed)))
-    got, counts = kept("--raw=share:10%")
-    again, _ = kept("--raw=share:20%")
+    return everything, whole, failed
+
+
+def raw(scratch, trace):
+    """Which requests each rule leaves, computed from all of them."""
+    everything, whole, failed = slowest(scratch, trace)
+    got, counts = kept(scratch, trace, "--raw=failed")
+    check(failed and set(got) == failed and counts == whole, "--raw=failed: %d of %d requests; all are counted" % (len(got), len(everything)))
+    got, counts = kept(scratch, trace, "--raw=share:10%")
+    again, _ = kept(scratch, trace, "--raw=share:20%")
     share = len(got) / len(everything)
     check(0.08 < share < 0.12 and set(got) < set(again) and counts == whole, "--raw=share:10%%: %.1f %%" % (100 * share))
     check(all(got[key] == everything[key] for key in got), "its rows are those of all")
-    got, _ = kept("--raw=share:50%")
+    got, _ = kept(scratch, trace, "--raw=share:50%")
     unnamed = collections.Counter(key[0] for key, row in everything.items() if row["xid"] == "-")
     some = collections.Counter(key[0] for key in got if everything[key]["xid"] == "-")
     check(unnamed and all(0 < some[ring] < unnamed[ring] for ring in unnamed if unnamed[ring] > 9),
@@ -261,6 +271,7 @@ def main():
         else:
             views(scratch, in_pieces(scratch, whole))
             raw(scratch, made)
+            slowest(scratch, SAMPLE)  # which goes on through several minutes
     shipped.plan()
 
 

@@ -27,16 +27,16 @@ waterfall_head(struct top_waterfall *w, const struct sqt_xact *x)
 static void
 waterfall_keep(struct top_waterfall *w, const struct sqt_tile *tile)
 {
-    unsigned at = w->count, shortest = 0;
+    unsigned shortest = 0;
     ++w->sums[tile->stage < SQT_STAGES ? tile->stage : SQT_STAGES].turns;
     ++w->turns;
-    if (at < TOP_TILES) {
+    if (w->count < TOP_TILES) {
         w->tiles[w->count++] = *tile;
         return;
     }
-    for (at = 1; at < TOP_TILES; ++at)
-        if (top_tile_ns(&w->tiles[at]) < top_tile_ns(&w->tiles[shortest]))
-            shortest = at;
+    for (unsigned i = 1; i < TOP_TILES; ++i)
+        if (top_tile_ns(&w->tiles[i]) < top_tile_ns(&w->tiles[shortest]))
+            shortest = i;
     if (top_tile_ns(&w->tiles[shortest]) < top_tile_ns(tile))
         w->tiles[shortest] = *tile;
 }
