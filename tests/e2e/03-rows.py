@@ -4,7 +4,7 @@
 import collections
 
 from lib import dump, load, mixed
-from lib.env import go_first
+from lib.env import first
 from lib.origin import Origin
 from lib.squid import Squid
 
@@ -12,8 +12,6 @@ STORES = ["ufs", "aufs", "diskd"]
 
 
 def by_rows(env, workers, count, concurrency):
-    if concurrency == 1:
-        go_first(env)
     origin = Origin(env)
     squid = Squid(env, trace="", dirs=STORES, workers=workers, dns=origin.host, lines=load.CONF).start()
     requests, _ = mixed.by_rows(env, squid, origin, count, concurrency, seed=workers * 100 + concurrency)
@@ -44,7 +42,7 @@ def two_workers(env):
 
 
 TESTS = [
-    ("mixed requests, one at a time: rows and lines agree, times within 1 ms", one_at_a_time, 240),
+    ("mixed requests, one at a time: rows and lines agree, times within 1 ms", first(one_at_a_time), 240),
     ("20,000 mixed requests, 50 at a time, one worker", one_worker, 180),
     ("20,000 mixed requests, 50 at a time, two workers", two_workers, 180),
 ]

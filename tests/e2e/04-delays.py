@@ -7,7 +7,7 @@ import time
 from lib import access, dump, versions
 from lib.client import Client
 from lib.clocks import MS, Agreement
-from lib.env import go_first
+from lib.env import first
 from lib.origin import Origin
 from lib.rows import check_no_other, check_stage, check_sums
 from lib.squid import Squid
@@ -190,14 +190,6 @@ def retried(env):
     check_stage(env, row, "server_wait_ns", entries["again"]["header_sent"] - entries["again"]["received"], 2 * MS, "retry")
     connections = [r for r in dump.table(env, squid.directory, "connections") if r["xid"] == row["xid"]]
     env.equal(sorted(r["reused"] for r in connections), ["0", "1"], "connections of the retried request")
-
-
-def first(function):
-    """The test, going before other work: a Squid that waits for a processor has time that no stage explains."""
-    def test(env):
-        go_first(env)
-        function(env)
-    return test
 
 
 TESTS = [

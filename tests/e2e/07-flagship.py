@@ -7,7 +7,7 @@ import time
 
 from lib import access, dump
 from lib.client import Client
-from lib.env import go_first, median
+from lib.env import first, median
 from lib.origin import Origin
 from lib.rows import check_sums
 from lib.squid import Squid
@@ -73,8 +73,8 @@ def hits_and_blocks(env, squid):
     return [(row, blocks.get(row["xid"], [])) for row in requests if row["xid"] in xids]
 
 
+@first
 def diskd(env):
-    go_first(env)
     origin = Origin(env)
     pair = start_pair(env, "diskd", origin)
     traced, untraced = at_once(env, pair, origin, 5 if env.full else 3)
@@ -104,7 +104,6 @@ def diskd(env):
 
 def quick(env, kind, limit):
     """ufs and aufs: the same hit is fast, traced or not."""
-    go_first(env)
     origin = Origin(env)
     pair = start_pair(env, kind, origin)
     # How much tracing costs such a hit is for the benchmarks to say: it is less than the noise of one run.
@@ -148,8 +147,8 @@ def busy(env):
 
 
 TESTS = [
-    ("flagship: ufs", lambda env: quick(env, "ufs", 0.5), 180),
-    ("flagship: aufs", lambda env: quick(env, "aufs", 1.5), 210),
+    ("flagship: ufs", first(lambda env: quick(env, "ufs", 0.5)), 180),
+    ("flagship: aufs", first(lambda env: quick(env, "aufs", 1.5)), 210),
     ("flagship: diskd beside two busy clients", busy, 60),
     ("flagship: diskd idle", diskd, 420),
 ]

@@ -11,7 +11,7 @@ from lib import access, dump, rows
 from lib.built import built_with
 from lib.client import Broken, Client, at_once
 from lib.clocks import MS, Agreement
-from lib.env import alone, free_port, go_first, wait_for
+from lib.env import alone, first, free_port, wait_for
 from lib.origin import Origin
 from lib.proc import listening
 from lib.squid import Squid
@@ -239,9 +239,9 @@ def check_ways(env, place):
               "tag and whether there is access_ns, of CONNECTs that Squid made up")
 
 
+@first
 def one_at_a_time(env):
     """tls_ns, tunnel_ns and connect_ns against the far ends' own clocks."""
-    go_first(env)
     place = Place(env, tls="tls:50", proxy="proxy:20")
     count = 200 if env.full else 100
     opened = {}
@@ -345,9 +345,9 @@ def servers_that_fail(env):
                   "%s: connect_ns %s, tls_ns %s" % (tag, row["connect_ns"], row["tls_ns"]))
 
 
+@first
 def clients_handshakes(env):
     """client_tls_ns against the client's clock, on an https_port and in CONNECTs that are bumped or looked into."""
-    go_first(env)
     place = Place(env)
     count = 200 if env.full else 30
     lasted = {}

@@ -6,7 +6,7 @@ import base64
 from lib import dump, rows
 from lib.client import Client
 from lib.clocks import MS, Agreement
-from lib.env import go_first
+from lib.env import first
 from lib.helper import Helper
 from lib.origin import Origin
 from lib.squid import Squid
@@ -30,8 +30,8 @@ def agrees(env, found, helpers, stage, tags, what):
     off.check(len(tags))
 
 
+@first
 def rewriters(env):
-    go_first(env)
     origin = Origin(env)
     rewrite, store_id = Helper(env, "rewrite"), Helper(env, "storeid")
     squid = Squid(env, trace="", dns=origin.host, lines="""
@@ -87,9 +87,9 @@ def credentials(user):
     return "Proxy-Authorization: Basic " + base64.b64encode((user + ":secret").encode()).decode()
 
 
+@first
 def access_lists(env):
     """An external ACL, basic authentication, and one after the other; each asked anew for each request."""
-    go_first(env)
     origin = Origin(env)
     acl, auth = Helper(env, "acl"), Helper(env, "auth")
     squid = Squid(env, trace="", dns=origin.host, lines="""

@@ -7,7 +7,7 @@ import time
 from lib import dump, rows, versions
 from lib.client import Broken, Client
 from lib.clocks import MS
-from lib.env import go_first
+from lib.env import first
 from lib.origin import Deaf, Origin
 from lib.squid import Squid
 
@@ -103,9 +103,9 @@ def own_replies(env):
     env.equal(sorted(row["class"] for _, row in found[None]), [], "rows of requests with ids but without X-Tag")
 
 
+@first
 def held_back(env):
     """A delay pool: what it holds back is not the server's time."""
-    go_first(env)
     origin = Origin(env)
     squid = Squid(env, trace="", dns=origin.host, lines="""
 acl slowed urlpath_regex slowed
@@ -137,9 +137,9 @@ delay_access 1 deny all
               % rows.brief(found["slowed"][1]))
 
 
+@first
 def upgraded(env):
     """A 101, and bytes both ways after it."""
-    go_first(env)
     origin = Origin(env)
     squid = Squid(env, trace="", dns=origin.host, lines="http_upgrade_request_protocols OTHER allow all").start()
     lasted = {}
@@ -164,9 +164,9 @@ def upgraded(env):
         rows.check_stage(env, row, "tunnel_ns", wanted, 5 * MS, tag)
 
 
+@first
 def interim(env):
     """100 Continue and 103 are not the reply."""
-    go_first(env)
     origin = Origin(env)
     squid = Squid(env, trace="", dns=origin.host).start()
     with Client(squid.client_address()) as client:
@@ -191,9 +191,9 @@ def interim(env):
         env.equal(found[tag][1]["status"], "200", tag + ": status")
 
 
+@first
 def two_families(env):
     """Happy Eyeballs: the first family hangs, or refuses; the other one serves."""
-    go_first(env)
     origin = Origin(env)
     if not origin.has_names:
         env.need_root("a name server listens on port 53 of a loopback address")
@@ -221,9 +221,9 @@ def two_families(env):
         rows.check_no_other(env, row, ("connect_ns", "dns_ns"), tag, 60 * MS)
 
 
+@first
 def pinned(env):
     """Authentication of a connection ties the client's connection to the server's."""
-    go_first(env)
     origin = Origin(env)
     squid = Squid(env, trace="", dns=origin.host).start()
     with Client(squid.client_address()) as client:
@@ -240,9 +240,9 @@ def pinned(env):
     env.equal((row["reused_conn"], row["connect_ns"], row["outcome"]), ("1", "-", "complete"), "pin1")
 
 
+@first
 def chunked_bodies(env):
     """A chunked body whose end comes late, and one that breaks while the server waits for it."""
-    go_first(env)
     origin = Origin(env)
     squid = Squid(env, trace="", dns=origin.host).start()
     waited = {}

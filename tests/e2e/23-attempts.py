@@ -10,7 +10,7 @@ import time
 from lib import access, dump, native, rows, versions
 from lib.client import Client
 from lib.clocks import MS
-from lib.env import go_first, wait_for
+from lib.env import first, wait_for
 from lib.helper import Helper
 from lib.origin import Deaf, Origin
 from lib.squid import Squid
@@ -35,8 +35,8 @@ def begin(client, origin, deaf, stage):
         client.send(client.head("CONNECT" if stage == "tunnel" else "GET", url, stage))
 
 
+@first
 def clients_leave(env):
-    go_first(env)
     origin = Origin(env)
     if not origin.has_names:
         env.need_root("a name server listens on port 53 of a loopback address")
@@ -82,9 +82,9 @@ quick_abort_max 0 KB
     check_left(env, squid)
 
 
+@first
 def clients_leave_slow_stages(env):
     """The swap-in of a slow disk, and what a delay pool holds back: neither lasts long enough elsewhere to be left."""
-    go_first(env)
     origin = Origin(env)
     slow = env.path("slow")
     os.chmod(env.folder, 0o755)
@@ -202,9 +202,9 @@ def drain(client):
         pass
 
 
+@first
 def retries(env):
     """Kept connections that the server drops: a try on each, then one on a new connection."""
-    go_first(env)
     origin = Origin(env)
     squid = Squid(env, trace="", dns=origin.host).start()
     with Client(squid.client_address()) as client:

@@ -9,7 +9,7 @@ import time
 
 from lib import dump, load, native
 from lib.client import Client
-from lib.env import go_first, median, wait_for
+from lib.env import first, median, wait_for
 from lib.origin import Origin
 from lib.squid import Squid
 
@@ -178,7 +178,6 @@ def all_at_once(squid, origin, count):
 
 def queued(env, kinds, preload, within, parallel=False, **options):
     """One after the other, 20 reads of 50 ms wait 0, 50, ... 950 ms: 475 on average; with a thread for each, not."""
-    go_first(env)
     origin = Origin(env)
     squid = make_squid(env, origin, kinds, "read", preload=preload, **options)
     hits = all_at_once(squid, origin, AT_ONCE)
@@ -205,9 +204,9 @@ def queued(env, kinds, preload, within, parallel=False, **options):
 
 # ---- where time is charged ----
 
+@first
 def slow_handler(env):
     """What the main thread does with an answer is `finished`, and no I/O."""
-    go_first(env)
     origin = Origin(env)
     squid = make_squid(env, origin, ["aufs"], "fcntl", ms=20)
     with Client(squid.client_address()) as client:
@@ -354,11 +353,11 @@ def cut_short(env):
     env.equal(lost(env, squid), [], "lost operations")
 
 
+@first
 def left_behind(env):
     """Clients leave while their reads wait behind slow ones.  Squid 7.7 cancels none of these, so none is `aborted`: it
     closes a file only when nothing is under way on it (UFSStoreState::tryClosing, DiskThreadsDiskFile::close), and
     aioCancel, which only a close calls, finds nothing to cancel.  They are done, for nobody."""
-    go_first(env)
     origin = Origin(env)
     squid = make_squid(env, origin, ["aufs"], "read", preload=["fewthreads"])
     clients = [Client(squid.client_address()) for _ in range(AT_ONCE)]
@@ -392,13 +391,13 @@ def left_behind(env):
 
 
 TESTS = [
-    ("disk operations: 20 slow reads, one thread of aufs", lambda env: queued(env, ["aufs"], ["fewthreads"], 0.05), 40),
+    ("disk operations: 20 slow reads, one thread of aufs", first(lambda env: queued(env, ["aufs"], ["fewthreads"], 0.05)), 40),
     ("disk operations: 20 slow reads, 32 threads of aufs",
-     lambda env: queued(env, ["aufs"], [], 0.05, parallel=True,
-                        lines="cache_dir aufs {folder}/cache-second 64 4 16\n"), 40),
-    ("disk operations: 20 slow reads, diskd", lambda env: queued(env, ["diskd"], [], 0.10), 40),
+     first(lambda env: queued(env, ["aufs"], [], 0.05, parallel=True,
+                              lines="cache_dir aufs {folder}/cache-second 64 4 16\n")), 40),
+    ("disk operations: 20 slow reads, diskd", first(lambda env: queued(env, ["diskd"], [], 0.10)), 40),
     ("disk operations: 20 slow reads, a rock disker",
-     lambda env: queued(env, ["rock"], [], 0.15, alone=False, dir_mb=64, unprivileged=True), 60),
+     first(lambda env: queued(env, ["rock"], [], 0.15, alone=False, dir_mb=64, unprivileged=True)), 60),
     ("disk operations: a slow handler", slow_handler, 40),
     ("disk operations: clients that leave while their reads are queued", left_behind, 40),
     ("disk operations: an answer that is lost", answer_that_is_lost, 60),

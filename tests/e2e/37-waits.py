@@ -9,7 +9,7 @@ from lib import dump, rows
 from lib.adaptation import Scene
 from lib.client import Client, at_once
 from lib.clocks import MS, Agreement
-from lib.env import first, free_port, go_first, median, run
+from lib.env import first, free_port, median, run
 from lib.helper import Helper
 from lib.icapd import IcapServer
 from lib.nameserver import NameServer
@@ -57,9 +57,9 @@ def by_xid(found):
 
 # ---- helpers ----
 
+@first
 def helpers(env):
     """Each use of each helper is a row, as long as the helper says; the stage helper is what access checks waited."""
-    go_first(env)
     origin = Origin(env)
     used = {kind: Helper(env, name) for kind, name in (("auth", "auth"), ("acl", "acl"), ("rewrite", "rewrite"),
                                                        ("store", "storeid"))}
@@ -114,9 +114,9 @@ def check_services(env, squid, table, found):
         env.check(abs(float(row["share_pct"]) - share) < 0.01, "share of %s: %s, %f" % (row["name"], row["share_pct"], share))
 
 
+@first
 def queue(env):
     """One child of known service and many requests at once: the sum of the queue, and that of the service."""
-    go_first(env)
     origin, acl = Origin(env), Helper(env, "acl")
     squid = Squid(env, trace="", dns=origin.host, lines="""
 external_acl_type single ttl=0 negative_ttl=0 children-max=1 children-startup=1 queue-size=50 %%URI %s
@@ -147,9 +147,9 @@ http_access deny !grouped
         env.equal(found[tags[row["xid"]]][1].ns("helper_ns"), row.ns("total_ns"), "helper_ns with the queue")
 
 
+@first
 def shared(env):
     """Requests that wait for the answer to another one's question wait for the helper, too."""
-    go_first(env)
     origin, acl = Origin(env), Helper(env, "acl")
     squid = Squid(env, trace="", dns=origin.host, lines="""
 external_acl_type single ttl=60 children-max=1 children-startup=1 queue-size=50 %%DST %s

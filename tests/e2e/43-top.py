@@ -10,7 +10,7 @@ import time
 
 from lib import dump, native
 from lib.client import Client
-from lib.env import go_first, run, wait_for
+from lib.env import first, run, wait_for
 from lib.helper import Helper
 from lib.icapd import IcapServer
 from lib.nameserver import NameServer
@@ -120,8 +120,8 @@ def check_group(env, kind, rows, sent, now):
     env.note("%s: ages %s" % (kind, ["%.3f" % (age / 1e9) for age in ages]))
 
 
+@first
 def hung(env):
-    go_first(env)
     origin, parent = Origin(env), Origin(env, "parent", host="127.9.9.9")
     if not origin.has_names:
         env.need_root("name servers listen on port 53 of loopback addresses")

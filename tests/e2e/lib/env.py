@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The surroundings of one test: its folder, its options, its notes, and how it fails."""
 
+import functools
 import os
 import random
 import shutil
@@ -191,23 +192,23 @@ def go_first(env):
 
 
 def first(function):
-    """The test, going before other work: a Squid that waits for a processor has time that no stage explains."""
+    """The test, going before other work: a Squid that waits for a processor has time that no stage explains.  No two such
+    tests run at a time: they would wait for each other."""
+    @functools.wraps(function)
     def test(env):
         go_first(env)
         function(env)
+    test.first = True
     return test
 
 
 def alone(function):
     """The test, with no other test beside it: even one that goes before other work shares the disk and the caches."""
+    @functools.wraps(function)
     def test(env):
         function(env)
     test.alone = True
     return test
-
-
-def is_alone(function):
-    return getattr(function, "alone", False)
 
 
 def median(values):
