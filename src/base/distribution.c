@@ -60,7 +60,7 @@ coarsen(struct sqt_distributions *set)
     set->coarse = 1;
     for (struct sqt_distribution *d = set->first; d; d = d->next) {
         d->octaves = sqt_zeroed(SQT_OCTAVES, sizeof(*d->octaves));
-        for (uint64_t i = 0; i < d->count; ++i)
+        for (uint64_t i = 0; i < sqt_distribution_kept(d); ++i)
             put_value(d, d->values[i]);
         free(d->values);
         d->values = NULL;
@@ -101,18 +101,17 @@ reserve(struct sqt_distributions *set, struct sqt_distribution *d, uint64_t coun
 }
 
 void
-sqt_distribution_add(struct sqt_distributions *set, struct sqt_distribution *d, int64_t value)
+sqt_distribution_put(struct sqt_distributions *set, struct sqt_distribution *d, int64_t value)
 {
-    if (value < 0)
-        value = 0;
     if (!d->values && !d->octaves)
         join(set, d);
-    if (!set->coarse && d->count == d->room)
-        reserve(set, d, d->count + 1);
+    const uint64_t kept = sqt_distribution_kept(d);
+    if (!set->coarse && kept == d->room)
+        reserve(set, d, kept + 1);
     if (set->coarse)
         put_value(d, value);
     else
-        d->values[d->count] = value;
+        d->values[kept] = value;
     ++d->count;
     d->sum += (uint64_t)value;
     d->sorted = 0;
@@ -126,25 +125,26 @@ sort(struct sqt_distribution *d)
 {
     if (d->sorted)
         return;
-    int64_t *const spare = sqt_resized(NULL, d->count * sizeof(*spare));
+    const uint64_t count = sqt_distribution_kept(d);
+    int64_t *const spare = sqt_resized(NULL, count * sizeof(*spare));
     int64_t *from = d->values, *to = spare;
     for (unsigned shift = 0; shift < 64 && d->max >> shift; shift += 8) {
         size_t place[256] = {0}, next = 0;
-        for (uint64_t i = 0; i < d->count; ++i)
+        for (uint64_t i = 0; i < count; ++i)
             ++place[from[i] >> shift & 255];
         for (unsigned byte = 0; byte < 256; ++byte) {
-            const size_t count = place[byte];
+            const size_t of_byte = place[byte];
             place[byte] = next;
-            next += count;
+            next += of_byte;
         }
-        for (uint64_t i = 0; i < d->count; ++i)
+        for (uint64_t i = 0; i < count; ++i)
             to[place[from[i] >> shift & 255]++] = from[i];
         int64_t *const sorted = to;
         to = from;
         from = sorted;
     }
     if (from == spare)
-        memcpy(d->values, spare, d->count * sizeof(*spare));
+        memcpy(d->values, spare, count * sizeof(*spare));
     free(spare);
     d->sorted = 1;
 }
@@ -153,12 +153,14 @@ sort(struct sqt_distribution *d)
 static int64_t
 distribution_ranked(struct sqt_distribution *d, uint64_t rank)
 {
+    if (rank <= d->zeros)
+        return 0;
     if (!d->octaves) {
         sort(d);
-        return d->values[rank - 1];
+        return d->values[rank - d->zeros - 1];
     }
     distribution_settle(d);
-    uint64_t seen = 0;
+    uint64_t seen = d->zeros;
     for (unsigned octave = 0; octave < SQT_OCTAVES; ++octave)
         for (unsigned bucket = 0; d->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS; ++bucket) {
             seen += d->octaves[octave][bucket];
@@ -205,7 +207,7 @@ sqt_distribution_spread(struct sqt_distribution *d)
 uint64_t
 sqt_distribution_upto(struct sqt_distribution *d, int64_t value)
 {
-    uint64_t low = 0, high = d->count;
+    uint64_t low = 0, high = sqt_distribution_kept(d);
     distribution_settle(d);
     if (d->octaves) {
         unsigned last_octave, last_bucket;
@@ -215,9 +217,9 @@ sqt_distribution_upto(struct sqt_distribution *d, int64_t value)
                  d->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS && (octave < last_octave || bucket <= last_bucket);
                  ++bucket)
                 low += d->octaves[octave][bucket];
-        return low;
+        return d->zeros + low;
     }
-    if (d->count)
+    if (high)
         sort(d);
     while (low < high) {
         const uint64_t at = low + (high - low) / 2;
@@ -226,7 +228,7 @@ sqt_distribution_upto(struct sqt_distribution *d, int64_t value)
         else
             high = at;
     }
-    return low;
+    return d->zeros + low;
 }
 
 const uint32_t *
@@ -239,22 +241,22 @@ sqt_distribution_octave(struct sqt_distribution *d, unsigned octave)
 void
 sqt_distribution_add_all(struct sqt_distributions *set, struct sqt_distribution *into, struct sqt_distribution *from)
 {
-    if (!from->count)
-        return;
-    distribution_settle(from);
-    if (!into->values && !into->octaves)
+    const uint64_t more = sqt_distribution_kept(from), kept = sqt_distribution_kept(into);
+    if (more && !into->values && !into->octaves)
         join(set, into);
-    if (!set->coarse)
-        reserve(set, into, into->count + from->count);
-    if (!set->coarse) {
-        memcpy(into->values + into->count, from->values, from->count * sizeof(*from->values));
-    } else {
+    if (more && !set->coarse)
+        reserve(set, into, kept + more);
+    if (more && !set->coarse) {
+        memcpy(into->values + kept, from->values, more * sizeof(*from->values));
+    } else if (more) {
+        distribution_settle(from); /* here: when all become histograms, the last value of each waits */
         for (unsigned octave = 0; octave < SQT_OCTAVES; ++octave)
             for (unsigned bucket = 0; from->octaves[octave] && bucket < SQT_OCTAVE_BUCKETS; ++bucket)
                 if (from->octaves[octave][bucket])
                     *bucket_of(into, octave, bucket) += from->octaves[octave][bucket];
     }
     into->count += from->count;
+    into->zeros += from->zeros;
     into->sum += from->sum;
     into->sorted = 0;
     if (from->max > into->max)

@@ -5,6 +5,8 @@
  * Values are kept as long as those of all distributions of a set fit its budget; then all of them become histograms
  * of 512 buckets an octave, whose middles are at most 0.1 % off.
  *
+ * Values of 0 are only counted.
+ *
  * Histograms of large traces are larger than a processor's caches, and nearly every value has another bucket: so it is
  * fetched when the value comes, and counted when the next one does.
  */
@@ -22,10 +24,11 @@
 #define SQT_FIRST_ROOM 16
 
 struct sqt_distribution {
-    uint64_t count;
+    uint64_t count; /* of all values */
+    uint64_t zeros; /* of these: values of 0, which are in neither `values` nor `octaves` */
     uint64_t sum;
     int64_t max;
-    int64_t *values; /* room for `room`; exact mode */
+    int64_t *values; /* count - zeros of them, room for `room`; exact mode */
     size_t room;
     int sorted;
     uint32_t **octaves;                       /* NULL in exact mode; an octave is NULL until it is needed */
@@ -40,15 +43,35 @@ struct sqt_distributions {
     struct sqt_distribution *first;
 };
 
+/* Values of d that must be kept, or be in buckets. */
+static inline uint64_t
+sqt_distribution_kept(const struct sqt_distribution *d)
+{
+    return d->count - d->zeros;
+}
+
 /* Whether the budget has room for one value more of d, if it must have. */
 static inline int
 sqt_distribution_fits(const struct sqt_distributions *set, const struct sqt_distribution *d)
 {
-    return d->count < d->room || set->coarse || set->room + (d->room ? d->room : SQT_FIRST_ROOM) <= set->budget;
+    return sqt_distribution_kept(d) < d->room || set->coarse ||
+           set->room + (d->room ? d->room : SQT_FIRST_ROOM) <= set->budget;
 }
 
-/* d is zeroed and belongs to the set from its first value on, until sqt_distribution_drop. */
-void sqt_distribution_add(struct sqt_distributions *set, struct sqt_distribution *d, int64_t value);
+/* Adds a value above 0. */
+void sqt_distribution_put(struct sqt_distributions *set, struct sqt_distribution *d, int64_t value);
+
+/* Adds a value.  d is zeroed at first, and belongs to the set from then on, until sqt_distribution_drop. */
+static inline void
+sqt_distribution_add(struct sqt_distributions *set, struct sqt_distribution *d, int64_t value)
+{
+    if (value > 0) {
+        sqt_distribution_put(set, d, value);
+        return;
+    }
+    ++d->count;
+    ++d->zeros;
+}
 
 /* The value of rank ceil(count * per_mille / 1000), counted from 1; 0 if there is none. */
 int64_t sqt_distribution_quantile(struct sqt_distribution *d, unsigned per_mille);
@@ -63,10 +86,11 @@ struct sqt_spread {
 };
 struct sqt_spread sqt_distribution_spread(struct sqt_distribution *d);
 
-/* How many values are not above that one; exact for a histogram, too, where it is the upper end of a bucket. */
+/* How many values are not above that one, which is not negative; exact for a histogram, too, where it is the upper end of
+ * a bucket. */
 uint64_t sqt_distribution_upto(struct sqt_distribution *d, int64_t value);
 
-/* The buckets of an octave of a histogram; NULL if there is nothing in them. */
+/* The buckets of an octave of a histogram, without the values of 0; NULL if there is nothing in them. */
 const uint32_t *sqt_distribution_octave(struct sqt_distribution *d, unsigned octave);
 
 /* Adds all values of `from` to `into`, both of the set, and leaves those of `from` as they are. */

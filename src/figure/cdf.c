@@ -93,8 +93,10 @@ cdf_print(struct sqt_job *job, struct sqt_distribution *values)
     sqt_curves_of(job->table, &count);
     const unsigned steps = SQT_OCTAVES * SQT_OCTAVE_BUCKETS / STEP;
     uint64_t upto[SQT_CURVES_MOST] = {0}, all = 0, before = 0;
-    for (unsigned c = 0; c < count; ++c)
+    for (unsigned c = 0; c < count; ++c) {
         all += values[c].count;
+        upto[c] = values[c].zeros;
+    }
     for (unsigned step = 0; before < all && step < steps; ++step) {
         union sqt_cell row[1 + 2 * SQT_CURVES_MOST];
         uint64_t now = 0;

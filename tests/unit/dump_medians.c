@@ -86,6 +86,77 @@ merged(void **state)
     }
 }
 
+#define ZEROS_MOST 600
+
+static int
+by_value(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Each rank, and each count up to a value, against a sorted list.  The values are so small that a histogram is exact. */
+static void
+check_list(struct sqt_distribution *d, int64_t *list, size_t count)
+{
+    uint64_t sum = 0;
+    qsort(list, count, sizeof(*list), by_value);
+    for (size_t i = 0; i < count; ++i)
+        sum += (uint64_t)list[i];
+    assert_int_equal(d->count, count);
+    assert_int_equal(d->sum, sum);
+    for (unsigned q = 0; q <= 1000; ++q) {
+        const size_t rank = (count * q + 999) / 1000;
+        assert_int_equal(sqt_distribution_quantile(d, q), list[rank ? rank - 1 : 0]);
+    }
+    for (int64_t v = 0; v < 130; ++v) {
+        size_t upto = 0;
+        while (upto < count && list[upto] <= v)
+            ++upto;
+        assert_int_equal(sqt_distribution_upto(d, v), upto);
+    }
+}
+
+/* Values of 0 are counted apart: alone, beside others, before and behind the change to histograms, merged and not. */
+static void
+zeros(void **state)
+{
+    (void)state;
+    for (unsigned budget = 0; budget <= 3000; budget += 100) {
+        struct sqt_distributions set = {.budget = budget};
+        struct sqt_distribution a = {0}, b = {0}, none = {0}, all = {0};
+        int64_t of_a[ZEROS_MOST], of_b[ZEROS_MOST], of_all[3 * ZEROS_MOST];
+        size_t a_count = 0, b_count = 0;
+        for (unsigned i = 0; i < ZEROS_MOST; ++i) {
+            const int64_t value = i % 3 ? 0 : i % 127;
+            sqt_distribution_add(&set, i % 2 ? &a : &b, value);
+            sqt_distribution_add(&set, &none, 0);
+            if (i % 2)
+                of_a[a_count++] = value;
+            else
+                of_b[b_count++] = value;
+        }
+        check_list(&a, of_a, a_count);
+        check_list(&b, of_b, b_count);
+        assert_int_equal(sqt_distribution_median(&none), 0);
+        assert_int_equal(sqt_distribution_quantile(&none, 1000), 0);
+        assert_null(none.values);
+        memset(of_all, 0, sizeof(of_all)); /* those of `none` */
+        memcpy(of_all + ZEROS_MOST, of_a, a_count * sizeof(*of_a));
+        memcpy(of_all + ZEROS_MOST + a_count, of_b, b_count * sizeof(*of_b));
+        sqt_distribution_add_all(&set, &all, &none);
+        sqt_distribution_add_all(&set, &all, &a);
+        sqt_distribution_merge(&set, &all, &b);
+        check_list(&all, of_all, ZEROS_MOST + a_count + b_count);
+        check_list(&a, of_a, a_count);
+        sqt_distribution_merge(&set, &all, &a);
+        sqt_distribution_merge(&set, &all, &none);
+        sqt_distribution_drop(&set, &all);
+        assert_null(set.first);
+        assert_int_equal(set.room, 0);
+    }
+}
+
 #define SECOND INT64_C(1000000000)
 #define MINUTE (60 * SECOND)
 
@@ -207,6 +278,7 @@ main(void)
         cmocka_unit_test(exact),
         cmocka_unit_test(coarse),
         cmocka_unit_test(merged),
+        cmocka_unit_test(zeros),
         cmocka_unit_test(a_long_trace_has_the_width_asked_for),
         cmocka_unit_test(a_short_trace_has_at_least_twelve_groups),
         cmocka_unit_test(empty_groups_stay_empty),
