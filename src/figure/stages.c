@@ -11,12 +11,12 @@
 #include "pass/family.h"
 
 /* What is drawn, in the order of the columns. */
-static const uint64_t curves[] = {
+static const uint64_t stages_curves[] = {
     SQT_NS(client_connect), SQT_PROXY_CONNECT, SQT_SERVER_REPLY, SQT_SWAP_IN,         SQT_PROXY_REPLY, SQT_ACCESS,
     SQT_NS(redirect),       SQT_NS(adapt),     SQT_NS(lookup),   SQT_NS(peer_select), SQT_NS(dns),     SQT_NS(tunnel),
     SQT_NS(unaccounted),
 };
-#define CURVES (sizeof(curves) / sizeof(*curves))
+#define CURVES (sizeof(stages_curves) / sizeof(*stages_curves))
 /* Values kept before they become histograms: 16 MiB. */
 #define BUDGET ((size_t)2 << 20)
 /* Besides the curves: the total. */
@@ -40,7 +40,7 @@ stages_take(struct sqt_job *job, const struct sqt_request_fact *r)
     if (!group)
         return;
     for (unsigned c = 0; c < CURVES; ++c)
-        sqt_time_groups_add(g, group, c, sqt_row_sum(r->row, curves[c]));
+        sqt_time_groups_add(g, group, c, sqt_row_sum(r->row, stages_curves[c]));
     sqt_time_groups_add(g, group, CURVES, r->end - r->begin);
 }
 

@@ -13,7 +13,7 @@
 #define ZLIB_LEVEL 1
 #define ZSTD_LEVEL 1
 
-static const char *const no_memory = "there is no memory to decompress the block";
+static const char *const compress_no_memory = "there is no memory to decompress the block";
 static const char *const damaged = "the block cannot be decompressed";
 
 enum sqt_compression
@@ -98,7 +98,7 @@ zlib_decompress(struct sqt_decompressor *d, const uint8_t *data, size_t size, ui
 {
     z_stream *const z = inflater_of(d);
     if (!z)
-        return no_memory;
+        return compress_no_memory;
     z->next_in = (Bytef *)(uintptr_t)data;
     z->avail_in = (uInt)size;
     z->next_out = to;
@@ -126,7 +126,7 @@ zstd_decompress(struct sqt_decompressor *d, const uint8_t *data, size_t size, ui
     if (!d->zstd)
         d->zstd = ZSTD_createDCtx();
     if (!d->zstd)
-        return no_memory;
+        return compress_no_memory;
     return ZSTD_decompressDCtx(d->zstd, to, whole, data, size) == whole ? NULL : damaged;
 }
 

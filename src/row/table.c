@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct sqt_column columns[SQT_COLUMNS] = {
+static const struct sqt_column table_columns[SQT_COLUMNS] = {
 #define SQT_COLUMN(id, name, type, doc) [SQT_AT_##id##_##name] = {#name, SQT_TYPE_##type, doc},
 #include "tables.def"
 #define SQT_STAGE(NAME, name, column, doc) [SQT_STAGE_AT(column)] = {#name "_ns", SQT_TYPE_NS, doc},
@@ -20,9 +20,9 @@ static const struct sqt_column columns[SQT_COLUMNS] = {
 
 const struct sqt_table sqt_tables[SQT_TABLES] = {
 #define SQT_TABLE(id, name, kind, doc) \
-    {name, 0, doc, &columns[SQT_AT_##id + 1], SQT_CELLS(id), NULL, NULL, NULL, NULL, KIND_##kind},
+    {name, 0, doc, &table_columns[SQT_AT_##id + 1], SQT_CELLS(id), NULL, NULL, NULL, NULL, KIND_##kind},
 #define SQT_FIGURE(id, name, family, title, x, y, rule, caption) \
-    {name, 1, rule, &columns[SQT_AT_##id + 1], SQT_CELLS(id), title, x, y, caption, 0},
+    {name, 1, rule, &table_columns[SQT_AT_##id + 1], SQT_CELLS(id), title, x, y, caption, 0},
 #include "tables.def"
 };
 
@@ -34,7 +34,7 @@ static const unsigned char asked[SQT_COLUMNS] = {
 int
 sqt_column_asked(const struct sqt_column *column)
 {
-    return asked[column - columns];
+    return asked[column - table_columns];
 }
 
 const struct sqt_table *

@@ -11,7 +11,7 @@
 /* ---- completion ---- */
 
 static void
-tables(const char *option, int figure)
+dump_tables(const char *option, int figure)
 {
     printf("    --%s) names='", option);
     for (unsigned i = 0; i < SQT_TABLES; ++i)
@@ -22,7 +22,7 @@ tables(const char *option, int figure)
 
 /* The columns of the table or figure that the command line names. */
 static void
-columns(void)
+dump_columns(void)
 {
     fputs("    --columns | --where | --sort | --group-by | --of | --histogram)\n"
           "        local table=requests i\n"
@@ -50,8 +50,8 @@ columns(void)
 static void
 dump_doc_names(void)
 {
-    tables("table", 0);
-    tables("figure", 1);
+    dump_tables("table", 0);
+    dump_tables("figure", 1);
     fputs("    --format) names='", stdout);
     for (unsigned i = 0; i < sqt_sink_type_count; ++i)
         printf(" %s", sqt_sink_types[i].name);
@@ -59,7 +59,7 @@ dump_doc_names(void)
     for (unsigned i = 0; sqt_ddl_engine_name(i); ++i)
         printf(" %s", sqt_ddl_engine_name(i));
     puts("' ;;");
-    columns();
+    dump_columns();
 }
 
 /* ---- the manual page ---- */

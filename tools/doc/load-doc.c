@@ -42,7 +42,7 @@ objects(void)
 }
 
 static int
-section(const char *line)
+load_section(const char *line)
 {
     static const struct {
         const char *mark;
@@ -69,6 +69,6 @@ load_doc_names(void)
 int
 main(int argc, char **argv)
 {
-    static const struct program_doc doc = {"load", load_option_infos, LOAD_OPTIONS, section, load_doc_names};
+    static const struct program_doc doc = {"load", load_option_infos, LOAD_OPTIONS, load_section, load_doc_names};
     return program_doc(&doc, argc, argv);
 }

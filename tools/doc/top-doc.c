@@ -9,7 +9,7 @@
 #include "troff.h"
 
 static void
-tables(void)
+top_doc_tables(void)
 {
     for (unsigned i = 0; i < TOP_TABLES; ++i) {
         printf(".SS %s\n", top_tables[i].name);
@@ -21,11 +21,11 @@ tables(void)
 }
 
 static int
-section(const char *line)
+top_section(const char *line)
 {
     if (strcmp(line, "@TABLES@\n") != 0)
         return 0;
-    tables();
+    top_doc_tables();
     return 1;
 }
 
@@ -47,6 +47,6 @@ top_doc_names(void)
 int
 main(int argc, char **argv)
 {
-    static const struct program_doc doc = {"top", top_option_infos, TOP_OPTIONS, section, top_doc_names};
+    static const struct program_doc doc = {"top", top_option_infos, TOP_OPTIONS, top_section, top_doc_names};
     return program_doc(&doc, argc, argv);
 }

@@ -132,7 +132,7 @@ read_bytes(const char *path, char *to, size_t size, off_t offset, struct fuse_fi
 }
 
 static int
-write_bytes(const char *path, const char *from, size_t size, off_t offset, struct fuse_file_info *info)
+disk_write_bytes(const char *path, const char *from, size_t size, off_t offset, struct fuse_file_info *info)
 {
     (void)info;
     if (!is_disk(path)) {
@@ -161,7 +161,7 @@ static const struct fuse_operations operations = {
     .truncate = slow_disk_cut,
     .open = open_file,
     .read = read_bytes,
-    .write = write_bytes,
+    .write = disk_write_bytes,
 };
 
 int

@@ -41,7 +41,7 @@ follow_bound(void *context, const struct sqt_bound_row *bound)
 }
 
 static void
-follow_ended(void *context, const struct sqt_origin *origin)
+exporter_ended(void *context, const struct sqt_origin *origin)
 {
     struct exporter *const e = context;
     sqt_model_end(e->trace.model, origin);
@@ -49,7 +49,7 @@ follow_ended(void *context, const struct sqt_origin *origin)
 }
 
 static void
-follow_forgotten(void *context, const struct sqt_origin *origin)
+exporter_forgotten(void *context, const struct sqt_origin *origin)
 {
     struct exporter *const e = context;
     sqt_model_forget(e->trace.model, origin);
@@ -70,7 +70,7 @@ static int
 follow_open(struct exporter *e)
 {
     struct exporter_trace *const t = &e->trace;
-    const struct sqt_following following = {.context = e, .ended = follow_ended, .forgotten = follow_forgotten};
+    const struct sqt_following following = {.context = e, .ended = exporter_ended, .forgotten = exporter_forgotten};
     struct sqt_consumer consumer = exporter_consumer;
     consumer.context = e;
     consumer.bound = follow_bound;

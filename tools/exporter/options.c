@@ -92,7 +92,7 @@ take_buckets(struct exporter_request *r, const struct options *o)
 
 /* The parts of a URL.  Names are not looked up, because that could take long. */
 static int
-take_url(struct export_receiver *receiver, const struct evhttp_uri *uri)
+options_url(struct export_receiver *receiver, const struct evhttp_uri *uri)
 {
     const char *const scheme = uri ? evhttp_uri_get_scheme(uri) : NULL, *host = uri ? evhttp_uri_get_host(uri) : NULL;
     const char *const path = uri ? evhttp_uri_get_path(uri) : NULL;
@@ -142,7 +142,7 @@ take_otlp(struct exporter_request *r, const struct options *o)
         return options_fail(
             o, "--otlp: '%s': there is no TLS; name a Collector on this machine, as http://127.0.0.1:4318", url);
     struct evhttp_uri *const uri = evhttp_uri_parse(url);
-    const int bad = take_url(receiver, uri) != 0;
+    const int bad = options_url(receiver, uri) != 0;
     if (uri)
         evhttp_uri_free(uri);
     if (bad)

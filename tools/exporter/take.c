@@ -65,8 +65,8 @@ take_metric(const struct exporter *e, struct export_child *child, enum export_me
 }
 
 static void
-take_row(const struct exporter *e, enum export_family family, const union sqt_cell *row,
-         const struct export_exemplar *exemplar)
+exporter_take_row(const struct exporter *e, enum export_family family, const union sqt_cell *row,
+                  const struct export_exemplar *exemplar)
 {
     const struct export_family_info *const info = &export_families()[family];
     struct export_child *const child = take_child(e, family, row, NULL);
@@ -104,7 +104,7 @@ take_stages(const struct exporter *e, const union sqt_cell *row, struct export_e
 
 /* What never got a log line is told by its outcome alone. */
 static void
-take_request(void *context, const struct sqt_xact *xact)
+exporter_take_request(void *context, const struct sqt_xact *xact)
 {
     const struct exporter *const e = context;
     union sqt_cell row[SQT_CELLS(requests)];
@@ -113,19 +113,19 @@ take_request(void *context, const struct sqt_xact *xact)
         return;
     sqt_request_cells(row, xact);
     struct export_exemplar exemplar = take_exemplar(xact);
-    take_row(e, EXPORT_FAMILY_outcome, row, NULL);
+    exporter_take_row(e, EXPORT_FAMILY_outcome, row, NULL);
     if (!row[SQT_CELL(requests, class)].text)
         return;
     exemplar.value = row[SQT_CELL(requests, total_ns)].number;
-    take_row(e, EXPORT_FAMILY_request, row, &exemplar);
-    take_row(e, EXPORT_FAMILY_server, row, NULL);
+    exporter_take_row(e, EXPORT_FAMILY_request, row, &exemplar);
+    exporter_take_row(e, EXPORT_FAMILY_server, row, NULL);
     take_stages(e, row, &exemplar);
 }
 
 /* ---- whom and what Squid waits for ---- */
 
 static void
-take_connection(void *context, const struct sqt_attempt *attempt)
+exporter_take_connection(void *context, const struct sqt_attempt *attempt)
 {
     const struct exporter *const e = context;
     union sqt_cell row[SQT_CELLS(connections)];
@@ -133,7 +133,7 @@ take_connection(void *context, const struct sqt_attempt *attempt)
     if (!exporter_counts(e, attempt->end))
         return;
     sqt_connection_cells(row, attempt);
-    take_row(e, EXPORT_FAMILY_connection, row, NULL);
+    exporter_take_row(e, EXPORT_FAMILY_connection, row, NULL);
 }
 
 static void
@@ -145,7 +145,7 @@ take_wait(void *context, const struct sqt_wait *wait)
     if (!exporter_counts(e, wait->end))
         return;
     sqt_wait_cells(row, wait);
-    take_row(e, EXPORT_FAMILY_service, row, NULL);
+    exporter_take_row(e, EXPORT_FAMILY_service, row, NULL);
 }
 
 static void
@@ -157,8 +157,8 @@ take_diskop(void *context, const struct sqt_diskop *op)
     if (!exporter_counts(e, op->end))
         return;
     sqt_diskop_cells(row, op, &text);
-    take_row(e, EXPORT_FAMILY_diskop, row, NULL);
-    take_row(e, EXPORT_FAMILY_diskop_result, row, NULL);
+    exporter_take_row(e, EXPORT_FAMILY_diskop, row, NULL);
+    exporter_take_row(e, EXPORT_FAMILY_diskop_result, row, NULL);
 }
 
 /* ---- the event loop ---- */
@@ -174,7 +174,7 @@ take_loop(void *context, const struct sqt_loop_row *pass)
     row[SQT_CELL(loops, kid)].number = pass->origin->identity.kid;
     row[SQT_CELL(loops, wait_ns)].number = pass->work - pass->begin;
     row[SQT_CELL(loops, work_ns)].number = pass->end - pass->work;
-    take_row(e, EXPORT_FAMILY_loop, row, NULL);
+    exporter_take_row(e, EXPORT_FAMILY_loop, row, NULL);
 }
 
 static void
@@ -204,7 +204,7 @@ take_loss(void *context, const struct sqt_loss_row *loss)
     row[SQT_CELL(losses, reason)].text = sqt_loss_reason(loss->reason);
     row[SQT_CELL(losses, records)].number = (int64_t)loss->records;
     if (exporter_counts(e, loss->until))
-        take_row(e, EXPORT_FAMILY_loss, row, NULL);
+        exporter_take_row(e, EXPORT_FAMILY_loss, row, NULL);
 }
 
 static void
@@ -220,7 +220,7 @@ take_calls(void *context, const struct sqt_calls_row *calls)
     row[SQT_CELL(syscalls, kid)].number = calls->origin->identity.kid;
     row[SQT_CELL(syscalls, count)].number = (int64_t)calls->count;
     row[SQT_CELL(syscalls, total_s)].number = calls->ns;
-    take_row(e, EXPORT_FAMILY_flusher, row, NULL);
+    exporter_take_row(e, EXPORT_FAMILY_flusher, row, NULL);
 }
 
 void
@@ -293,8 +293,8 @@ exporter_take_own(struct exporter *e)
 
 /* A bound that the model met is a message of its own: follow.c. */
 const struct sqt_consumer exporter_consumer = {
-    .request = take_request,
-    .connection = take_connection,
+    .request = exporter_take_request,
+    .connection = exporter_take_connection,
     .wait = take_wait,
     .diskop = take_diskop,
     .loop = take_loop,

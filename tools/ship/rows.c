@@ -85,7 +85,7 @@ rows_widen(struct ship_table *t, const struct sqt_row_source *source, const unio
 }
 
 static int
-rows_put(struct ship_table *t, const struct sqt_origin *origin, const union sqt_cell *wider)
+ship_rows_put(struct ship_table *t, const struct sqt_origin *origin, const union sqt_cell *wider)
 {
     return sqt_parquet_row(rows_files(t, rows_day(wider[t->time].number)), origin, wider);
 }
@@ -95,7 +95,7 @@ rows_write(struct ship_table *t, const struct sqt_row_source *source, const unio
 {
     union sqt_cell wider[SQT_WIDE_CELLS];
     rows_widen(t, source, row, wider);
-    return rows_put(t, source->origin, wider);
+    return ship_rows_put(t, source->origin, wider);
 }
 
 /* Whether what the job handed over was not shipped before. */
@@ -120,7 +120,7 @@ static int
 rows_take_slow(void *context, const union sqt_cell *wider)
 {
     const struct ship_slowest *const slowest = context;
-    return rows_put(slowest->context, slowest->origin, wider);
+    return ship_rows_put(slowest->context, slowest->origin, wider);
 }
 
 /* A row of requests, with --raw. */

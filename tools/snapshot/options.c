@@ -85,7 +85,7 @@ options_take_numbers(struct snapshot_request *r, const struct options *o)
 }
 
 static int
-options_check(const struct snapshot_request *r, const struct options *o)
+snapshot_options_check(const struct snapshot_request *r, const struct options *o)
 {
     if (o->word_count != 1)
         return options_fail(o, "%s",
@@ -123,7 +123,7 @@ snapshot_parse(struct snapshot_request *r, int argc, char **argv, char *error, s
     if (moment_take(&taken, SNAPSHOT_since, &r->since) != 0 || moment_take(&taken, SNAPSHOT_until, &r->until) != 0 ||
         options_take_numbers(r, &taken) != 0 || options_take_last(r, &taken) != 0)
         return -1;
-    return options_check(r, &taken);
+    return snapshot_options_check(r, &taken);
 }
 
 void

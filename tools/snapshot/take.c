@@ -48,7 +48,7 @@ take_open(struct take *take)
 /* ---- which files ---- */
 
 static void
-take_note(void *context, const struct sqt_file *file)
+snapshot_note(void *context, const struct sqt_file *file)
 {
     struct take *const take = context;
     if (take->count == take->room) {
@@ -160,7 +160,7 @@ take_process(struct take *take, size_t from, size_t end)
 static void
 take_files(struct take *take, struct sqt_stream *stream)
 {
-    sqt_stream_files(stream, take, take_note);
+    sqt_stream_files(stream, take, snapshot_note);
     for (size_t i = 0, end; i < take->count; i = end) {
         for (end = i + 1; end < take->count && take->files[end].origin == take->files[i].origin; ++end)
             ;

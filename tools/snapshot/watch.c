@@ -200,7 +200,7 @@ watch_open(struct watch *w)
 }
 
 static void
-watch_take(struct watch *w)
+snapshot_watch_take(struct watch *w)
 {
     struct snapshot_request request = *w->request;
     struct snapshot_reason reason = {.why = w->why, .hint = w->hint};
@@ -222,10 +222,10 @@ watch_run(struct watch *w)
         sqt_stream_wait(w->stream, WATCH_LOOK_MS);
         watch_drain(w);
         if (w->due && watch_now() >= w->due_at)
-            watch_take(w);
+            snapshot_watch_take(w);
     }
     if (w->due)
-        watch_take(w);
+        snapshot_watch_take(w);
     program_say(&w->voice, "snapshots made: %" PRIu64, w->made - w->wrong);
 }
 

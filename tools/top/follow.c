@@ -132,7 +132,7 @@ follow_loop(void *context, const struct sqt_loop_row *row)
 /* ---- processes ---- */
 
 static void
-follow_ended(void *context, const struct sqt_origin *origin)
+top_ended(void *context, const struct sqt_origin *origin)
 {
     struct top *const top = context;
     if (origin->user)
@@ -141,7 +141,7 @@ follow_ended(void *context, const struct sqt_origin *origin)
 }
 
 static void
-follow_forgotten(void *context, const struct sqt_origin *origin)
+top_forgotten(void *context, const struct sqt_origin *origin)
 {
     struct top *const top = context;
     sqt_model_forget(top->model, origin);
@@ -176,7 +176,7 @@ follow_run(struct top *top, const struct sqt_run *run)
 }
 
 static void
-follow_drain(struct top *top)
+top_drain(struct top *top)
 {
     struct sqt_run run;
     while (sqt_stream_next(top->stream, &run))
@@ -188,14 +188,14 @@ void
 top_read(struct top *top)
 {
     sqt_stream_wait(top->stream, 0);
-    follow_drain(top);
+    top_drain(top);
 }
 
 void
 top_look(struct top *top, int milliseconds)
 {
     sqt_stream_wait(top->stream, milliseconds);
-    follow_drain(top);
+    top_drain(top);
     const int64_t now = sqt_stream_now(top->stream);
     top->live = now != INT64_MIN;
     top->now = top->live ? now : top->latest;
@@ -230,7 +230,7 @@ follow_model(struct top *top)
 int
 top_open(struct top *top, const struct top_request *r)
 {
-    const struct sqt_following following = {.context = top, .ended = follow_ended, .forgotten = follow_forgotten};
+    const struct sqt_following following = {.context = top, .ended = top_ended, .forgotten = top_forgotten};
     char error[8];
     top->request = r;
     top->sort = r->sort;
@@ -246,7 +246,7 @@ top_open(struct top *top, const struct top_request *r)
         return -1;
     }
     sqt_stream_begin_late(top->stream, r->last, FOLLOW_BYTES);
-    follow_drain(top);
+    top_drain(top);
     top_look(top, FOLLOW_CATCH_UP_MS);
     return 0;
 }

@@ -74,7 +74,7 @@ options_take_format(struct top_request *r, const struct options *o)
 
 /* What does not go together. */
 static int
-options_check(const struct top_request *r, const struct options *o)
+top_options_check(const struct top_request *r, const struct options *o)
 {
     static const enum top_option with_once[] = {TOP_table, TOP_xid, TOP_limit};
     for (unsigned i = 0; i < sizeof(with_once) / sizeof(*with_once); ++i)
@@ -155,7 +155,7 @@ top_parse(struct top_request *r, int argc, char **argv, char *error, size_t erro
         options_check_window(r, o) != 0 || options_check_where(r, o) != 0)
         return -1;
     r->sort = (enum top_sort)sort;
-    return options_check(r, o);
+    return top_options_check(r, o);
 }
 
 void

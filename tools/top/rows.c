@@ -23,7 +23,7 @@ struct rows {
 };
 
 static void
-rows_put(struct rows *r, const union sqt_cell *row)
+top_rows_put(struct rows *r, const union sqt_cell *row)
 {
     if (r->left != 0 && r->row(r->context, row) && r->left > 0)
         --r->left;
@@ -66,7 +66,7 @@ rows_requests(struct rows *r)
         row[TOP_CELL(requests, conn)].number = f->conn ? (int64_t)f->conn : SQT_CELL_MISSING;
         row[TOP_CELL(requests, kid)].number = f->kid;
         row[TOP_CELL(requests, sure)].number = f->sure;
-        rows_put(r, row);
+        top_rows_put(r, row);
     }
 }
 
@@ -91,7 +91,7 @@ rows_class(struct rows *r, const char *name, const struct window_class *now, con
     row[TOP_CELL(classes, before_per_s)].number = rows_milli((double)before->count, &r->before);
     row[TOP_CELL(classes, before_p50_ns)].number = window_quantile(before, 500);
     row[TOP_CELL(classes, before_p99_ns)].number = window_quantile(before, 990);
-    rows_put(r, row);
+    top_rows_put(r, row);
 }
 
 static void
@@ -154,7 +154,7 @@ rows_stages(struct rows *r)
         row[TOP_CELL(stages, before_requests)].number = rows_milli((double)s->ns[1] / 1e9, &r->before);
         row[TOP_CELL(stages, now_share_pct)].number = sqt_percent((double)s->ns[0], all[0]);
         row[TOP_CELL(stages, before_share_pct)].number = sqt_percent((double)s->ns[1], all[1]);
-        rows_put(r, row);
+        top_rows_put(r, row);
     }
 }
 
@@ -210,7 +210,7 @@ rows_waited(struct rows *r, const struct rows_waited *w)
     row[TOP_CELL(waits, now_failed)].number = w->now.failed;
     row[TOP_CELL(waits, before_per_s)].number = rows_milli(w->before.count, &r->before);
     row[TOP_CELL(waits, before_mean_ns)].number = w->before.count ? w->before.ns / w->before.count : SQT_CELL_MISSING;
-    rows_put(r, row);
+    top_rows_put(r, row);
 }
 
 static void
@@ -285,7 +285,7 @@ rows_loop(void *context, const struct sqt_open_loop *loop)
     row[TOP_CELL(loops, activity)].text =
         longest->activity == UINT32_MAX ? NULL : sqt_origin_text(loop->origin, SQT_DEF_ACTIVITY, longest->activity);
     row[TOP_CELL(loops, pid)].number = loop->origin->identity.pid;
-    rows_put(r, row);
+    top_rows_put(r, row);
 }
 
 /* ---- totals ---- */
@@ -321,7 +321,7 @@ rows_totals(struct rows *r)
                   sqt_stream_losing(r->top->stream));
     row[TOP_CELL(totals, now_width_ns)].number = (int64_t)(1e9 * r->now.seconds);
     row[TOP_CELL(totals, before_width_ns)].number = (int64_t)(1e9 * r->before.seconds);
-    rows_put(r, row);
+    top_rows_put(r, row);
 }
 
 void

@@ -4,7 +4,7 @@
  */
 #include "top.h"
 
-static const struct sqt_column tables_columns[TOP_COLUMNS] = {
+static const struct sqt_column top_columns[TOP_COLUMNS] = {
 #define TOP_COLUMN(id, name, type, doc) [TOP_AT_##id##_##name] = {#name, SQT_TYPE_##type, doc},
 #include "tables.def"
 };
@@ -14,7 +14,7 @@ const struct sqt_table top_tables[TOP_TABLES] = {
     {.name = name_, \
      .title = title_, \
      .doc = doc_, \
-     .columns = &tables_columns[TOP_AT_##id + 1], \
+     .columns = &top_columns[TOP_AT_##id + 1], \
      .column_count = TOP_CELLS(id)},
 #include "tables.def"
 };

@@ -43,7 +43,7 @@ text_add(struct text *text, const char *from, size_t length)
 
 /* Durations have about three digits: 5 ms, 0.25 ms, 12.3 ms, 123 ms. */
 static void
-text_number(struct text *text, double number, const char *unit)
+findings_number(struct text *text, double number, const char *unit)
 {
     char digits[64];
     const int decimals = strcmp(unit, " ms") != 0 || number >= 99.5 ? 0 : number >= 0.95 ? 1 : 2;
@@ -83,7 +83,7 @@ text_waited(struct text *text, const char *culprit)
 
 /* Whether the word in braces is that one. */
 static int
-is_word(const char *word, size_t length, const char *name)
+findings_is_word(const char *word, size_t length, const char *name)
 {
     return strlen(name) == length && memcmp(word, name, length) == 0;
 }
@@ -113,15 +113,15 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
                    {"backlog", (double)v->backlog, ""},
                    {"descriptors", (double)v->descriptors, ""}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
-        if (is_word(word, length, numbers[i].name))
-            text_number(text, numbers[i].number, numbers[i].unit);
-    if (is_word(word, length, "culprit"))
+        if (findings_is_word(word, length, numbers[i].name))
+            findings_number(text, numbers[i].number, numbers[i].unit);
+    if (findings_is_word(word, length, "culprit"))
         text_add(text, v->culprit ? v->culprit : "-", v->culprit ? strlen(v->culprit) : 1);
-    else if (is_word(word, length, "stage") && v->stage)
+    else if (findings_is_word(word, length, "stage") && v->stage)
         text_add(text, v->stage, strlen(v->stage));
-    else if (is_word(word, length, "server") && v->culprit)
+    else if (findings_is_word(word, length, "server") && v->culprit)
         text_is(text, "server", v->culprit);
-    else if (is_word(word, length, "waited") && v->culprit)
+    else if (findings_is_word(word, length, "waited") && v->culprit)
         text_waited(text, v->culprit);
 }
 

@@ -478,7 +478,7 @@ read_segments(struct sqt_origin_reader *o, int *progress)
 
 /* Fills the buffer from wherever the next records are: 1, or 0 when there are no more. */
 static int
-fill(struct sqt_origin_reader *o)
+origin_fill(struct sqt_origin_reader *o)
 {
     while (!o->finished) {
         int progress = 0;
@@ -553,7 +553,7 @@ sqt_origin_reader_load(struct sqt_origin_reader *o)
     if (!o->lost_pending && o->count == o->skip) {
         if (o->finished > 1)
             return 0;
-        if (!fill(o)) {
+        if (!origin_fill(o)) {
             if (o->followed && !o->ended && !o->finished)
                 return 0;
             o->finished = 1;

@@ -46,7 +46,7 @@ struct thread {
 /* All threads that ever made a call: a list that only grows, at its head. */
 static struct thread *threads;
 static uint32_t thread_count;
-static __thread struct thread *mine;
+static __thread struct thread *calls_mine;
 /* What descriptors are: the process's, or those of a thread that left its table; NULL: it remembers nothing. */
 static uint8_t shared[DESCRIPTORS];
 static __thread uint8_t *descriptors = shared;
@@ -55,8 +55,8 @@ static int restart = 1;
 static struct thread *
 this_thread(void)
 {
-    if (mine)
-        return mine;
+    if (calls_mine)
+        return calls_mine;
     const int saved = errno;
     struct thread *const t = calloc(1, sizeof(*t));
     if (t) {
@@ -65,7 +65,7 @@ this_thread(void)
         t->next = __atomic_load_n(&threads, __ATOMIC_RELAXED);
         while (!__atomic_compare_exchange_n(&threads, &t->next, t, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
             ;
-        mine = t;
+        calls_mine = t;
     }
     errno = saved;
     return t;

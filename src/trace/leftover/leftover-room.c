@@ -106,7 +106,7 @@ struct adopter {
 };
 
 static long
-take_all(void *context)
+leftover_take_all(void *context)
 {
     struct adopter *const a = context;
     sqt_leftovers_take(&a->leftovers);
@@ -117,7 +117,7 @@ static void *
 adopt_all(void *context)
 {
     sqt_apart_begin();
-    sqt_apart_call(take_all, context);
+    sqt_apart_call(leftover_take_all, context);
     sqt_apart_end();
     free(context);
     return NULL;

@@ -93,7 +93,7 @@ count_entries(const char *path)
 /* How many descriptors are open; -1 if that is not known.  Newer kernels (6.2) tell it as the size of the folder, older
  * ones as the number of its entries; the size of any other file system's folder is something else. */
 static int64_t
-descriptors(struct sqt_sampler *s)
+sampler_descriptors(struct sqt_sampler *s)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -119,7 +119,7 @@ sqt_sample_process(struct sqt_sampler *s, struct sqt_sampled *round, unsigned co
         count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_minor_faults, 0, (uint64_t)used.ru_minflt);
         count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_major_faults, 0, (uint64_t)used.ru_majflt);
     }
-    const int64_t open_now = descriptors(s);
+    const int64_t open_now = sampler_descriptors(s);
     if (open_now >= 0)
         count = sampler_read_add(round, count, SQT_SAMPLE_PROCESS_descriptors, 0, (uint64_t)open_now);
     char text[256];
