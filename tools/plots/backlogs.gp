@@ -36,6 +36,7 @@ do for [i=1:|$DATA|] {
 if (VALUES == 0) { print "there are no rows: nothing to draw"; exit status 1 }
 stats $DATA using "time_s" name "X" nooutput
 set xrange [0:X_max * 1.02]
+if (exists("NARROW")) { set xtics four(X_max) }
 set yrange [0:*]
 stats $DATA using "drops_per_s" name "DROPS" nooutput
 if (exists("DROPS_max") && DROPS_max > 0) { set y2range [0:*] } else { set y2range [0:1] }

@@ -31,6 +31,7 @@ do for [i=1:|$DATA|] {
 }
 stats $DATA using "time_s" name "X" nooutput
 set xrange [0:X_max * 1.02]
+if (exists("NARROW")) { set xtics four(X_max) }
 set yrange [0:105]
 set y2range [0:*]
 set y2tics

@@ -13,6 +13,7 @@ stats $DATA using "time_s" name "X" nooutput
 HALF = X_records > 1 ? (X_max - X_min) / (X_records - 1) / 2 : 0.5
 set xrange [X_min - HALF > 0 ? X_min - HALF : 0 : X_max + HALF]
 stats $DATA using "passes_per_s" name "Y" nooutput
+if (exists("NARROW")) { set xtics four(X_max - X_min + 2 * HALF) }
 set yrange [0:Y_max > 0 ? Y_max * 1.25 : 1]
 set y2range [0:100]
 set y2tics

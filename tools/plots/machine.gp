@@ -24,6 +24,7 @@ do for [i=1:|$DATA|] {
 stats $DATA using "time_s" name "X" nooutput
 HALF = X_records > 1 ? (X_max - X_min) / (X_records - 1) / 2 : 0.5
 set xrange [X_min - HALF > 0 ? X_min - HALF : 0 : X_max + HALF]
+if (exists("NARROW")) { set xtics four(X_max - X_min + 2 * HALF) }
 set yrange [0:100]
 set y2range [0:*]
 set y2tics

@@ -28,6 +28,7 @@ set border 11
 set yrange [0:100]
 set y2range [0:*]
 set xrange [TIME_min - WIDTH:TIME_max + WIDTH]
+if (exists("NARROW")) { set xtics four(TIME_max - TIME_min + 2 * WIDTH) }
 set style fill solid border rgb "white"
 set boxwidth WIDTH * 0.9
 set key @KEY
