@@ -308,10 +308,9 @@ adaptation_access one allow to_one
     one = sorted((row for n in range(3) for row in seen["one%d" % n]), key=lambda row: row.begin_ns)
     env.equal([(row["name"], row["outcome"]) for row in one], [("one", "ok")] * 3, "a service of one connection")
     begun = [entries[tags[row["xid"]]][0]["began_ns"] for row in one]
-    for row, began in zip(one, begun):  # the first does not wait
-        rows.check_stage(env, row, "queue_ns", began - begun[0] - (row.begin_ns - one[0].begin_ns), 10 * MS,
-                         tags[row["xid"]])
-    env.check(begun[2] - begun[0] >= 200 * MS, "one connection at a time: %d ns" % (begun[2] - begun[0]))
+    for row, began in zip(one, begun):  # in which order they get the connection is Squid's choice
+        rows.check_stage(env, row, "queue_ns", began - (row.wall_ns - env.held.wall), 10 * MS, tags[row["xid"]])
+    env.check(max(begun) - min(begun) >= 200 * MS, "one connection at a time: %d ns" % (max(begun) - min(begun)))
 
 
 # ---- name servers ----

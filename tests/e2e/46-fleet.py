@@ -4,7 +4,7 @@
 import glob
 import os
 
-from lib.env import Skip, run
+from lib.env import Skip, alone, run
 
 PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tools",
                        "sqtrace-experiment")
@@ -74,5 +74,5 @@ def nobody_ill(env):
 
 TESTS = [
     ("fleet: DuckDB and ClickHouse name the proxy with the slow disk, and why", ill_host, 150),
-    ("fleet: without a slow disk nobody is named, and the status says so", nobody_ill, 100),
+    ("fleet: without a slow disk nobody is named, and the status says so", alone(nobody_ill), 100),
 ]
