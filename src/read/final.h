@@ -3,7 +3,8 @@
  * final.h - the part of a trace that is final: the next reading hands out the same records, with the same times.
  *
  * Records in a ring are not final.  Their times follow from the ring's anchors, and from better ones once they are in a
- * segment.  Records of one process are not final either while another process may still publish earlier ones.
+ * segment.  That holds for a whole process, if its first record was in the ring when the stream was opened.  Records of
+ * one process are not final either while another process may still publish earlier ones.
  */
 #ifndef SQT_FINAL_H
 #define SQT_FINAL_H

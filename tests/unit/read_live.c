@@ -14,12 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "../../src/trace/sqtrace.h"
+#include "read/final.h"
+#include "read/follow.h"
 #include "read_common.h"
 
 #define KIDS 2
@@ -28,6 +32,7 @@
 static struct shared {
     volatile uint64_t emitted[KIDS + 1];
     volatile uint64_t rotations[KIDS + 1];
+    int64_t begun; /* ns since 1970 */
 } * shared;
 static const char *directory;
 static pid_t writers[KIDS + 1];
@@ -260,6 +265,114 @@ after_an_orderly_end(void **state)
     one_round(4u << 20, 300000, 0);
 }
 
+/* ---- what is final ---- */
+
+#define FEW 50
+
+/* Emits a few records, stops with all its threads, and when it goes on lives until the test has seen enough. */
+static void
+stopping_writer(uint32_t kid)
+{
+    alarm(500);
+    if (start(kid, 1u << 20) != 0)
+        _exit(9);
+    for (unsigned n = 0; n < FEW; ++n)
+        sqt_emit(SQT_EV_ACCESS_END, n, kid, 0);
+    shared->emitted[kid] = FEW;
+    raise(SIGSTOP);
+    while (shared->emitted[kid] == FEW)
+        usleep(1000);
+    sqt_stop();
+    _exit(0);
+}
+
+static void
+never(void *context, const struct sqt_origin *origin)
+{
+    (void)context;
+    (void)origin;
+}
+
+/* Records, and the sum of their times since the test began. */
+struct handed {
+    uint64_t count;
+    int64_t ns;
+};
+
+static struct handed
+final_of(struct sqt_stream *stream)
+{
+    struct sqt_run run;
+    struct handed found = {0, 0};
+    sqt_stream_only_final(stream, NULL, never);
+    while (sqt_stream_next(stream, &run))
+        for (size_t i = 0; i < run.count; ++i, ++found.count)
+            found.ns += sqt_origin_wall_ns(run.origin) + sqt_line_ns(&run.line, run.records[i].time) - shared->begun;
+    sqt_stream_close(stream);
+    return found;
+}
+
+static struct sqt_stream *
+opened(unsigned *notes)
+{
+    struct sqt_stream *const stream = sqt_stream_open(&directory, 1, hear, notes);
+    assert_non_null(stream);
+    return stream;
+}
+
+static off_t
+segment_bytes(void)
+{
+    char pattern[256];
+    glob_t found;
+    struct stat st;
+    off_t bytes = 0;
+    snprintf(pattern, sizeof(pattern), "%s/*.sqt", directory);
+    if (glob(pattern, 0, NULL, &found) == 0)
+        bytes = stat(found.gl_pathv[0], &st) == 0 ? st.st_size : 0;
+    globfree(&found);
+    return bytes;
+}
+
+/* When the stream was opened, all records were in the ring; then they come into a segment, with other times.  These are
+ * final, but a stream whose merge has the old ones must not say so. */
+static void
+a_record_that_leaves_the_ring_meanwhile(void **state)
+{
+    (void)state;
+    unsigned notes = 0, placed = 0;
+    for (unsigned round = 0; round < 10; ++round) {
+        int status;
+        memset(shared, 0, sizeof(*shared));
+        shared->begun = (int64_t)time(NULL) * 1000000000;
+        directory = read_directory();
+        if ((writers[1] = fork()) == 0)
+            stopping_writer(1);
+        assert_int_equal(waitpid(writers[1], &status, WUNTRACED), writers[1]);
+        assert_true(WIFSTOPPED(status));
+        const off_t before = segment_bytes();
+        usleep((SQT_FOLLOW_BACK_MS + 50) * 1000); /* younger records are not final in any case */
+        struct sqt_stream *const stream = opened(&notes);
+        kill(writers[1], SIGCONT);
+        for (unsigned i = 0; segment_bytes() == before && i < 5000; ++i)
+            usleep(1000);
+        usleep(200000);
+        const struct handed early = final_of(stream), late = final_of(opened(&notes));
+        assert_true(late.count >= FEW);
+        if (early.count) { /* the flusher had been faster */
+            assert_int_equal(early.count, late.count);
+            assert_int_equal(early.ns, late.ns);
+        } else
+            ++placed;
+        shared->emitted[1] = FEW + 1;
+        assert_int_equal(wait_end(1), 0);
+        const struct handed all = final_of(opened(&notes));
+        assert_true(all.count >= late.count);
+        read_directory_remove();
+    }
+    assert_true(placed > 0);
+}
+
 /* A check that fails leaves writers running. */
 static int
 end(void **state)
@@ -277,6 +390,7 @@ main(void)
         cmocka_unit_test_teardown(after_a_kill_with_a_small_ring, end),
         cmocka_unit_test_teardown(after_a_kill_with_a_large_ring, end),
         cmocka_unit_test_teardown(after_an_orderly_end, end),
+        cmocka_unit_test_teardown(a_record_that_leaves_the_ring_meanwhile, end),
     };
     alarm(600);
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -21,7 +21,7 @@ sqt_stream_only_final(struct sqt_stream *s, void *context,
 int
 sqt_stream_is_final(const struct sqt_stream *s, const struct sqt_origin_reader *o)
 {
-    return o->key <= s->limit && !(o->from_ring && o->ring.owned);
+    return o->key <= s->limit && !(o->from_ring && o->ring.owned) && !o->placed_by_ring;
 }
 
 /* Whether `later` is a later run of what wrote `o`. */

@@ -79,6 +79,9 @@ struct sqt_origin_reader {
     struct sqt_line line;
     int unsure;    /* the clock may have stepped in the midst of it */
     int from_ring; /* the records were read from the ring */
+    /* Its place in the merge is that of a record which was in the ring of a living process, and its times do not go back
+     * behind that place, also once that record is in a segment, with a better time. */
+    int placed_by_ring;
 
     /* what is handed out now */
     const struct sqt_record *records;

@@ -52,6 +52,7 @@ look_ahead(struct sqt_stream *s)
     for (size_t i = 0; i < l->origin_count; ++i) {
         struct sqt_origin_reader *const o = l->origins[i];
         if (sqt_origin_reader_load(o)) {
+            o->placed_by_ring = o->from_ring && o->ring.owned;
             if (o->key < start) {
                 start = o->key;
                 s->wall_ns = (uint64_t)(o->key - o->offset_ns + o->wall_ns);
