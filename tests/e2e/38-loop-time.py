@@ -213,14 +213,15 @@ def lists(env):
             'http_access deny many_regexes\n' % (env.path("addresses"), env.path("regexes")))
 
 
-def load(env, squid, url, seconds, clients=2):
-    """Clients that ask again and again, each on a connection of its own: none waits to be accepted."""
+def load(env, squid, urls, seconds, clients=2):
+    """Clients that ask again and again, each on a connection of its own: none waits to be accepted.  Each asks for one of
+    the urls."""
     own = threading.local()
 
     def work(n):
         if not hasattr(own, "client"):
             own.client = Client(squid.client_address())
-        own.client.request(url, "c%d" % n)
+        own.client.request(urls[n % len(urls)], "c%d" % n)
     busy = Background(env, clients, work)
     time.sleep(seconds)
     done = busy.stop()
@@ -242,7 +243,7 @@ def acls(env):
     origin = Origin(env)
     squid = Squid(env, trace="", dns=origin.host, lines=CONF + lists(env), alone=True).start(seconds=120)
     # A long path, so that each expression takes its time.
-    load(env, squid, origin.url("o" + 100 * "a", size=1000, cc="max-age=1000"), 5, clients=4)
+    load(env, squid, [origin.url("o" + 100 * "a", size=1000, cc="max-age=1000")], 5, clients=4)
     squid.stop()
     found = shares(env, squid, lambda row: row["acl"])
     env.note("shares by ACL: %s" % found)
@@ -260,7 +261,7 @@ def no_names(env):
     origin = Origin(env)
     squid = Squid(env, trace="names=off compress=off", dns=origin.host, lines=CONF + lists(env),
                   alone=True).start(seconds=120)
-    load(env, squid, origin.url("o", size=1000, cc="max-age=1000"), 3)
+    load(env, squid, [origin.url("o", size=1000, cc="max-age=1000")], 3)
     squid.stop()
     env.equal(set(shares(env, squid, lambda row: row["acl"])), {"-"}, "ACLs")
     for path in dump.segments(squid.directory):
@@ -275,12 +276,13 @@ def slow_reads(env):
                   preload=native.preload(env, "slowdisk"),
                   environment={"SLOWDISK_PATH": "/cache-ufs-", "SLOWDISK_MS": "40", "SLOWDISK_IF": env.path("slow")})
     squid.start()
-    url = origin.url("o", size=9000, cc="max-age=1000")
-    for _ in range(2):
+    # Each client has an object of its own: one that others read at the moment would be in memory.
+    urls = [origin.url("o%d" % n, size=9000, cc="max-age=1000") for n in range(3)]
+    for url in urls * 2:
         squid.get(url)
     time.sleep(1)
     open(env.path("slow"), "w").close()
-    load(env, squid, url, 4, clients=3)
+    load(env, squid, urls, 4, clients=3)
     squid.stop()
     found = shares(env, squid, lambda row: row["activity"])
     env.note("shares by activity: %s" % found)

@@ -192,8 +192,8 @@ def go_first(env):
 
 
 def first(function):
-    """The test, going before other work: a Squid that waits for a processor has time that no stage explains.  No two such
-    tests run at a time: they would wait for each other."""
+    """The test, going before other work: a Squid that waits for a processor has time that no stage explains.  No more such
+    tests run at a time than there are processors: they would wait for each other."""
     @functools.wraps(function)
     def test(env):
         go_first(env)
