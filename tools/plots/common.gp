@@ -64,9 +64,9 @@ set ylabel YLABEL
 set grid ytics lc rgb "#dddddd"
 set border 3
 set tics nomirror out
-# The step of some four numbers along an axis of that length: a phone has room for no more where there is an axis to the
-# right, too.
-round_step(raw, ten) = raw / ten < 1.5 ? ten : raw / ten < 3.5 ? 2 * ten : raw / ten < 7.5 ? 5 * ten : 10 * ten
+# The round step of at most four parts of an axis of that length: a phone has room for no more numbers where there is an
+# axis to the right, too.
+round_step(raw, ten) = raw <= ten ? ten : raw <= 2 * ten ? 2 * ten : raw <= 5 * ten ? 5 * ten : 10 * ten
 four(length) = length > 0 ? round_step(length / 4.0, 10.0 ** floor(log10(length / 4.0))) : 1
 # Where the key goes: set key @KEY.
 KEY = exists("NARROW") ? "outside top center horizontal reverse Left samplen 2" : "outside right top reverse Left"

@@ -18,6 +18,13 @@ AROUND = 5 * MS  # a hold-up this close to a moment may have moved it
 CALMEST = 1 / 3  # of the rows: those whose moments the fewest hold-ups were near
 
 
+def between_clocks():
+    """Nanoseconds from the monotonic clock to the time of day: of some readings the one that nothing came between."""
+    readings = [(time.monotonic_ns(), time.time_ns(), time.monotonic_ns()) for _ in range(5)]
+    before, wall, after = min(readings, key=lambda reading: reading[2] - reading[0])
+    return wall - (before + after) // 2
+
+
 class HoldUps:
     """When the processors were held up, since this object was made.  path: what native/holdups.c writes, or None."""
 
@@ -25,7 +32,7 @@ class HoldUps:
         self.path = path
         self.offset = os.path.getsize(path) if path else 0
         self.spans = {}  # processor -> ([begin, ...], [end, ...]), in order of time
-        self.wall = time.time_ns() - time.monotonic_ns()
+        self.wall = between_clocks()
 
     def read(self):
         if not self.path:
