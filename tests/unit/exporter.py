@@ -135,15 +135,20 @@ def usage():
 
 # ---- what is counted ----
 
-def followed(folder, *options, trace=SAMPLE):
+def copy(folder, trace, kids):
+    for path in sorted(glob.glob(os.path.join(trace, "*.sqt"))):
+        if not kids or os.path.basename(path) in ["kid-%d.sqt" % kid for kid in kids]:
+            shutil.copy(path, folder)
+
+
+def followed(folder, *options, trace=SAMPLE, kids=()):
     """An exporter to which all rows of that trace are new, and what it has counted of them."""
     os.mkdir(folder)
     shutil.copy(os.path.join(GOLDEN, "good.sqt"), folder)
     exporter = Exporter(folder, *options)
     exporter.says("follows")
     time.sleep(1.5)
-    for path in glob.glob(os.path.join(trace, "*.sqt")):
-        shutil.copy(path, folder)
+    copy(folder, trace, kids)
     settle(exporter)
     return exporter
 
@@ -285,6 +290,20 @@ def samples(found):
     busy = {fractions.Fraction(amount, 1000) for key, amount in grown if key[3] == "busy_ms"}
     told = {value for key, value in found.items() if key[0] == "sqtrace_disk_device_busy_seconds_total"}
     check(told and told <= busy, "a device is as busy as one of its kids saw: %s of %s" % (sorted(told), sorted(busy)))
+
+
+def one_after_the_other(folder):
+    """Kid 1 is read when kid 2, who sampled the same device at the same time, has been read and has ended."""
+    exporter = followed(folder, kids=(2,))
+    device, = [key for key in exporter.metrics() if key[0] == "sqtrace_disk_device_busy_seconds_total"]
+    first = exporter.metrics()[device]
+    copy(folder, SAMPLE, (1,))
+    settle(exporter)
+    samples_of_kid_1 = ("sqtrace_squid_cpu_user_seconds_total", (("kid", "1"),))
+    both = exporter.metrics()
+    check(samples_of_kid_1 in both and first > 0 and both[device] - first < first / 10,
+          "kids read one after the other: the device was busy for %s s, and then %s" % (first, both[device]))
+    same(exporter.stop(), 0, "a signal ends it with status 0")
 
 
 # ---- formats ----
@@ -457,6 +476,7 @@ def main():
         usage()
         exporter = followed(os.path.join(work, "trace"))
         requests, found = counts(exporter)
+        one_after_the_other(os.path.join(work, "kids"))
         formats(exporter, requests)
         web(exporter)
         process(exporter, os.path.join(work, "trace"))

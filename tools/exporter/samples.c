@@ -47,6 +47,14 @@ samples_child(const struct exporter *e, enum export_family family, const struct 
     return export_series_get(e->series, family, labels);
 }
 
+/* All kids sample the same device: one is enough.  When it has ended, another one takes over from there: what that one
+ * saw before is counted, too, and may be read only now. */
+static int
+samples_is_next(const struct export_child *child, const struct sqt_sample_row *sample)
+{
+    return child->origin == sample->origin || (!child->origin && sample->at > child->sampled);
+}
+
 void
 exporter_take_sample(void *context, const struct sqt_sample_row *sample)
 {
@@ -60,8 +68,9 @@ exporter_take_sample(void *context, const struct sqt_sample_row *sample)
     struct export_child *const child = samples_child(e, export_metrics[metric].family, sample, source);
     if (export_series_is_other(e->series, child))
         return; /* a value of many sources says nothing */
-    if (export_metrics[metric].family == EXPORT_FAMILY_disk && child->origin && child->origin != sample->origin)
-        return; /* all kids sample the same device: one is enough, and the next one takes over when it has ended */
+    if (export_metrics[metric].family == EXPORT_FAMILY_disk && !samples_is_next(child, sample))
+        return;
+    child->sampled = sample->at;
     if (export_metrics[metric].kind == EXPORT_COUNTER)
         export_series_grow(child, metric, sample->origin, sample->value);
     else {

@@ -67,6 +67,7 @@ series_make(enum export_family family, uint64_t hash, const char *const *labels)
     const struct export_family_info *const info = &export_families()[family];
     struct export_child *const child = sqt_zeroed(1, sizeof(*child));
     child->family = family;
+    child->sampled = INT64_MIN;
     child->hash = hash;
     for (unsigned i = 0; i < info->label_count; ++i)
         child->labels[i] = sqt_copied(labels[i]);
