@@ -20,6 +20,7 @@ HEARTBEAT = 25 * MS  # sqtrace-tables(7): how much too long a stop may seem that
 LIMIT = 5 * MS
 CONF = "cache_mem 64 MB\n"
 PIPELINED = 3000
+AT_WORK = 1 << 31  # of a heartbeat: the flusher was late because of its own work
 
 
 def stop_once(squid, meanwhile=lambda: None):
@@ -68,6 +69,18 @@ def check(env, squid, stops, limit):
     env.check(not others, "not running, although nobody stopped Squid: %s" % others)
 
 
+def check_computed(env, squid):
+    """What a late heartbeat says of the main thread's processor time, the sample of the same moment says, too."""
+    wanted = "event == HEARTBEAT_LATE or event == LOOP_SAMPLE or event == PART_LOOP_RAN"
+    found = dump.table(env, squid.directory, "events", "--where=" + wanted)
+    ran = {sample["arg"][:-6]: int(part["id"]) for sample, part in zip(found, found[1:])
+           if (sample["event"], part["event"]) == ("LOOP_SAMPLE", "PART_LOOP_RAN")}
+    both = [(int(row["aux"]) * 1000, ran[row["arg"][:-6]]) for row in found
+            if row["event"] == "HEARTBEAT_LATE" and int(row["aux"]) < AT_WORK and row["arg"][:-6] in ran]
+    told, sampled = [sum(each) for each in zip(*both)]  # each sample may be of up to a tick before
+    env.check(sampled / 2 < told < sampled * 2, "ns that the main thread ran, by heartbeats and by samples: %s" % both)
+
+
 def count(env):
     return 20 if env.full else 7
 
@@ -106,6 +119,7 @@ def working(env):
     env.note("%d times %d requests" % (busy.stop(), PIPELINED))
     env.check(not busy.errors, "clients: %s" % busy.errors[:3])
     check(env, squid, stops, LIMIT)
+    check_computed(env, squid)
 
 
 TESTS = [

@@ -160,6 +160,53 @@ a_heartbeat_that_was_late_in_work(void **state)
     assert_int_equal(passes[0].work, 10 * MS);
 }
 
+/* The flusher had no processor while the main thread worked, before the process was stopped for 500 ms. */
+static void
+a_heartbeat_that_was_late_before(void **state)
+{
+    (void)state;
+    wait_begins(0, 1000);
+    wait_ends(80, 0);
+    wait_begins(580, 0);
+    wait_ends(580, 0);
+    late(581, 5, 581, 73000);
+    wait_begins(582, 0);
+    play_stops();
+    assert_int_equal(told_count, 1);
+    is(0, 0, 80, 580, 427 * MS); /* at least: it may have computed before */
+}
+
+/* The same in a wait, after which the main thread worked. */
+static void
+a_heartbeat_that_was_late_after(void **state)
+{
+    (void)state;
+    wait_begins(322, 1000);
+    wait_ends(822, 0);
+    wait_begins(866, 0);
+    wait_ends(866, 0);
+    late(867, 313, 865, 50000);
+    wait_begins(868, 0);
+    play_stops();
+    assert_int_equal(told_count, 1);
+    is(0, 1, 322, 822, 500 * MS);
+}
+
+/* The flusher had no processor for long while the main thread worked, and perhaps in the wait, too. */
+static void
+a_heartbeat_that_was_late_elsewhere(void **state)
+{
+    (void)state;
+    wait_begins(0, 1000);
+    wait_ends(300, 0);
+    wait_begins(500, 0);
+    wait_ends(500, 0);
+    late(501, 5, 500, 195000);
+    wait_begins(502, 0);
+    play_stops();
+    assert_int_equal(told_count, 0);
+}
+
 /* A pass may be the one in which its heartbeat is told, and is known when it is over. */
 static void
 told_within_its_pass(void **state)
@@ -295,6 +342,9 @@ main(void)
         SCRIPT_TEST(a_heartbeat_that_was_late_while_the_loop_went_on),
         SCRIPT_TEST(a_flusher_that_was_at_work),
         SCRIPT_TEST(a_heartbeat_that_was_late_in_work),
+        SCRIPT_TEST(a_heartbeat_that_was_late_before),
+        SCRIPT_TEST(a_heartbeat_that_was_late_after),
+        SCRIPT_TEST(a_heartbeat_that_was_late_elsewhere),
         SCRIPT_TEST(told_within_its_pass),
         SCRIPT_TEST(many),
         SCRIPT_TEST(stops_in_words),

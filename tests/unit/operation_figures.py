@@ -110,10 +110,14 @@ def passes(trace):
     return found
 
 
-def covered(begin, end, last, again):
-    """The part of a late heartbeat that a stretch of the main thread has, or None if it does not cover it."""
+def covered(begin, end, last, again, computed):
+    """The part of a late heartbeat that a stretch of the main thread has, or None if it does not cover it.  A quarter may
+    be outside, if the main thread computed for as long."""
     both, gap = min(end, again) - max(begin, last), again - last
-    return (max(begin, last), both) if both >= LATE and gap - both <= LATE + min(gap // 8, LATE) else None
+    outside = gap - both
+    if 4 * outside <= gap:
+        outside -= computed
+    return (max(begin, last), both) if both >= LATE and outside <= LATE + min(gap // 8, LATE) else None
 
 
 def stops_of(passes, late):
@@ -125,11 +129,12 @@ def stops_of(passes, late):
             waited.append((begin + timeout, work - begin - timeout))
         for last, again, main_thread in late:
             at_work = main_thread >= 1 << 31
-            wait, working = covered(begin, work, last, again), covered(work, end, last, again)
+            computed = 0 if at_work else main_thread * 1000
+            wait, working = (covered(*stretch, last, again, computed) for stretch in ((begin, work), (work, end)))
             if wait and (interrupted or not at_work):
                 waited.append(wait)
-            elif working and not at_work and working[1] - main_thread * 1000 >= LATE:
-                worked[p] += working[1] - main_thread * 1000
+            elif working and not at_work and working[1] - computed >= LATE:
+                worked[p] += working[1] - computed
     return worked, waited
 
 

@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "trace/clock/clock-internal.h"
 #include "trace/file/apart-internal.h"
 
 #define NOBODY 65534
@@ -82,6 +83,38 @@ work_may_ask_for_more_work(void **state)
     (void)state;
     assert_int_equal(sqt_apart_call(call_again, &memory), worker());
     free(memory);
+}
+
+static long
+sleep_for_a_while(void *context)
+{
+    return usleep(*(const useconds_t *)context);
+}
+
+static long
+sleep_again(void *context)
+{
+    sqt_apart_call(sleep_for_a_while, context);
+    return sqt_apart_call(sleep_for_a_while, context);
+}
+
+/* The time of work is at least that long, and not longer than it took from here. */
+static void
+work_takes(sqt_apart_work *work, useconds_t us, uint64_t least_ns)
+{
+    const uint64_t worked = sqt_apart_worked_ns(), begin = sqt_monotonic_ns();
+    sqt_apart_call(work, &us);
+    const uint64_t took = sqt_monotonic_ns() - begin;
+    assert_in_range(sqt_apart_worked_ns() - worked, least_ns, took);
+}
+
+static void
+the_time_of_work_is_known(void **state)
+{
+    (void)state;
+    work_takes(sleep_for_a_while, 20000, 20000000);
+    usleep(20000);
+    work_takes(sleep_again, 20000, 40000000);
 }
 
 static __attribute__((unused)) void
@@ -206,6 +239,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(work_is_done_by_the_helper, setup, teardown),
         cmocka_unit_test_setup_teardown(work_may_ask_for_more_work, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_time_of_work_is_known, setup, teardown),
 #ifndef __SANITIZE_THREAD__ /* which allows no helper */
         cmocka_unit_test_setup_teardown(a_helper_that_was_killed_is_done_without, setup, teardown),
         cmocka_unit_test(a_helper_that_hangs_does_not_hold_setresuid),

@@ -76,12 +76,12 @@ a_beat_in_time_is_not_told(void **state)
 {
     (void)state;
     const uint64_t before = sqt_monotonic_ns();
-    const uint64_t until = sqt_heartbeat_rests(&heartbeat, 20 * MS);
+    const uint64_t until = sqt_heartbeat_rests(&heartbeat, 20 * MS, 0);
     assert_in_range(until, before + 20 * MS, sqt_monotonic_ns() + 20 * MS);
-    sqt_heartbeat_beats(&heartbeat); /* before its time */
-    sqt_heartbeat_rests(&heartbeat, 500 * MS);
+    sqt_heartbeat_beats(&heartbeat, 0); /* before its time */
+    sqt_heartbeat_rests(&heartbeat, 500 * MS, 0);
     sleep_ms(60);
-    sqt_heartbeat_beats(&heartbeat);
+    sqt_heartbeat_beats(&heartbeat, 0);
     assert_int_equal(tell(), 0);
 }
 
@@ -90,11 +90,11 @@ a_late_beat_is_told_once(void **state)
 {
     (void)state;
     const uint64_t before = sqt_monotonic_ns();
-    sqt_heartbeat_rests(&heartbeat, 5 * MS);
+    sqt_heartbeat_rests(&heartbeat, 5 * MS, 0);
     const uint64_t rested = sqt_monotonic_ns();
     sleep_ms(40);
     const uint64_t woke = sqt_monotonic_ns();
-    sqt_heartbeat_beats(&heartbeat);
+    sqt_heartbeat_beats(&heartbeat, 0);
     const uint64_t after = sqt_monotonic_ns();
     assert_int_equal(tell(), 1);
     assert_int_equal(newest()->event, SQT_EV_HEARTBEAT_LATE);
@@ -108,33 +108,75 @@ static void
 what_the_main_thread_computed_meanwhile(void **state)
 {
     (void)state;
-    sqt_heartbeat_rests(&heartbeat, 5 * MS);
+    sqt_heartbeat_rests(&heartbeat, 5 * MS, 0);
     compute_ms(40);
-    sqt_heartbeat_beats(&heartbeat);
+    sqt_heartbeat_beats(&heartbeat, 0);
     assert_int_equal(tell(), 1);
     assert_in_range(newest()->aux, 40000, 60000);
+}
+
+static pthread_barrier_t both;
+
+static void *
+beat_late(void *context)
+{
+    (void)context;
+    sqt_heartbeat_rests(&heartbeat, 5 * MS, 0);
+    pthread_barrier_wait(&both);
+    pthread_barrier_wait(&both); /* the main thread computes meanwhile */
+    sqt_heartbeat_beats(&heartbeat, 0);
+    return NULL;
+}
+
+/* The flusher has a thread of its own, and what that computes is not meant. */
+static void
+what_the_main_thread_computed_is_its_own(void **state)
+{
+    (void)state;
+    pthread_t flusher;
+    pthread_barrier_init(&both, NULL, 2);
+    assert_int_equal(pthread_create(&flusher, NULL, beat_late, NULL), 0);
+    pthread_barrier_wait(&both);
+    compute_ms(60);
+    pthread_barrier_wait(&both);
+    pthread_join(flusher, NULL);
+    pthread_barrier_destroy(&both);
+    assert_int_equal(tell(), 1);
+    assert_in_range(newest()->aux, 60000, 80000);
+}
+
+/* The flusher works for 80 ms: so long it computes, and for so much of the time it waits for its disk. */
+static uint32_t
+told_of_work(uint64_t computes_ms, uint64_t disk_percent)
+{
+    const uint64_t begin = sqt_monotonic_ns();
+    sqt_heartbeat_beats(&heartbeat, 7 * MS); /* before its time */
+    compute_ms(computes_ms);
+    sleep_ms((long)(80 - computes_ms));
+    sqt_heartbeat_rests(&heartbeat, 500 * MS, 7 * MS + (sqt_monotonic_ns() - begin) * disk_percent / 100);
+    assert_int_equal(tell(), 1);
+    assert_true(newest()->arg - newest()->id >= 80 * MS);
+    return newest()->aux;
 }
 
 static void
 long_work_of_the_flusher_is_marked(void **state)
 {
     (void)state;
-    sqt_heartbeat_rests(&heartbeat, 0);
-    sqt_heartbeat_beats(&heartbeat);
-    sleep_ms(40);
-    sqt_heartbeat_rests(&heartbeat, 500 * MS);
-    assert_int_equal(tell(), 1);
-    assert_int_equal(newest()->aux, SQT_HEARTBEAT_AT_WORK);
-    assert_true(newest()->arg - newest()->id >= 40 * MS);
+    sqt_heartbeat_rests(&heartbeat, 500 * MS, 0);
+    assert_int_equal(told_of_work(0, 99), SQT_HEARTBEAT_AT_WORK);
+    assert_int_equal(told_of_work(0, 14), SQT_HEARTBEAT_AT_WORK);
+    assert_int_equal(told_of_work(60, 0), SQT_HEARTBEAT_AT_WORK);
+    assert_in_range(told_of_work(1, 10), 1000, 10000); /* it did not run */
 }
 
 static void
 with_the_group_off_nothing_is_told(void **state)
 {
     (void)state;
-    sqt_heartbeat_rests(&heartbeat, 0);
+    sqt_heartbeat_rests(&heartbeat, 0, 0);
     sleep_ms(40);
-    sqt_heartbeat_beats(&heartbeat);
+    sqt_heartbeat_beats(&heartbeat, 0);
     sqt_groups = SQT_GROUP_CLIENT;
     assert_int_equal(tell(), 0);
     sqt_groups = SQT_GROUP_LOOP;
@@ -146,9 +188,9 @@ more_than_fit(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < SQT_HEARTBEAT_WAITING + 10; ++i) {
-        sqt_heartbeat_rests(&heartbeat, 0);
+        sqt_heartbeat_rests(&heartbeat, 0, 0);
         heartbeat.due_ns -= 30 * MS;
-        sqt_heartbeat_beats(&heartbeat);
+        sqt_heartbeat_beats(&heartbeat, 0);
     }
     assert_int_equal(tell(), SQT_HEARTBEAT_WAITING);
 }
@@ -161,6 +203,7 @@ main(void)
         TEST(a_beat_in_time_is_not_told),
         TEST(a_late_beat_is_told_once),
         TEST(what_the_main_thread_computed_meanwhile),
+        TEST(what_the_main_thread_computed_is_its_own),
         TEST(long_work_of_the_flusher_is_marked),
         TEST(with_the_group_off_nothing_is_told),
         TEST(more_than_fit),

@@ -26,12 +26,16 @@ beat(const struct sqt_heartbeat *h)
 }
 
 static uint64_t
-main_thread_ns(const struct sqt_heartbeat *h)
+processor_ns(clockid_t thread)
 {
     struct timespec used;
-    if (!h->main_thread_known || clock_gettime(h->main_thread, &used) != 0)
-        return 0;
-    return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+    return clock_gettime(thread, &used) == 0 ? (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec : 0;
+}
+
+static uint64_t
+main_thread_ns(const struct sqt_heartbeat *h)
+{
+    return h->main_thread_known ? processor_ns(h->main_thread) : 0;
 }
 
 /* While the loop stands still, nobody empties the list; the first that do not fit are of the same standstill. */
@@ -44,25 +48,46 @@ post(struct sqt_heartbeat *h, const struct sqt_beat *last, const struct sqt_beat
     pthread_mutex_unlock(&h->mutex);
 }
 
+/* Microseconds that the main thread ran since, as in the record. */
+static uint32_t
+main_thread_ran(const struct sqt_heartbeat *h, uint64_t since_ns)
+{
+    const uint64_t us = (main_thread_ns(h) - since_ns) / 1000;
+    return us < SQT_HEARTBEAT_AT_WORK ? (uint32_t)us : SQT_HEARTBEAT_AT_WORK - 1;
+}
+
+/* Its work takes long because there is much of it, because of its disk, which another process waits for, or because this
+ * process does not run. */
+static void
+judge_work(struct sqt_heartbeat *h, uint64_t disk_ns)
+{
+    const uint64_t took = h->rested.ns - h->woke.ns;
+    if (!h->woke.ns || took < SQT_HEARTBEAT_LATE_NS)
+        return;
+    const uint64_t worked = disk_ns - h->disk_ns + processor_ns(CLOCK_THREAD_CPUTIME_ID) - h->own_ns;
+    const int stopped = took >= worked + SQT_HEARTBEAT_LATE_NS && worked <= took / 8;
+    post(h, &h->woke, &h->rested, stopped ? main_thread_ran(h, h->main_thread_ns) : SQT_HEARTBEAT_AT_WORK);
+}
+
 uint64_t
-sqt_heartbeat_rests(struct sqt_heartbeat *h, uint64_t ns)
+sqt_heartbeat_rests(struct sqt_heartbeat *h, uint64_t ns, uint64_t disk_ns)
 {
     h->rested = beat(h);
-    if (h->woke.ns && h->rested.ns - h->woke.ns >= SQT_HEARTBEAT_LATE_NS)
-        post(h, &h->woke, &h->rested, SQT_HEARTBEAT_AT_WORK);
+    judge_work(h, disk_ns);
     h->main_thread_ns = main_thread_ns(h);
     h->due_ns = h->rested.ns + ns;
     return h->due_ns;
 }
 
 void
-sqt_heartbeat_beats(struct sqt_heartbeat *h)
+sqt_heartbeat_beats(struct sqt_heartbeat *h, uint64_t disk_ns)
 {
     h->woke = beat(h);
-    if (h->woke.ns < h->due_ns + SQT_HEARTBEAT_LATE_NS)
-        return;
-    const uint64_t us = (main_thread_ns(h) - h->main_thread_ns) / 1000;
-    post(h, &h->rested, &h->woke, us < SQT_HEARTBEAT_AT_WORK ? (uint32_t)us : SQT_HEARTBEAT_AT_WORK - 1);
+    if (h->woke.ns >= h->due_ns + SQT_HEARTBEAT_LATE_NS)
+        post(h, &h->rested, &h->woke, main_thread_ran(h, h->main_thread_ns));
+    h->main_thread_ns = main_thread_ns(h);
+    h->own_ns = processor_ns(CLOCK_THREAD_CPUTIME_ID);
+    h->disk_ns = disk_ns;
 }
 
 /* ---- the main thread ---- */

@@ -19,6 +19,8 @@
 #ifndef SQT_APART_INTERNAL_H
 #define SQT_APART_INTERNAL_H
 
+#include <stdint.h>
+
 /* The calling thread gets a helper.  Where it cannot have one, it makes its calls itself. */
 void sqt_apart_begin(void);
 
@@ -30,6 +32,9 @@ typedef long sqt_apart_work(void *context);
 /* Runs work in the calling thread's helper, if it has one, and returns its result, with errno.  Work may call this again.
  * If the helper dies, this returns -1 with errno ECHILD. */
 long sqt_apart_call(sqt_apart_work *work, void *context);
+
+/* Nanoseconds that such work of the calling thread has taken, in the helper or without one. */
+uint64_t sqt_apart_worked_ns(void);
 
 /* The process id of the calling thread's helper; 0: it has none. */
 int sqt_apart_pid(void);

@@ -23,6 +23,39 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "trace/clock/clock-internal.h"
+
+static __thread int inside; /* work is under way, so it is work that asks */
+static __thread uint64_t worked_ns;
+
+/* Runs work in the caller, and counts its time. */
+static long
+apart_run(sqt_apart_work *work, void *context)
+{
+    const uint64_t begin = sqt_monotonic_ns();
+    const long result = work(context);
+    worked_ns += sqt_monotonic_ns() - begin;
+    return result;
+}
+
+/* The same without a helper, or within work. */
+static long
+apart_here(sqt_apart_work *work, void *context)
+{
+    if (inside)
+        return work(context);
+    inside = 1;
+    const long result = apart_run(work, context);
+    inside = 0;
+    return result;
+}
+
+uint64_t
+sqt_apart_worked_ns(void)
+{
+    return worked_ns;
+}
+
 /* ThreadSanitizer takes the helper for a thread that it does not know. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
 
@@ -41,7 +74,6 @@ struct apart {
 };
 
 static __thread struct apart *mine;
-static __thread int inside; /* the helper is running, so it is the helper that asks */
 
 static long
 apart_kernel(long call, long a, long b, long c, long d)
@@ -88,7 +120,7 @@ help(void *context)
                 apart_kernel(SYS_exit_group, 0, 0, 0, 0);
         if (!a->work)
             return 0; /* ends the process */
-        a->result = a->work(a->context);
+        a->result = apart_run(a->work, a->context);
         give_turn(a, TURN_THREAD);
     }
 }
@@ -136,8 +168,8 @@ long
 sqt_apart_call(sqt_apart_work *work, void *context)
 {
     struct apart *const a = mine;
-    if (!a || inside)
-        return work(context);
+    if (inside || !a)
+        return apart_here(work, context);
     a->work = work;
     a->context = context;
     inside = 1;
@@ -184,7 +216,7 @@ sqt_apart_begin(void)
 long
 sqt_apart_call(sqt_apart_work *work, void *context)
 {
-    return work(context);
+    return apart_here(work, context);
 }
 
 void

@@ -298,7 +298,7 @@ static int
 wait_for_work(struct sqt_flusher *f, int *rotate)
 {
     const uint64_t period_ns = sqt_watch_pace(&f->watch, f->stalled[0] ? STALLED_LOOK_NS : f->period_ns);
-    const uint64_t until = sqt_heartbeat_rests(&f->heartbeat, period_ns);
+    const uint64_t until = sqt_heartbeat_rests(&f->heartbeat, period_ns, sqt_apart_worked_ns());
     const struct timespec ts = sqt_timespec(until);
     pthread_mutex_lock(&f->mutex);
     while (!f->stop && !(f->rotate && !f->stalled[0]) && pthread_cond_timedwait(&f->wake, &f->mutex, &ts) == 0)
@@ -309,7 +309,7 @@ wait_for_work(struct sqt_flusher *f, int *rotate)
         f->room.left = 0; /* looked for anew */
     f->now = f->settings;
     pthread_mutex_unlock(&f->mutex);
-    sqt_heartbeat_beats(&f->heartbeat);
+    sqt_heartbeat_beats(&f->heartbeat, sqt_apart_worked_ns());
     sqt_watch_look(&f->watch, f->now.loop, !sqt_loop_is_working(), &f->heartbeat);
     return stop;
 }
@@ -407,7 +407,6 @@ sqt_flusher_open(struct sqt_flusher *f, int directory, uid_t owner)
     f->flushed_ns = f->from.monotonic_ns;
     sqt_clock_rate_init(&f->rate, &f->from, f->ring->identity.ticks_per_second);
     set_pace(f);
-    sqt_heartbeat_init(&f->heartbeat, f->ring->identity.clock);
     return sqt_segment_writer_init(&f->writer, directory, owner,
                                    capacity < SQT_BLOCK_RECORDS ? capacity : SQT_BLOCK_RECORDS);
 }

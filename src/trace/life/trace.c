@@ -179,6 +179,7 @@ fill_in(struct sqt_trace *t, const struct sqt_config *config, const struct sqt_p
     f->sampler = &t->sampler;
     sqt_flusher_init(f, config);
     sqt_watch_init(&f->watch, "", t->who.clock);
+    sqt_heartbeat_init(&f->heartbeat, t->who.clock);
     f->leftovers.directory_path = t->path;
     f->leftovers.ringdir = sqt_config_ringdir(&t->config);
     f->leftovers.service = t->service;
