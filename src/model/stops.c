@@ -59,16 +59,24 @@ stops_computed(const struct late *late)
     return late->main_thread & SQT_HEARTBEAT_AT_WORK ? 0 : (int64_t)late->main_thread * 1000;
 }
 
-/* Whether one stretch of the main thread, from begin to end, covers a heartbeat that was late: all but the time until it
- * was due, and some for the threads to wake one after the other.  While the main thread computed outside the stretch, it
- * was the flusher alone that had no processor: up to a quarter of the time. */
+/* Nanoseconds of a late heartbeat that one stretch of the main thread, from begin to end, does not cover. */
+static int64_t
+outside(int64_t begin, int64_t end, const struct late *late)
+{
+    const int64_t from = begin > late->last ? begin : late->last, until = end < late->again ? end : late->again;
+    return late->again - late->last - (until - from);
+}
+
+/* Whether the stretch covers the late heartbeat: all but the time until it was due, and some for the threads to wake one
+ * after the other.  Outside the stretch the main thread may have computed, while the flusher alone had no processor: up
+ * to a quarter of the time, and up to 100 ms. */
 static int
 covers(int64_t begin, int64_t end, const struct late *late)
 {
     const int64_t gap = late->again - late->last, apart = gap / 8 < LATE ? gap / 8 : LATE;
-    const int64_t from = begin > late->last ? begin : late->last, until = end < late->again ? end : late->again;
-    const int64_t outside = gap - (until - from), alone = outside <= gap / 4 ? stops_computed(late) : 0;
-    return until - from >= LATE && outside - alone <= LATE + apart;
+    const int64_t rest = outside(begin, end, late);
+    const int64_t alone = rest <= gap / 4 && rest <= 4 * LATE ? stops_computed(late) : 0;
+    return gap - rest >= LATE && rest - alone <= LATE + apart;
 }
 
 /* In a wait the main thread does nothing of itself, so that nothing tells a flusher that is held up by its disk from a
@@ -91,7 +99,8 @@ stops_judge(const struct sqt_process_state *process, const struct sqt_loop_row *
         stops_tell(process, p, 1, begin, end, end - begin);
     } else if (covers(p->work, p->end, late) && !(late->main_thread & SQT_HEARTBEAT_AT_WORK)) {
         const int64_t end = p->end < late->again ? p->end : late->again;
-        const int64_t stopped = end - work - stops_computed(late);
+        const int64_t within = stops_computed(late) - outside(p->work, p->end, late);
+        const int64_t stopped = end - work - (within > 0 ? within : 0);
         if (stopped >= LATE)
             stops_tell(process, p, 0, work, end, stopped);
     }

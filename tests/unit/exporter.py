@@ -295,8 +295,10 @@ def samples(found):
 def one_after_the_other(folder):
     """Kid 1 is read when kid 2, who sampled the same device at the same time, has been read and has ended."""
     exporter = followed(folder, kids=(2,))
-    device, = [key for key in exporter.metrics() if key[0] == "sqtrace_disk_device_busy_seconds_total"]
-    first = exporter.metrics()[device]
+    before = exporter.metrics()
+    device, = [key for key in before if key[0] == "sqtrace_disk_device_busy_seconds_total"]
+    first = before[device]
+    check(not [key for key in before if key[0] == "sqtrace_disk_device_in_flight"], "a kid's trace has ended: no gauges")
     copy(folder, SAMPLE, (1,))
     settle(exporter)
     samples_of_kid_1 = ("sqtrace_squid_cpu_user_seconds_total", (("kid", "1"),))

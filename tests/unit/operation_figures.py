@@ -111,13 +111,13 @@ def passes(trace):
 
 
 def covered(begin, end, last, again, computed):
-    """The part of a late heartbeat that a stretch of the main thread has, or None if it does not cover it.  A quarter may
-    be outside, if the main thread computed for as long."""
+    """The part of a late heartbeat that a stretch of the main thread has, and how much of the time is outside; or None if
+    the stretch does not cover it.  Up to 100 ms and a quarter may be outside, if the main thread computed for as long."""
     both, gap = min(end, again) - max(begin, last), again - last
     outside = gap - both
-    if 4 * outside <= gap:
-        outside -= computed
-    return (max(begin, last), both) if both >= LATE and outside <= LATE + min(gap // 8, LATE) else None
+    excused = computed if 4 * outside <= gap and outside <= 4 * LATE else 0
+    covers = both >= LATE and outside - excused <= LATE + min(gap // 8, LATE)
+    return (max(begin, last), both, outside) if covers else None
 
 
 def stops_of(passes, late):
@@ -132,9 +132,10 @@ def stops_of(passes, late):
             computed = 0 if at_work else main_thread * 1000
             wait, working = (covered(*stretch, last, again, computed) for stretch in ((begin, work), (work, end)))
             if wait and (interrupted or not at_work):
-                waited.append(wait)
-            elif working and not at_work and working[1] - computed >= LATE:
-                worked[p] += working[1] - computed
+                waited.append(wait[:2])
+            elif working and not at_work:
+                stopped = working[1] - max(0, computed - working[2])
+                worked[p] += stopped if stopped >= LATE else 0
     return worked, waited
 
 

@@ -145,17 +145,19 @@ what_the_main_thread_computed_is_its_own(void **state)
     assert_in_range(newest()->aux, 60000, 80000);
 }
 
-/* The flusher works for 80 ms: so long it computes, and for so much of the time it waits for its disk. */
+/* The flusher works for so long: for a part of it, it computes, and for another it is held.  The main thread computes for
+ * 5 ms. */
 static uint32_t
-told_of_work(uint64_t computes_ms, uint64_t disk_percent)
+told_of_work(uint64_t ms, uint64_t computes_ms, uint64_t held_ms)
 {
-    const uint64_t begin = sqt_monotonic_ns();
     sqt_heartbeat_beats(&heartbeat, 7 * MS); /* before its time */
-    compute_ms(computes_ms);
-    sleep_ms((long)(80 - computes_ms));
-    sqt_heartbeat_rests(&heartbeat, 500 * MS, 7 * MS + (sqt_monotonic_ns() - begin) * disk_percent / 100);
+    heartbeat.woke.ns -= ms * MS;
+    heartbeat.woke.ticks -= ms * MS;
+    heartbeat.own_ns -= computes_ms * MS;
+    heartbeat.main_thread_ns -= 5 * MS;
+    sqt_heartbeat_rests(&heartbeat, 500 * MS, (7 + held_ms) * MS);
     assert_int_equal(tell(), 1);
-    assert_true(newest()->arg - newest()->id >= 80 * MS);
+    assert_true(newest()->arg - newest()->id >= ms * MS);
     return newest()->aux;
 }
 
@@ -164,10 +166,11 @@ long_work_of_the_flusher_is_marked(void **state)
 {
     (void)state;
     sqt_heartbeat_rests(&heartbeat, 500 * MS, 0);
-    assert_int_equal(told_of_work(0, 99), SQT_HEARTBEAT_AT_WORK);
-    assert_int_equal(told_of_work(0, 14), SQT_HEARTBEAT_AT_WORK);
-    assert_int_equal(told_of_work(60, 0), SQT_HEARTBEAT_AT_WORK);
-    assert_in_range(told_of_work(1, 10), 1000, 10000); /* it did not run */
+    assert_int_equal(told_of_work(80, 0, 80), SQT_HEARTBEAT_AT_WORK);
+    assert_int_equal(told_of_work(80, 80, 0), SQT_HEARTBEAT_AT_WORK);
+    assert_int_equal(told_of_work(80, 20, 20), SQT_HEARTBEAT_AT_WORK);
+    assert_int_equal(told_of_work(8000, 20, 20), SQT_HEARTBEAT_AT_WORK); /* less than an eighth, but 40 ms */
+    assert_in_range(told_of_work(800, 10, 10), 5000, 10000);             /* it did not run */
 }
 
 static void

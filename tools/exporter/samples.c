@@ -47,8 +47,8 @@ samples_child(const struct exporter *e, enum export_family family, const struct 
     return export_series_get(e->series, family, labels);
 }
 
-/* All kids sample the same device: one is enough.  When it has ended, another one takes over from there: what that one
- * saw before is counted, too, and may be read only now. */
+/* All kids sample the same device: one is enough.  When its trace has ended, another kid goes on from there.  Older
+ * samples of that kid may be read only now, and tell what is counted already. */
 static int
 samples_is_next(const struct export_child *child, const struct sqt_sample_row *sample)
 {
@@ -70,7 +70,7 @@ exporter_take_sample(void *context, const struct sqt_sample_row *sample)
         return; /* a value of many sources says nothing */
     if (export_metrics[metric].family == EXPORT_FAMILY_disk && !samples_is_next(child, sample))
         return;
-    child->sampled = sample->at;
+    child->sampled = sample->at > child->sampled ? sample->at : child->sampled;
     if (export_metrics[metric].kind == EXPORT_COUNTER)
         export_series_grow(child, metric, sample->origin, sample->value);
     else {

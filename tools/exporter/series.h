@@ -47,7 +47,7 @@ struct export_child {
     char *labels[EXPORT_LABELS_MOST]; /* "" is not printed */
     uint64_t hits;                    /* rows, of late */
     const struct sqt_origin *origin;  /* whose gauges and samples these are; NULL: nobody's */
-    int64_t sampled;                  /* when the last sample was made that is in it; ns, as in sqt_sample_row */
+    int64_t sampled;                  /* when the latest sample that is in it was made; ns, as in sqt_sample_row */
     uint32_t seen;                    /* slots that were set */
     uint32_t known;                   /* slots whose `before` holds */
     int64_t values[EXPORT_SLOTS_MOST];

@@ -33,7 +33,7 @@ typedef long sqt_apart_work(void *context);
  * If the helper dies, this returns -1 with errno ECHILD. */
 long sqt_apart_call(sqt_apart_work *work, void *context);
 
-/* Nanoseconds that such work of the calling thread has taken, in the helper or without one. */
+/* Nanoseconds that such work of the calling thread has taken, from the call until it was done. */
 uint64_t sqt_apart_worked_ns(void);
 
 /* The process id of the calling thread's helper; 0: it has none. */

@@ -26,26 +26,31 @@
 #include "trace/clock/clock-internal.h"
 
 static __thread int inside; /* work is under way, so it is work that asks */
-static __thread uint64_t worked_ns;
+static __thread uint64_t worked_ns, worked_from;
 
-/* Runs work in the caller, and counts its time. */
-static long
-apart_run(sqt_apart_work *work, void *context)
+static void
+work_begins(void)
 {
-    const uint64_t begin = sqt_monotonic_ns();
-    const long result = work(context);
-    worked_ns += sqt_monotonic_ns() - begin;
-    return result;
+    inside = 1;
+    worked_from = sqt_monotonic_ns();
 }
 
-/* The same without a helper, or within work. */
+/* In the helper: if Squid is stopped, the helper goes on, and knows when its work was done. */
+static void
+work_is_done(void)
+{
+    worked_ns += sqt_monotonic_ns() - worked_from;
+}
+
+/* Without a helper, or within work, whose time is counted already. */
 static long
 apart_here(sqt_apart_work *work, void *context)
 {
     if (inside)
         return work(context);
-    inside = 1;
-    const long result = apart_run(work, context);
+    work_begins();
+    const long result = work(context);
+    work_is_done();
     inside = 0;
     return result;
 }
@@ -120,7 +125,8 @@ help(void *context)
                 apart_kernel(SYS_exit_group, 0, 0, 0, 0);
         if (!a->work)
             return 0; /* ends the process */
-        a->result = apart_run(a->work, a->context);
+        a->result = a->work(a->context);
+        work_is_done();
         give_turn(a, TURN_THREAD);
     }
 }
@@ -172,11 +178,12 @@ sqt_apart_call(sqt_apart_work *work, void *context)
         return apart_here(work, context);
     a->work = work;
     a->context = context;
-    inside = 1;
+    work_begins();
     const int failed = take_turns(a);
     inside = 0;
     if (!failed)
         return a->result;
+    work_is_done();
     /* It has ended, and take_turns() has fetched its status. */
     mine = NULL;
     munmap(a->stack, STACK_SIZE);

@@ -86,6 +86,8 @@ void sqt_watch_close(struct sqt_watch *watch);
 void sqt_watch_open(struct sqt_watch *watch);
 /* Fills in all but throttled.  Returns whether the wait for a processor is known. */
 int sqt_watch_accounts(struct sqt_watch *watch, struct sqt_accounts *accounts);
+/* How long the flusher's thread waited for a processor since it began; 0: not known. */
+uint64_t sqt_watch_queued_ns(const struct sqt_watch *watch);
 /* The call in which the main thread is blocked, and 1; 0: none, or not known.  runs: whether it is on a processor or waits
  * for one. */
 uint32_t sqt_watch_call(struct sqt_watch *watch, int *runs);

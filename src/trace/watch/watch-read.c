@@ -53,6 +53,14 @@ read_queued(int fd, uint64_t *ns)
     return read_again(fd, text, sizeof(text)) > 0 && sscanf(text, "%*u %" SCNu64, ns) == 1;
 }
 
+uint64_t
+sqt_watch_queued_ns(const struct sqt_watch *w)
+{
+    uint64_t ns;
+    read_queued(w->self_fd, &ns);
+    return ns;
+}
+
 int
 sqt_watch_accounts(struct sqt_watch *w, struct sqt_accounts *a)
 {
@@ -60,7 +68,7 @@ sqt_watch_accounts(struct sqt_watch *w, struct sqt_accounts *a)
     memset(a, 0, sizeof(*a));
     if (w->main_clock_known && clock_gettime(w->main_clock, &used) == 0)
         a->ran = (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
-    read_queued(w->self_fd, &a->self);
+    a->self = sqt_watch_queued_ns(w);
     return read_queued(w->queue_fd, &a->queued);
 }
 
