@@ -58,6 +58,7 @@ for tool in build dump experiment load report; do
     has_page "sqtrace-$tool.1"
 done
 has_page sqtrace.5
+has_page sqtrace_log.5
 for page in events tables figures; do
     has_page "sqtrace-$page.7"
 done

@@ -60,13 +60,19 @@ for name in $(sed -n 's/^ALARM_FUNCTION([a-z]*, *"\([a-z]*\)".*/\1/p' "$SQT_SOUR
 done
 [ -z "$missing" ]
 check "sqtrace-dump(1) names every function of --fail-if"
+missing=
+for name in $(sed -n '/^static const char \*const parameters/,/;$/p' "$SQT_SOURCE/src/trace/config/config.c" | grep -o '"[a-z_]*"' | tr -d '"'); do
+    grep -qF ".BI $name= " "$SQT_TOOLS/sqtrace_log.5" || missing="$missing $name"
+done
+[ -n "$name" ] && [ -z "$missing" ]
+check "sqtrace_log(5) names every parameter"
 for words in "an unlink by the main thread is the write to unlinkd's pipe" \
     "this time counts for the stage that it is in"; do
     tr '\n' ' ' <"$SQT_TOOLS/sqtrace-tables.7" | grep -qF "$words"
     check "sqtrace-tables(7) says: $words"
 done
 if command -v man >/dev/null; then
-    for page in "$SQT_TOOLS"/sqtrace-*.[157] "$SQT_SOURCE"/doc/sqtrace*.[157]; do
+    for page in "$SQT_TOOLS"/sqtrace*.[157] "$SQT_SOURCE"/doc/sqtrace*.[157]; do
         warns_of_nothing "$page"
         check "man has nothing to warn of in ${page##*/}"
     done
