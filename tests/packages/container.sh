@@ -65,7 +65,17 @@ pod info >"$out" 2>&1 || driver=vfs
 
 # ---- the image ----
 
-mmdebstrap --quiet --variant=minbase bookworm "$folder/debian.tar" >"$out" 2>&1 &&
+# three_times COMMAND WORD...: until it succeeds; a mirror may be out of reach for seconds.
+three_times()
+{
+    for seconds in 5 20 0; do
+        "$@" && return 0
+        sleep $seconds
+    done
+    return 1
+}
+
+three_times mmdebstrap --quiet --variant=minbase bookworm "$folder/debian.tar" >"$out" 2>&1 &&
     pod import "$folder/debian.tar" localhost/debian:12 >"$out" 2>&1
 check 'mmdebstrap makes a Debian 12 to start from'
 set -- --isolation=chroot --pull=never --build-arg DEBIAN=localhost/debian:12 --tag localhost/squid-traced
@@ -82,7 +92,7 @@ if [ -n "$squid" ]; then
 else
     set -- "$@" --file "$top/Containerfile" "$top"
 fi
-pod build "$@" >"$folder/build.log" 2>&1 || tail -n 25 "$folder/build.log" >"$out"
+three_times pod build "$@" >"$folder/build.log" 2>&1 || tail -n 25 "$folder/build.log" >"$out"
 pod image exists localhost/squid-traced
 check 'the image is built'
 
@@ -176,7 +186,7 @@ check "with the ring's path through /proc it is all of them: $both"
 signal CONT
 wait "$loading"
 check 'and goes on'
-pod stop traced >"$out" 2>&1 && [ "$(pod inspect --format '{{.State.ExitCode}}' traced)" -eq 0 ]
+pod stop --time=60 traced >"$out" 2>&1 && [ "$(pod inspect --format '{{.State.ExitCode}}' traced)" -eq 0 ]
 check 'stopped, Squid ends in order'
 [ "$(rows "$tools/sqtrace-dump" "$volume")" -eq 6040 ] && [ -z "$(find "$volume" -name '*.ring')" ]
 check 'and leaves the whole trace on the volume, with a row for each of 6,040 requests'
@@ -192,7 +202,7 @@ all=$(records "$tools/sqtrace-dump" "$volume")
 [ ! -s "$folder/said" ] && [ "$all" -gt 0 ] && [ "$all" -eq "$(records pod exec shared sqtrace-dump /var/spool/squid/trace)" ]
 check "outside, the volume alone gives all $all records"
 signal CONT
-pod stop shared >"$out" 2>&1
+pod stop --time=60 shared >"$out" 2>&1
 
 # ---- too little shared memory ----
 

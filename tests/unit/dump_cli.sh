@@ -149,8 +149,8 @@ followed() {
     : >"$out" # rows in it are this reader's, so it has come to where signals end it
     "$dump" --quiet --no-comments --follow "$@" >"$out" 2>"$err" &
     follower=$!
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        [ "$(wc -l <"$out")" -ge "$(wc -l <"$work/whole")" ] && break
+    tries=300
+    while [ "$(wc -l <"$out")" -lt "$(wc -l <"$work/whole")" ] && [ $((tries -= 1)) -gt 0 ]; do
         sleep 0.2
     done
     kill -INT $follower

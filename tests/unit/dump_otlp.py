@@ -231,9 +231,10 @@ def followed(trace, spans, work):
     folder = os.path.join(work, "followed")
     shutil.copytree(trace, folder)
     with subprocess.Popen([DUMP, "--quiet", "--format=otlp", "--follow", folder], stdout=subprocess.PIPE) as process:
-        time.sleep(2)
+        text = process.stdout.readline()  # signals end it in order now
+        time.sleep(1)
         process.send_signal(signal.SIGTERM)
-        text = process.communicate(timeout=30)[0]
+        text += process.stdout.read()
     found = Spans(text)
     check([] if found.ids() == spans.ids() and process.returncode == 0 else
           ["%d, not %d; status %d" % (len(found.ids()), len(spans.ids()), process.returncode)], "--follow: the same spans")

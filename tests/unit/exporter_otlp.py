@@ -25,7 +25,7 @@ import time
 sys.dont_write_bytecode = True
 from otlp import HAVE, parse  # noqa: E402
 from pypi import enter  # noqa: E402
-from told import all_said, check, plan, until  # noqa: E402
+from told import all_said, check, copy_at_once, plan, until  # noqa: E402
 
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 EXPORTER, DUMP = os.path.join(TOOLS, "sqtrace-exporter"), os.path.join(TOOLS, "sqtrace-dump")
@@ -33,7 +33,7 @@ SAMPLE, GOLDEN = os.path.join(SOURCE, "doc", "sample"), os.path.join(SOURCE, "te
 with open(EXPORTER, "rb") as program:
     SLOW = re.search(b"__[at]san_init", program.read()) is not None  # a sanitizer looks for errors, and times are not judged
 SCRAPE_S = 30 if SLOW else 1  # while a receiver misbehaves
-END_S = 30 if SLOW else 3  # behind a signal
+END_S = 30 if SLOW else 15  # behind a signal
 WAIT_S = 120  # for what takes a few seconds where no other work holds it up
 
 
@@ -99,7 +99,7 @@ class Receiver:
 
     def ids(self):
         """Of the batches that were taken.  Who gets an answer may be ahead of the thread that gave it."""
-        end = time.monotonic() + 2
+        end = time.monotonic() + 30
         while self.answering and time.monotonic() < end:
             time.sleep(0.01)
         return [span["spanId"] for body in list(self.got) for span in spans_in(json.loads(body))]
@@ -129,10 +129,13 @@ class Exporter:
         atexit.register(self.process.kill)
         self.port = int(until(lambda: re.search(r"serves http://[^ ]*:(\d+)/", self.said()), WAIT_S, "serves").group(1))
         until(lambda: "follows" in self.said(), WAIT_S, "follows")
-        time.sleep(1.5)
-        for path in glob.glob(trace):
-            shutil.copy(path, folder)
         self.took = []  # by scrapes, s
+        time.sleep(1.2)
+        for _ in range(3):  # it has looked since, even if it had no processor for long
+            self.metrics()
+            time.sleep(0.15)
+        copy_at_once(glob.glob(trace), folder, self.process)
+        self.took = []
 
     def said(self):
         return all_said(self.said_in)
@@ -266,10 +269,15 @@ def never(work, spans, name, act, said):
         port = receiver.port if receiver else closed.getsockname()[1]
     exporter = Exporter(os.path.join(work, name), port, "--otlp-queue=256KB", "--otlp-timeout=1s", "--otlp-retry=3s")
     requests = sum(span["kind"] == 2 for span in spans)
-    until(lambda: exporter.metrics()["requests"] == requests, WAIT_S, "all requests are counted")
     most = 0
-    for _ in range(10):
+
+    def counted():
+        nonlocal most
         most = max(most, exporter.otlp("queue_bytes"))
+        return exporter.metrics()["requests"] == requests
+    until(counted, WAIT_S, "all requests are counted")
+    for _ in range(10):
+        counted()
         time.sleep(0.1)
     check((SLOW or most) and most <= 256 << 10, "%s: %d bytes are queued" % (name, most))
     check(exporter.otlp("queue_full_spans_total") > len(spans) / 3, "%s: what finds no room is counted" % name)
@@ -337,6 +345,7 @@ def contexts(work):
         exporter = Exporter(os.path.join(work, "contexts%d" % len(options)), receiver.port, *options, trace=trace)
         settled(exporter, len(spans))
         exporter.stop()
+        receiver.ids()
         got = [span for body in receiver.got for span in spans_in(json.loads(body))]
         named = {place for place in places(got) if place[0].startswith("8" + "0" * 15)}
         check(places(got) == places(spans) and len(named) == 9, "%d spans in traces of clients %s" % (len(named), " ".join(options)),
@@ -349,14 +358,20 @@ def rejects(connection, _number, _body):
 
 
 def at_the_end(work, spans, name, act):
-    """What is queued when a signal comes is sent."""
-    receiver = Receiver(act)
-    exporter = Exporter(os.path.join(work, name), receiver.port)
+    """What is queued when a signal comes is sent, if that takes no longer than two seconds: on a busy machine the third time
+    may be the first one."""
     requests = sum(span["kind"] == 2 for span in spans)
-    until(lambda: exporter.metrics()["requests"] == requests, WAIT_S, "all requests are counted")
-    until(lambda: exporter.otlp("queue_bytes") < 1 << 18, WAIT_S, "the rest can be sent in two seconds")
-    exporter.stop()
-    ids = set(receiver.ids())
+    for n in range(3):
+        receiver = Receiver(act)
+        exporter = Exporter(os.path.join(work, "%s-%d" % (name, n)), receiver.port)
+        until(lambda: exporter.metrics()["requests"] == requests, WAIT_S, "all requests are counted")
+        until(lambda: exporter.otlp("queue_bytes") < 1 << 18, WAIT_S, "the rest can be sent in two seconds")
+        begin = time.monotonic()
+        exporter.stop()
+        ids = set(receiver.ids())
+        if len(ids) == len(spans) or time.monotonic() - begin < 2:
+            break
+        receiver.close()
     check(ids == {span["spanId"] for span in spans}, "%s: what is queued at the end is sent" % name, "%d of %d" % (len(ids), len(spans)))
     receiver.close()
 

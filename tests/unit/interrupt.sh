@@ -171,7 +171,7 @@ for part in say started; do
     . "$SQT_SOURCE/tools/lib/$part.sh"
 done
 mark_started
-end_seconds=2
+end_seconds=5
 END
 
 # What is made is listed before an interruption acts.

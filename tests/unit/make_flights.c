@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trace/life/trace-internal.h"
 #include "trace/sqtrace.h"
 
 enum { GET = 1, MISS = 1, SERVER = 7 };
@@ -115,6 +116,7 @@ main(int argc, char **argv)
     const struct sqt_process process = {1, SQT_KID_WORKER, "flights", "7.7", NULL};
     struct sqt_config config;
     char error[256];
+    sqt_patience_ns = UINT64_C(30000000000); /* the machine may be busy */
     sqt_config_init(&config);
     if (argc != 2 || sqt_config_word(&config, argv[1], error, sizeof(error)) != 0 ||
         sqt_config_word(&config, "ring=1MB", error, sizeof(error)) != 0 ||

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "trace/life/trace-internal.h"
 #include "trace/sqtrace.h"
 
 #define MS UINT64_C(1000000)
@@ -127,6 +128,7 @@ main(int argc, char **argv)
     const struct sqt_process process = {0, SQT_KID_WORKER, "passes", "7.7", getenv("SQT_SQUID_HOST")};
     struct sqt_config config;
     char error[256];
+    sqt_patience_ns = UINT64_C(30000000000); /* the machine may be busy */
     sqt_config_init(&config);
     if (argc < 3 || sqt_config_word(&config, argv[1], error, sizeof(error)) != 0 ||
         sqt_config_word(&config, "ring=1MB", error, sizeof(error)) != 0)

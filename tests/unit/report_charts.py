@@ -181,8 +181,10 @@ def compared(page, traces):
     one = page.evaluate(shown)[0]
     page.evaluate("document.querySelectorAll('#load .curves button')[1].click(), document.querySelectorAll('#load .curves button')[3].click()")
     check(differs([one, page.evaluate(shown)[0]], [[3, 0], [2, 2]]), "compared: a legend switches a trace, or a curve of both")
-    pressed = page.evaluate("""(() => { document.getElementById('miss-stages').scrollIntoView(); return new Promise(done => setTimeout(() =>
-        done([...document.querySelectorAll('#miss-stages .curves button[aria-pressed="true"]')].map(b => b.textContent)), 800)); })()""")
+    page.evaluate("document.getElementById('miss-stages').scrollIntoView()")
+    pressed = """[...document.querySelectorAll('#miss-stages .curves button[aria-pressed="true"]')].map(b => b.textContent)"""
+    becomes(page, pressed + ".length", 5)
+    pressed = page.evaluate(pressed)
     check([] if pressed[:2] == ["before", "after"] and len(pressed) == 5 and "server reply" in pressed else [str(pressed)],
           "compared: of many curves the largest are drawn at first")
     page.evaluate("document.querySelector('#load .chart .box svg').focus()")

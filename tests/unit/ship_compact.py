@@ -147,7 +147,7 @@ def reading(scratch, source):
     reader.start()
     for _ in range(60):
         wrong += [text for text in [compact(out, "--quiet", "--grace=2")] if text]
-        if len(files(out)) < many and merged(out):
+        if len(files(out)) < many and merged(out) and len(looks) > 3:
             break
         done.wait(0.1)
     done.set()

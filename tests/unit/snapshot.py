@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shipped  # noqa: E402
 from shipped import FRAME_BLOCK, FRAME_TEXT, SAMPLE, SOURCE, TOOLS, check, frames, with_sequence  # noqa: E402
+from told import copy_at_once, until  # noqa: E402
 
 SNAPSHOT = os.path.join(TOOLS, "sqtrace-snapshot")
 
@@ -189,7 +190,11 @@ def full(scratch, trace):
         subprocess.run(["umount", small], check=True)
 
 
-def watched(scratch, name, conditions, come, limits=(), there="tests/golden/good.sqt"):
+def made_in(out):
+    return [name for name in os.listdir(out) if not name.startswith(".")] if os.path.isdir(out) else []
+
+
+def watched(scratch, name, conditions, come, limits=(), there="tests/golden/good.sqt", makes=True):
     """What a watching program says while files come to a trace directory, its status, OUT, and what OUT had before the end."""
     live, out = os.path.join(scratch, "live-" + name), os.path.join(scratch, "watched-" + name)
     os.makedirs(live)
@@ -199,10 +204,11 @@ def watched(scratch, name, conditions, come, limits=(), there="tests/golden/good
         said = child.stderr.readline()  # it watches
         time.sleep(1)
         for folder in come:
-            for one in os.listdir(folder):
-                shutil.copy(os.path.join(folder, one), live)
+            copy_at_once([os.path.join(folder, one) for one in os.listdir(folder)], live, child)
+            if makes:
+                until(lambda: made_in(out), 60, "a snapshot is made")
             time.sleep(2)
-        before = os.listdir(out) if os.path.isdir(out) else []
+        before = made_in(out)
         child.send_signal(signal.SIGTERM)
         said += child.stderr.read()
     return said, child.returncode, out, before
@@ -216,7 +222,7 @@ def watching(scratch):
     check(rows(only(out), table="events")[1] > 1000, "and has records")
     said, status, out, _ = watched(scratch, "lost", ("lost", "total_ns > 1h"), (gap,), there="doc/sample/kid-1.sqt")
     check(status == 0 and len(os.listdir(out)) == 1 and re.search(r"because kid \d+ lost \d+ records: ", said), "so does a loss", said)
-    said, status, out, _ = watched(scratch, "none", ("total_ns > 1h", "stall > 1h"), (SAMPLE,))
+    said, status, out, _ = watched(scratch, "none", ("total_ns > 1h", "stall > 1h"), (SAMPLE,), makes=False)
     check(status == 0 and not os.path.exists(out) and "snapshots made: 0" in said, "what is below the bounds makes none", said)
     said, status, out, _ = watched(scratch, "full", ("stall > 1ms", "lost"), (SAMPLE, gap), ("--keep=1", "--every=0"), "doc/sample/kid-0.sqt")
     check(status == 1 and len(os.listdir(out)) == 1 and "--keep=1 allows no more" in said and "snapshots made: 1" in said,

@@ -2,6 +2,8 @@
 """told.py - what tests in Python share that wait and tell: lines of TAP, from any thread, and a wait for a condition."""
 
 import os
+import shutil
+import signal
 import sys
 import threading
 import time
@@ -50,3 +52,14 @@ def until(condition, seconds, what):
             return found
         time.sleep(0.05)
     raise AssertionError("not within %d s: %s" % (seconds, what))
+
+
+def copy_at_once(paths, folder, follower):
+    """Copies files into a folder.  The process that follows it is stopped meanwhile, so it finds all of them, and whole."""
+    follower.send_signal(signal.SIGSTOP)
+    os.waitpid(follower.pid, os.WUNTRACED)
+    try:
+        for path in paths:
+            shutil.copy(path, folder)
+    finally:
+        follower.send_signal(signal.SIGCONT)

@@ -70,6 +70,15 @@ class Terminal:
                 return True
         return False
 
+    def hides(self, pattern, seconds=20):
+        """Whether the pattern is found in no line, soon."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.read(0.1)
+            if not any(re.search(pattern, line) for line in self.lines()):
+                return True
+        return False
+
     def press(self, keys):
         os.write(self.fd, keys.encode())
 
@@ -113,8 +122,7 @@ def keys(directory, writer):
     terminal = Terminal(120, 30, directory)
     terminal.shows(CLIENT)
     terminal.press("1")
-    check(terminal.shows(UPSTREAM, BASIC, CLIENT) and not terminal.shows("^Where time goes$", seconds=0.3), "1 shows one table",
-          shown=terminal.lines())
+    check(terminal.hides("^Where time goes$") and terminal.shows(UPSTREAM, BASIC, CLIENT), "1 shows one table", shown=terminal.lines())
     terminal.press("/method == PUT\n")
     check(terminal.shows("^in flight: 0 that match", "show only: method == PUT"), "/ shows only what matches", shown=terminal.lines())
     terminal.press("/" + "\x7f" * 30 + "helper_ns > 0\n")
@@ -194,7 +202,7 @@ def turns_in_flight(directory):
     check(times > 300 and abs(total - whole) < 0.01 * whole, "stages of %d turns take %.4f s of %.4f s" % (times, total, whole), shown=lines)
     turns = [(line[0], seconds(*line[1:3]), seconds(*line[3:5])) for line in lines[empty + 3:-1]]
     check(sorted(turn[1] for turn in turns) == [turn[1] for turn in turns] and len(turns) == 20, "turns in order", shown=lines)
-    check(any(name == "proxy_reply" and 0.04 <= took < 0.06 for name, _, took in turns[:-1]), "the long turn", shown=lines)
+    check(any(name == "proxy_reply" and took >= 0.04 for name, _, took in turns[:-1]), "the long turn", shown=lines)
     name, begin, took = turns[-1]
     check(name == "proxy_reply" and begin > 0.04 and abs(begin + took - whole) < 0.02 * whole, "the turn that goes on", shown=lines)
 

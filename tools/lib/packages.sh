@@ -33,6 +33,22 @@ as_root_or_die()
     $sudo true 2>/dev/null || die "missing packages, and no right to install them: $1"
 }
 
+# apt_get LOG COMMAND WORD...: tries three times, because a mirror may be out of reach for seconds.  Another apt-get is
+# waited for.
+apt_get()
+{
+    apt_log=$1
+    shift
+    for apt_wait in 5 20 0; do
+        # shellcheck disable=SC2086 # two words or none
+        run_logged "$apt_log" $sudo env DEBIAN_FRONTEND=noninteractive \
+            apt-get -q -o DPkg::Lock::Timeout=120 -o APT::Update::Error-Mode=any "$@" && return 0
+        [ $apt_wait -eq 0 ] || say "apt-get $1 failed, and is tried again in $apt_wait s"
+        sleep $apt_wait
+    done
+    die_with_log "$apt_log" "apt-get $1 failed"
+}
+
 # install_packages LOG PACKAGE...
 install_packages()
 {
@@ -47,12 +63,8 @@ install_packages()
     [ $# -gt 0 ] || return 0
     as_root_or_die "sudo apt-get install $*"
     say "installing $*"
-    # shellcheck disable=SC2086 # two words or none
-    run_logged "$install_log" $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -q ||
-        die_with_log "$install_log" "apt-get update failed"
-    # shellcheck disable=SC2086 # two words or none
-    run_logged "$install_log" $sudo env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -q -y --no-install-recommends "$@" || die_with_log "$install_log" "apt-get install failed"
+    apt_get "$install_log" update
+    apt_get "$install_log" install -y --no-install-recommends "$@"
 }
 
 # install_build_deps LOG TREE: what the unpacked source package TREE is built with.
@@ -60,10 +72,6 @@ install_build_deps()
 {
     as_root_or_die "sudo apt-get build-dep $2"
     say "installing what $2 is built with"
-    # shellcheck disable=SC2086 # two words or none
-    run_logged "$1" $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -q ||
-        die_with_log "$1" "apt-get update failed"
-    # shellcheck disable=SC2086 # two words or none
-    run_logged "$1" $sudo env DEBIAN_FRONTEND=noninteractive apt-get build-dep -q -y --no-install-recommends "$2" ||
-        die_with_log "$1" "apt-get build-dep failed"
+    apt_get "$1" update
+    apt_get "$1" build-dep -y --no-install-recommends "$2"
 }
