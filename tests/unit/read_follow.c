@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/trace/life/trace-internal.h"
 #include "../../src/trace/sqtrace.h"
 #include "read/follow.h"
 #include "read_common.h"
@@ -325,7 +326,7 @@ drive_restarts(void)
     one_process(1, 20000, 0);
     one_process(1, 4000, 0);
     one_process(1, 30000, 1);
-    one_process(1, 10000, 0); /* adopts the ring of the one before */
+    one_process(1, 200000, 0); /* adopts the ring of the one before, whose lock may be held for a moment */
     shared->stop = 1;
     waitpid(other, NULL, 0);
 }
@@ -495,6 +496,7 @@ end(void **state)
 int
 main(void)
 {
+    sqt_patience_ns = UINT64_C(30000000000); /* the machine may be busy */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(restarts_and_a_kill, end),
         cmocka_unit_test_teardown(many_restarts_take_no_more_room, end),

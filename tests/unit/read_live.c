@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/trace/life/trace-internal.h"
 #include "../../src/trace/sqtrace.h"
 #include "read/final.h"
 #include "read/follow.h"
@@ -371,6 +372,7 @@ end(void **state)
 int
 main(void)
 {
+    sqt_patience_ns = UINT64_C(30000000000); /* the machine may be busy */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(after_a_kill_with_a_small_ring, end),
         cmocka_unit_test_teardown(after_a_kill_with_a_large_ring, end),

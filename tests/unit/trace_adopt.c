@@ -4,7 +4,7 @@
  * can write or planted, that change while they are read, or that are too many.
  */
 #define _GNU_SOURCE
-#include "trace_support.h"
+#include "trace_leftovers.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -175,6 +175,13 @@ die(void)
     syscall(SYS_exit_group, 0);
 }
 
+static void
+until_unlocked(const struct place *place)
+{
+    for (unsigned i = 0; i < 10000 && place_locked(place->directory) + place_locked(place->ringdir); ++i)
+        usleep(1000);
+}
+
 /* A process that traces, emits and dies. */
 static void
 leave_ring(const struct place *place, struct left *left, const char *const *words)
@@ -190,6 +197,7 @@ leave_ring(const struct place *place, struct left *left, const char *const *word
     }
     assert_int_equal(waitpid(child, &result, 0), child);
     assert_int_equal(result, 0);
+    until_unlocked(place);
     if (!left)
         return;
     place_only(left->ring, sizeof(left->ring), place->ringdir, ".ring");
@@ -560,6 +568,7 @@ others_do_not_use_up_the_bound(void **state)
         kill(alive[i], SIGKILL);
         assert_int_equal(waitpid(alive[i], NULL, 0), alive[i]);
     }
+    until_unlocked(place);
     struct sqt_config config;
     const struct sqt_process other = {4, SQT_KID_WORKER, "test", "7.7", NULL};
     place_config(place, words, &config);
@@ -592,6 +601,7 @@ fill_half(const struct place *place)
         }
         if (waitpid(child, &result, 0) != child)
             return 1;
+        until_unlocked(place);
         if (result)
             return kids == 8 && WEXITSTATUS(result) == 1 ? 0 : 2; /* rings of a bit more than 1 MB each */
     }

@@ -23,7 +23,7 @@
 #include "trace/file/apart-internal.h"
 
 #define NOBODY 65534
-#define SLEEP_MS 1000
+#define SLEEP_MS 3000
 
 static int
 setup(void **state)

@@ -7,7 +7,7 @@
  * trace directory that comes from the flusher's thread, or from the main thread within a function of libsqtrace.
  */
 #define _GNU_SOURCE
-#include "trace_support.h"
+#include "trace_leftovers.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -178,22 +178,6 @@ until_it_traces(void)
     assert_int_not_equal(sqt_groups, 0);
 }
 
-/* Files of a directory whose locks somebody holds: the disk process of a process that was killed ends a little later. */
-static unsigned
-locked(const char *directory)
-{
-    unsigned count = 0;
-    DIR *const dir = opendir(directory);
-    const struct dirent *entry;
-    while ((entry = readdir(dir))) {
-        const int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_NONBLOCK);
-        count += sqt_is_locked(fd) == 1;
-        close(fd);
-    }
-    closedir(dir);
-    return count;
-}
-
 /* Processes that are killed while they trace, all at once, so that none adopts another's ring. */
 static void
 leave_rings(const struct place *place, unsigned count)
@@ -210,11 +194,13 @@ leave_rings(const struct place *place, unsigned count)
     }
     for (unsigned i = 0; i < 10000 && place_count(place->directory, ".ring") < count; ++i)
         usleep(1000);
-    for (unsigned i = 0; i < count; ++i) {
+    for (unsigned i = 0; i < count; ++i)
+        kill(children[i], SIGSTOP);
+    for (unsigned i = 0; i < count; ++i)
         kill(children[i], SIGKILL);
+    for (unsigned i = 0; i < count; ++i)
         waitpid(children[i], NULL, 0);
-    }
-    for (unsigned i = 0; i < 10000 && locked(place->directory) + locked(place->ringdir); ++i)
+    for (unsigned i = 0; i < 10000 && place_locked(place->directory) + place_locked(place->ringdir); ++i)
         usleep(1000);
     assert_int_equal(place_count(place->directory, ".ring"), count);
 }

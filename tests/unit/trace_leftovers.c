@@ -4,11 +4,14 @@
  */
 #include "trace_leftovers.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "trace/file/file-internal.h"
 
 struct sqt_mailbox place_mailbox;
 
@@ -54,4 +57,19 @@ place_segment(const struct place *place, const char *name, uint32_t run, int64_t
     times[1] = times[0];
     assert_int_equal(futimens(fd, times), 0);
     close(fd);
+}
+
+unsigned
+place_locked(const char *directory)
+{
+    unsigned count = 0;
+    DIR *const dir = opendir(directory);
+    const struct dirent *entry;
+    while ((entry = readdir(dir))) {
+        const int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_NONBLOCK);
+        count += sqt_is_locked(fd) == 1;
+        close(fd);
+    }
+    closedir(dir);
+    return count;
 }

@@ -19,4 +19,7 @@ int place_pointer(const struct place *place, const char *base, const char *id);
 /* A closed segment that has a header with that run, a size, and a time so long ago. */
 void place_segment(const struct place *place, const char *name, uint32_t run, int64_t age_ns, off_t size);
 
+/* Files of a directory whose locks somebody holds: the disk process of a process that was killed ends a little later. */
+unsigned place_locked(const char *directory);
+
 #endif

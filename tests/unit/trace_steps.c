@@ -172,6 +172,21 @@ end_now(uint64_t id)
     ended[id] = true_ns(CLOCK_MONOTONIC);
 }
 
+static uint32_t
+steps_added(void)
+{
+    return __atomic_load_n(&sqt_emitter.steps->added, __ATOMIC_ACQUIRE);
+}
+
+/* Waits for so long, and on a busy machine until the flusher has noticed one more step than before. */
+static void
+pause_until_noticed(uint32_t before, int64_t ms)
+{
+    pause_ms(ms);
+    for (unsigned i = 0; i < 100 && steps_added() == before; ++i)
+        pause_ms(20);
+}
+
 /* Requests before, across, and after a step; 3 ends right after it, mostly before anyone can know, 4 begins there. */
 static void
 requests_around(void (*step)(void))
@@ -183,11 +198,12 @@ requests_around(void (*step)(void))
     end_now(1);
     wait_flushed();
     begin_now(6);
+    const uint32_t before = steps_added();
     step();
     end_now(3);
     begin_now(4);
     end_now(6);
-    pause_ms(300);
+    pause_until_noticed(before, 300);
     end_now(4);
     end_now(2);
     begin_now(5);
@@ -392,10 +408,11 @@ both_at_once(void **state)
 static void
 there_and_back(void)
 {
+    const uint32_t before = steps_added();
     counter_back();
-    pause_ms(100);
+    pause_until_noticed(before, 100);
     counter_forward();
-    pause_ms(100);
+    pause_until_noticed(before + 1, 100);
     counter_back();
 }
 
@@ -420,8 +437,9 @@ readings_from_elsewhere(void **state)
     setenv("SQTRACE_CLOCK", "tsc", 1);
     assert_int_equal(place_start(place, with_loop), 0);
     sqt_loop_waits(10);
+    const uint32_t added = steps_added();
     counter_back();
-    pause_ms(50);
+    pause_until_noticed(added, 50);
     for (unsigned i = 0; i < 3; ++i) {
         sqt_loop_works(1);
         sqt_activity_ends("a call");
@@ -449,7 +467,7 @@ readings_from_elsewhere(void **state)
             ++samples;
             if (r->id == 7) {
                 assert_int_equal(r->time, newest);
-                assert_true(r->time - r->arg >= (uint64_t)(30 * MS) && r->time - r->arg < (uint64_t)SECOND);
+                assert_true(r->time - r->arg >= (uint64_t)(30 * MS) && r->time - r->arg < (uint64_t)(20 * SECOND));
             } else {
                 assert_int_equal(r->arg, r->time);
             }
@@ -459,7 +477,7 @@ readings_from_elsewhere(void **state)
     read_trace(place);
     assert_int_equal(found.passes, 3);
     assert_int_equal(found.unknown_passes, 1);
-    assert_true(found.longest_wait >= 20 * MS && found.longest_wait < SECOND);
+    assert_true(found.longest_wait >= 20 * MS && found.longest_wait < 20 * SECOND);
 }
 
 static void
@@ -470,8 +488,9 @@ a_pass_of_the_loop_across_a_step(void **state)
     assert_int_equal(place_start(*state, with_loop), 0);
     sqt_loop_waits(10);
     sqt_loop_works(1);
+    const uint32_t added = steps_added();
     counter_forward();
-    pause_ms(300);
+    pause_until_noticed(added, 300);
     sqt_loop_waits(10);
     sqt_loop_works(1);
     sqt_loop_waits(10);
@@ -514,7 +533,7 @@ a_ring_that_is_left_over(void **state)
             assert_int_equal(found.requests[1].outcome, SQT_OUTCOME_COMPLETE);
             assert_int_equal(found.requests[5].outcome, SQT_OUTCOME_COMPLETE);
             const int64_t took = found.requests[5].end - found.requests[5].begin;
-            assert_true(took >= 55 * MS && took < SECOND);
+            assert_true(took >= 55 * MS && took < 20 * SECOND);
             expect_unknown(2);
             expect_unknown(3);
             expect_unknown(6);
@@ -523,9 +542,9 @@ a_ring_that_is_left_over(void **state)
             if (at_once->outcome != SQT_OUTCOME_COMPLETE)
                 expect_unknown(4);
             else
-                assert_true(at_once->end - at_once->begin >= 295 * MS && at_once->end - at_once->begin < SECOND);
+                assert_true(at_once->end - at_once->begin >= 295 * MS && at_once->end - at_once->begin < 20 * SECOND);
             const int64_t all = found.requests[5].end - found.requests[1].begin;
-            assert_true(all >= 300 * MS && all < 10 * SECOND);
+            assert_true(all >= 300 * MS && all < 60 * SECOND);
             if (adopted)
                 break;
             counter = 0;
