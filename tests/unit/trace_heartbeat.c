@@ -76,12 +76,12 @@ a_beat_in_time_is_not_told(void **state)
 {
     (void)state;
     const uint64_t before = sqt_monotonic_ns();
-    const uint64_t until = sqt_heartbeat_rests(&heartbeat, 20000 * MS, 0);
+    const uint64_t until = sqt_heartbeat_rests(&heartbeat, 20000 * MS, 0, 0);
     assert_in_range(until, before + 20000 * MS, sqt_monotonic_ns() + 20000 * MS);
     sleep_ms(60);
     sqt_heartbeat_beats(&heartbeat, 0); /* before its time */
     heartbeat.woke = (struct sqt_beat){sqt_monotonic_ns(), sqt_monotonic_ns()};
-    sqt_heartbeat_rests(&heartbeat, 20 * MS, 0);
+    sqt_heartbeat_rests(&heartbeat, 20 * MS, 0, 0);
     heartbeat.due_ns = sqt_monotonic_ns() - 5 * MS; /* a little late */
     sqt_heartbeat_beats(&heartbeat, 0);
     assert_int_equal(tell(), 0);
@@ -92,7 +92,7 @@ a_late_beat_is_told_once(void **state)
 {
     (void)state;
     const uint64_t before = sqt_monotonic_ns();
-    sqt_heartbeat_rests(&heartbeat, 5 * MS, 0);
+    sqt_heartbeat_rests(&heartbeat, 5 * MS, 0, 0);
     const uint64_t rested = sqt_monotonic_ns();
     sleep_ms(40);
     const uint64_t woke = sqt_monotonic_ns();
@@ -110,7 +110,7 @@ static void
 what_the_main_thread_computed_meanwhile(void **state)
 {
     (void)state;
-    sqt_heartbeat_rests(&heartbeat, 5 * MS, 0);
+    sqt_heartbeat_rests(&heartbeat, 5 * MS, 0, 0);
     compute_ms(40);
     sqt_heartbeat_beats(&heartbeat, 0);
     assert_int_equal(tell(), 1);
@@ -123,7 +123,7 @@ static void *
 beat_late(void *context)
 {
     (void)context;
-    sqt_heartbeat_rests(&heartbeat, 5 * MS, 0);
+    sqt_heartbeat_rests(&heartbeat, 5 * MS, 0, 0);
     pthread_barrier_wait(&both);
     pthread_barrier_wait(&both); /* the main thread computes meanwhile */
     sqt_heartbeat_beats(&heartbeat, 0);
@@ -147,17 +147,18 @@ what_the_main_thread_computed_is_its_own(void **state)
     assert_in_range(newest()->aux, 60000, 80000);
 }
 
-/* The flusher works for so long: for a part of it, it computes, and for another it is held.  The main thread computes for
- * 5 ms. */
+/* The flusher works for so long: for parts of it, it computes, its disk keeps it waiting, and it waits for a processor.
+ * The main thread computes for 5 ms. */
 static uint32_t
-told_of_work(uint64_t ms, uint64_t computes_ms, uint64_t held_ms)
+told_of_work(uint64_t ms, uint64_t computes_ms, uint64_t disk_ms, uint64_t queued_ms)
 {
     sqt_heartbeat_beats(&heartbeat, 7 * MS); /* before its time */
     heartbeat.woke.ns -= ms * MS;
     heartbeat.woke.ticks -= ms * MS;
     heartbeat.own_ns -= computes_ms * MS;
     heartbeat.main_thread_ns -= 5 * MS;
-    sqt_heartbeat_rests(&heartbeat, 500 * MS, (7 + held_ms) * MS);
+    assert_true(sqt_heartbeat_worked_long(&heartbeat));
+    sqt_heartbeat_rests(&heartbeat, 500 * MS, (7 + disk_ms) * MS, queued_ms * MS);
     assert_int_equal(tell(), 1);
     assert_true(newest()->arg - newest()->id >= ms * MS);
     return newest()->aux;
@@ -167,19 +168,20 @@ static void
 long_work_of_the_flusher_is_marked(void **state)
 {
     (void)state;
-    sqt_heartbeat_rests(&heartbeat, 500 * MS, 0);
-    assert_int_equal(told_of_work(80, 0, 80), SQT_HEARTBEAT_AT_WORK);
-    assert_int_equal(told_of_work(80, 80, 0), SQT_HEARTBEAT_AT_WORK);
-    assert_int_equal(told_of_work(80, 20, 20), SQT_HEARTBEAT_AT_WORK);
-    assert_int_equal(told_of_work(8000, 20, 20), SQT_HEARTBEAT_AT_WORK); /* less than an eighth, but 40 ms */
-    assert_in_range(told_of_work(800, 10, 10), 5000, 10000);             /* it did not run */
+    sqt_heartbeat_rests(&heartbeat, 500 * MS, 0, 0);
+    assert_int_equal(told_of_work(80, 0, 80, 0), SQT_HEARTBEAT_AT_WORK);
+    assert_int_equal(told_of_work(80, 80, 0, 0), SQT_HEARTBEAT_AT_WORK);
+    assert_int_equal(told_of_work(80, 0, 0, 80), SQT_HEARTBEAT_AT_WORK);
+    assert_int_equal(told_of_work(80, 10, 10, 10), SQT_HEARTBEAT_AT_WORK);
+    assert_int_equal(told_of_work(8000, 10, 10, 10), SQT_HEARTBEAT_AT_WORK); /* less than an eighth, but 30 ms */
+    assert_in_range(told_of_work(800, 5, 5, 5), 5000, 10000);                /* it did not run */
 }
 
 static void
 with_the_group_off_nothing_is_told(void **state)
 {
     (void)state;
-    sqt_heartbeat_rests(&heartbeat, 0, 0);
+    sqt_heartbeat_rests(&heartbeat, 0, 0, 0);
     sleep_ms(40);
     sqt_heartbeat_beats(&heartbeat, 0);
     sqt_groups = SQT_GROUP_CLIENT;
@@ -193,7 +195,7 @@ more_than_fit(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < SQT_HEARTBEAT_WAITING + 10; ++i) {
-        sqt_heartbeat_rests(&heartbeat, 0, 0);
+        sqt_heartbeat_rests(&heartbeat, 0, 0, 0);
         heartbeat.due_ns -= 30 * MS;
         sqt_heartbeat_beats(&heartbeat, 0);
     }

@@ -42,7 +42,7 @@ struct sqt_heartbeat {
     struct sqt_beat rested, woke; /* ns: 0 before the first */
     uint64_t due_ns;              /* CLOCK_MONOTONIC */
     uint64_t main_thread_ns;      /* processor time of the main thread when the flusher rested or woke */
-    uint64_t own_ns, held_ns;     /* processor time of the thread, and by what it had been held, when it woke */
+    uint64_t own_ns, disk_ns;     /* processor time of the thread, and what its disk had taken, when it woke */
 };
 
 /* Called by the main thread, before the flusher starts.  clock: enum sqt_clock. */
@@ -50,12 +50,15 @@ void sqt_heartbeat_init(struct sqt_heartbeat *heartbeat, uint32_t clock);
 
 /* ---- the flusher's thread ---- */
 
-/* It will wait for that long now.  held_ns: for how long, since it began, its disk kept it waiting or it waited for a
- * processor.  Returns until when, by CLOCK_MONOTONIC. */
-uint64_t sqt_heartbeat_rests(struct sqt_heartbeat *heartbeat, uint64_t ns, uint64_t held_ns);
+/* Whether its work since it woke has taken so long that sqt_heartbeat_rests() asks why. */
+int sqt_heartbeat_worked_long(const struct sqt_heartbeat *heartbeat);
+
+/* It will wait for that long now.  disk_ns: what its disk has taken since it began.  queued_ns: how long it waited for a
+ * processor since it woke, if it worked long.  Returns until when, by CLOCK_MONOTONIC. */
+uint64_t sqt_heartbeat_rests(struct sqt_heartbeat *heartbeat, uint64_t ns, uint64_t disk_ns, uint64_t queued_ns);
 
 /* It has woken, perhaps before its time. */
-void sqt_heartbeat_beats(struct sqt_heartbeat *heartbeat, uint64_t held_ns);
+void sqt_heartbeat_beats(struct sqt_heartbeat *heartbeat, uint64_t disk_ns);
 
 /* ---- the main thread ---- */
 

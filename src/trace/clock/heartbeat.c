@@ -56,38 +56,44 @@ main_thread_ran(const struct sqt_heartbeat *h, uint64_t since_ns)
     return us < SQT_HEARTBEAT_AT_WORK ? (uint32_t)us : SQT_HEARTBEAT_AT_WORK - 1;
 }
 
+int
+sqt_heartbeat_worked_long(const struct sqt_heartbeat *h)
+{
+    return h->woke.ns && sqt_monotonic_ns() - h->woke.ns >= SQT_HEARTBEAT_LATE_NS;
+}
+
 /* The work of the flusher takes long because it computes, or because of what it was held by; or this process does not
  * run. */
 static void
-judge_work(struct sqt_heartbeat *h, uint64_t held_ns)
+judge_work(struct sqt_heartbeat *h, uint64_t disk_ns, uint64_t queued_ns)
 {
     const uint64_t took = h->rested.ns - h->woke.ns;
     if (!h->woke.ns || took < SQT_HEARTBEAT_LATE_NS)
         return;
-    const uint64_t worked = held_ns - h->held_ns + processor_ns(CLOCK_THREAD_CPUTIME_ID) - h->own_ns;
+    const uint64_t worked = disk_ns - h->disk_ns + queued_ns + processor_ns(CLOCK_THREAD_CPUTIME_ID) - h->own_ns;
     const int stopped = worked <= took / 8 && worked < SQT_HEARTBEAT_LATE_NS;
     post(h, &h->woke, &h->rested, stopped ? main_thread_ran(h, h->main_thread_ns) : SQT_HEARTBEAT_AT_WORK);
 }
 
 uint64_t
-sqt_heartbeat_rests(struct sqt_heartbeat *h, uint64_t ns, uint64_t held_ns)
+sqt_heartbeat_rests(struct sqt_heartbeat *h, uint64_t ns, uint64_t disk_ns, uint64_t queued_ns)
 {
     h->rested = beat(h);
-    judge_work(h, held_ns);
+    judge_work(h, disk_ns, queued_ns);
     h->main_thread_ns = main_thread_ns(h);
     h->due_ns = h->rested.ns + ns;
     return h->due_ns;
 }
 
 void
-sqt_heartbeat_beats(struct sqt_heartbeat *h, uint64_t held_ns)
+sqt_heartbeat_beats(struct sqt_heartbeat *h, uint64_t disk_ns)
 {
     h->woke = beat(h);
     if (h->woke.ns >= h->due_ns + SQT_HEARTBEAT_LATE_NS)
         post(h, &h->rested, &h->woke, main_thread_ran(h, h->main_thread_ns));
     h->main_thread_ns = main_thread_ns(h);
     h->own_ns = processor_ns(CLOCK_THREAD_CPUTIME_ID);
-    h->held_ns = held_ns;
+    h->disk_ns = disk_ns;
 }
 
 /* ---- the main thread ---- */

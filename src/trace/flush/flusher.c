@@ -293,19 +293,13 @@ take_leftovers(void *context)
     return 0;
 }
 
-/* For how long, since it began, its disk kept the flusher waiting or it waited for a processor. */
-static uint64_t
-held_ns(const struct sqt_flusher *f)
-{
-    return sqt_apart_worked_ns() + sqt_watch_queued_ns(&f->watch);
-}
-
 /* Waits for the next look.  Returns whether to stop. */
 static int
 wait_for_work(struct sqt_flusher *f, int *rotate)
 {
     const uint64_t period_ns = sqt_watch_pace(&f->watch, f->stalled[0] ? STALLED_LOOK_NS : f->period_ns);
-    const uint64_t until = sqt_heartbeat_rests(&f->heartbeat, period_ns, held_ns(f));
+    const uint64_t queued_ns = sqt_heartbeat_worked_long(&f->heartbeat) ? sqt_watch_queued_ns(&f->watch) : 0;
+    const uint64_t until = sqt_heartbeat_rests(&f->heartbeat, period_ns, sqt_apart_worked_ns(), queued_ns);
     const struct timespec ts = sqt_timespec(until);
     pthread_mutex_lock(&f->mutex);
     while (!f->stop && !(f->rotate && !f->stalled[0]) && pthread_cond_timedwait(&f->wake, &f->mutex, &ts) == 0)
@@ -316,7 +310,7 @@ wait_for_work(struct sqt_flusher *f, int *rotate)
         f->room.left = 0; /* looked for anew */
     f->now = f->settings;
     pthread_mutex_unlock(&f->mutex);
-    sqt_heartbeat_beats(&f->heartbeat, held_ns(f));
+    sqt_heartbeat_beats(&f->heartbeat, sqt_apart_worked_ns());
     sqt_watch_look(&f->watch, f->now.loop, !sqt_loop_is_working(), &f->heartbeat);
     return stop;
 }

@@ -62,7 +62,7 @@ struct sqt_watch {
     int queue_fd, self_fd, call_fd, state_fd; /* of /proc; -1: not open */
     int began;                                /* the rest is known */
     struct sqt_accounts before;
-    uint64_t before_ticks, before_ns, looked_ns;
+    uint64_t before_ticks, before_ns, looked_ns, looked_self_ns;
     int worked;            /* what was told last was no idle wait */
     int busy;              /* look again soon */
     uint64_t throttled_ns; /* CLOCK_MONOTONIC of when the control groups were read */
@@ -86,7 +86,7 @@ void sqt_watch_close(struct sqt_watch *watch);
 void sqt_watch_open(struct sqt_watch *watch);
 /* Fills in all but throttled.  Returns whether the wait for a processor is known. */
 int sqt_watch_accounts(struct sqt_watch *watch, struct sqt_accounts *accounts);
-/* How long the flusher's thread waited for a processor since it began; 0: not known. */
+/* How long the flusher's thread waited for a processor since the last look; 0: not known. */
 uint64_t sqt_watch_queued_ns(const struct sqt_watch *watch);
 /* The call in which the main thread is blocked, and 1; 0: none, or not known.  runs: whether it is on a processor or waits
  * for one. */

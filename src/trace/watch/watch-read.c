@@ -57,8 +57,7 @@ uint64_t
 sqt_watch_queued_ns(const struct sqt_watch *w)
 {
     uint64_t ns;
-    read_queued(w->self_fd, &ns);
-    return ns;
+    return read_queued(w->self_fd, &ns) && ns > w->looked_self_ns ? ns - w->looked_self_ns : 0;
 }
 
 int
@@ -68,7 +67,8 @@ sqt_watch_accounts(struct sqt_watch *w, struct sqt_accounts *a)
     memset(a, 0, sizeof(*a));
     if (w->main_clock_known && clock_gettime(w->main_clock, &used) == 0)
         a->ran = (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
-    a->self = sqt_watch_queued_ns(w);
+    read_queued(w->self_fd, &a->self);
+    w->looked_self_ns = a->self;
     return read_queued(w->queue_fd, &a->queued);
 }
 
