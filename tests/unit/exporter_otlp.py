@@ -33,7 +33,7 @@ SAMPLE, GOLDEN = os.path.join(SOURCE, "doc", "sample"), os.path.join(SOURCE, "te
 with open(EXPORTER, "rb") as program:
     SLOW = re.search(b"__[at]san_init", program.read()) is not None  # a sanitizer looks for errors, and times are not judged
 SCRAPE_S = 30 if SLOW else 1  # while a receiver misbehaves
-END_S = 30 if SLOW else 15  # behind a signal
+END_S = 30 if SLOW else 3  # behind a signal
 WAIT_S = 120  # for what takes a few seconds where no other work holds it up
 
 

@@ -160,18 +160,25 @@ a_heartbeat_that_was_late_in_work(void **state)
     assert_int_equal(passes[0].work, 10 * MS);
 }
 
+/* Plays a pass that waits, works and ends at those times, and a late heartbeat with what the main thread computed. */
+static void
+play_pass(int64_t begin_ms, int64_t work_ms, int64_t end_ms, int64_t last_ms, int64_t again_ms, uint32_t us)
+{
+    wait_begins(begin_ms, 1000);
+    wait_ends(work_ms, 0);
+    wait_begins(end_ms, 0);
+    wait_ends(end_ms, 0);
+    late(end_ms + 1, last_ms, again_ms, us);
+    wait_begins(end_ms + 2, 0);
+    play_stops();
+}
+
 /* The flusher had no processor while the main thread worked, before the process was stopped for 500 ms. */
 static void
 a_heartbeat_that_was_late_before(void **state)
 {
     (void)state;
-    wait_begins(0, 1000);
-    wait_ends(80, 0);
-    wait_begins(580, 0);
-    wait_ends(580, 0);
-    late(581, 5, 581, 73000);
-    wait_begins(582, 0);
-    play_stops();
+    play_pass(0, 80, 580, 5, 581, 73000);
     assert_int_equal(told_count, 1);
     is(0, 0, 80, 580, 500 * MS);
 }
@@ -181,13 +188,7 @@ static void
 a_heartbeat_that_was_late_after(void **state)
 {
     (void)state;
-    wait_begins(322, 1000);
-    wait_ends(822, 0);
-    wait_begins(866, 0);
-    wait_ends(866, 0);
-    late(867, 313, 865, 50000);
-    wait_begins(868, 0);
-    play_stops();
+    play_pass(322, 822, 866, 313, 865, 50000);
     assert_int_equal(told_count, 1);
     is(0, 1, 322, 822, 500 * MS);
 }
@@ -197,13 +198,7 @@ static void
 a_heartbeat_that_was_late_before_for_nothing(void **state)
 {
     (void)state;
-    wait_begins(0, 1000);
-    wait_ends(80, 0);
-    wait_begins(580, 0);
-    wait_ends(580, 0);
-    late(581, 5, 581, 20000);
-    wait_begins(582, 0);
-    play_stops();
+    play_pass(0, 80, 580, 5, 581, 20000);
     assert_int_equal(told_count, 0);
 }
 
@@ -212,13 +207,7 @@ static void
 a_heartbeat_that_was_late_elsewhere(void **state)
 {
     (void)state;
-    wait_begins(0, 1000);
-    wait_ends(300, 0);
-    wait_begins(500, 0);
-    wait_ends(500, 0);
-    late(501, 5, 500, 195000);
-    wait_begins(502, 0);
-    play_stops();
+    play_pass(0, 300, 500, 5, 500, 195000);
     assert_int_equal(told_count, 0);
 }
 
@@ -227,13 +216,7 @@ static void
 a_heartbeat_that_was_late_for_longer_elsewhere(void **state)
 {
     (void)state;
-    wait_begins(0, 1000);
-    wait_ends(110, 0);
-    wait_begins(610, 0);
-    wait_ends(610, 0);
-    late(611, 5, 611, 110000);
-    wait_begins(612, 0);
-    play_stops();
+    play_pass(0, 110, 610, 5, 611, 110000);
     assert_int_equal(told_count, 0);
 }
 

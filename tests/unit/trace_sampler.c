@@ -150,9 +150,9 @@ the_process_is_what_the_kernel_says(void **state)
     const uint64_t cpu_us = VALUE(PROCESS_cpu_user_us, 0) + VALUE(PROCESS_cpu_system_us, 0);
     const uint64_t later_us = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
                               (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-    assert_true(cpu_us <= later_us && later_us - cpu_us < 2000000);
+    assert_true(cpu_us <= later_us && later_us - cpu_us < 100000);
     assert_in_range(VALUE(PROCESS_minor_faults, 0), 1, (uint64_t)used.ru_minflt);
-    assert_true(VALUE(PROCESS_major_faults, 0) <= (uint64_t)used.ru_majflt);
+    assert_int_equal(VALUE(PROCESS_major_faults, 0), used.ru_majflt);
     assert_in_range(VALUE(PROCESS_rss_bytes, 0), 100000, (uint64_t)used.ru_maxrss * 1024 + 1000000);
     const uint64_t before = VALUE(PROCESS_descriptors, 0);
     assert_true(before >= 3);
@@ -320,13 +320,13 @@ a_stalled_loop_tells_when_it_was_sampled(void **state)
         ++rounds;
         assert_true(r->id >= cpu);
         if (last) /* about a second apart, whenever they were told; the machine may be busy */
-            assert_in_range(r->arg - last, half, half * 20);
+            assert_in_range(r->arg - last, half, half * 4);
         late += r->time - r->arg > half;
         last = r->arg;
         cpu = r->id;
     }
-    assert_in_range(rounds, 2, 8);
-    assert_true(late >= 1);
+    assert_in_range(rounds, 3, 8);
+    assert_true(late >= 2);
     decode_free(&d);
 }
 

@@ -467,7 +467,7 @@ readings_from_elsewhere(void **state)
             ++samples;
             if (r->id == 7) {
                 assert_int_equal(r->time, newest);
-                assert_true(r->time - r->arg >= (uint64_t)(30 * MS) && r->time - r->arg < (uint64_t)(20 * SECOND));
+                assert_true(r->time - r->arg >= (uint64_t)(30 * MS) && r->time - r->arg < (uint64_t)SECOND);
             } else {
                 assert_int_equal(r->arg, r->time);
             }
@@ -477,7 +477,7 @@ readings_from_elsewhere(void **state)
     read_trace(place);
     assert_int_equal(found.passes, 3);
     assert_int_equal(found.unknown_passes, 1);
-    assert_true(found.longest_wait >= 20 * MS && found.longest_wait < 20 * SECOND);
+    assert_true(found.longest_wait >= 20 * MS && found.longest_wait < SECOND);
 }
 
 static void
@@ -533,7 +533,7 @@ a_ring_that_is_left_over(void **state)
             assert_int_equal(found.requests[1].outcome, SQT_OUTCOME_COMPLETE);
             assert_int_equal(found.requests[5].outcome, SQT_OUTCOME_COMPLETE);
             const int64_t took = found.requests[5].end - found.requests[5].begin;
-            assert_true(took >= 55 * MS && took < 20 * SECOND);
+            assert_true(took >= 55 * MS && took < SECOND);
             expect_unknown(2);
             expect_unknown(3);
             expect_unknown(6);
@@ -542,9 +542,9 @@ a_ring_that_is_left_over(void **state)
             if (at_once->outcome != SQT_OUTCOME_COMPLETE)
                 expect_unknown(4);
             else
-                assert_true(at_once->end - at_once->begin >= 295 * MS && at_once->end - at_once->begin < 20 * SECOND);
+                assert_true(at_once->end - at_once->begin >= 295 * MS && at_once->end - at_once->begin < SECOND);
             const int64_t all = found.requests[5].end - found.requests[1].begin;
-            assert_true(all >= 300 * MS && all < 60 * SECOND);
+            assert_true(all >= 300 * MS && all < 10 * SECOND);
             if (adopted)
                 break;
             counter = 0;
