@@ -12,6 +12,7 @@ results=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-check-test.XXXXXX") || exit 1
 trap 'rm -rf "$results"' EXIT
 . "$SQT_SOURCE/tools/lib/tap.sh"
 . "$SQT_SOURCE/tools/lib/within.sh"
+. "$SQT_SOURCE/tools/lib/tested.sh"
 number=0
 
 # sum NAME LINE STATUS: whether the results so far add up to that last line and status; then begins anew.
@@ -113,6 +114,42 @@ printf 'ERROR: tests/unit/y - exited with status 139 (terminated by signal 11?)\
 check_tap phase "$results/build" 1 >/dev/null
 rm -rf "$results/build"
 sum 'results of make check' '1 passed, 1 failed, 1 skipped' 1
+
+# Which failed tests may run again: those that failed beside others, not what a sanitizer, a crash or a limit stopped.
+unit=$results/build/tests/unit
+mkdir -p "$unit"
+# failed NAME TEXT
+failed()
+{
+    echo "$2" >"$unit/$1.log"
+    echo ':global-test-result: FAIL' >"$unit/$1.trs"
+}
+echo ':global-test-result: PASS' >"$unit/good.trs"
+failed late '# 23 is not below 20'
+[ "$(failed_by_chance "$results/build" tests/unit/good.py tests/unit/late.py tests/unit/none)" = tests/unit/late.py ]
+one_tap phase 'a bound of time' $? >/dev/null
+failed race 'WARNING: ThreadSanitizer: data race (pid=1)'
+failed crash '# crash.c:1: error: Test failed with exception: Segmentation fault(11)'
+[ "$(failed_by_chance "$results/build" tests/unit/late tests/unit/race tests/unit/crash)" = tests/unit/late ]
+one_tap phase 'a race, a crash' $? >/dev/null
+failed race 'a.c:1: runtime error: signed integer overflow'
+failed crash 'ERROR: tests/unit/crash - exited with status 137 (terminated by signal 9?)'
+[ "$(failed_by_chance "$results/build" tests/unit/late tests/unit/race tests/unit/crash)" = tests/unit/late ]
+one_tap phase 'an overflow, a limit' $? >/dev/null
+failed other '# 3 is not 4'
+[ -z "$(failed_by_chance "$results/build" tests/unit/late tests/unit/race tests/unit/crash tests/unit/other)" ]
+one_tap phase 'many failed' $? >/dev/null
+pressure=$results/build/pressure
+printf 'some avg10=0.00 avg60=0.00 avg300=0.00 total=7000000\nfull avg10=0.00 total=1\n' >"$pressure"
+[ "$(held_up 10 6000000 "$(processors_waited_us)")" = 10 ] && [ "$(held_up 10 4000000 "$(processors_waited_us)")" = 30 ]
+one_tap phase 'a share of the time' $? >/dev/null
+! held_up 10 6000001 "$(processors_waited_us)"
+one_tap phase 'less than 10 %' $? >/dev/null
+pressure=$results/none
+! held_up 10 "" "$(processors_waited_us)"
+one_tap phase 'a kernel that does not tell' $? >/dev/null
+rm -rf "$results/build"
+sum 'what may run again' '7 passed, 0 failed' 0
 
 # bounded-tap: cmocka's way to say that a test was skipped.
 run_tap phase 20 "$SQT_SOURCE/tests/unit/bounded-tap" sh -c \

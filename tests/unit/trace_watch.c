@@ -122,8 +122,9 @@ static void
 an_idle_thread_is_not_told(void **state)
 {
     begin(*state);
+    watch.main_clock_known = 0; /* this thread is the flusher, too, and looking takes its time */
     look(1);
-    for (unsigned i = 0; i < 3; ++i) { /* this thread is the flusher, too: looking takes some of its time */
+    for (unsigned i = 0; i < 3; ++i) {
         usleep(30000);
         look(1);
     }

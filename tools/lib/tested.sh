@@ -62,3 +62,36 @@ note_passed()
     done <"$1/tests-now" >"$1/passed-tests.new"
     mv "$1/passed-tests.new" "$1/passed-tests"
 }
+
+# Microseconds for which some process of this machine waited for a processor, since it runs.  Nothing where the kernel
+# does not tell.
+processors_waited_us()
+{
+    sed -n 's/^some .* total=//p' "${pressure:-/proc/pressure/cpu}" 2>/dev/null
+}
+
+# held_up SECONDS BEFORE AFTER: the share of that time, in percent, in which processes waited for a processor, of two
+# results of processors_waited_us.  Fails where it is below 10 % or not known.
+held_up()
+{
+    [ -n "$2" ] && [ -n "$3" ] && [ "$1" -gt 0 ] || return 1
+    held_up_share=$((($3 - $2) / 10000 / $1))
+    [ "$held_up_share" -ge 10 ] && echo "$held_up_share"
+}
+
+# failed_by_chance BUILD TEST...: those of the tests that failed, in one line, if it may have been because they came too
+# late to a processor.  So nothing if more than three failed, and without those that a sanitizer or a signal stopped.
+failed_by_chance()
+{
+    chance_build=$1
+    shift
+    chance_failed=0 chance_tests=
+    for chance_test in "$@"; do
+        chance_log=$chance_build/${chance_test%.*}
+        grep -qsE '^:global-test-result: (FAIL|ERROR)' "$chance_log.trs" || continue
+        chance_failed=$((chance_failed + 1))
+        grep -qE 'Sanitizer|: runtime error: |Test failed with exception|exited with status (12[4-9]|1[3-9][0-9])' \
+            "$chance_log.log" || chance_tests="$chance_tests $chance_test"
+    done
+    [ "$chance_failed" -gt 3 ] || echo "${chance_tests# }"
+}
