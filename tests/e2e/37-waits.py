@@ -105,7 +105,10 @@ def helpers(env):
 def check_services(env, squid, table, found):
     """The table of services by a second computation."""
     total = sum(pair[1].ns("total_ns") for tag, pair in found.items() if tag)
-    for row in dump.table(env, squid.directory, "services"):
+    services = dump.table(env, squid.directory, "services")
+    env.equal(sorted((row["kind"], row["name"]) for row in services), sorted({(wait["kind"], wait["name"]) for wait in table}),
+              "services")
+    for row in services:
         mine = [wait for wait in table if (wait["kind"], wait["name"]) == (row["kind"], row["name"])]
         times = sorted(wait.ns("total_ns") for wait in mine)
         env.equal(int(row["count"]), len(mine), "waits for " + row["name"])

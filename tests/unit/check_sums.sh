@@ -126,8 +126,13 @@ failed()
 }
 echo ':global-test-result: PASS' >"$unit/good.trs"
 failed late '# 23 is not below 20'
-[ "$(failed_by_chance "$results/build" tests/unit/good.py tests/unit/late.py tests/unit/none)" = tests/unit/late.py ]
+[ "$(failed_by_chance "$results/build" tests/unit/good.py tests/unit/late.py)" = tests/unit/late.py ]
 one_tap phase 'a bound of time' $? >/dev/null
+[ -z "$(failed_by_chance "$results/build" tests/unit/good.py tests/unit/late.py tests/unit/none)" ]
+one_tap phase 'one has no result' $? >/dev/null
+failed crash '# sqtrace-dump: status -11, not 0'
+[ "$(failed_by_chance "$results/build" tests/unit/late tests/unit/crash)" = tests/unit/late ]
+one_tap phase 'a crash of what a script runs' $? >/dev/null
 failed race 'WARNING: ThreadSanitizer: data race (pid=1)'
 failed crash '# crash.c:1: error: Test failed with exception: Segmentation fault(11)'
 [ "$(failed_by_chance "$results/build" tests/unit/late tests/unit/race tests/unit/crash)" = tests/unit/late ]
@@ -149,7 +154,17 @@ pressure=$results/none
 ! held_up 10 "" "$(processors_waited_us)"
 one_tap phase 'a kernel that does not tell' $? >/dev/null
 rm -rf "$results/build"
-sum 'what may run again' '7 passed, 0 failed' 0
+sum 'what may run again' '9 passed, 0 failed' 0
+
+# What ran again is named before the sum.
+printf 'ok 1 - a\n# again; failed time 1: late\n' >"$results/e2e.tap"
+printf 'ok - b\n# again; tests/unit/b.py: for 30 %% of the time of all, processes waited.  It failed with:\n' >"$results/unit.tap"
+sum_tap >"$results/sum"
+grep -qx 'passed again: e2e: ok 1 - a' "$results/sum" &&
+    grep -qx 'ran again: unit: tests/unit/b.py: for 30 % of the time, processes waited' "$results/sum"
+one_tap phase 'what ran again' $? >/dev/null
+rm -f "$results/sum" "$results/e2e.tap" "$results/unit.tap"
+sum 'what ran again is named' '1 passed, 0 failed' 0
 
 # bounded-tap: cmocka's way to say that a test was skipped.
 run_tap phase 20 "$SQT_SOURCE/tests/unit/bounded-tap" sh -c \

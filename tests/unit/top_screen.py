@@ -147,10 +147,10 @@ def keys(directory, writer):
     terminal.press("2")
     check(terminal.shows("^all +", "^miss +"), "2 shows the classes", shown=terminal.lines())
     terminal.press("p")
-    terminal.shows(r"^\[paused\]")
+    check(terminal.shows(r"^\[paused\]"), "p says that it pauses", shown=terminal.lines())
     before = terminal.lines()
-    terminal.read(1.5)
-    time.sleep(0.6)
+    time.sleep(1.2)  # a screen that goes on has another time of day by then
+    terminal.read(1)
     check(terminal.lines() == before, "p pauses", shown=terminal.lines())
     terminal.press("h")
     check(terminal.shows("^q +quit$"), "h shows the keys", shown=terminal.lines())

@@ -78,12 +78,15 @@ check_tap()
     fi
 }
 
-# The sum of all phases: names what failed and what was skipped, then the last line.  Fails if anything failed.
+# The sum of all phases: names what failed, what was skipped and what ran again, then the last line.  Fails if anything failed.
 sum_tap()
 {
     for tap in "$results"/*.tap; do
         [ -f "$tap" ] || continue
         awk -v phase="$(basename "$tap" .tap)" '
+            /^# again; failed time 1/ { print "passed again: " phase ": " last }
+            /^# again; tests/ { print "ran again: " phase ": " $3 " " $4 " " $5 " % of the time, processes waited" }
+            /^ok/ { last = $0 }
             /^ok/ && /# SKIP/ { print "skipped: " phase ": " $0 }
             /^not ok/ { print "FAILED: " phase ": " $0 }' "$tap"
     done

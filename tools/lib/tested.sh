@@ -79,8 +79,13 @@ held_up()
     [ "$held_up_share" -ge 10 ] && echo "$held_up_share"
 }
 
+# What a sanitizer, a signal or a limit leaves in a log: of a test program, or of what a script has run.
+no_chance='Sanitizer|: runtime error: |Test failed with exception|exited with status (12[4-9]|1[3-9][0-9])'
+no_chance="$no_chance|status -[0-9]|returncode -[0-9]|Segmentation fault|SIGSEGV|Aborted|core dumped"
+
 # failed_by_chance BUILD TEST...: those of the tests that failed, in one line, if it may have been because they came too
-# late to a processor.  So nothing if more than three failed, and without those that a sanitizer or a signal stopped.
+# late to a processor.  So nothing if more than three failed or one has no result, and without those whose logs tell of a
+# sanitizer or a signal.
 failed_by_chance()
 {
     chance_build=$1
@@ -88,10 +93,10 @@ failed_by_chance()
     chance_failed=0 chance_tests=
     for chance_test in "$@"; do
         chance_log=$chance_build/${chance_test%.*}
-        grep -qsE '^:global-test-result: (FAIL|ERROR)' "$chance_log.trs" || continue
+        [ -s "$chance_log.trs" ] || return 0
+        grep -qE '^:global-test-result: (FAIL|ERROR)' "$chance_log.trs" || continue
         chance_failed=$((chance_failed + 1))
-        grep -qE 'Sanitizer|: runtime error: |Test failed with exception|exited with status (12[4-9]|1[3-9][0-9])' \
-            "$chance_log.log" || chance_tests="$chance_tests $chance_test"
+        grep -qE "$no_chance" "$chance_log.log" || chance_tests="$chance_tests $chance_test"
     done
     [ "$chance_failed" -gt 3 ] || echo "${chance_tests# }"
 }
