@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "read/file/pointer.h"
+#include "base/open.h"
 #include "read_fixture.h"
 
 static int
@@ -255,13 +255,13 @@ a_pipe_in_the_place_of_a_segment_is_not_waited_for(void **state)
     alarm(20);
     assert_int_equal(sqt_stream_next(stream, &run), 0);
     assert_int_equal(sqt_stream_problems(stream), 1);
-    assert_int_equal(sqt_open_regular(path, 0), -1);
+    assert_int_equal(sqt_open_regular(AT_FDCWD, path, O_RDONLY, NULL), -1);
     alarm(0);
     assert_int_equal(errno, EINVAL);
     sqt_stream_close(stream);
     unlink(path);
     assert_int_equal(symlink("/etc/passwd", path), 0);
-    assert_int_equal(sqt_open_regular(path, O_NOFOLLOW), -1);
+    assert_int_equal(sqt_open_regular(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, NULL), -1);
     assert_int_equal(errno, ELOOP);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/open.h"
 #include "read/file/pointer.h"
 #include "read/file/ring.h"
 
@@ -105,13 +106,13 @@ ring_open(const char *path)
 {
     struct sqt_pointer_text text;
     uint8_t bytes[4096];
-    const int fd = sqt_open_regular(path, 0);
+    const int fd = sqt_open_regular(AT_FDCWD, path, O_RDONLY, NULL);
     const ssize_t got = fd >= 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
     if (got >= 8 && memcmp(bytes, SQT_RING_MAGIC, 8) == 0)
         return fd;
     if (fd >= 0)
         close(fd);
-    return got > 0 && sqt_pointer_parse(bytes, (size_t)got, &text) == 0 ? sqt_open_regular(text.ring, O_NOFOLLOW) : -1;
+    return got > 0 && sqt_pointer_parse(bytes, (size_t)got, &text) == 0 ? sqt_open_regular(AT_FDCWD, text.ring, O_RDONLY | O_NOFOLLOW, NULL) : -1;
 }
 
 /* A ring that is being made, or is gone, has nothing that is not in segments. */

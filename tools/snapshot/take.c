@@ -13,7 +13,7 @@
 #include "base/digits.h"
 #include "base/human.h"
 #include "base/memory.h"
-#include "read/file/pointer.h"
+#include "base/open.h"
 #include "read/files.h"
 
 #include "snapshot.h"
@@ -103,7 +103,7 @@ take_is_segment(int fd, const struct sqt_file *file)
 static int
 take_copy(struct take *take, const struct sqt_file *file, const char *name)
 {
-    const int from = sqt_open_regular(file->name, 0);
+    const int from = sqt_open_regular(AT_FDCWD, file->name, O_RDONLY, NULL);
     const int to = from >= 0 && take_is_segment(from, file) ? snapshot_out_create(&take->out, name, from) : -1;
     struct stat st;
     int result = to >= 0 && fstat(from, &st) == 0 ? 0 : -1;

@@ -4,12 +4,8 @@
  */
 #include "pointer.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* The value of the line `key=value`; empty if there is none. */
 static void
@@ -47,19 +43,4 @@ sqt_pointer_parse(const uint8_t *bytes, size_t got, struct sqt_pointer_text *p)
         p->ring_id[i] = (uint8_t)byte;
     }
     return 0;
-}
-
-int
-sqt_open_regular(const char *path, int flags)
-{
-    struct stat st;
-    /* What stands at a path may be another thing a moment later, so the descriptor is asked. */
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        return fd;
-    close(fd);
-    errno = EINVAL;
-    return -1;
 }

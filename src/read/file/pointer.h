@@ -20,8 +20,4 @@ struct sqt_pointer_text {
 /* Returns 0, or -1 if the lines ring= or id= are not there or not what they should be. */
 int sqt_pointer_parse(const uint8_t *bytes, size_t got, struct sqt_pointer_text *text);
 
-/* Opens a file for reading if it is a regular one: a descriptor, or -1 with errno.  Never waits, as for a pipe's writer.
- * flags: O_NOFOLLOW, or 0. */
-int sqt_open_regular(const char *path, int flags);
-
 #endif

@@ -4,9 +4,10 @@
  */
 #include "read/files.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
-#include "read/file/pointer.h"
+#include "base/open.h"
 #include "read/file/clock.h"
 #include "stream-internal.h"
 
@@ -37,7 +38,7 @@ static int
 files_damaged(const struct sqt_part *part, uint64_t at)
 {
     struct sqt_frame frame;
-    const int fd = sqt_open_regular(part->name, 0);
+    const int fd = sqt_open_regular(AT_FDCWD, part->name, O_RDONLY, NULL);
     const int damaged = fd >= 0 && pread(fd, &frame, sizeof(frame), (off_t)at) == (ssize_t)sizeof(frame) &&
                         (frame.magic != SQT_FRAME_MAGIC || frame.size > SQT_FRAME_MAX);
     if (fd >= 0)

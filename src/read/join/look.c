@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/open.h"
 #include "guess.h"
 #include "read/file/pointer.h"
 #include "sources-internal.h"
@@ -63,7 +64,7 @@ look_at_pointer(struct sqt_source_list *l, const uint8_t *bytes, size_t got, con
     char magic[8] = "";
     if (sqt_pointer_parse(bytes, got, &text) != 0)
         return 0; /* being written */
-    const int fd = sqt_open_regular(text.ring, O_NOFOLLOW);
+    const int fd = sqt_open_regular(AT_FDCWD, text.ring, O_RDONLY | O_NOFOLLOW, NULL);
     if (fd < 0 && errno == ENOENT)
         return 0; /* not made yet; or gone, and then the pointer goes soon */
     if (fd < 0) {
@@ -84,7 +85,7 @@ look_at_file(struct sqt_source_list *l, const char *name)
 {
     struct sqt_input input;
     size_t got;
-    const int fd = sqt_open_regular(name, 0);
+    const int fd = sqt_open_regular(AT_FDCWD, name, O_RDONLY, NULL);
     if (fd < 0)
         return errno != ENOENT;
     sqt_input_init(&input, fd, 1, UINT64_MAX);

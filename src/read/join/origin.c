@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/open.h"
 #include "read/file/clock.h"
-#include "read/file/pointer.h"
 #include "sources.h"
 
 /* Where a line's base may be pushed to by those before it. */
@@ -233,7 +233,7 @@ open_part(struct sqt_origin_reader *o)
         struct sqt_input input;
         int fd = part->fd;
         if (fd < 0)
-            fd = sqt_open_regular(part->name, 0);
+            fd = sqt_open_regular(AT_FDCWD, part->name, O_RDONLY, NULL);
         if (fd < 0) {
             sqt_diagnose(o->diagnostics, SQT_WARNING, SQT_CANNOT_OPEN(errno), part->name, strerror(errno));
             continue;

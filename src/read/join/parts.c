@@ -4,11 +4,12 @@
  */
 #include "origin.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "read/file/pointer.h"
+#include "base/open.h"
 #include "sources.h"
 
 void
@@ -88,7 +89,7 @@ void
 sqt_part_each_frame(const struct sqt_part *part,
                     void (*take)(void *context, int fd, const struct sqt_frame *frame, uint64_t at), void *context)
 {
-    const int fd = part->fd >= 0 ? part->fd : sqt_open_regular(part->name, 0);
+    const int fd = part->fd >= 0 ? part->fd : sqt_open_regular(AT_FDCWD, part->name, O_RDONLY, NULL);
     uint64_t at = part->begin + part->header.header_size;
     struct sqt_frame frame;
     while (fd >= 0 && at < part->end && parts_read_at(fd, at, &frame, sizeof(frame)) == 0 &&

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/open.h"
 #include "guess.h"
 #include "read/file/damage.h"
 #include "read/file/pointer.h"
@@ -163,7 +164,7 @@ add_pointer(struct sqt_source_list *l, const uint8_t *bytes, size_t got, const c
         sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: names no ring (it has no lines ring= and id=)", name);
         return;
     }
-    const int fd = sqt_open_regular(text.ring, O_NOFOLLOW);
+    const int fd = sqt_open_regular(AT_FDCWD, text.ring, O_RDONLY | O_NOFOLLOW, NULL);
     if (fd < 0 && errno != ENOENT) {
         sqt_diagnose(l->diagnostics, SQT_WARNING, "%s: its ring %s cannot be opened: %s", name, text.ring,
                      strerror(errno));
@@ -266,7 +267,7 @@ add_directory_files(struct sqt_source_list *l, const char *path, const char *suf
         char file[4096];
         if (sqt_sources_ends_with(names[i]->d_name, suffix) &&
             snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name) < (int)sizeof(file)) {
-            const int fd = sqt_open_regular(file, 0);
+            const int fd = sqt_open_regular(AT_FDCWD, file, O_RDONLY, NULL);
             ++*seen;
             if (fd >= 0) {
                 added += add_file(l, fd, file, where);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * open.c - see open.h.
+ */
+#include "open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* errno of a refusal.  open() returns none of them for a file that may be opened. */
+enum {
+    NOT_REGULAR = EINVAL,
+    OTHER_OWNER = EOWNERDEAD,
+    OTHER_NAMES = EMLINK,
+    OTHERS_WRITE = ENOTRECOVERABLE,
+};
+
+static int
+open_refuse(int fd, int error)
+{
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+int
+sqt_open_regular(int at, const char *name, int flags, struct stat *st)
+{
+    struct stat own;
+    if (!st)
+        st = &own;
+    const int fd = openat(at, name, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, st) != 0)
+        return open_refuse(fd, errno);
+    return S_ISREG(st->st_mode) ? fd : open_refuse(fd, NOT_REGULAR);
+}
+
+int
+sqt_open_owned(int at, const char *name, int flags, uid_t owner, struct stat *st)
+{
+    struct stat own;
+    if (!st)
+        st = &own;
+    const int fd = sqt_open_regular(at, name, flags | O_NOFOLLOW, st);
+    if (fd < 0)
+        return -1;
+    if (st->st_uid != owner)
+        return open_refuse(fd, OTHER_OWNER);
+    if (st->st_nlink != 1)
+        return open_refuse(fd, OTHER_NAMES);
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return open_refuse(fd, OTHERS_WRITE);
+    return fd;
+}
+
+const char *
+sqt_open_refusal(int error)
+{
+    switch (error) {
+    case NOT_REGULAR:
+    case ENXIO: /* a pipe without a reader, a socket */
+        return "it is not a regular file";
+    case ELOOP:
+        return "it is a symbolic link";
+    case OTHER_OWNER:
+        return "it belongs to another user";
+    case OTHER_NAMES:
+        return "it has other names (hard links)";
+    case OTHERS_WRITE:
+        return "others may write to it";
+    default:
+        return strerror(error);
+    }
+}
