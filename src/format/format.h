@@ -362,6 +362,12 @@ SQT_ASSERT(sizeof(struct sqt_totals) == 64, "totals");
 #define SQT_RING_MAGIC "SQTRING\x1a"
 #define SQT_RING_HEADER 4096u
 
+/* What a writer makes at most: bytes of records, which is the most that ring= can ask for, and bytes of the text area. A
+ * reader refuses more. */
+#define SQT_RING_RECORDS_MAX (UINT64_C(4) << 30)
+#define SQT_RING_TEXT_MAX (UINT64_C(64) << 10)
+#define SQT_RING_FILE_MAX (SQT_RING_HEADER + SQT_RING_TEXT_MAX + SQT_RING_RECORDS_MAX)
+
 /* A stretch of lost records, as the writer knows it.  Two slots take turns, so that a kill at any instruction leaves
  * an exact account: a stretch begins when `episodes` is stored, grows when `lost` is, ends when `head` is. */
 struct sqt_ring_loss {

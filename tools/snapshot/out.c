@@ -174,9 +174,23 @@ snapshot_out_finish(int fd)
 }
 
 int
-snapshot_out_write(int fd, const void *bytes, size_t size, uint64_t at)
+snapshot_out_fail(struct snapshot_out *out, const char *name, int error)
+{
+    if (error == EDQUOT && out->room != INT64_MAX)
+        return program_fail(&out->voice, "%s: its snapshots would take more than --total allows; none was made",
+                            out->name);
+    return program_fail(&out->voice, "%s/%s: cannot be written: %s", out->name, name, strerror(error));
+}
+
+int
+snapshot_out_write(struct snapshot_out *out, int fd, const void *bytes, size_t size, uint64_t at)
 {
     const char *from = bytes;
+    if ((int64_t)size > out->room) {
+        errno = EDQUOT;
+        return -1;
+    }
+    out->room -= (int64_t)size;
     while (size) {
         const ssize_t written = pwrite(fd, from, size, (off_t)at);
         if (written < 0 && errno == EINTR)

@@ -2,6 +2,7 @@
  *
  * input.c - see input.h.
  */
+#define _GNU_SOURCE /* SEEK_DATA */
 #include "input.h"
 
 #include <errno.h>
@@ -132,4 +133,26 @@ sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got)
     }
     *got = input->used - skip;
     return *got ? input->window + skip : NULL;
+}
+
+uint64_t
+sqt_input_data(const struct sqt_input *input, uint64_t offset)
+{
+    struct stat st;
+    const off_t data = lseek(input->fd, (off_t)offset, SEEK_DATA);
+    if (data >= 0)
+        return (uint64_t)data;
+    if (errno != ENXIO || fstat(input->fd, &st) != 0 || (uint64_t)st.st_size < offset)
+        return offset;
+    return (uint64_t)st.st_size < input->end ? (uint64_t)st.st_size : input->end;
+}
+
+int
+sqt_input_has_hole(const struct sqt_input *input, uint64_t offset, uint64_t size)
+{
+    struct stat st;
+    if (fstat(input->fd, &st) != 0 || st.st_blocks * INT64_C(512) >= st.st_size)
+        return 0;
+    const off_t hole = lseek(input->fd, (off_t)offset, SEEK_HOLE);
+    return hole >= 0 && (uint64_t)hole < offset + size;
 }

@@ -59,7 +59,7 @@ sqt_stream_files(struct sqt_stream *s, void *context, void (*take)(void *context
             if (part->fd >= 0)
                 continue;
             state.file.last = p + 1 == o->part_count;
-            state.file.ring = o->ring.map != NULL;
+            state.file.ring = sqt_ring_is_open(&o->ring);
             sqt_part_each_frame(part, files_take_frame, &state);
             if (files_damaged(part, state.file.whole)) {
                 state.file.whole = UINT64_MAX;

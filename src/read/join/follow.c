@@ -161,7 +161,8 @@ sqt_stream_limit(struct sqt_stream *s, int64_t now, struct sqt_origin_reader *co
 {
     s->limit = INT64_MIN;
     for (size_t i = 0; i < count; ++i)
-        if (origins[i]->ring.map && (!s->final || origins[i]->ring.owned) && now + origins[i]->offset_ns > s->limit)
+        if (sqt_ring_is_open(&origins[i]->ring) && (!s->final || origins[i]->ring.owned) &&
+            now + origins[i]->offset_ns > s->limit)
             s->limit = now + origins[i]->offset_ns - SQT_FOLLOW_BACK_MS * MS;
     if (s->limit == INT64_MIN)
         s->limit = INT64_MAX; /* nobody writes */
@@ -215,7 +216,7 @@ sqt_stream_now(const struct sqt_stream *s)
     int64_t now = INT64_MIN;
     for (size_t i = 0; i < s->sources.origin_count; ++i) {
         const struct sqt_origin_reader *const o = s->sources.origins[i];
-        if (o->ring.map && o->timed && !o->ended && follow_silent(&o->ring) < SILENT_MOST_NS &&
+        if (sqt_ring_is_open(&o->ring) && o->timed && !o->ended && follow_silent(&o->ring) < SILENT_MOST_NS &&
             s->looked_now + o->offset_ns > now)
             now = s->looked_now + o->offset_ns;
     }
@@ -228,7 +229,7 @@ sqt_stream_losing(const struct sqt_stream *s)
     uint64_t losing = 0;
     for (size_t i = 0; i < s->sources.origin_count; ++i) {
         const struct sqt_origin_reader *const o = s->sources.origins[i];
-        if (o->ring.map && !o->ended)
+        if (sqt_ring_is_open(&o->ring) && !o->ended)
             losing += o->ring.totals.lost_open;
     }
     return losing;
@@ -238,5 +239,5 @@ int64_t
 sqt_origin_silent(const struct sqt_origin *origin)
 {
     const struct sqt_origin_reader *const o = (const struct sqt_origin_reader *)origin;
-    return o->ring.map ? follow_silent(&o->ring) : -1;
+    return sqt_ring_is_open(&o->ring) ? follow_silent(&o->ring) : -1;
 }

@@ -68,9 +68,9 @@ origin_take(struct sqt_origin_reader *o, uint64_t first, size_t count, const str
 {
     size_t skip = 0;
 
-    if (o->followed && o->ring.map && first + count > o->ring.head)
+    if (o->followed && sqt_ring_is_open(&o->ring) && first + count > o->ring.head)
         sqt_ring_refresh(&o->ring);
-    if (o->ring.map && first >= o->ring.head) {
+    if (sqt_ring_is_open(&o->ring) && first >= o->ring.head) {
         o->finished = 1; /* written after the reader began */
         return 0;
     }
@@ -84,7 +84,7 @@ origin_take(struct sqt_origin_reader *o, uint64_t first, size_t count, const str
         o->started = 1;
         o->last_ticks = o->buffer[0].time;
     }
-    if (o->ring.map && first < o->ring.head && count > o->ring.head - first)
+    if (sqt_ring_is_open(&o->ring) && first < o->ring.head && count > o->ring.head - first)
         count = (size_t)(o->ring.head - first);
     if (first + count <= o->next)
         return 0;
@@ -148,7 +148,7 @@ tell_refused(struct sqt_origin_reader *o)
 static int
 look_for_what_is_between(struct sqt_origin_reader *o, uint64_t first)
 {
-    const int live = o->ring.map || o->pointer;
+    const int live = sqt_ring_is_open(&o->ring) || o->pointer;
     if (!live || first <= o->next || o->damaged || o->gap_seen == o->next || o->rescans == RESCANS_MOST)
         return 0;
     ++o->rescans;
@@ -221,6 +221,19 @@ origin_take_block(struct sqt_origin_reader *o)
 
 /* ---- segments ---- */
 
+/* What a record takes in a file at most: a block of its own. */
+#define RECORD_IN_FILE (sizeof(struct sqt_frame) + sizeof(struct sqt_block) + 96)
+
+/* Where reading ends: at the size that the file had when it was found, so that a reading has an end of its own.  What was in
+ * a living ring then may still be added to it. */
+static uint64_t
+origin_part_end(const struct sqt_origin_reader *o, const struct sqt_part *part)
+{
+    if (o->followed || part->fd >= 0)
+        return part->end;
+    return part->size + (sqt_ring_is_open(&o->ring) ? o->ring.capacity * RECORD_IN_FILE + SQT_FRAME_MAX : 0);
+}
+
 /* Opens the next segment; 0 if there is none.  One that cannot be opened is reported and left out. */
 static int
 open_part(struct sqt_origin_reader *o)
@@ -238,7 +251,7 @@ open_part(struct sqt_origin_reader *o)
             sqt_diagnose(o->diagnostics, SQT_WARNING, SQT_CANNOT_OPEN(errno), part->name, strerror(errno));
             continue;
         }
-        sqt_input_init(&input, fd, part->fd < 0, part->end);
+        sqt_input_init(&input, fd, part->fd < 0, origin_part_end(o, part));
         sqt_segment_begin(&o->segment, input, part->begin, part->name, &part->header, o->diagnostics);
         if (part->resume)
             o->segment.at = part->resume;
@@ -384,6 +397,27 @@ origin_take_ring(struct sqt_origin_reader *o, uint64_t first, size_t count)
     return taken;
 }
 
+/* Says why no more can be read of the ring. */
+static void
+origin_tell_ring(struct sqt_origin_reader *o)
+{
+    if (!o->told_ring)
+        sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: damaged ring: %s", o->ring_name, o->ring.wrong);
+    o->told_ring = 1;
+}
+
+/* Nothing came from the ring: if no more ever will, it ends here.  Returns whether. */
+static int
+origin_ring_failed(struct sqt_origin_reader *o)
+{
+    if (!o->ring.wrong)
+        return 0;
+    origin_tell_ring(o);
+    o->finished = 1;
+    o->damaged = 1;
+    return 1;
+}
+
 /* Takes what the ring has.  Returns 1 if records came, 0 at the head, -1 if the wanted ones are in segments now. */
 static int
 read_ring(struct sqt_origin_reader *o)
@@ -392,24 +426,27 @@ read_ring(struct sqt_origin_reader *o)
     const size_t count = sqt_ring_copy(&o->ring, o->next, SQT_BLOCK_RECORDS, o->buffer, &tail);
     if (count)
         return origin_take_ring(o, o->next, count);
-    return tail > o->next ? -1 : 0;
+    return origin_ring_failed(o) || tail <= o->next ? 0 : -1;
 }
+
+/* How often the tail may move on between two looks at it. */
+#define TAIL_MOVES_MOST 64
 
 /* The wanted records are in no segment that is there: takes what the ring still has after them. */
 static int
 read_ring_after_gap(struct sqt_origin_reader *o)
 {
-    uint64_t tail;
-    size_t count = 0;
-    do {
-        sqt_ring_copy(&o->ring, 0, 0, o->buffer, &tail);
-        if (tail >= o->ring.head)
-            return 0;
-        const uint64_t from = tail;
-        count = sqt_ring_copy(&o->ring, from, SQT_BLOCK_RECORDS, o->buffer, &tail);
+    uint64_t from, tail;
+    sqt_ring_copy(&o->ring, 0, 0, o->buffer, &tail);
+    for (unsigned moves = 0; moves < TAIL_MOVES_MOST && tail < o->ring.head; ++moves) {
+        from = tail;
+        const size_t count = sqt_ring_copy(&o->ring, from, SQT_BLOCK_RECORDS, o->buffer, &tail);
         if (count)
             return origin_take_ring(o, from, count);
-    } while (1);
+        if (origin_ring_failed(o))
+            break;
+    }
+    return 0;
 }
 
 /* ---- the end ---- */
@@ -422,7 +459,7 @@ origin_finish(struct sqt_origin_reader *o)
 
     if (o->segment_open)
         close_part(o);
-    if (o->ring.map) {
+    if (sqt_ring_is_open(&o->ring)) {
         o->from_ring = 1;
         o->public.head = o->ring.head;
         o->public.lost = o->ring.totals.lost;
@@ -437,8 +474,8 @@ origin_finish(struct sqt_origin_reader *o)
         o->told_gone = 1;
     }
 
-    const uint64_t head = o->ring.map ? o->ring.head : o->totals_valid ? o->totals.head : 0;
-    if (o->started && head > o->next && (o->ring.map || o->totals.clean || o->damaged)) {
+    const uint64_t head = sqt_ring_is_open(&o->ring) ? o->ring.head : o->totals_valid ? o->totals.head : 0;
+    if (o->started && head > o->next && (sqt_ring_is_open(&o->ring) || o->totals.clean || o->damaged)) {
         make_lost(o, o->damaged ? SQT_LOSS_DAMAGED : SQT_LOSS_MISSING, head - o->next, o->last_ticks, o->last_ticks,
                   &o->last_line);
         if (!o->damaged)
@@ -483,11 +520,11 @@ origin_fill(struct sqt_origin_reader *o)
     while (!o->finished) {
         int progress = 0;
         /* A live ring is read up to the head that it had when it was opened. */
-        if (o->ring.map && o->next >= o->ring.head)
+        if (sqt_ring_is_open(&o->ring) && o->next >= o->ring.head)
             return 0;
         if (read_segments(o, &progress))
             return 1;
-        if (!o->ring.map)
+        if (!sqt_ring_is_open(&o->ring))
             return 0;
         const int result = read_ring(o);
         if (result >= 0) {
@@ -527,9 +564,8 @@ origin_hand_out(struct sqt_origin_reader *o)
 void
 sqt_origin_reader_look(struct sqt_origin_reader *o)
 {
-    if (o->ring.map && sqt_ring_refresh(&o->ring) != 0) {
-        sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: damaged ring: its head and tail are impossible now",
-                     o->ring_name);
+    if (sqt_ring_is_open(&o->ring) && sqt_ring_refresh(&o->ring) != 0) {
+        origin_tell_ring(o);
         o->ended = 1;
     }
     o->rescans = 0;

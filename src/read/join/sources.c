@@ -126,6 +126,7 @@ sqt_sources_add_segment(struct sqt_source_list *l, int fd, int keep_fd, const ch
     part->fd = keep_fd ? fd : -1;
     part->begin = begin;
     part->end = end;
+    part->size = (uint64_t)st.st_size;
     part->device = st.st_dev;
     part->inode = st.st_ino;
     part->header = header;
@@ -136,16 +137,29 @@ sqt_sources_add_segment(struct sqt_source_list *l, int fd, int keep_fd, const ch
 
 /* ---- rings ---- */
 
+static unsigned
+sources_open_rings(const struct sqt_source_list *l)
+{
+    unsigned rings = 0;
+    for (size_t i = 0; i < l->origin_count; ++i)
+        rings += sqt_ring_is_open(&l->origins[i]->ring);
+    return rings;
+}
+
 void
 sqt_sources_add_ring(struct sqt_source_list *l, int fd, const char *name, const char *named_by)
 {
     struct sqt_ring ring;
+    if (sources_open_rings(l) == SQT_RINGS_MOST) {
+        tell_too_many(l, name, &l->told_rings, SQT_RINGS_MOST, "rings");
+        return;
+    }
     if (sqt_ring_open(&ring, fd, name, l->diagnostics) != 0)
         return;
     struct sqt_origin_reader *const o = origin_of(l, &ring.identity, 0);
     if (!o && l->origin_count == SQT_ORIGINS_MOST)
         tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
-    if (o && !o->ring.map && (o->ring_name = strdup(name)) != NULL) {
+    if (o && !sqt_ring_is_open(&o->ring) && (o->ring_name = strdup(name)) != NULL) {
         o->ring = ring;
         free(o->named_by);
         o->named_by = sqt_copied(named_by);

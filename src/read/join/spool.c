@@ -117,6 +117,6 @@ sqt_spool_next_segment(struct sqt_input *input, uint64_t from)
             }
             ++offset;
         } else
-            offset += got - (magic_size - 1);
+            offset = sqt_input_data(input, offset + got - (magic_size - 1));
     }
 }

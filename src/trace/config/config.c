@@ -24,7 +24,6 @@
 #define RING_WORKER (32 * MB)
 #define RING_OTHER (1 * MB)
 #define RING_MIN (64 * KB)
-#define RING_MAX (4 * GB)
 #define SEGMENT_DEFAULT (1 * GB)
 #define SEGMENT_MIN (64 * KB)
 #define SEGMENT_MAX (1 * TB)
@@ -78,7 +77,7 @@ struct size_parameter {
 };
 
 static const struct size_parameter sizes[] = {
-    {"ring", RING_MIN, RING_MAX, offsetof(struct sqt_config, ring), 0},
+    {"ring", RING_MIN, SQT_RING_RECORDS_MAX, offsetof(struct sqt_config, ring), 0},
     {"segment", SEGMENT_MIN, SEGMENT_MAX, offsetof(struct sqt_config, segment), 0},
     {"keep", KEEP_MIN, KEEP_MAX, offsetof(struct sqt_config, keep), 0},
     {"total", TOTAL_MIN, KEEP_MAX, offsetof(struct sqt_config, total), 1},

@@ -9,7 +9,6 @@
 #include "trace/file/file-internal.h"
 #include "trace/sqtrace.h"
 
-#define SQT_RING_TEXT (64u << 10) /* bytes of the text area */
 #define SQT_RING_PATH_MAX 512
 
 struct sqt_ring {

@@ -118,8 +118,8 @@ fill_header(struct sqt_ring_header *h, const struct sqt_place *place, const stru
     h->compatible = locked ? SQT_RING_LOCKED : 0;
     h->capacity = bytes / sizeof(struct sqt_record);
     h->text_offset = SQT_RING_HEADER;
-    h->text_size = SQT_RING_TEXT;
-    h->records_offset = SQT_RING_HEADER + SQT_RING_TEXT;
+    h->text_size = SQT_RING_TEXT_MAX;
+    h->records_offset = SQT_RING_HEADER + SQT_RING_TEXT_MAX;
     h->identity = *identity;
     snprintf(h->directory, sizeof(h->directory), "%s", place->directory_path);
     h->flusher.heartbeat_ns = sqt_monotonic_ns();
@@ -155,7 +155,7 @@ sqt_ring_create(struct sqt_ring *ring, const struct sqt_place *place, const stru
     char id[33], name[SQT_RING_NAME_MAX];
     memset(ring, 0, sizeof(*ring));
     ring->fd = ring->pointer_fd = ring->ringdir = -1;
-    ring->size = SQT_RING_HEADER + SQT_RING_TEXT + bytes;
+    ring->size = SQT_RING_HEADER + SQT_RING_TEXT_MAX + bytes;
     sqt_hex(id, identity->ring_id, sizeof(identity->ring_id));
     sqt_ring_name(name, id);
     const int n = snprintf(ring->path, sizeof(ring->path), "%s/%s", place->ringdir, name);
