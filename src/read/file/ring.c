@@ -81,7 +81,7 @@ ring_take_header(struct sqt_ring *ring)
 static int
 ring_is_owned(const struct sqt_ring_header *live, int fd)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET}; /* only a write lock conflicts with it */
     struct timespec now;
     if (live->compatible & SQT_RING_LOCKED)
         return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
