@@ -82,6 +82,15 @@ sqt_loop_work(struct sqt_process_state *process, int64_t now, const struct sqt_r
     p->waits_over.end = now;
 }
 
+int64_t
+sqt_loop_since_poll(const struct sqt_process_state *process, int64_t now)
+{
+    const struct sqt_loop_state *const p = &process->loop;
+    if (!p->works || p->epoch != process->epoch || sqt_stepped_since(process, p->row.work))
+        return SQT_MISSING;
+    return now - p->row.work;
+}
+
 void
 sqt_loop_switched_off(struct sqt_process_state *process)
 {
