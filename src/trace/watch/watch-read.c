@@ -104,16 +104,16 @@ static const struct {
     { \
         SYS_##name, #name \
     }
-    CALL(read),     CALL(write),  CALL(pread64),   CALL(pwrite64),  CALL(readv),      CALL(writev),
-    CALL(openat),   CALL(close),  CALL(fsync),     CALL(ftruncate), CALL(lseek),      CALL(fstat),
-    CALL(unlinkat), CALL(sendto), CALL(sendmsg),   CALL(recvfrom),  CALL(recvmsg),    CALL(connect),
-    CALL(accept),   CALL(futex),  CALL(nanosleep), CALL(fdatasync), CALL(getdents64), CALL(clock_nanosleep),
-    CALL(msgsnd),   CALL(msgrcv), CALL(wait4),     CALL(ppoll),     CALL(pselect6),   CALL(epoll_ctl),
-    CALL(accept4),  CALL(socket), CALL(bind),      CALL(listen),    CALL(shutdown),   CALL(setsockopt),
-    CALL(mmap),     CALL(munmap), CALL(mprotect),  CALL(madvise),   CALL(brk),        CALL(fallocate),
-    CALL(sendfile), CALL(splice), CALL(statfs),    CALL(fstatfs),   CALL(renameat2),  CALL(getsockopt),
-    CALL(fcntl),    CALL(ioctl),  CALL(flock),     CALL(clone),     CALL(sched_yield), CALL(getrandom),
-    CALL(kill),     CALL(pipe2),  CALL(execve),    CALL(mkdirat),   CALL(getsockname), CALL(msync),
+    CALL(read),       CALL(write),  CALL(pread64),   CALL(pwrite64),  CALL(readv),       CALL(writev),
+    CALL(openat),     CALL(close),  CALL(fsync),     CALL(ftruncate), CALL(lseek),       CALL(fstat),
+    CALL(unlinkat),   CALL(sendto), CALL(sendmsg),   CALL(recvfrom),  CALL(recvmsg),     CALL(connect),
+    CALL(accept),     CALL(futex),  CALL(nanosleep), CALL(fdatasync), CALL(getdents64),  CALL(clock_nanosleep),
+    CALL(msgsnd),     CALL(msgrcv), CALL(wait4),     CALL(ppoll),     CALL(pselect6),    CALL(epoll_ctl),
+    CALL(accept4),    CALL(socket), CALL(bind),      CALL(listen),    CALL(shutdown),    CALL(setsockopt),
+    CALL(mmap),       CALL(munmap), CALL(mprotect),  CALL(madvise),   CALL(brk),         CALL(fallocate),
+    CALL(sendfile),   CALL(splice), CALL(statfs),    CALL(fstatfs),   CALL(renameat2),   CALL(getsockopt),
+    CALL(fcntl),      CALL(ioctl),  CALL(flock),     CALL(clone),     CALL(sched_yield), CALL(getrandom),
+    CALL(kill),       CALL(pipe2),  CALL(execve),    CALL(mkdirat),   CALL(getsockname), CALL(msync),
 #ifdef SYS_statx
     CALL(statx),
 #endif
@@ -121,8 +121,8 @@ static const struct {
     CALL(newfstatat),
 #endif
 #ifdef SYS_open
-    CALL(open),     CALL(stat),   CALL(unlink),    CALL(rename),    CALL(poll),       CALL(select),
-    CALL(lstat),    CALL(fork),   CALL(vfork),     CALL(mkdir),     CALL(rmdir),      CALL(access),
+    CALL(open),       CALL(stat),   CALL(unlink),    CALL(rename),    CALL(poll),        CALL(select),
+    CALL(lstat),      CALL(fork),   CALL(vfork),     CALL(mkdir),     CALL(rmdir),       CALL(access),
 #endif
 #undef CALL
 };
