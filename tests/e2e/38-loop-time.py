@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from lib import dump, native
+from lib import access, dump, native, rows
 from lib.client import Background, Client
 from lib.env import Skip, first
 from lib.origin import Origin
@@ -129,8 +129,43 @@ def blocked(env):
     rows, spans = p.stop()
     compare(env, "blocked", rows, spans, passes)
     largest(env, "blocked", rows, passes, "blocked", 90)
+    odd = [row for _, row in rows if row["blocked_on"] != "-" and
+           (float(row["blocked_pct"]) == 0 or "system call" in row["blocked_on"] or "epoll" in row["blocked_on"])]
+    env.check(not odd, "not blocked, or on nothing: %s" % odd[:3])
     names = {row["blocked_on"] for at, row in rows for begin, end in passes if at <= begin and end <= at + SECOND}
     env.check(names and all(name.startswith("read in ") for name in names), "blocked on %s" % names)
+
+
+def read_wait(env):
+    """Two requests come while Squid stands still, so that one poll reports both. The first holds the pass, and meanwhile
+    the bytes of the second wait: read_wait_ns."""
+    p = Passes(env)
+    worker = p.squid.process.pid
+    with Client(p.squid.client_address()) as other:
+        other.request(p.url, "alone-0")
+        for n in range(count(env)):
+            os.kill(worker, signal.SIGSTOP)
+            p.client.send(p.client.head("GET", p.url, "held", ["X-Pass: compute"]))
+            time.sleep(0.01)
+            other.send(other.head("GET", p.url, "behind-%d" % n))
+            time.sleep(0.01)
+            os.kill(worker, signal.SIGCONT)
+            p.client.receive()
+            other.receive()
+            time.sleep(0.1)
+            other.request(p.url, "alone-%d" % (n + 1))
+    times = [int(line.split()[1]) for line in p.lines()]
+    passes = list(zip(times[::2], times[1::2]))
+    p.stop()
+    joined = rows.join(env, access.read(p.squid), dump.table(env, p.squid.directory, "requests"))
+    by_tag = {line.xtag: row for line, row in joined}
+    for n, (begin, end) in enumerate(passes):
+        waited = by_tag["behind-%d" % n].ns("read_wait_ns")
+        env.check(end - begin <= waited <= end - begin + 20 * MS, "behind a pass held for %.1f ms: read_wait_ns %.1f ms"
+                  % ((end - begin) / MS, waited / MS))
+    env.equal(len(passes), count(env), "passes that were held")
+    alone = [row.ns("read_wait_ns") for tag, row in by_tag.items() if tag.startswith("alone-")]
+    env.check(len(alone) > count(env) and statistics.median(alone) < 5 * MS, "alone: %s" % alone)
 
 
 def stopped(env):
@@ -303,6 +338,7 @@ ALONE = True  # it looks at who has the processor
 TESTS = [
     ("loop_time: a pass that computes", first(computing), 60),
     ("loop_time: a pass that is blocked in read", first(blocked), 60),
+    ("requests: bytes that wait behind a pass that computes", first(read_wait), 60),
     ("loop_time: a pass that is stopped", first(stopped), 60),
     ("loop_time: a pass that a control group throttles", throttled, 60),
     ("loop_time: a pass that waits for a processor", waiting, 60),
