@@ -125,7 +125,7 @@ struct sqt_client {
     struct {
         uint64_t offset; /* of the first byte that it brought */
         int64_t time;
-        int64_t wait; /* since the poll of that pass returned; SQT_MISSING if unknown */
+        int64_t wait;          /* since the poll of that pass returned; SQT_MISSING if unknown */
     } reads[SQT_CLIENT_READS]; /* those that may have brought bytes still in the buffer, the oldest first */
     unsigned read_count;
     uint32_t swept;         /* losses up to which its transactions were given up */
