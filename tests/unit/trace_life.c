@@ -521,6 +521,9 @@ a_reason_to_be_off(void **state)
     strcpy(nowhere.directory, "/nonexistent");
     assert_int_equal(place_start(&nowhere, NULL), -1);
     is_off("/nonexistent: No such file or directory");
+    sqt_config_init(&config);
+    sqt_reconfigure(&config, &place_process, place_log); /* the directive is taken out */
+    is_off("squid.conf has no sqtrace_log");
     assert_int_equal(place_start(place, NULL), 0);
     sqt_get_status(&status);
     assert_string_equal(status.reason, "");

@@ -290,6 +290,7 @@ sqt_start(const struct sqt_config *config, const struct sqt_process *process, sq
         return 0;
     tracer.log = log;
     reap();
+    tracer.reason[0] = '\0';
     if (!config->directory[0])
         return 0;
     if (switched_off == getpid())
