@@ -343,7 +343,7 @@ struct sqt_totals {
     uint64_t lost_from; /* ticks of the first lost record that no LOST record speaks of, 0 if none */
     uint64_t lost_open; /* how many those are */
     uint32_t clean;     /* 1: tracing ended in order; 0: the ring went on in another segment, or was a leftover */
-    uint32_t reserved;
+    uint32_t lost_us;   /* microseconds from lost_from to the last of these, rounded down; 0 also if it is not known */
 };
 SQT_ASSERT(sizeof(struct sqt_totals) == 64, "totals");
 
@@ -389,6 +389,7 @@ struct sqt_ring_writer {
      * the account from these instead. */
     uint64_t episodes; /* stretches begun; the last is in loss[episodes & 1] */
     struct sqt_ring_loss loss[2];
+    uint64_t lost_until; /* ticks of the last record dropped; 0: none, or a writer that does not say */
 };
 
 struct sqt_ring_flusher {
@@ -427,8 +428,18 @@ SQT_ASSERT(offsetof(struct sqt_ring_header, flusher) == 2048, "ring flusher");
 #define SQT_RING_LOCKED 1u
 #define SQT_RING_STALE_NS UINT64_C(10000000000)
 
-/* A consistent account of a ring, living or dead: head, lost, marks, lost_from and lost_open; the other fields of
- * totals stay as they are.  After a kill it is exact. */
+/* What lost_us is.  Words of another process: they may be anything. */
+static inline uint32_t
+sqt_ring_lost_us(const struct sqt_ring_header *ring, uint64_t from)
+{
+    const uint64_t until = __atomic_load_n(&ring->writer.lost_until, __ATOMIC_RELAXED);
+    const uint64_t rate = ring->identity.ticks_per_second;
+    const double us = rate && until > from ? (double)(until - from) / (double)rate * 1e6 : 0;
+    return us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
+/* A consistent account of a ring, living or dead: head, lost, marks, lost_from, lost_open and lost_us; the other fields
+ * of totals stay as they are.  After a kill it is exact. */
 static inline void
 sqt_ring_totals(const struct sqt_ring_header *ring, struct sqt_totals *totals)
 {
@@ -451,6 +462,7 @@ sqt_ring_totals(const struct sqt_ring_header *ring, struct sqt_totals *totals)
             totals->lost_from = __atomic_load_n(&w->lost_from, __ATOMIC_RELAXED);
             totals->lost_open = __atomic_load_n(&w->lost_open, __ATOMIC_RELAXED);
         }
+        totals->lost_us = totals->lost_open ? sqt_ring_lost_us(ring, totals->lost_from) : 0;
         again = __atomic_load_n(&w->episodes, __ATOMIC_ACQUIRE);
         if (again == episodes)
             return;

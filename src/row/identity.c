@@ -98,6 +98,9 @@ sqt_identity(struct sqt_identities *ids, const struct sqt_row_source *source, st
     *cells = (source->origin ? identity_known(ids, source->origin) : identity_common(ids))->cells;
     if (source->record <= (INT64_MAX - SQT_ROW_INDEXES) / SQT_ROW_INDEXES && source->index < SQT_ROW_INDEXES)
         cells->cells[SQT_IDENTITY_row].number = (int64_t)(source->record * SQT_ROW_INDEXES + source->index);
+    union sqt_cell *const start = &cells->cells[SQT_IDENTITY_time_ns];
+    if (source->later_ns && start->number != SQT_CELL_MISSING)
+        start->number -= source->later_ns;
 }
 
 void

@@ -99,6 +99,8 @@ Report(Entry *entry, const Append append)
     sqt_status s;
     sqt_get_status(&s);
     append(entry, "state: %s\n", s.state);
+    if (*s.reason)
+        append(entry, "reason: %s\n", s.reason);
     append(entry, "traces left behind: %u\n", static_cast<unsigned>(s.left_behind));
     if (strcmp(s.state, "off") == 0)
         return;
@@ -121,6 +123,7 @@ Report(Entry *entry, const Append append)
                     {"groups (bits)", s.groups}};
     for (const auto &c : counters)
         append(entry, "%s: %llu\n", c.name, static_cast<unsigned long long>(c.value));
+    append(entry, "groups: %s\n", s.group_names);
     // The flusher's open files are in no /proc/PID/fd of Squid's, where lsof looks, but in that of its disk process.
     if (s.flusher_disk)
         append(entry, "flusher's disk process: %u (lsof -p %u)\n", static_cast<unsigned>(s.flusher_disk),

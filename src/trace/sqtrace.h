@@ -432,8 +432,11 @@ void sqt_poll(void);
 int sqt_has_trace(void);
 
 /* What mgr:sqtrace shows. */
+#define SQT_GROUPS_TEXT 128
 struct sqt_status {
-    const char *state; /* "off", "starting: <why>", "tracing", "not writing: <why>" */
+    const char *state;                 /* "off", "starting: <why>", "tracing", "not writing: <why>" */
+    const char *reason;                /* why it is off, until the next call; empty: it is on */
+    char group_names[SQT_GROUPS_TEXT]; /* "client,server" */
     char directory[256];
     char file[512]; /* segment that is being written; empty if none */
     char ring[512];

@@ -124,6 +124,7 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .group = r->group,
         .peak = r->peak,
         .batch = r->batch,
+        .start_ns = (int64_t)d->sink.start_ns,
         .sourced = r->uses_wide || r->format->sourced,
         .row = dump_row,
         .note = note,

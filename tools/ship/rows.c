@@ -193,7 +193,7 @@ ship_rows_begin(struct ship *ship)
         t->time = sqt_column_find(&t->wide.table, "time_ns", strlen("time_ns"));
         const int rolled = r->tables[i]->things == SQT_ROLLED;
         const int some = r->raw.chosen && r->tables[i] == &sqt_tables[SQT_TABLE_requests];
-        t->rollups = rolled ? sqt_rollups_new() : NULL;
+        t->rollups = rolled ? sqt_rollups_new(0) : NULL;
         t->slowest = (struct ship_slowest){
             .table = &t->wide.table, .time = t->time, .most = r->raw.slowest, .take = rows_take_slow, .context = t};
         ship->jobs[i] = (struct sqt_job){.table = rolled ? &sqt_tables[SQT_TABLE_requests] : r->tables[i],

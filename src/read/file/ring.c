@@ -149,7 +149,7 @@ ring_take_contents(struct sqt_ring *ring)
 static int
 ring_is_owned(const struct sqt_ring_header *h, int fd)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET}; /* only a write lock conflicts with it */
     struct timespec now;
     uint64_t heartbeat_ns;
     if (h->compatible & SQT_RING_LOCKED)

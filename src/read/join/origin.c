@@ -451,11 +451,21 @@ read_ring_after_gap(struct sqt_origin_reader *o)
 
 /* ---- the end ---- */
 
+/* When the last of the records was lost of which no record LOST speaks, as far as that is known; ticks. */
+static uint64_t
+origin_lost_until(const struct sqt_origin_reader *o, uint64_t from, uint32_t us)
+{
+    const double more = (double)us * 1e-6 * (double)o->public.identity.ticks_per_second;
+    const uint64_t until = from < SQT_TICKS_MAX && more < (double)(SQT_TICKS_MAX - from) ? from + (uint64_t)more : 0;
+    return until > o->last_ticks ? until : o->last_ticks;
+}
+
 /* What the last totals, or the ring, say beyond the last record.  Returns 1 if a record was made of it. */
 static int
 origin_finish(struct sqt_origin_reader *o)
 {
     uint64_t lost = 0, from = 0;
+    uint32_t lost_us = 0;
 
     if (o->segment_open)
         close_part(o);
@@ -465,9 +475,11 @@ origin_finish(struct sqt_origin_reader *o)
         o->public.lost = o->ring.totals.lost;
         lost = o->ring.totals.lost_open;
         from = o->ring.totals.lost_from;
+        lost_us = o->ring.totals.lost_us;
     } else if (o->totals_valid) {
         lost = o->totals.lost_open;
         from = o->totals.lost_from;
+        lost_us = o->totals.lost_us;
     } else if (o->pointer && !o->told_gone) {
         sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: its ring is gone, and with it what came after record %" PRIu64,
                      o->pointer, o->next);
@@ -485,9 +497,8 @@ origin_finish(struct sqt_origin_reader *o)
         return 1;
     }
     if (lost && o->started && !o->told_open) {
-        const uint64_t until = from > o->last_ticks && from < SQT_TICKS_MAX ? from : o->last_ticks;
         o->told_open = 1;
-        make_lost(o, SQT_LOSS_RING_FULL, lost, from, until, &o->last_line);
+        make_lost(o, SQT_LOSS_RING_FULL, lost, from, origin_lost_until(o, from, lost_us), &o->last_line);
         return 1;
     }
     return 0;
