@@ -27,10 +27,10 @@
 /* Connections that may wait to be accepted; the kernel has a limit of its own. */
 #define BACKLOG 4096
 /* After so many new connections, one in so many of all, the loop turns; and if there are as many as there may be, no more are
- * accepted for so long, in us.  So a client has 100 ms for each step until it may be the one that was idle longest, however
- * fast others connect; and it waits half a second behind 2,000. */
+ * accepted for so long, in us.  So a client has 160 ms for each step until it may be the one that was idle longest, however
+ * fast others connect; and it waits 0.6 s behind 2,000. */
 #define NEW 8
-#define BREATH 15000
+#define BREATH 20000
 /* Pause after a connection could not be accepted, in us. */
 #define PAUSE 100000
 /* Seconds that a client may do nothing. */
