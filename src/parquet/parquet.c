@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/visible.h"
 #include "codec.h"
 #include "fields.h"
 #include "file.h"
@@ -160,16 +161,17 @@ static int
 parquet_finish_file(struct parquet_series *s)
 {
     const struct sqt_origin *const o = s->origin;
-    char numbers[3][24], ring[36], name[80];
+    char numbers[3][24], ring[36], name[80], squid[SQT_VISIBLE_MOST * sizeof(o->identity.squid_version)];
     const uint64_t start = s->table->parquet->start_ns;
     const uint64_t values[3] = {start || !o ? start : o->identity.start.realtime_ns, o ? o->head : 0, o ? o->lost : 0};
     for (unsigned i = 0; i < 3; ++i)
         snprintf(numbers[i], sizeof(numbers[i]), "%llu", (unsigned long long)values[i]);
     parquet_ring(o, ring);
+    sqt_visible_text(squid, sizeof(squid), o ? o->identity.squid_version : "");
     const struct sqt_parquet_note notes[] = {{"sqtrace.table", s->table->table->name},
                                              {"sqtrace.start_ns", numbers[0]},
                                              {"sqtrace.ring", ring},
-                                             {"sqtrace.squid", o ? o->identity.squid_version : ""},
+                                             {"sqtrace.squid", squid},
                                              {"sqtrace.head", numbers[1]},
                                              {"sqtrace.lost", numbers[2]}};
     const int failed = sqt_parquet_file_finish(&s->file, notes, o ? sizeof(notes) / sizeof(*notes) : 2) != 0;

@@ -399,7 +399,7 @@ def web(exporter):
     check(raw(exporter.port, b"nonsense\r\n\r\n").startswith((b"HTTP/1.1 400", b"HTTP/1.0 400")), "nonsense gets 400")
     raw(exporter.port, b"GET /metrics")
     time.sleep(0.2)  # a text is kept for 0.1 s
-    same(exporter.value("sqtrace_exporter_refused_total") - before, 3, "refused requests are counted")
+    same(exporter.value("sqtrace_exporter_refused_total") - before, 4, "refused requests are counted")
     with concurrent.futures.ThreadPoolExecutor(100) as pool:
         answers = list(pool.map(lambda _: exporter.get(headers=OPEN), range(100)))
     check(all(answer[0] == 200 and answer[2].endswith("# EOF\n") for answer in answers), "100 scrapes at once are answered")

@@ -104,9 +104,6 @@ page_put_text(FILE *out, const char *text)
             fputs("&#39;", out);
             ++text;
             break;
-        case '\n':
-            putc(*text++, out);
-            break;
         default:
             fwrite(character, 1, (size_t)(sqt_visible_next(character, &text) - character), out);
         }
