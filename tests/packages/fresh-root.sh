@@ -21,18 +21,27 @@ fresh_variables()
     env | grep -E '^((http|https|no)_proxy|(HTTP|HTTPS|NO)_PROXY|SSL_CERT_FILE|CURL_CA_BUNDLE|PIP_[A-Z_]*)=[^ ]*$'
 }
 
-# fresh_make RELEASE ROOT: makes the folder ROOT.
-fresh_make()
+# fresh_bootstrap RELEASE TARGET: makes the folder or the archive TARGET, as mmdebstrap takes its name.
+fresh_bootstrap()
 {
     apt-config dump | grep -E '^Acquire::(Check-|https?::|([a-z]+::)?[Pp]roxy)' >"$2.apt"
     fresh_sources "$1" >"$2.list"
     fresh_list=$2.list
     # mmdebstrap's own mirrors
     [ -s "$fresh_list" ] || fresh_list=
-    mmdebstrap --quiet --variant=minbase --aptopt="$2.apt" "$1" "$2" ${fresh_list:+"$fresh_list"} || return 1
+    mmdebstrap --quiet --variant=minbase --aptopt="$2.apt" "$1" "$2" ${fresh_list:+"$fresh_list"}
+}
+
+# fresh_make RELEASE ROOT: makes the folder ROOT, for commands.
+fresh_make()
+{
+    fresh_bootstrap "$1" "$2" || return 1
     # Services do not start: they would take the machine's ports.
     printf '#!/bin/sh\nexit 101\n' >"$2/usr/sbin/policy-rc.d" && chmod 755 "$2/usr/sbin/policy-rc.d" &&
         cp -L /etc/resolv.conf /etc/hosts "$2/etc/" || return 1
+    # Certificates of this machine's own: those that a package installs later are added to them.
+    mkdir -p "$2/usr/local/share/ca-certificates"
+    find /usr/local/share/ca-certificates -name '*.crt' -exec cp -L {} "$2/usr/local/share/ca-certificates/" \; 2>/dev/null
     fresh_variables | while IFS= read -r fresh_variable; do
         fresh_file=${fresh_variable#*=}
         case $fresh_file in
