@@ -13,6 +13,7 @@ from lib.env import UNIT
 from lib.origin import Origin
 from lib.squid import Squid
 
+
 class Shipper:
     """Ships again and again, and kills every third run."""
 

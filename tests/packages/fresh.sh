@@ -39,12 +39,12 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# in_root LOG COMMAND...: in $root, in the clone.  Its output goes to LOG.
+# in_root LOG COMMAND...: in $root, in the clone, with warnings as errors.  Its output goes to LOG.
 in_root()
 {
     log=$1
     shift
-    fresh_run "$root" "$folder/shared" env CCACHE_DIR=/mnt/ccache sh -c 'cd /root/sqtrace && "$@"' sh "$@" \
+    fresh_run "$root" "$folder/shared" env CI=true CCACHE_DIR=/mnt/ccache sh -c 'cd /root/sqtrace && "$@"' sh "$@" \
         >"$log" 2>&1 </dev/null &
     running=$!
     wait "$running"
@@ -91,7 +91,7 @@ for release in "$@"; do
     [ -d "$root/root/sqtrace/tools" ] || continue
     # shellcheck disable=SC2046,SC2086 # names without spaces
     in_order packages 'the packages of every phase are there' \
-        sh -c 'apt-get -q update && apt-get -q --simulate --no-install-recommends install "$@" | tail -n 1' sh $(all_packages)
+        sh -c 'apt-get -q update && apt-get -q --simulate --no-install-recommends install "$@"' sh $(all_packages)
     # shellcheck disable=SC2086 # one word or none
     in_order demo tools/demo tools/demo $given
     in_order sample 'a report of the sample, with every picture' \

@@ -113,7 +113,6 @@ class Env:
             raise Skip("needs the program " + name)
         return path
 
-
     def python_with(self, *packages):
         """A Python with these packages of PyPI, as the unit tests have it, or None where they cannot be had."""
         os.environ.setdefault("SQT_VENVS", self.tools)
