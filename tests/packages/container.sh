@@ -3,11 +3,14 @@
 #
 # container.sh FOLDER TOOLS [SQUID] - builds the image of the Containerfile without a registry, runs it and reads its
 # trace, in TAP.  TOOLS is a build of sqtrace.  SQUID is the prefix of a Squid that sqtrace-build installed: with it, the
-# image takes this Squid and these tools instead of building its own.  Needs Debian 12, root, mmdebstrap, podman and runc.
+# image takes this Squid and these tools instead of building its own, and is of this machine's release of Debian, 12 or 13.
+# Needs root, mmdebstrap, podman and runc.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
 # shellcheck source=/dev/null
 . "$top/tests/unit/tap.sh"
+# shellcheck source=/dev/null
+. "$top/tests/packages/fresh-root.sh"
 usage='usage: container.sh FOLDER TOOLS [SQUID]'
 tools=$(cd "${2:?$usage}" && pwd -P) || exit 1
 squid=
@@ -22,8 +25,14 @@ skip()
 
 [ "$(id -u)" -eq 0 ] || skip 'containers without a registry need root'
 unshare --mount --pid --fork --mount-proc true 2>/dev/null || skip 'root may make no namespaces here'
-[ -z "$squid" ] || grep -q '^VERSION_CODENAME=bookworm' /etc/os-release ||
-    skip 'this is not Debian 12, whose libraries the Squid of the image takes'
+release=bookworm
+if [ -n "$squid" ]; then
+    release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+    case $release in
+    bookworm | trixie) ;;
+    *) skip 'this is neither Debian 12 nor 13, whose libraries the Squid of the image takes' ;;
+    esac
+fi
 rm -rf "${1:?$usage}"
 mkdir -p "$1/context" || exit 1
 folder=$(cd "$1" && pwd -P)
@@ -75,10 +84,10 @@ three_times()
     return 1
 }
 
-three_times mmdebstrap --quiet --variant=minbase bookworm "$folder/debian.tar" >"$out" 2>&1 &&
-    pod import "$folder/debian.tar" localhost/debian:12 >"$out" 2>&1
-check 'mmdebstrap makes a Debian 12 to start from'
-set -- --isolation=chroot --pull=never --build-arg DEBIAN=localhost/debian:12 --tag localhost/squid-traced
+three_times fresh_bootstrap "$release" "$folder/debian.tar" >"$out" 2>&1 &&
+    pod import "$folder/debian.tar" "localhost/debian:$release" >"$out" 2>&1
+check "mmdebstrap makes a Debian $release to start from"
+set -- --isolation=chroot --pull=never --build-arg DEBIAN="localhost/debian:$release" --tag localhost/squid-traced
 if [ -n "$squid" ]; then
     # The stage that builds is left out; what it would have made is beside the Containerfile.
     mkdir -p "$folder/made$squid"

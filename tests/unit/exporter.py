@@ -42,9 +42,9 @@ def same(got, wanted, text):
 # ---- the exporter, and what it says ----
 
 class Exporter:
-    def __init__(self, folder, *options, listen="127.0.0.1:0", **how):
+    def __init__(self, folder, *options, listen="127.0.0.1:0", program=EXPORTER, **how):
         self.said_in = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([EXPORTER, "--listen=" + listen, *options, folder], stderr=self.said_in,
+        self.process = subprocess.Popen([program, "--listen=" + listen, *options, folder], stderr=self.said_in,
                                         stdin=subprocess.DEVNULL, **how)
         atexit.register(self.process.kill)
         self.port = int(self.says(r"serves http://[^ ]*:(\d+)/metrics").group(1))
@@ -468,7 +468,8 @@ def trouble(work):
     shut = os.path.join(work, "shut")
     os.mkdir(shut, 0o700)
     os.chmod(work, 0o755)
-    exporter = Exporter(shut, user=65534, group=65534)
+    # The other user may not be able to enter the build folder, as below /root.
+    exporter = Exporter(shut, program=shutil.copy(EXPORTER, work), user=65534, group=65534)
     exporter.says("shut: .*Permission denied; run this as root, or as a user in Squid's group$")
     check(True, "a directory without permission is said, and what to do")
     same((exporter.stop(), exporter.said().count("Permission denied")), (0, 1), "once")
