@@ -54,7 +54,7 @@ class Ship(Case):
     """sqtrace-ship: each file that is there is whole, and the next run ships the rest."""
 
     def finals(self, left):
-        return {name: data for name, data in left.items() if not name.startswith(".sqtrace-ship")}
+        return {name: data for name, data in left.items() if "/.sqtrace-ship/" not in name}
 
     def gave_up(self, run, whole):
         finals = self.finals(whole.left)
@@ -66,7 +66,7 @@ class Ship(Case):
 CASES = [
     Library("libsqtrace", "tests/torture/torture_trace"),
     Case("dump requests", "sqtrace-dump", "{trace}"),
-    Case("dump with two threads", "sqtrace-dump", "{trace}", "--figure=stages", crew=True),
+    Case("dump with two threads", "sqtrace-dump", "{trace}", "--figure=hit-stages", crew=True),
     Case("dump table", "sqtrace-dump", "{trace}", "--format=table", "--sort=-total_ns", "--where=total_ns > 1ms"),
     Case("dump group-by", "sqtrace-dump", "{trace}", "--group-by=class", "--of=total_ns"),
     Case("dump chrome", "sqtrace-dump", "{trace}", "--format=chrome"),
@@ -75,7 +75,7 @@ CASES = [
     Case("dump parquet", "sqtrace-dump", "{trace}", "--format=parquet", "--output={out}/parquet"),
     Case("dump to a file", "sqtrace-dump", "{trace}", "--table=events", "--output={out}/events.tsv"),
     Ship("ship", "sqtrace-ship", "{trace}", "--to={out}/shipped", "--least-size=0"),
-    Case("report", "sqtrace-report", "{trace}", "--output={out}/report", "--data=" + os.path.join(os.environ.get("SQT_SOURCE", "."), "tools"), "--quiet", "--figures=stages"),
+    Case("report", "sqtrace-report", "{trace}", "--output={out}/report", "--data=" + os.path.join(os.environ.get("SQT_SOURCE", "."), "tools"), "--quiet", "--figures=hit-stages"),
     Case("top", "sqtrace-top", "{trace}", "--once"),
     Case("snapshot", "sqtrace-snapshot", "{trace}", "--to={out}/snapshots", "--since=0"),
 ]

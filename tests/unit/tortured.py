@@ -74,7 +74,8 @@ def end(failing, process, out):
         process.kill()
         printed, said = process.communicate()
         status = "it hangs"
-    return Run(status, printed, said.decode(errors="replace"), *failing.counts(), tree(out))
+    where = os.path.dirname(failing.path)
+    return Run(status, printed.replace(where.encode(), b"."), said.decode(errors="replace").replace(where, "."), *failing.counts(), tree(out))
 
 
 class Case:
@@ -96,8 +97,8 @@ class Case:
         return end(*start([os.path.join(TOOLS, words[0]), *words[1:]], where, at, lasting), out)
 
     def finals(self, left):
-        """The files that others take for whole."""
-        return left
+        """The files that others take for whole: a name with .part says that it is not."""
+        return {name: data for name, data in left.items() if ".part" not in name}
 
     def same(self, run, whole):
         """What differs from a run that had memory."""

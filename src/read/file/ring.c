@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "clock.h"
 
 static const struct sqt_ring_header *
@@ -102,6 +103,7 @@ sqt_ring_open(struct sqt_ring *ring, int fd, const char *name, struct sqt_diagno
     }
     void *const map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) {
+        sqt_unless_no_memory();
         sqt_diagnose(diagnostics, SQT_ERROR, "%s: cannot map the ring: %s", name, strerror(errno));
         return -1;
     }
