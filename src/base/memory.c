@@ -2,9 +2,11 @@
  *
  * memory.c - see memory.h.
  */
+#define _GNU_SOURCE /* fopencookie */
 #include "memory.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,4 +72,90 @@ sqt_copied(const char *text)
 {
     const size_t size = strlen(text) + 1;
     return memcpy(sqt_zeroed(1, size), text, size);
+}
+
+char *
+sqt_printed(const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        sqt_no_memory();
+    return text;
+}
+
+/* ---- the C library's ---- */
+
+FILE *
+sqt_fopen(const char *path, const char *mode)
+{
+    FILE *const file = fopen(path, mode);
+    if (!file)
+        sqt_unless_no_memory();
+    return file;
+}
+
+DIR *
+sqt_fdopendir(int fd)
+{
+    DIR *const list = fdopendir(fd);
+    if (!list)
+        sqt_unless_no_memory();
+    return list;
+}
+
+ssize_t
+sqt_getdelim(char **text, size_t *room, int end, FILE *from)
+{
+    errno = 0;
+    const ssize_t size = getdelim(text, room, end, from);
+    if (size < 0)
+        sqt_unless_no_memory();
+    return size;
+}
+
+ssize_t
+sqt_getline(char **line, size_t *room, FILE *from)
+{
+    return sqt_getdelim(line, room, '\n', from);
+}
+
+struct memory_stream {
+    char **text;
+    size_t *size;
+};
+
+static ssize_t
+memory_write(void *context, const char *bytes, size_t size)
+{
+    const struct memory_stream *const s = context;
+    *s->text = sqt_resized(*s->text, *s->size + size + 1);
+    memcpy(*s->text + *s->size, bytes, size);
+    *s->size += size;
+    (*s->text)[*s->size] = '\0';
+    return (ssize_t)size;
+}
+
+static int
+memory_close(void *context)
+{
+    free(context);
+    return 0;
+}
+
+FILE *
+sqt_text_stream(char **text, size_t *size)
+{
+    struct memory_stream *const s = sqt_zeroed(1, sizeof(*s));
+    *s = (struct memory_stream){text, size};
+    *text = sqt_zeroed(1, 1);
+    *size = 0;
+    FILE *const stream =
+        fopencookie(s, "w", (cookie_io_functions_t){.write = memory_write, .close = memory_close});
+    if (!stream)
+        sqt_no_memory();
+    return stream;
 }

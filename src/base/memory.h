@@ -12,7 +12,10 @@
 #ifndef SQT_MEMORY_H
 #define SQT_MEMORY_H
 
+#include <dirent.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
 
 /* Ends the program: one line on the standard error, status 1.  Any thread. */
 void sqt_no_memory(void) __attribute__((noreturn));
@@ -35,5 +38,19 @@ void *sqt_resized(void *memory, size_t size);
 
 /* strdup in the same manner. */
 char *sqt_copied(const char *text);
+
+/* asprintf in the same manner; returns the text. */
+char *sqt_printed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- the C library's functions that allocate: they end the program for want of memory, and fail otherwise as ever ---- */
+
+FILE *sqt_fopen(const char *path, const char *mode);
+DIR *sqt_fdopendir(int fd);
+ssize_t sqt_getline(char **line, size_t *room, FILE *from);
+ssize_t sqt_getdelim(char **text, size_t *room, int end, FILE *from);
+
+/* A stream into memory: open_memstream(), which does not say that it has none.  After fclose() *text, to be freed, has all
+ * that was written, a zero, and before it *size bytes. */
+FILE *sqt_text_stream(char **text, size_t *size);
 
 #endif

@@ -26,7 +26,6 @@
 #pragma weak failing_arm
 
 #define EVENTS 400 /* of each stretch: several blocks with a ring of 64 KB */
-#define WAITS 10000
 
 /* The sampler and the watch of a kid 1 look at the machine, too. */
 static const struct sqt_process torture_process = {1, SQT_KID_WORKER, "test", "7.7", "proxy.example"};
@@ -84,6 +83,18 @@ torture_start(const char *const *words)
     return sqt_start(&config, &torture_process, torture_log);
 }
 
+static void
+torture_wait_flushed(void)
+{
+    struct sqt_status status;
+    for (unsigned i = 0; i < 300; ++i) {
+        sqt_get_status(&status);
+        if (!status.waiting)
+            return;
+        usleep(1000);
+    }
+}
+
 /* A process that traces and is gone. */
 static void
 torture_leave_ring(void)
@@ -93,27 +104,18 @@ torture_leave_ring(void)
     if (child == 0) {
         if (torture_start(words) != 0)
             abort();
+        /* Some of it is in a segment, and the rest only in the ring. */
         torture_emit(1);
+        sqt_rotate();
+        torture_wait_flushed();
+        torture_emit(10000);
+        torture_wait_flushed();
+        torture_emit(20000);
         syscall(SYS_exit_group, 0);
     }
     int status;
     if (waitpid(child, &status, 0) != child || status != 0)
         abort();
-    /* The disk process of the dead one lets go of its locks a little later. */
-    for (unsigned i = 0; i < WAITS && system("exit 0") != 0; ++i)
-        usleep(1000);
-}
-
-static void
-torture_wait_flushed(void)
-{
-    struct sqt_status status;
-    for (unsigned i = 0; i < 50; ++i) {
-        sqt_get_status(&status);
-        if (!status.waiting)
-            return;
-        usleep(1000);
-    }
 }
 
 /* What Squid calls in a few seconds of its life. */

@@ -60,9 +60,9 @@ def tree(folder):
     return found
 
 
-def start(words, where, at, lasting=False, armed=True, stdin=subprocess.DEVNULL):
+def start(words, where, at, lasting=False, armed=True, stderr=subprocess.PIPE):
     failing = Failing(os.path.join(where, "failing"), at, lasting, armed)
-    return failing, subprocess.Popen(words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=failing.environment(), cwd=where)
+    return failing, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, env=failing.environment(), cwd=where)
 
 
 def end(failing, process, out):
@@ -75,7 +75,7 @@ def end(failing, process, out):
         printed, said = process.communicate()
         status = "it hangs"
     where = os.path.dirname(failing.path)
-    return Run(status, printed.replace(where.encode(), b"."), said.decode(errors="replace").replace(where, "."), *failing.counts(), tree(out))
+    return Run(status, printed.replace(where.encode(), b"."), (said or b"").decode(errors="replace").replace(where, "."), *failing.counts(), tree(out))
 
 
 class Case:

@@ -163,7 +163,7 @@ read_strace(struct dump *d)
     const struct dump_request *const r = d->request;
     for (size_t i = 0; i < r->trace_count; ++i) {
         const int standard = strcmp(r->traces[i], "-") == 0;
-        FILE *const file = standard ? stdin : fopen(r->traces[i], "r");
+        FILE *const file = standard ? stdin : sqt_fopen(r->traces[i], "r");
         char error[512];
         int failed = !file;
         if (!file)

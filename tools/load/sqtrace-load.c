@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "load.h"
 
 /* ---- what a run needs ---- */
@@ -37,7 +38,7 @@ open_rows(struct load *load)
     const char *const name = load->given[LOAD_rows];
     if (!name)
         return 0;
-    load->rows = fopen(name, "we");
+    load->rows = sqt_fopen(name, "we");
     if (!load->rows)
         return load_fail(load, "%s: cannot write: %s", name, strerror(errno));
     setvbuf(load->rows, NULL, _IOFBF, 1 << 18);

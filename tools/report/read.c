@@ -143,7 +143,7 @@ take_finding(void *context, const union sqt_cell *row)
     const char *const advice = row[SQT_CELL(findings, advice)].text;
     char filter[LINK_ROOM];
     if (!t->findings.count && advice) /* else it says that nothing takes more than it should */
-        t->first = strdup(row[SQT_CELL(findings, sentence)].text);
+        t->first = sqt_copied(row[SQT_CELL(findings, sentence)].text);
     lines_add(&t->findings, "%s%s%s", row[SQT_CELL(findings, sentence)].text, advice ? " " : "", advice ? advice : "");
     lines_add(&t->behind, "%s", link_of_finding(filter, t, row));
     return 1;
