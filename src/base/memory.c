@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char memory_line[] = "sqtrace: out of memory\n";
 static void (*memory_cleanup)(void);
 
 void
@@ -23,8 +24,10 @@ sqt_no_memory(void)
         pause();
     if (memory_cleanup)
         memory_cleanup();
-    fputs("sqtrace: out of memory\n", stderr);
-    exit(1);
+    /* Not exit(): what libraries would clean up may be locked by whoever asked for memory, and takes memory itself. */
+    const ssize_t written = write(STDERR_FILENO, memory_line, sizeof(memory_line) - 1);
+    (void)written;
+    _exit(1);
 }
 
 void

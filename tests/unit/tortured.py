@@ -56,7 +56,8 @@ def tree(folder):
         for name in names:
             path = os.path.join(place, name)
             with open(path, "rb") as file:
-                found[os.path.relpath(path, folder)] = file.read()
+                # A merged file has the second in its name.
+                found[re.sub(r"-\d{10}\.parquet$", ".parquet", os.path.relpath(path, folder))] = file.read().replace(folder.encode(), b".")
     return found
 
 
@@ -79,7 +80,9 @@ def end(failing, process, out):
 
 
 class Case:
-    """A program and its options. {trace} and {out} stand for the trace and for a folder that is new for each run."""
+    """A program and its options, which may be some processes. {trace} and {out} stand for the trace and for a folder that is new for each run."""
+
+    processes = 1
 
     def __init__(self, name, *words, crew=False, status=0, prepare=None):
         self.name, self.words, self.crew, self.status, self.prepare = name, words, crew, status, prepare
@@ -91,7 +94,10 @@ class Case:
         if self.prepare:
             self.prepare(out)
         words = [word.replace("{trace}", trace).replace("{out}", out) for word in self.words]
-        return self.go(words, where, out, at, lasting)
+        before = tree(out)
+        run = self.go(words, where, out, at, lasting)
+        run.before = before
+        return run
 
     def go(self, words, where, out, at, lasting):
         return end(*start([os.path.join(TOOLS, words[0]), *words[1:]], where, at, lasting), out)
@@ -115,8 +121,8 @@ class Case:
     def gave_up(self, run, whole):
         """What is wrong with a run that ended for want of memory."""
         lines = [line for line in run.err.splitlines() if line not in whole.err.splitlines()]
-        wrong = [] if len(lines) == 1 and NO_MEMORY.search(lines[0]) else ["not one line about memory, but %d" % len(lines)]
-        finals = self.finals(run.left)
+        wrong = [] if 1 <= len(lines) <= self.processes and all(map(NO_MEMORY.search, lines)) else ["not one line about memory, but %d" % len(lines)]
+        finals = {name for name, data in self.finals(run.left).items() if run.before.get(name) != data}
         return wrong + (["it left %s" % sorted(finals)[:3]] if finals else [])
 
     def judge(self, run, whole):
