@@ -156,8 +156,7 @@ sqt_text_stream(char **text, size_t *size)
     *s = (struct memory_stream){text, size};
     *text = sqt_zeroed(1, 1);
     *size = 0;
-    FILE *const stream =
-        fopencookie(s, "w", (cookie_io_functions_t){.write = memory_write, .close = memory_close});
+    FILE *const stream = fopencookie(s, "w", (cookie_io_functions_t){.write = memory_write, .close = memory_close});
     if (!stream)
         sqt_no_memory();
     return stream;

@@ -143,7 +143,8 @@ zstd_decompress(struct sqt_decompressor *d, const uint8_t *data, size_t size, ui
     const size_t got = ZSTD_decompressDCtx(d->zstd, to, whole, data, size);
     if (got == whole)
         return NULL;
-    return compress_fail(ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation ? ENOMEM : EBADMSG);
+    return compress_fail(ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation ? ENOMEM
+                                                                                                     : EBADMSG);
 }
 
 static void

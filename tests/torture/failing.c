@@ -70,7 +70,8 @@ failing_begin(void)
     unsetenv("LD_PRELOAD");
     if (fd < 0)
         return;
-    void *const map = (void *)syscall(SYS_mmap, NULL, sizeof(struct failing), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *const map =
+        (void *)syscall(SYS_mmap, NULL, sizeof(struct failing), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (map != MAP_FAILED)
         failing = map;
@@ -144,6 +145,17 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*star
 {
     NEXT(pthread_create);
     return failing_now() ? EAGAIN : next(thread, attributes, start, context);
+}
+
+/* A sanitizer asks for it in each new thread, and ends the process if it fails. */
+int
+pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes)
+{
+    NEXT(pthread_getattr_np);
+    ++failing_paused;
+    const int failure = next(thread, attributes);
+    --failing_paused;
+    return failure;
 }
 
 pid_t

@@ -122,8 +122,8 @@ torture_leave_ring(void)
 static void
 torture_live(void)
 {
-    static const char *const first[] = {"ring=64KB", "events=all", NULL},
-                             *const then[] = {"ring=64KB", "compress=zlib", "keep=1MB", "age=1d", NULL};
+    static const char *const first[] = {"ring=64KB", "events=all", NULL}, *const then[] = {"ring=64KB", "compress=zlib",
+                                                                                           "keep=1MB", "age=1d", NULL};
     if (torture_start(first) != 0)
         torture_log(9, "off");
     sqt_sample_dir(0, directory);

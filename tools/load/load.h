@@ -207,7 +207,7 @@ struct load {
     int keep;       /* connections last for several requests */
 
     SSL_CTX *client_tls, *server_tls; /* made when they are needed */
-    pid_t origin_pid;                 /* its process; 0: none, or it has ended */
+    pid_t origin_pid;                 /* its process; 0: none; -1: it has ended */
     struct origin_counts *counts;     /* NULL: the origin is none of ours */
 
     struct phase phases[LOAD_PHASES];
@@ -237,6 +237,9 @@ void load_help(FILE *to);
 
 int64_t load_now(void); /* ns of CLOCK_MONOTONIC */
 struct event_base *load_base(void);
+
+/* Whether our own origin has ended, which it does for want of memory after it has said so. */
+int load_lost_origin(struct load *load);
 
 /* Has OpenSSL end the program for want of memory.  Call it before anything else of OpenSSL. */
 void tls_memory(void);

@@ -136,6 +136,14 @@ wrong_bodies(const struct load *load)
     return wrong > 0;
 }
 
+int
+load_lost_origin(struct load *load)
+{
+    if (load->origin_pid > 0 && waitpid(load->origin_pid, NULL, WNOHANG) != 0)
+        load->origin_pid = -1;
+    return load->origin_pid < 0;
+}
+
 /* From phases to an exit status. */
 static int
 load_main_measure(struct load *load)
@@ -147,11 +155,8 @@ load_main_measure(struct load *load)
     if (load->connected || !load->broken)
         failed |= print_results(load) != 0;
     failed |= close_rows(load) != 0;
-    /* It had no memory, and said so. */
-    if (load->origin_pid > 0 && waitpid(load->origin_pid, NULL, WNOHANG) != 0) {
-        load->origin_pid = 0;
+    if (load_lost_origin(load))
         return LOAD_FAILED;
-    }
     if (wrong_bodies(load))
         failed |= load_fail(load, "bodies were not those of their URLs") != 0;
     if (failed)

@@ -84,7 +84,8 @@ draft_file(const char *name, int in_place)
 {
     struct stat st;
     const int there = lstat(name, &st) == 0;
-    const int own = there && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() && access(name, W_OK) == 0;
+    const int own =
+        there && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() && access(name, W_OK) == 0;
     if (!in_place && (there ? own : errno == ENOENT) && draft_names(name) == 0) {
         const int fd = draft_begun(mkostemp(draft.part, O_CLOEXEC), 0);
         if (fd >= 0)

@@ -233,7 +233,8 @@ copy_scripts(struct report *r)
         const size_t length = strlen(one->d_name);
         if (length < 4 || strcmp(one->d_name + length - 3, ".gp") != 0)
             continue;
-        char *const from = sqt_printed("%s/%s", r->plots, one->d_name), *const to = sqt_printed("figures/%s", one->d_name);
+        char *const from = sqt_printed("%s/%s", r->plots, one->d_name), *const to =
+                                                                            sqt_printed("figures/%s", one->d_name);
         failed = folder_copy(r, from, to);
         free(from);
         free(to);

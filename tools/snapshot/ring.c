@@ -112,7 +112,9 @@ ring_open(const char *path)
         return fd;
     if (fd >= 0)
         close(fd);
-    return got > 0 && sqt_pointer_parse(bytes, (size_t)got, &text) == 0 ? sqt_open_regular(AT_FDCWD, text.ring, O_RDONLY | O_NOFOLLOW, NULL) : -1;
+    return got > 0 && sqt_pointer_parse(bytes, (size_t)got, &text) == 0
+               ? sqt_open_regular(AT_FDCWD, text.ring, O_RDONLY | O_NOFOLLOW, NULL)
+               : -1;
 }
 
 /* A ring that is being made, or is gone, has nothing that is not in segments. */
