@@ -30,6 +30,16 @@ sqt_ddl_place_pattern(const struct sqt_ddl_place *p, enum sqt_table_number table
     return pattern;
 }
 
+/* A folder that cannot be listed has no files, unless there is no memory. */
+static int
+place_error(const char *path, int error)
+{
+    (void)path;
+    if (error == ENOMEM)
+        sqt_no_memory();
+    return 0;
+}
+
 /* Whether files lie there in that way; notes of which tables. */
 static int
 place_look(struct sqt_ddl_place *p, enum sqt_ddl_layout layout)
@@ -42,7 +52,7 @@ place_look(struct sqt_ddl_place *p, enum sqt_ddl_layout layout)
         p->has[i] = 0;
         if (sqt_tables[i].figure || !sqt_tables[i].things)
             continue;
-        const int result = glob(sqt_ddl_place_pattern(p, i, pattern), GLOB_NOSORT, NULL, &found);
+        const int result = glob(sqt_ddl_place_pattern(p, i, pattern), GLOB_NOSORT, place_error, &found);
         if (result == GLOB_NOSPACE)
             sqt_no_memory();
         if (result == 0) {
