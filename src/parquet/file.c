@@ -43,25 +43,22 @@ file_part_name(const struct sqt_parquet_file *f, char name[96])
 
 /* ---- rows ---- */
 
-static int
+static void
 file_take(struct sqt_parquet_file *f)
 {
     for (unsigned i = 0; i < f->field_count && f->waiting; ++i)
-        if (sqt_parquet_column_take(&f->columns[i], &f->fields[i], f->values[i], f->waiting, f->codec) != 0) {
-            errno = ENOMEM;
-            return -1;
-        }
+        sqt_parquet_column_take(&f->columns[i], &f->fields[i], f->values[i], f->waiting, f->codec);
     f->rows += f->waiting;
     f->waiting = 0;
-    return 0;
 }
 
-int
+void
 sqt_parquet_file_row(struct sqt_parquet_file *f, const union sqt_cell *row)
 {
     for (unsigned i = 0; i < f->field_count; ++i)
         f->values[i][f->waiting] = sqt_parquet_column_value(&f->columns[i], &f->fields[i], row);
-    return ++f->waiting < SQT_COLUMN_ROWS ? 0 : file_take(f);
+    if (++f->waiting == SQT_COLUMN_ROWS)
+        file_take(f);
 }
 
 int
@@ -111,8 +108,7 @@ sqt_parquet_file_end_group(struct sqt_parquet_file *f)
 {
     struct sqt_bytes chunks = {0};
     struct sqt_thrift t = {.to = &f->groups};
-    if (file_take(f) != 0)
-        return -1;
+    file_take(f);
     if (!f->rows)
         return 0;
     file_put_magic(f, &chunks);
@@ -122,12 +118,7 @@ sqt_parquet_file_end_group(struct sqt_parquet_file *f)
     sqt_thrift_list(&t, 1, SQT_THRIFT_STRUCT, f->field_count);
     for (unsigned i = 0; i < f->field_count; ++i) {
         struct sqt_parquet_column *const c = &f->columns[i];
-        if (sqt_parquet_column_finish(c, &f->fields[i], &chunks, f->written + chunks.used, &t, &plain_size, f->codec) !=
-            0) {
-            sqt_bytes_free(&chunks);
-            errno = ENOMEM;
-            return -1;
-        }
+        sqt_parquet_column_finish(c, &f->fields[i], &chunks, f->written + chunks.used, &t, &plain_size, f->codec);
     }
     sqt_thrift_number(&t, 2, SQT_THRIFT_I64, (int64_t)plain_size);
     sqt_thrift_number(&t, 3, SQT_THRIFT_I64, (int64_t)f->rows);

@@ -38,10 +38,10 @@ struct sqt_parquet_file {
 void sqt_parquet_file_begin(struct sqt_parquet_file *file, int directory, const char *name,
                             const struct sqt_parquet_field *fields, unsigned field_count, void **codec);
 
-/* The functions that follow return 0, or -1 with errno. */
-
 /* Takes a row. */
-int sqt_parquet_file_row(struct sqt_parquet_file *file, const union sqt_cell *row);
+void sqt_parquet_file_row(struct sqt_parquet_file *file, const union sqt_cell *row);
+
+/* The functions that follow return 0, or -1 with errno. */
 
 /* Writes the row group being made, if it has rows. */
 int sqt_parquet_file_end_group(struct sqt_parquet_file *file);

@@ -238,10 +238,7 @@ sqt_parquet_row(struct sqt_parquet_table *t, const struct sqt_origin *origin, co
     if (begins)
         parquet_begin_file(s);
     ++p->rows;
-    if (sqt_parquet_file_row(&s->file, row) != 0) {
-        parquet_fail(t, s->file.name, errno);
-        return 0;
-    }
+    sqt_parquet_file_row(&s->file, row);
     if (s->file.waiting && !begins)
         return 1;
     s->used = ++p->clock;

@@ -68,8 +68,8 @@ struct sqt_stream *sqt_stream_open(const char *const *paths, size_t count, sqt_d
                                    void *context);
 
 /* Leaves out the origins of other kids; call it before the first sqt_stream_next.  The stream's start stays that of
- * all.  Returns 0, or -1 without memory. */
-int sqt_stream_keep_kids(struct sqt_stream *stream, const uint32_t *kids, size_t count);
+ * all. */
+void sqt_stream_keep_kids(struct sqt_stream *stream, const uint32_t *kids, size_t count);
 
 /* Lets a crew read ahead where that pays; what is handed out and reported is the same, and comes in the thread that
  * calls.  Call it before the first sqt_stream_next.  The crew must live until the stream is closed; NULL is welcome. */

@@ -53,7 +53,7 @@ static struct serve_text *
 serve_make(struct exporter *e, int open)
 {
     struct serve_text *const text = sqt_zeroed(1, sizeof(*text));
-    FILE *const to = open_memstream(&text->bytes, &text->size);
+    FILE *const to = sqt_text_stream(&text->bytes, &text->size);
     exporter_take_own(e);
     if (to) {
         export_print(e->series, open, to);

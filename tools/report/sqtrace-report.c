@@ -24,7 +24,7 @@ lines_add(struct lines *lines, const char *format, ...)
     const int length = vasprintf(&text, format, arguments);
     va_end(arguments);
     if (length < 0)
-        return;
+        sqt_no_memory();
     lines->text = sqt_resized(lines->text, (lines->count + 1) * sizeof(*lines->text));
     lines->text[lines->count++] = text;
 }

@@ -82,7 +82,7 @@ static DIR *
 compact_open(struct compact *c, int parent, const char *name, const char *path)
 {
     const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    DIR *const directory = fd < 0 ? NULL : fdopendir(fd);
+    DIR *const directory = fd < 0 ? NULL : sqt_fdopendir(fd);
     if (directory)
         return directory;
     program_fail(&c->voice, "%s: cannot read this folder: %s", path, strerror(errno));

@@ -83,7 +83,7 @@ stage_list(struct ship *ship, const char *ring, struct stage_list *list)
     struct ship_name name;
     memset(list, 0, sizeof(*list));
     const int fd = openat(ship->stage, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *const directory = fd < 0 ? NULL : fdopendir(fd);
+    DIR *const directory = fd < 0 ? NULL : sqt_fdopendir(fd);
     if (!directory) {
         if (fd >= 0)
             close(fd);

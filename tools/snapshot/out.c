@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "snapshot.h"
 
 #define OUT_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -30,7 +31,7 @@ static int
 out_clear(struct snapshot_out *out)
 {
     const int fd = openat(out->folder, SNAPSHOT_MAKING, OUT_FLAGS | O_NOFOLLOW);
-    DIR *const list = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *const list = fd >= 0 ? sqt_fdopendir(fd) : NULL;
     if (fd < 0)
         return errno == ENOENT ? 0 : -1;
     if (!list) {
@@ -67,7 +68,7 @@ snapshot_out_open(struct snapshot_out *out)
 static int
 out_measure(int fd, int64_t *files, int64_t *bytes)
 {
-    DIR *const list = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *const list = fd >= 0 ? sqt_fdopendir(fd) : NULL;
     struct stat st;
     if (!list) {
         const int cause = errno;
@@ -89,7 +90,7 @@ int
 snapshot_out_count(struct snapshot_out *out, int64_t *count, int64_t *bytes)
 {
     const int fd = openat(out->folder, ".", OUT_FLAGS);
-    DIR *const list = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *const list = fd >= 0 ? sqt_fdopendir(fd) : NULL;
     int64_t files = 0;
     *count = *bytes = 0;
     if (!list) {

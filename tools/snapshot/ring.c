@@ -124,6 +124,8 @@ snapshot_rings(struct snapshot_out *out, const char *directory)
     const int count = scandir(directory, &names, NULL, alphasort);
     int result = 0;
     if (count < 0)
+        sqt_unless_no_memory();
+    if (count < 0)
         return program_fail(&out->voice, "%s: cannot be read: %s", directory, strerror(errno));
     for (int i = 0; i < count; ++i) {
         char path[4096];

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+
 /* Bytes that are read at once, so that small frames do not cost a system call each. */
 #define READ_AHEAD (256u << 10)
 
@@ -70,19 +72,13 @@ sqt_input_refresh(struct sqt_input *input)
 }
 
 /* Makes room for size bytes, keeping those that are there. */
-static int
+static void
 input_grow(struct sqt_input *input, size_t size)
 {
     if (size <= input->room)
-        return 0;
-    uint8_t *larger = realloc(input->window, size);
-    if (!larger) {
-        input->error = ENOMEM;
-        return -1;
-    }
-    input->window = larger;
+        return;
+    input->window = sqt_resized(input->window, size);
     input->room = size;
-    return 0;
 }
 
 const uint8_t *
@@ -111,8 +107,7 @@ sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got)
             input->offset = offset;
             skip = 0;
         }
-        if (input_grow(input, want + READ_AHEAD) != 0)
-            return NULL;
+        input_grow(input, want + READ_AHEAD);
         if (!input->used)
             input_look(input);
         while (input->used < want) {

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "clock.h"
 #include "words.h"
 
@@ -141,8 +142,8 @@ ring_take_contents(struct sqt_ring *ring)
     if (!ring_has_bytes(ring, ring->text_offset, ring->text_used) ||
         (words.tail_now < ring->head && !ring_has_records(ring, words.tail_now, ring->head)))
         return "records or text of it lie in a hole of the file";
-    ring->text = malloc(ring->text_size + 1);
-    return ring->text ? NULL : "there is no memory to read it";
+    ring->text = sqt_allocated(ring->text_size + 1);
+    return NULL;
 }
 
 /* Whether its writer lives: see SQT_RING_LOCKED. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "stream-internal.h"
 
 #define MS INT64_C(1000000)
@@ -113,11 +114,7 @@ follow_add(struct sqt_stream *s, struct sqt_origin_reader *o)
     for (size_t i = 0; i < s->waiting_count; ++i)
         if (s->waiting[i] == o)
             return 0;
-    struct sqt_origin_reader **const waiting =
-        realloc(s->waiting, (s->waiting_count + 2) * sizeof(struct sqt_origin_reader *));
-    if (!waiting)
-        return -1;
-    s->waiting = waiting;
+    s->waiting = sqt_resized(s->waiting, (s->waiting_count + 2) * sizeof(struct sqt_origin_reader *));
     sqt_stream_align(s, o);
     o->key = o->first_ns = o->last_ns = INT64_MIN;
     s->waiting[s->waiting_count++] = o;
@@ -133,12 +130,7 @@ sqt_stream_follow(struct sqt_stream *s, const struct sqt_following *following)
         sqt_diagnose(&s->diagnostics, SQT_ERROR, "standard input: a pipe cannot be followed; name a trace directory");
         return -1;
     }
-    struct sqt_origin_reader **const open = realloc(s->open, (SQT_OPEN_MOST + 1) * sizeof(struct sqt_origin_reader *));
-    if (!open) {
-        sqt_diagnose(&s->diagnostics, SQT_ERROR, "no memory to follow any trace");
-        return -1;
-    }
-    s->open = open;
+    s->open = sqt_resized(s->open, (SQT_OPEN_MOST + 1) * sizeof(struct sqt_origin_reader *));
     s->following = *following;
     s->followed = s->sources.followed = 1;
     for (size_t i = 0; i < s->sources.origin_count; ++i)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/open.h"
 #include "read/file/clock.h"
 #include "sources.h"
@@ -590,12 +591,8 @@ int
 sqt_origin_reader_load(struct sqt_origin_reader *o)
 {
     if (!o->buffer) {
-        o->buffer = o->unpacker->spare ? o->unpacker->spare : malloc(SQT_BLOCK_RECORDS * sizeof(*o->buffer));
+        o->buffer = o->unpacker->spare ? o->unpacker->spare : sqt_allocated(SQT_BLOCK_RECORDS * sizeof(*o->buffer));
         o->unpacker->spare = NULL;
-        if (!o->buffer) {
-            sqt_diagnose(o->diagnostics, SQT_ERROR, "%s: no memory to read it", origin_place(o));
-            return 0;
-        }
     }
     if (!o->lost_pending && o->count == o->skip) {
         if (o->finished > 1)

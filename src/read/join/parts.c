@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/open.h"
 #include "sources.h"
 
@@ -36,12 +37,7 @@ sqt_origin_reader_add(struct sqt_origin_reader *o, struct sqt_part *part)
 {
     if (o->part_count == o->part_room) {
         const size_t room = o->part_room ? o->part_room * 2 : 8;
-        struct sqt_part **const larger = realloc(o->parts, room * sizeof(*larger));
-        if (!larger) {
-            sqt_part_free(part);
-            return -1;
-        }
-        o->parts = larger;
+        o->parts = sqt_resized(o->parts, room * sizeof(*o->parts));
         o->part_room = room;
     }
     for (size_t i = 0; part->fd < 0 && i < o->part_count; ++i)

@@ -112,17 +112,17 @@ sqt_sources_add_segment(struct sqt_source_list *l, int fd, int keep_fd, const ch
         return 0;
     }
     struct sqt_origin_reader *const o = origin_of(l, &header.identity, state == SQT_HEADER_DAMAGED);
-    if (!o && l->origin_count == SQT_ORIGINS_MOST) {
+    if (!o) {
         tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
         return 0;
     }
-    ++l->segment_count;
-    struct sqt_part *const part = calloc(1, sizeof(*part));
-    if (!o || !part || !(part->name = strdup(name)) || fstat(fd, &st) != 0) {
-        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: no memory to read it", name);
-        free(part);
+    if (fstat(fd, &st) != 0) {
+        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: cannot be read: %s", name, strerror(errno));
         return 0;
     }
+    struct sqt_part *const part = sqt_zeroed(1, sizeof(*part));
+    part->name = sqt_copied(name);
+    ++l->segment_count;
     part->fd = keep_fd ? fd : -1;
     part->begin = begin;
     part->end = end;
@@ -157,10 +157,11 @@ sqt_sources_add_ring(struct sqt_source_list *l, int fd, const char *name, const 
     if (sqt_ring_open(&ring, fd, name, l->diagnostics) != 0)
         return;
     struct sqt_origin_reader *const o = origin_of(l, &ring.identity, 0);
-    if (!o && l->origin_count == SQT_ORIGINS_MOST)
+    if (!o)
         tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
-    if (o && !sqt_ring_is_open(&o->ring) && (o->ring_name = strdup(name)) != NULL) {
+    if (o && !sqt_ring_is_open(&o->ring)) {
         o->ring = ring;
+        o->ring_name = sqt_copied(name);
         free(o->named_by);
         o->named_by = sqt_copied(named_by);
     } else
@@ -273,6 +274,7 @@ add_directory_files(struct sqt_source_list *l, const char *path, const char *suf
     size_t added = 0;
     const int count = scandir(path, &names, NULL, alphasort);
     if (count < 0) {
+        sqt_unless_no_memory();
         if (where != AGAIN)
             sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: cannot be read: %s", path, strerror(errno));
         return 0;

@@ -141,12 +141,12 @@ lives_here(const struct sqt_leftovers *l, const char *base)
     return strcmp(base, l->base) == 0;
 }
 
-void
+int
 sqt_leftovers_each(const struct sqt_leftovers *l, sqt_leftover_visitor *visit, void *context)
 {
     DIR *const dir = sqt_open_list(l->directory);
     if (!dir)
-        return;
+        return -1;
     const struct dirent *entry;
     while ((entry = readdir(dir))) {
         struct sqt_name name;
@@ -155,6 +155,7 @@ sqt_leftovers_each(const struct sqt_leftovers *l, sqt_leftover_visitor *visit, v
             visit(context, entry->d_name, &name);
     }
     closedir(dir);
+    return 0;
 }
 
 int

@@ -76,9 +76,10 @@ void sqt_leftover_close(struct sqt_leftover *found);
  * Where there are no locks, nothing is kept out. */
 int sqt_leftover_claim(const struct sqt_leftovers *leftovers, struct sqt_leftover *found);
 
-/* Calls visit for each pointer file of the service in the directory, except those of this process. */
+/* Calls visit for each pointer file of the service in the directory, except those of this process.  Returns 0, or
+ * -1 if the directory cannot be listed now. */
 typedef void sqt_leftover_visitor(void *context, const char *file, const struct sqt_name *name);
-void sqt_leftovers_each(const struct sqt_leftovers *leftovers, sqt_leftover_visitor *visit, void *context);
+int sqt_leftovers_each(const struct sqt_leftovers *leftovers, sqt_leftover_visitor *visit, void *context);
 
 /* Whether the owner of a ring may still be there, when its lock does not say so: by the heartbeat in its header. */
 int sqt_leftover_beats(int ring_fd);

@@ -80,7 +80,13 @@ judge_ring(const struct sqt_leftovers *l, const struct sqt_leftover *found, cons
     const int lock = sqt_lock_shared(found->ring_fd);
     if (lock != 0 && errno == EAGAIN)
         return VERDICT_ALIVE;
+    errno = 0;
     const int read = sqt_dead_ring_read(&ring, found->ring_fd, &error);
+    if (read < 0 && errno == ENOMEM) {
+        sqt_say(l->mailbox, 1, "sqtrace: records that an earlier process left in %s cannot be read yet: %s",
+                found->pointer.ring, error.text);
+        return VERDICT_AGAIN;
+    }
     if (read < 0)
         return leave_alone(l, file, &error);
     if (read == 0 && !ids_agree(&found->pointer, ring.header)) {
@@ -135,7 +141,8 @@ unsigned
 sqt_leftovers_take(struct sqt_leftovers *l)
 {
     struct taking t = {l, 0};
-    sqt_leftovers_each(l, leftover_take, &t);
+    if (sqt_leftovers_each(l, leftover_take, &t) != 0)
+        return 1; /* without memory, or descriptors, now */
     l->said = 1;
     return t.again;
 }
