@@ -31,7 +31,7 @@ class Shipper:
 
     def ship(self, kill=False):
         self.runs += 1
-        command = [self.env.tool("sqtrace-ship"), self.directory, "--to=" + self.out, "--quiet", "--least-size=0"]
+        command = [self.env.tool("sqtrace-ship"), self.directory, "--to=" + self.out, "--make-folder", "--quiet", "--least-size=0"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as child:
             if kill:
                 time.sleep(random.random() * 0.1)
@@ -50,7 +50,7 @@ class Shipper:
 def compare(env, how, directory, out):
     """What was shipped in pieces, and what is shipped at once now."""
     once = env.path("once-" + how)
-    subprocess.run([env.tool("sqtrace-ship"), directory, "--to=" + once, "--quiet"], check=True)
+    subprocess.run([env.tool("sqtrace-ship"), directory, "--to=" + once, "--make-folder", "--quiet"], check=True)
     python = os.path.join(os.environ.get("SQT_VENVS", os.path.dirname(env.tool("sqtrace-ship"))), "pypi-venv", "bin", "python3")
     if not os.path.exists(python):
         env.note("without pyarrow, which tests/unit/ship.py installs, rows are not compared")

@@ -93,7 +93,7 @@ main(int argc, char **argv)
     const unsigned processes = (unsigned)atoi(argv[3]);
     struct sqt_origin *const origins = calloc(processes, sizeof(*origins));
     const int directory = open(argv[1], O_RDONLY | O_DIRECTORY);
-    struct sqt_parquet *const parquet = sqt_parquet_new(directory, argv[1], 0);
+    struct sqt_parquet *const parquet = sqt_parquet_new(directory, argv[1], 0, 0666);
     struct sqt_parquet_table *const files = sqt_parquet_add(parquet, &table);
     for (unsigned i = 0; i < processes; ++i) {
         origins[i].index = i;
