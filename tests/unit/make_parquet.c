@@ -98,6 +98,7 @@ main(int argc, char **argv)
     for (unsigned i = 0; i < processes; ++i) {
         origins[i].index = i;
         memcpy(origins[i].identity.ring_id, &i, sizeof(i));
+        memcpy(origins[i].shown_ring, origins[i].identity.ring_id, sizeof(origins[i].shown_ring));
     }
     for (unsigned c = 0; c < CELLS; ++c)
         printf("%s%c", columns[c].name, c + 1 < CELLS ? '\t' : '\n');

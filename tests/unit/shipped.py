@@ -13,7 +13,7 @@ SOURCE = os.environ.get("SQT_SOURCE", os.path.join(os.path.dirname(os.path.abspa
 SHIP = os.path.join(TOOLS, "sqtrace-ship")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
 FRAME_BLOCK, FRAME_TEXT = 2, 1
-NAME = re.compile(r"table=([a-z_]+)/date=([-0-9]+)/host=([^/]+)/([0-9a-f]{32})-(\d{12})-(\d{12})-(\d+)\.parquet$")
+NAME = re.compile(r"table=([a-z_]+)/date=([-0-9]+|__HIVE_DEFAULT_PARTITION__)/host=([^/]+)/([0-9a-f]{32})-(\d{12,})-(\d{12,})-(\d+)\.parquet$")
 done = 0
 
 

@@ -111,8 +111,10 @@ ship_claim_sign(const struct ship_ring *ring, struct ship_state *state)
 static int
 claim_leaps(const struct ship_trace *t, const struct ship_state *s)
 {
-    return t && t->end > s->shipped && t->ticks > s->ticks &&
-           (t->end - s->shipped) / 2 > (t->ticks - s->ticks) / 2 + CLAIM_SLACK;
+    if (!t || t->end <= s->shipped)
+        return 0;
+    const uint64_t ticks = t->ticks > s->ticks ? t->ticks - s->ticks : 0;
+    return (t->end - s->shipped) / 2 > ticks / 2 + CLAIM_SLACK;
 }
 
 /* Why a state is of another trace than the ring; NULL if it may be of this one. */
