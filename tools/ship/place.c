@@ -89,7 +89,7 @@ place_probe(const struct ship_place *p)
 }
 
 static int
-place_look(struct ship_place *p, struct program_voice *voice)
+place_look_owner(struct ship_place *p, struct program_voice *voice)
 {
     struct stat st;
     const int fd = place_probe(p);
@@ -110,7 +110,8 @@ int
 ship_place_open(struct ship_place *p, struct program_voice *voice, const char *name, int make)
 {
     *p = (struct ship_place){.name = name, .out = -1, .stage = -1};
-    return place_open_out(p, voice, make) == 0 && place_open_stage(p, voice, make) == 0 ? place_look(p, voice) : -1;
+    return place_open_out(p, voice, make) == 0 && place_open_stage(p, voice, make) == 0 ? place_look_owner(p, voice)
+                                                                                        : -1;
 }
 
 void
