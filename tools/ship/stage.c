@@ -54,7 +54,7 @@ stage_list_free(struct stage_list *list)
     free(list->files);
 }
 
-/* A file that is not of this run's owner is left alone, and said once. */
+/* A file of a ring of this run that is not of its owner is left alone, and said once. */
 static void
 stage_say_foreign(struct ship *ship, const char *name)
 {
@@ -74,7 +74,7 @@ stage_takes(struct ship *ship, const char *text, struct ship_name *name, const c
         fstatat(ship->place.stage, text, st, AT_SYMLINK_NOFOLLOW) != 0)
         return 0;
     const int own = ship_place_is_own(&ship->place, st);
-    if (!own)
+    if (!own && ring) /* else another host may be at work there, as another user */
         stage_say_foreign(ship, text);
     return own;
 }
