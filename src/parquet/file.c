@@ -7,7 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/open.h"
 
 #define MAGIC "PAR1"
 #define MAGIC_SIZE 4
@@ -20,12 +23,13 @@ enum { LOGICAL_STRING = 1, LOGICAL_DECIMAL = 5 };
 #define DECIMAL_DIGITS 18 /* of a DECIMAL in an INT64 */
 
 void
-sqt_parquet_file_begin(struct sqt_parquet_file *f, int directory, const char *name,
+sqt_parquet_file_begin(struct sqt_parquet_file *f, int directory, const char *name, mode_t mode,
                        const struct sqt_parquet_field *fields, unsigned field_count, void **codec)
 {
     memset(f, 0, sizeof(*f));
     f->directory = directory;
     snprintf(f->name, sizeof(f->name), "%s", name);
+    f->mode = mode;
     f->fields = fields;
     f->field_count = field_count;
     f->columns = sqt_zeroed(field_count, sizeof(*f->columns));
@@ -74,12 +78,37 @@ sqt_parquet_file_group_full(const struct sqt_parquet_file *f)
 
 /* ---- row groups ---- */
 
+/* Makes the file.  Returns a descriptor, or -1 with errno. */
+static int
+file_make(struct sqt_parquet_file *f, const char *name)
+{
+    struct stat st;
+    const int fd = openat(f->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, f->mode);
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return fd;
+    f->device = st.st_dev;
+    f->inode = st.st_ino;
+    return fd;
+}
+
+/* Opens what was made and written so far, and nothing that somebody else put there.  Returns the same. */
+static int
+file_open_again(const struct sqt_parquet_file *f, const char *name)
+{
+    struct stat st;
+    const int fd = sqt_open_regular(f->directory, name, O_WRONLY | O_APPEND | O_NOFOLLOW, &st);
+    if (fd < 0 || (st.st_dev == f->device && st.st_ino == f->inode && st.st_size == (off_t)f->written))
+        return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
+}
+
 static int
 file_write(struct sqt_parquet_file *f, const struct sqt_bytes *bytes)
 {
     char name[96];
-    const int flags = f->written ? O_APPEND : O_CREAT | O_EXCL;
-    const int fd = openat(f->directory, file_part_name(f, name), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
+    const int fd = f->written ? file_open_again(f, file_part_name(f, name)) : file_make(f, file_part_name(f, name));
     size_t done = 0;
     while (fd >= 0 && done < bytes->used) {
         const ssize_t n = write(fd, bytes->data + done, bytes->used - done);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open.h"
 #include "base/visible.h"
 #include "codec.h"
 #include "fields.h"
@@ -47,11 +48,12 @@ struct sqt_parquet {
     int directory;
     const char *name;
     uint64_t start_ns;
+    mode_t mode;
     struct sqt_parquet_table *tables;
     struct parquet_series *open;
     size_t size;
     uint64_t clock; /* blocks of rows so far */
-    uint64_t rows;
+    uint64_t rows, files;
     void *codec;
     char error[640];
 };
@@ -59,12 +61,13 @@ struct sqt_parquet {
 /* ---- tables ---- */
 
 struct sqt_parquet *
-sqt_parquet_new(int directory, const char *name, uint64_t start_ns)
+sqt_parquet_new(int directory, const char *name, uint64_t start_ns, mode_t mode)
 {
     struct sqt_parquet *const p = sqt_zeroed(1, sizeof(*p));
     p->directory = directory;
     p->name = name;
     p->start_ns = start_ns;
+    p->mode = mode;
     return p;
 }
 
@@ -75,7 +78,8 @@ parquet_fail(const struct sqt_parquet_table *t, const char *file, int cause)
     const char *const table = *t->prefix ? "" : t->table->name;
     if (!p->error[0])
         snprintf(p->error, sizeof(p->error), "%.300s/%s%s%s: cannot write: %s", p->name, table,
-                 *table && *file ? "/" : "", file, strerror(cause));
+                 *table && *file ? "/" : "", file,
+                 cause == ESTALE ? "somebody put another file there meanwhile" : sqt_open_refusal(cause));
     return -1;
 }
 
@@ -119,7 +123,7 @@ parquet_ring(const struct sqt_origin *origin, char text[36])
 {
     snprintf(text, 36, "none");
     for (unsigned i = 0; origin && i < 16; ++i)
-        snprintf(text + 2 * i, 3, "%02x", origin->identity.ring_id[i]);
+        snprintf(text + 2 * i, 3, "%02x", origin->shown_ring[i]);
 }
 
 static void
@@ -129,11 +133,13 @@ parquet_begin_file(struct parquet_series *s)
     char ring[36], name[sizeof(s->file.name)];
     parquet_ring(s->origin, ring);
     snprintf(name, sizeof(name), "%.31s%.32s-%06u.parquet", t->prefix, ring, s->batch++ % 1000000);
-    sqt_parquet_file_begin(&s->file, t->directory, name, t->fields, t->field_count, &t->parquet->codec);
+    sqt_parquet_file_begin(&s->file, t->directory, name, t->parquet->mode, t->fields, t->field_count,
+                           &t->parquet->codec);
     s->open = 1;
     s->next = t->parquet->open;
     t->parquet->open = s;
     ++t->files;
+    ++t->parquet->files;
 }
 
 static void
@@ -265,6 +271,12 @@ const char *
 sqt_parquet_error(const struct sqt_parquet *p)
 {
     return p->error;
+}
+
+uint64_t
+sqt_parquet_files(const struct sqt_parquet *p)
+{
+    return p->files;
 }
 
 uint64_t

@@ -20,8 +20,8 @@ identity_of(struct sqt_origin_identity *one, const struct sqt_origin *origin)
     static const char digits[] = "0123456789abcdef";
     union sqt_cell *const cells = one->cells.cells;
     for (unsigned i = 0; i < 16; ++i) {
-        one->ring[2 * i] = digits[origin->identity.ring_id[i] >> 4];
-        one->ring[2 * i + 1] = digits[origin->identity.ring_id[i] & 15];
+        one->ring[2 * i] = digits[origin->shown_ring[i] >> 4];
+        one->ring[2 * i + 1] = digits[origin->shown_ring[i] & 15];
     }
     cells[SQT_IDENTITY_host].text = sqt_origin_text(origin, SQT_DEF_HOST, 0);
     cells[SQT_IDENTITY_service].text = origin->identity.service[0] ? origin->identity.service : NULL;

@@ -30,7 +30,7 @@ class Shipper:
 
     def ship(self, kill=False):
         self.runs += 1
-        command = [self.env.tool("sqtrace-ship"), self.directory, "--to=" + self.out, "--quiet", "--least-size=0"]
+        command = [self.env.tool("sqtrace-ship"), self.directory, "--to=" + self.out, "--make-folder", "--quiet", "--least-size=0"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as child:
             if kill:
                 time.sleep(random.random() * 0.1)
@@ -49,7 +49,7 @@ class Shipper:
 def compare(env, how, directory, out):
     """What was shipped in pieces, and what is shipped at once now."""
     once = env.path("once-" + how)
-    subprocess.run([env.tool("sqtrace-ship"), directory, "--to=" + once, "--quiet"], check=True)
+    subprocess.run([env.tool("sqtrace-ship"), directory, "--to=" + once, "--make-folder", "--quiet"], check=True)
     python = env.python_with("pyarrow")
     if not python:
         env.leave_out("rows are not compared, because pyarrow cannot be installed from PyPI")

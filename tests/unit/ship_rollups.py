@@ -138,7 +138,7 @@ def in_pieces(scratch, whole):
         grow(trace, pieces[at:cut])
         at = cut
         if number % 3 == 1:
-            with subprocess.Popen([shipped.SHIP, trace, "--to=" + out, "--quiet", NOW, "--table=rollups"],
+            with subprocess.Popen([shipped.SHIP, trace, "--to=" + out, *shipped.make_folder(out), "--quiet", NOW, "--table=rollups"],
                                   stderr=subprocess.DEVNULL) as child:
                 try:
                     child.wait(draw.random() * 0.05)

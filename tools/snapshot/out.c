@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "../program/readers.h"
 #include "snapshot.h"
 
 #define OUT_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -159,8 +160,8 @@ snapshot_out_create(struct snapshot_out *out, const char *name, int like)
     const int fd = openat(out->made, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
-    if (fstat(like, &st) == 0 && fchown(fd, (uid_t)-1, st.st_gid) == 0)
-        fchmod(fd, 0600 | (st.st_mode & S_IRGRP));
+    if (fstat(like, &st) == 0)
+        program_give_readers(fd, &st); /* else only its owner may read it */
     return fd;
 }
 

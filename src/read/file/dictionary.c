@@ -77,14 +77,27 @@ unescape(char *to, const char *from, size_t size)
     *to = '\0';
 }
 
+/* Whether a definition that is there says the same as another text. */
+static int
+dictionary_says(const struct sqt_definition *d, const char *text, size_t size)
+{
+    char *const other = sqt_allocated(size + 1);
+    unescape(other, text, size);
+    const int same = strcmp(d->text, other) == 0;
+    free(other);
+    return same;
+}
+
 static void
 define(struct sqt_dictionary *d, unsigned kind, uint32_t number, const char *text, size_t size)
 {
     if ((d->used + 1) * 2 > d->room)
         dictionary_grow(d);
     struct sqt_definition **const at = slot(d, kind, number);
-    if (*at)
-        return; /* interned once: a later segment says the same again */
+    if (*at) { /* interned once: a later segment says the same again */
+        d->two_hosts |= kind == SQT_DEF_HOST && !dictionary_says(*at, text, size);
+        return;
+    }
     if (d->left && *d->left < size + DEFINITION_BYTES) {
         ++d->refused;
         return;

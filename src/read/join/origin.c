@@ -144,6 +144,16 @@ tell_refused(struct sqt_origin_reader *o)
     o->told_refused = o->dictionary.refused != 0;
 }
 
+static void
+tell_two_hosts(struct sqt_origin_reader *o)
+{
+    if (o->dictionary.two_hosts && !o->told_hosts)
+        sqt_diagnose(o->diagnostics, SQT_ERROR,
+                     "%s: is of another host than other segments of this ring; what they say is mixed",
+                     origin_place(o));
+    o->told_hosts = o->dictionary.two_hosts;
+}
+
 /* A gap in the numbers may be a segment that was made while the directory was listed, and missed.  Returns 1 if the
  * directory was looked at again: the segment that is being read is then behind what may be new. */
 static int
@@ -298,6 +308,7 @@ read_segment(struct sqt_origin_reader *o, int *progress)
                              "%s: offset %" PRIu64 ": a line of the text is not understood", o->segment.name,
                              o->segment.frame_at);
             tell_refused(o);
+            tell_two_hosts(o);
         } else if (frame->type == SQT_FRAME_BLOCK) {
             if (origin_take_block(o))
                 return 1;

@@ -132,7 +132,7 @@ sqt_origin_reader_rewind(struct sqt_origin_reader *o)
     o->buffer = NULL;
     o->part_next = 0;
     o->started = o->damaged = o->finished = o->lost_pending = o->totals_valid = 0;
-    o->told_suspect = o->told_table = o->told_open = o->told_gone = o->told_refused = o->told_ring = 0;
+    o->told_suspect = o->told_table = o->told_open = o->told_gone = o->told_refused = o->told_hosts = o->told_ring = 0;
     o->rescans = 0;
     o->next = o->last_ticks = 0;
     o->gap_seen = UINT64_MAX;

@@ -51,17 +51,40 @@ static void
 set_identity(struct sqt_source_list *l, struct sqt_origin_reader *o, const struct sqt_identity *who, int damaged)
 {
     o->public.identity = *who;
+    memcpy(o->public.shown_ring, who->ring_id, sizeof(who->ring_id));
     o->public.identity.squid_version[sizeof(who->squid_version) - 1] = '\0';
     o->public.identity.service[sizeof(who->service) - 1] = '\0';
     o->identity_damaged = damaged;
     o->offset_ns = boot_offset(l, who);
 }
 
-/* The origin of that ring id, new if it must be.  An identity that is whole replaces one that is damaged. */
+/* Whether two whole identities are of one ring.  Somebody may give his own trace the ring id of another. */
+static int
+sources_is_same(const struct sqt_identity *a, const struct sqt_identity *b)
+{
+    return memcmp(a->ring_id, b->ring_id, sizeof(a->ring_id)) == 0 &&
+           memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) == 0 &&
+           memcmp(&a->start, &b->start, sizeof(a->start)) == 0;
+}
+
+/* The same as sources_find_origin(), but by all that an identity says, as far as it is whole. */
+static struct sqt_origin_reader *
+sources_find_same(const struct sqt_source_list *l, const struct sqt_identity *who, int damaged)
+{
+    for (size_t i = 0; i < l->origin_count && !damaged; ++i) {
+        struct sqt_origin_reader *const o = l->origins[i];
+        if (!o->identity_damaged && sources_is_same(&o->public.identity, who))
+            return o;
+    }
+    struct sqt_origin_reader *const o = sources_find_origin(l, who->ring_id);
+    return o && (damaged || o->identity_damaged) ? o : NULL;
+}
+
+/* The origin of that identity, new if it must be.  An identity that is whole replaces one that is damaged. */
 static struct sqt_origin_reader *
 origin_of(struct sqt_source_list *l, const struct sqt_identity *who, int damaged)
 {
-    struct sqt_origin_reader *o = sources_find_origin(l, who->ring_id);
+    struct sqt_origin_reader *o = sources_find_same(l, who, damaged);
     if (o) {
         if (o->identity_damaged && !damaged)
             set_identity(l, o, who, 0);

@@ -126,6 +126,14 @@ sqt_stream_wants(const struct sqt_stream *s, const struct sqt_origin_reader *o)
 }
 
 void
+sqt_stream_show_ring(struct sqt_stream *s, const struct sqt_origin *origin, const uint8_t *id)
+{
+    for (size_t i = 0; i < s->sources.origin_count; ++i)
+        if (&s->sources.origins[i]->public == origin)
+            memcpy(s->sources.origins[i]->public.shown_ring, id, sizeof(origin->shown_ring));
+}
+
+void
 sqt_stream_extent(const struct sqt_stream *s, struct sqt_extent *extent)
 {
     memset(extent, 0, sizeof(*extent));
