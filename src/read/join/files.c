@@ -67,7 +67,7 @@ sqt_stream_files(struct sqt_stream *s, void *context, void (*take)(void *context
                                          .from = INT64_MAX,
                                          .until = INT64_MIN,
                                          .whole = part->header.header_size,
-                                         .end = o->ring.map ? o->ring.head : 0}};
+                                         .end = sqt_ring_is_open(&o->ring) ? o->ring.head : 0}};
             if (part->fd >= 0)
                 continue;
             state.file.last = p + 1 == o->part_count;
