@@ -61,10 +61,21 @@ def tried(name):
     return runs, ["%s: %s" % (name, line) for problem in problems for line in problem.splitlines()]
 
 
+def good():
+    """Of a trace that is whole, each program makes what it is there for."""
+    with tempfile.TemporaryDirectory(dir=WORK) as folder:
+        ended = list(programs.over(os.path.join(programs.SOURCE, "tests", "golden", "kids"), folder))
+        made = [os.path.join(folder, name) for name in ("report.html", "shipped", "snapshots", "ctf", "parquet")]
+        lacks = [path for path in made if not os.path.exists(path)]
+    check(len(ended) > 15 and not lacks and not any(run.status for run in ended), "a whole trace: each program succeeds",
+          *lacks, *(run for run in ended if run.status))
+
+
 def main():
     names = sorted((name for name in os.listdir(CORPUS) if b"\n" in read(name)), key=rank)
     chosen = names if FULL else names[:(len(names) + 9) // 10]
     check(len(names) > 100, "there is a corpus")
+    good()
     runs = wrong = 0
     with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
         for name, (count, problems) in zip(chosen, pool.map(tried, chosen)):
