@@ -137,7 +137,7 @@ nothing_else_is_allowed(void **state)
     refuses("sqtrace_logs /t", ":1: 'sqtrace_logs' is not allowed here; expected is sqtrace_log");
     refuses("\\\n", ":1: '' is not allowed here; expected is sqtrace_log");
     refuses("sqtrace_log /t\n\nsqtrace_log /u", ":3: sqtrace_log is given twice, here and in line 1");
-    refuses("sqtrace_log /t \\ \nring=1MB\n", ":1: blanks follow the backslash at the end of the line");
+    refuses("sqtrace_log /t \\ \nring=1MB\n", ":1: nothing follows the backslash at the end of the line");
     refuses("0123456789012345678901234567890123456789x",
             ":1: '0123456789012345678901234567890123456789' is not allowed here; expected is sqtrace_log");
     refuses("\xc2\x9b\xff\xe2\x80\xae!",

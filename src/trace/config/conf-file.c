@@ -166,7 +166,7 @@ conf_words(const struct conf_reader *r, const char *statement, unsigned line)
         return NULL;
     }
     if (statement[all - 1] == '\\') {
-        sqt_fail(r->error, "%s:%u: blanks follow the backslash at the end of the line", r->path, line);
+        sqt_fail(r->error, "%s:%u: nothing follows the backslash at the end of the line", r->path, line);
         return NULL;
     }
     return statement + name + strspn(statement + name, " \t");
