@@ -110,7 +110,7 @@ check 'the image is built'
 # Options of tracing are the one line that is added; another allows what the test asks for.
 printf '%s\n' 'http_access allow localhost' >"$folder/test.conf"
 
-# start NAME LINE OPTION...: a container with that line in its squid.conf; waits until Squid serves, and sets pid.
+# start NAME LINE OPTION...: a container with that line in its sqtrace.conf; waits until Squid serves, and sets pid.
 start()
 {
     name=$1
@@ -119,7 +119,7 @@ start()
     # Limits that are not above this shell's: not every root may raise them.
     pod run --detach --name="$name" --network=none --ulimit=nofile=1024:1024 \
         --ulimit=nproc=1000:1000 --volume="$name:/var/spool/squid/trace" \
-        --volume="$folder/$name.conf:/etc/squid/conf.d/sqtrace.conf:ro" \
+        --volume="$folder/$name.conf:/etc/squid/sqtrace.conf:ro" \
         --volume="$folder/test.conf:/etc/squid/conf.d/test.conf:ro" "$@" localhost/squid-traced >"$out" 2>&1 || return 1
     volume=$(pod volume inspect --format '{{.Mountpoint}}' "$name")
     for _ in $(seq 100); do
@@ -162,7 +162,7 @@ signal()
 }
 
 start traced 'sqtrace_log /var/spool/squid/trace' --shm-size=128m
-check 'Squid starts in a container, with one line more in squid.conf'
+check 'Squid starts in a container, with one line in sqtrace.conf'
 [ "$(users)" = 'proxy ' ] && [ "$(stat -c %u "/proc/$pid")" -eq 13 ]
 check 'as its own user, proxy'
 load --clients=2 --requests=20
