@@ -64,8 +64,8 @@ struct sqt_origin_reader {
     int64_t wall_ns;  /* from the boot's monotonic clock to the time of day, at its first record */
     int64_t first_ns; /* of its first record, by which the merge opens it; INT64_MIN before that is known */
     struct sqt_line last_line;
-    struct sqt_totals totals;                                                    /* of the last END */
-    int totals_valid;                                                            /* no block came after it */
+    struct sqt_totals totals; /* of the last END */
+    int totals_valid;         /* no block came after it */
     int told_suspect, told_table, told_open, told_gone, told_refused, told_ring, told_hosts; /* said once */
     unsigned rescans; /* how often the directory was looked at again for what is between */
     int finished;     /* only what the reader adds is left */
