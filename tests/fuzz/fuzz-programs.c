@@ -151,8 +151,7 @@ programs_ship_once(const struct fuzz_input *input, const char *folder, int compa
     programs_add(&line, line.out);
     programs_add(&line, compact ? "--least-age=0s" : "--least-size=1");
     programs_add(&line, compact ? "--grace=0s" : line.trace[0]);
-    if (compact)
-        programs_add(&line, "--compact");
+    programs_add(&line, compact ? "--compact" : "--make-folder");
     if (ship_parse(&request, line.argc, line.argv, line.error, sizeof(line.error)) != 0)
         programs_refused(line.error);
     else if (request.given[SHIP_compact])

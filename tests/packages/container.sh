@@ -56,7 +56,8 @@ END
 
 pod()
 {
-    CONTAINERS_CONF=$folder/podman.conf podman --root="$folder/storage" --runroot="$run" --storage-driver="$driver" "$@"
+    # podman 5 warns of control groups of version 1.
+    PODMAN_IGNORE_CGROUPSV1_WARNING=1 CONTAINERS_CONF=$folder/podman.conf podman --root="$folder/storage" --runroot="$run" --storage-driver="$driver" "$@"
 }
 
 end()
@@ -87,7 +88,10 @@ three_times()
 three_times fresh_bootstrap "$release" "$folder/debian.tar" >"$out" 2>&1 &&
     pod import "$folder/debian.tar" "localhost/debian:$release" >"$out" 2>&1
 check "mmdebstrap makes a Debian $release to start from"
-set -- --isolation=chroot --pull=never --build-arg DEBIAN="localhost/debian:$release" --tag localhost/squid-traced
+# Limits that are not above this shell's: not every root may raise them.
+limits='--ulimit=nofile=1024:1024 --ulimit=nproc=1000:1000'
+# shellcheck disable=SC2086 # words
+set -- $limits --isolation=chroot --pull=never --build-arg DEBIAN="localhost/debian:$release" --tag localhost/squid-traced
 if [ -n "$squid" ]; then
     # The stage that builds is left out; what it would have made is beside the Containerfile.
     mkdir -p "$folder/made$squid"
@@ -116,9 +120,8 @@ start()
     name=$1
     printf '%s\n' "$2" >"$folder/$name.conf"
     shift 2
-    # Limits that are not above this shell's: not every root may raise them.
-    pod run --detach --name="$name" --network=none --ulimit=nofile=1024:1024 \
-        --ulimit=nproc=1000:1000 --volume="$name:/var/spool/squid/trace" \
+    # shellcheck disable=SC2086 # words
+    pod run --detach --name="$name" --network=none $limits --volume="$name:/var/spool/squid/trace" \
         --volume="$folder/$name.conf:/etc/squid/sqtrace.conf:ro" \
         --volume="$folder/test.conf:/etc/squid/conf.d/test.conf:ro" "$@" localhost/squid-traced >"$out" 2>&1 || return 1
     volume=$(pod volume inspect --format '{{.Mountpoint}}' "$name")

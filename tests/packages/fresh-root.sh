@@ -70,15 +70,15 @@ mount --bind "$root" "$root" && mount -t proc proc "$root/proc" && mount --rbind
 unset FRESH_SHARED
 exec "$@"'
 
-# fresh_run ROOT SHARED COMMAND WORD...: runs it as root in ROOT, with the folder SHARED of this machine, if not empty, as
-# /mnt.  The environment is that of a first login.
-fresh_run()
+# fresh_exec ROOT SHARED COMMAND WORD...: this shell becomes the command, as root in ROOT, with the folder SHARED of this
+# machine, if not empty, as /mnt.  The environment is that of a first login.  Whoever ends it ends all that it started.
+fresh_exec()
 {
     fresh_root=$1
     fresh_shared=$2
     shift 2
     # shellcheck disable=SC2046 # values without spaces
-    env -i HOME=/root LANG=C.UTF-8 TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    exec env -i HOME=/root LANG=C.UTF-8 TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         FRESH_SHARED="$fresh_shared" $(fresh_variables) \
         unshare --mount --pid --fork --kill-child --propagation private sh -c "$fresh_first" sh "$fresh_root" "$@"
 }

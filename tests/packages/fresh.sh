@@ -44,7 +44,7 @@ in_root()
 {
     log=$1
     shift
-    fresh_run "$root" "$folder/shared" env CI=true CCACHE_DIR=/mnt/ccache sh -c 'cd /root/sqtrace && "$@"' sh "$@" \
+    fresh_exec "$root" "$folder/shared" env CI=true CCACHE_DIR=/mnt/ccache sh -c 'cd /root/sqtrace && "$@"' sh "$@" \
         >"$log" 2>&1 </dev/null &
     running=$!
     wait "$running"

@@ -101,7 +101,7 @@ def programs(trace, out):
         ("dump --follow", [tool("dump"), trace, "--follow", "--table=events"], True),
         ("top --once", [tool("top"), trace, "--once"], False),
         ("exporter", [tool("exporter"), trace, "--listen=127.0.0.1:0"], True),
-        ("ship", [tool("ship"), trace, "--to=" + os.path.join(out, "ship")], False),
+        ("ship", [tool("ship"), trace, "--to=" + os.path.join(out, "ship"), "--make-folder"], False),
         ("snapshot --last", [tool("snapshot"), trace, "--to=" + os.path.join(out, "last"), "--last=1h", "--total=10MB"], False),
         ("snapshot --when", [tool("snapshot"), trace, "--to=" + os.path.join(out, "when"), "--when=lost"], True),
         ("report", [tool("report"), trace, "-o", os.path.join(out, "report"), "--data=" + os.path.join(SOURCE, "tools")], False),

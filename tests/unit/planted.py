@@ -182,7 +182,7 @@ def report(trace, work):
 
 def ship_and_snapshot(trace, work):
     out = os.path.join(work, "out")
-    run("sqtrace-ship", trace, "--to=" + out, "--least-age=0s", statuses=(0, 1))
+    run("sqtrace-ship", trace, "--to=" + out, "--make-folder", "--least-age=0s", statuses=(0, 1))
     run("sqtrace-ship", "--compact", "--to=" + out, "--least-age=0s", statuses=(0, 1))
     shipped = [path for path in glob.glob(out + "/**/*.parquet", recursive=True) if "host=host" in path]
     check(shipped, "files are shipped")

@@ -130,8 +130,8 @@ def top(trace, folder):
 def ship(trace, folder):
     """Twice, so that states are read; then what is there is merged."""
     out = "--to=" + os.path.join(folder, "shipped")
-    for _ in range(2):
-        yield run(folder, "ship", SHIP, "--least-size=1", out, trace)
+    for more in (["--make-folder"], []):
+        yield run(folder, "ship", SHIP, "--least-size=1", out, *more, trace)
     if os.path.isdir(os.path.join(folder, "shipped")):
         yield run(folder, "ship --compact", SHIP, "--compact", "--least-age=0s", "--grace=0s", out)
 

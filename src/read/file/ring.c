@@ -85,7 +85,7 @@ ring_fail(struct sqt_ring *ring)
 static int
 ring_take_words(struct sqt_ring *ring, struct sqt_words *words)
 {
-    if (sqt_words_take(ring->fd, words) != 0)
+    if (sqt_words_take(ring->fd, words, ring->identity.ticks_per_second) != 0)
         return errno == EAGAIN && ring->text ? 0
                                              : ring_fail(ring); /* one that was opened: the next look is another try */
     if (!words_make_sense(ring, words)) {

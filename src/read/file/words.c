@@ -75,47 +75,48 @@ words_are_bracketed(const struct reading *r)
 
 /* The account of a header that stands still. */
 static void
-words_account(struct sqt_words *words, const struct sqt_ring_writer *writer)
+words_account(struct sqt_words *words, const struct sqt_ring_writer *writer, uint64_t ticks_per_second)
 {
     struct sqt_ring_header still;
     still.writer = *writer;
+    still.identity.ticks_per_second = ticks_per_second;
     memset(&words->totals, 0, sizeof(words->totals));
     sqt_ring_totals(&still, &words->totals);
 }
 
 static void
-words_take_equal(struct sqt_words *words, const struct reading *r)
+words_take_equal(struct sqt_words *words, const struct reading *r, uint64_t ticks_per_second)
 {
-    words_account(words, &r->writer);
+    words_account(words, &r->writer, ticks_per_second);
     words->tail = words->tail_now = r->tail;
     words->text_used = r->writer.text_used;
 }
 
 static void
-words_take_bracketed(struct sqt_words *words, const struct reading *r)
+words_take_bracketed(struct sqt_words *words, const struct reading *r, uint64_t ticks_per_second)
 {
     struct sqt_ring_writer writer = r[2].writer;
     writer.episodes = r[0].writer.episodes;
     writer.lost = r[3].writer.lost;
-    words_account(words, &writer);
+    words_account(words, &writer, ticks_per_second);
     words->tail = r[1].tail;
     words->tail_now = r[3].tail;
     words->text_used = r[3].writer.text_used;
 }
 
 int
-sqt_words_take(int fd, struct sqt_words *words)
+sqt_words_take(int fd, struct sqt_words *words, uint64_t ticks_per_second)
 {
     struct reading r[SQT_WORDS_TRIES];
     for (unsigned n = 0; n < SQT_WORDS_TRIES; ++n) {
         if (words_read_once(fd, &r[n]) != 0)
             return -1;
         if (n >= 1 && words_are_equal(&r[n - 1], &r[n])) {
-            words_take_equal(words, &r[n]);
+            words_take_equal(words, &r[n], ticks_per_second);
             return 0;
         }
         if (n >= 4 && words_are_bracketed(&r[n - 4])) {
-            words_take_bracketed(words, &r[n - 4]);
+            words_take_bracketed(words, &r[n - 4], ticks_per_second);
             return 0;
         }
     }

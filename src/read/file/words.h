@@ -38,8 +38,9 @@ struct sqt_words {
  * errno: ENODATA if the file is shorter. */
 int sqt_words_read(int fd, void *to, size_t size, uint64_t offset);
 
-/* Reads all words.  Returns 0, or -1 with errno: EAGAIN if they changed too often. */
-int sqt_words_take(int fd, struct sqt_words *words);
+/* Reads all words.  ticks_per_second: of the ring's clock.  Returns 0, or -1 with errno: EAGAIN if they changed too
+ * often. */
+int sqt_words_take(int fd, struct sqt_words *words, uint64_t ticks_per_second);
 
 /* Reads `size` bytes of the header, at most 64, that are stored together.  Returns the same. */
 int sqt_words_agree(int fd, void *to, size_t size, uint64_t offset);
