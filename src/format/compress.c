@@ -156,7 +156,8 @@ zstd_free(void *compressor, void *decompressor)
 #else
 #define zstd_compress(c, data, size, to, room) 0
 #define zstd_decompress(d, data, size, to, whole) \
-    "the block is compressed with zstd, and this program was built without it: install libzstd-dev and build it again"
+    (errno = EBADMSG, "the block is compressed with zstd, and this program was built without it: install libzstd-dev " \
+                      "and build it again")
 #define zstd_free(compressor, decompressor) ((void)0)
 #endif
 

@@ -150,8 +150,12 @@ Configure(const sqt_config *config, const sqt_process &process, const bool atSta
         char text[sizeof(LastReading().error) + 64];
         snprintf(text, sizeof(text), "WARNING: sqtrace: %s; tracing is off", LastReading().error);
         log(0, text);
-    } else if (!config && HasTrace())
-        log(1, "sqtrace: there is no sqtrace_log any more; tracing is off");
+    } else if (!config) {
+        sqt_status s;
+        sqt_get_status(&s);
+        if (strcmp(s.state, "off") != 0)
+            log(1, "sqtrace: there is no sqtrace_log any more; tracing is off");
+    }
     if (!config && atStart)
         return;
     if (!Owner()) {

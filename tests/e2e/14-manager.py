@@ -61,7 +61,7 @@ def added_and_removed(env):
     squid.start()
     worker = squid.worker_pids()[0]
     get(squid, origin, "before")
-    env.equal(reason(squid), ["squid.conf has no sqtrace_log"], "why tracing is off")
+    env.equal(reason(squid), ["there is no sqtrace_log"], "why tracing is off")
     env.equal((threads(worker), os.listdir(squid.directory)), (1, []), "before the directive")
     reload_(env, squid, "")
     env.equal((threads(worker), len(squid.rings())), (2, 1), "with the directive")

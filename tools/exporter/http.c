@@ -61,6 +61,7 @@ struct http_connection {
     unsigned looks;
     size_t searched; /* bytes that do not end the header */
     size_t excess;
+    size_t held; /* bytes of its answer, which stay in memory until the last one is gone */
 };
 
 struct export_http {
@@ -197,7 +198,7 @@ export_http_accepts(const struct export_http_request *request, const char *type)
 static size_t
 http_unread(const struct http_connection *c)
 {
-    return evbuffer_get_length(bufferevent_get_output(c->stream));
+    return evbuffer_get_length(bufferevent_get_output(c->stream)) ? c->held : 0;
 }
 
 /* Answers that nobody reads take no more memory than that; the one that was made last is never given up. */
@@ -230,6 +231,7 @@ http_send(struct http_connection *c, const struct export_http_answer *answer, in
                         answer->status == 405 ? "Allow: GET, HEAD\r\n" : "");
     if (answer->body && !bodiless)
         evbuffer_add_buffer(out, answer->body);
+    c->held = evbuffer_get_length(out);
     if (answer->body)
         evbuffer_free(answer->body);
 }

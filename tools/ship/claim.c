@@ -37,6 +37,7 @@ claim_default_readers(const struct ship *ship)
         else
             program_share_readers(&all, &one);
     }
+    all.st_mode &= ~(mode_t)S_IROTH; /* a folder may be open to all, but no ring is */
     return all;
 }
 
@@ -50,11 +51,11 @@ claim_trace_of(struct ship *ship, const struct sqt_origin *origin)
 }
 
 static struct ship_trace *
-claim_new_trace(struct ship *ship, const struct sqt_file *file, const struct stat *readers)
+claim_new_trace(struct ship *ship, const struct sqt_file *file)
 {
     ship->traces = sqt_resized(ship->traces, (ship->trace_count + 1) * sizeof(*ship->traces));
     struct ship_trace *const t = &ship->traces[ship->trace_count++];
-    *t = (struct ship_trace){.origin = file->origin, .readers = *readers};
+    *t = (struct ship_trace){.origin = file->origin};
     return t;
 }
 
@@ -62,13 +63,17 @@ static void
 claim_note_file(void *context, const struct sqt_file *file)
 {
     struct ship *const ship = context;
-    struct stat st = {.st_mode = 0};
+    struct stat st;
     const int fd = sqt_open_regular(AT_FDCWD, file->name, O_RDONLY, &st);
     struct ship_trace *t = claim_trace_of(ship, file->origin);
     if (!t)
-        t = claim_new_trace(ship, file, &st);
+        t = claim_new_trace(ship, file);
     if (fd >= 0) {
-        program_share_readers(&t->readers, &st);
+        if (t->looked)
+            program_share_readers(&t->readers, &st);
+        else
+            t->readers = st;
+        t->looked = 1;
         close(fd);
     }
     t->end = file->end > t->end ? file->end : t->end;
@@ -220,7 +225,7 @@ ship_claim(struct ship *ship, struct ship_ring *ring)
     claim_hex(ring->id, ring->origin->identity.ring_id);
     memcpy(first, ring->id, sizeof(first));
     ring->trace = claim_trace_of(ship, ring->origin);
-    ring->readers = ring->trace ? ring->trace->readers : claim_default_readers(ship);
+    ring->readers = ring->trace && ring->trace->looked ? ring->trace->readers : claim_default_readers(ship);
     const char *const why = claim_try(ship, ring);
     if (why) {
         ship->failed = 1;

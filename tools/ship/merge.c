@@ -203,7 +203,8 @@ merge_say(struct compact *c, const char *part)
     return program_fail(&c->voice, "%s/%s/%s: cannot write: %s", c->place.name, SHIP_STAGE, part, strerror(errno));
 }
 
-/* Who may read all of the files may read the new one; for root their owner, too. */
+/* Who may read all of the files may read the new one; for root their owner, too.  Returns 0, 1 if it cannot get their group,
+ * or -1. */
 static int
 merge_own(int fd, const struct compact_file *files, size_t count)
 {
@@ -212,7 +213,9 @@ merge_own(int fd, const struct compact_file *files, size_t count)
         all.st_mode &= files[i].mode;
     if (geteuid() == 0 && fchown(fd, files[0].uid, (gid_t)-1) != 0)
         return -1;
-    return program_give_readers(fd, &all);
+    if (program_give_readers(fd, &all) == 0)
+        return 0;
+    return errno == EPERM || errno == EINVAL ? 1 : -1;
 }
 
 /* Makes the file, and waits until the disk has it. */
@@ -230,8 +233,13 @@ merge_make(struct compact *c, int folder, const char *path, const struct compact
     int result = merge_write(m.fd, (const uint8_t *)MAGIC, MAGIC_SIZE);
     for (size_t i = 0; i < count && result == 0; ++i)
         result = merge_add(c, &m, folder, path, &files[i], i + 1 == count);
+    if (result == 0 && (result = merge_own(m.fd, files, count)) == 1) {
+        c->failed = 1;
+        program_fail(&c->voice, "%s: small files stay, because a merged one cannot get their group (%u)", path,
+                     (unsigned)files[0].gid);
+    }
     if (result == 0)
-        result = merge_own(m.fd, files, count) == 0 ? fsync(m.fd) : -1;
+        result = fsync(m.fd);
     if (result < 0)
         merge_say(c, part);
     sqt_bytes_free(&m.groups);

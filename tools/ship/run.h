@@ -63,6 +63,7 @@ struct ship_trace {
     uint64_t end,
         ticks;   /* number of the record behind the last one, and time of the last one in blocks; 0: not known */
     int damaged; /* it may have more */
+    int looked;  /* readers are known */
     struct stat readers; /* group and mode: who may read it */
 };
 

@@ -245,8 +245,8 @@ stage_give_readers(struct ship *ship, int fd, const struct ship_ring *ring)
     if (errno != EPERM && errno != EINVAL)
         return -1;
     if (!ship->told_group && ring->readers.st_mode & S_IRGRP)
-        program_say(&ship->voice, "warning: %s: files cannot get the trace's group (%u), which could read them: %s",
-                    ship->place.name, (unsigned)ring->readers.st_gid, strerror(errno));
+        program_fail(&ship->voice, "warning: %s: files cannot get the trace's group (%u), which could read them: %s",
+                     ship->place.name, (unsigned)ring->readers.st_gid, strerror(errno));
     ship->told_group = 1;
     return 0;
 }

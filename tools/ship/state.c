@@ -21,6 +21,9 @@
 #include "base/open.h"
 #include "run.h"
 
+/* An earlier sqtrace-ship made states with the user's umask. */
+#define STATE_HINT "; if nobody else wrote it, which a run with umask 002 may have, chmod go-w makes it count"
+
 #define STATE_ROOM 512
 #define STATE_SHIPPED_MOST (UINT64_MAX / 2 + (UINT64_C(1) << 17)) /* the last block that a reader takes, and the end */
 #define STATE_REST "shipped %" PRIu64 "\nticks %" PRIu64 "\nended %d\n"
@@ -84,8 +87,9 @@ ship_state_load(struct ship *ship, const char *ring, struct ship_state *s)
     if (fd >= 0)
         close(fd);
     if (got < 0)
-        return program_fail(&ship->voice, "%s/%s/%s: cannot be believed, so nothing of this ring is shipped: %s",
-                            ship->place.name, SHIP_STAGE, ring, sqt_open_refusal(cause));
+        return program_fail(&ship->voice, "%s/%s/%s: cannot be believed, so nothing of this ring is shipped: %s%s",
+                            ship->place.name, SHIP_STAGE, ring, sqt_open_refusal(cause),
+                            sqt_open_others_write(cause) ? STATE_HINT : "");
     text[got] = '\0';
     s->changed = st.st_mtim;
     if (state_parse(text, s) == 0)

@@ -178,7 +178,7 @@ snapshot_out_finish(int fd)
 int
 snapshot_out_fail(struct snapshot_out *out, const char *name, int error)
 {
-    if (error == EDQUOT && out->room != INT64_MAX)
+    if (error == EDQUOT && out->full)
         return program_fail(&out->voice, "%s: its snapshots would take more than --total allows; none was made",
                             out->name);
     return program_fail(&out->voice, "%s/%s: cannot be written: %s", out->name, name, strerror(error));
@@ -189,6 +189,7 @@ snapshot_out_write(struct snapshot_out *out, int fd, const void *bytes, size_t s
 {
     const char *from = bytes;
     if ((int64_t)size > out->room) {
+        out->full = 1;
         errno = EDQUOT;
         return -1;
     }

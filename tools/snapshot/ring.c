@@ -110,6 +110,8 @@ ring_take(struct snapshot_out *out, const char *path, const char *name)
     if (fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
         memcmp(magic, SQT_RING_MAGIC, sizeof(magic)) == 0 && sqt_ring_open(&ring, fd, path, &diagnostics) == 0) {
         result = ring_copy(out, &ring, name, fd);
+        if (ring.wrong)
+            sqt_diagnose(&diagnostics, SQT_WARNING, "%s: damaged ring: %s", path, ring.wrong);
         sqt_ring_close(&ring);
     }
     if (fd >= 0)

@@ -48,6 +48,7 @@ struct snapshot_out {
     int folder;           /* descriptor, locked; -1: not open */
     int made;             /* descriptor of the folder SNAPSHOT_MAKING in it; -1: not open */
     int64_t room;         /* bytes that may still be written */
+    int full;             /* more was to be written than that */
     int64_t files, bytes; /* of what was published; room on the disk, also of links */
 };
 #define SNAPSHOT_MAKING ".sqtrace-snapshot"

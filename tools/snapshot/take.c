@@ -255,6 +255,7 @@ take_limits(struct take *take)
     if (r->total && bytes >= r->total)
         return program_fail(&take->out.voice, "%s: its snapshots take %s, and --total allows no more; none was made",
                             take->out.name, sqt_human_bytes(text, (double)bytes));
+    take->out.full = 0;
     take->out.room = r->total ? r->total - bytes : INT64_MAX;
     return 0;
 }

@@ -149,5 +149,5 @@ sqt_input_has_hole(const struct sqt_input *input, uint64_t offset, uint64_t size
     if (fstat(input->fd, &st) != 0 || st.st_blocks * INT64_C(512) >= st.st_size)
         return 0;
     const off_t hole = lseek(input->fd, (off_t)offset, SEEK_HOLE);
-    return hole >= 0 && (uint64_t)hole < offset + size;
+    return hole >= 0 && hole < st.st_size && (uint64_t)hole < offset + size; /* the end of the file is no hole */
 }

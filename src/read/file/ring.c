@@ -271,6 +271,8 @@ sqt_ring_header_left(const struct sqt_ring *ring, uint64_t tail, uint64_t text_u
     h->writer.marks = ring->totals.marks;
     h->writer.lost_from = ring->totals.lost_from;
     h->writer.lost_open = ring->totals.lost_open;
+    h->writer.lost_until = ring->totals.lost_from +
+                           (uint64_t)((double)ring->totals.lost_us * 1e-6 * (double)ring->identity.ticks_per_second);
     h->writer.text_used = text_used;
     h->flusher.tail = tail;
     if (!sqt_ring_anchor(ring, &h->flusher.last))

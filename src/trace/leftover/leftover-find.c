@@ -108,15 +108,24 @@ open_claims(const struct sqt_leftovers *l)
 }
 
 int
+sqt_leftover_lock(const struct sqt_leftover *found, int fd)
+{
+    return found->claim_fd >= 0 ? sqt_lock_shared(fd) : sqt_lock(fd);
+}
+
+int
 sqt_leftover_claim(const struct sqt_leftovers *l, struct sqt_leftover *found)
 {
     char digits[16];
     snprintf(digits, sizeof(digits), "%.15s", found->pointer.id);
     found->claim_fd = open_claims(l);
-    if (found->claim_fd >= 0 && sqt_lock_byte(found->claim_fd, (off_t)strtoull(digits, NULL, 16)) != 0 &&
-        errno == EAGAIN)
-        return -1;
-    return sqt_lock_shared(found->pointer_fd) != 0 && errno == EAGAIN ? -1 : 0;
+    if (found->claim_fd >= 0 && sqt_lock_byte(found->claim_fd, (off_t)strtoull(digits, NULL, 16)) != 0) {
+        if (errno == EAGAIN)
+            return -1;
+        close(found->claim_fd);
+        found->claim_fd = -1;
+    }
+    return sqt_leftover_lock(found, found->pointer_fd) != 0 && errno == EAGAIN ? -1 : 0;
 }
 
 void

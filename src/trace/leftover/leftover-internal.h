@@ -73,8 +73,12 @@ void sqt_leftover_close(struct sqt_leftover *found);
  *     that file, so they cannot prevent it.
  *   - A read lock on the pointer (and on the ring, which the caller takes) fails while the owner has its write lock.
  *     Other readers' locks do not prevent it, and it keeps out older versions of libsqtrace, which claim by a write lock.
+ * Where that byte cannot be locked, write locks on pointer and ring keep other claims out, and readers' locks prevent them.
  * Where there are no locks, nothing is kept out. */
 int sqt_leftover_claim(const struct sqt_leftovers *leftovers, struct sqt_leftover *found);
+
+/* Locks the claimed pointer or ring: for reading, or for writing if there is no claim on SQT_KEY_FILE. */
+int sqt_leftover_lock(const struct sqt_leftover *found, int fd);
 
 /* Calls visit for each pointer file of the service in the directory, except those of this process.  Returns 0, or
  * -1 if the directory cannot be listed now. */

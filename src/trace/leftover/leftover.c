@@ -77,7 +77,7 @@ judge_ring(const struct sqt_leftovers *l, const struct sqt_leftover *found, cons
     struct sqt_dead_ring ring;
     struct sqt_error error;
     enum verdict verdict = VERDICT_DONE;
-    const int lock = sqt_lock_shared(found->ring_fd);
+    const int lock = sqt_leftover_lock(found, found->ring_fd);
     if (lock != 0 && errno == EAGAIN)
         return VERDICT_ALIVE;
     errno = 0;

@@ -362,10 +362,8 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
         return;
     }
     if (!config->directory[0]) {
-        static const char why[] = "squid.conf has no sqtrace_log any more";
         sqt_stop();
-        life_note_reason(why);
-        say_about(1, "sqtrace: tracing is off: %s", why);
+        life_note_reason("there is no sqtrace_log any more"); /* the caller has said so, or why */
         return;
     }
     char text[SQT_MESSAGE_MAX] = "WARNING: sqtrace: ";
@@ -422,7 +420,19 @@ life_why_lost(char *why, size_t size)
         snprintf(why, size, "nothing could be written to %.255s meanwhile: %s", tracer.trace->path, f->stalled_last);
     else
         snprintf(why, size, "ring= of sqtrace_log can make it larger");
-    tracer.stalls_told = f->stalls;
+    /* One that goes on is the cause of what is lost until the next line, too. */
+    tracer.stalls_told = f->stalls - (f->stalled[0] != '\0');
+    pthread_mutex_unlock(&f->mutex);
+}
+
+/* Nothing is lost that was not told: what stalled until now has cost nothing more. */
+static void
+life_forget_stalls(void)
+{
+    struct sqt_flusher *const f = &tracer.trace->flusher;
+    pthread_mutex_lock(&f->mutex);
+    if (!f->stalled[0])
+        tracer.stalls_told = f->stalls;
     pthread_mutex_unlock(&f->mutex);
 }
 
@@ -432,8 +442,10 @@ tell_losses(void)
 {
     char why[600];
     const uint64_t lost = tracer.trace->ring.header->writer.lost;
-    if (lost == tracer.lost_told)
+    if (lost == tracer.lost_told) {
+        life_forget_stalls();
         return;
+    }
     const uint64_t now = sqt_monotonic_ns();
     if (tracer.lost_told_ns && now - tracer.lost_told_ns < LOSSES_AGAIN_NS)
         return;
@@ -479,7 +491,7 @@ life_reason(void)
 {
     if (switched_off == getpid())
         return "it was switched off for good, because Squid ends";
-    return tracer.reason[0] ? tracer.reason : "squid.conf has no sqtrace_log";
+    return tracer.reason[0] ? tracer.reason : "there is no sqtrace_log";
 }
 
 void
