@@ -78,15 +78,21 @@ sqt_copied(const char *text)
 }
 
 char *
-sqt_printed(const char *format, ...)
+sqt_vprinted(const char *format, va_list arguments)
 {
     char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0)
+        sqt_no_memory();
+    return text;
+}
+
+char *
+sqt_printed(const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    const int length = vasprintf(&text, format, arguments);
+    char *const text = sqt_vprinted(format, arguments);
     va_end(arguments);
-    if (length < 0)
-        sqt_no_memory();
     return text;
 }
 

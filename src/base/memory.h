@@ -13,6 +13,7 @@
 #define SQT_MEMORY_H
 
 #include <dirent.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -39,8 +40,9 @@ void *sqt_resized(void *memory, size_t size);
 /* strdup in the same manner. */
 char *sqt_copied(const char *text);
 
-/* asprintf in the same manner; returns the text. */
+/* asprintf and vasprintf in the same manner; they return the text. */
 char *sqt_printed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *sqt_vprinted(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 /* ---- the C library's functions that allocate: they end the program for want of memory, and fail otherwise as ever ---- */
 

@@ -12,13 +12,10 @@
 void
 lines_add(struct lines *lines, const char *format, ...)
 {
-    char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    const int length = vasprintf(&text, format, arguments);
+    char *const text = sqt_vprinted(format, arguments);
     va_end(arguments);
-    if (length < 0)
-        sqt_no_memory();
     lines->text = sqt_resized(lines->text, (lines->count + 1) * sizeof(*lines->text));
     lines->text[lines->count++] = text;
 }
