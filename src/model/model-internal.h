@@ -333,6 +333,7 @@ void sqt_digest_end(struct sqt_process_state *process, struct sqt_digest *digest
 sqt_handler sqt_helper_begin, sqt_helper_end, sqt_service_asked, sqt_service_admits, sqt_service_failed,
     sqt_service_done, sqt_query_end;
 /* The trace has ended before the wait has. */
+void sqt_wait_cut_off(const struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);
 void sqt_wait_leave(struct sqt_process_state *process, struct sqt_wait *wait);
 
 /* losses.c */

@@ -132,6 +132,8 @@ struct sqt_xact {
     struct sqt_client *client;
     struct sqt_xact *client_next, *client_previous;
     const struct sqt_wait *asked; /* of sqt_model_open_requests() */
+    struct sqt_wait *waiting;     /* its newest wait, while its serial is the same */
+    uint64_t waiting_serial;
 };
 
 /* The wait of a transaction for the reply that another one, its leader, fetches. */
@@ -459,11 +461,13 @@ const char *sqt_step_kind_name(uint32_t kind);
 /* Its size, below 0 if the clock went back. */
 int64_t sqt_step_ns(const struct sqt_step_row *step);
 
-/* Tracing began, or changed. */
+/* Tracing began, changed or ended: Squid started, was reconfigured, rotated its logs or stopped. */
 struct sqt_setup_row {
     const struct sqt_origin *origin;
-    uint64_t groups;  /* enabled groups of events, as bits */
-    uint32_t ring_kb; /* size of the ring; 0: not told again */
+    int64_t at;
+    enum sqt_event event; /* START, RECONFIGURE, ROTATE or STOP */
+    uint64_t groups;      /* enabled groups of events, as bits; of START and RECONFIGURE */
+    uint32_t ring_kb;     /* size of the ring; 0: not told again */
 };
 
 /* Time of a transaction that goes to a stage. */

@@ -302,6 +302,7 @@ sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t
 {
     sqt_xact_charge(process, xact, now);
     sqt_follow_leave(process, xact, now);
+    sqt_wait_cut_off(process, xact, now);
     xact->end = now;
     xact->outcome = sqt_outcome_of(process, xact->epoch, xact->begin, outcome);
     xacts_hand_out(process, xact);

@@ -15,6 +15,7 @@
 #include "figure/stat/mix.h"
 #include "figure/stat/names.h"
 #include "findings.h"
+#include "look.h"
 #include "pass/family.h"
 
 /* No more causes than that can take a share of SQT_FINDING_SHARE each. */
@@ -23,8 +24,12 @@
 /* Objects that are known to have been asked for: a new one takes the place of another one with the same rest. */
 #define SQT_FINDING_ASKED 65536
 
+/* The series of all requests, with what their clients waited. */
+#define SQT_SERIES_ALL 1
+
 struct sqt_claim {
     uint64_t ns, count; /* count: requests with these stages */
+    uint32_t series;    /* of sqt_findings.when; 0: none yet */
     struct sqt_distribution totals, rests;
 };
 
@@ -75,6 +80,11 @@ struct sqt_findings {
     uint64_t stages; /* columns of all rules */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;
+    struct sqt_tolds tolds;
+    struct sqt_when when;        /* series: SQT_SERIES_ALL, and a claim's own */
+    uint32_t series;             /* the last one that was given */
+    struct sqt_look_totals felt; /* of all requests that count, tunnels and open ones, too */
+    void **looking;              /* the state of each look of sqt_looks */
 };
 
 /* The claim's share of all time, in %. */
@@ -95,8 +105,9 @@ const char *sqt_finding_stage(const struct sqt_subject *subject);
 /* The part that most of the time of the subject's blocks goes to; -1 if they took none. */
 int sqt_finding_part(const struct sqt_subject *subject);
 
-/* A claim of so many ns on a request that took that long. */
-void sqt_finding_claim(struct sqt_findings *findings, struct sqt_claim *claim, int64_t ns, int64_t total);
+/* A claim of so many ns on a request that took that long, and began then. */
+void sqt_finding_claim(struct sqt_findings *findings, struct sqt_claim *claim, int64_t ns, int64_t total,
+                       int64_t begin);
 
 /* The claim of that rule on the subject's time. */
 struct sqt_claim *sqt_finding_claim_of(struct sqt_findings *findings, struct sqt_subject *subject, unsigned rule);
@@ -107,7 +118,7 @@ void sqt_findings_subjects(struct sqt_findings *findings, const struct sqt_xact 
 struct sqt_subject *sqt_findings_worker(struct sqt_findings *findings, const struct sqt_identity *identity);
 
 /* findings-connects.c: keeps what a request waits for while it connects, until it ends; then claims it. */
-void sqt_findings_connection(void *context, const struct sqt_attempt *attempt);
+void sqt_findings_connection(struct sqt_findings *findings, const struct sqt_attempt *attempt);
 /* total: of the request; below 0: it does not count. */
 void sqt_findings_connected(struct sqt_findings *findings, const struct sqt_xact *xact, int64_t total);
 

@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * findings-rows.c - findings as rows, with their costs.
+ * findings-rows.c - what the rules found, as findings that are told: with costs, and with since when.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "findings-internal.h"
-
-/* The longest sentence with the longest name of a culprit. */
-#define TEXT_SIZE 1024
-
-#define CELL(name) row[SQT_CELL(findings, name)]
-
-/* A row without a culprit, costs and advice. */
-static void
-row_begin(union sqt_cell *row, int64_t rank, const char *cause, const char *sentence)
-{
-    CELL(rank).number = rank;
-    CELL(cause).text = cause;
-    CELL(culprit).text = NULL;
-    CELL(share_pct).number = CELL(cost_p50_ms).number = CELL(cost_p99_ms).number = SQT_CELL_MISSING;
-    CELL(sentence).text = sentence;
-    CELL(advice).text = NULL;
-    CELL(command).text = "sqtrace-dump --table=summary TRACE";
-}
 
 static const char *
 findings_culprit(const struct sqt_findings *f, const struct sqt_finding *x)
@@ -75,36 +59,75 @@ is_origin_number(const char *culprit)
 }
 
 /* The rule's advice; of an origin that is a number, also how to learn its name. */
-static const char *
+static void
 findings_advice(char *text, const struct sqt_finding *x, const char *culprit)
 {
-    snprintf(text, TEXT_SIZE, "%s%s", x->rule->advice,
-             is_origin_number(culprit)
-                 ? " sqtrace_log names=servers gives its address; access.log has it as %<a in the "
-                   "lines whose %master_xaction is the xid of such a request."
-                 : "");
-    return text;
+    sqt_told_print(text, "%s%s", x->rule->advice,
+                   is_origin_number(culprit)
+                       ? " sqtrace_log names=servers gives its address; access.log has it as %<a in the "
+                         "lines whose %master_xaction is the xid of such a request."
+                       : "");
+}
+
+/* Whether a window is one in which the claim has half of the share that it has of the whole, and is felt. */
+static int
+is_bad(const struct sqt_findings *f, const struct sqt_finding *x, const struct sqt_when_sum *its,
+       const struct sqt_when_sum *all)
+{
+    return (double)its->ns * 200 >= sqt_finding_share(f, x->claim) * (double)all->ns &&
+           its->ns >= (uint64_t)x->rule->mean * all->count;
+}
+
+/* Since when, until when, and in which pattern. */
+static void
+findings_when_told(const struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
+{
+    size_t its_count, all_count, bads = 0, k = 0;
+    const struct sqt_when_sum *const its = sqt_when_of(&f->when, x->claim->series, &its_count);
+    const struct sqt_when_sum *const all = sqt_when_of(&f->when, SQT_SERIES_ALL, &all_count);
+    uint32_t *const active = sqt_zeroed(2 * all_count + 1, sizeof(*active)), *const bad = active + all_count;
+    double *const sizes = sqt_zeroed(all_count + 1, sizeof(*sizes));
+    for (size_t i = 0; i < all_count; ++i) {
+        active[i] = all[i].window;
+        while (x->claim->series && k < its_count && its[k].window < all[i].window)
+            ++k;
+        if (x->claim->series && k < its_count && its[k].window == all[i].window && is_bad(f, x, &its[k], &all[i])) {
+            sizes[bads] = (double)its[k].ns / all[i].count;
+            bad[bads++] = all[i].window;
+        }
+    }
+    told->since = f->felt.begin;
+    told->until = f->felt.end;
+    if (bads)
+        sqt_when_pattern(told, bad, sizes, bads, active, all_count, all[all_count - 1].window, f->when.width);
+    free(active);
+    free(sizes);
 }
 
 static void
-findings_print(struct sqt_job *job, unsigned index)
+findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
 {
-    struct sqt_findings *const f = job->state;
-    const struct sqt_finding *const x = &f->found[index];
+    const int drops = x->rule->when == SQT_FINDING_DROPS;
+    struct sqt_told *const told =
+        sqt_tolds_add(&f->tolds, x->rule->cause, drops ? SQT_HARM_FAILURE : SQT_HARM_WAITING, x->claim->ns);
+    if (!told)
+        return;
     const struct sqt_mix with = {&f->totals, NULL, NULL}, without = {&f->totals, &x->claim->totals, &x->claim->rests};
     const struct sqt_finding_values values = findings_values(f, x);
-    char sentence[TEXT_SIZE], command[TEXT_SIZE], advice[TEXT_SIZE];
-    union sqt_cell row[SQT_CELLS(findings)];
-    row_begin(row, index + 1, x->rule->cause, sqt_finding_text(sentence, TEXT_SIZE, x->rule->sentence, &values));
-    CELL(culprit).text = values.culprit;
-    if (x->rule->when != SQT_FINDING_DROPS) { /* else nobody knows */
-        CELL(share_pct).number = sqt_percent((double)x->claim->ns, (double)f->total_ns);
-        CELL(cost_p50_ms).number = sqt_mix_median(&with) - sqt_mix_median(&without);
-        CELL(cost_p99_ms).number = sqt_mix_quantile(&with, 990) - sqt_mix_quantile(&without, 990);
+    sqt_finding_text(told->sentence, SQT_TOLD_TEXT, x->rule->sentence, &values);
+    snprintf(told->culprit, sizeof(told->culprit), "%s", values.culprit ? values.culprit : "");
+    findings_when_told(f, x, told);
+    if (drops) { /* nobody knows what they waited */
+        told->requests = told->failures = x->subject->drops;
+    } else {
+        told->share = sqt_percent((double)x->claim->ns, (double)f->total_ns);
+        told->p50 = sqt_mix_median(&with) - sqt_mix_median(&without);
+        told->p99 = sqt_mix_quantile(&with, 990) - sqt_mix_quantile(&without, 990);
+        told->requests = x->claim->totals.count;
+        told->waiting = x->claim->ns;
     }
-    CELL(advice).text = findings_advice(advice, x, values.culprit);
-    CELL(command).text = sqt_finding_text(command, TEXT_SIZE, x->rule->command, &values);
-    sqt_job_row(job, row);
+    findings_advice(told->advice, x, values.culprit);
+    sqt_finding_text(told->command, SQT_TOLD_TEXT, x->rule->command, &values);
 }
 
 /* What the largest part of the time is. */
@@ -119,40 +142,56 @@ findings_healthy(struct sqt_job *job)
             (!x.claim || f->all.claims[i].ns > x.claim->ns))
             x = (struct sqt_finding){&sqt_finding_rules[i], &f->all, &f->all.claims[i]};
     const struct sqt_finding_values values = findings_values(f, &x);
-    char text[TEXT_SIZE], sentence[TEXT_SIZE];
-    snprintf(text, sizeof(text),
-             "No cause stands out. The largest part of the time, {share}, is %s: {mean} of the mean request.",
-             x.rule->part);
-    union sqt_cell row[SQT_CELLS(findings)];
-    row_begin(row, 1, "healthy", sqt_finding_text(sentence, TEXT_SIZE, text, &values));
-    CELL(share_pct).number = sqt_percent((double)x.claim->ns, (double)f->total_ns);
-    sqt_job_row(job, row);
+    char text[SQT_TOLD_TEXT];
+    struct sqt_told *const told = sqt_tolds_add(&f->tolds, "healthy", SQT_HARM_WAITING, 0);
+    sqt_told_print(text,
+                   "No cause stands out in %llu requests of %.0f s. The largest part of the time, {share}, is %s: "
+                   "{mean} of the mean request.",
+                   (unsigned long long)f->felt.requests, (double)(f->felt.end - f->felt.begin) / 1e9, x.rule->part);
+    sqt_finding_text(told->sentence, SQT_TOLD_TEXT, text, &values);
+    sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
+    told->share = sqt_percent((double)x.claim->ns, (double)f->total_ns);
+    told->requests = f->felt.requests;
+    told->since = f->felt.begin;
+    told->until = f->felt.end;
 }
 
 static void
 findings_too_few(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
-    char sentence[TEXT_SIZE];
-    snprintf(sentence, sizeof(sentence), "Findings need at least %d finished requests, and there are %u.",
-             SQT_FINDING_LEAST, (unsigned)f->totals.count);
-    union sqt_cell row[SQT_CELLS(findings)];
-    row_begin(row, 1, "too_few", sentence);
-    CELL(command).text = "sqtrace-dump TRACE";
-    sqt_job_row(job, row);
+    struct sqt_told *const told = sqt_tolds_add(&f->tolds, "too_few", SQT_HARM_WAITING, 0);
+    sqt_told_print(told->sentence, "Findings need at least %d requests, and there are %u.", SQT_FINDING_LEAST,
+                   (unsigned)f->totals.count);
+    sqt_told_print(told->command, "sqtrace-dump TRACE");
+    told->requests = f->felt.requests;
+    told->since = f->felt.begin;
+    told->until = f->felt.end;
+}
+
+/* What the looks found, too. */
+static void
+findings_look_told(struct sqt_findings *f)
+{
+    for (unsigned i = 0; sqt_looks[i]; ++i)
+        if (sqt_looks[i]->tell)
+            sqt_looks[i]->tell(f->looking[i], &f->felt, &f->tolds);
 }
 
 void
 sqt_findings_rows(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
-    if (f->totals.count < SQT_FINDING_LEAST) {
-        findings_too_few(job);
-        return;
-    }
-    sqt_findings_find(f);
+    sqt_when_sort(&f->when);
+    if (f->totals.count >= SQT_FINDING_LEAST)
+        sqt_findings_find(f);
     for (unsigned i = 0; i < f->count; ++i)
-        findings_print(job, i);
-    if (!f->count)
+        findings_tell(f, &f->found[i]);
+    findings_look_told(f);
+    sqt_tolds_sort(&f->tolds);
+    if (!f->tolds.count && f->totals.count < SQT_FINDING_LEAST)
+        findings_too_few(job);
+    else if (!f->tolds.count)
         findings_healthy(job);
+    sqt_tolds_rows(&f->tolds, job);
 }

@@ -51,9 +51,8 @@ waits_stage(const struct sqt_wait *wait)
 
 /* The transaction remembers whom it waited for longest. */
 static void
-waits_remember(const struct sqt_process_state *process, const struct sqt_wait *wait)
+waits_remember(struct sqt_xact *xact, const struct sqt_wait *wait)
 {
-    struct sqt_xact *const xact = wait->xact ? sqt_idmap_get(&process->xacts, wait->xact) : NULL;
     const int64_t ns = wait->end - wait->begin;
     if (!xact || sqt_wait_unknown(wait) || (xact->longest[wait->stage].def && xact->longest[wait->stage].ns >= ns))
         return;
@@ -73,7 +72,7 @@ waits_tell(struct sqt_process_state *process, struct sqt_wait *wait, int64_t now
     const enum sqt_outcome known = sqt_outcome_of(process, wait->epoch, wait->begin, SQT_OUTCOME_COMPLETE);
     wait->end = now;
     wait->outcome = known == SQT_OUTCOME_LOST ? SQT_WAIT_LOST : known == SQT_OUTCOME_CLOCK ? SQT_WAIT_CLOCK : outcome;
-    waits_remember(process, wait);
+    waits_remember(wait->xact ? sqt_idmap_get(&process->xacts, wait->xact) : NULL, wait);
     if (process->consumer->wait)
         process->consumer->wait(process->consumer->context, wait);
 }
@@ -92,6 +91,18 @@ waits_end(struct sqt_process_state *process, struct sqt_wait *wait, int64_t now,
     if (sqt_idmap_get(map, wait->key) == wait)
         sqt_idmap_take(map, wait->key);
     sqt_pool_put(&process->wait_pool, wait);
+}
+
+/* The transaction ends while it waits: for as long as it did, it waited for whom it waits. */
+void
+sqt_wait_cut_off(const struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
+{
+    if (!xact->waiting || xact->waiting->pooled.serial != xact->waiting_serial)
+        return;
+    struct sqt_wait wait = *xact->waiting;
+    wait.end = now;
+    if (sqt_outcome_of(process, wait.epoch, wait.begin, SQT_OUTCOME_COMPLETE) == SQT_OUTCOME_COMPLETE)
+        waits_remember(xact, &wait);
 }
 
 void
@@ -130,6 +141,11 @@ waits_begin(struct sqt_process_state *process, int64_t now, enum sqt_def def, ui
     wait->key = key;
     wait->epoch = process->epoch;
     sqt_idmap_put(map, key, wait);
+    struct sqt_xact *const xact = wait->xact ? sqt_idmap_get(&process->xacts, wait->xact) : NULL;
+    if (xact) {
+        xact->waiting = wait;
+        xact->waiting_serial = wait->pooled.serial;
+    }
     return wait;
 }
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * told.c - see told.h.
+ */
+#include "told.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+const char *const sqt_harm_names[SQT_HARMS] = {"waiting", "failure", "standstill", "waste", "resource"};
+const char *const sqt_pattern_names[SQT_PATTERNS] = {"throughout", "once", "recurring", "since", "growing"};
+
+/* The place of the finding with least weight. */
+static unsigned
+told_least(const struct sqt_tolds *tolds)
+{
+    unsigned least = 0;
+    for (unsigned i = 1; i < tolds->count; ++i)
+        if (tolds->told[i]->weight < tolds->told[least]->weight)
+            least = i;
+    return least;
+}
+
+struct sqt_told *
+sqt_tolds_add(struct sqt_tolds *tolds, const char *cause, enum sqt_harm harm, uint64_t weight)
+{
+    unsigned at = tolds->count;
+    if (at == SQT_TOLD_MOST) {
+        at = told_least(tolds);
+        if (tolds->told[at]->weight >= weight)
+            return NULL;
+    } else {
+        tolds->told[tolds->count++] = sqt_zeroed(1, sizeof(struct sqt_told));
+    }
+    const struct sqt_told made = {.cause = cause,
+                                  .harm = harm,
+                                  .share = SQT_CELL_MISSING,
+                                  .p50 = SQT_CELL_MISSING,
+                                  .p99 = SQT_CELL_MISSING,
+                                  .weight = weight,
+                                  .order = at};
+    *tolds->told[at] = made;
+    return tolds->told[at];
+}
+
+void
+sqt_told_print(char text[SQT_TOLD_TEXT], const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, SQT_TOLD_TEXT, format, arguments);
+    va_end(arguments);
+}
+
+static int
+told_compare(const void *a, const void *b)
+{
+    const struct sqt_told *const x = *(struct sqt_told *const *)a, *const y = *(struct sqt_told *const *)b;
+    if (x->weight != y->weight)
+        return x->weight < y->weight ? 1 : -1;
+    if (x->order != y->order)
+        return x->order < y->order ? -1 : 1;
+    return strcmp(x->culprit, y->culprit);
+}
+
+void
+sqt_tolds_sort(struct sqt_tolds *tolds)
+{
+    if (tolds->count)
+        qsort(tolds->told, tolds->count, sizeof(*tolds->told), told_compare);
+}
+
+static const char *
+told_text(const char *text)
+{
+    return *text ? text : NULL;
+}
+
+#define CELL(name) row[SQT_CELL(findings, name)]
+
+static void
+told_row(struct sqt_job *job, const struct sqt_told *told, int64_t rank)
+{
+    union sqt_cell row[SQT_CELLS(findings)];
+    CELL(rank).number = rank;
+    CELL(cause).text = told->cause;
+    CELL(culprit).text = told_text(told->culprit);
+    CELL(share_pct).number = told->share;
+    CELL(cost_p50_ms).number = told->p50;
+    CELL(cost_p99_ms).number = told->p99;
+    CELL(sentence).text = told->sentence;
+    CELL(advice).text = told_text(told->advice);
+    CELL(command).text = told->command;
+    CELL(time_s).number = told->since;
+    CELL(until_s).number = told->until;
+    CELL(pattern).text = sqt_pattern_names[told->pattern];
+    CELL(harm).text = sqt_harm_names[told->harm];
+    CELL(requests).number = (int64_t)told->requests;
+    CELL(failures).number = (int64_t)told->failures;
+    CELL(waiting_s).number = (int64_t)told->waiting;
+    sqt_job_row(job, row);
+}
+
+void
+sqt_tolds_rows(const struct sqt_tolds *tolds, struct sqt_job *job)
+{
+    for (unsigned i = 0; i < tolds->count; ++i)
+        told_row(job, tolds->told[i], i + 1);
+}
+
+void
+sqt_tolds_free(struct sqt_tolds *tolds)
+{
+    for (unsigned i = 0; i < tolds->count; ++i)
+        free(tolds->told[i]);
+    tolds->count = 0;
+}

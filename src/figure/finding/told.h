@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * told.h - findings that are told, however they were found: ranked by the harm that people suffered.
+ *
+ * Each file that looks for harm of one kind (findings-rules.c, failures.c, standstill.c ...) fills in a struct sqt_told
+ * and hands it over.  The weight that ranks them is the client-seconds beyond what alike requests take, and
+ * SQT_FAILURE_NS for each failure.  A resource that is about to end has no weight: it never outranks what people feel.
+ */
+#ifndef SQT_TOLD_H
+#define SQT_TOLD_H
+
+#include <stdint.h>
+
+#include "pass/family.h"
+
+/* What a request that failed, or a connection that was refused, counts beside requests that wait. */
+#define SQT_FAILURE_NS INT64_C(5000000000)
+
+/* The longest sentence with the longest name of a culprit. */
+#define SQT_TOLD_TEXT 1024
+#define SQT_TOLD_NAME 256
+/* Findings of a trace: those with least weight go. */
+#define SQT_TOLD_MOST 64
+
+/* What people suffered.  Names in sqt_harm_names. */
+enum sqt_harm { SQT_HARM_WAITING, SQT_HARM_FAILURE, SQT_HARM_STANDSTILL, SQT_HARM_WASTE, SQT_HARM_RESOURCE, SQT_HARMS };
+extern const char *const sqt_harm_names[SQT_HARMS];
+
+/* When they did.  Names in sqt_pattern_names. */
+enum sqt_pattern {
+    SQT_PATTERN_THROUGHOUT,
+    SQT_PATTERN_ONCE,
+    SQT_PATTERN_RECURRING,
+    SQT_PATTERN_SINCE, /* from then on, to the end */
+    SQT_PATTERN_GROWING,
+    SQT_PATTERNS
+};
+extern const char *const sqt_pattern_names[SQT_PATTERNS];
+
+struct sqt_told {
+    const char *cause;           /* a word, static */
+    char culprit[SQT_TOLD_NAME]; /* "": nobody in particular */
+    enum sqt_harm harm;
+    enum sqt_pattern pattern;
+    int64_t since, until; /* ns of the trace */
+    int64_t share;        /* of the time of all requests, in thousandths of a percent; SQT_CELL_MISSING: not known */
+    int64_t p50, p99;     /* costs in ns; SQT_CELL_MISSING: not known */
+    uint64_t requests;    /* that it met */
+    uint64_t failures;    /* of them, or connections refused or dropped */
+    uint64_t waiting;     /* client-ns beyond what alike requests take */
+    uint64_t weight;      /* ns, for the rank: 0 for a resource that nobody feels yet, and for healthy */
+    unsigned order;       /* among those of the same weight */
+    char sentence[SQT_TOLD_TEXT], advice[SQT_TOLD_TEXT], command[SQT_TOLD_TEXT];
+};
+
+struct sqt_tolds {
+    struct sqt_told *told[SQT_TOLD_MOST];
+    unsigned count;
+};
+
+/* A new finding, zeroed, with nothing known of its share and costs.  It belongs to the list; the pointer is valid until
+ * the next call.  NULL: the list is full of findings of more weight. */
+struct sqt_told *sqt_tolds_add(struct sqt_tolds *tolds, const char *cause, enum sqt_harm harm, uint64_t weight);
+
+/* Prints a text into one of its three texts: as printf. */
+__attribute__((format(printf, 2, 3))) void sqt_told_print(char text[SQT_TOLD_TEXT], const char *format, ...);
+
+/* Most weight first. */
+void sqt_tolds_sort(struct sqt_tolds *tolds);
+
+/* Hands out the rows. */
+void sqt_tolds_rows(const struct sqt_tolds *tolds, struct sqt_job *job);
+
+void sqt_tolds_free(struct sqt_tolds *tolds);
+
+#endif
