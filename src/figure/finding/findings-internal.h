@@ -24,11 +24,15 @@
 /* Objects that are known to have been asked for: a new one takes the place of another one with the same rest. */
 #define SQT_FINDING_ASKED 65536
 
+/* Bytes a second that nobody calls slow: a reply that comes faster is as long as it is large. */
+#define SQT_FINDING_RATE 1000000
+
 /* The series of all requests, with what their clients waited. */
 #define SQT_SERIES_ALL 1
 
 struct sqt_claim {
     uint64_t ns, count; /* count: requests with these stages */
+    uint64_t tunnels;   /* of the requests that it counts for */
     uint32_t series;    /* of sqt_findings.when; 0: none yet */
     struct sqt_distribution totals, rests;
 };
@@ -72,6 +76,7 @@ struct sqt_findings {
     struct sqt_subject all;
     struct sqt_distribution totals;
     uint64_t total_ns;
+    uint64_t slow_ns;                  /* of it, beyond what the bytes of the replies need at SQT_FINDING_RATE */
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
     void *connecting;                  /* findings-connects.c */
     unsigned first[SQT_FINDINGS];      /* the first rule of the same subjects and stages */
@@ -80,6 +85,9 @@ struct sqt_findings {
     uint64_t stages; /* columns of all rules */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;
+    struct sqt_finding episodes[SQT_FINDING_MOST]; /* of which an episode is told */
+    unsigned episode_count;
+    uint64_t tolds_most; /* the largest weight of what was told before episodes */
     struct sqt_tolds tolds;
     struct sqt_when when;        /* series: SQT_SERIES_ALL, and a claim's own */
     uint32_t series;             /* the last one that was given */
@@ -127,6 +135,23 @@ uint64_t sqt_finding_dropped(const struct sqt_subject *subject);
 
 /* The worker whose event loop works least; NULL: there is no other one than that. */
 const struct sqt_subject *sqt_finding_idle(const struct sqt_findings *findings, const struct sqt_subject *worker);
+
+/* Whether a finding has claimed some of these stages already: of the same subject, of all, or now of all. */
+int sqt_finding_is_told(const struct sqt_findings *findings, const struct sqt_finding_rule *rule,
+                        const struct sqt_subject *subject);
+
+/* Whether the rule is about that part of the subject's time to which most of it goes: its queue, its service ...; 1 for rules
+ * that are about no part.  It is all that the condition of a rule says of an episode. */
+int sqt_finding_in_part(struct sqt_findings *findings, const struct sqt_finding *finding);
+
+/* What the words in braces stand for. */
+struct sqt_finding_values sqt_findings_values(struct sqt_findings *findings, const struct sqt_finding *finding);
+
+/* The rule's advice; of an origin that is a number, also how to learn its name. */
+void sqt_findings_advice(char text[SQT_TOLD_TEXT], const struct sqt_finding *finding, const char *culprit);
+
+/* findings-episodes.c: tells what is bad for some time only. */
+void sqt_findings_episodes(struct sqt_findings *findings);
 
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);

@@ -7,7 +7,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/human.h"
 #include "findings-internal.h"
+
+/* Requests that take so much longer than their bytes need, in ns in the mean, are not healthy. */
+#define UNEXPLAINED 300000000
 
 static const char *
 findings_culprit(const struct sqt_findings *f, const struct sqt_finding *x)
@@ -17,8 +21,8 @@ findings_culprit(const struct sqt_findings *f, const struct sqt_finding *x)
                : x->subject->named.name;
 }
 
-static struct sqt_finding_values
-findings_values(struct sqt_findings *f, const struct sqt_finding *x)
+struct sqt_finding_values
+sqt_findings_values(struct sqt_findings *f, const struct sqt_finding *x)
 {
     const struct sqt_mix others = sqt_finding_others(f, x->subject);
     const int most = sqt_finding_part(x->subject);
@@ -58,9 +62,8 @@ is_origin_number(const char *culprit)
            strspn(culprit + 7, "0123456789abcdef") == 8;
 }
 
-/* The rule's advice; of an origin that is a number, also how to learn its name. */
-static void
-findings_advice(char *text, const struct sqt_finding *x, const char *culprit)
+void
+sqt_findings_advice(char text[SQT_TOLD_TEXT], const struct sqt_finding *x, const char *culprit)
 {
     sqt_told_print(text, "%s%s", x->rule->advice,
                    is_origin_number(culprit)
@@ -104,6 +107,16 @@ findings_when_told(const struct sqt_findings *f, const struct sqt_finding *x, st
     free(sizes);
 }
 
+/* Where most of the requests are tunnels. */
+static void
+findings_add_tunnels(const struct sqt_finding *x, struct sqt_told *told)
+{
+    const size_t length = strlen(told->sentence);
+    if (x->claim->tunnels * 5 >= x->claim->totals.count * 4 && x->claim->tunnels)
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length,
+                 " It is the time until tunnels (CONNECT) open: how long they stay open is not counted.");
+}
+
 static void
 findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
 {
@@ -113,8 +126,9 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
     if (!told)
         return;
     const struct sqt_mix with = {&f->totals, NULL, NULL}, without = {&f->totals, &x->claim->totals, &x->claim->rests};
-    const struct sqt_finding_values values = findings_values(f, x);
+    const struct sqt_finding_values values = sqt_findings_values(f, x);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, x->rule->sentence, &values);
+    findings_add_tunnels(x, told);
     snprintf(told->culprit, sizeof(told->culprit), "%s", values.culprit ? values.culprit : "");
     findings_when_told(f, x, told);
     if (drops) { /* nobody knows what they waited */
@@ -126,22 +140,29 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
         told->requests = x->claim->totals.count;
         told->waiting = x->claim->ns;
     }
-    findings_advice(told->advice, x, values.culprit);
+    sqt_findings_advice(told->advice, x, values.culprit);
     sqt_finding_text(told->command, SQT_TOLD_TEXT, x->rule->command, &values);
 }
 
 /* What the largest part of the time is. */
-static void
-findings_healthy(struct sqt_job *job)
+static struct sqt_finding
+findings_largest(struct sqt_findings *f)
 {
-    struct sqt_findings *const f = job->state;
     const struct sqt_finding none = {NULL, &f->all, NULL};
     struct sqt_finding x = none;
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         if (sqt_finding_rules[i].by == SQT_FINDING_ALL && sqt_finding_rules[i].part &&
             (!x.claim || f->all.claims[i].ns > x.claim->ns))
             x = (struct sqt_finding){&sqt_finding_rules[i], &f->all, &f->all.claims[i]};
-    const struct sqt_finding_values values = findings_values(f, &x);
+    return x;
+}
+
+static void
+findings_healthy(struct sqt_job *job)
+{
+    struct sqt_findings *const f = job->state;
+    const struct sqt_finding x = findings_largest(f);
+    const struct sqt_finding_values values = sqt_findings_values(f, &x);
     char text[SQT_TOLD_TEXT];
     struct sqt_told *const told = sqt_tolds_add(&f->tolds, "healthy", SQT_HARM_WAITING, 0);
     sqt_told_print(text,
@@ -152,6 +173,30 @@ findings_healthy(struct sqt_job *job)
     sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
     told->share = sqt_percent((double)x.claim->ns, (double)f->total_ns);
     told->requests = f->felt.requests;
+    told->since = f->felt.begin;
+    told->until = f->felt.end;
+}
+
+/* Requests that take long, for no reason that a rule or a look knows. */
+static void
+findings_unexplained(struct sqt_findings *f)
+{
+    const uint64_t mean = f->slow_ns / f->totals.count;
+    if (mean < UNEXPLAINED)
+        return;
+    const struct sqt_finding x = findings_largest(f);
+    const struct sqt_finding_values values = sqt_findings_values(f, &x);
+    char text[SQT_TOLD_TEXT], slow[SQT_HUMAN_ROOM];
+    struct sqt_told *const told = sqt_tolds_add(&f->tolds, "unexplained", SQT_HARM_WAITING, f->slow_ns);
+    sqt_told_print(text,
+                   "Requests take %s in the mean beyond what their bytes need at 1 MB/s, and no rule, name or time "
+                   "sets them apart. The largest part, {share}, is %s: {mean} of the mean request.",
+                   sqt_human_time(slow, (double)mean, " ", "us"), x.rule->part);
+    sqt_finding_text(told->sentence, SQT_TOLD_TEXT, text, &values);
+    sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
+    told->share = sqt_percent((double)f->slow_ns, (double)f->total_ns);
+    told->requests = f->felt.requests;
+    told->waiting = f->slow_ns;
     told->since = f->felt.begin;
     told->until = f->felt.end;
 }
@@ -188,6 +233,10 @@ sqt_findings_rows(struct sqt_job *job)
     for (unsigned i = 0; i < f->count; ++i)
         findings_tell(f, &f->found[i]);
     findings_look_told(f);
+    if (f->totals.count >= SQT_FINDING_LEAST)
+        sqt_findings_episodes(f);
+    if (f->totals.count >= SQT_FINDING_LEAST && !f->tolds.count)
+        findings_unexplained(f);
     sqt_tolds_sort(&f->tolds);
     if (!f->tolds.count && f->totals.count < SQT_FINDING_LEAST)
         findings_too_few(job);

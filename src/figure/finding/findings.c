@@ -250,6 +250,14 @@ findings_lost(struct sqt_findings *f, const union sqt_cell *row)
            findings_late(f, 1, sqt_row_sum(row, SQT_NS(server_reply)));
 }
 
+static uint64_t
+findings_slow(const struct sqt_xact *xact, int64_t total)
+{
+    const int64_t bytes = xact->sent == SQT_MISSING ? 0 : xact->sent;
+    const double slow = (double)total - (double)bytes / SQT_FINDING_RATE * 1e9;
+    return slow > 0 ? (uint64_t)slow : 0;
+}
+
 static void
 findings_request(void *context, const struct sqt_xact *xact)
 {
@@ -270,6 +278,7 @@ findings_request(void *context, const struct sqt_xact *xact)
     struct sqt_subject *subjects[SQT_FINDING_BYS];
     sqt_findings_subjects(f, xact, row, subjects);
     f->total_ns += (uint64_t)total;
+    f->slow_ns += findings_slow(xact, total);
     sqt_distribution_add(&f->set, &f->totals, total);
     sqt_when_add(&f->when, SQT_SERIES_ALL, xact->begin, (uint64_t)total, 1);
     findings_server_wait(f, &f->all, row, xact);
@@ -284,8 +293,10 @@ findings_request(void *context, const struct sqt_xact *xact)
         subject->claims[i].count += (stages & found.with) != 0;
         if (i == SQT_FINDING_NUMBER_lost_packets)
             sqt_finding_claim(f, &subject->claims[i], findings_lost(f, row), total, xact->begin);
-        else if (stages & found.above)
+        else if (stages & found.above) {
+            subject->claims[i].tunnels += fact->class == SQT_CLASS_TUNNEL;
             sqt_finding_claim(f, &subject->claims[i], findings_ns(f, stages, row, xact), total, xact->begin);
+        }
     }
     sqt_findings_connected(f, xact, total);
 }

@@ -38,6 +38,10 @@ struct sqt_look {
     void (*end)(void *state); /* frees what the state owns */
 };
 
+/* One for each file. */
+extern const struct sqt_look sqt_look_silent;
+extern const struct sqt_look sqt_look_compare;
+
 /* The list ends with NULL. */
 extern const struct sqt_look *const sqt_looks[];
 

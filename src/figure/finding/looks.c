@@ -4,4 +4,4 @@
  */
 #include "look.h"
 
-const struct sqt_look *const sqt_looks[] = {NULL};
+const struct sqt_look *const sqt_looks[] = {&sqt_look_silent, &sqt_look_compare, NULL};

@@ -56,6 +56,62 @@ sqt_told_print(char text[SQT_TOLD_TEXT], const char *format, ...)
     va_end(arguments);
 }
 
+/* Whether both are of one culprit: a helper is named with and without its kind.  What has no culprit is the same if
+ * it is about as much. */
+static int
+is_same(const struct sqt_told *a, const struct sqt_told *b)
+{
+    if (!*a->culprit || !*b->culprit)
+        return a->waiting / 5 * 4 <= b->waiting && b->waiting / 5 * 4 <= a->waiting;
+    return (strstr(a->culprit, b->culprit) || strstr(b->culprit, a->culprit)) && a->waiting / 2 <= b->waiting;
+}
+
+void
+sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        if (told != better && told->harm == SQT_HARM_WAITING && is_same(told, better))
+            free(told);
+        else
+            tolds->told[left++] = told;
+    }
+    tolds->count = left;
+}
+
+uint64_t
+sqt_tolds_most(const struct sqt_tolds *tolds)
+{
+    uint64_t most = 0;
+    for (unsigned i = 0; i < tolds->count; ++i)
+        most = tolds->told[i]->weight > most ? tolds->told[i]->weight : most;
+    return most;
+}
+
+const char *
+sqt_told_when(char *text, size_t size, const struct sqt_told *told)
+{
+    const double since = (double)told->since / 1e9, until = (double)told->until / 1e9;
+    switch (told->pattern) {
+    case SQT_PATTERN_ONCE:
+        snprintf(text, size, "From %.1f s to %.1f s of the trace", since, until);
+        break;
+    case SQT_PATTERN_RECURRING:
+        snprintf(text, size, "Again and again from %.1f s to %.1f s of the trace", since, until);
+        break;
+    case SQT_PATTERN_SINCE:
+        snprintf(text, size, "Since %.1f s of the trace", since);
+        break;
+    case SQT_PATTERN_GROWING:
+        snprintf(text, size, "More and more since %.1f s of the trace", since);
+        break;
+    default:
+        snprintf(text, size, "All the time");
+    }
+    return text;
+}
+
 static int
 told_compare(const void *a, const void *b)
 {

@@ -65,6 +65,16 @@ struct sqt_told *sqt_tolds_add(struct sqt_tolds *tolds, const char *cause, enum 
 /* Prints a text into one of its three texts: as printf. */
 __attribute__((format(printf, 2, 3))) void sqt_told_print(char text[SQT_TOLD_TEXT], const char *format, ...);
 
+/* The largest weight; 0: the list is empty. */
+uint64_t sqt_tolds_most(const struct sqt_tolds *tolds);
+
+/* Since when, until when and how often, as a sentence begins: "From 10 s to 20 s", "3 s long, again and again, ...". */
+const char *sqt_told_when(char *text, size_t size, const struct sqt_told *told);
+
+/* The finding says better what others say that are about waiting: those of the same culprit with at most twice its
+ * waiting go, and those without a culprit and with about as much.  It must be of the list. */
+void sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better);
+
 /* Most weight first. */
 void sqt_tolds_sort(struct sqt_tolds *tolds);
 

@@ -57,7 +57,9 @@ waits_remember(struct sqt_xact *xact, const struct sqt_wait *wait)
     if (!xact || sqt_wait_unknown(wait) || (xact->longest[wait->stage].def && xact->longest[wait->stage].ns >= ns))
         return;
     int64_t queue = ns; /* no child took it */
-    if (wait->given != SQT_MISSING)
+    if (wait->outcome == SQT_WAIT_UNFINISHED && wait->def == SQT_DEF_WAITED)
+        queue = SQT_MISSING; /* whether a child took it is told with the answer */
+    else if (wait->given != SQT_MISSING)
         queue = wait->given - wait->begin;
     else if (wait->def == SQT_DEF_SERVICE)
         queue = 0;
@@ -101,6 +103,7 @@ sqt_wait_cut_off(const struct sqt_process_state *process, struct sqt_xact *xact,
         return;
     struct sqt_wait wait = *xact->waiting;
     wait.end = now;
+    wait.outcome = SQT_WAIT_UNFINISHED;
     if (sqt_outcome_of(process, wait.epoch, wait.begin, SQT_OUTCOME_COMPLETE) == SQT_OUTCOME_COMPLETE)
         waits_remember(xact, &wait);
 }

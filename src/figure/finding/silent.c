@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * silent.c - who does not answer: a helper, adaptation service, name server or server that was asked again and again, and
+ * answered nobody in that time.  Requests that still wait when the trace ends are what tells most.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/memory.h"
+#include "figure/stat/names.h"
+#include "look.h"
+
+/* Somebody is told who left that many questions in a row without an answer, and who was waited for for so long in all
+ * (ns), and that long by each in the mean. */
+#define LEAST 5
+#define LEAST_ALL INT64_C(1000000000)
+#define LEAST_EACH INT64_C(100000000)
+
+#define NAMES 1024
+#define ENTRIES 65536 /* questions without an answer that are kept */
+#define LEFT 8192     /* requests that ended while they waited: one takes the place of another */
+
+struct asked {
+    struct sqt_name_entry named; /* kind and name, or the server's name */
+    uint32_t series;             /* of its answers */
+    int server;                  /* 1: a server, 0: a helper, service or name server */
+    uint64_t questions, answers;
+    int64_t answered_ns; /* of the answers */
+};
+
+struct unanswered {
+    struct asked *who;
+    int64_t begin, ns;
+    int open; /* when the trace ended */
+};
+
+/* A request that ended while it waited: what came after that, nobody waited. */
+struct left {
+    const struct sqt_origin *origin;
+    uint64_t xact;
+    int64_t end;
+};
+
+struct silent {
+    struct left left[LEFT];
+    struct sqt_names names;
+    struct sqt_when answers;
+    struct unanswered *entries;
+    size_t count;
+};
+
+static struct asked *
+silent_who(struct silent *s, const char *name, int server)
+{
+    if (!s->names.size)
+        s->names = (struct sqt_names){.size = sizeof(struct asked), .most = NAMES};
+    struct asked *const who = sqt_names_get(&s->names, name);
+    who->series = who->series ? who->series : s->names.count;
+    who->server = server;
+    return who;
+}
+
+static void
+silent_add(struct silent *s, struct asked *who, int64_t begin, int64_t ns, int answered, int open)
+{
+    ++who->questions;
+    if (answered) {
+        ++who->answers;
+        who->answered_ns += ns;
+        sqt_when_add(&s->answers, who->series, begin, 0, 1);
+        return;
+    }
+    if (!s->entries)
+        s->entries = sqt_zeroed(ENTRIES, sizeof(*s->entries));
+    if (s->count < ENTRIES)
+        s->entries[s->count++] = (struct unanswered){who, begin, ns, open};
+}
+
+static struct left *
+silent_left(struct silent *s, const struct sqt_origin *origin, uint64_t xact)
+{
+    return &s->left[(xact * UINT64_C(0x9e3779b97f4a7c15) >> 20 ^ (uintptr_t)origin >> 4) % LEFT];
+}
+
+/* When nobody waited for it any more. */
+static int64_t
+silent_until(struct silent *s, const struct sqt_wait *wait)
+{
+    const struct left *const left = silent_left(s, wait->origin, wait->xact);
+    return left->origin == wait->origin && left->xact == wait->xact && left->end >= wait->begin && left->end < wait->end
+               ? left->end
+               : wait->end;
+}
+
+/* An answer to another one's question, and a question that nobody waits for any more, say nothing. */
+static void
+silent_wait(void *state, const struct sqt_wait *wait)
+{
+    const char *const text = sqt_origin_text(wait->origin, wait->def, wait->who);
+    char name[SQT_TOLD_NAME];
+    if (!text || sqt_wait_unknown(wait) || wait->outcome == SQT_WAIT_SHARED || wait->outcome == SQT_WAIT_ABANDONED)
+        return;
+    snprintf(name, sizeof(name), "%s%s", wait->def == SQT_DEF_SERVICE ? "adaptation " : "", text);
+    const int open = wait->outcome == SQT_WAIT_UNFINISHED;
+    const int answered = wait->outcome == SQT_WAIT_OK || wait->outcome == SQT_WAIT_ERR ||
+                         wait->outcome == SQT_WAIT_BROKEN || wait->outcome == SQT_WAIT_FAILED;
+    silent_add(state, silent_who(state, name, 0), wait->begin, silent_until(state, wait) - wait->begin, answered,
+               open && silent_until(state, wait) == wait->end);
+}
+
+/* A server was asked if the request was sent, or was about to be. */
+static void
+silent_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
+{
+    const char *const server = fact->row[SQT_CELL(requests, server)].text;
+    const int64_t wait = sqt_row_sum(fact->row, SQT_NS(server_wait) | SQT_NS(request_send));
+    (void)felt;
+    *silent_left(state, xact->origin, xact->id) = (struct left){xact->origin, xact->id, xact->end};
+    if (!server || fact->row[SQT_CELL(requests, server_wait_ns)].number == SQT_CELL_MISSING)
+        return;
+    const int answered = fact->row[SQT_CELL(requests, server_reply_ns)].number != SQT_CELL_MISSING ||
+                         (xact->status && xact->status < 500);
+    silent_add(state, silent_who(state, server, 1), xact->begin, wait, answered,
+               xact->outcome == SQT_OUTCOME_UNFINISHED);
+}
+
+/* ---- what is told ---- */
+
+/* Questions in a row without an answer. */
+struct run {
+    const struct asked *who;
+    size_t from, until; /* entries */
+    int64_t ns, longest;
+    unsigned open;
+};
+
+static int
+compare_entries(const void *a, const void *b)
+{
+    const struct unanswered *const x = a, *const y = b;
+    if (x->who != y->who)
+        return strcmp(x->who->named.name, y->who->named.name);
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* Whether it answered a question that was asked in between, in a window of its own. */
+static int
+is_answered_between(const struct silent *s, const struct unanswered *x, const struct unanswered *y)
+{
+    size_t count;
+    const struct sqt_when_sum *const sums = sqt_when_of(&s->answers, x->who->series, &count);
+    const int64_t from = x->begin / s->answers.width, until = y->begin / s->answers.width;
+    for (size_t i = 0; i < count; ++i)
+        if (sums[i].window > from && sums[i].window < until)
+            return 1;
+    return 0;
+}
+
+static int
+goes_on(const struct silent *s, const struct unanswered *x, const struct unanswered *y)
+{
+    return x->who == y->who && (!s->answers.size || !is_answered_between(s, x, y));
+}
+
+static struct run
+silent_run(const struct silent *s, size_t from)
+{
+    struct run run = {.who = s->entries[from].who, .from = from, .until = from};
+    do {
+        const struct unanswered *const x = &s->entries[run.until];
+        run.ns += x->ns;
+        run.longest = x->ns > run.longest ? x->ns : run.longest;
+        run.open += x->open != 0;
+    } while (++run.until < s->count && goes_on(s, &s->entries[run.until - 1], &s->entries[run.until]));
+    return run;
+}
+
+/* What it answers as a rule takes far less. */
+static int
+is_silent(const struct run *run)
+{
+    const int64_t count = (int64_t)(run->until - run->from);
+    const int64_t usual = run->who->answers ? run->who->answered_ns / (int64_t)run->who->answers : 0;
+    return count >= LEAST && run->ns >= LEAST_ALL && run->ns / count >= LEAST_EACH && run->ns / count >= 3 * usual;
+}
+
+static void
+silent_sentence(const struct run *run, struct sqt_told *told)
+{
+    const struct asked *const who = run->who;
+    const uint64_t count = run->until - run->from;
+    char longest[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], when[128], answered[128] = "";
+    sqt_human_time(longest, (double)run->longest, " ", "us");
+    sqt_human_time(each, (double)run->ns / (double)count, " ", "us");
+    if (who->answers)
+        snprintf(answered, sizeof(answered), " It answered %llu others.", (unsigned long long)who->answers);
+    if (run->open >= LEAST)
+        sqt_told_print(told->sentence,
+                       "%u requests have been waiting for %s for up to %s: it has answered none of its last %llu "
+                       "questions.%s",
+                       run->open, who->named.name, longest, (unsigned long long)count, answered);
+    else
+        sqt_told_print(told->sentence, "%s, %s answers none of %llu questions: %s is waited for each in vain.%s",
+                       sqt_told_when(when, sizeof(when), told), who->named.name, (unsigned long long)count, each,
+                       answered);
+    told->sentence[0] = (char)(told->sentence[0] >= 'a' && told->sentence[0] <= 'z' ? told->sentence[0] - 'a' + 'A'
+                                                                                    : told->sentence[0]);
+}
+
+static void
+silent_advice(const struct run *run, struct sqt_told *told)
+{
+    const char *const name = run->who->named.name;
+    if (run->who->server) {
+        sqt_told_print(told->advice, "Ask that server by hand: it takes requests and answers nothing. read_timeout: "
+                                     "give up earlier.");
+        sqt_told_print(told->command, "sqtrace-dump --where='server == \"%s\"' TRACE", name);
+        return;
+    }
+    sqt_told_print(
+        told->advice,
+        strncmp(name, "name_server ", 12) == 0
+            ? "Is that name server up, and reachable? dns_nameservers: leave it out, or name it last. "
+              "dns_retransmit_interval: ask the next one earlier."
+        : strncmp(name, "adaptation ", 11) == 0
+            ? "Is that service up? icap_service: bypass=1 goes on without it. icap_io_timeout: give up earlier."
+            : "Does it write a line for each question, and flush its output after each? Ask it by hand, with "
+              "the lines of debug_options 84,9. url_rewrite_timeout, and on-timeout=bypass: give up earlier.");
+    sqt_told_print(told->command, "sqtrace-dump --table=waits --where='outcome != ok' TRACE");
+}
+
+static void
+silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_look_totals *totals,
+                struct sqt_tolds *tolds)
+{
+    const struct unanswered *const first = &s->entries[run->from], *const last = &s->entries[run->until - 1];
+    struct sqt_told *const told = sqt_tolds_add(tolds, "no_answer", SQT_HARM_WAITING, (uint64_t)run->ns);
+    if (!told)
+        return;
+    snprintf(told->culprit, sizeof(told->culprit), "%s", run->who->named.name);
+    told->since = first->begin;
+    told->until = last->begin + last->ns;
+    told->pattern = !run->who->answers                        ? SQT_PATTERN_THROUGHOUT
+                    : told->until >= totals->end || run->open ? SQT_PATTERN_SINCE
+                                                              : SQT_PATTERN_ONCE;
+    told->requests = run->until - run->from;
+    told->waiting = (uint64_t)run->ns;
+    told->share = sqt_percent((double)run->ns, (double)totals->total_ns);
+    silent_sentence(run, told);
+    silent_advice(run, told);
+    sqt_tolds_supersede(tolds, told);
+}
+
+static void
+silent_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+{
+    struct silent *const s = state;
+    sqt_when_sort(&s->answers);
+    if (s->count)
+        qsort(s->entries, s->count, sizeof(*s->entries), compare_entries);
+    for (size_t i = 0; i < s->count;) {
+        const struct run run = silent_run(s, i);
+        if (is_silent(&run))
+            silent_tell_run(s, &run, totals, tolds);
+        i = run.until;
+    }
+}
+
+static void
+silent_end(void *state)
+{
+    struct silent *const s = state;
+    sqt_names_free(&s->names);
+    sqt_when_free(&s->answers);
+    free(s->entries);
+}
+
+const struct sqt_look sqt_look_silent = {.size = sizeof(struct silent),
+                                         .request = silent_request,
+                                         .wait = silent_wait,
+                                         .tell = silent_tell,
+                                         .end = silent_end};
