@@ -20,6 +20,7 @@
 #include "base/human.h"
 #include "base/memory.h"
 #include "figure/port/ports.h"
+#include "findings-internal.h"
 #include "figure/stat/names.h"
 #include "look.h"
 
@@ -176,7 +177,7 @@ compare_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
     struct compared *const r = &c->kept[c->count++];
     *r = (struct compared){.second = (uint32_t)(xact->begin / INT64_C(1000000000)),
                            .stratum = compare_stratum(c, xact, fact),
-                           .felt = (float)felt,
+                           .felt = (float)sqt_finding_slow(xact, felt),
                            .size = xact->size == SQT_MISSING ? 0 : (float)xact->size};
     r->names[SERVER] = compare_name(c, SERVER, fact->row[SQT_CELL(requests, server)].text);
     r->names[LISTENER] = compare_name(c, LISTENER, sqt_listener_text(xact->origin, xact->listener));

@@ -73,7 +73,8 @@ sqt_findings_connected(struct sqt_findings *f, const struct sqt_xact *xact, int6
     for (unsigned i = 0; total >= 0 && i < w->count; ++i) {
         ++w->names[i].claim->count;
         sqt_finding_claim(f, w->names[i].claim, w->names[i].ns < (uint64_t)total ? (int64_t)w->names[i].ns : total,
-                          total, xact->begin);
+                          total);
+        sqt_finding_claim_at(f, w->names[i].claim, (int64_t)w->names[i].ns, xact->begin);
     }
     w->origin = NULL;
 }

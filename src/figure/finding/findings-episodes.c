@@ -20,6 +20,8 @@
 #define SHARE 30
 /* Beside another finding, it is at least that part of the largest one, in %. */
 #define BESIDE 20
+/* One without a culprit is not told if another finding with one waits for that part of it, in %. */
+#define EXPLAINED 60
 /* An episode has at least that many requests that wait for it, that many ns each, and that many in all. */
 #define REQUESTS 5
 #define EACH INT64_C(50000000)
@@ -27,7 +29,7 @@
 
 struct window {
     uint32_t number;
-    uint32_t requests, with; /* all; those with the claim */
+    uint32_t requests, with; /* of the subject; those with the claim */
     uint64_t ns, all;        /* of the claim; of all requests */
 };
 
@@ -60,23 +62,32 @@ episode_usual(const struct episode *e)
     return usual;
 }
 
-/* All windows with requests, and how much of them is claimed. */
+/* The sum of that window; k is the place of the last one that was asked for. */
+static struct sqt_when_sum
+sum_of(const struct sqt_when_sum *sums, size_t count, size_t *k, uint32_t window)
+{
+    while (*k < count && sums[*k].window < window)
+        ++*k;
+    return *k < count && sums[*k].window == window ? sums[*k] : (struct sqt_when_sum){0, 0, 0, 0};
+}
+
+/* All windows with requests of the subject, and how much of them is claimed. */
 static void
 episode_windows(const struct sqt_findings *f, struct episode *e)
 {
-    size_t its_count, k = 0;
-    const struct sqt_when_sum *const all = sqt_when_of(&f->when, SQT_SERIES_ALL, &e->count);
+    size_t its_count, all_count, k = 0, l = 0;
+    const struct sqt_when_sum *const whose = sqt_when_of(&f->when, e->finding.subject->series, &e->count);
+    const struct sqt_when_sum *const all = sqt_when_of(&f->when, SQT_SERIES_ALL, &all_count);
     const struct sqt_when_sum *const its = sqt_when_of(&f->when, e->finding.claim->series, &its_count);
     e->windows = sqt_zeroed(e->count + 1, sizeof(*e->windows));
     for (size_t i = 0; i < e->count; ++i) {
-        struct window *const w = &e->windows[i];
-        *w = (struct window){.number = all[i].window, .requests = all[i].count, .all = all[i].ns};
-        while (k < its_count && its[k].window < all[i].window)
-            ++k;
-        if (k < its_count && its[k].window == all[i].window) {
-            w->ns = its[k].ns;
-            w->with = its[k].count;
-        }
+        const uint32_t window = whose[i].window;
+        const struct sqt_when_sum claimed = sum_of(its, its_count, &k, window);
+        e->windows[i] = (struct window){.number = window,
+                                        .requests = whose[i].count,
+                                        .with = claimed.count,
+                                        .ns = claimed.ns,
+                                        .all = sum_of(all, all_count, &l, window).ns};
     }
 }
 
@@ -134,11 +145,12 @@ episode_tell(struct sqt_findings *f, const struct episode *e)
     sqt_human_time(each, e->ns / (double)e->with, " ", "us");
     sqt_human_time(usual, e->usual, " ", "us");
     sqt_told_print(told->sentence,
-                   "%s, %.0f %% of the time of requests is %s%s%s: %s for each that has it. At other times it is %s a "
-                   "request.",
+                   "%s, %.0f %% of the time of requests is %s%s%s: %s for each that has it. At other times it is %s.",
                    when, 100 * e->ns / e->all, x->rule->part, *told->culprit ? ", " : "", told->culprit, each, usual);
     sqt_findings_advice(told->advice, x, values.culprit);
     sqt_finding_text(told->command, SQT_TOLD_TEXT, x->rule->command, &values);
+    if (*told->culprit)
+        sqt_tolds_supersede(&f->tolds, told);
 }
 
 /* Whether something that is told already claims this time: for the same subject or all, in the same stages. */
@@ -153,18 +165,29 @@ is_told(const struct sqt_findings *f, const struct sqt_finding *x)
     return sqt_finding_is_told(f, x->rule, x->subject);
 }
 
+/* Whether it has no culprit, and somebody is blamed already for most of it. */
+static int
+is_explained(const struct sqt_findings *f, const struct episode *e)
+{
+    for (unsigned i = 0; i < f->tolds.count && e->finding.subject == &f->all; ++i)
+        if (*f->tolds.told[i]->culprit && (double)f->tolds.told[i]->waiting * 100 >= e->beyond * EXPLAINED)
+            return 1;
+    return 0;
+}
+
 static void
 episodes_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject)
 {
     struct episode e = {.finding = {&sqt_finding_rules[rule], subject, &subject->claims[f->first[rule]]}};
     const struct sqt_finding_rule *const r = e.finding.rule;
-    if (!e.finding.claim->series || !r->part || f->episode_count == SQT_FINDING_MOST || is_told(f, &e.finding) ||
-        !sqt_finding_in_part(f, &e.finding))
+    if (!e.finding.claim->series || !subject->series || !r->part || f->episode_count == SQT_FINDING_MOST ||
+        is_told(f, &e.finding) || !sqt_finding_in_part(f, &e.finding))
         return;
     episode_windows(f, &e);
     e.usual = episode_usual(&e);
     episode_add_up(&e);
-    if (e.bads && e.with >= REQUESTS && e.beyond >= (double)ALL && e.beyond * 100 >= (double)f->tolds_most * BESIDE) {
+    if (e.bads && e.with >= REQUESTS && e.beyond >= (double)ALL && e.beyond * 100 >= (double)f->tolds_most * BESIDE &&
+        !is_explained(f, &e)) {
         f->episodes[f->episode_count++] = e.finding;
         episode_tell(f, &e);
     }

@@ -53,6 +53,7 @@ struct sqt_subject {
     uint64_t connections, drops, backlog, descriptors;
     int64_t kid;                           /* of a worker, as the next */
     double busy;                           /* how much of the time its event loop works, in % */
+    uint32_t series;                       /* of its requests in sqt_findings.when; 0: none yet */
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
 
@@ -89,7 +90,7 @@ struct sqt_findings {
     unsigned episode_count;
     uint64_t tolds_most; /* the largest weight of what was told before episodes */
     struct sqt_tolds tolds;
-    struct sqt_when when;        /* series: SQT_SERIES_ALL, and a claim's own */
+    struct sqt_when when;        /* series: SQT_SERIES_ALL, a subject's, and a claim's own */
     uint32_t series;             /* the last one that was given */
     struct sqt_look_totals felt; /* of all requests that count, tunnels and open ones, too */
     void **looking;              /* the state of each look of sqt_looks */
@@ -113,9 +114,14 @@ const char *sqt_finding_stage(const struct sqt_subject *subject);
 /* The part that most of the time of the subject's blocks goes to; -1 if they took none. */
 int sqt_finding_part(const struct sqt_subject *subject);
 
-/* A claim of so many ns on a request that took that long, and began then. */
-void sqt_finding_claim(struct sqt_findings *findings, struct sqt_claim *claim, int64_t ns, int64_t total,
-                       int64_t begin);
+/* A claim of so many ns on a request that took that long. */
+void sqt_finding_claim(struct sqt_findings *findings, struct sqt_claim *claim, int64_t ns, int64_t total);
+
+/* The same in the window of that time.  ns: without what a reply takes at SQT_FINDING_RATE. */
+void sqt_finding_claim_at(struct sqt_findings *findings, struct sqt_claim *claim, int64_t ns, int64_t begin);
+
+/* What it took less what its bytes need at SQT_FINDING_RATE, not below 0. */
+int64_t sqt_finding_slow(const struct sqt_xact *xact, int64_t ns);
 
 /* The claim of that rule on the subject's time. */
 struct sqt_claim *sqt_finding_claim_of(struct sqt_findings *findings, struct sqt_subject *subject, unsigned rule);

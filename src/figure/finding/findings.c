@@ -119,7 +119,7 @@ findings_start(struct sqt_job *job)
 {
     struct sqt_findings *const f = sqt_zeroed(1, sizeof(*f));
     f->set.budget = BUDGET;
-    f->series = SQT_SERIES_ALL;
+    f->series = f->all.series = SQT_SERIES_ALL;
     f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};
     f->names[SQT_FINDING_REASON] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = REASONS};
@@ -185,15 +185,11 @@ sqt_finding_claim_of(struct sqt_findings *f, struct sqt_subject *subject, unsign
 }
 
 void
-sqt_finding_claim(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, int64_t total, int64_t begin)
+sqt_finding_claim(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, int64_t total)
 {
     if (ns <= 0)
         return;
     claim->ns += (uint64_t)ns;
-    if (ns >= FELT) {
-        claim->series = claim->series ? claim->series : ++f->series;
-        sqt_when_add(&f->when, claim->series, begin, (uint64_t)ns, 1);
-    }
     sqt_distribution_add(&f->set, &claim->totals, total);
     sqt_distribution_add(&f->set, &claim->rests, total - ns);
 }
@@ -250,12 +246,45 @@ findings_lost(struct sqt_findings *f, const union sqt_cell *row)
            findings_late(f, 1, sqt_row_sum(row, SQT_NS(server_reply)));
 }
 
-static uint64_t
-findings_slow(const struct sqt_xact *xact, int64_t total)
+int64_t
+sqt_finding_slow(const struct sqt_xact *xact, int64_t ns)
 {
     const int64_t bytes = xact->sent == SQT_MISSING ? 0 : xact->sent;
-    const double slow = (double)total - (double)bytes / SQT_FINDING_RATE * 1e9;
-    return slow > 0 ? (uint64_t)slow : 0;
+    const double slow = (double)ns - (double)bytes / SQT_FINDING_RATE * 1e9;
+    return slow > 0 ? (int64_t)slow : 0;
+}
+
+/* A claim on stages of a request, of whose reply only the time counts that its bytes do not need. */
+static void
+findings_claim(struct sqt_findings *f, struct sqt_claim *claim, uint64_t stages, int64_t ns, const union sqt_cell *row,
+               const struct sqt_xact *xact)
+{
+    const int64_t reply = stages & SQT_NS(server_reply) ? sqt_row_sum(row, SQT_NS(server_reply)) : 0;
+    claim->tunnels += (xact->flags & SQT_XACT_TUNNEL) != 0;
+    sqt_finding_claim(f, claim, ns, row[SQT_CELL(requests, total_ns)].number);
+    sqt_finding_claim_at(f, claim, reply ? ns - reply + sqt_finding_slow(xact, reply) : ns, xact->begin);
+}
+
+static uint32_t
+findings_series(struct sqt_findings *f, uint32_t *series)
+{
+    return *series ? *series : (*series = ++f->series);
+}
+
+void
+sqt_finding_claim_at(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, int64_t begin)
+{
+    if (ns >= FELT)
+        sqt_when_add(&f->when, findings_series(f, &claim->series), begin, (uint64_t)ns, 1);
+}
+
+/* Its requests, window by window. */
+static void
+findings_count(struct sqt_findings *f, struct sqt_subject *const subjects[SQT_FINDING_BYS], int64_t begin)
+{
+    for (unsigned by = 0; by < SQT_FINDING_BYS; ++by)
+        if (by != SQT_FINDING_ALL && subjects[by])
+            sqt_when_add(&f->when, findings_series(f, &subjects[by]->series), begin, 0, 1);
 }
 
 static void
@@ -278,9 +307,10 @@ findings_request(void *context, const struct sqt_xact *xact)
     struct sqt_subject *subjects[SQT_FINDING_BYS];
     sqt_findings_subjects(f, xact, row, subjects);
     f->total_ns += (uint64_t)total;
-    f->slow_ns += findings_slow(xact, total);
+    f->slow_ns += (uint64_t)sqt_finding_slow(xact, total);
     sqt_distribution_add(&f->set, &f->totals, total);
     sqt_when_add(&f->when, SQT_SERIES_ALL, xact->begin, (uint64_t)total, 1);
+    findings_count(f, subjects, xact->begin);
     findings_server_wait(f, &f->all, row, xact);
     findings_server_wait(f, subjects[SQT_FINDING_SERVER], row, xact);
     const struct findings_columns found = findings_columns(row, f->stages);
@@ -292,11 +322,9 @@ findings_request(void *context, const struct sqt_xact *xact)
             continue;
         subject->claims[i].count += (stages & found.with) != 0;
         if (i == SQT_FINDING_NUMBER_lost_packets)
-            sqt_finding_claim(f, &subject->claims[i], findings_lost(f, row), total, xact->begin);
-        else if (stages & found.above) {
-            subject->claims[i].tunnels += fact->class == SQT_CLASS_TUNNEL;
-            sqt_finding_claim(f, &subject->claims[i], findings_ns(f, stages, row, xact), total, xact->begin);
-        }
+            sqt_finding_claim(f, &subject->claims[i], findings_lost(f, row), total);
+        else if (stages & found.above)
+            findings_claim(f, &subject->claims[i], stages, findings_ns(f, stages, row, xact), row, xact);
     }
     sqt_findings_connected(f, xact, total);
 }
