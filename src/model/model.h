@@ -96,18 +96,19 @@ struct sqt_xact {
     uint64_t object;                  /* 0 without a look-up */
     int64_t size, sent;               /* bytes */
     int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
-    uint32_t server;             /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
-    int reused;                  /* -1: no server connection, 0: new, 1: reused */
-    uint32_t miss;               /* enum sqt_miss */
-    uint32_t pool;               /* the delay pool that held it back last; 0: none did */
-    uint32_t failed_server;      /* definition; of the last try after which another followed; UINT32_MAX if unknown */
-    int failed_reused;           /* that try was on a kept connection */
-    struct sqt_follow *follow;   /* its wait for another transaction; NULL: none, or the trace does not say */
-    int tls_before;              /* client_tls was before begin */
-    int put_off;                 /* Squid put off accepts in accept_wait */
-    uint32_t listener;           /* definition: the port that its client came to; UINT32_MAX if unknown */
-    int64_t held;                /* ns in which the event loop was held, SQT_MISSING if that is not known */
-    struct sqt_held *held_in;    /* the same by the stage that was charged meanwhile; NULL: 0, or no room */
+    uint32_t server;           /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
+    int reused;                /* -1: no server connection, 0: new, 1: reused */
+    uint32_t miss;             /* enum sqt_miss */
+    uint32_t pool;             /* the delay pool that held it back last; 0: none did */
+    uint32_t failed_server;    /* definition; of the last try after which another followed; UINT32_MAX if unknown */
+    int failed_reused;         /* that try was on a kept connection */
+    struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
+    int tls_before;            /* client_tls was before begin */
+    int put_off;               /* Squid put off accepts in accept_wait */
+    uint32_t neighbor;         /* definition (peer): who answered last whether it has the object; UINT32_MAX: nobody */
+    uint32_t listener;         /* definition: the port that its client came to; UINT32_MAX if unknown */
+    int64_t held;              /* ns in which the event loop was held, SQT_MISSING if that is not known */
+    struct sqt_held *held_in;  /* the same by the stage that was charged meanwhile; NULL: 0, or no room */
     struct sqt_context *context; /* NULL: the client named no span, or no room */
     struct sqt_longest_wait longest[SQT_NAMED_STAGES];
     enum sqt_outcome outcome;
@@ -305,8 +306,10 @@ struct sqt_wait {
     int again;        /* asked before, without an answer that was of use */
     unsigned repeats; /* times that an adaptation service did not answer in time, and was asked again */
     int64_t begin, end;
-    int64_t given; /* when a child, or the service, took it; SQT_MISSING: never, or not known */
-    int64_t depth; /* questions before it in the queue; SQT_MISSING: not known */
+    int64_t given;  /* when a child, or the service, took it; SQT_MISSING: never, or not known */
+    int64_t depth;  /* questions before it in the queue; SQT_MISSING: not known */
+    uint32_t query; /* type of a query to a name server, as in the DNS; 0: not told */
+    uint32_t acl;   /* definition: the ACL whose check asks a name server; 0: none does, or not told */
     enum sqt_wait_outcome outcome;
 
     /* for the model */

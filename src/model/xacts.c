@@ -66,7 +66,8 @@ xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
     sqt_spans_begin(&xact->stages, begin);
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
-    xact->method = xact->tag = xact->server = xact->listener = xact->dir = xact->failed_server = UINT32_MAX;
+    xact->neighbor = xact->method = xact->tag = xact->server = xact->listener = xact->dir = xact->failed_server =
+        UINT32_MAX;
     xact->size = xact->sent = SQT_MISSING;
     xact->reply_source = -1;
     xact->reused = -1;
@@ -204,6 +205,15 @@ sqt_xact_held(struct sqt_process_state *process, int64_t now, const struct sqt_r
         return; /* a slow client, or a trace that does not know of delay pools */
     xact->pool = record->aux;
     sqt_spans_open(&xact->stages, HELD);
+}
+
+void
+sqt_xact_neighbor(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now, (void)more;
+    struct sqt_xact *const xact = xacts_find(process, record->id);
+    if (xact)
+        xact->neighbor = (uint32_t)record->arg;
 }
 
 void

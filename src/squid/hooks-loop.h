@@ -52,6 +52,57 @@ TellAcl(const char *name)
     sqt_part_was_acl(name, strlen(name));
 }
 
+/// the ACL that is being checked now, and the function that knows the number of its name; nullptr: none is
+struct Checked {
+    const void *name;
+    uint32_t (*number)(const void *);
+};
+
+inline Checked &
+CheckedAcl()
+{
+    static Checked checked = {nullptr, nullptr};
+    return checked;
+}
+
+inline uint32_t
+NumberOfAcl(const char *name, const size_t length)
+{
+    return sqt_names == SQT_NAMES_OFF ? 0 : sqt_define_acl(name, length);
+}
+
+/// up to 6, names are arrays of characters
+inline uint32_t
+NumberOfAclNamed(const void *name)
+{
+    return NumberOfAcl(static_cast<const char *>(name), strlen(static_cast<const char *>(name)));
+}
+
+/// from 7 on, names are SBufs
+template <class Text>
+uint32_t
+NumberOfAclNamedBy(const void *name)
+{
+    const Text &text = *static_cast<const Text *>(name);
+    return NumberOfAcl(text.rawContent(), text.length());
+}
+
+/// the check of an ACL begins
+inline void
+AclIsToBeChecked(const char *name)
+{
+    CheckedAcl() = {name, NumberOfAclNamed};
+    PartBegins();
+}
+
+template <class Text>
+inline void
+AclIsToBeChecked(const Text &name)
+{
+    CheckedAcl() = {&name, NumberOfAclNamedBy<Text>};
+    PartBegins();
+}
+
 /// from 7 on, names are SBufs
 template <class Text>
 __attribute__((noinline, cold)) void
@@ -65,6 +116,7 @@ template <class Text>
 inline void
 AclIsChecked(const Text &name)
 {
+    CheckedAcl().number = nullptr;
     if (sqt_has_new_sample())
         TellAcl(name);
 }

@@ -163,7 +163,7 @@ static void
 compare_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
 {
     struct compare *const c = state;
-    char worker[32], place[64];
+    char worker[32], place[SQT_FINDING_NAME];
     if (!c->kept) {
         c->kept = sqt_zeroed(KEPT, sizeof(*c->kept));
         c->stride = 1;
@@ -173,7 +173,6 @@ compare_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
     if (c->count == KEPT)
         compare_thin(c);
     snprintf(worker, sizeof(worker), "worker %u", (unsigned)xact->origin->identity.kid);
-    snprintf(place, sizeof(place), "cache_dir %u", (unsigned)xact->dir);
     struct compared *const r = &c->kept[c->count++];
     *r = (struct compared){.second = (uint32_t)(xact->begin / INT64_C(1000000000)),
                            .stratum = compare_stratum(c, xact, fact),
@@ -182,7 +181,7 @@ compare_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
     r->names[SERVER] = compare_name(c, SERVER, fact->row[SQT_CELL(requests, server)].text);
     r->names[LISTENER] = compare_name(c, LISTENER, sqt_listener_text(xact->origin, xact->listener));
     r->names[WORKER] = xact->origin->identity.kid_kind == SQT_KID_WORKER ? compare_name(c, WORKER, worker) : 0;
-    r->names[PLACE] = xact->dir == UINT32_MAX ? 0 : compare_name(c, PLACE, place);
+    r->names[PLACE] = sqt_finding_place_name(xact, place) ? compare_name(c, PLACE, place) : 0;
     r->names[REASON] = compare_name(c, REASON, fact->row[SQT_CELL(requests, miss_reason)].text);
     r->names[ASKED] = compare_name(c, ASKED, compare_asked(xact));
     for (unsigned i = 0; i < PART_COUNT; ++i)
@@ -407,7 +406,12 @@ culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_to
                        "%.0f %% of the time of requests sets those of %s %s apart: they take %s, others that are alike "
                        "%s. Most of it is %s: %s for each.",
                        100 * share_of_all, kind_words[x->kind], name, its, others, part_words[part], in_part);
-    if (x->kind == SERVER)
+    if (x->kind == SERVER && part == PART_UPLOAD)
+        sqt_told_print(
+            told->advice,
+            "Clients send their bodies late to that server only: if they ask with Expect: 100-continue, it does "
+            "not answer 100 Continue, and they wait for that. force_request_body_continuation: Squid answers.");
+    else if (x->kind == SERVER)
         sqt_told_print(told->advice, part == PART_DNS ? "The name servers of that domain: ask one of them by hand."
                                                       : "Look at that server, and at the way to it.");
     else if (x->kind == WORKER)
@@ -439,6 +443,7 @@ culprit_tell(const struct compare *c, const struct culprit *x, const struct sqt_
             told->share = sqt_percent(excess, (double)totals->total_ns);
             sqt_when_pattern(told, bad, sizes, bads, active, actives, active[actives - 1], INT64_C(1000000000));
             culprit_sentence(c, x, told, excess / (double)totals->total_ns);
+            sqt_tolds_supersede(tolds, told);
         }
     }
     free(bad);

@@ -74,7 +74,7 @@ struct sqt_findings {
     struct sqt_holders holders;                  /* of the event loop */
     unsigned char stage_of[SQT_CELLS(requests)]; /* of a column, and 1; 0: it has none */
     struct sqt_names names[SQT_FINDING_BYS], ports;
-    struct sqt_subject all;
+    struct sqt_subject all, *name_server; /* name_server: the last that a request waited for; NULL: none */
     struct sqt_distribution totals;
     uint64_t total_ns;
     uint64_t slow_ns;                  /* of it, beyond what the bytes of the replies need at SQT_FINDING_RATE */
@@ -125,6 +125,10 @@ int64_t sqt_finding_slow(const struct sqt_xact *xact, int64_t ns);
 
 /* The claim of that rule on the subject's time. */
 struct sqt_claim *sqt_finding_claim_of(struct sqt_findings *findings, struct sqt_subject *subject, unsigned rule);
+
+/* The name of the cache_dir that the request read from last: type, number and path.  Returns 0 if it read from none. */
+#define SQT_FINDING_NAME 256
+int sqt_finding_place_name(const struct sqt_xact *xact, char name[SQT_FINDING_NAME]);
 
 /* findings-subjects.c: for whom the time of a request counts; NULL: for nobody of that kind. */
 void sqt_findings_subjects(struct sqt_findings *findings, const struct sqt_xact *xact, const union sqt_cell *row,

@@ -126,6 +126,7 @@ findings_start(struct sqt_job *job)
     f->names[SQT_FINDING_LEADER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_POOL] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = POOLS};
     f->names[SQT_FINDING_FAILED] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
+    f->names[SQT_FINDING_NEIGHBOR] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_LISTENER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = LISTENERS};
     f->names[SQT_FINDING_WORKER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SQT_FINDING_KIDS};
     sqt_ports_init(&f->ports);
@@ -201,6 +202,8 @@ findings_felt(union sqt_cell *row, const struct sqt_xact *xact)
 {
     if (!xact->tls_before)
         row[SQT_CELL(requests, client_tls_ns)].number = SQT_CELL_MISSING;
+    if (xact->held_in && row[SQT_CELL(requests, tunnel_ns)].number != SQT_CELL_MISSING)
+        row[SQT_CELL(requests, loop_held_ns)].number -= (int64_t)xact->held_in->us[SQT_STAGE_TUNNEL] * 1000;
     const int64_t felt =
         sqt_row_sum(row, SQT_NS(total) | SQT_NS(accept_wait) | SQT_NS(client_tls)) - sqt_row_sum(row, SQT_NS(tunnel));
     row[SQT_CELL(requests, tunnel_ns)].number = SQT_CELL_MISSING;

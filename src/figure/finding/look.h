@@ -40,6 +40,8 @@ struct sqt_look {
 
 /* One for each file. */
 extern const struct sqt_look sqt_look_silent;
+extern const struct sqt_look sqt_look_withheld;
+extern const struct sqt_look sqt_look_queries; /* after sqt_look_silent: it says more of what is told */
 extern const struct sqt_look sqt_look_compare;
 
 /* The list ends with NULL. */

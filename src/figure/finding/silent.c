@@ -25,6 +25,10 @@
 struct asked {
     struct sqt_name_entry named; /* kind and name, or the server's name */
     uint32_t series;             /* of its answers */
+    char culprit[SQT_TOLD_NAME]; /* without the type of the query */
+    const char *query;           /* type of queries to a name server; NULL: none, or not told */
+    const char *acl;             /* whose check asked last; NULL: none */
+    uint64_t by_acl;             /* questions that checks of ACLs asked */
     int server;                  /* 1: a server, 0: a helper, service or name server */
     uint64_t questions, answers;
     int64_t answered_ns; /* of the answers */
@@ -98,15 +102,24 @@ silent_until(struct silent *s, const struct sqt_wait *wait)
 static void
 silent_wait(void *state, const struct sqt_wait *wait)
 {
-    const char *const text = sqt_origin_text(wait->origin, wait->def, wait->who);
-    char name[SQT_TOLD_NAME];
+    const char *const text = sqt_origin_text(wait->origin, wait->def, wait->who), *const query =
+                                                                                      sqt_query_name(wait->query);
+    char culprit[SQT_TOLD_NAME], name[SQT_TOLD_NAME + 16];
     if (!text || sqt_wait_unknown(wait) || wait->outcome == SQT_WAIT_SHARED || wait->outcome == SQT_WAIT_ABANDONED)
         return;
-    snprintf(name, sizeof(name), "%s%s", wait->def == SQT_DEF_SERVICE ? "adaptation " : "", text);
+    snprintf(culprit, sizeof(culprit), "%s%s", wait->def == SQT_DEF_SERVICE ? "adaptation " : "", text);
+    snprintf(name, sizeof(name), "%s%s%s", culprit, query ? " " : "", query ? query : "");
+    struct asked *const who = silent_who(state, name, 0);
+    snprintf(who->culprit, sizeof(who->culprit), "%s", culprit);
+    who->query = query;
+    if (wait->acl) {
+        ++who->by_acl;
+        who->acl = sqt_origin_text(wait->origin, SQT_DEF_ACL, wait->acl);
+    }
     const int open = wait->outcome == SQT_WAIT_UNFINISHED;
     const int answered = wait->outcome == SQT_WAIT_OK || wait->outcome == SQT_WAIT_ERR ||
                          wait->outcome == SQT_WAIT_BROKEN || wait->outcome == SQT_WAIT_FAILED;
-    silent_add(state, silent_who(state, name, 0), wait->begin, silent_until(state, wait) - wait->begin, answered,
+    silent_add(state, who, wait->begin, silent_until(state, wait) - wait->begin, answered,
                open && silent_until(state, wait) == wait->end);
 }
 
@@ -122,8 +135,9 @@ silent_request(void *state, const struct sqt_xact *xact, const struct sqt_reques
         return;
     const int answered = fact->row[SQT_CELL(requests, server_reply_ns)].number != SQT_CELL_MISSING ||
                          (xact->status && xact->status < 500);
-    silent_add(state, silent_who(state, server, 1), xact->begin, wait, answered,
-               xact->outcome == SQT_OUTCOME_UNFINISHED);
+    struct asked *const who = silent_who(state, server, 1);
+    snprintf(who->culprit, sizeof(who->culprit), "%s", server);
+    silent_add(state, who, xact->begin, wait, answered, xact->outcome == SQT_OUTCOME_UNFINISHED);
 }
 
 /* ---- what is told ---- */
@@ -186,33 +200,50 @@ is_silent(const struct run *run)
     return count >= LEAST && run->ns >= LEAST_ALL && run->ns / count >= LEAST_EACH && run->ns / count >= 3 * usual;
 }
 
+/* What it does answer: other queries, and this kind of question before or after. */
 static void
-silent_sentence(const struct run *run, struct sqt_told *told)
+silent_others(const struct silent *s, const struct asked *who, char *text, size_t size)
+{
+    uint64_t others = 0;
+    *text = '\0';
+    for (const struct sqt_name_entry *named = s->names.first; named && who->query; named = named->next)
+        if (named != &who->named && strcmp(((const struct asked *)named)->culprit, who->culprit) == 0)
+            others += ((const struct asked *)named)->answers;
+    if (others)
+        snprintf(text, size, " It answers other queries: %llu.", (unsigned long long)others);
+    else if (who->answers)
+        snprintf(text, size, " It answered %llu others.", (unsigned long long)who->answers);
+}
+
+static void
+silent_sentence(const struct silent *s, const struct run *run, struct sqt_told *told)
 {
     const struct asked *const who = run->who;
     const uint64_t count = run->until - run->from;
-    char longest[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], when[128], answered[128] = "";
+    const char *const space = who->query ? " " : "", *const query = who->query ? who->query : "";
+    const char *const questions = who->query ? "queries" : "questions";
+    char longest[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], when[128], others[128], acl[SQT_TOLD_NAME] = "";
     sqt_human_time(longest, (double)run->longest, " ", "us");
     sqt_human_time(each, (double)run->ns / (double)count, " ", "us");
-    if (who->answers)
-        snprintf(answered, sizeof(answered), " It answered %llu others.", (unsigned long long)who->answers);
+    silent_others(s, who, others, sizeof(others));
+    if (who->by_acl * 2 > who->questions && who->acl)
+        snprintf(acl, sizeof(acl), " Access checks of acl %s ask them.", who->acl);
     if (run->open >= LEAST)
         sqt_told_print(told->sentence,
-                       "%u requests have been waiting for %s for up to %s: it has answered none of its last %llu "
-                       "questions.%s",
-                       run->open, who->named.name, longest, (unsigned long long)count, answered);
+                       "%u requests have been waiting for %s for up to %s: it has answered none of its last %llu%s%s "
+                       "%s.%s%s",
+                       run->open, who->culprit, longest, (unsigned long long)count, space, query, questions, others,
+                       acl);
     else
-        sqt_told_print(told->sentence, "%s, %s answers none of %llu questions: %s is waited for each in vain.%s",
-                       sqt_told_when(when, sizeof(when), told), who->named.name, (unsigned long long)count, each,
-                       answered);
-    told->sentence[0] = (char)(told->sentence[0] >= 'a' && told->sentence[0] <= 'z' ? told->sentence[0] - 'a' + 'A'
-                                                                                    : told->sentence[0]);
+        sqt_told_print(told->sentence, "%s, %s answers none of %llu%s%s %s: %s is waited for each in vain.%s%s",
+                       sqt_told_when(when, sizeof(when), told), who->culprit, (unsigned long long)count, space, query,
+                       questions, each, others, acl);
 }
 
 static void
 silent_advice(const struct run *run, struct sqt_told *told)
 {
-    const char *const name = run->who->named.name;
+    const char *const name = run->who->culprit;
     if (run->who->server) {
         sqt_told_print(told->advice, "Ask that server by hand: it takes requests and answers nothing. read_timeout: "
                                      "give up earlier.");
@@ -239,7 +270,7 @@ silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_
     struct sqt_told *const told = sqt_tolds_add(tolds, "no_answer", SQT_HARM_WAITING, (uint64_t)run->ns);
     if (!told)
         return;
-    snprintf(told->culprit, sizeof(told->culprit), "%s", run->who->named.name);
+    snprintf(told->culprit, sizeof(told->culprit), "%s", run->who->culprit);
     told->since = first->begin;
     told->until = last->begin + last->ns;
     told->pattern = !run->who->answers                        ? SQT_PATTERN_THROUGHOUT
@@ -248,7 +279,7 @@ silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_
     told->requests = run->until - run->from;
     told->waiting = (uint64_t)run->ns;
     told->share = sqt_percent((double)run->ns, (double)totals->total_ns);
-    silent_sentence(run, told);
+    silent_sentence(s, run, told);
     silent_advice(run, told);
     sqt_tolds_supersede(tolds, told);
 }

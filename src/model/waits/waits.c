@@ -244,6 +244,10 @@ sqt_query_end(struct sqt_process_state *process, int64_t now, const struct sqt_r
                             .epoch = process->epoch};
     wait.given = wait.begin;
     wait.stage = waits_stage(&wait);
+    if (more && record[1].event == SQT_EV_PART_QUERY) {
+        wait.query = (uint32_t)record[1].id;
+        wait.acl = (uint32_t)record[1].arg;
+    }
     waits_tell(process, &wait, now,
                more && record[1].event == SQT_EV_PART_QUERY ? waits_outcome(record[1].aux) : SQT_WAIT_OK);
 }
