@@ -3,7 +3,7 @@
  * look.h - a look for harm of one kind, beside the rules of findings.def: failures, standstills, waste ...
  *
  * A look is a file.  It is told of what the model hands out, keeps what it needs in a state of its own, and in the end
- * tells what it found.  looks.c has the list of them.
+ * tells what it found.  looks.def has the list of them.
  */
 #ifndef SQT_LOOK_H
 #define SQT_LOOK_H
@@ -37,6 +37,10 @@ struct sqt_look {
     void (*tell)(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds);
     void (*end)(void *state); /* frees what the state owns */
 };
+
+/* One for each file of looks.def. */
+#define SQT_LOOK(name) extern const struct sqt_look sqt_look_##name;
+#include "looks.def"
 
 /* The list ends with NULL. */
 extern const struct sqt_look *const sqt_looks[];

@@ -4,4 +4,7 @@
  */
 #include "look.h"
 
-const struct sqt_look *const sqt_looks[] = {NULL};
+const struct sqt_look *const sqt_looks[] = {
+#define SQT_LOOK(name) &sqt_look_##name,
+#include "looks.def"
+    NULL};

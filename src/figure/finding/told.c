@@ -56,6 +56,51 @@ sqt_told_print(char text[SQT_TOLD_TEXT], const char *format, ...)
     va_end(arguments);
 }
 
+/* Whether one of the two is the other with a word before it: a helper is named with and without its kind. */
+static int
+is_same_name(const char *a, const char *b)
+{
+    return *a && *b && (strstr(a, b) || strstr(b, a));
+}
+
+void
+sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        if (told != better && told->harm == better->harm && is_same_name(told->culprit, better->culprit) &&
+            told->waiting <= 2 * better->waiting)
+            free(told);
+        else
+            tolds->told[left++] = told;
+    }
+    tolds->count = left;
+}
+
+const char *
+sqt_told_when(char *text, size_t size, const struct sqt_told *told)
+{
+    const double since = (double)told->since / 1e9, until = (double)told->until / 1e9;
+    switch (told->pattern) {
+    case SQT_PATTERN_ONCE:
+        snprintf(text, size, "From %.1f s to %.1f s of the trace", since, until);
+        break;
+    case SQT_PATTERN_RECURRING:
+        snprintf(text, size, "Again and again from %.1f s to %.1f s of the trace", since, until);
+        break;
+    case SQT_PATTERN_SINCE:
+        snprintf(text, size, "Since %.1f s of the trace", since);
+        break;
+    case SQT_PATTERN_GROWING:
+        snprintf(text, size, "More and more since %.1f s of the trace", since);
+        break;
+    default:
+        snprintf(text, size, "All the time");
+    }
+    return text;
+}
+
 static int
 told_compare(const void *a, const void *b)
 {

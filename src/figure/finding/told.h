@@ -65,6 +65,13 @@ struct sqt_told *sqt_tolds_add(struct sqt_tolds *tolds, const char *cause, enum 
 /* Prints a text into one of its three texts: as printf. */
 __attribute__((format(printf, 2, 3))) void sqt_told_print(char text[SQT_TOLD_TEXT], const char *format, ...);
 
+/* Since when, until when and how often, as a sentence begins: "From 10 s to 20 s", "3 s long, again and again, ...". */
+const char *sqt_told_when(char *text, size_t size, const struct sqt_told *told);
+
+/* The finding says better what others say of the same culprit and the same time: those with at most twice its waiting go.
+ * It must be of the list. */
+void sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better);
+
 /* Most weight first. */
 void sqt_tolds_sort(struct sqt_tolds *tolds);
 
