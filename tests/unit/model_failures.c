@@ -150,26 +150,33 @@ one_server_is_gone(void **state)
     }
 }
 
-/* All servers refuse at once; and one of them does, while others take connections. */
+/* All servers refuse at once; and two of them do, while another one takes connections. */
 static void
 no_port_is_free(void **state)
 {
     (void)state;
-    for (unsigned others = 0; others < 2; ++others) {
-        for (unsigned i = 0; i < 100; ++i)
-            if (i % 2 == 0 && !others)
-                not_connected(ORIGIN_1 + i / 2 % 3, MS / 10, SQT_CONNECT_FAILED);
-            else if (i % 2 == 0)
-                not_connected(ORIGIN_1, MS / 10, SQT_CONNECT_FAILED);
-            else if (others) {
-                const uint64_t xact = begin();
-                connects(xact, ORIGIN_2, MS / 10, SQT_CONNECT_OK);
-                PUT(now, DISPATCH, xact, 51, 1);
-                end(xact, 200, 0);
-            } else
-                answered(PARENT, 200);
-        find();
-        assert_cause(others ? "failed_connect" : "no_local_port", others ? "origin-1" : "local ports", 50);
+    for (unsigned i = 0; i < 100; ++i)
+        if (i % 2 == 0)
+            not_connected(ORIGIN_1 + i / 2 % 3, MS / 10, SQT_CONNECT_FAILED);
+        else
+            answered(PARENT, 200);
+    find();
+    assert_cause("no_local_port", "local ports", 50);
+    for (unsigned i = 0; i < 100; ++i)
+        if (i % 2 == 0) {
+            not_connected(i % 4 ? ORIGIN_1 : ORIGIN_3, MS / 10, SQT_CONNECT_FAILED);
+        } else {
+            const uint64_t xact = begin();
+            connects(xact, ORIGIN_2, MS / 10, SQT_CONNECT_OK);
+            PUT(now, DISPATCH, xact, 51, 1);
+            end(xact, 200, 0);
+        }
+    find();
+    assert_int_equal(found_count, 2);
+    for (unsigned i = 0; i < 2; ++i) {
+        assert_string_equal(TEXT(i, cause), "failed_connect");
+        assert_int_equal(NUMBER(i, failures), 25);
+        assert_non_null(strstr(TEXT(i, sentence), "failed at once: it refuses them."));
     }
 }
 
