@@ -6,7 +6,7 @@
 #define SQT_FAILURES_H
 
 #include "figure/stat/names.h"
-#include "look.h"
+#include "figure/finding/look.h"
 
 /* In the order of the rows of failures-told.c. */
 enum sqt_failed_at {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "failures.h"
-#include "spell.h"
+#include "figure/finding/spell.h"
 
 /* Fewer are no finding. */
 #define LEAST 5

@@ -11,7 +11,7 @@
 #define SQT_STANDSTILL_H
 
 #include "figure/stat/names.h"
-#include "look.h"
+#include "figure/finding/look.h"
 
 enum sqt_standing_kind {
     SQT_STANDING_PASS,

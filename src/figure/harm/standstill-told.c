@@ -61,7 +61,7 @@ standstill_duration(char text[32], int64_t ns)
 }
 
 static const char *
-standstill_name(const struct sqt_standing_group *g)
+standing_name(const struct sqt_standing_group *g)
 {
     const char *const space = strchr(g->named.name, ' ');
     return space ? space + 1 : "";
@@ -111,14 +111,14 @@ standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group
         break;
     case SQT_STANDING_DIED:
         sqt_told_print(told->sentence, "%s, %s died %s and was started again, %s later. %llu requests were open.", when,
-                       standstill_name(g), g->count > 1 ? "several times" : "once",
-                       standstill_duration(all, g->longest), (unsigned long long)g->failures);
+                       standing_name(g), g->count > 1 ? "several times" : "once", standstill_duration(all, g->longest),
+                       (unsigned long long)g->failures);
         break;
     case SQT_STANDING_STOPPED:
         sqt_told_print(told->sentence, "%s, Squid did not run %s.", when, times);
         break;
     default:
-        sqt_told_print(told->sentence, "%s, Squid served nobody %s, because of %s.", when, times, standstill_name(g));
+        sqt_told_print(told->sentence, "%s, Squid served nobody %s, because of %s.", when, times, standing_name(g));
     }
 }
 
@@ -172,7 +172,7 @@ sqt_standstill_tell(struct sqt_standstill *s, struct sqt_tolds *tolds)
         told->requests = g->requests + g->failures;
         told->failures = g->failures;
         told->waiting = g->waited_ns;
-        snprintf(told->culprit, sizeof(told->culprit), "%s", w->culprit ? w->culprit : standstill_name(g));
+        snprintf(told->culprit, sizeof(told->culprit), "%s", w->culprit ? w->culprit : standing_name(g));
         standstill_begin(s, g, told);
         standstill_harm(g, told);
         sqt_told_print(told->advice, "%s", w->advice);
