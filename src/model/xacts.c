@@ -246,6 +246,7 @@ sqt_xact_server_read(struct sqt_process_state *process, int64_t now, const struc
     struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact)
         return;
+    xact->fetched = sqt_bytes((uint64_t)xact->fetched + (uint64_t)sqt_bytes(record->arg));
     const uint32_t open = xact->stages.open;
     if (open & REPLY) {
         apply(process, xact, now, record->event);

@@ -2,61 +2,10 @@
  *
  * model_findings.c - table `findings`: made requests with one fault or two, and what is said of them.
  */
-#include "model_script.h"
+#include "model_found.h"
 
-#include "figure/finding/findings.h"
-
-#define MS INT64_C(1000000)
 enum { PARENT = 1, ORIGIN_1, ORIGIN_2, NAMED_SERVERS = 5 };
 enum { AUFS, DISKD };
-
-/* ---- a job whose rows are kept, with their texts ---- */
-
-static struct {
-    union sqt_cell cells[SQT_CELLS(findings)];
-    char texts[SQT_CELLS(findings)][1024];
-} found[8];
-static unsigned found_count, number;
-
-static int
-take_row(void *context, const union sqt_cell *row)
-{
-    (void)context;
-    assert_true(found_count < 8);
-    memcpy(found[found_count].cells, row, sizeof(found[0].cells));
-    for (unsigned i = 0; i < SQT_CELLS(findings); ++i)
-        if (sqt_tables[SQT_TABLE_findings].columns[i].type == SQT_TYPE_TEXT)
-            snprintf(found[found_count].texts[i], sizeof(found[0].texts[i]), "%s", row[i].text ? row[i].text : "-");
-    ++found_count;
-    return 1;
-}
-
-static char percentiles[128];
-
-static void
-note(void *context, const char *key, const char *text)
-{
-    (void)context;
-    if (strcmp(key, "percentiles") == 0)
-        snprintf(percentiles, sizeof(percentiles), "%s", text);
-}
-
-#define NUMBER(row, name) (found[row].cells[SQT_CELL(findings, name)].number)
-#define TEXT(row, name) (found[row].texts[SQT_CELL(findings, name)])
-
-/* Makes the table of the records so far. */
-static void
-find(void)
-{
-    struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = take_row, .note = note};
-    struct sqt_consumer consumer = sqt_family_findings.consumer;
-    found_count = 0;
-    consumer.context = &job;
-    sqt_family_findings.start(&job);
-    play_to(&consumer);
-    sqt_family_findings.finish(&job);
-    script.count = number = 0;
-}
 
 /* The row tells that cause, with a share in thousandths of a percent and costs in milliseconds. */
 static void
@@ -843,7 +792,8 @@ main(void)
         SCRIPT_TEST(tries_that_fail),
         SCRIPT_TEST(two_causes_at_once),
         SCRIPT_TEST(a_cause_behind_a_large_one),
-        SCRIPT_TEST(what_does_not_count),
+        SCRIPT_TEST(tunnels_count_until_they_open),
+        SCRIPT_TEST(few_requests_say_nothing),
         SCRIPT_TEST(many_requests_make_it_coarse),
         SCRIPT_TEST(the_loop_is_held),
         SCRIPT_TEST(rules_claim_each_stage_once),

@@ -24,9 +24,6 @@
 /* Objects that are known to have been asked for: a new one takes the place of another one with the same rest. */
 #define SQT_FINDING_ASKED 65536
 
-/* Bytes a second that nobody calls slow: a reply that comes faster is as long as it is large. */
-#define SQT_FINDING_RATE 1000000
-
 /* The series of all requests, with what their clients waited. */
 #define SQT_SERIES_ALL 1
 
@@ -120,15 +117,8 @@ void sqt_finding_claim(struct sqt_findings *findings, struct sqt_claim *claim, i
 /* The same in the window of that time.  ns: without what a reply takes at SQT_FINDING_RATE. */
 void sqt_finding_claim_at(struct sqt_findings *findings, struct sqt_claim *claim, int64_t ns, int64_t begin);
 
-/* What it took less what its bytes need at SQT_FINDING_RATE, not below 0. */
-int64_t sqt_finding_slow(const struct sqt_xact *xact, int64_t ns);
-
 /* The claim of that rule on the subject's time. */
 struct sqt_claim *sqt_finding_claim_of(struct sqt_findings *findings, struct sqt_subject *subject, unsigned rule);
-
-/* The name of the cache_dir that the request read from last: type, number and path.  Returns 0 if it read from none. */
-#define SQT_FINDING_NAME 256
-int sqt_finding_place_name(const struct sqt_xact *xact, char name[SQT_FINDING_NAME]);
 
 /* findings-subjects.c: for whom the time of a request counts; NULL: for nobody of that kind. */
 void sqt_findings_subjects(struct sqt_findings *findings, const struct sqt_xact *xact, const union sqt_cell *row,

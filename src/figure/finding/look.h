@@ -3,7 +3,7 @@
  * look.h - a look for harm of one kind, beside the rules of findings.def: failures, standstills, waste ...
  *
  * A look is a file.  It is told of what the model hands out, keeps what it needs in a state of its own, and in the end
- * tells what it found.  looks.c has the list of them.
+ * tells what it found.  looks.def has the list of them.
  */
 #ifndef SQT_LOOK_H
 #define SQT_LOOK_H
@@ -38,13 +38,21 @@ struct sqt_look {
     void (*end)(void *state); /* frees what the state owns */
 };
 
-/* One for each file. */
-extern const struct sqt_look sqt_look_silent;
-extern const struct sqt_look sqt_look_withheld;
-extern const struct sqt_look sqt_look_queries; /* after sqt_look_silent: it says more of what is told */
-extern const struct sqt_look sqt_look_compare;
+/* One for each file of looks.def. */
+#define SQT_LOOK(name) extern const struct sqt_look sqt_look_##name;
+#include "looks.def"
 
 /* The list ends with NULL. */
 extern const struct sqt_look *const sqt_looks[];
+
+/* Bytes a second that nobody calls slow: a reply that comes faster is as long as it is large. */
+#define SQT_FINDING_RATE 1000000
+
+/* What it took less what its bytes need at SQT_FINDING_RATE, not below 0. */
+int64_t sqt_finding_slow(const struct sqt_xact *xact, int64_t ns);
+
+/* The name of the cache_dir that the request read from last: type, number and path.  Returns 0 if it read from none. */
+#define SQT_FINDING_NAME 256
+int sqt_finding_place_name(const struct sqt_xact *xact, char name[SQT_FINDING_NAME]);
 
 #endif

@@ -4,5 +4,7 @@
  */
 #include "look.h"
 
-const struct sqt_look *const sqt_looks[] = {&sqt_look_silent, &sqt_look_withheld, &sqt_look_queries, &sqt_look_compare,
-                                            NULL};
+const struct sqt_look *const sqt_looks[] = {
+#define SQT_LOOK(name) &sqt_look_##name,
+#include "looks.def"
+    NULL};

@@ -9,8 +9,8 @@
 
 #include "base/human.h"
 #include "base/memory.h"
+#include "figure/finding/look.h"
 #include "figure/stat/names.h"
-#include "look.h"
 
 /* Somebody is told who left that many questions in a row without an answer, and who was waited for for so long in all
  * (ns), and that long by each in the mean. */

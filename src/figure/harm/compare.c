@@ -19,10 +19,9 @@
 
 #include "base/human.h"
 #include "base/memory.h"
+#include "figure/finding/look.h"
 #include "figure/port/ports.h"
-#include "findings-internal.h"
 #include "figure/stat/names.h"
-#include "look.h"
 
 /* Requests that are kept: where there are more, each second one goes. */
 #define KEPT 131072

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "figure/finding/look.h"
 #include "figure/stat/names.h"
-#include "look.h"
 
 /* Of all queries to the name server, in %; of each, ns in the mean; and so many of them. */
 #define LEAST_SHARE 50

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "figure/finding/look.h"
 #include "figure/stat/names.h"
-#include "look.h"
 
 /* So many replies, and so many ns of each in the mean. */
 #define LEAST 5
