@@ -136,7 +136,7 @@ a_healthy_trace_says_so(void **state)
     assert_int_equal(NUMBER(0, share_pct), 90909);
     assert_int_equal(NUMBER(0, cost_p50_ms), SQT_CELL_MISSING);
     assert_string_equal(TEXT(0, sentence),
-                        "No cause stands out in 50 requests of 0 s. The largest part of the time, 91 %, "
+                        "No cause stands out in 50 requests of 500 s. The largest part of the time, 91 %, "
                         "is waiting for servers: 10 ms of the mean request.");
     for (unsigned slow = 0; slow < 2; ++slow) {
         for (uint32_t i = 0; i < 50; ++i)
