@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "instead.h"
 #include "standstill.h"
 
 /* So many requests that would have come, or that waited for WAITED each, matter. */
@@ -147,7 +148,7 @@ standstill_pattern(const struct sqt_standing_group *g)
 }
 
 static int
-is_felt(const struct sqt_standing_group *g)
+standing_is_felt(const struct sqt_standing_group *g)
 {
     const int waited = g->requests >= REQUESTS && g->waited_ns >= (uint64_t)WAITED * g->requests;
     const int often = g->kind == SQT_STANDING_PASS && g->count >= RECURRING && (g->until - g->since) / g->count < OFTEN;
@@ -157,13 +158,17 @@ is_felt(const struct sqt_standing_group *g)
 void
 sqt_standstill_tell(struct sqt_standstill *s, struct sqt_tolds *tolds)
 {
+    static const char *const rules[] = {"accept_wait",    "reply_wait",  "loop_blocked",
+                                        "loop_computing", "not_running", NULL};
     for (const struct sqt_name_entry *named = s->groups.first; named; named = named->next) {
         const struct sqt_standing_group *const g = (const struct sqt_standing_group *)named;
         const struct standstill_words *const w = &standstill_words[g->kind];
         const uint64_t failures = (uint64_t)g->missed + g->failures;
-        struct sqt_told *const told =
-            !is_felt(g) ? NULL
-                        : sqt_tolds_add(tolds, w->cause, SQT_HARM_STANDSTILL, g->waited_ns + failures * SQT_FAILURE_NS);
+        if (standing_is_felt(g))
+            sqt_instead(tolds, rules, g->waited_ns, SQT_INSTEAD);
+        struct sqt_told *const told = !standing_is_felt(g) ? NULL
+                                                           : sqt_tolds_add(tolds, w->cause, SQT_HARM_STANDSTILL,
+                                                                           g->waited_ns + failures * SQT_FAILURE_NS);
         if (!told)
             continue;
         told->since = g->since;
