@@ -74,7 +74,8 @@ readers_set(int fd, mode_t mode, int named)
         return fchmod(fd, mode);
     for (size_t i = 0; i < count; ++i)
         acl.entries[i].e_perm = htole16((uint16_t)readers_permissions(&acl.entries[i], mode));
-    return fsetxattr(fd, XATTR_NAME_POSIX_ACL_ACCESS, &acl, sizeof(acl.header) + count * sizeof(*acl.entries), 0);
+    const size_t size = sizeof(acl.header) + count * sizeof(*acl.entries);
+    return fsetxattr(fd, XATTR_NAME_POSIX_ACL_ACCESS, &acl, size, 0) == 0 ? 0 : fchmod(fd, mode);
 }
 
 /* The mode of a file that belongs to another group than the one that may read it. */
