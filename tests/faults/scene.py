@@ -2,15 +2,20 @@
 """The surroundings of a fault: five origins of 10 ms, a name server, a Squid with two aufs cache_dirs, and clients that
 send 60 requests a second, of which 60 % repeat one.  A fault changes a scene before it runs."""
 
+import collections
 import json
 import os
 import random
+import re
+import shutil
 import subprocess
 import sys
+import threading
+import time
 
 from lib import dump, native
 from lib.child import Process
-from lib.env import Failure, go_first
+from lib.env import Failure, go_first, quantile
 from lib.squid import Squid
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -29,6 +34,7 @@ class Origin:
 
     def __init__(self, n, network="127.0.1.%d"):
         self.n, self.ms, self.port, self.network = n, MS, PORT, network
+        self.more = {}  # as far.py has it
 
     @property
     def address(self):
@@ -51,7 +57,8 @@ class Traffic:
     size      bytes of a new object: a function of a random.Random
     words     more words of the origin's path (lib/origin.py): a function of the serial number
     headers   of a request: a function of its serial number and of a random.Random
-    options   once, silent, tls, rate, timeout, as load.py has them
+    options   once, silent, tls, rate, timeout, sources, patience, as load.py has them
+    more      of a request, as load.py has it: a function of its serial number
     """
 
     def __init__(self, origins):
@@ -61,6 +68,7 @@ class Traffic:
         self.size = lambda chance: chance.randrange(2000, 30000)
         self.words = lambda n: ""
         self.headers = lambda n, chance: []
+        self.more = lambda n: {}
         self.options = {"once": False, "silent": 0, "tls": False, "rate": 0, "timeout": 60}
         self.first = []  # requests before all others: URLs
 
@@ -78,7 +86,8 @@ class Traffic:
                 url = seen[-1]
             else:
                 url = chance.choice(seen)
-            made.append([begin + k / self.per_second, self.method, url, self.headers(k, chance), self.sends])
+            made.append([begin + k / self.per_second, self.method, url, self.headers(k, chance), self.sends,
+                         self.more(k)])
         return made
 
 
@@ -92,11 +101,13 @@ class Scene:
         self.far = {}  # more settings of far.py
         self.traffic = Traffic(self.origins)
         self.dirs, self.conf, self.words = ["aufs:one", "aufs:two"], CONF, ""
-        self.workers, self.preload, self.environment = 1, [], {}
+        self.workers, self.preload, self.environment, self.dir_mb = 1, [], {}, 512
         self.goes_first = True  # goes before other work on the machine
         self.before, self.meanwhile = [], []  # functions of the scene: before Squid starts, and before its load does
         self.directory = self.culprit = self.port = None
         self.loaded = False  # all clients have their answers
+        self.live = None  # seconds after which the living trace is copied, and asked
+        self.threads, self.errors = [], []
 
     def cache_dir(self, kind):
         """Path of a cache_dir."""
@@ -108,15 +119,15 @@ class Scene:
 
     def start_far(self):
         network = self.origins[0].network if self.origins else "127.0.1.%d"
-        self.process({"names": self.name_servers, "network": network, "two": self.far.get("two", [])}, "names")
-        self.process(dict(self.far, origins=[[origin.address, origin.port, origin.ms] for origin in self.origins]),
+        self.process({"names": [(row + [{}])[:3] for row in self.name_servers], "network": network, "two": self.far.get("two", [])}, "names")
+        self.process(dict(self.far, origins=[[one.address, one.port, one.ms, one.more] for one in self.origins]),
                      "origins")
 
     def start_squid(self):
         libraries = [native.preload(self.env, name) for name in self.preload]
         self.squid = Squid(self.env, trace="names=%s %s" % (self.names, self.words), dirs=self.dirs,
-                           dns=" ".join(address for address, _ in self.name_servers), lines=self.conf,
-                           workers=self.workers, alone=self.workers == 1, plain=True,
+                           dns=" ".join(row[0] for row in self.name_servers), lines=self.conf,
+                           workers=self.workers, alone=self.workers == 1, plain=True, dir_mb=self.dir_mb,
                            preload=" ".join(libraries) or None, environment=self.environment)
         for function in self.before:
             function(self)
@@ -133,11 +144,27 @@ class Scene:
         results = self.env.path(name + ".tsv")
         return subprocess.Popen([sys.executable, os.path.join(HERE, "load.py"), self.env.path(name + ".json"), results])
 
+    def at(self, seconds, function):
+        """Calls function(scene) so long after the load began."""
+        def call():
+            time.sleep(seconds)
+            try:
+                function(self)
+            except Exception as error:
+                self.errors.append("after %s s: %r" % (seconds, error))
+
+        def begin(scene):
+            self.threads.append(threading.Thread(target=call, daemon=True))
+            self.threads[-1].start()
+        self.meanwhile.append(begin)
+
     def run(self):
         if self.goes_first:
             go_first(self.env)
         self.start_far()
         self.start_squid()
+        if self.live:
+            self.at(self.live, lambda scene: copy_live(self.directory, self.env.path("live")))
         for function in self.meanwhile:
             function(self)
         clients = self.load()
@@ -147,14 +174,62 @@ class Scene:
             clients.kill()
             raise Failure("the clients did not end")
         self.loaded = True
+        for thread in self.threads:
+            thread.join(60)
+        self.env.require(not self.errors, "; ".join(self.errors))
         self.env.require(status == 0, "the clients ended with status %d" % status)
         self.squid.stop()
 
+    def felt(self):
+        return Felt(self.env.path("load.tsv"))
+
     def waited(self):
         """What clients waited: [ms], and how many got no answer."""
-        with open(self.env.path("load.tsv")) as file:
-            rows = [line.split("\t") for line in file]
-        return [float(row[1]) for row in rows], sum(row[2] == "0" for row in rows)
+        felt = self.felt()
+        return felt.waits, felt.unanswered
 
     def findings(self):
-        return dump.table(self.env, self.directory, "findings")
+        """Of the whole trace; where it was asked while it lived, of then."""
+        return dump.table(self.env, self.env.path("live") if self.live else self.directory, "findings")
+
+
+def copy_live(directory, copy):
+    """A copy of a trace that is being written, with its rings: each takes the place of the note of where it is."""
+    shutil.copytree(directory, copy)
+    for name in os.listdir(copy):
+        path = os.path.join(copy, name)
+        if name.endswith(".ring"):
+            rings = ring_of(path)
+            if rings:
+                shutil.copyfile(rings, path)
+
+
+def ring_of(path):
+    """The ring that a note names, or None if the file is no note."""
+    if os.path.getsize(path) > 4096:
+        return None
+    with open(path, "rb") as note:
+        found = re.search(rb"(/[^\s\0]*\.ring)", note.read())
+    return found and found.group(1).decode()
+
+
+class Felt:
+    """What the clients of a run felt, from load.py's results."""
+
+    def __init__(self, path):
+        with open(path) as file:
+            rows = [line.rstrip("\n").split("\t") for line in file]
+        self.waits = [float(row[1]) for row in rows]
+        self.headers = [float(row[5]) for row in rows]
+        self.unanswered = sum(row[2] == "0" for row in rows)
+        self.errors = sum(int(row[2]) >= 500 for row in rows)
+        self.ends = collections.Counter(row[4] for row in rows)
+        self.requests = len(rows)
+        self.mean, self.p99 = sum(self.waits) / len(rows), quantile(self.waits, 0.99)
+        self.header_mean = sum(self.headers) / len(rows)
+
+    def text(self):
+        return "clients waited %.1f ms in the mean, %.1f ms in the median, %.0f ms at p99, header after %.1f ms; of %d: %s" % (
+            self.mean, quantile(self.waits, 0.5), self.p99, self.header_mean, self.requests,
+            ", ".join(["%d %s" % (count, end) for end, count in sorted(self.ends.items())]
+                      + ["%d with a status of 500 or more" % self.errors]))
