@@ -99,4 +99,12 @@ HEALTHY = [Fault("healthy-" + name, plant, ["healthy"], 1, "nothing", name == "m
     ("icap", healthy.icap),
     ("uploads", healthy.uploads),
     ("idle", healthy.idle),
+    ("not-found", healthy.not_found),
+    ("leave-early", healthy.leave_early),
+    ("long-tunnels", healthy.long_tunnels),
+    ("rotation", healthy.rotation),
+    ("reconfiguration", healthy.reconfiguration),
+    ("night", healthy.night),
+    ("busy-machine", healthy.busy_machine),
+    ("large-objects", healthy.large_objects),
 )]

@@ -50,8 +50,9 @@ def whole_for_ranges(scene):
 def no_ports(scene):
     """200 local ports for connections that Squid closes first."""
     def begin(scene):
-        with open("/proc/sys/net/ipv4/ip_local_port_range", "w") as out:
-            out.write("40000 40199")
+        for name, value in (("ip_local_port_range", "40000 40199"), ("tcp_tw_reuse", "0")):
+            with open("/proc/sys/net/ipv4/" + name, "w") as out:
+                out.write(value)
     scene.before.append(begin)
     scene.origins[0].more["linger"] = 1
     scene.conf += "server_persistent_connections off\n"

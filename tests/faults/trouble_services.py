@@ -24,7 +24,7 @@ def silent_rewriter(scene):
     with open(program, "w") as out:
         out.write(SILENT)
     os.chmod(program, 0o644)
-    scene.conf += ("url_rewrite_program %s -S %s\nurl_rewrite_children 1 startup=1 concurrency=100\n" % (python(), program))
+    scene.conf += ("url_rewrite_program %s -E -S %s\nurl_rewrite_children 1 startup=1 concurrency=100\n" % (python(), program))
     scene.traffic.per_second = 2
     scene.traffic.options["timeout"] = 25
     scene.live = scene.seconds - 0.5

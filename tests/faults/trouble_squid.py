@@ -49,10 +49,10 @@ def write_swap_state(path, entries):
 
 
 def reconfigures(scene):
-    """squid -k reconfigure every 12 s, with 100,000 names in an ACL."""
+    """squid -k reconfigure every 12 s, with 300,000 names in an ACL."""
     path, chance = scene.env.path("ut1"), random.Random(1)
     with open(path, "w") as out:
-        for _ in range(100000):
+        for _ in range(300000):
             out.write(".%s.%s\n" % ("".join(chance.choices("abcdefghijklmnop", k=10)),
                                     "".join(chance.choices("abcdefghij", k=3))))
     scene.conf += "acl ut1 dstdomain \"%s\"\nhttp_access deny ut1\n" % path

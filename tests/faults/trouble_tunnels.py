@@ -22,7 +22,7 @@ def slow_names(scene):
 
 
 def slow_names_mixed(scene):
-    """The same, and 15 % of the requests are plain ones, of hosts that are known."""
+    """The same, and 15 % of the requests are plain ones that need no name server."""
     slow_names(scene)
     made = scene.traffic.requests
 
@@ -30,7 +30,7 @@ def slow_names_mixed(scene):
         requests = made(seconds)
         for n, request in enumerate(requests):
             if n % 7 == 3:
-                request[1:3] = "GET", scene.origins[n % 5].url + "/size=8000/n%d" % n
+                request[1:3] = "GET", "http://%s/size=8000/n%d" % (scene.origins[n % 5].server, n)
         return requests
     scene.traffic.requests = mixed
 
