@@ -8,6 +8,7 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   serial  answers one request at a time
                   linger  seconds that it waits before it closes a connection
                   mute    no 100 Continue
+                  silent  never answers
                   tls     a certificate: it speaks TLS
                   at      [every, seconds, ms]: for so many seconds of each `every` an answer is held so long more
     names     [[address, ms or null, more], ...]: name servers, answering after so long or never.  NAME.oN.test and oN.test
@@ -15,11 +16,12 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   drop    kinds of query that it does not answer: A, AAAA, PTR
                   slow    {"oN": ms}: names that end so take so much longer
                   serial  answers one query at a time
-                  broken  answers SERVFAIL
+                  broken  [begin, end]: answers SERVFAIL for so long after its first query, in seconds
+                  to      {"oN": address}: names that end so have this address, which may be one of IPv6 and then is one more
                   ttl     seconds; the default is 3,600
     icp       [[address, port, ms], ...]: neighbours that answer each ICP query with a miss after so long
     two       [address, address]
-    way       {"ms": so long each way, "loss": share of packets}: origins are in a network namespace of their own,
+    way       {"ms": so long each way, "loss": share of packets, "rate": bytes a second}: origins are in a network namespace of their own,
               behind a pair of TUN devices.  The routes are made here
     backlog   of the origins' listening sockets
 """
@@ -56,6 +58,8 @@ class Timed(Connection):
         self.ms, self.more, self.turn = ms, more, turn
 
     async def answer(self, *request):
+        if self.more.get("silent"):
+            await asyncio.sleep(3600)
         if self.more.get("serial"):
             async with self.turn:
                 await asyncio.sleep(self.ms / 1000)
@@ -92,7 +96,7 @@ class Names(asyncio.DatagramProtocol):
 
     def __init__(self, ms, more, network, two):
         self.ms, self.more, self.network, self.two = ms, more, network, two
-        self.idle_at = 0.0
+        self.idle_at, self.begin = 0.0, None
 
     def connection_made(self, transport):
         self.transport = transport
@@ -101,11 +105,24 @@ class Names(asyncio.DatagramProtocol):
         number = re.search(r"(?:^|\.)o(\d+)\.test$", name)
         return [self.network % int(number.group(1))] if number else self.two if name.endswith("two.test") else []
 
+    def broken(self):
+        begin, end = self.more.get("broken", [0, 0])
+        return begin <= time.monotonic() - self.begin < end
+
+    def elsewhere(self, name, family):
+        """Addresses of this family that the name has by `to`."""
+        return [address for end, address in self.more.get("to", {}).items()
+                if re.search(r"(^|\.)%s\.test$" % end, name) and (":" in address) == (family == socket.AF_INET6)]
+
     def records(self, name, kind):
         if kind == "PTR":
             host = "c-%s.clients.test" % "-".join(reversed(name.split(".")[:4]))
             return [b"".join(bytes([len(label)]) + label.encode() for label in host.split(".")) + b"\0"]
-        return [socket.inet_aton(address) for address in self.addresses(name)] if kind == "A" else []
+        family = {"A": socket.AF_INET, "AAAA": socket.AF_INET6}.get(kind)
+        if not family:
+            return []
+        found = self.elsewhere(name, family) or (self.addresses(name) if kind == "A" else [])
+        return [socket.inet_pton(family, address) for address in found]
 
     def due(self, name):
         """Seconds from now until the answer to a query for this name."""
@@ -123,10 +140,11 @@ class Names(asyncio.DatagramProtocol):
             labels.append(data[at + 1:at + 1 + data[at]].decode("latin-1"))
             at += data[at] + 1
         name, kind = ".".join(labels), self.KINDS.get(number, "")
+        self.begin = self.begin or time.monotonic()
         if self.ms is None or kind in self.more.get("drop", []):
             return
-        found = [] if self.more.get("broken") else self.records(name, kind)
-        reply = data[:2] + (b"\x81\x82" if self.more.get("broken") else b"\x81\x80") + b"\0\1"
+        found = [] if self.broken() else self.records(name, kind)
+        reply = data[:2] + (b"\x81\x82" if self.broken() else b"\x81\x80") + b"\0\1"
         reply += struct.pack(">H", len(found)) + b"\0\0\0\0" + data[12:end]
         for record in found:
             reply += b"\xc0\x0c" + struct.pack(">HHIH", number, 1, self.more.get("ttl", 3600), len(record)) + record
@@ -169,16 +187,31 @@ def lay(way, origins):
     return near, far
 
 
-def carry(source, target, way, chance):
-    """Takes what has come out of one end, and puts it into the other one later, or never."""
-    loop = asyncio.get_running_loop()
-    try:
-        while True:
-            packet = os.read(source, 65536)
-            if chance.random() >= way.get("loss", 0):
-                loop.call_later(way.get("ms", 0) / 1000, os.write, target, packet)
-    except BlockingIOError:
-        pass
+class Line:
+    """One direction of the way: takes what has come out of one end, and puts it into the other one later, or never."""
+
+    LONGEST = 0.5  # seconds that a packet may wait for the line: others are lost
+
+    def __init__(self, source, target, way, chance):
+        self.source, self.target, self.way, self.chance, self.idle_at = source, target, way, chance, 0.0
+        asyncio.get_running_loop().add_reader(source, self.carry)
+
+    def carry(self):
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                packet = os.read(self.source, 65536)
+                wait = self.way.get("ms", 0) / 1000
+                if "rate" in self.way:
+                    self.idle_at = max(self.idle_at, loop.time())
+                    if self.idle_at - loop.time() > self.LONGEST:
+                        continue
+                    self.idle_at += len(packet) / self.way["rate"]
+                    wait += self.idle_at - loop.time()
+                if self.chance.random() >= self.way.get("loss", 0):
+                    loop.call_later(wait, os.write, self.target, packet)
+        except BlockingIOError:
+            pass
 
 
 async def start(settings, log):
@@ -187,8 +220,8 @@ async def start(settings, log):
     if way:
         near, far = lay(way, origins)
         chance = random.Random(1)
-        loop.add_reader(near, carry, near, far, way, chance)
-        loop.add_reader(far, carry, far, near, way, chance)
+        Line(near, far, way, chance)
+        Line(far, near, way, chance)
     for address, port, ms, more in origins:
         context = None
         if "tls" in more:

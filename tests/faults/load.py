@@ -6,7 +6,8 @@ Run as a program (load.py PLAN RESULTS); PLAN is a file of JSON:
     proxy     [address, port]
     requests  [[seconds from the start, method, url, [header, ...], bytes of body, more], ...] in order of time.
               CONNECT opens a tunnel to the authority `url`, in which the client sends a GET for `inside`.  more:
-              {"leave": close after so many bytes of the body, "hold": seconds that a tunnel stays open, "inside": path}
+              {"leave": close after so many bytes of the body, "hold": seconds that a tunnel stays open, "inside": path,
+              "tls": it has TLS inside}
     once      a connection for each request; else idle connections serve again
     silent    so many clients connect, say nothing until they are put out, and come again
     tls       the proxy speaks TLS
@@ -15,8 +16,13 @@ Run as a program (load.py PLAN RESULTS); PLAN is a file of JSON:
     sources   so many addresses are the clients', in turn: 127.3.0.1 and so on; 0: the system chooses
     patience  seconds that a client waits for a 100 before it sends its body
 
-Results, tab separated: when it was due in s, what the client waited in ms (of a tunnel: until it was open), status (0:
-none), bytes of body, how it ended (answered, cut, left, refused, closed, given_up), ms until the header
+Results, tab separated:
+    when it was due in s
+    what the client waited in ms; of a tunnel: until it was open, of one with TLS until the answer inside
+    status, 0: none
+    bytes of body
+    how it ended: answered, cut, left, refused, closed, given_up, silent (no answer in an open tunnel)
+    ms until the header
 """
 
 import asyncio
@@ -125,7 +131,7 @@ async def exchange(pool, request, connection, times):
     times["header"] = time.monotonic()
     if request[1] == "CONNECT":
         if status == 200:
-            await tunnel(reader, writer, request[2], more)
+            await tunnel(reader, writer, request[2], more, times)
         return status, 0, False
     size = 0 if status in (204, 304) else int(fields["content-length"]) if "content-length" in fields else None
     if more.get("leave") and (size is None or size > more["leave"]):
@@ -136,14 +142,19 @@ async def exchange(pool, request, connection, times):
     return status, size or 0, size is not None and fields.get("connection") != "close"
 
 
-async def tunnel(reader, writer, authority, more):
+async def tunnel(reader, writer, authority, more, times):
     """A GET in an open tunnel, which then stays open for a while."""
-    writer.write(("GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (more.get("inside", "/x/t"), authority)).encode())
     try:
+        if more.get("tls"):
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            await writer.start_tls(context, server_hostname=authority.split(":")[0])
+        writer.write(("GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (more.get("inside", "/x/t"), authority)).encode())
         _, fields = await final(reader)
+        times["inside"] = time.monotonic()
         await body(reader, int(fields.get("content-length", 0)), 0)
         await asyncio.wait_for(reader.read(1), more.get("hold", 0) or 0.001)
-    except (asyncio.TimeoutError, ConnectionError):
+    except (asyncio.TimeoutError, OSError):
         pass
 
 
@@ -179,9 +190,9 @@ async def due(pool, request, start, results):
         status, size, end = 0, 0, "given_up"
     now = time.monotonic()
     header = times.get("header", now)
-    if request[1] == "CONNECT":
-        now = header
-        end = "answered" if "header" in times else end
+    if request[1] == "CONNECT" and "header" in times:
+        now = header = times.get("inside", now) if request[5].get("tls") else header
+        end = end if status >= 300 else "answered" if "inside" in times else "silent"
     results.write("%.6f\t%.3f\t%d\t%d\t%s\t%.3f\n" % (request[0], 1000 * (now - begin), status, size, end,
                                                      1000 * (header - begin)))
     results.flush()

@@ -39,18 +39,21 @@ class Trouble(Row):
 
 
 def slow(mean, p99):
+    """Clients waited so many ms."""
     return lambda felt: felt.mean >= mean and felt.p99 >= p99
 
 
 def fail(errors):
+    """So many got an error of Squid's."""
     return lambda felt: felt.errors >= errors
 
 
 def refused(count):
+    """So many could not connect, or got no answer."""
     return lambda felt: felt.ends["refused"] + felt.ends["closed"] >= count
 
 
-NAMED = [Trouble(*row) for row in (
+TROUBLES = [Trouble(*row) for row in (
     ("slow-body", servers.slow_body, "a5", r"127\.0\.1\.3:8000", r"20 KB/s|bod(y|ies)",
      "67 ms, 1.4 s at p99", slow(50, 1000)),
     ("tunnels-slow-names", tunnels.slow_names, "1", r"127\.7\.7\.53", r"tunnel|CONNECT",
