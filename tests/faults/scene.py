@@ -194,14 +194,13 @@ class Scene:
 
 
 def copy_live(directory, copy):
-    """A copy of a trace that is being written, with its rings: each takes the place of the note of where it is."""
+    """A copy of a trace.  Rings of those that write it, or that died, take the places of the notes of where they are."""
     shutil.copytree(directory, copy)
     for name in os.listdir(copy):
         path = os.path.join(copy, name)
-        if name.endswith(".ring"):
-            rings = ring_of(path)
-            if rings:
-                shutil.copyfile(rings, path)
+        ring = ring_of(path) if name.endswith(".ring") else None
+        if ring and os.path.exists(ring):
+            shutil.copyfile(ring, path)
 
 
 def ring_of(path):

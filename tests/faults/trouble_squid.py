@@ -8,12 +8,12 @@ import subprocess
 import sys
 import time
 
-from lib.env import Skip
+from lib.env import Failure, Skip
 
 MEMORY = "/sys/fs/cgroup/memory"
 
 
-def large_rotation(scene, entries=1500000):
+def large_rotation(scene, entries=2300000):
     """squid -k rotate three times, with so many entries in the swap.state of one cache_dir."""
     scene.dirs, scene.dir_mb = ["aufs:one"], 4 * entries // 1000 * 4
 
@@ -65,35 +65,42 @@ def reconfigures(scene):
 def debugging(scene):
     """debug_options ALL,9."""
     scene.conf += "debug_options ALL,9\n"
+    scene.traffic.per_second = 110
 
 
 def swapping(scene):
-    """Squid may have less memory than it needs, and the rest is swapped to a file."""
-    group = os.path.join(MEMORY, "sqtrace-fault-%d" % os.getpid())
-    if not os.path.isdir(MEMORY) or not os.path.exists(os.path.join(MEMORY, "memory.limit_in_bytes")):
+    """From the sixth second on Squid may have half of the memory that it has, and the rest is swapped to a file."""
+    group, swap = os.path.join(MEMORY, "sqtrace-fault-%d" % os.getpid()), scene.env.path("swap")
+    if not os.path.exists(os.path.join(MEMORY, "memory.limit_in_bytes")):
         raise Skip("needs the control groups at " + MEMORY)
-    swap = scene.env.path("swap")
+
+    def tell(folder, name, value):
+        with open(os.path.join(folder, name), "w") as out:
+            out.write(str(value))
 
     def begin(scene):
-        subprocess.run(["fallocate", "-l", "512M", swap], check=True)
-        os.chmod(swap, 0o600)
-        subprocess.run(["mkswap", "-q", swap], check=True)
+        for words in (["fallocate", "-l", "512M", swap], ["chmod", "600", swap], ["mkswap", "-q", swap]):
+            subprocess.run(words, check=True)
         if subprocess.run(["swapon", swap], check=False).returncode:
             raise Skip("may not swap to a file")
         scene.env.on_close(lambda: subprocess.run(["swapoff", swap], check=True))
         os.mkdir(group)
         scene.env.on_close(lambda: os.rmdir(group))
-        with open(os.path.join(group, "cgroup.procs"), "w") as out:
-            out.write(str(scene.squid.process.pid))
+        tell(group, "cgroup.procs", os.getpid())  # what Squid has from its start on counts
 
     def limit(scene):
-        with open(os.path.join(group, "memory.limit_in_bytes"), "w") as out:
-            out.write(str(LIMIT))
-    scene.meanwhile.append(begin)
+        with open(os.path.join(group, "memory.usage_in_bytes")) as file:
+            half = int(file.read()) // 2
+        for _ in range(20):  # it may take some tries until so much is swapped
+            try:
+                return tell(group, "memory.limit_in_bytes", half)
+            except OSError:
+                time.sleep(0.1)
+        raise Failure("Squid's memory could not be limited")
+    scene.before.append(begin)
+    scene.meanwhile.append(lambda scene: tell(MEMORY, "cgroup.procs", os.getpid()))
+    scene.traffic.size = lambda chance: chance.randrange(20000, 60000)
     scene.at(6, limit)
-
-
-LIMIT = 24 << 20
 
 
 def busy_acl(scene):
@@ -109,7 +116,8 @@ def busy_acl(scene):
 def busy_neighbour(scene):
     """A loop of equal weight on Squid's processor, which Squid needs for itself."""
     scene.goes_first = False
-    scene.traffic.per_second = 400
+    scene.traffic.per_second = 450
+    scene.traffic.options["once"] = True
 
     def begin(scene):
         pid = scene.squid.process.pid
