@@ -10,7 +10,7 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   mute    no 100 Continue
                   silent  never answers
                   tls     a certificate: it speaks TLS
-                  at      [every, seconds, ms]: for so many seconds of each `every` an answer is held so long more
+                  at      [every, seconds, ms]: in the last so many seconds of each `every` an answer is held so long more
     names     [[address, ms or null, more], ...]: name servers, answering after so long or never.  NAME.oN.test and oN.test
               have the address 127.0.1.N, with way 10.77.1.N; NAME.two.test has the two of `two`.  more:
                   drop    kinds of query that it does not answer: A, AAAA, PTR
@@ -46,6 +46,7 @@ from lib.child import serve  # noqa: E402
 from lib.neighbour import ICP_ANSWERS, icp_message  # noqa: E402
 from lib.origin import Connection, Reader, body_bytes  # noqa: E402
 
+BEGIN = time.monotonic()
 CLONE_NEWNET = 0x40000000
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
 
@@ -72,7 +73,7 @@ class Timed(Connection):
 
     def extra(self):
         every, seconds, ms = self.more.get("at", [1, 0, 0])
-        return ms if time.monotonic() % every < seconds else 0
+        return ms if (time.monotonic() - BEGIN) % every >= every - seconds else 0
 
     async def read_body(self, headers):
         await super().read_body(dict(headers, expect="") if self.more.get("mute") else headers)

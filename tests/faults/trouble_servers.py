@@ -84,3 +84,15 @@ def all_close_kept(scene):
     """All origins close each kept connection 90 ms after the next request on it, without an answer."""
     scene.traffic.words = lambda n: ";drop=90"
     scene.traffic.repeats = 0
+
+
+def now_and_then(scene):
+    """The third origin is slow for two seconds of ten."""
+    scene.origins[SLOW].more["at"] = [10, 2, 800]
+    scene.seconds = max(scene.seconds, 40)
+
+
+def ten_bad_seconds(scene):
+    """The third origin is slow once, for ten seconds of a minute."""
+    scene.origins[SLOW].more["at"] = [40, 10, 800]
+    scene.seconds = max(scene.seconds, 60)

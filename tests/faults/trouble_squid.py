@@ -104,13 +104,14 @@ def swapping(scene):
 
 
 def busy_acl(scene):
-    """A list of 20,000 regular expressions, new connections, and a short queue of those."""
+    """A list of 20,000 regular expressions that takes most of the time that there is, and new connections."""
     path, chance = scene.env.path("badurls"), random.Random(1)
     with open(path, "w") as out:
         for _ in range(20000):
             out.write("[a-z.]+%s[0-9]+.*%s$\n" % tuple("".join(chance.choices("abcdefghijklmnop", k=8)) for _ in "ab"))
     scene.conf += "acl badurls urlpath_regex \"%s\"\nhttp_access deny badurls\n" % path
     scene.traffic.options["once"] = True
+    scene.traffic.per_second = 280
 
 
 def busy_neighbour(scene):

@@ -93,8 +93,12 @@ TROUBLES = [Trouble(*row) for row in (
      lambda felt: felt.p99 >= 1000),
     ("first-name-server-dead", dns.first_dead, "-", r"127\.7\.7\.99", r"answer", "775 ms, 3.9 s at p99", slow(500, 3500)),
     ("busy-acl", squid.busy_acl, "-", r"badurls", r"acl|comput", "900 ms", slow(300, 500)),
-    ("all-close-kept", servers.all_close_kept, "-", r"(127\.0\.1\..*){1}|all|server_idle_pconn_timeout", r"kept|close|idle",
+    ("all-close-kept", servers.all_close_kept, "-", r"127\.0\.1\.|\b(all|servers)\b|server_idle_pconn_timeout", r"kept|close|idle",
      "125 ms", slow(60, 80)),
+    ("slow-now-and-then", servers.now_and_then, "-", r"127\.0\.1\.3:8000", r"again|every|recurr|times|of each|of 10 s",
+     "misses of one origin: 800 ms for two seconds of ten", slow(10, 500)),
+    ("ten-bad-seconds", servers.ten_bad_seconds, "-", r"127\.0\.1\.3:8000", r"from|until|since|between|10 s",
+     "misses of one origin: 800 ms for ten seconds of a minute", slow(10, 500)),
     ("busy-neighbour", squid.busy_neighbour, "-", r"processor|not running", r"processor", "11 s, 21 s at p99",
      slow(500, 1000)),
 )]
