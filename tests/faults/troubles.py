@@ -24,7 +24,11 @@ Row = collections.namedtuple("Row", "name plant report culprit words felt hurts"
 
 
 class Trouble(Row):
-    place, short, causes = 1, False, ("named",)
+    place, short = 1, False
+
+    @property
+    def causes(self):
+        return [self.culprit]
 
     @property
     def late(self):
