@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reported troubles with ICAP services and helpers.  reports.md has the reports; see trouble_dns.py."""
 
-import os
-
 from lib.icapd import IcapServer
-from trouble_services import python
+from trouble_services import program
 
 COMPUTES = """
 import sys, time
@@ -24,15 +22,6 @@ for number, line in enumerate(sys.stdin):
     sys.stdout.write("ERR\\n")
     sys.stdout.flush()
 """
-
-
-def program(scene, name, text):
-    """A helper's command for squid.conf."""
-    path = scene.env.path(name + ".py")
-    with open(path, "w") as out:
-        out.write(text)
-    os.chmod(path, 0o644)
-    return "%s -E -S %s" % (python(), path)
 
 
 def clamav(scene, server, words="bypass=0", name="clamav"):

@@ -107,6 +107,7 @@ class Scene:
         self.directory = self.culprit = self.port = None
         self.loaded = False  # all clients have their answers
         self.live = None  # seconds after which the living trace is copied, and asked
+        self.told = None  # what it answered
         self.threads, self.errors = [], []
 
     def cache_dir(self, kind):
@@ -164,7 +165,7 @@ class Scene:
         self.start_far()
         self.start_squid()
         if self.live:
-            self.at(self.live, lambda scene: copy_live(self.directory, self.env.path("live")))
+            self.at(self.live, Scene.ask_live)
         for function in self.meanwhile:
             function(self)
         clients = self.load()
@@ -180,6 +181,11 @@ class Scene:
         self.env.require(status == 0, "the clients ended with status %d" % status)
         self.squid.stop()
 
+    def ask_live(self):
+        """Asks the trace of the Squid that lives, and keeps a copy of it."""
+        self.told = dump.table(self.env, self.directory, "findings")
+        copy_live(self.directory, self.env.path("live"))
+
     def felt(self):
         return Felt(self.env.path("load.tsv"))
 
@@ -190,7 +196,7 @@ class Scene:
 
     def findings(self):
         """Of the whole trace; where it was asked while it lived, of then."""
-        return dump.table(self.env, self.env.path("live") if self.live else self.directory, "findings")
+        return self.told if self.live else dump.table(self.env, self.directory, "findings")
 
 
 def copy_live(directory, copy):

@@ -14,17 +14,20 @@ for line in sys.stdin:
 """
 
 
-def python():
-    return shutil.which("python3", path="/usr/bin:/bin") or sys.executable
+def program(scene, name, text):
+    """The command of a helper, for squid.conf.  Python shall not flush by itself, whatever the environment says: -E."""
+    path = scene.env.path(name + ".py")
+    with open(path, "w") as out:
+        out.write(text)
+    os.chmod(path, 0o644)
+    python = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
+    return "%s -E -S %s" % (python, path)
 
 
 def silent_rewriter(scene):
     """A rewriter that does not flush its answers.  Two requests a second."""
-    program = scene.env.path("helper.py")
-    with open(program, "w") as out:
-        out.write(SILENT)
-    os.chmod(program, 0o644)
-    scene.conf += ("url_rewrite_program %s -E -S %s\nurl_rewrite_children 1 startup=1 concurrency=100\n" % (python(), program))
+    scene.conf += ("url_rewrite_program %s\nurl_rewrite_children 1 startup=1 concurrency=100\n"
+                   % program(scene, "helper", SILENT))
     scene.traffic.per_second = 2
     scene.traffic.options["timeout"] = 25
     scene.live = scene.seconds - 0.5
