@@ -111,14 +111,14 @@ async def send(pool, request, reader, writer):
     """Sends a request.  Returns the answer's head if it came before the body was sent, else None."""
     _, method, url, headers, sends = request[:5]
     lines = ["%s %s HTTP/1.1" % (method, url), "Host: " + (url if method == "CONNECT" else url.split("/")[2])] + headers
-    writer.write(("\r\n".join(lines + (["Content-Length: %d" % sends] if sends else [])) + "\r\n\r\n").encode())
-    first = None
-    if any(header.lower().startswith("expect:") for header in headers):
-        first = asyncio.create_task(head_of(reader))
-        await asyncio.wait([first], timeout=pool.plan.get("patience", 1))
-    writer.write(b"b" * sends)
-    if not first:
+    head = ("\r\n".join(lines + (["Content-Length: %d" % sends] if sends else [])) + "\r\n\r\n").encode()
+    if not any(header.lower().startswith("expect:") for header in headers):
+        writer.write(head + b"b" * sends)
         return None
+    writer.write(head)
+    first = asyncio.create_task(head_of(reader))
+    await asyncio.wait([first], timeout=pool.plan.get("patience", 1))
+    writer.write(b"b" * sends)
     status, fields = await first
     return (status, fields) if status >= 200 else None
 
