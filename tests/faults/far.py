@@ -21,8 +21,8 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   ttl     seconds; the default is 3,600
     icp       [[address, port, ms], ...]: neighbours that answer each ICP query with a miss after so long
     two       [address, address]
-    way       {"ms": so long each way, "loss": share of packets, "rate": bytes a second}: origins are in a network namespace of their own,
-              behind a pair of TUN devices.  The routes are made here
+    way       {"ms": so long each way, "loss": share of packets, "rate": bytes a second}: origins are in a network
+              namespace of their own, behind a pair of TUN devices.  The routes are made here
     backlog   of the origins' listening sockets
 """
 

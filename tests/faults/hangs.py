@@ -74,7 +74,8 @@ def external_acl(scene):
     """A helper of an external ACL answers no more."""
     hang(scene)
     scene.conf += ("external_acl_type group ttl=0 negative_ttl=0 cache=0 children-max=1 children-startup=1 queue-size=5000 "
-                   "%%URI %s\nacl staff external group\nhttp_access deny !staff\n" % mute(scene, BEGIN * scene.traffic.per_second))
+                   "%%URI %s\nacl staff external group\nhttp_access deny !staff\n" % mute(scene,
+     BEGIN * scene.traffic.per_second))
 
 
 def authenticator(scene):
@@ -149,11 +150,14 @@ HANGS = [Trouble(*row) for row in (
     ("hang-origin", origin, "-", r"127\.0\.1\.3:8000", r"waiting|no answer|answered none", "all hang", given_up),
     ("hang-body", body_stops, "-", r"127\.0\.1\.3:8000", r"bod(y|ies)|stop", "all hang", given_up),
     ("hang-name-server", name_server, "-", r"127\.7\.7\.53", r"waiting|no answer|answered none", "all hang", given_up),
-    ("hang-external-acl", external_acl, "-", r"external_acl group", r"waiting|no answer|answered none", "all hang", given_up),
-    ("hang-authenticator", authenticator, "-", r"auth basic", r"waiting|no answer|answered none", "new users hang", given_up),
+    ("hang-external-acl", external_acl, "-", r"external_acl group", r"waiting|no answer|answered none", "all hang",
+     given_up),
+    ("hang-authenticator", authenticator, "-", r"auth basic", r"waiting|no answer|answered none", "new users hang",
+     given_up),
     ("hang-service", service, "-", r"clamav", r"waiting|no answer|answered none", "all hang", given_up),
     ("hang-handshake", handshake, "-", r"(127\.0\.1\.1|o1\.test):8443", r"TLS|handshake|waiting", "all hang", given_up),
-    ("hang-stopped", stopped, "-", r"stopped|not running|Squid|processor|signal", r"stop|not run", "all hang", given_up),
+    ("hang-stopped", stopped, "-", r"stopped|not running|Squid|processor|signal", r"stop|not run", "all hang",
+     given_up),
     ("hang-disk", disk_call, "-", r"read on cache_dir 1|ufs.*cache-ufs-two", r"read|disk|block", "all hang", given_up),
     ("hang-acl", computing_acl, "-", r"heavy", r"comput|acl", "all hang", given_up),
 )]

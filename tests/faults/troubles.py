@@ -23,8 +23,17 @@ import trouble_tunnels as tunnels
 Row = collections.namedtuple("Row", "name plant report culprit words felt hurts")
 
 
+# Those that `run --short --troubles` plants.
+SHORT = {"slow-body", "tunnels-slow-names", "silent-rewriter", "no-ports", "revalidations", "late-sibling", "no-continue",
+         "all-close-kept", "slow-domain", "log-in-at-once"}
+
+
 class Trouble(Row):
-    place, short = 1, False
+    place = 1
+
+    @property
+    def short(self):
+        return self.name in SHORT
 
     @property
     def causes(self):
@@ -74,13 +83,16 @@ TROUBLES = [Trouble(*row) for row in (
      "284 of 720 refused", refused(180)),
     ("no-ports", servers.no_ports, "30", r"127\.0\.1\.1:8000", r"local port|EADDRNOTAVAIL",
      "600 of 800 get 503", fail(400)),
-    ("revalidations", servers.revalidates, "27", r"127\.0\.1\.|revalidat|server", r"expired|revalidat|unchanged|not modified|304",
+    ("revalidations", servers.revalidates, "27", r"127\.0\.1\.|revalidat|server",
+     r"expired|revalidat|unchanged|not modified|304",
      "30 ms, 150 ms at p99; control: 4 ms, 106 ms", slow(20, 100)),
     ("range-offset", servers.whole_for_ranges, "28", r"range|127\.0\.1\.", r"range_offset_limit|range|fetched",
      "14.5 s for 1 MB", slow(8000, 9000)),
     ("no-aaaa", dns.no_aaaa, "7", r"inside|127\.7\.7\.53", r"AAAA", "3.5 s, 17 s at p99", slow(2000, 7000)),
-    ("reverse-lookups", dns.reverse, "10", r"127\.7\.7\.53|%>A", r"reverse|PTR|%>A", "3.7 s, 16 s at p99", slow(400, 3000)),
-    ("nothing-kept", servers.nothing_kept, "12", r"moon|persistent", r"persistent_connections|never used twice|new connection",
+    ("reverse-lookups", dns.reverse, "10", r"127\.7\.7\.53|%>A", r"reverse|PTR|%>A", "3.7 s, 16 s at p99", slow(400,
+     3000)),
+    ("nothing-kept", servers.nothing_kept, "12", r"moon|persistent",
+     r"persistent_connections|never used twice|new connection",
      "92 ms, 104 ms at p99", slow(60, 70)),
     ("whole-body", services.whole_body, "15", r"clamav", r"whole|complete|held|first byte",
      "first byte after 5.4 s", lambda felt: felt.header_mean >= 4000),
@@ -90,14 +102,18 @@ TROUBLES = [Trouble(*row) for row in (
      "95 ms, 813 ms at p99", slow(60, 700)),
     ("log-in-at-once", tunnels.log_in_at_once, "2", r"auth basic", r"busy|children|queue",
      "a tunnel opens after 4.2 s, 8.1 s at p99", slow(2000, 7000)),
-    ("large-rotation", squid.large_rotation, "19", r"rotat", r"swap\.state|rotat", "53 ms, 916 ms at p99", slow(30, 500)),
+    ("large-rotation", squid.large_rotation, "19", r"rotat", r"swap\.state|rotat", "53 ms, 916 ms at p99", slow(30,
+     500)),
     ("debug-all", squid.debugging, "22", r"cache\.log|debug", r"cache\.log", "318 ms, 1.2 s at p99", slow(60, 200)),
-    ("swapping", squid.swapping, "36", r"memory|swap|page fault", r"page fault|swap", "11 ms, 217 ms at p99", slow(9, 100)),
+    ("swapping", squid.swapping, "36", r"memory|swap|page fault", r"page fault|swap", "11 ms, 217 ms at p99", slow(9,
+     100)),
     ("no-continue", servers.no_continue, "38", r"127\.0\.1\.3:8000", r"100[- ]Continue", "each POST 1.0 s more",
      lambda felt: felt.p99 >= 1000),
-    ("first-name-server-dead", dns.first_dead, "-", r"127\.7\.7\.99", r"answer", "775 ms, 3.9 s at p99", slow(500, 3500)),
+    ("first-name-server-dead", dns.first_dead, "-", r"127\.7\.7\.99", r"answer", "775 ms, 3.9 s at p99", slow(500,
+     3500)),
     ("busy-acl", squid.busy_acl, "-", r"badurls", r"acl|comput", "900 ms", slow(300, 500)),
-    ("all-close-kept", servers.all_close_kept, "-", r"127\.0\.1\.|\b(all|servers)\b|server_idle_pconn_timeout", r"kept|close|idle",
+    ("all-close-kept", servers.all_close_kept, "-", r"127\.0\.1\.|\b(all|servers)\b|server_idle_pconn_timeout",
+     r"kept|close|idle",
      "125 ms", slow(60, 80)),
     ("slow-now-and-then", servers.now_and_then, "-", r"127\.0\.1\.3:8000", r"again|every|recurr|times|of each|of 10 s",
      "misses of one origin: 800 ms for two seconds of ten", slow(10, 500)),
