@@ -69,7 +69,7 @@ def debugging(scene):
 
 
 def swapping(scene):
-    """From the sixth second on Squid may have half of the memory that it has, and the rest is swapped to a file."""
+    """From the sixth second on Squid may have a quarter of the memory that it has, and the rest is swapped to a file."""
     group, swap = os.path.join(MEMORY, "sqtrace-fault-%d" % os.getpid()), scene.env.path("swap")
     if not os.path.exists(os.path.join(MEMORY, "memory.limit_in_bytes")):
         raise Skip("needs the control groups at " + MEMORY)
@@ -90,28 +90,31 @@ def swapping(scene):
 
     def limit(scene):
         with open(os.path.join(group, "memory.usage_in_bytes")) as file:
-            half = int(file.read()) // 2
+            quarter = int(file.read()) // 4
         for _ in range(20):  # it may take some tries until so much is swapped
             try:
-                return tell(group, "memory.limit_in_bytes", half)
+                return tell(group, "memory.limit_in_bytes", quarter)
             except OSError:
                 time.sleep(0.1)
         raise Failure("Squid's memory could not be limited")
     scene.before.append(begin)
     scene.meanwhile.append(lambda scene: tell(MEMORY, "cgroup.procs", os.getpid()))
-    scene.traffic.size = lambda chance: chance.randrange(20000, 60000)
+    scene.dirs = []  # what the kernel keeps of files would go first
+    scene.conf += "cache_mem 200 MB\n"
+    scene.traffic.first = [scene.origins[n % 5].url + "/size=300000/h%d" % n for n in range(200)]
+    scene.traffic.repeats = 1
     scene.at(6, limit)
 
 
 def busy_acl(scene):
-    """A list of 20,000 regular expressions that takes most of the time that there is, and new connections."""
+    """A list of 60,000 regular expressions that takes most of the time that there is, and new connections."""
     path, chance = scene.env.path("badurls"), random.Random(1)
     with open(path, "w") as out:
-        for _ in range(20000):
+        for _ in range(60000):
             out.write("[a-z.]+%s[0-9]+.*%s$\n" % tuple("".join(chance.choices("abcdefghijklmnop", k=8)) for _ in "ab"))
     scene.conf += "acl badurls urlpath_regex \"%s\"\nhttp_access deny badurls\n" % path
     scene.traffic.options["once"] = True
-    scene.traffic.per_second = 280
+    scene.traffic.per_second = 190
 
 
 def busy_neighbour(scene):
