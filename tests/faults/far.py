@@ -11,13 +11,14 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   silent  never answers
                   tls     a certificate: it speaks TLS
                   at      [every, seconds, ms]: in the last so many seconds of each `every` an answer is held so long more
-    names     [[address, ms or null, more], ...]: name servers, answering after so long or never.  NAME.oN.test and oN.test
-              have the address 127.0.1.N, with way 10.77.1.N; NAME.two.test has the two of `two`.  more:
+    names     [[address, ms or null, more], ...]: name servers, answering after so long or never.  NAME.oN.test and
+              oN.test have the address 127.0.1.N, with way 10.77.1.N; NAME.two.test has the two of `two`.  more:
                   drop    kinds of query that it does not answer: A, AAAA, PTR
                   slow    {"oN": ms}: names that end so take so much longer
+                  later   {"A": ms}: queries of this kind take so much longer
                   serial  answers one query at a time
                   broken  [begin, end]: answers SERVFAIL for so long after its first query, in seconds
-                  to      {"oN": address}: names that end so have this address, which may be one of IPv6 and then is one more
+                  to      {"oN": address}: names that end so have this address; one of IPv6 is one more
                   ttl     seconds; the default is 3,600
     icp       [[address, port, ms], ...]: neighbours that answer each ICP query with a miss after so long
     two       [address, address]
@@ -125,9 +126,9 @@ class Names(asyncio.DatagramProtocol):
         found = self.elsewhere(name, family) or (self.addresses(name) if kind == "A" else [])
         return [socket.inet_pton(family, address) for address in found]
 
-    def due(self, name):
-        """Seconds from now until the answer to a query for this name."""
-        needs = self.ms + max([ms for end, ms in self.more.get("slow", {}).items()
+    def due(self, name, kind):
+        """Seconds from now until the answer to a query of this kind for this name."""
+        needs = self.ms + self.more.get("later", {}).get(kind, 0) + max([ms for end, ms in self.more.get("slow", {}).items()
                                if re.search(r"(^|\.)%s\.test$" % end, name)] or [0])
         now = asyncio.get_running_loop().time()
         self.idle_at = max(now, self.idle_at) if self.more.get("serial") else now
@@ -149,7 +150,7 @@ class Names(asyncio.DatagramProtocol):
         reply += struct.pack(">H", len(found)) + b"\0\0\0\0" + data[12:end]
         for record in found:
             reply += b"\xc0\x0c" + struct.pack(">HHIH", number, 1, self.more.get("ttl", 3600), len(record)) + record
-        asyncio.get_running_loop().call_later(self.due(name), self.transport.sendto, reply, peer)
+        asyncio.get_running_loop().call_later(self.due(name, kind), self.transport.sendto, reply, peer)
 
 
 class Neighbour(asyncio.DatagramProtocol):

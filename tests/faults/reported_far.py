@@ -38,9 +38,9 @@ def server_failure(scene):
 
 
 def one_query_at_a_time(scene):
-    """The name server answers one query at a time, 12 ms each, and each new URL is of a new host."""
+    """The name server answers one query at a time, 25 ms each, and each new URL is of a new host."""
     many_hosts(scene)
-    scene.name_servers = [["127.7.7.53", 21, {"serial": True}]]
+    scene.name_servers = [["127.7.7.53", 25, {"serial": True}]]
 
 
 # ---- servers ----
@@ -75,8 +75,8 @@ def flood(scene):
 
 
 def full_line(scene):
-    """All origins are behind one line of 400 KB/s."""
-    way(scene, ms=5, rate=400000)
+    """All origins are behind one line of 180 KB/s."""
+    way(scene, ms=5, rate=180000)
     scene.traffic.per_second = 40
     scene.traffic.options["timeout"] = 30
 
@@ -91,13 +91,13 @@ def deaf_tunnels(scene):
 
 
 def dead_ipv6(scene):
-    """The third origin has an address of IPv6, too, at which nothing answers."""
+    """The third origin has an address of IPv6, too, which is known first, and at which nothing answers."""
     def begin(scene):
         subprocess.run(["ip", "addr", "add", "fd00::3/128", "dev", "lo", "nodad"], check=True)
         Deaf(scene.env, "fd00::3", scene.origins[0].port)
     scene.before.append(begin)
-    scene.name_servers = [["127.7.7.53", 1, {"to": {"o3": "fd00::3"}}]]
-    scene.conf += "connect_timeout 5 seconds\nserver_persistent_connections off\n"
+    scene.name_servers = [["127.7.7.53", 1, {"to": {"o3": "fd00::3"}, "later": {"A": 30}, "ttl": 1}]]
+    scene.conf += "connect_timeout 5 seconds\nserver_persistent_connections off\nnegative_dns_ttl 1 seconds\n"
 
 
 def no_parent(scene):
@@ -110,14 +110,6 @@ def no_parent(scene):
 
 
 # ---- what may be stored ----
-
-def short_freshness(scene):
-    """Answers are fresh for 20 s and have no Last-Modified, so that Squid stores none of them."""
-    for origin in scene.origins:
-        origin.ms = 100
-    scene.traffic.first = [scene.origins[n % 5].url + "/size=8000;cc=max-age=20/h%d" % n for n in range(40)]
-    scene.traffic.repeats = 1
-
 
 def too_large(scene):
     """Most requests repeat one for 6 MB, and maximum_object_size is 4 MB."""

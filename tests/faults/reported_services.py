@@ -15,9 +15,9 @@ for line in sys.stdin:
 """
 
 DIES = """
-import sys, time
-for number, line in enumerate(sys.stdin):
-    if number == 40:
+import os, sys
+for line in sys.stdin:
+    if os.path.exists(%r):
         sys.exit(1)
     sys.stdout.write("ERR\\n")
     sys.stdout.flush()
@@ -61,5 +61,13 @@ def computing_helpers(scene):
 
 
 def dying_helpers(scene):
-    """Each child of a rewriter ends after 40 requests."""
-    scene.conf += "url_rewrite_program %s\nurl_rewrite_children 4 startup=4 idle=1\n" % program(scene, "rewrite", DIES)
+    """From the eighth second on each child of a rewriter ends at its first question."""
+    path = scene.env.path("broken")
+    scene.conf += "url_rewrite_program %s\nurl_rewrite_children 4 startup=4 idle=1\n" % program(
+        scene, "rewrite", DIES % path)
+    scene.traffic.options["once"] = True
+
+    def broken(_):
+        with open(path, "w"):
+            pass
+    scene.at(8, broken)
