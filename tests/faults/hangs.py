@@ -143,7 +143,8 @@ def computing_acl(scene):
 
 
 def given_up(felt):
-    return felt.ends["given_up"] + felt.ends["closed"] >= 50
+    """Clients went away, or waited for all of the time that the main thread was held."""
+    return felt.ends["given_up"] >= 50 or felt.p99 >= 5000
 
 
 HANGS = [Trouble(*row) for row in (
