@@ -2,12 +2,9 @@
 """The surroundings of a fault: five origins of 10 ms, a name server, a Squid with two aufs cache_dirs, and clients that
 send 60 requests a second, of which 60 % repeat one.  A fault changes a scene before it runs."""
 
-import collections
 import json
 import os
 import random
-import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -15,8 +12,11 @@ import time
 
 from lib import dump, native
 from lib.child import Process
-from lib.env import Failure, go_first, quantile
+from lib.env import Failure, go_first
 from lib.squid import Squid
+
+from felt import Felt
+from kept import copy_trace
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PORT = 8000  # of each origin: a scene has a network of its own
@@ -120,7 +120,8 @@ class Scene:
 
     def start_far(self):
         network = self.origins[0].network if self.origins else "127.0.1.%d"
-        self.process({"names": [(row + [{}])[:3] for row in self.name_servers], "network": network, "two": self.far.get("two", [])}, "names")
+        self.process({"names": [(row + [{}])[:3] for row in self.name_servers], "network": network,
+                      "two": self.far.get("two", [])}, "names")
         self.process(dict(self.far, origins=[[one.address, one.port, one.ms, one.more] for one in self.origins]),
                      "origins")
 
@@ -184,7 +185,7 @@ class Scene:
     def ask_live(self):
         """Asks the trace of the Squid that lives, and keeps a copy of it."""
         self.told = dump.table(self.env, self.directory, "findings")
-        copy_live(self.directory, self.env.path("live"))
+        copy_trace(self.directory, self.env.path("live"))
 
     def felt(self):
         return Felt(self.env.path("load.tsv"))
@@ -197,44 +198,3 @@ class Scene:
     def findings(self):
         """Of the whole trace; where it was asked while it lived, of then."""
         return self.told if self.live else dump.table(self.env, self.directory, "findings")
-
-
-def copy_live(directory, copy):
-    """A copy of a trace.  Rings of those that write it, or that died, take the places of the notes of where they are."""
-    shutil.copytree(directory, copy)
-    for name in os.listdir(copy):
-        path = os.path.join(copy, name)
-        ring = ring_of(path) if name.endswith(".ring") else None
-        if ring and os.path.exists(ring):
-            shutil.copyfile(ring, path)
-
-
-def ring_of(path):
-    """The ring that a note names, or None if the file is no note."""
-    if os.path.getsize(path) > 4096:
-        return None
-    with open(path, "rb") as note:
-        found = re.search(rb"(/[^\s\0]*\.ring)", note.read())
-    return found and found.group(1).decode()
-
-
-class Felt:
-    """What the clients of a run felt, from load.py's results."""
-
-    def __init__(self, path):
-        with open(path) as file:
-            rows = [line.rstrip("\n").split("\t") for line in file]
-        self.waits = [float(row[1]) for row in rows]
-        self.headers = [float(row[5]) for row in rows]
-        self.unanswered = sum(row[2] == "0" for row in rows)
-        self.errors = sum(int(row[2]) >= 500 for row in rows)
-        self.ends = collections.Counter(row[4] for row in rows)
-        self.requests = len(rows)
-        self.mean, self.p99 = sum(self.waits) / len(rows), quantile(self.waits, 0.99)
-        self.header_mean = sum(self.headers) / len(rows)
-
-    def text(self):
-        return "clients waited %.1f ms in the mean, %.1f ms in the median, %.0f ms at p99, header after %.1f ms; of %d: %s" % (
-            self.mean, quantile(self.waits, 0.5), self.p99, self.header_mean, self.requests,
-            ", ".join(["%d %s" % (count, end) for end, count in sorted(self.ends.items())]
-                      + ["%d with a status of 500 or more" % self.errors]))
