@@ -129,6 +129,6 @@ def bumped(scene):
     scene.conf += ("http_port 127.0.0.1:%d ssl-bump tls-cert=%s generate-host-certificates=on "
                    "dynamic_cert_mem_cache_size=4MB\nssl_bump bump all\nsslproxy_cert_error allow all\n"
                    "tls_outgoing_options flags=DONT_VERIFY_PEER\n" % (scene.port, certificates.ca))
-    tunnels(scene, 36, 0)
+    tunnels(scene, 42, 0)
     inside = scene.traffic.more
     scene.traffic.more = lambda n: dict(inside(n), tls=True)

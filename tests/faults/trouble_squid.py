@@ -114,7 +114,7 @@ def busy_acl(scene):
             out.write("[a-z.]+%s[0-9]+.*%s$\n" % tuple("".join(chance.choices("abcdefghijklmnop", k=8)) for _ in "ab"))
     scene.conf += "acl badurls urlpath_regex \"%s\"\nhttp_access deny badurls\n" % path
     scene.traffic.options["once"] = True
-    scene.traffic.per_second = 270
+    scene.traffic.per_second = 300
 
 
 def busy_neighbour(scene):
