@@ -15,6 +15,7 @@ Run as a program (load.py PLAN RESULTS); PLAN is a file of JSON:
     timeout   seconds, after which a request is given up
     sources   so many addresses are the clients', in turn: 127.3.0.1 and so on; 0: the system chooses
     patience  seconds that a client waits for a 100 before it sends its body
+    crowd     [clients, seconds, [url, ...]]: so many more clients ask for these for so long, without a pause
 
 Results, tab separated:
     when it was due in s
@@ -209,10 +210,19 @@ async def silent(plan, first):
             await asyncio.sleep(0.1)
 
 
+async def restless(pool, number, start, results):
+    """One of the crowd."""
+    _, seconds, urls = pool.plan["crowd"]
+    while time.monotonic() < start + seconds:
+        await due(pool, [time.monotonic() - start, "GET", urls[number % len(urls)], [], 0, {}], start, results)
+        number += 1
+
+
 async def main(plan, results):
     pool, start = Pool(plan), time.monotonic() + 0.2
     quiet = [asyncio.create_task(silent(plan, n * 0.01)) for n in range(plan.get("silent", 0))]
-    await asyncio.gather(*[due(pool, request, start, results) for request in plan["requests"]])
+    crowd = [restless(pool, n, start, results) for n in range(plan.get("crowd", [0])[0])]
+    await asyncio.gather(*crowd, *[due(pool, request, start, results) for request in plan["requests"]])
     for task in quiet:
         task.cancel()
 

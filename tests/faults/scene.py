@@ -57,7 +57,7 @@ class Traffic:
     size      bytes of a new object: a function of a random.Random
     words     more words of the origin's path (lib/origin.py): a function of the serial number
     headers   of a request: a function of its serial number and of a random.Random
-    options   once, silent, tls, rate, timeout, sources, patience, as load.py has them
+    options   once, silent, tls, rate, timeout, sources, patience, crowd, as load.py has them
     more      of a request, as load.py has it: a function of its serial number
     """
 

@@ -107,14 +107,18 @@ def swapping(scene):
 
 
 def busy_acl(scene):
-    """A list of 60,000 regular expressions that takes most of the time that there is, and new connections."""
+    """A list of 60,000 regular expressions takes most of the time that there is: 60 clients ask without a pause, each time
+    on a new connection, beside those of the scene."""
     path, chance = scene.env.path("badurls"), random.Random(1)
     with open(path, "w") as out:
         for _ in range(60000):
             out.write("[a-z.]+%s[0-9]+.*%s$\n" % tuple("".join(chance.choices("abcdefghijklmnop", k=8)) for _ in "ab"))
     scene.conf += "acl badurls urlpath_regex \"%s\"\nhttp_access deny badurls\n" % path
     scene.traffic.options["once"] = True
-    scene.traffic.per_second = 300
+    scene.traffic.per_second = 20
+    scene.traffic.options["crowd"] = [60, scene.seconds, [
+        "http://%s/size=8000/some.path.of.a.site.with.pictures/page%d" % (scene.origins[n % 5].server, n)
+        for n in range(50)]]
 
 
 def busy_neighbour(scene):
