@@ -128,8 +128,8 @@ class Names(asyncio.DatagramProtocol):
 
     def due(self, name, kind):
         """Seconds from now until the answer to a query of this kind for this name."""
-        needs = self.ms + self.more.get("later", {}).get(kind, 0) + max([ms for end, ms in self.more.get("slow", {}).items()
-                               if re.search(r"(^|\.)%s\.test$" % end, name)] or [0])
+        needs = self.ms + self.more.get("later", {}).get(kind, 0) + max(
+            [ms for end, ms in self.more.get("slow", {}).items() if re.search(r"(^|\.)%s\.test$" % end, name)] or [0])
         now = asyncio.get_running_loop().time()
         self.idle_at = max(now, self.idle_at) if self.more.get("serial") else now
         self.idle_at += needs / 1000

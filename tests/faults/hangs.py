@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Ten ways in which requests hang, and what the living trace must say of each while they do.
 
-From the tenth second on nothing of what is asked for comes back; the trace is asked five seconds later.  Three of them hold
-Squid's main thread: a signal that stops it, a disk call that does not return, an ACL that computes.
+From the tenth second on nothing of what is asked for comes back; the trace is asked five seconds later.  Three of them
+hold Squid's main thread: a signal that stops it, a disk call that does not return, an ACL that computes.
 """
 
 import base64
@@ -73,8 +73,8 @@ def name_server(scene):
 def external_acl(scene):
     """A helper of an external ACL answers no more."""
     hang(scene)
-    scene.conf += ("external_acl_type group ttl=0 negative_ttl=0 cache=0 children-max=1 children-startup=1 queue-size=5000 "
-                   "%%URI %s\nacl staff external group\nhttp_access deny !staff\n" % mute(scene,
+    scene.conf += ("external_acl_type group ttl=0 negative_ttl=0 cache=0 children-max=1 children-startup=1 "
+                   "queue-size=5000 %%URI %s\nacl staff external group\nhttp_access deny !staff\n" % mute(scene,
      BEGIN * scene.traffic.per_second))
 
 

@@ -73,7 +73,8 @@ def late_sibling(scene):
     """Three siblings are asked by ICP; none has anything, and the second says so after 400 ms."""
     scene.far["icp"] = [["127.0.1.%d" % n, 3130, 400 if n == 22 else 1] for n in (21, 22, 23)]
     for number, (address, port, _) in enumerate(scene.far["icp"], 1):
-        scene.conf += "cache_peer %s sibling 8000 %d no-digest no-netdb-exchange name=sibling%d\n" % (address, port, number)
+        scene.conf += "cache_peer %s sibling 8000 %d no-digest no-netdb-exchange name=sibling%d\n" % (
+            address, port, number)
     scene.conf += "icp_port 3130\nicp_access allow all\nudp_incoming_address 127.0.0.1\nicp_query_timeout 2000\n"
     scene.traffic.site = lambda n, chance: scene.origins[n % 5].url
     scene.origins += [Origin(n) for n in (21, 22, 23)]  # Squid asks no sibling to which it can not connect

@@ -107,8 +107,8 @@ def swapping(scene):
 
 
 def busy_acl(scene):
-    """A list of 60,000 regular expressions takes most of the time that there is: 60 clients ask without a pause, each time
-    on a new connection, beside those of the scene."""
+    """A list of 60,000 regular expressions takes most of the time that there is: 60 clients ask without a pause, each
+    time on a new connection, beside those of the scene."""
     path, chance = scene.env.path("badurls"), random.Random(1)
     with open(path, "w") as out:
         for _ in range(60000):
