@@ -7,6 +7,7 @@ import sys
 from lib.env import free_port
 from lib.icapd import IcapServer
 from lib.tls import Certificates
+from trouble_squid import many_entries
 
 
 def mixed(scene):
@@ -95,7 +96,8 @@ def long_tunnels(scene):
 
 
 def rotation(scene):
-    """squid -k rotate, which takes some milliseconds."""
+    """squid -k rotate, which takes 50 ms."""
+    many_entries(scene, 420000)
     for when in (5, 12):
         scene.at(when, lambda scene: scene.squid.rotate())
 

@@ -13,9 +13,9 @@ from lib.env import Failure, Skip
 MEMORY = "/sys/fs/cgroup/memory"
 
 
-def large_rotation(scene, entries=2300000):
-    """squid -k rotate three times, with so many entries in the swap.state of one cache_dir."""
-    scene.dirs, scene.dir_mb = ["aufs:one"], 4 * entries // 1000 * 4
+def many_entries(scene, entries):
+    """So many objects in the index of one cache_dir when Squid starts."""
+    scene.dirs, scene.dir_mb = ["aufs:one"], max(512, 4 * entries // 1000 * 4)
 
     def begin(scene):
         squid, path = scene.squid, os.path.join(scene.cache_dir("aufs:one"), "swap.state")
@@ -25,6 +25,11 @@ def large_rotation(scene, entries=2300000):
         write_swap_state(path, entries)
         squid.give(path)
     scene.before.append(begin)
+
+
+def large_rotation(scene):
+    """squid -k rotate three times, with 2.3 million entries in the swap.state of one cache_dir."""
+    many_entries(scene, 2300000)
     for when in (6, 11, 16):
         scene.at(when, lambda scene: scene.squid.rotate())
 
