@@ -12,6 +12,8 @@
 
 /* Requests that take so much longer than their bytes need, in ns in the mean, are not healthy. */
 #define UNEXPLAINED 300000000
+/* Who waits to be accepted waits for what holds the event loop, if it is held for that part of the time, in %. */
+#define HELD_PART 50
 
 static const char *
 findings_culprit(const struct sqt_findings *f, const struct sqt_finding *x)
@@ -117,6 +119,53 @@ findings_add_tunnels(const struct sqt_finding *x, struct sqt_told *told)
                  " It is the time until tunnels (CONNECT) open: how long they stay open is not counted.");
 }
 
+/* The rule of the loop that says how it is held; NULL: it is not. */
+static const struct sqt_finding_rule *
+findings_loop_rule(const struct sqt_findings *f)
+{
+    switch (sqt_holders_most(&f->holders)) {
+    case SQT_HELD_BLOCKED:
+        return &sqt_finding_rules[SQT_FINDING_NUMBER_loop_blocked];
+    case SQT_HELD_COMPUTING:
+        return &sqt_finding_rules[SQT_FINDING_NUMBER_loop_computing];
+    case SQT_HELD_NOT_RUNNING:
+        return &sqt_finding_rules[SQT_FINDING_NUMBER_not_running];
+    default:
+        return NULL;
+    }
+}
+
+/* ns for which the event loop was held, as samples say. */
+static int64_t
+findings_held(const struct sqt_findings *f)
+{
+    int64_t ns = 0;
+    for (unsigned i = 0; i < SQT_LOOP_PARTS; ++i)
+        ns += i == SQT_LOOP_IDLE ? 0 : f->holders.parts[i];
+    return ns;
+}
+
+/* Who waits to be accepted while the event loop is held waits for what holds it. */
+static void
+findings_blame_holder(struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
+{
+    const struct sqt_finding_rule *const loop = findings_loop_rule(f);
+    const size_t length = strlen(told->sentence);
+    if (x->rule->when != SQT_FINDING_ACCEPTED_LATE || !loop ||
+        findings_held(f) * 100 < (told->until - told->since) * HELD_PART)
+        return;
+    told->cause = loop->cause;
+    snprintf(told->culprit, sizeof(told->culprit), "%s", sqt_holders_name(&f->holders, sqt_holders_most(&f->holders)));
+    snprintf(told->sentence + length, SQT_TOLD_TEXT - length, " Meanwhile Squid's event loop %s, mostly %s.",
+             sqt_holders_most(&f->holders) == SQT_HELD_BLOCKED     ? "is blocked"
+             : sqt_holders_most(&f->holders) == SQT_HELD_COMPUTING ? "computes"
+                                                                   : "does not run",
+             told->culprit);
+    sqt_told_print(told->advice, "%s", loop->advice);
+    sqt_told_print(told->command, "%s", loop->command);
+    sqt_tolds_supersede(&f->tolds, told);
+}
+
 static void
 findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
 {
@@ -142,6 +191,7 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
     }
     sqt_findings_advice(told->advice, x, values.culprit);
     sqt_finding_text(told->command, SQT_TOLD_TEXT, x->rule->command, &values);
+    findings_blame_holder(f, x, told);
 }
 
 /* What the largest part of the time is. */
@@ -237,6 +287,7 @@ sqt_findings_rows(struct sqt_job *job)
         sqt_findings_episodes(f);
     if (f->totals.count >= SQT_FINDING_LEAST && !f->tolds.count)
         findings_unexplained(f);
+    sqt_tolds_in_standstills(&f->tolds);
     sqt_tolds_sort(&f->tolds);
     if (!f->tolds.count && f->totals.count < SQT_FINDING_LEAST)
         findings_too_few(job);

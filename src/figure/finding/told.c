@@ -80,6 +80,61 @@ sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better)
     tolds->count = left;
 }
 
+void
+sqt_tolds_spare(struct sqt_tolds *tolds, const char *cause, uint64_t waiting)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (strcmp(tolds->told[i]->cause, cause) == 0 && tolds->told[i]->waiting / 5 * 4 <= waiting)
+            free(tolds->told[i]);
+        else
+            tolds->told[left++] = tolds->told[i];
+    tolds->count = left;
+}
+
+/* Whether that is what a standstill looks like to those who wait. */
+static int
+is_within(const struct sqt_told *told, const struct sqt_told *standstill)
+{
+    static const char *const causes[] = {"accept_wait", "loop_blocked", "loop_computing", "not_running", "reply_wait"};
+    const int64_t slack = 1000000000;
+    if (told->since < standstill->since - slack || told->until > standstill->until + slack)
+        return 0;
+    for (unsigned i = 0; i < sizeof(causes) / sizeof(*causes); ++i)
+        if (strcmp(told->cause, causes[i]) == 0)
+            return 1;
+    return 0;
+}
+
+/* All that waited in it weighs as much as the largest of those that go. */
+static void
+tolds_take_in(struct sqt_tolds *tolds, struct sqt_told *standstill)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        if (told == standstill || !is_within(told, standstill)) {
+            tolds->told[left++] = told;
+            continue;
+        }
+        standstill->weight = told->weight > standstill->weight ? told->weight : standstill->weight;
+        free(told);
+    }
+    tolds->count = left;
+}
+
+void
+sqt_tolds_in_standstills(struct sqt_tolds *tolds)
+{
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (tolds->told[i]->harm == SQT_HARM_STANDSTILL) {
+            const struct sqt_told *const at = tolds->told[i];
+            tolds_take_in(tolds, tolds->told[i]);
+            for (i = 0; tolds->told[i] != at; ++i)
+                ;
+        }
+}
+
 uint64_t
 sqt_tolds_most(const struct sqt_tolds *tolds)
 {

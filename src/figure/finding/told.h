@@ -75,6 +75,13 @@ const char *sqt_told_when(char *text, size_t size, const struct sqt_told *told);
  * waiting go, and those without a culprit and with about as much.  It must be of the list. */
 void sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better);
 
+/* Findings of that cause go whose waiting is at most a quarter more. */
+void sqt_tolds_spare(struct sqt_tolds *tolds, const char *cause, uint64_t waiting);
+
+/* What people waited for while nobody was served is part of the standstill: findings about the event loop and about accepts
+ * that lie within the time of one go, and it weighs as much as the largest of them. */
+void sqt_tolds_in_standstills(struct sqt_tolds *tolds);
+
 /* Most weight first. */
 void sqt_tolds_sort(struct sqt_tolds *tolds);
 

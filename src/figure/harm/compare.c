@@ -423,6 +423,15 @@ culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_to
         sqt_told_print(told->command, "sqtrace-dump TRACE");
 }
 
+/* Names of one server only take long to be looked up: then it is not the name server that is slow. */
+static void
+culprit_spare(const struct compare *c, const struct culprit *x, const struct sqt_told *told, struct sqt_tolds *tolds)
+{
+    double share, each, rate;
+    if (x->kind == SERVER && culprit_part(c, x, &share, &each, &rate) == PART_DNS)
+        sqt_tolds_spare(tolds, "slow_name_server", told->waiting);
+}
+
 static void
 culprit_tell(const struct compare *c, const struct culprit *x, const struct sqt_look_totals *totals,
              struct sqt_tolds *tolds)
@@ -443,6 +452,7 @@ culprit_tell(const struct compare *c, const struct culprit *x, const struct sqt_
             sqt_when_pattern(told, bad, sizes, bads, active, actives, active[actives - 1], INT64_C(1000000000));
             culprit_sentence(c, x, told, excess / (double)totals->total_ns);
             sqt_tolds_supersede(tolds, told);
+            culprit_spare(c, x, told, tolds);
         }
     }
     free(bad);

@@ -44,10 +44,33 @@ standstill_kind(const struct sqt_standstill *s, const struct sqt_loop_row *pass)
     return 2 * standstill_absent(pass) > pass->end - pass->work ? SQT_STANDING_STOPPED : SQT_STANDING_PASS;
 }
 
-/* What a pass did: a disk call, or its longest activity. */
+/* The ACL that was checked when the main thread was looked at last in that pass; NULL: none was. */
 static const char *
-standstill_name(const struct sqt_loop_row *pass, char text[SQT_THING_NAME])
+standstill_acl(const struct sqt_standstill *s, const struct sqt_loop_row *pass)
 {
+    const struct sqt_loop_sample_row *const last = &s->sampled;
+    return last->acl && last->origin == pass->origin && last->until >= pass->work && last->until <= pass->end
+               ? sqt_origin_text(pass->origin, SQT_DEF_ACL, last->acl)
+               : NULL;
+}
+
+static void
+standstill_loop_sample(void *state, const struct sqt_loop_sample_row *sample)
+{
+    struct sqt_standstill *const s = state;
+    if (sample->acl)
+        s->sampled = *sample;
+}
+
+/* What a pass did: the check of an ACL, a disk call, or its longest activity. */
+static const char *
+standstill_name(const struct sqt_standstill *s, const struct sqt_loop_row *pass, char text[SQT_THING_NAME])
+{
+    const char *const acl = standstill_acl(s, pass);
+    if (acl) {
+        snprintf(text, SQT_THING_NAME, "acl %s", acl);
+        return text;
+    }
     const int disk = pass->disk_ns > 0 && 2 * pass->disk_ns > pass->activity_ns;
     const struct sqt_thing thing = {
         .activity = pass->activity, .disk_call = disk ? pass->disk_call : SQT_DISK_OTHER, .dir = pass->dir};
@@ -67,7 +90,7 @@ standstill_loop(void *state, const struct sqt_loop_row *pass)
     if (pass->end - pass->work < LONG && kind != SQT_STANDING_RECONFIGURE && kind != SQT_STANDING_ROTATE)
         return;
     if (kind == SQT_STANDING_PASS)
-        name = standstill_name(pass, text);
+        name = standstill_name(s, pass, text);
     struct sqt_standing_group *const group = sqt_standing_add(s, kind, name, pass->origin, pass->work, pass->end);
     if (kind == SQT_STANDING_RECONFIGURE) /* its ports are closed meanwhile */
         group->missed += sqt_standing_rate(s, pass->work) * (double)(pass->end - pass->work) / 1e9;
@@ -133,6 +156,7 @@ standstill_end(void *state)
 const struct sqt_look sqt_look_standstill = {.size = sizeof(struct sqt_standstill),
                                              .request = standstill_request,
                                              .loop = standstill_loop,
+                                             .loop_sample = standstill_loop_sample,
                                              .stop = standstill_stop,
                                              .setup = standstill_setup,
                                              .accept = standstill_accept,

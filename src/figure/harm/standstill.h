@@ -66,7 +66,8 @@ struct sqt_standing_kid {
 enum sqt_serving { SQT_SERVING, SQT_SERVING_STOPPED, SQT_SERVING_STARTED /* and no client has come */ };
 
 struct sqt_standstill {
-    struct sqt_names groups; /* of struct sqt_standing_group */
+    struct sqt_loop_sample_row sampled; /* the last in which an ACL was checked */
+    struct sqt_names groups;            /* of struct sqt_standing_group */
     struct sqt_standing standings[SQT_STANDINGS];
     uint64_t standing_count;
     struct sqt_stood stood[SQT_STOOD];
