@@ -92,7 +92,7 @@ episode_windows(const struct sqt_findings *f, struct episode *e)
 }
 
 static int
-is_bad(const struct episode *e, const struct window *w)
+is_bad_window(const struct episode *e, const struct window *w)
 {
     return w->with && (double)w->ns >= TIMES * e->usual * w->requests && w->ns * 100 >= w->all * SHARE &&
            (int64_t)(w->ns / w->with) >= EACH && (int64_t)(w->ns / w->with) >= e->finding.rule->each;
@@ -103,7 +103,7 @@ episode_add_up(struct episode *e)
 {
     for (size_t i = 0; i < e->count; ++i) {
         const struct window *const w = &e->windows[i];
-        if (!is_bad(e, w))
+        if (!is_bad_window(e, w))
             continue;
         ++e->bads;
         e->ns += (double)w->ns;
@@ -120,7 +120,7 @@ episode_pattern(const struct sqt_findings *f, const struct episode *e, struct sq
     size_t bads = 0;
     for (size_t i = 0; i < e->count; ++i) {
         active[i] = e->windows[i].number;
-        if (is_bad(e, &e->windows[i]))
+        if (is_bad_window(e, &e->windows[i]))
             bad[bads++] = e->windows[i].number;
     }
     sqt_when_pattern(told, bad, NULL, bads, active, e->count, active[e->count - 1], f->when.width);
@@ -155,7 +155,7 @@ episode_tell(struct sqt_findings *f, const struct episode *e)
 
 /* Whether something that is told already claims this time: for the same subject or all, in the same stages. */
 static int
-is_told(const struct sqt_findings *f, const struct sqt_finding *x)
+is_claimed(const struct sqt_findings *f, const struct sqt_finding *x)
 {
     for (unsigned i = 0; i < f->episode_count; ++i) {
         const struct sqt_finding *const other = &f->episodes[i];
@@ -181,7 +181,7 @@ episodes_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject)
     struct episode e = {.finding = {&sqt_finding_rules[rule], subject, &subject->claims[f->first[rule]]}};
     const struct sqt_finding_rule *const r = e.finding.rule;
     if (!e.finding.claim->series || !subject->series || !r->part || f->episode_count == SQT_FINDING_MOST ||
-        is_told(f, &e.finding) || !sqt_finding_in_part(f, &e.finding))
+        is_claimed(f, &e.finding) || !sqt_finding_in_part(f, &e.finding))
         return;
     episode_windows(f, &e);
     e.usual = episode_usual(&e);

@@ -460,7 +460,7 @@ culprit_tell(const struct compare *c, const struct culprit *x, const struct sqt_
 }
 
 static int
-is_felt(const struct culprit *x, double all)
+is_noticed(const struct culprit *x, double all)
 {
     return x->requests >= LEAST_REQUESTS && x->excess >= LEAST_SHARE * all && x->excess >= LEAST_EXCESS * x->requests &&
            x->mean >= LEAST_TIMES * x->others;
@@ -510,7 +510,8 @@ compare_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
             s->names_count = c->names[kind].count + 1;
             s->cells = sqt_zeroed(s->names_count * s->strata_count, sizeof(*s->cells));
             const struct culprit x = compare_best(c, (enum compare_kind)kind, s);
-            if (x.excess > best.excess && is_felt(&x, all) && x.excess > compare_chance(c, (enum compare_kind)kind, s))
+            if (x.excess > best.excess && is_noticed(&x, all) &&
+                x.excess > compare_chance(c, (enum compare_kind)kind, s))
                 best = x;
             free(s->cells);
         }

@@ -66,7 +66,7 @@ queries_wait(void *state, const struct sqt_wait *wait)
 }
 
 static int
-is_told(const struct asked *x, const struct asked *all)
+asks_much(const struct asked *x, const struct asked *all)
 {
     return (x->acl || strcmp(x->type, "PTR") == 0) && x->count >= LEAST && x->count * 100 >= all->count * LEAST_SHARE &&
            x->ns / (int64_t)x->count >= LEAST_EACH;
@@ -115,7 +115,7 @@ queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
         const struct asked *const x = (const struct asked *)named;
         if (x->type && x->server) {
             const struct asked *const all = queries_of(q, x->server, NULL, NULL);
-            if (is_told(x, all))
+            if (asks_much(x, all))
                 queries_told(x, all, tolds);
         }
     }
