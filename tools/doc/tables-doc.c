@@ -100,6 +100,7 @@ tables_finding(const struct sqt_finding_rule *rule)
                                                        " of followers of one server's requests",
                                                        " of one delay pool",
                                                        " at one server",
+                                                       " whose neighbour answered last",
                                                        " of connections to one listening port",
                                                        " of one worker",
                                                        " of one helper",
