@@ -195,19 +195,36 @@ sqt_finding_claim(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, i
     sqt_distribution_add(&f->set, &claim->rests, total - ns);
 }
 
+/* The handshake of a bumped CONNECT, which is inside: its time goes from where it was charged, reply_wait or what no stage
+ * explains, to client_tls. */
+static int64_t
+findings_bumped(union sqt_cell *row)
+{
+    static const unsigned from[] = {SQT_CELL(requests, reply_wait_ns), SQT_CELL(requests, unaccounted_ns)};
+    const int64_t shaken = sqt_row_sum(row, SQT_NS(client_tls));
+    int64_t left = shaken;
+    for (unsigned i = 0; i < sizeof(from) / sizeof(*from); ++i) {
+        int64_t *const ns = &row[from[i]].number;
+        const int64_t taken = *ns == SQT_CELL_MISSING ? 0 : *ns < left ? *ns : left;
+        *ns -= taken;
+        left -= taken;
+    }
+    row[SQT_CELL(requests, client_tls_ns)].number = shaken ? shaken - left : SQT_CELL_MISSING;
+    return shaken - left;
+}
+
 /* Makes total_ns what the client waited for: with what was before the request began, and of a tunnel until it opened.
  * A handshake of a bumped CONNECT is inside. */
 static int64_t
 findings_felt(union sqt_cell *row, const struct sqt_xact *xact)
 {
-    if (!xact->tls_before)
-        row[SQT_CELL(requests, client_tls_ns)].number = SQT_CELL_MISSING;
+    const int64_t shaken = xact->tls_before ? 0 : findings_bumped(row);
     if (xact->held_in && row[SQT_CELL(requests, tunnel_ns)].number != SQT_CELL_MISSING)
         row[SQT_CELL(requests, loop_held_ns)].number -= (int64_t)xact->held_in->us[SQT_STAGE_TUNNEL] * 1000;
     const int64_t felt =
         sqt_row_sum(row, SQT_NS(total) | SQT_NS(accept_wait) | SQT_NS(client_tls)) - sqt_row_sum(row, SQT_NS(tunnel));
     row[SQT_CELL(requests, tunnel_ns)].number = SQT_CELL_MISSING;
-    return row[SQT_CELL(requests, total_ns)].number = felt;
+    return row[SQT_CELL(requests, total_ns)].number = felt - shaken;
 }
 
 static void

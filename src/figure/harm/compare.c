@@ -44,11 +44,12 @@ static const char *const kind_words[KINDS] = {"server",    "listening port", "wo
 
 /* What a request's time goes to, as a person would say it. */
 #define PARTS(X) \
-    X(DNS, SQT_NS(dns), "looking up its name") \
+    X(DNS, SQT_NS(dns), "look-ups of its name") \
     X(CONNECT, SQT_NS(connect) | SQT_NS(tls), "connecting") \
     X(WAIT, SQT_NS(request_send) | SQT_NS(server_wait), "waiting for its first byte") \
     X(BODY, SQT_NS(server_reply), "the bodies of its replies") \
-    X(UPLOAD, SQT_NS(client_body), "request bodies of clients") \
+    X(UPLOAD, SQT_NS(client_body), \
+      "request bodies that clients send late, as if they waited for a 100 Continue that does not come") \
     X(TRIES, SQT_NS(failed_tries) | SQT_NS(peer_select), "tries that fail, and choosing a server") \
     X(ACCESS, SQT_NS(access) | SQT_NS(helper) | SQT_NS(redirect), "access checks and helpers") \
     X(ADAPT, SQT_NS(adapt), "adaptation") \

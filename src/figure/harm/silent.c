@@ -29,6 +29,7 @@ struct asked {
     const char *query;           /* type of queries to a name server; NULL: none, or not told */
     const char *acl;             /* whose check asked last; NULL: none */
     uint64_t by_acl;             /* questions that checks of ACLs asked */
+    struct asked *whole;         /* who stands for all types of queries; NULL: it is told by itself */
     int server;                  /* 1: a server, 0: a helper, service or name server */
     uint64_t questions, answers;
     int64_t answered_ns; /* of the answers */
@@ -284,10 +285,44 @@ silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_
     sqt_tolds_supersede(tolds, told);
 }
 
+/* The last of those of the same culprit, if none of them answered anything; else NULL. */
+static struct asked *
+silent_whole(const struct silent *s, const struct asked *who)
+{
+    struct asked *whole = NULL;
+    for (struct sqt_name_entry *named = s->names.first; named; named = named->next) {
+        struct asked *const other = (struct asked *)named;
+        if (strcmp(other->culprit, who->culprit) != 0)
+            continue;
+        if (other->answers)
+            return NULL;
+        whole = other;
+    }
+    return whole;
+}
+
+/* A name server that answers no query of any type is told once. */
+static void
+silent_join(struct silent *s)
+{
+    for (struct sqt_name_entry *named = s->names.first; named; named = named->next) {
+        struct asked *const who = (struct asked *)named;
+        who->whole = who->query ? silent_whole(s, who) : NULL;
+    }
+    for (size_t i = 0; i < s->count; ++i) {
+        struct asked *const whole = s->entries[i].who->whole;
+        if (whole) {
+            s->entries[i].who = whole;
+            whole->query = NULL;
+        }
+    }
+}
+
 static void
 silent_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     struct silent *const s = state;
+    silent_join(s);
     sqt_when_sort(&s->answers);
     if (s->count)
         qsort(s->entries, s->count, sizeof(*s->entries), compare_entries);

@@ -50,6 +50,20 @@ static const struct standstill_words {
          "sqtrace-dump --table=events --where='event == START or event == STOP' TRACE"},
 };
 
+/* Of a restart that takes long after its shutdown. */
+static const struct standstill_words start_words = {
+    "restart", "start of Squid",
+    "cache.log says why Squid ended: FATAL, a signal, or an error in squid.conf after a reconfiguration. What it reads "
+    "at its "
+    "start takes time, too: long lists of an acl, swap.state of a large cache_dir.",
+    "sqtrace-dump --table=events --where='event == START or event == STOP' TRACE"};
+
+static int
+is_start(const struct sqt_standing_group *g)
+{
+    return g->kind == SQT_STANDING_RESTART && 2 * g->shutdown < g->ns;
+}
+
 /* Durations as a person says them: 12.3 s, 240 ms. */
 static const char *
 standstill_duration(char text[32], int64_t ns)
@@ -83,7 +97,7 @@ standstill_times(const struct sqt_standing_group *g, char *text, size_t size)
 static void
 standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group *g, struct sqt_told *told)
 {
-    char times[64], when[128], shut[32], all[32];
+    char times[64], when[128], shut[32], all[32], gone[32];
     standstill_times(g, times, sizeof(times));
     sqt_told_when(when, sizeof(when), told);
     switch (g->kind) {
@@ -101,8 +115,11 @@ standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group
     case SQT_STANDING_RESTART:
         standstill_duration(shut, g->shutdown);
         standstill_duration(all, g->ns);
-        sqt_told_print(told->sentence, "%s, nobody could connect for %s: Squid was shut down and started again.", when,
-                       all);
+        sqt_told_print(
+            told->sentence,
+            "%s, nobody could connect for %s: Squid ended, and was there again %s later. That is the time in "
+            "which it was started, and read its configuration.",
+            when, all, standstill_duration(gone, g->ns - g->shutdown));
         if (g->clients)
             sqt_told_print(told->sentence,
                            "%s, nobody could connect for %s: Squid was shut down, waited %s of that "
@@ -162,7 +179,7 @@ sqt_standstill_tell(struct sqt_standstill *s, struct sqt_tolds *tolds)
                                         "loop_computing", "not_running", NULL};
     for (const struct sqt_name_entry *named = s->groups.first; named; named = named->next) {
         const struct sqt_standing_group *const g = (const struct sqt_standing_group *)named;
-        const struct standstill_words *const w = &standstill_words[g->kind];
+        const struct standstill_words *w = &standstill_words[g->kind];
         const uint64_t failures = (uint64_t)g->missed + g->failures;
         if (standing_is_felt(g))
             sqt_instead(tolds, rules, g->waited_ns, SQT_INSTEAD);
@@ -177,6 +194,8 @@ sqt_standstill_tell(struct sqt_standstill *s, struct sqt_tolds *tolds)
         told->requests = g->requests + g->failures;
         told->failures = g->failures;
         told->waiting = g->waited_ns;
+        if (is_start(g))
+            w = &start_words;
         snprintf(told->culprit, sizeof(told->culprit), "%s", w->culprit ? w->culprit : standing_name(g));
         standstill_begin(s, g, told);
         standstill_harm(g, told);
