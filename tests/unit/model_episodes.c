@@ -188,6 +188,32 @@ large_objects_are_not_slow(void **state)
     assert_string_equal(TEXT(0, cause), "healthy");
 }
 
+/* Objects that were asked for before are not in the cache any more; others are new each time. */
+static void
+objects_that_were_removed(void **state)
+{
+    (void)state;
+    for (unsigned again = 0; again < 2; ++again) {
+        trace_begin();
+        for (int64_t i = 0; i < 200; ++i) {
+            int64_t at = i * SECOND;
+            const uint64_t xact = begin(at);
+            PUT(at, CONNECT_REUSED, xact, 50, 1);
+            PART(PART_SERVER, 0, 0, PARENT + (uint32_t)(i % NAMED_SERVERS));
+            PUT(at, DISPATCH, xact, 50, 1);
+            PUT(at, REQUEST_SENT, xact, 50, 0);
+            PUT(at += 60 * MS, SERVER_READ, xact, 500, 0);
+            PUT(at, SERVER_DONE, xact, 50, 0);
+            PUT(at += MS, XACT_END, xact, MISS, 200);
+            PART(PART_XACT_SIZES, 1000, 1300, 1);
+            PART(PART_XACT_FLAGS, (uint64_t)(again ? i % 20 : i) + 1, 7, SQT_MISS_ABSENT << SQT_XACT_MISS_SHIFT);
+        }
+        trace_end(200 * SECOND);
+        assert_string_equal(TEXT(0, cause), again ? "cache_too_small" : "healthy");
+        assert_int_equal(NUMBER(0, requests), again ? 180 : 200);
+    }
+}
+
 /* ---- who does not answer ---- */
 
 static void
@@ -243,6 +269,7 @@ main(void)
         cmocka_unit_test_setup_teardown(nothing_is_wrong, script_begin, script_end),
         cmocka_unit_test_setup_teardown(one_server_sends_slowly, script_begin, script_end),
         cmocka_unit_test_setup_teardown(large_objects_are_not_slow, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(objects_that_were_removed, script_begin, script_end),
         cmocka_unit_test_setup_teardown(requests_that_hang, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_server_that_fell_silent, script_begin, script_end),
     };
