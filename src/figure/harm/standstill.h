@@ -10,6 +10,7 @@
 #ifndef SQT_STANDSTILL_H
 #define SQT_STANDSTILL_H
 
+#include "figure/loop/holders.h"
 #include "figure/stat/names.h"
 #include "figure/finding/look.h"
 
@@ -77,7 +78,9 @@ struct sqt_standstill {
     const struct sqt_origin *setup; /* which was reconfigured or rotated last */
     enum sqt_event setup_event;
     int64_t setup_at;
-    uint64_t objects; /* on disk, by the last sample */
+    struct sqt_standing stop;   /* of the process, as far as it is known; origin NULL: none */
+    struct sqt_holders holders; /* of the event loop, by samples; with a size of 0: none yet */
+    uint64_t objects;           /* on disk, by the last sample */
 
     /* restart.c */
     struct sqt_standing_kid kids[SQT_STANDING_KIDS];
