@@ -211,6 +211,33 @@ an_acl_computes(void **state)
     assert_told("standstill", "acl bad_sites", "once");
 }
 
+/* A wait that outlasts its time-out by 7 s, and a heartbeat that is late by 6 s of them: one stop. */
+static void
+the_process_is_stopped(void **state)
+{
+    (void)state;
+    starts();
+    requests(100);
+    const uint64_t first = 100 + number;
+    for (unsigned i = 0; i < 5; ++i)
+        begin_xact(now, 100 + number++, 7);
+    PUT(now, WAIT_BEGIN, 0, 10, 0);
+    PUT(now += 7 * SECOND, WAIT_END, 0, 1, 0);
+    PUT(now, HEARTBEAT_LATE, (uint64_t)(now - 6 * SECOND), (uint64_t)now, 0);
+    PUT(now += MS, WAIT_BEGIN, 0, 10, 0);
+    for (unsigned i = 0; i < 5; ++i)
+        end_xact(now, first + i, MEM_HIT, 0);
+    PUT(now += MS, WAIT_END, 0, 1, 0);
+    requests(300);
+    PUT(now, WAIT_BEGIN, 0, 10, 0);
+    assert_told("stopped", "not running", "once");
+    assert_non_null(
+        strstr(TEXT(row, sentence), "Squid did not run for 7.0 s. 5 requests waited for that, about 7.0 s in "));
+    assert_in_range(NUMBER(row, time_s), 10 * SECOND, 10100 * MS);
+    assert_int_equal(NUMBER(row, until_s), 17 * SECOND);
+    assert_int_equal(NUMBER(row, requests), 5);
+}
+
 /* Its origin ends without a STOP, and another one of the same kid starts 2 s later. */
 static void
 a_process_dies(void **state)
@@ -254,9 +281,13 @@ a_process_dies(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(nobody_could_connect), SCRIPT_TEST(a_stop_at_the_end),
-                                       SCRIPT_TEST(reconfigurations),     SCRIPT_TEST(rotations),
-                                       SCRIPT_TEST(long_passes),          SCRIPT_TEST(an_acl_computes),
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(nobody_could_connect),
+                                       SCRIPT_TEST(a_stop_at_the_end),
+                                       SCRIPT_TEST(reconfigurations),
+                                       SCRIPT_TEST(rotations),
+                                       SCRIPT_TEST(long_passes),
+                                       SCRIPT_TEST(an_acl_computes),
+                                       SCRIPT_TEST(the_process_is_stopped),
                                        SCRIPT_TEST(a_process_dies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
