@@ -12,7 +12,8 @@ sample(int64_t at, uint32_t what, uint64_t value)
     PUT(at, SAMPLE, value, (uint64_t)at, what);
 }
 
-/* Thirty seconds, with ten requests in each, of which each is held for 6 ms while there are page faults.  So many faults
+/* Thirty seconds, with ten requests in each, of which each is held for 6 ms while there are page faults, and once
+ * more later.  So many faults
  * and pages in each second from the tenth to the nineteenth. */
 static void
 plays(uint64_t faults, uint64_t pages, uint64_t open)
@@ -39,7 +40,7 @@ plays(uint64_t faults, uint64_t pages, uint64_t open)
             PUT(now, WAIT_BEGIN, 0, 1000, 0);
             PUT(now + MS, WAIT_END, 0, 1, 0);
             begin_xact(now + MS, xact, 7);
-            end_xact(now + (held && faults ? 7 : 1) * MS, xact, MEM_HIT, 0);
+            end_xact(now + ((held && faults) || s == 25 ? 7 : 1) * MS, xact, MEM_HIT, 0);
             PUT(now + 8 * MS, WAIT_BEGIN, 0, 1000, 0);
         }
     }

@@ -8,6 +8,7 @@
 enum { A_CALL = 4 };
 
 static int64_t now;
+static uint32_t acl; /* that is sampled in passes; 0: none is */
 
 /* So many requests, ten a second from `now` on; each takes a millisecond, as long as nothing holds it. */
 static void
@@ -41,8 +42,17 @@ holds(int64_t ns, uint32_t activity, unsigned event, unsigned waiting)
     for (unsigned i = 0; i < waiting; ++i)
         begin_xact(from, 100 + number++, 7);
     PUT(from, WAIT_BEGIN, 0, 1000, 0);
+    if (acl) {
+        PUT(from, LOOP_SAMPLE, (uint64_t)(from - 10 * MS), (uint64_t)from, 0);
+        PART(PART_LOOP_RAN, 0, 0, SQT_LOOP_IN_WAIT);
+    }
     PUT(from, WAIT_END, 0, 1, 0);
     now += ns;
+    if (acl) {
+        PUT(now, LOOP_SAMPLE, (uint64_t)from, (uint64_t)(now - MS), activity);
+        PART(PART_LOOP_RAN, (uint64_t)(ns - MS), 0, (uint32_t)(ns / 1000 - 1000) << SQT_LOOP_FLAG_BITS);
+        PART(PART_LOOP_IN, acl, 0, UINT32_MAX);
+    }
     if (event)
         put(now, event, event == SQT_EV_RECONFIGURE ? 0xff : 0, 0, 0);
     PUT(now, WAIT_BEGIN, 0, 1000, 0);
@@ -187,6 +197,47 @@ long_passes(void **state)
     now = 0;
 }
 
+/* Samples know which ACL computes in the pass. */
+static void
+an_acl_computes(void **state)
+{
+    (void)state;
+    starts();
+    requests(300);
+    acl = 7;
+    holds(SECOND, A_CALL, 0, 5);
+    acl = 0;
+    requests(100);
+    assert_told("standstill", "acl bad_sites", "once");
+}
+
+/* A wait that outlasts its time-out by 7 s, and a heartbeat that is late by 6 s of them: one stop. */
+static void
+the_process_is_stopped(void **state)
+{
+    (void)state;
+    starts();
+    requests(100);
+    const uint64_t first = 100 + number;
+    for (unsigned i = 0; i < 5; ++i)
+        begin_xact(now, 100 + number++, 7);
+    PUT(now, WAIT_BEGIN, 0, 10, 0);
+    PUT(now += 7 * SECOND, WAIT_END, 0, 1, 0);
+    PUT(now, HEARTBEAT_LATE, (uint64_t)(now - 6 * SECOND), (uint64_t)now, 0);
+    PUT(now += MS, WAIT_BEGIN, 0, 10, 0);
+    for (unsigned i = 0; i < 5; ++i)
+        end_xact(now, first + i, MEM_HIT, 0);
+    PUT(now += MS, WAIT_END, 0, 1, 0);
+    requests(300);
+    PUT(now, WAIT_BEGIN, 0, 10, 0);
+    assert_told("stopped", "not running", "once");
+    assert_non_null(
+        strstr(TEXT(row, sentence), "Squid did not run for 7.0 s. 5 requests waited for that, about 7.0 s in "));
+    assert_in_range(NUMBER(row, time_s), 10 * SECOND, 10100 * MS);
+    assert_int_equal(NUMBER(row, until_s), 17 * SECOND);
+    assert_int_equal(NUMBER(row, requests), 5);
+}
+
 /* Its origin ends without a STOP, and another one of the same kid starts 2 s later. */
 static void
 a_process_dies(void **state)
@@ -230,8 +281,13 @@ a_process_dies(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(nobody_could_connect), SCRIPT_TEST(a_stop_at_the_end),
-                                       SCRIPT_TEST(reconfigurations),     SCRIPT_TEST(rotations),
-                                       SCRIPT_TEST(long_passes),          SCRIPT_TEST(a_process_dies)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(nobody_could_connect),
+                                       SCRIPT_TEST(a_stop_at_the_end),
+                                       SCRIPT_TEST(reconfigurations),
+                                       SCRIPT_TEST(rotations),
+                                       SCRIPT_TEST(long_passes),
+                                       SCRIPT_TEST(an_acl_computes),
+                                       SCRIPT_TEST(the_process_is_stopped),
+                                       SCRIPT_TEST(a_process_dies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,11 +20,11 @@
 static const struct standstill_words {
     const char *cause, *culprit, *advice, *command;
 } standstill_words[SQT_STANDING_KINDS] = {
-    [SQT_STANDING_PASS] =
-        {"standstill", NULL,
-         "Table stalls has each of them. storeDigestRebuild...: digest_generation off. cache_dir: aufs or rock do disk "
-         "calls outside the event loop, ufs does not.",
-         "sqtrace-dump --table=stalls TRACE"},
+    [SQT_STANDING_PASS] = {"standstill", NULL,
+                           "Table stalls has each of them. acl: shorten long lists, or ask cheaper ACLs first. "
+                           "storeDigestRebuild...: digest_generation off. cache_dir: aufs or rock do disk "
+                           "calls outside the event loop, ufs does not.",
+                           "sqtrace-dump --table=stalls TRACE"},
     [SQT_STANDING_STOPPED] =
         {"stopped", "not running",
          "Look for what stops the process: SIGSTOP, a frozen control group, a virtual machine that is moved or has "
@@ -82,6 +82,24 @@ standing_name(const struct sqt_standing_group *g)
     return space ? space + 1 : "";
 }
 
+/* What held Squid: samples may know the ACL, or the system call, in the pass's longest activity. */
+static const char *
+standing_holder(const struct sqt_standstill *s, const struct sqt_standing_group *g)
+{
+    const char *const name = standing_name(g);
+    if (g->kind != SQT_STANDING_PASS || !s->holders.names.size)
+        return name;
+    const char *const acl = sqt_holders_name(&s->holders, SQT_HELD_COMPUTING);
+    const char *const call = sqt_holders_name(&s->holders, SQT_HELD_BLOCKED);
+    const size_t length = strlen(call), its = strlen(name);
+    if (strncmp(acl, "acl ", 4) == 0)
+        return acl;
+    return length > its + 4 && strncmp(call + length - its - 4, " in ", 4) == 0 &&
+                   strcmp(call + length - its, name) == 0
+               ? call
+               : name;
+}
+
 /* "twice", with the longest. */
 static void
 standstill_times(const struct sqt_standing_group *g, char *text, size_t size)
@@ -136,7 +154,8 @@ standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group
         sqt_told_print(told->sentence, "%s, Squid did not run %s.", when, times);
         break;
     default:
-        sqt_told_print(told->sentence, "%s, Squid served nobody %s, because of %s.", when, times, standing_name(g));
+        sqt_told_print(told->sentence, "%s, Squid served nobody %s, because of %s.", when, times,
+                       standing_holder(s, g));
     }
 }
 
@@ -196,7 +215,7 @@ sqt_standstill_tell(struct sqt_standstill *s, struct sqt_tolds *tolds)
         told->waiting = g->waited_ns;
         if (is_start(g))
             w = &start_words;
-        snprintf(told->culprit, sizeof(told->culprit), "%s", w->culprit ? w->culprit : standing_name(g));
+        snprintf(told->culprit, sizeof(told->culprit), "%s", w->culprit ? w->culprit : standing_holder(s, g));
         standstill_begin(s, g, told);
         standstill_harm(g, told);
         sqt_told_print(told->advice, "%s", w->advice);

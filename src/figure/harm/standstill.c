@@ -13,6 +13,8 @@
 #define LONG INT64_C(500000000)
 /* One in which an administrator's command is carried out is from here on. */
 #define LONG_COMMAND INT64_C(150000000)
+/* A part of a stop is told up to that time after its end, ns. */
+#define TOLD INT64_C(3000000000)
 
 static int
 is_activity(const struct sqt_loop_row *pass, const char *begin)
@@ -44,37 +46,39 @@ standstill_kind(const struct sqt_standstill *s, const struct sqt_loop_row *pass)
     return 2 * standstill_absent(pass) > pass->end - pass->work ? SQT_STANDING_STOPPED : SQT_STANDING_PASS;
 }
 
-/* The ACL that was checked when the main thread was looked at last in that pass; NULL: none was. */
+/* What a pass did: a disk call, or its longest activity. */
 static const char *
-standstill_acl(const struct sqt_standstill *s, const struct sqt_loop_row *pass)
+standstill_name(const struct sqt_loop_row *pass, char text[SQT_THING_NAME])
 {
-    const struct sqt_loop_sample_row *const last = &s->sampled;
-    return last->acl && last->origin == pass->origin && last->until >= pass->work && last->until <= pass->end
-               ? sqt_origin_text(pass->origin, SQT_DEF_ACL, last->acl)
-               : NULL;
-}
-
-static void
-standstill_loop_sample(void *state, const struct sqt_loop_sample_row *sample)
-{
-    struct sqt_standstill *const s = state;
-    if (sample->acl)
-        s->sampled = *sample;
-}
-
-/* What a pass did: the check of an ACL, a disk call, or its longest activity. */
-static const char *
-standstill_name(const struct sqt_standstill *s, const struct sqt_loop_row *pass, char text[SQT_THING_NAME])
-{
-    const char *const acl = standstill_acl(s, pass);
-    if (acl) {
-        snprintf(text, SQT_THING_NAME, "acl %s", acl);
-        return text;
-    }
     const int disk = pass->disk_ns > 0 && 2 * pass->disk_ns > pass->activity_ns;
     const struct sqt_thing thing = {
         .activity = pass->activity, .disk_call = disk ? pass->disk_call : SQT_DISK_OTHER, .dir = pass->dir};
     return pass->activity == UINT32_MAX && !disk ? "an unknown activity" : sqt_thing_name(pass->origin, &thing, text);
+}
+
+/* The stop is over, and known in full. */
+static void
+standstill_stop_ends(struct sqt_standstill *s)
+{
+    if (s->stop.until - s->stop.since >= LONG)
+        sqt_standing_add(s, SQT_STANDING_STOPPED, "", s->stop.origin, s->stop.since, s->stop.until);
+    s->stop = (struct sqt_standing){NULL, NULL, 0, 0};
+}
+
+/* Stops in the work of a pass are that pass's.  A stop may be told several times, in part. */
+static void
+standstill_stop(void *state, const struct sqt_stop_row *stop)
+{
+    struct sqt_standstill *const s = state;
+    struct sqt_standing *const x = &s->stop;
+    if (!stop->waited)
+        return;
+    if (x->origin != stop->pass->origin || stop->begin > x->until || stop->end < x->since) {
+        standstill_stop_ends(s);
+        *x = (struct sqt_standing){NULL, stop->pass->origin, stop->begin, stop->end};
+    }
+    x->since = stop->begin < x->since ? stop->begin : x->since;
+    x->until = stop->end > x->until ? stop->end : x->until;
 }
 
 static void
@@ -84,24 +88,28 @@ standstill_loop(void *state, const struct sqt_loop_row *pass)
     char text[SQT_THING_NAME];
     const char *name = "";
     sqt_restart_life(s, pass->origin, pass->end);
+    if (s->stop.origin && pass->end - s->stop.until > TOLD)
+        standstill_stop_ends(s);
     if (pass->unknown || pass->work < pass->begin || pass->end - pass->work < LONG_COMMAND)
         return;
     const enum sqt_standing_kind kind = standstill_kind(s, pass);
     if (pass->end - pass->work < LONG && kind != SQT_STANDING_RECONFIGURE && kind != SQT_STANDING_ROTATE)
         return;
     if (kind == SQT_STANDING_PASS)
-        name = standstill_name(s, pass, text);
+        name = standstill_name(pass, text);
     struct sqt_standing_group *const group = sqt_standing_add(s, kind, name, pass->origin, pass->work, pass->end);
     if (kind == SQT_STANDING_RECONFIGURE) /* its ports are closed meanwhile */
         group->missed += sqt_standing_rate(s, pass->work) * (double)(pass->end - pass->work) / 1e9;
 }
 
-/* Stops in the work of a pass are that pass's. */
 static void
-standstill_stop(void *state, const struct sqt_stop_row *stop)
+standstill_loop_sample(void *state, const struct sqt_loop_sample_row *sample)
 {
-    if (stop->waited && stop->ns >= LONG)
-        sqt_standing_add(state, SQT_STANDING_STOPPED, "", stop->pass->origin, stop->begin, stop->begin + stop->ns);
+    struct sqt_standstill *const s = state;
+    if (!s->holders.names.size)
+        sqt_holders_init(&s->holders);
+    if (sample->held > 0 && sample->until - sample->from > 0)
+        sqt_holders_add(&s->holders, sample);
 }
 
 static void
@@ -143,6 +151,7 @@ static void
 standstill_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     (void)totals;
+    standstill_stop_ends(state);
     sqt_standstill_tell(state, tolds);
 }
 
@@ -151,13 +160,14 @@ standstill_end(void *state)
 {
     struct sqt_standstill *const s = state;
     sqt_names_free(&s->groups);
+    sqt_holders_free(&s->holders);
 }
 
 const struct sqt_look sqt_look_standstill = {.size = sizeof(struct sqt_standstill),
                                              .request = standstill_request,
                                              .loop = standstill_loop,
-                                             .loop_sample = standstill_loop_sample,
                                              .stop = standstill_stop,
+                                             .loop_sample = standstill_loop_sample,
                                              .setup = standstill_setup,
                                              .accept = standstill_accept,
                                              .sample = standstill_sample,

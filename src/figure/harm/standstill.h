@@ -10,6 +10,7 @@
 #ifndef SQT_STANDSTILL_H
 #define SQT_STANDSTILL_H
 
+#include "figure/loop/holders.h"
 #include "figure/stat/names.h"
 #include "figure/finding/look.h"
 
@@ -66,8 +67,7 @@ struct sqt_standing_kid {
 enum sqt_serving { SQT_SERVING, SQT_SERVING_STOPPED, SQT_SERVING_STARTED /* and no client has come */ };
 
 struct sqt_standstill {
-    struct sqt_loop_sample_row sampled; /* the last in which an ACL was checked */
-    struct sqt_names groups;            /* of struct sqt_standing_group */
+    struct sqt_names groups; /* of struct sqt_standing_group */
     struct sqt_standing standings[SQT_STANDINGS];
     uint64_t standing_count;
     struct sqt_stood stood[SQT_STOOD];
@@ -78,7 +78,9 @@ struct sqt_standstill {
     const struct sqt_origin *setup; /* which was reconfigured or rotated last */
     enum sqt_event setup_event;
     int64_t setup_at;
-    uint64_t objects; /* on disk, by the last sample */
+    struct sqt_standing stop;   /* of the process, as far as it is known; origin NULL: none */
+    struct sqt_holders holders; /* of the event loop, by samples; with a size of 0: none yet */
+    uint64_t objects;           /* on disk, by the last sample */
 
     /* restart.c */
     struct sqt_standing_kid kids[SQT_STANDING_KIDS];
