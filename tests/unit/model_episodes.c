@@ -2,40 +2,12 @@
  *
  * model_episodes.c - table `findings`: what is bad for some time only, who does not answer, and what sets requests apart.
  */
-#include "model_script.h"
+#include "model_found.h"
 
-#define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
 enum { PARENT = 1, ORIGIN_1, ORIGIN_2, NAMED_SERVERS = 5, REWRITER = 5 };
 
-static struct {
-    union sqt_cell cells[SQT_CELLS(findings)];
-    char texts[SQT_CELLS(findings)][1024];
-} found[16];
-static unsigned found_count;
 static struct sqt_job job;
-
-static int
-take_row(void *context, const union sqt_cell *row)
-{
-    (void)context;
-    assert_true(found_count < 16);
-    memcpy(found[found_count].cells, row, sizeof(found[0].cells));
-    for (unsigned i = 0; i < SQT_CELLS(findings); ++i)
-        if (sqt_tables[SQT_TABLE_findings].columns[i].type == SQT_TYPE_TEXT)
-            snprintf(found[found_count].texts[i], sizeof(found[0].texts[i]), "%s", row[i].text ? row[i].text : "-");
-    ++found_count;
-    return 1;
-}
-
-static void
-note(void *context, const char *key, const char *text)
-{
-    (void)context, (void)key, (void)text;
-}
-
-#define NUMBER(row, name) (found[row].cells[SQT_CELL(findings, name)].number)
-#define TEXT(row, name) (found[row].texts[SQT_CELL(findings, name)])
 
 /* ---- records of a trace that may be long: they are played as they come ---- */
 
@@ -58,19 +30,15 @@ trace_end(int64_t length)
     job.length = length;
     sqt_model_finish(script.model);
     sqt_family_findings.finish(&job);
-    for (unsigned i = 0; i < found_count && getenv("SHOW"); ++i)
-        printf("# %s %s %s: %s\n", TEXT(i, cause), TEXT(i, culprit), TEXT(i, pattern), TEXT(i, sentence));
 }
-
-static uint64_t number = 100;
 
 static uint64_t
 begin(int64_t at)
 {
     if (script.count > 4000)
         play();
-    begin_xact(at, ++number, 7);
-    return number;
+    begin_xact(at, 100 + ++number, 7);
+    return 100 + number;
 }
 
 /* A miss that the server makes wait for so long; its body takes body_ms and has so many bytes. */
