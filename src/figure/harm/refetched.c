@@ -12,7 +12,7 @@
 #include "figure/finding/look.h"
 #include "row/facts.h"
 
-/* So many requests, that share of the time of all requests in %, and ns of each in the mean. */
+/* So many requests, that share of the time of all requests in %, and ns of servers for each in the mean. */
 #define LEAST 20
 #define LEAST_SHARE 30
 #define LEAST_EACH INT64_C(20000000)
@@ -60,6 +60,7 @@ refetched_request(void *state, const struct sqt_xact *xact, const struct sqt_req
 {
     struct refetched *const r = state;
     const char *const reason = fact->row[SQT_CELL(requests, miss_reason)].text;
+    (void)felt; /* a hit saves what the server takes */
     const int again = refetched_again(r, xact->object);
     const enum refetched_kind kind = reason ? refetched_kind(reason) : KINDS;
     if (kind == KINDS || !(1u << fact->class & SQT_MISSES) || (!again && kind != FILE_GONE))
@@ -69,7 +70,7 @@ refetched_request(void *state, const struct sqt_xact *xact, const struct sqt_req
     g->end = xact->end;
     ++g->requests;
     g->again += again != 0;
-    g->ns += (uint64_t)felt;
+    g->ns += (uint64_t)sqt_row_sum(fact->row, SQT_SERVER_TIME);
     g->bytes += xact->sent == SQT_MISSING ? 0 : (uint64_t)xact->sent;
     if (kind == FILE_GONE)
         sqt_finding_place_name(xact, g->place);
@@ -91,11 +92,11 @@ refetched_text(enum refetched_kind kind, const struct refetched_group *g, uint64
     sqt_human_bytes(bytes, (double)g->bytes / (double)g->requests);
     const unsigned long long n = g->requests, whole = all;
     if (kind == REMOVED) {
-        sqt_told_print(
-            told->sentence,
-            "%llu of %llu requests fetch an object again that was asked for before and had been removed from the "
-            "cache: %s for each. The cache is too small for what is asked for.",
-            n, whole, each);
+        sqt_told_print(told->sentence,
+                       "%llu of %llu requests fetch an object again that was asked for before and is not in the cache "
+                       "any more: %s for "
+                       "each. It was removed to make room, as a cache that is too small does, or was never kept.",
+                       n, whole, each);
         sqt_told_print(told->advice, "cache_dir and cache_mem: more room. cache_replacement_policy: which objects go. "
                                      "refresh_pattern: keep what has no date of its own for longer.");
     } else if (kind == TOO_LARGE) {
