@@ -87,21 +87,28 @@ NumberOfAclNamedBy(const void *name)
     return NumberOfAcl(text.rawContent(), text.length());
 }
 
-/// the check of an ACL begins
-inline void
-AclIsToBeChecked(const char *name)
+/// an ACL is being checked as long as this lives, however the check ends; then the one around it is, if there is one
+class AclCheck
 {
-    CheckedAcl() = {name, NumberOfAclNamed};
-    PartBegins();
-}
+public:
+    __attribute__((always_inline)) explicit AclCheck(const char *name) : around(CheckedAcl())
+    {
+        CheckedAcl() = {name, NumberOfAclNamed};
+        PartBegins();
+    }
+    template <class Text>
+    __attribute__((always_inline)) explicit AclCheck(const Text &name) : around(CheckedAcl())
+    {
+        CheckedAcl() = {&name, NumberOfAclNamedBy<Text>};
+        PartBegins();
+    }
+    ~AclCheck() { CheckedAcl() = around; }
+    AclCheck(const AclCheck &) = delete;
+    AclCheck &operator=(const AclCheck &) = delete;
 
-template <class Text>
-inline void
-AclIsToBeChecked(const Text &name)
-{
-    CheckedAcl() = {&name, NumberOfAclNamedBy<Text>};
-    PartBegins();
-}
+private:
+    const Checked around;
+};
 
 /// from 7 on, names are SBufs
 template <class Text>
@@ -116,7 +123,6 @@ template <class Text>
 inline void
 AclIsChecked(const Text &name)
 {
-    CheckedAcl().number = nullptr;
     if (sqt_has_new_sample())
         TellAcl(name);
 }

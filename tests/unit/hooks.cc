@@ -1043,9 +1043,10 @@ queries()
     {
         Sqtrace::Query first, beside;
         const char acl[8] = "inside";
-        Sqtrace::AclIsToBeChecked(acl);
-        Sqtrace::LookupIsAsked(lookup, context);
-        Sqtrace::AclIsChecked(acl);
+        {
+            const Sqtrace::AclCheck check(acl);
+            Sqtrace::LookupIsAsked(lookup, context);
+        }
         emitted.clear();
         Sqtrace::QueryIsMade(first);
         Sqtrace::QueryIsMadeBeside(beside, first);
@@ -1291,8 +1292,10 @@ parts()
     const char named[16] = "bad_sites";
     const Name buffer = {"badly"};
     defined.clear();
-    Sqtrace::AclIsToBeChecked(named);
-    Sqtrace::AclIsChecked(named);
+    {
+        const Sqtrace::AclCheck check(named);
+        Sqtrace::AclIsChecked(named);
+    }
     Sqtrace::LogIsWritten();
     Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
     sqt_sample_waits = 1;
@@ -1300,7 +1303,9 @@ parts()
     Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
     sqt_io_is_over();
     expect_defined("parts tell nothing unless a sample waits, and no disk call of another thread", "");
-    Sqtrace::AclIsToBeChecked(buffer);
+    {
+        const Sqtrace::AclCheck check(buffer);
+    }
     Sqtrace::AclIsChecked(named);
     Sqtrace::AclIsChecked(buffer);
     Sqtrace::LogIsWritten();

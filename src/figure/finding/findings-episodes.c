@@ -132,14 +132,14 @@ episode_tell(struct sqt_findings *f, const struct episode *e)
 {
     char each[SQT_HUMAN_ROOM], usual[SQT_HUMAN_ROOM], when[128];
     const struct sqt_finding *const x = &e->finding;
-    struct sqt_told *const told = sqt_tolds_add(&f->tolds, x->rule->cause, SQT_HARM_WAITING, (uint64_t)e->beyond);
+    struct sqt_told *const told = sqt_tolds_add(&f->tolds, x->rule->cause, SQT_HARM_WAITING, sqt_told_ns(e->beyond));
     if (!told)
         return;
     const struct sqt_finding_values values = sqt_findings_values(f, x);
     episode_pattern(f, e, told);
     snprintf(told->culprit, sizeof(told->culprit), "%s", values.culprit ? values.culprit : "");
     told->requests = e->with;
-    told->waiting = (uint64_t)e->beyond;
+    told->waiting = sqt_told_ns(e->beyond);
     told->share = sqt_percent(e->beyond, (double)f->total_ns);
     sqt_told_when(when, sizeof(when), told);
     sqt_human_time(each, e->ns / (double)e->with, " ", "us");

@@ -71,7 +71,8 @@ struct sqt_findings {
     struct sqt_holders holders;                  /* of the event loop */
     unsigned char stage_of[SQT_CELLS(requests)]; /* of a column, and 1; 0: it has none */
     struct sqt_names names[SQT_FINDING_BYS], ports;
-    struct sqt_subject all, *name_server; /* name_server: the last that a request waited for; NULL: none */
+    struct sqt_subject all, *name_server;        /* name_server: the last that a request waited for; NULL: none */
+    const struct sqt_origin *name_server_origin; /* and in which process; only compared */
     struct sqt_distribution totals;
     uint64_t total_ns;
     uint64_t slow_ns;                  /* of it, beyond what the bytes of the replies need at SQT_FINDING_RATE */

@@ -136,12 +136,12 @@ findings_loop_rule(const struct sqt_findings *f)
 }
 
 /* ns for which the event loop was held, as samples say. */
-static int64_t
+static double
 findings_held(const struct sqt_findings *f)
 {
-    int64_t ns = 0;
+    double ns = 0;
     for (unsigned i = 0; i < SQT_LOOP_PARTS; ++i)
-        ns += i == SQT_LOOP_IDLE ? 0 : f->holders.parts[i];
+        ns += i == SQT_LOOP_IDLE ? 0 : (double)f->holders.parts[i];
     return ns;
 }
 
@@ -152,7 +152,7 @@ findings_blame_holder(struct sqt_findings *f, const struct sqt_finding *x, struc
     const struct sqt_finding_rule *const loop = findings_loop_rule(f);
     const size_t length = strlen(told->sentence);
     if (x->rule->when != SQT_FINDING_ACCEPTED_LATE || !loop ||
-        findings_held(f) * 100 < (told->until - told->since) * HELD_PART)
+        findings_held(f) * 100 < (double)(told->until - told->since) * HELD_PART)
         return;
     told->cause = loop->cause;
     snprintf(told->culprit, sizeof(told->culprit), "%s", sqt_holders_name(&f->holders, sqt_holders_most(&f->holders)));

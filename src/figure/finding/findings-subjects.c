@@ -89,7 +89,8 @@ findings_name_server(struct sqt_findings *f, const struct sqt_xact *xact, const 
     const int64_t ns = row[SQT_CELL(requests, dns_ns)].number;
     if (subject) {
         f->name_server = subject;
-    } else if (f->name_server && ns > 0) {
+        f->name_server_origin = xact->origin;
+    } else if (f->name_server && f->name_server_origin == xact->origin && ns > 0) {
         f->name_server->parts[SQT_IO_SERVICE] += (uint64_t)ns;
         return f->name_server;
     }

@@ -75,9 +75,11 @@ static void
 text_waited(struct text *text, const char *culprit)
 {
     const size_t kind = strcspn(culprit, " ");
-    text_add(text, "kind == ", 8);
-    text_add(text, culprit, kind);
-    text_add(text, " and ", 5);
+    if (strspn(culprit, "abcdefghijklmnopqrstuvwxyz_") == kind) {
+        text_add(text, "kind == ", 8);
+        text_add(text, culprit, kind);
+        text_add(text, " and ", 5);
+    }
     text_is(text, "name", culprit + kind + (culprit[kind] == ' '));
 }
 

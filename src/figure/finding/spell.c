@@ -26,8 +26,10 @@ spell_count(const struct sqt_when_sum *sums, size_t count)
 static uint32_t
 spell_factor(const struct sqt_when_sum *met, size_t count)
 {
-    const uint64_t windows = met[count - 1].window - met[0].window + 1, expected = spell_count(met, count) / EXPECTED;
-    return expected ? (uint32_t)((windows + expected - 1) / expected) : (uint32_t)windows;
+    const uint64_t windows = (uint64_t)met[count - 1].window - met[0].window + 1;
+    const uint64_t expected = spell_count(met, count) / EXPECTED;
+    const uint64_t factor = expected ? (windows + expected - 1) / expected : windows;
+    return factor < UINT32_MAX ? (uint32_t)factor : UINT32_MAX;
 }
 
 /* The sum of the next window of that width, and where the one after it begins. */
@@ -64,6 +66,8 @@ sqt_spell_tell(struct sqt_told *told, const struct sqt_when *when, uint32_t met,
     size_t met_count, all_count, i = 0, k = 0, bads = 0, actives = 0;
     const struct sqt_when_sum *const its = sqt_when_of(when, met, &met_count);
     const struct sqt_when_sum *const others = sqt_when_of(when, all, &all_count);
+    if (!met_count || !all_count)
+        return (struct sqt_spell){0, 0};
     const uint32_t factor = spell_factor(its, met_count);
     const double share = (double)spell_count(its, met_count) / (double)spell_count(others, all_count);
     uint32_t *const bad = sqt_zeroed(2 * all_count + 1, sizeof(*bad)), *const active = bad + all_count;

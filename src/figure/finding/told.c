@@ -56,6 +56,16 @@ sqt_told_print(char text[SQT_TOLD_TEXT], const char *format, ...)
     va_end(arguments);
 }
 
+int
+sqt_told_names(const char *text, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = length ? strstr(text, name) : NULL; at; at = strstr(at + 1, name))
+        if ((at == text || at[-1] == ' ') && (!at[length] || at[length] == ' '))
+            return 1;
+    return 0;
+}
+
 /* Whether both are of one culprit: a helper is named with and without its kind.  What has no culprit is the same if
  * it is about as much. */
 static int
@@ -63,7 +73,8 @@ is_same(const struct sqt_told *a, const struct sqt_told *b)
 {
     if (!*a->culprit || !*b->culprit)
         return a->waiting / 5 * 4 <= b->waiting && b->waiting / 5 * 4 <= a->waiting;
-    return (strstr(a->culprit, b->culprit) || strstr(b->culprit, a->culprit)) && a->waiting / 2 <= b->waiting;
+    return (sqt_told_names(a->culprit, b->culprit) || sqt_told_names(b->culprit, a->culprit)) &&
+           a->waiting / 2 <= b->waiting;
 }
 
 void
@@ -212,7 +223,7 @@ told_row(struct sqt_job *job, const struct sqt_told *told, int64_t rank)
     CELL(harm).text = sqt_harm_names[told->harm];
     CELL(requests).number = (int64_t)told->requests;
     CELL(failures).number = (int64_t)told->failures;
-    CELL(waiting_s).number = (int64_t)told->waiting;
+    CELL(waiting_s).number = told->waiting < INT64_MAX ? (int64_t)told->waiting : INT64_MAX;
     sqt_job_row(job, row);
 }
 

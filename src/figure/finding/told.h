@@ -62,6 +62,16 @@ struct sqt_tolds {
  * the next call.  NULL: the list is full of findings of more weight. */
 struct sqt_told *sqt_tolds_add(struct sqt_tolds *tolds, const char *cause, enum sqt_harm harm, uint64_t weight);
 
+/* A duration as a finding keeps it: ns, not below 0, and cut at what fits. */
+static inline uint64_t
+sqt_told_ns(double ns)
+{
+    return ns < 0 ? 0 : ns < 9.2e18 ? (uint64_t)ns : INT64_MAX;
+}
+
+/* Whether the name stands in the text as words of its own; "" does not. */
+int sqt_told_names(const char *text, const char *name);
+
 /* Prints a text into one of its three texts: as printf. */
 __attribute__((format(printf, 2, 3))) void sqt_told_print(char text[SQT_TOLD_TEXT], const char *format, ...);
 

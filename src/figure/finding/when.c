@@ -175,13 +175,13 @@ sqt_when_pattern(struct sqt_told *told, const uint32_t *bad, const double *sizes
     const uint32_t from = bad[0], to = bad[bads - 1], first = actives ? active[0] : from;
     const uint32_t fifth = (last - first) / 5;
     const int dense = bads * 100 >= when_between(active, actives, from, to) * THROUGHOUT;
-    const int at_begin = from - first <= fifth, at_end = to + fifth >= last;
+    const int at_begin = from - first <= fifth, at_end = (uint64_t)to + fifth >= last;
     told->since = (int64_t)from * width;
     told->until = ((int64_t)to + 1) * width;
-    told->pattern = at_begin && at_end && dense     ? SQT_PATTERN_THROUGHOUT
-                    : when_episodes(bad, bads) >= 3 ? SQT_PATTERN_RECURRING
-                    : dense && to + 2 * GAP >= last ? SQT_PATTERN_SINCE
-                                                    : SQT_PATTERN_ONCE;
+    told->pattern = at_begin && at_end && dense               ? SQT_PATTERN_THROUGHOUT
+                    : when_episodes(bad, bads) >= 3           ? SQT_PATTERN_RECURRING
+                    : dense && (uint64_t)to + 2 * GAP >= last ? SQT_PATTERN_SINCE
+                                                              : SQT_PATTERN_ONCE;
     if ((told->pattern == SQT_PATTERN_THROUGHOUT || told->pattern == SQT_PATTERN_SINCE) && when_grows(sizes, bads))
         told->pattern = SQT_PATTERN_GROWING;
 }

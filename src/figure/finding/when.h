@@ -16,7 +16,7 @@
 
 /* ns */
 #define SQT_WHEN_WIDTH INT64_C(250000000)
-/* Sums that are kept: 24 MB. */
+/* Sums that are kept: 48 MB at most, and as much again while the table grows. */
 #define SQT_WHEN_MOST ((size_t)1 << 20)
 
 struct sqt_when_sum {

@@ -19,13 +19,14 @@
 
 #include "base/human.h"
 #include "base/memory.h"
+#include "figure/finding/findings.h"
 #include "figure/finding/look.h"
 #include "figure/port/ports.h"
 #include "figure/stat/names.h"
 
 /* Requests that are kept: where there are more, each second one goes. */
 #define KEPT 131072
-#define STRATA 4096
+#define STRATA 512
 #define NAMES 1024
 #define SHUFFLES 20
 #define ROUNDS 4
@@ -378,8 +379,7 @@ static int
 is_told_already(const struct sqt_tolds *tolds, const char *name, double excess)
 {
     for (unsigned i = 0; i < tolds->count; ++i)
-        if ((strcmp(tolds->told[i]->culprit, name) == 0 || strstr(tolds->told[i]->culprit, name)) &&
-            (double)tolds->told[i]->waiting >= excess / 2)
+        if (sqt_told_names(tolds->told[i]->culprit, name) && (double)tolds->told[i]->waiting >= excess / 2)
             return 1;
     return 0;
 }
@@ -419,7 +419,8 @@ culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_to
     else
         sqt_told_print(told->advice, "Table requests says what they have in common besides.");
     if (x->kind == SERVER)
-        sqt_told_print(told->command, "sqtrace-dump --where='server == \"%s\"' TRACE", name);
+        sqt_finding_text(told->command, SQT_TOLD_TEXT, "sqtrace-dump --where='{server}' TRACE",
+                         &(struct sqt_finding_values){.culprit = name});
     else
         sqt_told_print(told->command, "sqtrace-dump TRACE");
 }
@@ -444,11 +445,11 @@ culprit_tell(const struct compare *c, const struct culprit *x, const struct sqt_
     const double excess = x->excess * (double)c->stride;
     if (bads >= LEAST_SECONDS && !is_told_already(tolds, name, excess)) {
         struct sqt_told *const told = sqt_tolds_add(tolds, x->kind == SERVER ? "slow_at_server" : "set_apart",
-                                                    SQT_HARM_WAITING, (uint64_t)excess);
+                                                    SQT_HARM_WAITING, sqt_told_ns(excess));
         if (told) {
             snprintf(told->culprit, sizeof(told->culprit), "%s", name);
             told->requests = (uint64_t)x->requests * c->stride;
-            told->waiting = (uint64_t)excess;
+            told->waiting = sqt_told_ns(excess);
             told->share = sqt_percent(excess, (double)totals->total_ns);
             sqt_when_pattern(told, bad, sizes, bads, active, actives, active[actives - 1], INT64_C(1000000000));
             culprit_sentence(c, x, told, excess / (double)totals->total_ns);

@@ -16,7 +16,7 @@
 /* Of all requests of the trace where names cannot be looked up, or else of those in that time. */
 #define SHARE_LOOK_UP 5
 #define SHARE_LOOK_UP_THEN 50
-/* Of the requests that it answers, where a server itself answers with an error. */
+/* The same where a server itself answers with an error. */
 #define SHARE_OF_SERVER 10
 /* So many new connections within a minute, and hardly a kept one, may have taken all local ports. */
 #define PORTS 100
@@ -142,8 +142,9 @@ failures_told(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
         return NULL;
     *spell = sqt_spell_tell(&probe, &all->when, series, SQT_FAILURES_ALL);
     const double then = sqt_spell_percent(spell->met, spell->all);
-    if (then < SHARE || (x->at == SQT_FAILED_LOOK_UP && sqt_spell_percent(x->count, all->requests) < SHARE_LOOK_UP &&
-                         then < SHARE_LOOK_UP_THEN))
+    if (then < (x->at == SQT_FAILED_BY_SERVER ? SHARE_OF_SERVER : SHARE) ||
+        (x->at == SQT_FAILED_LOOK_UP && sqt_spell_percent(x->count, all->requests) < SHARE_LOOK_UP &&
+         then < SHARE_LOOK_UP_THEN))
         return NULL;
     struct sqt_told *const told = sqt_tolds_add(tolds, cause, SQT_HARM_FAILURE, x->count * SQT_FAILURE_NS + x->felt);
     if (!told)

@@ -26,7 +26,7 @@ struct asked {
     struct sqt_name_entry named;
     const char *server, *type, *acl;
     uint64_t count;
-    int64_t ns, begin, end;
+    double ns;
 };
 
 static struct asked *
@@ -46,10 +46,8 @@ queries_of(struct queries *q, const char *server, const char *type, const char *
 static void
 queries_add(struct asked *asked, const struct sqt_wait *wait)
 {
-    asked->begin = asked->count ? asked->begin : wait->begin;
-    asked->end = wait->end;
     ++asked->count;
-    asked->ns += wait->end - wait->begin;
+    asked->ns += (double)(wait->end - wait->begin);
 }
 
 static void
@@ -69,7 +67,7 @@ static int
 asks_much(const struct asked *x, const struct asked *all)
 {
     return (x->acl || strcmp(x->type, "PTR") == 0) && x->count >= LEAST && x->count * 100 >= all->count * LEAST_SHARE &&
-           x->ns / (int64_t)x->count >= LEAST_EACH;
+           x->ns / (double)x->count >= (double)LEAST_EACH;
 }
 
 /* What is told of that name server already; NULL: nothing, so nobody waits for it. */
@@ -77,7 +75,7 @@ static struct sqt_told *
 told_of(struct sqt_tolds *tolds, const char *server)
 {
     for (unsigned i = 0; i < tolds->count; ++i)
-        if (strstr(tolds->told[i]->culprit, server))
+        if (sqt_told_names(tolds->told[i]->culprit, server))
             return tolds->told[i];
     return NULL;
 }
@@ -92,7 +90,7 @@ queries_told(const struct asked *x, const struct asked *all, struct sqt_tolds *t
         return;
     if (x->acl)
         snprintf(whose, sizeof(whose), "which checks of acl %s ask for", x->acl);
-    sqt_human_time(each, (double)x->ns / (double)x->count, " ", "us");
+    sqt_human_time(each, x->ns / (double)x->count, " ", "us");
     const size_t length = strlen(told->sentence);
     snprintf(told->sentence + length, SQT_TOLD_TEXT - length,
              " %.0f %% of the %llu queries to it are %s, %s: %s for each.",

@@ -111,9 +111,9 @@ refetched_text(enum refetched_kind kind, const struct refetched_group *g, uint64
     } else {
         sqt_told_print(
             told->sentence,
-            "%llu of %llu requests fetch an object because its file in %s could not be opened: it is in Squid's "
+            "%llu of %llu requests fetch an object because its file in %s could not be read: it is in Squid's "
             "index, and not there. %s for each.",
-            n, whole, g->place, each);
+            n, whole, *g->place ? g->place : "a cache_dir", each);
         sqt_told_print(told->advice,
                        "Who removes files from that cache_dir? cache.log has the errors. squid -z, and a start "
                        "without swap.state, make a new index.");

@@ -33,13 +33,13 @@ struct resources_counter {
 struct resources_kid {
     struct resources_counter faults;
     uint64_t open, limit, reserved; /* descriptors; open: the most */
+    struct resources_counter pages; /* that the machine brought back, as this kid sampled them */
 };
 
 struct resources {
     struct sqt_when
         when; /* requests, and how long the event loop was held in them; seconds with faults, and how many */
     struct resources_kid kids[KIDS];
-    struct resources_counter pages;
     uint64_t seconds, rss; /* seconds in which pages were brought back */
 };
 
@@ -74,7 +74,7 @@ resources_sample(void *state, const struct sqt_sample_row *sample)
     sqt_sample_split(sample, source, &what);
     if (what == SQT_SAMPLE_PROCESS_major_faults)
         resources_faults(r, kid, sample);
-    else if (what == SQT_SAMPLE_MACHINE_swapped_in_pages && resources_rate(&r->pages, sample) >= PAGES)
+    else if (what == SQT_SAMPLE_MACHINE_swapped_in_pages && resources_rate(&kid->pages, sample) >= PAGES)
         ++r->seconds;
     else if (what == SQT_SAMPLE_PROCESS_rss_bytes)
         r->rss = sample->value;
@@ -137,7 +137,7 @@ resources_tell_memory(struct resources *r, const struct sqt_look_totals *totals,
         return;
     told->since = faults[0].window * r->when.width;
     told->until = faults[seconds - 1].window * r->when.width + (int64_t)SECOND;
-    told->pattern = 10 * (told->until - told->since) >= 9 * (totals->end - totals->begin) ? SQT_PATTERN_THROUGHOUT
+    told->pattern = (told->until - told->since) / 9 >= (totals->end - totals->begin) / 10 ? SQT_PATTERN_THROUGHOUT
                     : told->until + 2 * (int64_t)SECOND >= totals->end                    ? SQT_PATTERN_SINCE
                                                                                           : SQT_PATTERN_ONCE;
     told->requests = held.count;

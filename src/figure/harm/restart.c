@@ -99,7 +99,8 @@ restart_over(struct sqt_standstill *s, int64_t at)
     const int64_t shut = s->stopped - s->closed;
     struct sqt_standing_group *const group =
         sqt_standing_add(s, SQT_STANDING_RESTART, "shutdown", NULL, s->closed, prompt ? at : s->started);
-    group->shutdown += shut;
+    if (__builtin_add_overflow(group->shutdown, shut, &group->shutdown))
+        group->shutdown = INT64_MAX;
     group->clients += shut > LINGERS ? sqt_standing_open(s, s->closed, s->closed + shut / 4 * 3) : 0;
     group->missed += prompt ? sqt_standing_rate(s, s->closed) * (double)(at - s->closed) / 1e9 : 0;
     s->serving = SQT_SERVING;

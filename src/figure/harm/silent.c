@@ -9,6 +9,7 @@
 
 #include "base/human.h"
 #include "base/memory.h"
+#include "figure/finding/findings.h"
 #include "figure/finding/look.h"
 #include "figure/stat/names.h"
 
@@ -32,7 +33,7 @@ struct asked {
     struct asked *whole;         /* who stands for all types of queries; NULL: it is told by itself */
     int server;                  /* 1: a server, 0: a helper, service or name server */
     uint64_t questions, answers;
-    int64_t answered_ns; /* of the answers */
+    double answered_ns; /* of the answers */
 };
 
 struct unanswered {
@@ -53,6 +54,7 @@ struct silent {
     struct sqt_names names;
     struct sqt_when answers;
     struct unanswered *entries;
+    uint64_t added;
     size_t count;
 };
 
@@ -73,14 +75,15 @@ silent_add(struct silent *s, struct asked *who, int64_t begin, int64_t ns, int a
     ++who->questions;
     if (answered) {
         ++who->answers;
-        who->answered_ns += ns;
+        who->answered_ns += (double)ns;
         sqt_when_add(&s->answers, who->series, begin, 0, 1);
         return;
     }
     if (!s->entries)
         s->entries = sqt_zeroed(ENTRIES, sizeof(*s->entries));
-    if (s->count < ENTRIES)
-        s->entries[s->count++] = (struct unanswered){who, begin, ns, open};
+    /* Where there are more, the newest are kept. */
+    s->entries[s->added++ % ENTRIES] = (struct unanswered){who, begin, ns, open};
+    s->count = s->added < ENTRIES ? (size_t)s->added : ENTRIES;
 }
 
 static struct left *
@@ -147,7 +150,8 @@ silent_request(void *state, const struct sqt_xact *xact, const struct sqt_reques
 struct run {
     const struct asked *who;
     size_t from, until; /* entries */
-    int64_t ns, longest;
+    double ns;
+    int64_t longest;
     unsigned open;
 };
 
@@ -167,10 +171,15 @@ is_answered_between(const struct silent *s, const struct unanswered *x, const st
     size_t count;
     const struct sqt_when_sum *const sums = sqt_when_of(&s->answers, x->who->series, &count);
     const int64_t from = x->begin / s->answers.width, until = y->begin / s->answers.width;
-    for (size_t i = 0; i < count; ++i)
-        if (sums[i].window > from && sums[i].window < until)
-            return 1;
-    return 0;
+    size_t low = 0, high = count; /* the first behind it */
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (sums[middle].window > from)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < count && sums[low].window < until;
 }
 
 static int
@@ -185,7 +194,7 @@ silent_run(const struct silent *s, size_t from)
     struct run run = {.who = s->entries[from].who, .from = from, .until = from};
     do {
         const struct unanswered *const x = &s->entries[run.until];
-        run.ns += x->ns;
+        run.ns += (double)x->ns;
         run.longest = x->ns > run.longest ? x->ns : run.longest;
         run.open += x->open != 0;
     } while (++run.until < s->count && goes_on(s, &s->entries[run.until - 1], &s->entries[run.until]));
@@ -196,9 +205,10 @@ silent_run(const struct silent *s, size_t from)
 static int
 is_silent(const struct run *run)
 {
-    const int64_t count = (int64_t)(run->until - run->from);
-    const int64_t usual = run->who->answers ? run->who->answered_ns / (int64_t)run->who->answers : 0;
-    return count >= LEAST && run->ns >= LEAST_ALL && run->ns / count >= LEAST_EACH && run->ns / count >= 3 * usual;
+    const double count = (double)(run->until - run->from);
+    const double usual = run->who->answers ? run->who->answered_ns / (double)run->who->answers : 0;
+    return count >= LEAST && run->ns >= (double)LEAST_ALL && run->ns / count >= (double)LEAST_EACH &&
+           run->ns / count >= 3 * usual;
 }
 
 /* What it does answer: other queries, and this kind of question before or after. */
@@ -225,7 +235,7 @@ silent_sentence(const struct silent *s, const struct run *run, struct sqt_told *
     const char *const questions = who->query ? "queries" : "questions";
     char longest[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], when[128], others[128], acl[SQT_TOLD_NAME] = "";
     sqt_human_time(longest, (double)run->longest, " ", "us");
-    sqt_human_time(each, (double)run->ns / (double)count, " ", "us");
+    sqt_human_time(each, run->ns / (double)count, " ", "us");
     silent_others(s, who, others, sizeof(others));
     if (who->by_acl * 2 > who->questions && who->acl)
         snprintf(acl, sizeof(acl), " Access checks of acl %s ask them.", who->acl);
@@ -248,7 +258,8 @@ silent_advice(const struct run *run, struct sqt_told *told)
     if (run->who->server) {
         sqt_told_print(told->advice, "Ask that server by hand: it takes requests and answers nothing. read_timeout: "
                                      "give up earlier.");
-        sqt_told_print(told->command, "sqtrace-dump --where='server == \"%s\"' TRACE", name);
+        sqt_finding_text(told->command, SQT_TOLD_TEXT, "sqtrace-dump --where='{server}' TRACE",
+                         &(struct sqt_finding_values){.culprit = name});
         return;
     }
     sqt_told_print(
@@ -268,7 +279,7 @@ silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_
                 struct sqt_tolds *tolds)
 {
     const struct unanswered *const first = &s->entries[run->from], *const last = &s->entries[run->until - 1];
-    struct sqt_told *const told = sqt_tolds_add(tolds, "no_answer", SQT_HARM_WAITING, (uint64_t)run->ns);
+    struct sqt_told *const told = sqt_tolds_add(tolds, "no_answer", SQT_HARM_WAITING, sqt_told_ns(run->ns));
     if (!told)
         return;
     snprintf(told->culprit, sizeof(told->culprit), "%s", run->who->culprit);
@@ -278,8 +289,8 @@ silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_
                     : told->until >= totals->end || run->open ? SQT_PATTERN_SINCE
                                                               : SQT_PATTERN_ONCE;
     told->requests = run->until - run->from;
-    told->waiting = (uint64_t)run->ns;
-    told->share = sqt_percent((double)run->ns, (double)totals->total_ns);
+    told->waiting = sqt_told_ns(run->ns);
+    told->share = sqt_percent(run->ns, (double)totals->total_ns);
     silent_sentence(s, run, told);
     silent_advice(run, told);
     sqt_tolds_supersede(tolds, told);

@@ -45,7 +45,8 @@ standing_group(struct sqt_standstill *s, enum sqt_standing_kind kind, const char
     s->groups.most = GROUPS;
     snprintf(key, sizeof(key), "%u %s", kind, name);
     struct sqt_standing_group *const group = sqt_names_get(&s->groups, key);
-    group->kind = kind;
+    if (!group->count)
+        group->kind = kind;
     return group;
 }
 
@@ -58,7 +59,8 @@ sqt_standing_add(struct sqt_standstill *s, enum sqt_standing_kind kind, const ch
     *x = (struct sqt_standing){group, origin, since, until};
     group->since = group->count ? group->since : since;
     group->until = until;
-    group->ns += until - since;
+    if (__builtin_add_overflow(group->ns, until - since, &group->ns))
+        group->ns = INT64_MAX;
     group->longest = until - since > group->longest ? until - since : group->longest;
     ++group->count;
     s->latest = until > s->latest ? until : s->latest;

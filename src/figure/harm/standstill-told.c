@@ -61,7 +61,7 @@ static const struct standstill_words start_words = {
 static int
 is_start(const struct sqt_standing_group *g)
 {
-    return g->kind == SQT_STANDING_RESTART && 2 * g->shutdown < g->ns;
+    return g->kind == SQT_STANDING_RESTART && g->shutdown < g->ns / 2;
 }
 
 /* Durations as a person says them: 12.3 s, 240 ms. */
@@ -79,7 +79,7 @@ static const char *
 standing_name(const struct sqt_standing_group *g)
 {
     const char *const space = strchr(g->named.name, ' ');
-    return space ? space + 1 : "";
+    return space ? space + 1 : g->named.name;
 }
 
 /* What held Squid: samples may know the ACL, or the system call, in the pass's longest activity. */

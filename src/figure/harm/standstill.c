@@ -43,14 +43,14 @@ standstill_kind(const struct sqt_standstill *s, const struct sqt_loop_row *pass)
         return SQT_STANDING_RECONFIGURE;
     if (is_activity(pass, "mainRotate") || is_setup(s, pass, SQT_EV_ROTATE))
         return SQT_STANDING_ROTATE;
-    return 2 * standstill_absent(pass) > pass->end - pass->work ? SQT_STANDING_STOPPED : SQT_STANDING_PASS;
+    return standstill_absent(pass) > (pass->end - pass->work) / 2 ? SQT_STANDING_STOPPED : SQT_STANDING_PASS;
 }
 
 /* What a pass did: a disk call, or its longest activity. */
 static const char *
 standstill_name(const struct sqt_loop_row *pass, char text[SQT_THING_NAME])
 {
-    const int disk = pass->disk_ns > 0 && 2 * pass->disk_ns > pass->activity_ns;
+    const int disk = pass->disk_ns > 0 && pass->disk_ns > pass->activity_ns / 2;
     const struct sqt_thing thing = {
         .activity = pass->activity, .disk_call = disk ? pass->disk_call : SQT_DISK_OTHER, .dir = pass->dir};
     return pass->activity == UINT32_MAX && !disk ? "an unknown activity" : sqt_thing_name(pass->origin, &thing, text);

@@ -84,7 +84,7 @@ waste_request(void *state, const struct sqt_xact *xact, const struct sqt_request
     ++s->count;
     s->fetched += (double)xact->fetched;
     s->sent += (double)sent;
-    if (xact->fetched <= TIMES * sent)
+    if (xact->fetched / TIMES <= sent)
         return;
     const double vain = 1 - (double)sent / (double)xact->fetched;
     s->waited += left ? 0 : (uint64_t)(vain * (double)waste_reading(fact));

@@ -25,8 +25,8 @@ struct withheld {
 
 struct service {
     struct sqt_name_entry named;
-    uint64_t replies, tries; /* that it withheld; that went through it */
-    int64_t withheld, body, first_byte, own, total;
+    uint64_t replies, tries;                 /* that it withheld; that went through it */
+    double withheld, first_byte, own, total; /* ns */
     int64_t begin, end;
 };
 
@@ -50,38 +50,36 @@ withheld_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
     const int64_t withheld = body - (xact->end - xact->first_byte);
     (void)felt;
     ++s->tries;
-    if (withheld * 100 < body * LEAST_PART)
+    if ((double)withheld * 100 < (double)body * LEAST_PART)
         return;
     if (!s->replies++ || xact->begin < s->begin)
         s->begin = xact->begin;
     s->end = xact->end > s->end ? xact->end : s->end;
-    s->withheld += withheld;
-    s->body += body;
-    s->first_byte += xact->first_byte - xact->begin;
-    s->total += xact->end - xact->begin;
-    s->own += sqt_row_sum(fact->row, SQT_NS(adapt));
+    s->withheld += (double)withheld;
+    s->first_byte += (double)(xact->first_byte - xact->begin);
+    s->total += (double)(xact->end - xact->begin);
+    s->own += (double)sqt_row_sum(fact->row, SQT_NS(adapt));
 }
 
 static void
 withheld_told(const struct service *s, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     char first[SQT_HUMAN_ROOM], all[SQT_HUMAN_ROOM], own[SQT_HUMAN_ROOM];
-    const double n = (double)s->replies;
-    struct sqt_told *const told = sqt_tolds_add(tolds, "withheld_replies", SQT_HARM_WAITING, (uint64_t)s->withheld);
+    const double n = s->replies;
+    struct sqt_told *const told = sqt_tolds_add(tolds, "withheld_replies", SQT_HARM_WAITING, sqt_told_ns(s->withheld));
     if (!told)
         return;
     snprintf(told->culprit, sizeof(told->culprit), "adaptation %s", s->named.name);
     told->since = s->begin;
     told->until = s->end;
     told->requests = s->replies;
-    told->waiting = (uint64_t)s->withheld;
-    told->share = sqt_percent((double)s->withheld, (double)totals->total_ns);
+    told->waiting = sqt_told_ns(s->withheld);
+    told->share = sqt_percent(s->withheld, (double)totals->total_ns);
     sqt_told_print(told->sentence,
                    "Replies through adaptation %s reach clients only when they are complete: the first byte comes "
                    "after %s of %s. Beyond the server's body, the service itself takes %s.",
-                   s->named.name, sqt_human_time(first, (double)s->first_byte / n, " ", "us"),
-                   sqt_human_time(all, (double)s->total / n, " ", "us"),
-                   sqt_human_time(own, (double)s->own / n, " ", "us"));
+                   s->named.name, sqt_human_time(first, s->first_byte / n, " ", "us"),
+                   sqt_human_time(all, s->total / n, " ", "us"), sqt_human_time(own, s->own / n, " ", "us"));
     sqt_told_print(told->advice,
                    "The service waits for the whole body before it answers: let it answer early (trickle, or a "
                    "preview), or leave large replies out with adaptation_access.");
@@ -95,7 +93,7 @@ withheld_tell(void *state, const struct sqt_look_totals *totals, struct sqt_told
     const struct withheld *const w = state;
     for (const struct sqt_name_entry *named = w->names.first; named; named = named->next) {
         const struct service *const s = (const struct service *)named;
-        if (s->replies >= LEAST && s->replies * 2 >= s->tries && s->withheld / (int64_t)s->replies >= LEAST_EACH)
+        if (s->replies >= LEAST && s->replies * 2 >= s->tries && s->withheld / (double)s->replies >= (double)LEAST_EACH)
             withheld_told(s, totals, tolds);
     }
 }
