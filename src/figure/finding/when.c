@@ -116,7 +116,7 @@ sqt_when_of(const struct sqt_when *w, uint32_t series, size_t *count)
 {
     const size_t first = when_first(w, series);
     *count = when_first(w, series + 1) - first;
-    return w->sums + first;
+    return first < w->used ? w->sums + first : w->sums;
 }
 
 void
