@@ -84,7 +84,7 @@ tunnels_told(const struct tunnels *t, const struct tunnel_server *server, struct
 }
 
 static int
-is_silent(const struct tunnels *t, const struct tunnel_server *server)
+brings_nothing(const struct tunnels *t, const struct tunnel_server *server)
 {
     const uint64_t others = t->count - server->count, silent = t->silent - server->silent;
     return server->silent >= LEAST && server->silent * 100 >= server->count * SHARE &&
@@ -99,7 +99,7 @@ tunnels_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
     sqt_when_sort(&t->when);
     for (const struct sqt_name_entry *named = t->names.first; named; named = named->next) {
         const struct tunnel_server *const server = (const struct tunnel_server *)named;
-        if (is_silent(t, server))
+        if (brings_nothing(t, server))
             tunnels_told(t, server, tolds);
     }
 }
