@@ -21,6 +21,13 @@
 /* So many new connections within a minute, and hardly a kept one, may have taken all local ports. */
 #define PORTS 100
 #define KEPT_SHARE 10
+/* Denials that began after so many requests without one are so many, and that part of all since then, in %. */
+#define BEFORE 100
+#define DENIED 20
+#define SHARE_DENIED 10
+/* A reconfiguration so long before the first of them is named, ns. */
+#define SOON INT64_C(5000000000)
+#define SECOND INT64_C(1000000000)
 /* Servers whose connections all fail at once. */
 #define LOCAL_LEAST 2
 
@@ -62,8 +69,20 @@ static const struct failures_words {
     [SQT_FAILED_NO_SERVER] =
         {"no_server", "no server was asked", "no server was asked", "",
          "%err_code of access.log says why. ERR_CANNOT_FORWARD: cache_peer_access, never_direct and "
-         "always_direct leave nobody to ask, or all parents are dead.",
+         "always_direct leave nobody to ask, or all parents are dead, or have as many connections as max-conn= of "
+         "cache_peer allows.",
          "sqtrace-dump --where='status >= 500 and tries == 0' TRACE"},
+    [SQT_FAILED_CUT] = {"cut_replies", "%s closed the connection before the end",
+                        "%s closed the connection before the end", "a server",
+                        "Look at that server, and at what stands before it: a reply has fewer bytes than its "
+                        "Content-Length says. Squid "
+                        "hands on what came.",
+                        "sqtrace-dump --where='outcome == aborted and server_until_ns >= 0' TRACE"},
+    [SQT_FAILED_DENIED] = {"denied", "access rules denied them", "access rules denied them", "",
+                           "If that is not meant: which http_access line denies a request is in cache.log with "
+                           "debug_options 28,3; the last "
+                           "change of squid.conf, or of a list that an acl reads from a file, is the first to look at.",
+                           "sqtrace-dump --where='class == denied' TRACE"},
     [SQT_FAILED_BY_SERVER] =
         {"server_errors", "%s", "%s", "servers",
          "Squid only hands on what that server answers: look at the server. cache_peer: a second one, "
@@ -111,13 +130,25 @@ failures_at_once(const struct sqt_failure *x, char *text, size_t size)
         snprintf(text + used, size - (size_t)used, "it refuses them.");
 }
 
+static const char *
+failures_why(const struct sqt_failure *x)
+{
+    const struct failures_words *const w = &failures_words[x->at];
+    if (x->at == SQT_FAILED_ANSWER && 10 * x->reused >= 9 * x->count)
+        return "%s closed the kept connections on which they were sent, and Squid does not send such a request (POST) "
+               "twice";
+    if (x->at == SQT_FAILED_HELPER && 2 * x->broken > x->count)
+        return "helper %s answers that it is broken (BH)";
+    return 2 * x->timed_out > x->count ? w->slow : w->because;
+}
+
 static void
 failures_because(const struct sqt_failure *x, char *text, size_t size)
 {
     const struct failures_words *const w = &failures_words[x->at];
     const char *const name = failures_name(x);
     char because[2 * SQT_TOLD_NAME];
-    const char *const words = 2 * x->timed_out > x->count ? w->slow : w->because;
+    const char *const words = failures_why(x);
     const char *const hole = strstr(words, "%s");
     snprintf(because, sizeof(because), "%.*s%s%s", hole ? (int)(hole - words) : (int)strlen(words), words,
              !hole  ? ""
@@ -126,10 +157,22 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
              hole ? hole + 2 : "");
     if (is_mostly_at_once(x))
         failures_at_once(x, text, size);
+    else if (x->at == SQT_FAILED_CUT)
+        snprintf(text, size, "got only a part of their body, because %s.", because);
+    else if (x->at == SQT_FAILED_DENIED)
+        snprintf(text, size, "were denied (403) by access rules.");
     else if (x->at == SQT_FAILED_BY_SERVER)
         snprintf(text, size, "were answered by %s with a status of 500 or more.", because);
     else
         snprintf(text, size, "got an error page, because %s.", because);
+}
+
+/* Rules that always deny are meant.  Told is what began in the trace, and what leaves hardly anything. */
+static int
+is_meant(const struct sqt_failed_requests *all, const struct sqt_failure *x, const struct sqt_spell *spell)
+{
+    return x->at == SQT_FAILED_DENIED && 2 * x->count < all->requests &&
+           (all->before < BEFORE || x->count < DENIED || sqt_spell_percent(spell->met, spell->all) < SHARE_DENIED);
 }
 
 /* A finding of so many failures; NULL: they do not matter. */
@@ -142,7 +185,7 @@ failures_told(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
         return NULL;
     *spell = sqt_spell_tell(&probe, &all->when, series, SQT_FAILURES_ALL);
     const double then = sqt_spell_percent(spell->met, spell->all);
-    if (then < (x->at == SQT_FAILED_BY_SERVER ? SHARE_OF_SERVER : SHARE) ||
+    if (then < (x->at == SQT_FAILED_BY_SERVER ? SHARE_OF_SERVER : SHARE) || is_meant(all, x, spell) ||
         (x->at == SQT_FAILED_LOOK_UP && sqt_spell_percent(x->count, all->requests) < SHARE_LOOK_UP &&
          then < SHARE_LOOK_UP_THEN))
         return NULL;
@@ -157,6 +200,38 @@ failures_told(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
     return told;
 }
 
+/* Whom Squid may ask, where it asked nobody. */
+static void
+failures_parents(const struct sqt_failed_requests *all, struct sqt_told *told)
+{
+    size_t used = 0;
+    if (all->direct || !all->peers.count)
+        return;
+    for (const struct sqt_name_entry *named = all->peers.first; named && used < sizeof(told->culprit) - 1;
+         named = named->next)
+        used += (size_t)snprintf(told->culprit + used, sizeof(told->culprit) - used, "%s%s",
+                                 used                   ? ", "
+                                 : all->peers.count > 1 ? "parents "
+                                                        : "parent ",
+                                 named->name);
+    const size_t length = strlen(told->sentence);
+    snprintf(told->sentence + length - 1, sizeof(told->sentence) - length + 1,
+             ": Squid may ask %s only, %s dead, or %s as many connections as max-conn= allows.", told->culprit,
+             all->peers.count > 1 ? "who are" : "who is", all->peers.count > 1 ? "have" : "has");
+}
+
+static void
+failures_denied(const struct sqt_failed_requests *all, struct sqt_told *told)
+{
+    const int reconfigured =
+        all->reconfigured && told->since + SECOND >= all->reconfigured && told->since - all->reconfigured < SOON;
+    const size_t used = strlen(told->sentence);
+    snprintf(told->culprit, sizeof(told->culprit),
+             reconfigured ? "http_access, after squid -k reconfigure" : "http_access");
+    snprintf(told->sentence + used, sizeof(told->sentence) - used, " Of the %llu before, none was.%s",
+             (unsigned long long)all->before, reconfigured ? " Squid was reconfigured just then." : "");
+}
+
 static void
 failures_tell_one(struct sqt_failed_requests *all, struct sqt_tolds *tolds, const struct sqt_failure *x)
 {
@@ -169,6 +244,10 @@ failures_tell_one(struct sqt_failed_requests *all, struct sqt_tolds *tolds, cons
     snprintf(told->culprit, sizeof(told->culprit), "%s", failures_name(x) ? failures_name(x) : "");
     failures_because(x, because, sizeof(because));
     failures_sentence(told, x->count, &spell, because);
+    if (x->at == SQT_FAILED_NO_SERVER)
+        failures_parents(all, told);
+    if (x->at == SQT_FAILED_DENIED && all->before >= BEFORE)
+        failures_denied(all, told);
     sqt_told_print(told->advice, "%s%s", w->advice,
                    is_mostly_at_once(x) && x->made >= PORTS && KEPT_SHARE * x->kept < x->made
                        ? " If no local port is free (ss -s): server_persistent_connections keeps connections, and "
