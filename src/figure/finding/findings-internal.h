@@ -41,6 +41,10 @@ struct sqt_subject {
     uint64_t blocks;              /* that its requests waited for */
     uint64_t parts[SQT_IO_PARTS]; /* of their time, or of waits for it, ns */
     struct sqt_distribution waits, connects;
+    struct {
+        double send, wait, body; /* ns of its requests while a server is asked */
+        double bytes;            /* that came from it, of those with a body */
+    } answer;
     uint64_t followed[SQT_FOLLOW_STAGES]; /* ns of leaders while the followers waited */
     uint64_t kept_ns;                     /* of tries that failed on kept connections */
     uint64_t again_ns;                    /* of reads of objects that were asked for before */

@@ -233,9 +233,15 @@ findings_server_wait(struct sqt_findings *f, struct sqt_subject *subject, const 
 {
     const int64_t wait = row[SQT_CELL(requests, server_wait_ns)].number,
                   connect = row[SQT_CELL(requests, connect_ns)].number;
-    if (subject && wait != SQT_CELL_MISSING)
+    if (!subject)
+        return;
+    subject->answer.send += (double)sqt_row_sum(row, SQT_NS(request_send));
+    subject->answer.wait += (double)sqt_row_sum(row, SQT_NS(server_wait));
+    subject->answer.body += (double)sqt_row_sum(row, SQT_NS(server_reply));
+    subject->answer.bytes += sqt_row_sum(row, SQT_NS(server_reply)) ? (double)xact->fetched : 0;
+    if (wait != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
-    if (subject && connect != SQT_CELL_MISSING)
+    if (connect != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->connects, findings_ns(f, SQT_NS(connect), row, xact));
 }
 

@@ -83,7 +83,7 @@ sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better)
     unsigned left = 0;
     for (unsigned i = 0; i < tolds->count; ++i) {
         struct sqt_told *const told = tolds->told[i];
-        if (told != better && told->harm == SQT_HARM_WAITING && is_same(told, better))
+        if (told != better && told->harm == SQT_HARM_WAITING && !told->apart && is_same(told, better))
             free(told);
         else
             tolds->told[left++] = told;
