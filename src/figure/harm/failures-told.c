@@ -25,6 +25,8 @@
 #define BEFORE 100
 #define DENIED 20
 #define SHARE_DENIED 10
+/* Errors of a server in a row. */
+#define IN_A_ROW 20
 /* A reconfiguration so long before the first of them is named, ns. */
 #define SOON INT64_C(5000000000)
 #define SECOND INT64_C(1000000000)
@@ -78,6 +80,16 @@ static const struct failures_words {
                         "Content-Length says. Squid "
                         "hands on what came.",
                         "sqtrace-dump --where='outcome == aborted and server_until_ns >= 0' TRACE"},
+    [SQT_FAILED_KEPT] =
+        {"kept_errors", "the cache keeps an error", "the cache keeps an error", "",
+         "negative_ttl: for how long Squid answers with the error that a server gave. 0 asks the server each time; the "
+         "server may be well again for long.",
+         "sqtrace-dump --where='class == negative_hit and status >= 500' TRACE"},
+    [SQT_FAILED_REFUSED] =
+        {"server_refuses", "%s", "%s", "servers",
+         "Ask that server by hand, without Squid. If it is a parent: it may not let this Squid in, may need "
+         "a login (cache_peer login=), or sends requests back to this Squid.",
+         "sqtrace-dump --where='status >= 400 and status < 500 and tries > 0' TRACE"},
     [SQT_FAILED_DENIED] = {"denied", "access rules denied them", "access rules denied them", "",
                            "If that is not meant: which http_access line denies a request is in cache.log with "
                            "debug_options 28,3; the last "
@@ -159,6 +171,8 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
         failures_at_once(x, text, size);
     else if (x->at == SQT_FAILED_CUT)
         snprintf(text, size, "got only a part of their body, because %s.", because);
+    else if (x->at == SQT_FAILED_KEPT)
+        snprintf(text, size, "got an error (5xx) from the cache, which keeps what a server answered.");
     else if (x->at == SQT_FAILED_DENIED)
         snprintf(text, size, "were denied (403) by access rules.");
     else if (x->at == SQT_FAILED_BY_SERVER)
@@ -256,6 +270,31 @@ failures_tell_one(struct sqt_failed_requests *all, struct sqt_tolds *tolds, cons
     sqt_told_print(told->command, "%s", w->command);
 }
 
+/* A server that says nothing but 4xx for some time. */
+static void
+failures_tell_refused(struct sqt_tolds *tolds, const struct sqt_failure *x)
+{
+    const struct sqt_failed_run *const run = &x->longest;
+    struct sqt_told *const told = run->count < IN_A_ROW ? NULL
+                                                        : sqt_tolds_add(tolds, failures_words[x->at].cause,
+                                                                        SQT_HARM_FAILURE, run->count * SQT_FAILURE_NS);
+    if (!told)
+        return;
+    snprintf(told->culprit, sizeof(told->culprit), "%s", failures_name(x) ? failures_name(x) : "");
+    told->since = run->since;
+    told->until = run->until;
+    told->pattern = SQT_PATTERN_ONCE;
+    told->requests = told->failures = run->count;
+    sqt_told_print(
+        told->sentence,
+        "From %.1f s to %.1f s of the trace, %s answered %llu requests in a row with an error, at last %u, and no "
+        "other one.",
+        (double)run->since / 1e9, (double)run->until / 1e9, *told->culprit ? told->culprit : "a server",
+        (unsigned long long)run->count, run->status);
+    sqt_told_print(told->advice, "%s", failures_words[x->at].advice);
+    sqt_told_print(told->command, "%s", failures_words[x->at].command);
+}
+
 /* Whether its connections fail at once, and none succeeds since they do. */
 static int
 is_at_once(const struct sqt_failure *x)
@@ -303,7 +342,9 @@ sqt_failures_tell(struct sqt_failed_requests *all, struct sqt_tolds *tolds)
         failures_tell_local(all, tolds);
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
-        if (x->count && !(local && is_at_once(x)))
+        if (x->at == SQT_FAILED_REFUSED)
+            failures_tell_refused(tolds, x);
+        else if (x->count && !(local && is_at_once(x)))
             failures_tell_one(all, tolds, x);
     }
 }

@@ -152,6 +152,23 @@ failures_unexplained(struct failures *f, const struct sqt_xact *xact)
     return failures_get(f, SQT_FAILED_NO_SERVER, NULL);
 }
 
+/* Answers of a server in a row that are 4xx. */
+static void
+failures_answered(struct failures *f, const struct sqt_xact *xact)
+{
+    struct sqt_failure *const server = failures_get(f, SQT_FAILED_REFUSED, failures_server(xact));
+    struct sqt_failed_run *const run = &server->run;
+    if (xact->status < 400 || xact->status >= 500) {
+        run->count = 0;
+        return;
+    }
+    run->since = run->count ? run->since : xact->begin;
+    run->until = xact->end;
+    run->status = xact->status;
+    if (++run->count > server->longest.count)
+        server->longest = *run;
+}
+
 /* The client got all that the server sent, and that was not the whole: a client that leaves has not got all of it. */
 static int
 is_cut(const struct sqt_xact *xact)
@@ -172,6 +189,8 @@ failures_other(struct failures *f, const struct sqt_xact *xact, const struct sqt
         failure->broken += blame->broken >> SQT_BLAMED_HELPER & 1;
         return failure;
     }
+    if (xact->reused >= 0 && fact->class != SQT_CLASS_TUNNEL && xact->status)
+        failures_answered(f, xact);
     if (is_cut(xact))
         return failures_get(f, SQT_FAILED_CUT, failures_server(xact));
     if (xact->status != 403 || fact->class != SQT_CLASS_DENIED)
@@ -194,7 +213,9 @@ failures_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
     const int made = (xact->flags & SQT_XACT_ERROR_PAGE) || xact->reply_source == SQT_REPLY_MADE;
     ++f->all.requests;
     sqt_when_add(&f->all.when, SQT_FAILURES_ALL, xact->begin, (uint64_t)felt, 1);
-    if (xact->status >= 500 && !made)
+    if (xact->status >= 400 && fact->class == SQT_CLASS_NEGATIVE_HIT)
+        failure = xact->status >= 500 ? failures_get(f, SQT_FAILED_KEPT, "negative_ttl") : NULL;
+    else if (xact->status >= 500 && !made)
         failure = xact->reused >= 0 ? failures_get(f, SQT_FAILED_BY_SERVER, failures_server(xact)) : NULL;
     else if (xact->status >= 500)
         failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact);

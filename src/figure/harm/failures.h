@@ -20,6 +20,8 @@ enum sqt_failed_at {
     SQT_FAILED_BY_SERVER, /* which itself answered with an error */
     SQT_FAILED_CUT,       /* the server closed the connection before the end of the body */
     SQT_FAILED_DENIED,    /* by access rules */
+    SQT_FAILED_KEPT,      /* with an error that the cache keeps */
+    SQT_FAILED_REFUSED,   /* by the server, with 4xx, one after the other */
     SQT_FAILED_ATS
 };
 
@@ -34,7 +36,12 @@ struct sqt_failure {
     uint64_t timed_out, at_once; /* of them, where there was no answer in time, and where it failed at once */
     uint64_t reused;             /* of them, on kept connections of servers */
     uint64_t broken;             /* of them, where a helper said that it is broken */
-    uint64_t connected;          /* connections to it since the first of them, or since others' failed at once */
+    struct sqt_failed_run {
+        uint64_t count;
+        int64_t since, until;
+        uint32_t status;
+    } run, longest;     /* answers of a server in a row that are 4xx: the last, and the longest */
+    uint64_t connected; /* connections to it since the first of them, or since others' failed at once */
 };
 
 /* Series of sums by time: all requests, those whose connections failed at once, and each failure's from there on. */

@@ -1,53 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * line.c - a line that all share and that is full: however many bodies are on their way at once, together they bring no more
- * bytes a second.
+ * line.c - a line that all share and that is full, to servers or to clients.
  *
- * The bytes of a body are spread evenly over the time that it took.  So each window has the bytes of all bodies in it, and
- * the time that they took together, which is how many there were at once.  In the third of the busy windows with most bodies
- * at once there are many more than in the third with fewest, and hardly more bytes: then they share something.  If most
- * bytes come from one server, that is where the line ends.  Bodies of SQT_FINDING_RATE or more are not counted: they have
- * the line that they need.
+ * Bodies of SQT_FINDING_RATE or more are not counted: they have the line that they need.  If most bytes come from one server,
+ * that is where the line ends.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/human.h"
-#include "base/memory.h"
+#include "ceiling.h"
 #include "figure/finding/findings.h"
 #include "figure/finding/look.h"
 #include "figure/stat/names.h"
 #include "instead.h"
 
 #define SECOND 1e9
-/* Windows are a second wide at first; when there are too many, they become twice as wide. */
-#define WINDOWS 2048
-/* A window is busy with so many bodies at once.  So many busy ones say something. */
-#define AT_ONCE 4
-#define LEAST 6
-/* In the busiest third there are so many times the bodies of the least busy third, and bytes grow by at most that part of
- * what bodies grow by. */
-#define MORE 1.5
-#define FLAT 0.4
 /* That part of the time of all requests, in %, and of all bytes that one server has. */
 #define SHARE 10
 #define ONE_SERVER 80
 #define SERVERS 1024
 
-struct line_window {
-    double bytes, ns;           /* of bodies */
-    double bytes_step, ns_step; /* what each window from here on has more than that, until line_settle() */
-};
+enum line_to { TO_SERVERS, TO_CLIENTS, LINES };
 
-struct line {
-    struct line_window *windows;
-    double width; /* ns */
-    struct sqt_names servers;
-    double bytes;  /* of slow bodies */
-    double waited; /* for servers, and for others that wait for them, beyond what bytes need; ns */
-    uint64_t requests;
-    int64_t since, until;
+static const struct line_words {
+    const char *name, *bodies, *advice, *command, *rules[8];
+    uint64_t stages; /* what such a line makes longer */
+} line_words[LINES] = {
+    [TO_SERVERS] =
+        {"line to servers",
+         "bodies",
+         "A faster line, or fewer bytes on it: cache_mem, cache_dir and maximum_object_size keep more of them. "
+         "delay_pools divide the line, so that small replies do not wait for large ones. Look for what else "
+         "uses the line.",
+         "sqtrace-dump --where='server_reply_ns > 1s' TRACE",
+         {"slow_servers", "far_servers", "lost_packets", "connect", "reply_wait", "joined_fetch", "collapsed"},
+         SQT_NS(connect) | SQT_NS(tls) | SQT_NS(request_send) | SQT_NS(server_wait) | SQT_NS(server_reply) |
+             SQT_NS(reply_wait) | SQT_NS(collapsed_wait)},
+    [TO_CLIENTS] =
+        {"line to clients",
+         "replies",
+         "client_delay_pools limit what a client gets: raise client_delay_parameters, if they are set. Else the "
+         "line from Squid to its clients is too small for what they ask for.",
+         "sqtrace-dump --where='proxy_reply_ns > 1s' TRACE",
+         {"slow_clients"},
+         SQT_NS(proxy_reply)},
 };
 
 struct line_server {
@@ -55,201 +52,134 @@ struct line_server {
     double bytes;
 };
 
-/* Steps become sums. */
-static void
-line_settle(struct line *l)
+struct lines {
+    struct line {
+        struct sqt_ceiling ceiling;
+        double bytes;  /* of slow bodies */
+        double waited; /* of all requests, beyond what bytes need; ns */
+        uint64_t requests;
+        int64_t since, until;
+    } lines[LINES];
+    struct sqt_names servers;
+};
+
+static double
+line_slow(double ns, double bytes)
 {
-    double bytes = 0, ns = 0;
-    for (unsigned i = 0; i < WINDOWS; ++i) {
-        struct line_window *const w = &l->windows[i];
-        bytes += w->bytes_step;
-        ns += w->ns_step;
-        w->bytes += bytes;
-        w->ns += ns;
-        w->bytes_step = w->ns_step = 0;
-    }
+    const double slow = ns - bytes / SQT_FINDING_RATE * SECOND;
+    return slow > 0 ? slow : 0;
 }
 
-static void
-line_widen(struct line *l)
+/* Returns whether the body is a slow one.  It ends at `until` of the trace. */
+static int
+line_body(struct line *l, int64_t took, int64_t until, double bytes)
 {
-    line_settle(l);
-    for (unsigned i = 0; i < WINDOWS; ++i) {
-        const struct line_window none = {0, 0, 0, 0}, *const one = &l->windows[2 * i], *const other = one + 1;
-        l->windows[i] =
-            i < WINDOWS / 2 ? (struct line_window){one->bytes + other->bytes, one->ns + other->ns, 0, 0} : none;
-    }
-    l->width *= 2;
-}
-
-/* The part of a window from there to there, in ns, of a body of that many bytes a ns. */
-static void
-line_part(struct line *l, unsigned window, double ns, double rate)
-{
-    l->windows[window].ns += ns;
-    l->windows[window].bytes += ns * rate;
-}
-
-static void
-line_body(struct line *l, double from, double until, double bytes)
-{
-    const double rate = bytes / (until - from);
-    while (until >= l->width * WINDOWS)
-        line_widen(l);
-    const unsigned first = (unsigned)(from / l->width), last = (unsigned)(until / l->width);
-    if (first == last) {
-        line_part(l, first, until - from, rate);
-        return;
-    }
-    line_part(l, first, (first + 1) * l->width - from, rate);
-    line_part(l, last, until - last * l->width, rate);
-    l->windows[first + 1].ns_step += l->width;
-    l->windows[first + 1].bytes_step += l->width * rate;
-    l->windows[last].ns_step -= l->width;
-    l->windows[last].bytes_step -= l->width * rate;
-}
-
-/* What a full line makes longer. */
-static const uint64_t line_stages = SQT_NS(connect) | SQT_NS(tls) | SQT_NS(request_send) | SQT_NS(server_wait) |
-                                    SQT_NS(server_reply) | SQT_NS(reply_wait) | SQT_NS(collapsed_wait);
-
-static void
-line_waited(struct line *l, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
-{
-    const double bytes = xact->sent > xact->fetched ? (double)xact->sent : (double)xact->fetched;
-    const double waited = (double)sqt_row_sum(fact->row, line_stages) - bytes / SQT_FINDING_RATE * SECOND;
-    l->waited += waited > 0 ? waited : 0;
-    l->requests += waited > 0;
+    if (took <= 0 || until < took || bytes <= 0 || line_slow((double)took, bytes) <= 0)
+        return 0;
+    sqt_ceiling_add(&l->ceiling, until - took, until, bytes);
+    l->since = l->bytes > 0 && l->since < until - took ? l->since : until - took;
+    l->until = until > l->until ? until : l->until;
+    l->bytes += bytes;
+    return 1;
 }
 
 static void
 line_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
 {
-    struct line *const l = state;
-    const int64_t took = sqt_row_sum(fact->row, SQT_NS(server_reply));
-    const char *const name =
-        xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
+    struct lines *const s = state;
+    const char *const name = fact->row[SQT_CELL(requests, server)].text;
+    const double sent = xact->sent == SQT_MISSING ? 0 : (double)xact->sent, fetched = (double)xact->fetched;
     (void)felt;
-    line_waited(l, xact, fact);
-    if (took <= 0 || xact->server_until == SQT_MISSING || xact->fetched <= 0 || xact->server_until < took)
-        return;
-    const double bytes = (double)xact->fetched, slow = (double)took - bytes / SQT_FINDING_RATE * SECOND;
-    if (slow <= 0)
-        return;
-    if (!l->windows) {
-        l->windows = sqt_zeroed(WINDOWS + 1, sizeof(*l->windows));
-        l->width = SECOND;
-        l->servers = (struct sqt_names){.size = sizeof(struct line_server), .most = SERVERS};
+    for (unsigned to = 0; to < LINES; ++to) {
+        struct line *const l = &s->lines[to];
+        const double waited =
+            line_slow((double)sqt_row_sum(fact->row, line_words[to].stages), sent > fetched ? sent : fetched);
+        l->waited += waited;
+        l->requests += waited > 0;
     }
-    line_body(l, (double)(xact->server_until - took), (double)xact->server_until, bytes);
-    l->since = l->bytes > 0 && l->since < xact->begin ? l->since : xact->begin;
-    l->bytes += bytes;
-    l->until = xact->server_until > l->until ? xact->server_until : l->until;
-    ((struct line_server *)sqt_names_get(&l->servers, name ? name : ""))->bytes += bytes;
-}
-
-static int
-line_compare(const void *a, const void *b)
-{
-    const struct line_window *const x = a, *const y = b;
-    return x->ns < y->ns ? -1 : x->ns > y->ns;
-}
-
-/* The busy windows to the front, those with fewest bodies at once first.  Returns how many. */
-static unsigned
-line_busy(struct line *l)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < WINDOWS; ++i)
-        if (l->windows[i].ns >= AT_ONCE * l->width)
-            l->windows[count++] = l->windows[i];
-    if (count)
-        qsort(l->windows, count, sizeof(*l->windows), line_compare);
-    return count;
-}
-
-/* Means of windows: bodies at once, and bytes a second. */
-struct line_mean {
-    double at_once, rate;
-};
-
-static struct line_mean
-line_mean(const struct line *l, unsigned first, unsigned count)
-{
-    struct line_mean mean = {0, 0};
-    for (unsigned i = first; i < first + count; ++i) {
-        mean.at_once += l->windows[i].ns / l->width / count;
-        mean.rate += l->windows[i].bytes / l->width * SECOND / count;
+    line_body(&s->lines[TO_CLIENTS], sqt_row_sum(fact->row, SQT_NS(proxy_reply)), xact->end, sent);
+    if (xact->server_until != SQT_MISSING &&
+        line_body(&s->lines[TO_SERVERS], sqt_row_sum(fact->row, SQT_NS(server_reply)), xact->server_until, fetched)) {
+        s->servers.size = sizeof(struct line_server);
+        s->servers.most = SERVERS;
+        ((struct line_server *)sqt_names_get(&s->servers, name ? name : ""))->bytes += fetched;
     }
-    return mean;
 }
 
+/* The one server that most bytes come from; NULL: there is none. */
 static const char *
-line_server(const struct line *l)
+line_server(const struct lines *s)
 {
     const struct line_server *most = NULL;
-    for (const struct sqt_name_entry *named = l->servers.first; named; named = named->next)
+    for (const struct sqt_name_entry *named = s->servers.first; named; named = named->next)
         if (!most || ((const struct line_server *)named)->bytes > most->bytes)
             most = (const struct line_server *)named;
-    return most && *most->named.name && most->bytes * 100 >= l->bytes * ONE_SERVER ? most->named.name : NULL;
+    return most && *most->named.name && most->bytes * 100 >= s->lines[TO_SERVERS].bytes * ONE_SERVER ? most->named.name
+                                                                                                     : NULL;
 }
 
 static void
-line_told(const struct line *l, struct line_mean few, struct line_mean many, const struct sqt_look_totals *totals,
-          struct sqt_tolds *tolds)
+line_told(const struct lines *s, enum line_to to, const struct sqt_ceiling_mean *few,
+          const struct sqt_ceiling_mean *many, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
-    static const char *const rules[] = {"slow_servers", "far_servers", "lost_packets", "connect",
-                                        "reply_wait",   "collapsed",   "slow_leader",  NULL};
     char less[SQT_HUMAN_ROOM], rate[SQT_HUMAN_ROOM];
-    const char *const server = line_server(l);
-    sqt_instead(tolds, rules, sqt_told_ns(l->waited), SQT_INSTEAD);
+    const struct line *const l = &s->lines[to];
+    const struct line_words *const w = &line_words[to];
+    const char *const server = to == TO_SERVERS ? line_server(s) : NULL;
+    sqt_instead(tolds, w->rules, sqt_told_ns(l->waited), SQT_INSTEAD);
     struct sqt_told *const told = sqt_tolds_add(tolds, "full_line", SQT_HARM_WAITING, sqt_told_ns(l->waited));
     if (!told)
         return;
-    snprintf(told->culprit, sizeof(told->culprit), "%s", server ? server : "line to servers");
+    snprintf(told->culprit, sizeof(told->culprit), "%s", server ? server : w->name);
     told->since = l->since;
     told->until = l->until;
     told->requests = l->requests;
     told->waiting = sqt_told_ns(l->waited);
     told->share = sqt_percent(l->waited, (double)totals->total_ns);
-    sqt_human_bytes(less, few.rate);
-    sqt_human_bytes(less, few.rate);
-    sqt_human_bytes(rate, many.rate);
+    sqt_human_bytes(less, few->rate);
+    sqt_human_bytes(rate, many->rate);
     sqt_told_print(told->sentence,
-                   "The line to %s is full: with %.0f bodies at once they bring %s/s together, with %.0f at once %s/s, "
-                   "which is %.1f KB/s for each.",
-                   server ? server : "servers", few.at_once, less, many.at_once, rate, many.rate / many.at_once / 1e3);
-    sqt_told_print(
-        told->advice,
-        "A faster line, or fewer bytes on it: cache_mem, cache_dir and maximum_object_size keep more of them. "
-        "delay_pools divide the line, so that small replies do not wait for large ones. Look for what else "
-        "uses the line.");
-    sqt_told_print(told->command, "sqtrace-dump --where='server_reply_ns > 1s' TRACE");
+                   "The %s%s is full: with %.0f %s at once they bring %s/s together, with %.0f at once %s/s, "
+                   "which is %.1f KB/s for each.%s",
+                   server ? "line to " : "", server ? server : w->name, few->at_once, w->bodies, less, many->at_once,
+                   rate, many->rate / many->at_once / 1e3,
+                   to == TO_CLIENTS ? " Or client_delay_pools hold them to that." : "");
+    sqt_told_print(told->advice, "%s", w->advice);
+    sqt_told_print(told->command, "%s", w->command);
     sqt_tolds_supersede(tolds, told);
+}
+
+/* Whether Squid itself is what is slow: then its clients wait for it. */
+static int
+is_loop_held(const struct sqt_tolds *tolds, const struct line *l)
+{
+    static const char *const causes[] = {"not_running", "loop_blocked", "loop_computing"};
+    for (unsigned i = 0; i < tolds->count; ++i)
+        for (unsigned k = 0; k < sizeof(causes) / sizeof(*causes); ++k)
+            if (strcmp(tolds->told[i]->cause, causes[k]) == 0 && 2 * (double)tolds->told[i]->waiting >= l->waited)
+                return 1;
+    return 0;
 }
 
 static void
 line_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
-    struct line *const l = state;
-    if (!l->windows)
-        return;
-    line_settle(l);
-    const unsigned busy = line_busy(l), third = busy / 3;
-    if (busy < LEAST || l->waited * 100 < (double)totals->total_ns * SHARE)
-        return;
-    const struct line_mean few = line_mean(l, 0, third), many = line_mean(l, busy - third, third);
-    if (many.at_once >= MORE * few.at_once && many.rate / few.rate - 1 <= FLAT * (many.at_once / few.at_once - 1))
-        line_told(l, few, many, totals, tolds);
+    struct lines *const s = state;
+    struct sqt_ceiling_mean few, many;
+    for (unsigned to = 0; to < LINES; ++to)
+        if (s->lines[to].waited * 100 >= (double)totals->total_ns * SHARE && !is_loop_held(tolds, &s->lines[to]) &&
+            sqt_ceiling_is_reached(&s->lines[to].ceiling, &few, &many))
+            line_told(s, (enum line_to)to, &few, &many, totals, tolds);
 }
 
 static void
 line_end(void *state)
 {
-    struct line *const l = state;
-    sqt_names_free(&l->servers);
-    free(l->windows);
+    struct lines *const s = state;
+    sqt_names_free(&s->servers);
+    for (unsigned to = 0; to < LINES; ++to)
+        sqt_ceiling_free(&s->lines[to].ceiling);
 }
 
 const struct sqt_look sqt_look_line = {
-    .size = sizeof(struct line), .request = line_request, .tell = line_tell, .end = line_end};
+    .size = sizeof(struct lines), .request = line_request, .tell = line_tell, .end = line_end};
