@@ -14,6 +14,9 @@
 #define UNEXPLAINED 300000000
 /* Who waits to be accepted waits for what holds the event loop, if it is held for that part of the time, in %. */
 #define HELD_PART 50
+/* What begins so soon after a rotation or a reconfiguration, in ns, comes of it if nearly all of it does, in %. */
+#define AFTER INT64_C(5000000000)
+#define NEARLY_ALL 90
 /* A part of the answers of servers is named if it takes that part of their time, in %. */
 #define MOST 60
 #define ANSWER (SQT_NS(request_send) | SQT_NS(server_wait) | SQT_NS(server_reply))
@@ -102,8 +105,33 @@ findings_mean(const struct sqt_when_sum *its, size_t its_count, const struct sqt
     return count > 0 ? ns / count : 0;
 }
 
-/* Since when, until when, and in which pattern. */
-static void
+/* The last rotation or reconfiguration before a time, not longer than AFTER ago; NULL: there is none. */
+static const int64_t *
+findings_setup_before(const struct sqt_findings *f, int64_t at)
+{
+    const int64_t *last = NULL;
+    for (unsigned i = 0; i < f->setups.count; ++i)
+        if (f->setups.at[i] < at + f->when.width && at - f->setups.at[i] < AFTER && (!last || f->setups.at[i] > *last))
+            last = &f->setups.at[i];
+    return last;
+}
+
+/* Whether nearly all bad windows come soon after Squid was rotated or reconfigured: which of it.  0: neither. */
+static enum sqt_event
+findings_after(const struct sqt_findings *f, const uint32_t *bad, size_t bads)
+{
+    size_t after = 0;
+    const int64_t *last = NULL;
+    for (size_t i = 0; i < bads; ++i) {
+        const int64_t *const at = findings_setup_before(f, (int64_t)bad[i] * f->when.width);
+        after += at != NULL;
+        last = at ? at : last;
+    }
+    return last && after * 100 >= bads * NEARLY_ALL ? f->setups.event[last - f->setups.at] : SQT_EV_NONE_;
+}
+
+/* Since when, until when, and in which pattern.  Returns what came just before, each time. */
+static enum sqt_event
 findings_when_told(const struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
 {
     size_t its_count, all_count, bads = 0, k = 0;
@@ -126,8 +154,10 @@ findings_when_told(const struct sqt_findings *f, const struct sqt_finding *x, st
     told->until = f->felt.end;
     if (bads)
         sqt_when_pattern(told, bad, sizes, bads, active, all_count, all[all_count - 1].window, f->when.width);
+    const enum sqt_event after = told->pattern == SQT_PATTERN_THROUGHOUT ? SQT_EV_NONE_ : findings_after(f, bad, bads);
     free(active);
     free(sizes);
+    return after;
 }
 
 static void
@@ -299,12 +329,15 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, x->rule->sentence, &values);
     findings_add_tunnels(x, told);
     snprintf(told->culprit, sizeof(told->culprit), "%s", values.culprit ? values.culprit : "");
-    findings_when_told(f, x, told);
+    const enum sqt_event after = findings_when_told(f, x, told);
     findings_add_answer(x, told);
     findings_add_servers(f, x, told);
     if ((told->until - told->since) / ALL_THE_TIME < (f->felt.end - f->felt.begin) / 100 ||
         told->pattern == SQT_PATTERN_RECURRING)
         findings_add_when(told);
+    if (after != SQT_EV_NONE_)
+        findings_add(told, after == SQT_EV_ROTATE ? " It begins when Squid rotates its logs (squid -k rotate)."
+                                                  : " It begins when Squid is reconfigured (squid -k reconfigure).");
     if (drops) { /* nobody knows what they waited */
         told->requests = told->failures = x->subject->drops;
     } else {
@@ -315,6 +348,10 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
         told->waiting = x->claim->ns;
     }
     sqt_findings_advice(told->advice, x, values.culprit);
+    if (after != SQT_EV_NONE_ && (x->rule->by == SQT_FINDING_REWRITER || x->rule->by == SQT_FINDING_HELPER))
+        sqt_told_print(told->advice,
+                       "Squid starts its helpers again then, and they take that long until they answer: make their "
+                       "start quicker. More children do not help.");
     sqt_finding_text(told->command, SQT_TOLD_TEXT, x->rule->command, &values);
     findings_blame_holder(f, x, told);
 }

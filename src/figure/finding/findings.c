@@ -112,6 +112,10 @@ findings_setup(void *context, const struct sqt_setup_row *row)
     const struct sqt_job *const job = context;
     struct sqt_findings *const f = job->state;
     LOOK_AT(f, setup, row);
+    if ((row->event == SQT_EV_ROTATE || row->event == SQT_EV_RECONFIGURE) && f->setups.count < SQT_FINDING_SETUPS) {
+        f->setups.at[f->setups.count] = row->at;
+        f->setups.event[f->setups.count++] = row->event;
+    }
 }
 
 static void

@@ -103,6 +103,18 @@ sqt_tolds_spare(struct sqt_tolds *tolds, const char *cause, uint64_t waiting)
     tolds->count = left;
 }
 
+void
+sqt_tolds_drop(struct sqt_tolds *tolds, const char *cause, const char *culprit)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (strcmp(tolds->told[i]->cause, cause) == 0 && strcmp(tolds->told[i]->culprit, culprit) == 0)
+            free(tolds->told[i]);
+        else
+            tolds->told[left++] = tolds->told[i];
+    tolds->count = left;
+}
+
 /* Whether that is what a standstill looks like to those who wait. */
 static int
 is_within(const struct sqt_told *told, const struct sqt_told *standstill)

@@ -86,6 +86,9 @@ const char *sqt_told_when(char *text, size_t size, const struct sqt_told *told);
  * waiting go, and those without a culprit and with about as much.  It must be of the list. */
 void sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better);
 
+/* Findings of that cause and culprit go. */
+void sqt_tolds_drop(struct sqt_tolds *tolds, const char *cause, const char *culprit);
+
 /* Findings of that cause go whose waiting is at most a quarter more. */
 void sqt_tolds_spare(struct sqt_tolds *tolds, const char *cause, uint64_t waiting);
 

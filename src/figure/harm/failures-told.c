@@ -161,12 +161,13 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
     const char *const name = failures_name(x);
     char because[2 * SQT_TOLD_NAME];
     const char *const words = failures_why(x);
+    const char *const data = 2 * x->data > x->count ? " for data (FTP)" : "";
     const char *const hole = strstr(words, "%s");
-    snprintf(because, sizeof(because), "%.*s%s%s", hole ? (int)(hole - words) : (int)strlen(words), words,
+    snprintf(because, sizeof(because), "%.*s%s%s%s", hole ? (int)(hole - words) : (int)strlen(words), words,
              !hole  ? ""
              : name ? name
                     : w->nobody,
-             hole ? hole + 2 : "");
+             data, hole ? hole + 2 : "");
     if (is_mostly_at_once(x))
         failures_at_once(x, text, size);
     else if (x->at == SQT_FAILED_CUT)
@@ -268,6 +269,8 @@ failures_tell_one(struct sqt_failed_requests *all, struct sqt_tolds *tolds, cons
                          "net.ipv4.ip_local_port_range has more ports."
                        : "");
     sqt_told_print(told->command, "%s", w->command);
+    if (x->at == SQT_FAILED_BY_SERVER) /* a try that got such an answer, and was given up, was not closed */
+        sqt_tolds_drop(tolds, "closed_connections", told->culprit);
 }
 
 /* A server that says nothing but 4xx for some time. */

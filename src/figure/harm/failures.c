@@ -115,6 +115,12 @@ failures_add(struct failures *f, struct sqt_failure *failure, uint32_t series, c
     sqt_when_add(&f->all.when, series, xact->begin, (uint64_t)felt, 1);
 }
 
+static const char *
+failures_server(const struct sqt_xact *xact)
+{
+    return xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
+}
+
 /* Somebody failed it who is known. */
 static struct sqt_failure *
 failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sqt_blame *blame, int64_t felt)
@@ -122,7 +128,10 @@ failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sq
     static const enum sqt_failed_at at[SQT_BLAMED] = {SQT_FAILED_SERVICE, SQT_FAILED_CONNECT, SQT_FAILED_TLS,
                                                       SQT_FAILED_LOOK_UP, SQT_FAILED_HELPER};
     const enum sqt_blamed blamed = (enum sqt_blamed)__builtin_ctz(blame->failed);
-    struct sqt_failure *const failure = failures_get(f, at[blamed], sqt_blame_name(blame, blamed));
+    const char *const name = sqt_blame_name(blame, blamed);
+    const int data = !name && blamed == SQT_BLAMED_CONNECT && failures_server(xact);
+    struct sqt_failure *const failure = failures_get(f, at[blamed], data ? failures_server(xact) : name);
+    failure->data += (unsigned)data;
     const int at_once = blamed == SQT_BLAMED_CONNECT && blame->took[blamed] < AT_ONCE;
     failure->timed_out += blame->timed_out >> blamed & 1;
     failure->broken += blame->broken >> blamed & 1;
@@ -130,12 +139,6 @@ failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sq
     if (at_once)
         failures_add(f, &f->all.at_once, SQT_FAILURES_AT_ONCE, xact, felt);
     return failure;
-}
-
-static const char *
-failures_server(const struct sqt_xact *xact)
-{
-    return xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
 }
 
 /* Nobody failed it who is known. */

@@ -34,6 +34,7 @@ struct sqt_failure {
     int64_t made_since;
     uint64_t count, felt;        /* felt: ns that their clients waited */
     uint64_t timed_out, at_once; /* of them, where there was no answer in time, and where it failed at once */
+    uint64_t data;               /* of them, where a connection failed that is not the server's own: data of FTP */
     uint64_t reused;             /* of them, on kept connections of servers */
     uint64_t broken;             /* of them, where a helper said that it is broken */
     struct sqt_failed_run {
