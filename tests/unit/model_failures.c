@@ -378,7 +378,7 @@ denials_begin(void **state)
     for (unsigned i = 0; i < 40; ++i)
         denied();
     find();
-    assert_cause("denied", "-", 40);
+    assert_cause("denied", "http_access", 40);
 }
 
 /* 5 % of 404, four failures, and one of a hundred. */

@@ -84,14 +84,11 @@ sqt_findings_advice(char text[SQT_TOLD_TEXT], const struct sqt_finding *x, const
                        : "");
 }
 
-/* Whether a window is one in which the claim has half of the share that it has of the whole, and half of what a request has of
- * it in the mean, and is felt. */
+/* Whether a window is one in which the subject's requests have half of what they have of the claim in the mean, and feel it. */
 static int
-is_bad(const struct sqt_findings *f, const struct sqt_finding *x, const struct sqt_when_sum *its,
-       const struct sqt_when_sum *all, double mean)
+is_bad(const struct sqt_finding *x, const struct sqt_when_sum *its, const struct sqt_when_sum *whose, double mean)
 {
-    return (double)its->ns * 200 >= sqt_finding_share(f, x->claim) * (double)all->ns &&
-           2 * (double)its->ns >= mean * all->count && its->ns >= (uint64_t)x->rule->mean * all->count;
+    return 2 * (double)its->ns >= mean * whose->count && its->ns >= (uint64_t)x->rule->mean * whose->count;
 }
 
 static double
@@ -134,26 +131,27 @@ findings_after(const struct sqt_findings *f, const uint32_t *bad, size_t bads)
 static enum sqt_event
 findings_when_told(const struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
 {
-    size_t its_count, all_count, bads = 0, k = 0;
+    size_t its_count, count, bads = 0, k = 0;
     const struct sqt_when_sum *const its = sqt_when_of(&f->when, x->claim->series, &its_count);
-    const struct sqt_when_sum *const all = sqt_when_of(&f->when, SQT_SERIES_ALL, &all_count);
-    uint32_t *const active = sqt_zeroed(2 * all_count + 1, sizeof(*active)), *const bad = active + all_count;
-    double *const sizes = sqt_zeroed(all_count + 1, sizeof(*sizes));
-    const double mean = findings_mean(its, x->claim->series ? its_count : 0, all, all_count);
-    for (size_t i = 0; i < all_count; ++i) {
-        active[i] = all[i].window;
-        while (x->claim->series && k < its_count && its[k].window < all[i].window)
+    const struct sqt_when_sum *const whose =
+        sqt_when_of(&f->when, x->subject->series ? x->subject->series : SQT_SERIES_ALL, &count);
+    uint32_t *const active = sqt_zeroed(2 * count + 1, sizeof(*active)), *const bad = active + count;
+    double *const sizes = sqt_zeroed(count + 1, sizeof(*sizes));
+    const double mean = findings_mean(its, x->claim->series ? its_count : 0, whose, count);
+    for (size_t i = 0; i < count; ++i) {
+        active[i] = whose[i].window;
+        while (x->claim->series && k < its_count && its[k].window < whose[i].window)
             ++k;
-        if (x->claim->series && k < its_count && its[k].window == all[i].window &&
-            is_bad(f, x, &its[k], &all[i], mean)) {
-            sizes[bads] = (double)its[k].ns / all[i].count;
-            bad[bads++] = all[i].window;
+        if (x->claim->series && k < its_count && its[k].window == whose[i].window &&
+            is_bad(x, &its[k], &whose[i], mean)) {
+            sizes[bads] = (double)its[k].ns / whose[i].count;
+            bad[bads++] = whose[i].window;
         }
     }
     told->since = f->felt.begin;
     told->until = f->felt.end;
     if (bads)
-        sqt_when_pattern(told, bad, sizes, bads, active, all_count, all[all_count - 1].window, f->when.width);
+        sqt_when_pattern(told, bad, sizes, bads, active, count, active[count - 1], f->when.width);
     const enum sqt_event after = told->pattern == SQT_PATTERN_THROUGHOUT ? SQT_EV_NONE_ : findings_after(f, bad, bads);
     free(active);
     free(sizes);

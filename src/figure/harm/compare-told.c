@@ -122,8 +122,8 @@ culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_to
     if (part == PART_BODY && x->kind == SERVER && rate * each < SMALL * 1e9)
         sqt_told_print(
             told->sentence,
-            "%.0f %% of the time of requests is the end of replies of %s: it comes %s after their begin, for "
-            "%s in the mean. Its requests take %s, others that are alike %s.",
+            "%.0f %% of the time of requests is the end of replies of %s: the last byte comes %s after the first, "
+            "of %s in the mean. Its requests take %s, others that are alike %s.",
             100 * share_of_all, name, in_part, size, its, others);
     else if (part == PART_BODY && x->kind == SERVER)
         sqt_told_print(

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/human.h"
 #include "failures.h"
 #include "figure/finding/spell.h"
 
@@ -25,6 +26,8 @@
 #define BEFORE 100
 #define DENIED 20
 #define SHARE_DENIED 10
+/* A header of so many bytes is too large, or none. */
+#define HEADER 32768
 /* Errors of a server in a row. */
 #define IN_A_ROW 20
 /* A reconfiguration so long before the first of them is named, ns. */
@@ -80,6 +83,9 @@ static const struct failures_words {
                         "Content-Length says. Squid "
                         "hands on what came.",
                         "sqtrace-dump --where='outcome == aborted and server_until_ns >= 0' TRACE"},
+    [SQT_FAILED_TIMED_OUT] = {"timed_out", "client_lifetime ran out", "client_lifetime ran out", "",
+                              "client_lifetime: for how long a client may stay. It is shorter than these replies take.",
+                              "sqtrace-dump --where='outcome == timeout' TRACE"},
     [SQT_FAILED_KEPT] =
         {"kept_errors", "the cache keeps an error", "the cache keeps an error", "",
          "negative_ttl: for how long Squid answers with the error that a server gave. 0 asks the server each time; the "
@@ -149,6 +155,8 @@ failures_why(const struct sqt_failure *x)
     if (x->at == SQT_FAILED_ANSWER && 10 * x->reused >= 9 * x->count)
         return "%s closed the kept connections on which they were sent, and Squid does not send such a request (POST) "
                "twice";
+    if (x->at == SQT_FAILED_ANSWER && x->fetched >= x->count * HEADER)
+        return "Squid found no end of a header in what %s sent (reply_header_max_size)";
     if (x->at == SQT_FAILED_HELPER && 2 * x->broken > x->count)
         return "helper %s answers that it is broken (BH)";
     return 2 * x->timed_out > x->count ? w->slow : w->because;
@@ -159,7 +167,9 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
 {
     const struct failures_words *const w = &failures_words[x->at];
     const char *const name = failures_name(x);
-    char because[2 * SQT_TOLD_NAME];
+    char because[2 * SQT_TOLD_NAME], each[SQT_HUMAN_ROOM], with_status[32] = "500 or more";
+    if (10 * x->with_status >= 9 * x->count)
+        snprintf(with_status, sizeof(with_status), "%u", x->status);
     const char *const words = failures_why(x);
     const char *const data = 2 * x->data > x->count ? " for data (FTP)" : "";
     const char *const hole = strstr(words, "%s");
@@ -172,12 +182,15 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
         failures_at_once(x, text, size);
     else if (x->at == SQT_FAILED_CUT)
         snprintf(text, size, "got only a part of their body, because %s.", because);
+    else if (x->at == SQT_FAILED_TIMED_OUT)
+        snprintf(text, size, "were ended by Squid in the middle of their reply, after %s: client_lifetime ran out.",
+                 sqt_human_time(each, (double)x->felt / (double)x->count, " ", "us"));
     else if (x->at == SQT_FAILED_KEPT)
         snprintf(text, size, "got an error (5xx) from the cache, which keeps what a server answered.");
     else if (x->at == SQT_FAILED_DENIED)
         snprintf(text, size, "were denied (403) by access rules.");
     else if (x->at == SQT_FAILED_BY_SERVER)
-        snprintf(text, size, "were answered by %s with a status of 500 or more.", because);
+        snprintf(text, size, "were answered by %s with a status of %s.", because, with_status);
     else
         snprintf(text, size, "got an error page, because %s.", because);
 }
@@ -186,7 +199,7 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
 static int
 is_meant(const struct sqt_failed_requests *all, const struct sqt_failure *x, const struct sqt_spell *spell)
 {
-    return x->at == SQT_FAILED_DENIED && 2 * x->count < all->requests &&
+    return x->at == SQT_FAILED_DENIED && 4 * x->count < all->requests &&
            (all->before < BEFORE || x->count < DENIED || sqt_spell_percent(spell->met, spell->all) < SHARE_DENIED);
 }
 
@@ -204,7 +217,10 @@ failures_told(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
         (x->at == SQT_FAILED_LOOK_UP && sqt_spell_percent(x->count, all->requests) < SHARE_LOOK_UP &&
          then < SHARE_LOOK_UP_THEN))
         return NULL;
-    struct sqt_told *const told = sqt_tolds_add(tolds, cause, SQT_HARM_FAILURE, x->count * SQT_FAILURE_NS + x->felt);
+    /* What may be meant ranks behind all that is not. */
+    const int meant = x->at == SQT_FAILED_DENIED && all->before < BEFORE;
+    struct sqt_told *const told =
+        sqt_tolds_add(tolds, cause, SQT_HARM_FAILURE, x->felt + (meant ? 0 : x->count * SQT_FAILURE_NS));
     if (!told)
         return NULL;
     told->since = probe.since;
@@ -238,13 +254,14 @@ failures_parents(const struct sqt_failed_requests *all, struct sqt_told *told)
 static void
 failures_denied(const struct sqt_failed_requests *all, struct sqt_told *told)
 {
-    const int reconfigured =
-        all->reconfigured && told->since + SECOND >= all->reconfigured && told->since - all->reconfigured < SOON;
+    const int begins = all->before >= BEFORE, reconfigured = begins && all->reconfigured &&
+                                                             told->since + SECOND >= all->reconfigured &&
+                                                             told->since - all->reconfigured < SOON;
     const size_t used = strlen(told->sentence);
-    snprintf(told->culprit, sizeof(told->culprit),
-             reconfigured ? "http_access, after squid -k reconfigure" : "http_access");
-    snprintf(told->sentence + used, sizeof(told->sentence) - used, " Of the %llu before, none was.%s",
-             (unsigned long long)all->before, reconfigured ? " Squid was reconfigured just then." : "");
+    snprintf(told->culprit, sizeof(told->culprit), "http_access%s", reconfigured ? ", after squid -k reconfigure" : "");
+    if (begins)
+        snprintf(told->sentence + used, sizeof(told->sentence) - used, " Of the %llu before, none was.%s",
+                 (unsigned long long)all->before, reconfigured ? " Squid was reconfigured just then." : "");
 }
 
 static void
@@ -261,7 +278,7 @@ failures_tell_one(struct sqt_failed_requests *all, struct sqt_tolds *tolds, cons
     failures_sentence(told, x->count, &spell, because);
     if (x->at == SQT_FAILED_NO_SERVER)
         failures_parents(all, told);
-    if (x->at == SQT_FAILED_DENIED && all->before >= BEFORE)
+    if (x->at == SQT_FAILED_DENIED)
         failures_denied(all, told);
     sqt_told_print(told->advice, "%s%s", w->advice,
                    is_mostly_at_once(x) && x->made >= PORTS && KEPT_SHARE * x->kept < x->made

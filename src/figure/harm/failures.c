@@ -110,6 +110,9 @@ static void
 failures_add(struct failures *f, struct sqt_failure *failure, uint32_t series, const struct sqt_xact *xact,
              int64_t felt)
 {
+    failure->status = failure->count ? failure->status : xact->status;
+    failure->with_status += failure->status == xact->status;
+    failure->fetched += (uint64_t)(xact->fetched > 0 ? xact->fetched : 0);
     ++failure->count;
     failure->felt += (uint64_t)felt;
     sqt_when_add(&f->all.when, series, xact->begin, (uint64_t)felt, 1);
@@ -194,6 +197,8 @@ failures_other(struct failures *f, const struct sqt_xact *xact, const struct sqt
     }
     if (xact->reused >= 0 && fact->class != SQT_CLASS_TUNNEL && xact->status)
         failures_answered(f, xact);
+    if (xact->outcome == SQT_OUTCOME_TIMEOUT)
+        return failures_get(f, SQT_FAILED_TIMED_OUT, "client_lifetime");
     if (is_cut(xact))
         return failures_get(f, SQT_FAILED_CUT, failures_server(xact));
     if (xact->status != 403 || fact->class != SQT_CLASS_DENIED)

@@ -20,6 +20,7 @@ enum sqt_failed_at {
     SQT_FAILED_BY_SERVER, /* which itself answered with an error */
     SQT_FAILED_CUT,       /* the server closed the connection before the end of the body */
     SQT_FAILED_DENIED,    /* by access rules */
+    SQT_FAILED_TIMED_OUT, /* by a time-out of Squid, in the middle of the reply */
     SQT_FAILED_KEPT,      /* with an error that the cache keeps */
     SQT_FAILED_REFUSED,   /* by the server, with 4xx, one after the other */
     SQT_FAILED_ATS
@@ -35,8 +36,11 @@ struct sqt_failure {
     uint64_t count, felt;        /* felt: ns that their clients waited */
     uint64_t timed_out, at_once; /* of them, where there was no answer in time, and where it failed at once */
     uint64_t data;               /* of them, where a connection failed that is not the server's own: data of FTP */
-    uint64_t reused;             /* of them, on kept connections of servers */
-    uint64_t broken;             /* of them, where a helper said that it is broken */
+    uint64_t fetched;            /* bytes that came for them */
+    uint64_t with_status;        /* of them, with the status of the first */
+    uint32_t status;
+    uint64_t reused; /* of them, on kept connections of servers */
+    uint64_t broken; /* of them, where a helper said that it is broken */
     struct sqt_failed_run {
         uint64_t count;
         int64_t since, until;
