@@ -107,6 +107,15 @@ findings_connection(void *context, const struct sqt_attempt *attempt)
 }
 
 static void
+findings_swap(void *context, struct sqt_swap *swap)
+{
+    const struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    if (findings_asks(job, swap->begin))
+        LOOK_AT(f, swap, swap);
+}
+
+static void
 findings_setup(void *context, const struct sqt_setup_row *row)
 {
     const struct sqt_job *const job = context;
@@ -497,6 +506,7 @@ const struct sqt_family sqt_family_findings = {
     .consumer = {.request = findings_request,
                  .connection = findings_connection,
                  .wait = findings_wait,
+                 .swap = findings_swap,
                  .stop = findings_stop,
                  .setup = findings_setup,
                  .accept = findings_accept,

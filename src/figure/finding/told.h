@@ -92,6 +92,12 @@ void sqt_tolds_drop(struct sqt_tolds *tolds, const char *cause, const char *culp
 /* Findings of that cause go whose waiting is at most a quarter more. */
 void sqt_tolds_spare(struct sqt_tolds *tolds, const char *cause, uint64_t waiting);
 
+/* Drops the findings of these causes, up to NULL, of whose waiting a finding with so many ns explains that many percent. */
+void sqt_instead(struct sqt_tolds *tolds, const char *const *causes, uint64_t ns, unsigned percent);
+
+/* The usual share: most of it. */
+#define SQT_INSTEAD 75
+
 /* What people waited for while nobody was served is part of the standstill: findings about the event loop and about accepts
  * that lie within the time of one go, and it weighs as much as the largest of them. */
 void sqt_tolds_in_standstills(struct sqt_tolds *tolds);

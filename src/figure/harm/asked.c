@@ -13,7 +13,6 @@
 #include "figure/finding/findings.h"
 #include "figure/finding/look.h"
 #include "figure/stat/names.h"
-#include "instead.h"
 
 /* So many waits of requests, that part of the time of all requests in %, and ns of each in the mean. */
 #define LEAST 10

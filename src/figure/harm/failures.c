@@ -197,7 +197,7 @@ failures_other(struct failures *f, const struct sqt_xact *xact, const struct sqt
     }
     if (xact->reused >= 0 && fact->class != SQT_CLASS_TUNNEL && xact->status)
         failures_answered(f, xact);
-    if (xact->outcome == SQT_OUTCOME_TIMEOUT)
+    if (xact->outcome == SQT_OUTCOME_TIMEOUT && (xact->size == SQT_MISSING || xact->sent < xact->size))
         return failures_get(f, SQT_FAILED_TIMED_OUT, "client_lifetime");
     if (is_cut(xact))
         return failures_get(f, SQT_FAILED_CUT, failures_server(xact));

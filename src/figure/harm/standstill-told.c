@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "instead.h"
 #include "standstill.h"
 
 /* So many requests that would have come, or that waited for WAITED each, matter. */
