@@ -30,21 +30,25 @@ struct refetched_group {
 };
 
 struct refetched {
-    uint64_t *objects;      /* by their hashes */
+    struct refetched_object {
+        uint64_t object;
+        int64_t end;
+    } * objects;            /* that were sent whole, by their hashes, and when the last was */
     uint64_t outs, not_out; /* objects that were to be written to disk, and those of which that failed */
     char not_out_place[SQT_FINDING_NAME];
     struct refetched_group groups[KINDS];
 };
 
-/* Whether the object was asked for before; from now on it was. */
+/* Whether the object was sent whole before this request began. */
 static int
-refetched_again(struct refetched *r, uint64_t object)
+refetched_again(struct refetched *r, const struct sqt_xact *xact)
 {
     if (!r->objects)
         r->objects = sqt_zeroed(OBJECTS, sizeof(*r->objects));
-    uint64_t *const asked = &r->objects[object % OBJECTS];
-    const int again = object && *asked == object;
-    *asked = object;
+    struct refetched_object *const sent = &r->objects[xact->object % OBJECTS];
+    const int again = xact->object && sent->object == xact->object && sent->end <= xact->begin;
+    if (xact->outcome == SQT_OUTCOME_COMPLETE)
+        *sent = (struct refetched_object){xact->object, sent->object == xact->object ? sent->end : xact->end};
     return again;
 }
 
@@ -63,7 +67,7 @@ refetched_request(void *state, const struct sqt_xact *xact, const struct sqt_req
     struct refetched *const r = state;
     const char *const reason = fact->row[SQT_CELL(requests, miss_reason)].text;
     (void)felt; /* a hit saves what the server takes */
-    const int again = refetched_again(r, xact->object);
+    const int again = refetched_again(r, xact);
     const enum refetched_kind kind = reason ? refetched_kind(reason) : KINDS;
     if (kind == KINDS || !(1u << fact->class & SQT_MISSES) || (!again && kind != FILE_GONE))
         return;
