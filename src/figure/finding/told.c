@@ -83,12 +83,24 @@ sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better)
     unsigned left = 0;
     for (unsigned i = 0; i < tolds->count; ++i) {
         struct sqt_told *const told = tolds->told[i];
-        if (told != better && told->harm == SQT_HARM_WAITING && is_same(told, better))
+        if (told != better && !told->now && told->harm == SQT_HARM_WAITING && is_same(told, better))
             free(told);
         else
             tolds->told[left++] = told;
     }
     tolds->count = left;
+}
+
+void
+sqt_tolds_now(struct sqt_tolds *tolds)
+{
+    struct sqt_told *now[SQT_TOLD_MOST];
+    unsigned count = 0;
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (tolds->told[i]->now)
+            now[count++] = tolds->told[i];
+    for (unsigned i = 0; i < count; ++i)
+        sqt_tolds_supersede(tolds, now[i]);
 }
 
 void
@@ -182,6 +194,8 @@ static int
 told_compare(const void *a, const void *b)
 {
     const struct sqt_told *const x = *(struct sqt_told *const *)a, *const y = *(struct sqt_told *const *)b;
+    if (x->now != y->now)
+        return x->now < y->now ? 1 : -1;
     if (x->weight != y->weight)
         return x->weight < y->weight ? 1 : -1;
     if (x->order != y->order)
@@ -224,6 +238,8 @@ told_row(struct sqt_job *job, const struct sqt_told *told, int64_t rank)
     CELL(requests).number = (int64_t)told->requests;
     CELL(failures).number = (int64_t)told->failures;
     CELL(waiting_s).number = told->waiting < INT64_MAX ? (int64_t)told->waiting : INT64_MAX;
+    CELL(lasts).number = told->now;
+    CELL(state).text = NULL;
     sqt_job_row(job, row);
 }
 
