@@ -70,8 +70,6 @@ static void
 live_turn(struct sqt_live *live, int64_t now)
 {
     const struct sqt_live_window *const first = &live->windows[0], *const second = &live->windows[1];
-    if (!first->on)
-        live_open(live, &live->windows[0], now);
     if (!second->on && now - first->job.from >= SQT_LIVE_WINDOW / 2)
         live_follow(live, now);
     if (second->on && now - first->job.from >= SQT_LIVE_WINDOW) {
@@ -85,8 +83,11 @@ sqt_live_run(struct sqt_live *live, const struct sqt_run *run)
 {
     if (!run->count)
         return;
+    const int64_t first = sqt_line_ns(&run->line, run->records[0].time);
     const int64_t last = sqt_line_ns(&run->line, run->records[run->count - 1].time);
     live->latest = last > live->latest ? last : live->latest;
+    if (!live->windows[0].on)
+        live_open(live, &live->windows[0], first);
     live_turn(live, last);
 }
 

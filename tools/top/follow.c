@@ -197,11 +197,11 @@ void
 top_look(struct top *top, int milliseconds)
 {
     if (top->request->given[TOP_once])
-        sqt_stream_unfollow(top->stream); /* what was recorded up to now is shown, too */
+        sqt_stream_wait_for_none(top->stream);
     else
         sqt_stream_wait(top->stream, milliseconds);
-    const int64_t now = sqt_stream_now(top->stream);
     top_drain(top);
+    const int64_t now = sqt_stream_now(top->stream);
     top->live_now = now != INT64_MIN;
     top->now = top->live_now ? now : top->latest;
     window_free(&top->open);

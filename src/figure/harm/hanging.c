@@ -20,6 +20,9 @@
 /* A main thread that works on one thing for so long, or a process that shows no life for so long, serves nobody.  ns */
 #define BLOCKED INT64_C(1000000000)
 #define SILENT INT64_C(1500000000)
+/* Passes of that length with no more than that between them are as good as one.  ns */
+#define LONG INT64_C(500000000)
+#define BETWEEN INT64_C(250000000)
 
 static struct sqt_hanging_on *
 hanging_on(struct sqt_hanging *h, const char *name)
@@ -148,6 +151,27 @@ hanging_name(const struct sqt_hanging *h, const struct sqt_open_loop *loop, stru
                  sqt_origin_event_name(loop->origin, loop->event));
 }
 
+/* Since when the pass goes on, with long ones that came just before it. */
+static int64_t
+hanging_since(const struct sqt_hanging *h, const struct sqt_open_loop *loop)
+{
+    const struct sqt_hanging_passes *const p = &h->passes[loop->origin->identity.kid % SQT_HANGING_KIDS];
+    return p->origin == loop->origin && loop->since - p->until < BETWEEN ? p->since : loop->since;
+}
+
+static void
+hanging_loop(void *state, const struct sqt_loop_row *pass)
+{
+    struct sqt_hanging *const h = state;
+    struct sqt_hanging_passes *const p = &h->passes[pass->origin->identity.kid % SQT_HANGING_KIDS];
+    if (pass->unknown || pass->end - pass->work < LONG)
+        return;
+    if (p->origin != pass->origin || pass->work - p->until >= BETWEEN)
+        p->since = pass->work;
+    p->origin = pass->origin;
+    p->until = pass->end;
+}
+
 static void
 hanging_open_loop(void *state, const struct sqt_open_loop *loop, const struct sqt_now *now)
 {
@@ -155,8 +179,9 @@ hanging_open_loop(void *state, const struct sqt_open_loop *loop, const struct sq
     const struct sqt_identity *const identity = &loop->origin->identity;
     const int64_t silent = now->silent(loop->origin);
     const int stopped = silent >= SILENT;
+    const int64_t since = hanging_since(h, loop);
     h->now = now->ns;
-    if (silent < 0 || silent >= SQT_NOW_SILENT || (!stopped && (loop->works != 1 || now->ns - loop->since < BLOCKED)))
+    if (silent < 0 || silent >= SQT_NOW_SILENT || (!stopped && (loop->works != 1 || now->ns - since < BLOCKED)))
         return;
     struct sqt_hanging_kid *const kid = hanging_kid(h, loop->origin);
     *kid = (struct sqt_hanging_kid){.origin = loop->origin,
@@ -164,7 +189,7 @@ hanging_open_loop(void *state, const struct sqt_open_loop *loop, const struct sq
                                     .kind = identity->kid_kind,
                                     .pid = identity->pid,
                                     .stopped = stopped,
-                                    .since = stopped ? now->ns - silent : loop->since,
+                                    .since = stopped ? now->ns - silent : since,
                                     .oldest = now->ns};
     hanging_name(h, loop, kid);
 }
@@ -289,6 +314,7 @@ hanging_inherit(void *state, const void *from)
 const struct sqt_look sqt_look_hanging = {.size = sizeof(struct sqt_hanging),
                                           .request = hanging_request,
                                           .wait = hanging_wait,
+                                          .loop = hanging_loop,
                                           .loop_sample = hanging_loop_sample,
                                           .open_loop = hanging_open_loop,
                                           .setup = hanging_setup,

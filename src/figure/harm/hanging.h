@@ -51,14 +51,21 @@ struct sqt_hanging_kid {
 };
 #define SQT_HANGING_KIDS 256
 
+/* Long passes of an event loop, one after the other. */
+struct sqt_hanging_passes {
+    const struct sqt_origin *origin; /* only compared */
+    int64_t since, until;
+};
+
 struct sqt_hanging {
     struct sqt_names names; /* of struct sqt_hanging_on */
     struct sqt_when answers;
     struct sqt_hanging_kid kids[SQT_HANGING_KIDS];
-    const struct sqt_origin *ended[SQT_HANGING_KIDS]; /* the last of each kid that stopped; only compared */
-    char name_server[SQT_TOLD_NAME];                  /* the last that was asked; "": none */
-    struct sqt_holders holders;                       /* of the event loop, by samples; with a size of 0: none yet */
-    const struct sqt_origin *sampled;                 /* the process of the last sample; only compared */
+    struct sqt_hanging_passes passes[SQT_HANGING_KIDS]; /* the last ones of each */
+    const struct sqt_origin *ended[SQT_HANGING_KIDS];   /* the last of each kid that stopped; only compared */
+    char name_server[SQT_TOLD_NAME];                    /* the last that was asked; "": none */
+    struct sqt_holders holders;                         /* of the event loop, by samples; with a size of 0: none yet */
+    const struct sqt_origin *sampled;                   /* the process of the last sample; only compared */
     int64_t sampled_at;
     int64_t now;
 };
