@@ -85,7 +85,7 @@ answer(int64_t at, uint64_t xact)
 static void
 served(int64_t from, int64_t until, uint32_t server, int64_t wait)
 {
-    for (int64_t at = from; at < until; at += wait > 90 * MS ? wait + 10 * MS : 100 * MS) {
+    for (int64_t at = from; at<until; at += wait> 90 * MS ? wait + 10 * MS : 100 * MS) {
         answer(at + wait, asked(at, server));
         run();
     }

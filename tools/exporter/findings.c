@@ -15,7 +15,7 @@
 
 /* The label set of a finding: its cause and harm are words of sqtrace, its culprit is of the trace. */
 static struct export_child *
-findings_child(struct exporter *e, const struct sqt_live_finding *finding)
+gauges_child(struct exporter *e, const struct sqt_live_finding *finding)
 {
     char culprit[LABEL];
     const char *const name = SQT_LIVE_TEXT(finding, culprit);
@@ -26,9 +26,9 @@ findings_child(struct exporter *e, const struct sqt_live_finding *finding)
 
 /* Several may share the label set of the others. */
 static void
-findings_put(struct exporter *e, const struct sqt_live_finding *finding)
+gauges_put(struct exporter *e, const struct sqt_live_finding *finding)
 {
-    struct export_child *const child = findings_child(e, finding);
+    struct export_child *const child = gauges_child(e, finding);
     export_series_raise(child, EXPORT_finding_waiting, SQT_LIVE_NUMBER(finding, waiting_s));
     export_series_raise(child, EXPORT_finding_requests, SQT_LIVE_NUMBER(finding, requests));
     export_series_raise(child, EXPORT_finding_failures, SQT_LIVE_NUMBER(finding, failures));
@@ -36,12 +36,12 @@ findings_put(struct exporter *e, const struct sqt_live_finding *finding)
 }
 
 static void
-findings_take(struct exporter *e)
+gauges_take(struct exporter *e)
 {
     const struct sqt_live_finding *const found = sqt_live_found(e->trace.live, &e->findings);
     export_series_clear(e->series, EXPORT_FAMILY_finding);
     for (unsigned i = 0; i < e->findings; ++i)
-        findings_put(e, &found[i]);
+        gauges_put(e, &found[i]);
 }
 
 void
@@ -50,7 +50,7 @@ exporter_findings_look(struct exporter *e, int64_t monotonic)
     const struct sqt_now now = {sqt_stream_now(e->trace.stream), sqt_origin_silent};
     const int lives = now.ns != INT64_MIN;
     if (sqt_live_take(e->trace.live, 0) > 0)
-        findings_take(e);
+        gauges_take(e);
     if (!lives || !e->scraped || monotonic - e->scraped > FINDINGS_AFTER)
         exporter_findings_forget(e);
     else

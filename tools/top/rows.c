@@ -31,7 +31,7 @@ top_rows_put(struct rows *r, const union sqt_cell *row)
 
 /* The same, as a sqt_row_function. */
 static int
-rows_take(void *context, const union sqt_cell *row)
+rows_pass_on(void *context, const union sqt_cell *row)
 {
     top_rows_put(context, row);
     return 1;
@@ -361,7 +361,7 @@ top_rows(const struct top *top, unsigned table, int64_t limit, sqt_row_function 
         rows_totals(&r);
         break;
     case TOP_TABLE_findings:
-        top_findings_rows(top, rows_take, &r);
+        top_findings_rows(top, rows_pass_on, &r);
         break;
     case TOP_TABLES:
         break;
