@@ -112,6 +112,10 @@ findings_setup(void *context, const struct sqt_setup_row *row)
     const struct sqt_job *const job = context;
     struct sqt_findings *const f = job->state;
     LOOK_AT(f, setup, row);
+    if ((row->event == SQT_EV_ROTATE || row->event == SQT_EV_RECONFIGURE) && f->setups.count < SQT_FINDING_SETUPS) {
+        f->setups.at[f->setups.count] = row->at;
+        f->setups.event[f->setups.count++] = row->event;
+    }
 }
 
 static void
@@ -240,9 +244,15 @@ findings_server_wait(struct sqt_findings *f, struct sqt_subject *subject, const 
 {
     const int64_t wait = row[SQT_CELL(requests, server_wait_ns)].number,
                   connect = row[SQT_CELL(requests, connect_ns)].number;
-    if (subject && wait != SQT_CELL_MISSING)
+    if (!subject)
+        return;
+    subject->answer.send += (double)sqt_row_sum(row, SQT_NS(request_send));
+    subject->answer.wait += (double)sqt_row_sum(row, SQT_NS(server_wait));
+    subject->answer.body += (double)sqt_row_sum(row, SQT_NS(server_reply));
+    subject->answer.bytes += sqt_row_sum(row, SQT_NS(server_reply)) ? (double)xact->fetched : 0;
+    if (wait != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
-    if (subject && connect != SQT_CELL_MISSING)
+    if (connect != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->connects, findings_ns(f, SQT_NS(connect), row, xact));
 }
 

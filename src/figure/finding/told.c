@@ -83,7 +83,7 @@ sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better)
     unsigned left = 0;
     for (unsigned i = 0; i < tolds->count; ++i) {
         struct sqt_told *const told = tolds->told[i];
-        if (told != better && !told->now && told->harm == SQT_HARM_WAITING && is_same(told, better))
+        if (told != better && !told->now && !told->apart && told->harm == SQT_HARM_WAITING && is_same(told, better))
             free(told);
         else
             tolds->told[left++] = told;
@@ -109,6 +109,18 @@ sqt_tolds_spare(struct sqt_tolds *tolds, const char *cause, uint64_t waiting)
     unsigned left = 0;
     for (unsigned i = 0; i < tolds->count; ++i)
         if (strcmp(tolds->told[i]->cause, cause) == 0 && tolds->told[i]->waiting / 5 * 4 <= waiting)
+            free(tolds->told[i]);
+        else
+            tolds->told[left++] = tolds->told[i];
+    tolds->count = left;
+}
+
+void
+sqt_tolds_drop(struct sqt_tolds *tolds, const char *cause, const char *culprit)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (strcmp(tolds->told[i]->cause, cause) == 0 && strcmp(tolds->told[i]->culprit, culprit) == 0)
             free(tolds->told[i]);
         else
             tolds->told[left++] = tolds->told[i];

@@ -51,6 +51,7 @@ struct sqt_told {
     uint64_t weight;      /* ns, for the rank: 0 for a resource that nobody feels yet, and for healthy */
     unsigned order;       /* among those of the same weight */
     int now;              /* it lasts, and people wait for it: it goes before all that is over */
+    int apart;            /* it is about requests that no other finding of its culprit is about */
     char sentence[SQT_TOLD_TEXT], advice[SQT_TOLD_TEXT], command[SQT_TOLD_TEXT];
 };
 
@@ -85,6 +86,9 @@ const char *sqt_told_when(char *text, size_t size, const struct sqt_told *told);
 /* The finding says better what others say that are about waiting: those of the same culprit with at most twice its
  * waiting go, and those without a culprit and with about as much.  It must be of the list. */
 void sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better);
+
+/* Findings of that cause and culprit go. */
+void sqt_tolds_drop(struct sqt_tolds *tolds, const char *cause, const char *culprit);
 
 /* Findings of that cause go whose waiting is at most a quarter more. */
 void sqt_tolds_spare(struct sqt_tolds *tolds, const char *cause, uint64_t waiting);

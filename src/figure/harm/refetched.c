@@ -76,6 +76,16 @@ refetched_request(void *state, const struct sqt_xact *xact, const struct sqt_req
         sqt_finding_place_name(xact, g->place);
 }
 
+/* Hits that became misses are objects that were removed, too. */
+static int
+is_lost_hits(const struct sqt_tolds *tolds, const struct refetched_group *g)
+{
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (strcmp(tolds->told[i]->cause, "lost_hits") == 0 && 2 * tolds->told[i]->waiting >= g->ns)
+            return 1;
+    return 0;
+}
+
 static int
 refetched_is_felt(enum refetched_kind kind, const struct refetched_group *g, const struct sqt_look_totals *totals)
 {
@@ -132,9 +142,10 @@ refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
     const struct refetched *const r = state;
     for (unsigned kind = 0; kind < KINDS; ++kind) {
         const struct refetched_group *const g = &r->groups[kind];
-        struct sqt_told *const told = refetched_is_felt((enum refetched_kind)kind, g, totals)
-                                          ? sqt_tolds_add(tolds, causes[kind], SQT_HARM_WAITING, g->ns)
-                                          : NULL;
+        struct sqt_told *const told =
+            !(kind == REMOVED && is_lost_hits(tolds, g)) && refetched_is_felt((enum refetched_kind)kind, g, totals)
+                ? sqt_tolds_add(tolds, causes[kind], SQT_HARM_WAITING, g->ns)
+                : NULL;
         if (!told)
             continue;
         snprintf(told->culprit, sizeof(told->culprit), "%s", culprits[kind] ? culprits[kind] : g->place);

@@ -146,8 +146,9 @@ standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group
                            when, all, shut, (unsigned long long)g->clients);
         break;
     case SQT_STANDING_DIED:
-        sqt_told_print(told->sentence, "%s, %s died %s and was started again, %s later. %llu requests were open.", when,
-                       standing_name(g), g->count > 1 ? "several times" : "once", standstill_duration(all, g->longest),
+        sqt_told_print(told->sentence,
+                       "%s, %s died %u time%s and was started again, up to %s later. %llu requests were open.", when,
+                       standing_name(g), g->count, g->count > 1 ? "s" : "", standstill_duration(all, g->longest),
                        (unsigned long long)g->failures);
         break;
     case SQT_STANDING_STOPPED:
