@@ -447,6 +447,7 @@ sqt_findings_rows(struct sqt_job *job)
         sqt_findings_episodes(f);
     if (f->totals.count >= SQT_FINDING_LEAST && !f->tolds.count)
         findings_unexplained(f);
+    sqt_tolds_now(&f->tolds);
     sqt_tolds_in_standstills(&f->tolds);
     sqt_tolds_sort(&f->tolds);
     if (!f->tolds.count && f->totals.count < SQT_FINDING_LEAST)
