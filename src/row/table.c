@@ -31,6 +31,17 @@ static const unsigned char asked[SQT_COLUMNS] = {
 #include "tables.def"
 };
 
+static const unsigned char of_log[SQT_COLUMNS] = {
+#define SQT_LOG_COLUMN(id, name, type, doc) [SQT_AT_##id##_##name] = 1,
+#include "tables.def"
+};
+
+int
+sqt_column_of_log(const struct sqt_column *column)
+{
+    return of_log[column - table_columns];
+}
+
 int
 sqt_column_asked(const struct sqt_column *column)
 {

@@ -102,6 +102,8 @@ const char *sqt_tables_with(char text[SQT_TABLES_WITH], const char *name, size_t
 
 /* Whether a column of sqt_tables is printed only where it is asked for. */
 int sqt_column_asked(const struct sqt_column *column);
+/* Whether that is so unless an access.log is given. */
+int sqt_column_of_log(const struct sqt_column *column);
 
 /* Whether a cell of that type has no value. */
 static inline int

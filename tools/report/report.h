@@ -114,6 +114,7 @@ struct report_trace {
 struct report {
     const char *given[REPORT_OPTIONS];
     const char **words;
+    const char **logs; /* values of --access-log */
     struct report_trace traces[REPORT_TRACES];
     size_t trace_count;
     const struct sqt_table **figures;

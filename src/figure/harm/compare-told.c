@@ -14,8 +14,12 @@
 /* A name is told if its requests are slow in so many different seconds. */
 #define LEAST_SECONDS 3
 
-static const char *const kind_words[KINDS] = {"server",    "listening port", "worker",
-                                              "cache_dir", "miss reason",    "helper or service"};
+static const char *const kind_words[KINDS] = {"server",      "listening port",    "worker", "cache_dir",
+                                              "miss reason", "helper or service", "host",   "client",
+                                              "user"};
+/* Columns of `requests` that have such a name, with quotes; NULL: a condition on it would say less than the table. */
+static const char *const kind_columns[KINDS] = {[SERVER] = "server", [HOST] = "url_host", [CLIENT] = "client",
+                                                [USER] = "user_name"};
 
 static const char *const part_words[PART_COUNT] = {
 #define PART(NAME, stages, words) words,
@@ -82,6 +86,18 @@ is_told_already(const struct sqt_tolds *tolds, const char *name, double excess)
     return 0;
 }
 
+/* What the times take that the log has, if it has any. */
+static void
+culprit_add_log_part(struct sqt_told *told, enum compare_part part, double each, const char *in_part)
+{
+    const size_t length = strlen(told->sentence);
+    if (each > 0)
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length, " Most of it is %s: %s for each.", part_words[part],
+                 in_part);
+    else
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length, " The log does not say in what.");
+}
+
 static void
 culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_told *told, double share_of_all)
 {
@@ -93,34 +109,64 @@ culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_to
     sqt_human_time(others, x->others > 0 ? x->others : 0, " ", "us");
     sqt_human_time(in_part, each, " ", "us");
     sqt_human_bytes(bytes, rate);
-    if (part == PART_BODY && x->kind == SERVER)
+    if (part == PART_BODY && x->kind == SERVER && !c->of_log) {
         sqt_told_print(
             told->sentence,
             "%.0f %% of the time of requests is bodies of %s that come at %s/s: its requests take %s, others "
             "that are alike %s.",
             100 * share_of_all, name, bytes, its, others);
+        return;
+    }
+    sqt_told_print(told->sentence,
+                   "%.0f %% of the time of requests sets those of %s %s apart: they take %s, others that are alike %s.",
+                   100 * share_of_all, kind_words[x->kind], name, its, others);
+    if (c->of_log)
+        culprit_add_log_part(told, part, each, in_part);
     else
-        sqt_told_print(told->sentence,
-                       "%.0f %% of the time of requests sets those of %s %s apart: they take %s, others that are alike "
-                       "%s. Most of it is %s: %s for each.",
-                       100 * share_of_all, kind_words[x->kind], name, its, others, part_words[part], in_part);
-    if (x->kind == SERVER && part == PART_UPLOAD)
+        snprintf(told->sentence + strlen(told->sentence), SQT_TOLD_TEXT - strlen(told->sentence),
+                 " Most of it is %s: %s for each.", part_words[part], in_part);
+}
+
+static void
+culprit_advice(const struct compare *c, const struct culprit *x, struct sqt_told *told)
+{
+    double each, rate;
+    const enum compare_part part = culprit_part(c, x, &each, &rate);
+    if (c->of_log)
+        sqt_told_print(told->advice, "%s",
+                       x->kind == CLIENT || x->kind == USER
+                           ? "Look at what they ask for, and at the way to them: a log's time has the client's reading in it. A trace "
+                             "says what they wait for."
+                           : "Look at that server, and at the way to it. %<tt, %<pt and %dt in a logformat divide its time; a trace has "
+                             "each stage.");
+    else if (x->kind == SERVER && part == PART_UPLOAD)
         sqt_told_print(
             told->advice,
             "Clients send their bodies late to that server only: if they ask with Expect: 100-continue, it does "
             "not answer 100 Continue, and they wait for that. force_request_body_continuation: Squid answers.");
-    else if (x->kind == SERVER)
+    else if (x->kind == SERVER || x->kind == HOST)
         sqt_told_print(told->advice, part == PART_DNS ? "The name servers of that domain: ask one of them by hand."
                                                       : "Look at that server, and at the way to it.");
     else if (x->kind == WORKER)
         sqt_told_print(told->advice, "Table loop_time says what that worker does.");
     else
         sqt_told_print(told->advice, "Table requests says what they have in common besides.");
-    if (x->kind == SERVER)
-        sqt_finding_text(told->command, SQT_TOLD_TEXT, "sqtrace-dump --where='{server}' TRACE",
-                         &(struct sqt_finding_values){.culprit = name});
-    else
-        sqt_told_print(told->command, "sqtrace-dump TRACE");
+}
+
+static void
+culprit_command(const struct compare *c, const struct culprit *x, struct sqt_told *told)
+{
+    const char *const source = c->of_log ? "--access-log=FILE" : "TRACE";
+    char with_log[32] = "", condition[SQT_TOLD_TEXT] = "";
+    if (x->kind >= HOST && !c->of_log)
+        snprintf(with_log, sizeof(with_log), "--access-log=FILE ");
+    if (kind_columns[x->kind]) {
+        char pattern[64];
+        snprintf(pattern, sizeof(pattern), "--where='{%s}' ", kind_columns[x->kind]);
+        sqt_finding_text(condition, sizeof(condition), pattern,
+                         &(struct sqt_finding_values){.culprit = c->texts[x->kind][x->name]});
+    }
+    sqt_told_print(told->command, "sqtrace-dump %s%s%s", condition, with_log, source);
 }
 
 /* Names of one server only take long to be looked up: then it is not the name server that is slow. */
@@ -151,6 +197,8 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
             told->share = sqt_percent(excess, (double)totals->total_ns);
             sqt_when_pattern(told, bad, sizes, bads, active, actives, active[actives - 1], INT64_C(1000000000));
             culprit_sentence(c, x, told, excess / (double)totals->total_ns);
+            culprit_advice(c, x, told);
+            culprit_command(c, x, told);
             sqt_tolds_supersede(tolds, told);
             culprit_spare(c, x, told, tolds);
         }

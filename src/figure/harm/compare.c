@@ -72,8 +72,9 @@ static uint16_t
 compare_stratum(struct compare *c, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
 {
     char name[64];
+    const int64_t size = xact->size == SQT_MISSING && xact->of_log ? xact->sent : xact->size;
     snprintf(name, sizeof(name), "%d %u %u %d", (int)fact->class, (unsigned)xact->method,
-             fact->class == SQT_CLASS_TUNNEL ? 0 : octave(xact->size == SQT_MISSING ? 0 : xact->size), xact->reused);
+             fact->class == SQT_CLASS_TUNNEL ? 0 : octave(size == SQT_MISSING ? 0 : size), xact->reused);
     return compare_number(&c->strata, name, STRATA, NULL);
 }
 
@@ -114,7 +115,7 @@ compare_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
         compare_thin(c);
     snprintf(worker, sizeof(worker), "worker %u", (unsigned)xact->origin->identity.kid);
     struct compared *const r = &c->kept[c->count++];
-    *r = (struct compared){.second = (uint32_t)(xact->begin / INT64_C(1000000000)),
+    *r = (struct compared){.second = xact->begin > 0 ? (uint32_t)(xact->begin / INT64_C(1000000000)) : 0,
                            .stratum = compare_stratum(c, xact, fact),
                            .felt = (float)sqt_finding_slow(xact, felt),
                            .size = xact->size == SQT_MISSING ? 0 : (float)xact->size};
@@ -124,7 +125,11 @@ compare_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
     r->names[PLACE] = sqt_finding_place_name(xact, place) ? compare_name(c, PLACE, place) : 0;
     r->names[REASON] = compare_name(c, REASON, fact->row[SQT_CELL(requests, miss_reason)].text);
     r->names[ASKED] = compare_name(c, ASKED, compare_asked(xact));
-    for (unsigned i = 0; i < PART_COUNT; ++i)
+    r->names[HOST] = compare_name(c, HOST, fact->row[SQT_CELL(requests, url_host)].text);
+    r->names[CLIENT] = compare_name(c, CLIENT, fact->row[SQT_CELL(requests, client)].text);
+    r->names[USER] = compare_name(c, USER, fact->row[SQT_CELL(requests, user_name)].text);
+    c->of_log = xact->of_log;
+    for (unsigned i = 0; i < (xact->of_log ? PART_COUNT : PART_OF_LOG); ++i)
         r->parts[i] = (float)sqt_row_sum(fact->row, part_stages[i]);
 }
 
@@ -203,4 +208,4 @@ compare_end(void *state)
 }
 
 const struct sqt_look sqt_look_compare = {
-    .size = sizeof(struct compare), .request = compare_request, .tell = compare_tell, .end = compare_end};
+    .size = sizeof(struct compare), .of_log = 1, .request = compare_request, .tell = compare_tell, .end = compare_end};
