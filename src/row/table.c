@@ -48,6 +48,16 @@ sqt_column_asked(const struct sqt_column *column)
     return asked[column - table_columns];
 }
 
+int
+sqt_table_of_log(const struct sqt_table *table)
+{
+    static const unsigned char has[SQT_TABLES] = {
+#define SQT_LOG_TABLE(id) [SQT_TABLE_##id] = 1,
+#include "log-tables.def"
+    };
+    return has[table - sqt_tables];
+}
+
 const struct sqt_table *
 sqt_table_find(const char *name, int figure)
 {

@@ -95,6 +95,9 @@ const struct sqt_table *sqt_table_find(const char *name, int figure);
 /* Place of the column in a row, column_count if there is none. */
 unsigned sqt_column_find(const struct sqt_table *table, const char *name, size_t length);
 
+/* Whether an access.log without a trace has that table or figure. */
+int sqt_table_of_log(const struct sqt_table *table);
+
 #define SQT_TABLES_WITH 128
 /* "tables swaps and ios have it", of tables (no figures) that have a column of that name, the first three; NULL if none
  * has. */

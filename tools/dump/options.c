@@ -136,8 +136,8 @@ check_log(const struct dump_request *r, const struct options *o)
         return options_fail(o, "--log-format goes with --access-log");
     if (!r->log_count || r->trace_count)
         return 0;
-    if (!r->family->request && !r->family->consumer.request && !r->family->line)
-        return options_fail(o, "%s %s is not made of requests: it needs a TRACE, an access.log does not have it",
+    if (!sqt_table_of_log(r->table))
+        return options_fail(o, "%s %s needs a TRACE: an access.log does not have what it is made of",
                             r->table->figure ? "figure" : "table", r->table->name);
     if (r->given[DUMP_follow])
         return options_fail(o, "--follow needs a TRACE; an access.log is read to its end");
