@@ -19,7 +19,7 @@ logged_outcome(const struct sqt_logged *l, const char *tag)
 {
     if (l->took == SQT_LOG_UNKNOWN)
         return SQT_OUTCOME_CLOCK; /* nobody knows how long it took */
-    return logged_has(tag, "_TIMEDOUT") ? SQT_OUTCOME_TIMEOUT
+    return logged_has(tag, "_TIMEDOUT")  ? SQT_OUTCOME_TIMEOUT
            : logged_has(tag, "_ABORTED") ? SQT_OUTCOME_ABORTED
                                          : SQT_OUTCOME_COMPLETE;
 }

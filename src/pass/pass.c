@@ -234,7 +234,8 @@ pass_needs_texts(const struct pass_job *j)
 static int
 can_wait(const struct pass_job *j)
 {
-    return kinds_of(j) && !pass_needs_texts(j) && (j->job->table->figure || (!j->job->table->things && j->family->finish));
+    return kinds_of(j) && !pass_needs_texts(j) &&
+           (j->job->table->figure || (!j->job->table->things && j->family->finish));
 }
 
 static void

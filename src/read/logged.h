@@ -19,9 +19,9 @@ struct sqt_origin;
  * bytes. */
 struct sqt_logged {
     const struct sqt_origin *origin; /* of its kid */
-    int64_t at;                      /* when the line was written; ns since 1970, and once it is handed out, of the stream */
-    int64_t begin;                   /* the same of the request's begin: %tS, or what follows from %tr */
-    int64_t took;                    /* %tr */
+    int64_t at;    /* when the line was written; ns since 1970, and once it is handed out, of the stream */
+    int64_t begin; /* the same of the request's begin: %tS, or what follows from %tr */
+    int64_t took;  /* %tr */
     int64_t dns, peer, server_side, adapting; /* %dt, %<pt, %<tt, %adapt::sum_trs or %icap::tt */
     int64_t sent, headers;                    /* %<st, %<sh */
     int64_t status, received;                 /* %>Hs, %<Hs */
@@ -29,8 +29,8 @@ struct sqt_logged {
     int64_t kid; /* ${process_number} */
     int64_t xid; /* %master_xaction */
     const char *client, *url, *host, *user;
-    const char *hierarchy; /* %Sh */
-    uint64_t object;       /* a hash of the URL; 0: the line has none */
+    const char *hierarchy;        /* %Sh */
+    uint64_t object;              /* a hash of the URL; 0: the line has none */
     uint32_t method, tag, server; /* definitions of the origin; UINT32_MAX: the line does not say it */
 };
 
@@ -44,8 +44,8 @@ struct sqt_log_request {
 
 /* What became of the lines. */
 struct sqt_log_account {
-    const char *format;      /* name of the format, or the format itself */
-    uint64_t lines;          /* that were read, without those that are not understood */
+    const char *format; /* name of the format, or the format itself */
+    uint64_t lines;     /* that were read, without those that are not understood */
     uint64_t not_understood;
     int has_total, has_kid, has_xid, has_url, has_server; /* what its format has */
 };

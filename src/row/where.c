@@ -75,7 +75,7 @@ sqt_where_uses_columns(const struct sqt_where *where, unsigned table, unsigned f
 {
     for (unsigned i = 0; where && i < where->count; ++i) {
         const struct sqt_where_node *const node = &where->nodes[i];
-        if (node->operator>= SQT_WHERE_EQUAL && node->table == table && node->column >= from && node->column < until)
+        if (node->operator>= SQT_WHERE_EQUAL && node->table == table && node->column >= from && node->column<until)
             return 1;
     }
     return 0;

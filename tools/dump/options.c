@@ -151,8 +151,17 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
     r->traces = sqt_zeroed((size_t)argc + 1, sizeof(*r->traces));
     r->repeats = sqt_zeroed((size_t)argc + 1, sizeof(*r->repeats));
     r->logs = sqt_zeroed((size_t)argc + 1, sizeof(*r->logs));
-    struct options taken = {dump_option_infos, DUMP_OPTIONS, r->given,   r->traces, 0, error,
-                            error_size,        DUMP_fail_if, r->repeats, 0,         {DUMP_access_log, r->logs, 0}};
+    struct options taken = {dump_option_infos,
+                            DUMP_OPTIONS,
+                            r->given,
+                            r->traces,
+                            0,
+                            error,
+                            error_size,
+                            DUMP_fail_if,
+                            r->repeats,
+                            0,
+                            {DUMP_access_log, r->logs, 0}};
     const struct options *const o = &taken;
     r->peak = DEFAULT_PEAK;
     r->kid = -1;

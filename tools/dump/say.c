@@ -134,7 +134,8 @@ void
 dump_head_comments(struct dump *d, const struct sqt_stream *stream)
 {
     const struct dump_request *const r = d->request;
-    account_head(&d->sink, r->trace_count ? r->traces : r->logs, r->trace_count ? r->trace_count : r->log_count, stream);
+    account_head(&d->sink, r->trace_count ? r->traces : r->logs, r->trace_count ? r->trace_count : r->log_count,
+                 stream);
     if (r->given[DUMP_where])
         sqt_sink_comment(&d->sink, "where", r->given[DUMP_where]);
 }

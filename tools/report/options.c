@@ -178,17 +178,9 @@ report_parse(struct report *r, int argc, char **argv, char *error, size_t error_
     r->kid = -1;
     r->words = sqt_zeroed((size_t)argc + 1, sizeof(*r->words));
     const char **const logs = r->logs = sqt_zeroed((size_t)argc + 1, sizeof(*logs));
-    struct options taken = {report_option_infos,
-                            REPORT_OPTIONS,
-                            r->given,
-                            r->words,
-                            0,
-                            error,
-                            error_size,
-                            0,
-                            NULL,
-                            0,
-                            {REPORT_access_log, logs, 0}};
+    struct options taken = {
+        report_option_infos,         REPORT_OPTIONS, r->given, r->words, 0, error, error_size, 0, NULL, 0,
+        {REPORT_access_log, logs, 0}};
     const struct options *const o = &taken;
     if (options_take(&taken, argc, argv) != 0)
         return -1;

@@ -90,8 +90,8 @@ struct report_trace {
     int of_log; /* the paths are those of an access.log */
 
     /* what report_read() finds */
-    char *log_format;   /* of a log; else NULL */
-    uint64_t log_lines; /* that were understood */
+    char *log_format;     /* of a log; else NULL */
+    uint64_t log_lines;   /* that were understood */
     uint64_t start_ns;    /* wall time */
     int64_t since, until; /* ns, what the options mean in this trace */
     int64_t length;       /* ns */

@@ -40,9 +40,10 @@ logged_too_few(struct sqt_findings *f)
 {
     struct sqt_told *const told = logged_told(f, "too_few", 0);
     if (f->logged.untimed)
-        sqt_told_print(told->sentence,
-                       "The log does not say how long requests took: its format has no %%tr. Hardly any failed, and more "
-                       "it cannot tell.");
+        sqt_told_print(
+            told->sentence,
+            "The log does not say how long requests took: its format has no %%tr. Hardly any failed, and more "
+            "it cannot tell.");
     else if (f->logged.tunnels)
         sqt_told_print(told->sentence,
                        "%llu of %llu requests are tunnels (CONNECT). A log says how long they were open, and not what "
@@ -58,10 +59,11 @@ logged_unexplained(struct sqt_findings *f, uint64_t mean)
 {
     char slow[SQT_HUMAN_ROOM];
     struct sqt_told *const told = logged_told(f, "unexplained", f->slow_ns);
-    sqt_told_print(told->sentence,
-                   "Requests take %s in the mean beyond what their bytes need at 1 MB/s, and no name that the log has sets "
-                   "them apart." WHAT_A_TRACE_ADDS,
-                   sqt_human_time(slow, (double)mean, " ", "us"));
+    sqt_told_print(
+        told->sentence,
+        "Requests take %s in the mean beyond what their bytes need at 1 MB/s, and no name that the log has sets "
+        "them apart." WHAT_A_TRACE_ADDS,
+        sqt_human_time(slow, (double)mean, " ", "us"));
     told->share = sqt_percent((double)f->slow_ns, (double)f->total_ns);
     told->waiting = f->slow_ns;
 }
@@ -72,7 +74,8 @@ logged_healthy(struct sqt_findings *f)
     char mean[SQT_HUMAN_ROOM];
     struct sqt_told *const told = logged_told(f, "healthy", 0);
     sqt_told_print(told->sentence,
-                   "No name in the log is set apart by slow requests, and few failed: %llu requests of %.0f s, %s in the mean. Whether "
+                   "No name in the log is set apart by slow requests, and few failed: %llu requests of %.0f s, %s in "
+                   "the mean. Whether "
                    "Squid is healthy a log cannot say." WHAT_A_TRACE_ADDS,
                    (unsigned long long)f->felt.requests, (double)(f->felt.end - f->felt.begin) / 1e9,
                    sqt_human_time(mean, (double)f->total_ns / (double)f->totals.count, " ", "us"));

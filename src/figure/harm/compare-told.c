@@ -14,12 +14,11 @@
 /* A name is told if its requests are slow in so many different seconds. */
 #define LEAST_SECONDS 3
 
-static const char *const kind_words[KINDS] = {"server",      "listening port",    "worker", "cache_dir",
-                                              "miss reason", "helper or service", "host",   "client",
-                                              "user"};
+static const char *const kind_words[KINDS] = {
+    "server", "listening port", "worker", "cache_dir", "miss reason", "helper or service", "host", "client", "user"};
 /* Columns of `requests` that have such a name, with quotes; NULL: a condition on it would say less than the table. */
-static const char *const kind_columns[KINDS] = {[SERVER] = "server", [HOST] = "url_host", [CLIENT] = "client",
-                                                [USER] = "user_name"};
+static const char *const kind_columns[KINDS] = {
+    [SERVER] = "server", [HOST] = "url_host", [CLIENT] = "client", [USER] = "user_name"};
 
 static const char *const part_words[PART_COUNT] = {
 #define PART(NAME, stages, words) words,
@@ -134,11 +133,12 @@ culprit_advice(const struct compare *c, const struct culprit *x, struct sqt_told
     const enum compare_part part = culprit_part(c, x, &each, &rate);
     if (c->of_log)
         sqt_told_print(told->advice, "%s",
-                       x->kind == CLIENT || x->kind == USER
-                           ? "Look at what they ask for, and at the way to them: a log's time has the client's reading in it. A trace "
-                             "says what they wait for."
-                           : "Look at that server, and at the way to it. %<tt, %<pt and %dt in a logformat divide its time; a trace has "
-                             "each stage.");
+                       x->kind == CLIENT || x->kind == USER ? "Look at what they ask for, and at the way to them: a "
+                                                              "log's time has the client's reading in it. A trace "
+                                                              "says what they wait for."
+                                                            : "Look at that server, and at the way to it. %<tt, %<pt "
+                                                              "and %dt in a logformat divide its time; a trace has "
+                                                              "each stage.");
     else if (x->kind == SERVER && part == PART_UPLOAD)
         sqt_told_print(
             told->advice,

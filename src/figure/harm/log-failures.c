@@ -99,8 +99,8 @@ log_failures_sentence(const struct log_failures *f, struct sqt_told *told, const
     char when[128], whose[2 * SQT_TOLD_NAME] = "";
     const double share = sqt_spell_percent(spell->met, spell->all);
     const struct log_failed_name *const server = log_failures_culprit(f, &f->servers),
-                                       *const host = log_failures_culprit(f, &f->hosts),
-                                       *const culprit = server ? server : host;
+                                        *const host = log_failures_culprit(f, &f->hosts),
+                                        *const culprit = server ? server : host;
     if (culprit) {
         snprintf(told->culprit, sizeof(told->culprit), "%s", culprit->named.name);
         snprintf(whose, sizeof(whose), " %.0f %% of them are of %s %s, and %.0f %% of its requests fail.",
@@ -137,9 +137,9 @@ log_failures_tell(void *state, const struct sqt_look_totals *totals, struct sqt_
     told->requests = told->failures = f->failed;
     told->waiting = f->felt;
     log_failures_sentence(f, told, &spell);
-    sqt_told_print(told->advice,
-                   "A log does not say what failed. %%err_code and %%err_detail in a logformat say why Squid made a page of its own; a "
-                   "trace names the server, name server, helper or service that failed.");
+    sqt_told_print(told->advice, "A log does not say what failed. %%err_code and %%err_detail in a logformat say why "
+                                 "Squid made a page of its own; a "
+                                 "trace names the server, name server, helper or service that failed.");
     sqt_told_print(told->command, "sqtrace-dump --where='status >= 500' --access-log=FILE");
 }
 

@@ -12,14 +12,14 @@
 #define SQT_LOG_LINE_MOST ((size_t)256 << 10)
 
 struct sqt_log_bytes {
-    int fd; /* -1: not open */
-    char *buffer; /* lines */
+    int fd;            /* -1: not open */
+    char *buffer;      /* lines */
     size_t begin, end; /* of what is not handed out yet */
     int ended;
     void *inflater;  /* NULL: it is not compressed */
     uint8_t *packed; /* compressed bytes */
     size_t packed_begin, packed_end;
-    uint64_t read;    /* bytes of the file so far */
+    uint64_t read;     /* bytes of the file so far */
     uint64_t too_long; /* lines that were passed over */
     const char *error; /* why it ended before its end; a constant, or what strerror() says; NULL: it did not */
 };

@@ -24,8 +24,8 @@ struct conf {
         char *name, *format;
     } formats[FORMATS_MOST];
     unsigned count;
-    char *wanted;   /* the format of the access_log line that counts; NULL: none so far */
-    int by_name;    /* that line has the log's name */
+    char *wanted; /* the format of the access_log line that counts; NULL: none so far */
+    int by_name;  /* that line has the log's name */
     const char *log;
 };
 
@@ -132,7 +132,8 @@ conf_take_access_log(struct conf *c, const char *at)
         free(word);
     }
     const int by_name = conf_is_log(place, c->log);
-    const int counts = strcmp(place, "none") != 0 && strcmp(place, "off") != 0 && (!c->wanted || (by_name && !c->by_name));
+    const int counts =
+        strcmp(place, "none") != 0 && strcmp(place, "off") != 0 && (!c->wanted || (by_name && !c->by_name));
     free(place);
     if (!counts) {
         free(format);
@@ -157,17 +158,27 @@ conf_take_line(struct conf *c, char *line)
 
 /* A backslash at the end of a line joins the next one to it. */
 static void
+conf_join(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; ++from) {
+        if (*from == '\r')
+            continue;
+        *to++ = *from;
+        if (*from == '\n' && to - text >= 2 && to[-2] == '\\')
+            to -= 2;
+    }
+    *to = '\0';
+}
+
+static void
 conf_take(struct conf *c, char *text)
 {
+    conf_join(text);
     for (char *line = text; line;) {
-        char *end = strchr(line, '\n');
-        while (end && end > line && end[-1] == '\\') {
-            end[-1] = end[0] = ' ';
-            end = strchr(end, '\n');
-        }
+        char *const end = strchr(line, '\n');
         if (end)
             *end = '\0';
-        line[strcspn(line, "\r")] = '\0';
         conf_take_line(c, line);
         line = end ? end + 1 : NULL;
     }
@@ -204,7 +215,7 @@ conf_free(struct conf *c)
 }
 
 static const char *
-conf_find(const struct conf *c, const char *name)
+conf_format(const struct conf *c, const char *name)
 {
     for (unsigned i = 0; i < c->count; ++i)
         if (strcmp(c->formats[i].name, name) == 0)
@@ -223,17 +234,19 @@ sqt_log_conf_read(struct sqt_log_conf *found, const char *name, const char *log,
     conf_take(&c, text);
     free(text);
     /* In the old form the word may be an acl. */
-    const char *format = c.wanted ? conf_find(&c, c.wanted) : NULL;
+    const char *format = c.wanted ? conf_format(&c, c.wanted) : NULL;
     if (!format && c.count == 1 && !c.wanted)
         format = c.formats[0].format;
     if (format) {
         found->name = sqt_copied(c.wanted ? c.wanted : c.formats[0].name);
         found->format = sqt_copied(format);
     } else
-        snprintf(error, error_size,
-                 c.wanted ? "%.400s: it has no logformat '%.60s', which its access_log names; a file that it includes may have it"
-                          : "%.400s: it has no line access_log",
-                 name, c.wanted);
+        snprintf(
+            error, error_size,
+            c.wanted
+                ? "%.400s: it has no logformat '%.60s', which its access_log names; a file that it includes may have it"
+                : "%.400s: it has no line access_log",
+            name, c.wanted);
     conf_free(&c);
     return format ? 0 : -1;
 }

@@ -16,8 +16,8 @@
 struct sqt_log_file {
     char *name;
     uint64_t size;
-    int64_t first_at; /* when its first line was written; INT64_MAX: no line is of the format */
-    int64_t begin;    /* the earliest begin of those that were looked at */
+    int64_t first_at;                      /* when its first line was written; INT64_MAX: no line is of the format */
+    int64_t begin;                         /* the earliest begin of those that were looked at */
     uint64_t looked_at, understood, bytes; /* lines, lines of the format, and their bytes */
 };
 

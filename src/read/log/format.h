@@ -51,8 +51,8 @@ struct sqt_log_item {
 #define SQT_LOG_ITEMS 96
 
 struct sqt_log_format {
-    char *name;     /* to be shown */
-    char *texts;    /* owns what items point to */
+    char *name;       /* to be shown */
+    char *texts;      /* owns what items point to */
     const char *head; /* what stands before the first field */
     size_t head_length;
     struct sqt_log_item items[SQT_LOG_ITEMS];

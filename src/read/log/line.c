@@ -96,7 +96,7 @@ sqt_log_line_split(const struct sqt_log_format *f, const char *line, size_t leng
 {
     const char *at = line, *const end = line + length;
     memset(slices, 0, SQT_LOG_FIELDS * sizeof(*slices));
-    if (length < f->head_length || memcmp(at, f->head, f->head_length) != 0)
+    if (length < f->head_length || (f->head_length && memcmp(at, f->head, f->head_length) != 0))
         return -1;
     at += f->head_length;
     for (unsigned i = 0; i < f->count; ++i) {
@@ -252,8 +252,8 @@ sqt_log_line_numbers(const struct sqt_log_format *f, const struct sqt_log_slice 
                      {SQT_LOG_DNS, &l->dns},
                      {SQT_LOG_PEER, &l->peer},
                      {SQT_LOG_SERVER_SIDE, &l->server_side}},
-      numbers[] = {{SQT_LOG_SENT, &l->sent},     {SQT_LOG_HEADERS, &l->headers}, {SQT_LOG_STATUS, &l->status},
-                   {SQT_LOG_TRIES, &l->tries},   {SQT_LOG_XID, &l->xid},         {SQT_LOG_KID, &l->kid},
+      numbers[] = {{SQT_LOG_SENT, &l->sent},        {SQT_LOG_HEADERS, &l->headers}, {SQT_LOG_STATUS, &l->status},
+                   {SQT_LOG_TRIES, &l->tries},      {SQT_LOG_XID, &l->xid},         {SQT_LOG_KID, &l->kid},
                    {SQT_LOG_RECEIVED, &l->received}};
     for (size_t i = 0; i < sizeof(durations) / sizeof(*durations); ++i)
         if (line_duration(slices[durations[i].field], durations[i].value) != 0)
@@ -274,7 +274,8 @@ sqt_log_host(struct sqt_log_slice url)
 {
     const char *at = url.at, *const end = url.at + url.length;
     const char *const scheme = url.length ? memchr(at, ':', url.length) : NULL;
-    if (scheme && end - scheme >= 3 && scheme[1] == '/' && scheme[2] == '/')
+    const int has_scheme = scheme && end - scheme >= 3 && scheme[1] == '/' && scheme[2] == '/';
+    if (has_scheme)
         at = scheme + 3;
     const char *to = at;
     while (to < end && *to != '/' && *to != '?' && *to != '#')
@@ -285,7 +286,10 @@ sqt_log_host(struct sqt_log_slice url)
     const char *port = to;
     while (port > at && is_digit(port[-1]))
         --port;
-    if (port > at && port[-1] == ':')
+    const int has_port = port < to && port > at && port[-1] == ':';
+    if (has_port)
         to = port - 1;
+    else if (!has_scheme) /* as error:invalid-request */
+        to = at;
     return (struct sqt_log_slice){at, (size_t)(to - at)};
 }

@@ -50,7 +50,8 @@ log_guess(struct sqt_log *log)
         for (unsigned i = 0; (name = sqt_log_format_name(i)) != NULL; ++i) {
             struct sqt_log_format format;
             if (sqt_log_format_parse(&format, name, sqt_log_format_named(name), error, sizeof(error)) == 0) {
-                const uint64_t of_it = sqt_log_files_try(&log->files, &log->files.files[file], &format, log->diagnostics);
+                const uint64_t of_it =
+                    sqt_log_files_try(&log->files, &log->files.files[file], &format, log->diagnostics);
                 if (of_it > most) {
                     most = of_it;
                     best = name;
@@ -91,10 +92,11 @@ log_find_format(struct sqt_log *log, const char *wanted)
     if (strchr(wanted, '%'))
         return log_take_format(log, wanted, wanted);
     if (!strpbrk(wanted, "./")) {
-        sqt_diagnose(log->diagnostics, SQT_ERROR,
-                     "--log-format: '%s' is no format; there are: squid, squid-join, sqtrace, ecs, elastic, ltsv, combined, "
-                     "common; or a logformat, as in '%%ts.%%03tu %%tr %%>a %%ru', or the name of a squid.conf",
-                     wanted);
+        sqt_diagnose(
+            log->diagnostics, SQT_ERROR,
+            "--log-format: '%s' is no format; there are: squid, squid-join, sqtrace, ecs, elastic, ltsv, combined, "
+            "common; or a logformat, as in '%%ts.%%03tu %%tr %%>a %%ru', or the name of a squid.conf",
+            wanted);
         return -1;
     }
     if (sqt_log_conf_read(&conf, wanted, log->files.files[0].name, error, sizeof(error)) != 0) {
@@ -125,7 +127,8 @@ log_check(struct sqt_log *log)
                                             .has_url = f->has[SQT_LOG_URL],
                                             .has_server = f->has[SQT_LOG_SERVER]};
     if (!log_has_time(f)) {
-        sqt_diagnose(log->diagnostics, SQT_ERROR, "--log-format: %s: it has no time: %%ts, %%tl, %%tg or %%tS", f->name);
+        sqt_diagnose(log->diagnostics, SQT_ERROR, "--log-format: %s: it has no time: %%ts, %%tl, %%tg or %%tS",
+                     f->name);
         return -1;
     }
     for (size_t i = 0; i < log->files.count; ++i) {
@@ -229,8 +232,9 @@ log_end_file(struct sqt_log *log)
         sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: offset %" PRIu64 ": %s; what comes before was read", log->name,
                      log->bytes.read, log->bytes.error);
     if (log->bytes.too_long)
-        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: %" PRIu64 " lines are longer than %zu bytes, and were passed over",
-                     log->name, log->bytes.too_long, SQT_LOG_LINE_MOST);
+        sqt_diagnose(log->diagnostics, SQT_WARNING,
+                     "%s: %" PRIu64 " lines are longer than %zu bytes, and were passed over", log->name,
+                     log->bytes.too_long, SQT_LOG_LINE_MOST);
     log->account.not_understood += log->bytes.too_long;
     sqt_log_bytes_close(&log->bytes);
     log->open = 0;
