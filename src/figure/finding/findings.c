@@ -107,11 +107,24 @@ findings_connection(void *context, const struct sqt_attempt *attempt)
 }
 
 static void
+findings_swap(void *context, struct sqt_swap *swap)
+{
+    const struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    if (findings_asks(job, swap->begin))
+        LOOK_AT(f, swap, swap);
+}
+
+static void
 findings_setup(void *context, const struct sqt_setup_row *row)
 {
     const struct sqt_job *const job = context;
     struct sqt_findings *const f = job->state;
     LOOK_AT(f, setup, row);
+    if ((row->event == SQT_EV_ROTATE || row->event == SQT_EV_RECONFIGURE) && f->setups.count < SQT_FINDING_SETUPS) {
+        f->setups.at[f->setups.count] = row->at;
+        f->setups.event[f->setups.count++] = row->event;
+    }
 }
 
 static void
@@ -233,9 +246,15 @@ findings_server_wait(struct sqt_findings *f, struct sqt_subject *subject, const 
 {
     const int64_t wait = row[SQT_CELL(requests, server_wait_ns)].number,
                   connect = row[SQT_CELL(requests, connect_ns)].number;
-    if (subject && wait != SQT_CELL_MISSING)
+    if (!subject)
+        return;
+    subject->answer.send += (double)sqt_row_sum(row, SQT_NS(request_send));
+    subject->answer.wait += (double)sqt_row_sum(row, SQT_NS(server_wait));
+    subject->answer.body += (double)sqt_row_sum(row, SQT_NS(server_reply));
+    subject->answer.bytes += sqt_row_sum(row, SQT_NS(server_reply)) ? (double)xact->fetched : 0;
+    if (wait != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
-    if (subject && connect != SQT_CELL_MISSING)
+    if (connect != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->connects, findings_ns(f, SQT_NS(connect), row, xact));
 }
 
@@ -516,6 +535,7 @@ const struct sqt_family sqt_family_findings = {
     .consumer = {.request = findings_request,
                  .connection = findings_connection,
                  .wait = findings_wait,
+                 .swap = findings_swap,
                  .stop = findings_stop,
                  .setup = findings_setup,
                  .accept = findings_accept,

@@ -28,6 +28,7 @@ struct sqt_look {
     void (*request)(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt);
     void (*connection)(void *state, const struct sqt_attempt *attempt);
     void (*wait)(void *state, const struct sqt_wait *wait);
+    void (*swap)(void *state, const struct sqt_swap *swap);
     void (*loop)(void *state, const struct sqt_loop_row *pass);
     void (*stop)(void *state, const struct sqt_stop_row *stop);
     void (*loop_sample)(void *state, const struct sqt_loop_sample_row *sample);
@@ -55,5 +56,8 @@ int64_t sqt_finding_slow(const struct sqt_xact *xact, int64_t ns);
 /* The name of the cache_dir that the request read from last: type, number and path.  Returns 0 if it read from none. */
 #define SQT_FINDING_NAME 256
 int sqt_finding_place_name(const struct sqt_xact *xact, char name[SQT_FINDING_NAME]);
+
+/* The same of a swap. */
+void sqt_finding_swap_name(const struct sqt_swap *swap, char name[SQT_FINDING_NAME]);
 
 #endif

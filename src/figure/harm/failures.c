@@ -13,6 +13,8 @@
 
 #include "blame.h"
 
+/* Parents that are told by name. */
+#define PEERS 4
 /* Names of their own, of all that requests fail at. */
 #define NAMES 1024
 /* Who failed longer ago, in ns, is not blamed for a request that asked nobody. */
@@ -26,8 +28,9 @@ struct failures {
     struct {
         char name[SQT_TOLD_NAME];
         enum sqt_failed_at failed_at;
-        int64_t at; /* 0: never */
-    } last;         /* whom Squid may remember */
+        int64_t at;       /* 0: never */
+    } last;               /* whom Squid may remember */
+    int64_t reconfigured; /* when Squid was reconfigured last; 0: never */
 };
 
 static struct sqt_failure *
@@ -91,6 +94,12 @@ failures_connection(void *state, const struct sqt_attempt *attempt)
     struct failures *const f = state;
     const char *const server =
         attempt->server == UINT32_MAX ? NULL : sqt_origin_text(attempt->origin, SQT_DEF_SERVER, attempt->server);
+    if (is_peer(attempt) && server && strlen(server) < SQT_TOLD_NAME) {
+        f->all.peers =
+            f->all.peers.size ? f->all.peers : (struct sqt_names){.size = sizeof(struct sqt_name_entry), .most = PEERS};
+        sqt_names_get(&f->all.peers, server);
+    }
+    f->all.direct |= !is_peer(attempt);
     if (attempt->outcome == SQT_OUTCOME_COMPLETE)
         failures_connected(f, failures_get(f, SQT_FAILED_CONNECT, server), attempt);
     if (sqt_blame_attempt(&f->blames, attempt) && is_peer(attempt))
@@ -101,9 +110,18 @@ static void
 failures_add(struct failures *f, struct sqt_failure *failure, uint32_t series, const struct sqt_xact *xact,
              int64_t felt)
 {
+    failure->status = failure->count ? failure->status : xact->status;
+    failure->with_status += failure->status == xact->status;
+    failure->fetched += (uint64_t)(xact->fetched > 0 ? xact->fetched : 0);
     ++failure->count;
     failure->felt += (uint64_t)felt;
     sqt_when_add(&f->all.when, series, xact->begin, (uint64_t)felt, 1);
+}
+
+static const char *
+failures_server(const struct sqt_xact *xact)
+{
+    return xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
 }
 
 /* Somebody failed it who is known. */
@@ -113,30 +131,84 @@ failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sq
     static const enum sqt_failed_at at[SQT_BLAMED] = {SQT_FAILED_SERVICE, SQT_FAILED_CONNECT, SQT_FAILED_TLS,
                                                       SQT_FAILED_LOOK_UP, SQT_FAILED_HELPER};
     const enum sqt_blamed blamed = (enum sqt_blamed)__builtin_ctz(blame->failed);
-    struct sqt_failure *const failure = failures_get(f, at[blamed], sqt_blame_name(blame, blamed));
+    const char *const name = sqt_blame_name(blame, blamed);
+    const int data = !name && blamed == SQT_BLAMED_CONNECT && failures_server(xact);
+    struct sqt_failure *const failure = failures_get(f, at[blamed], data ? failures_server(xact) : name);
+    failure->data += (unsigned)data;
     const int at_once = blamed == SQT_BLAMED_CONNECT && blame->took[blamed] < AT_ONCE;
     failure->timed_out += blame->timed_out >> blamed & 1;
+    failure->broken += blame->broken >> blamed & 1;
     failure->at_once += at_once;
     if (at_once)
         failures_add(f, &f->all.at_once, SQT_FAILURES_AT_ONCE, xact, felt);
     return failure;
 }
 
-static const char *
-failures_server(const struct sqt_xact *xact)
-{
-    return xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
-}
-
 /* Nobody failed it who is known. */
 static struct sqt_failure *
 failures_unexplained(struct failures *f, const struct sqt_xact *xact)
 {
-    if (xact->reused >= 0)
-        return failures_get(f, SQT_FAILED_ANSWER, failures_server(xact));
+    if (xact->reused >= 0) {
+        struct sqt_failure *const failure = failures_get(f, SQT_FAILED_ANSWER, failures_server(xact));
+        failure->reused += xact->reused == 1;
+        return failure;
+    }
     if (f->last.at && xact->end - f->last.at < MINUTE)
         return failures_get(f, f->last.failed_at, f->last.name);
     return failures_get(f, SQT_FAILED_NO_SERVER, NULL);
+}
+
+/* Answers of a server in a row that are 4xx. */
+static void
+failures_answered(struct failures *f, const struct sqt_xact *xact)
+{
+    struct sqt_failure *const server = failures_get(f, SQT_FAILED_REFUSED, failures_server(xact));
+    struct sqt_failed_run *const run = &server->run;
+    if (xact->status < 400 || xact->status >= 500) {
+        run->count = 0;
+        return;
+    }
+    run->since = run->count ? run->since : xact->begin;
+    run->until = xact->end;
+    run->status = xact->status;
+    if (++run->count > server->longest.count)
+        server->longest = *run;
+}
+
+/* The client got all that the server sent, and that was not the whole: a client that leaves has not got all of it. */
+static int
+is_cut(const struct sqt_xact *xact)
+{
+    return xact->outcome == SQT_OUTCOME_ABORTED && !(xact->flags & (SQT_XACT_ERROR_PAGE | SQT_XACT_TUNNEL)) &&
+           xact->server != UINT32_MAX && xact->fetched > 0 && xact->server_until != SQT_MISSING &&
+           xact->server_until < xact->end && xact->sent != SQT_MISSING && xact->sent >= xact->fetched;
+}
+
+/* A request that is no error, and fails all the same; NULL: it does not. */
+static struct sqt_failure *
+failures_other(struct failures *f, const struct sqt_xact *xact, const struct sqt_request_fact *fact,
+               const struct sqt_blame *blame)
+{
+    if ((xact->status == 403 || xact->status == 407) && (blame->failed >> SQT_BLAMED_HELPER & 1)) {
+        struct sqt_failure *const failure =
+            failures_get(f, SQT_FAILED_HELPER, sqt_blame_name(blame, SQT_BLAMED_HELPER));
+        failure->broken += blame->broken >> SQT_BLAMED_HELPER & 1;
+        return failure;
+    }
+    if (xact->reused >= 0 && fact->class != SQT_CLASS_TUNNEL && xact->status)
+        failures_answered(f, xact);
+    if (xact->outcome == SQT_OUTCOME_TIMEOUT && (xact->size == SQT_MISSING || xact->sent < xact->size))
+        return failures_get(f, SQT_FAILED_TIMED_OUT, "client_lifetime");
+    if (is_cut(xact))
+        return failures_get(f, SQT_FAILED_CUT, failures_server(xact));
+    if (xact->status != 403 || fact->class != SQT_CLASS_DENIED)
+        return NULL;
+    struct sqt_failure *const denied = failures_get(f, SQT_FAILED_DENIED, NULL);
+    if (!denied->count) {
+        f->all.before = f->all.requests - 1;
+        f->all.reconfigured = f->reconfigured;
+    }
+    return denied;
 }
 
 static void
@@ -147,17 +219,26 @@ failures_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
     struct sqt_failure *failure = NULL;
     const int blamed = sqt_blame_take(&f->blames, xact, &blame);
     const int made = (xact->flags & SQT_XACT_ERROR_PAGE) || xact->reply_source == SQT_REPLY_MADE;
-    (void)fact;
     ++f->all.requests;
     sqt_when_add(&f->all.when, SQT_FAILURES_ALL, xact->begin, (uint64_t)felt, 1);
-    if (xact->status >= 500 && !made)
+    if (xact->status >= 400 && fact->class == SQT_CLASS_NEGATIVE_HIT)
+        failure = xact->status >= 500 ? failures_get(f, SQT_FAILED_KEPT, "negative_ttl") : NULL;
+    else if (xact->status >= 500 && !made)
         failure = xact->reused >= 0 ? failures_get(f, SQT_FAILED_BY_SERVER, failures_server(xact)) : NULL;
     else if (xact->status >= 500)
         failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact);
-    else if ((xact->status == 403 || xact->status == 407) && (blame.failed >> SQT_BLAMED_HELPER & 1))
-        failure = failures_get(f, SQT_FAILED_HELPER, sqt_blame_name(&blame, SQT_BLAMED_HELPER));
+    else
+        failure = failures_other(f, xact, fact, &blame);
     if (failure)
         failures_add(f, failure, failure->series, xact, felt);
+}
+
+static void
+failures_setup(void *state, const struct sqt_setup_row *row)
+{
+    struct failures *const f = state;
+    if (row->event == SQT_EV_RECONFIGURE)
+        f->reconfigured = row->at;
 }
 
 static void
@@ -173,6 +254,7 @@ failures_end(void *state)
 {
     struct failures *const f = state;
     sqt_names_free(&f->all.names);
+    sqt_names_free(&f->all.peers);
     sqt_when_free(&f->all.when);
     sqt_blames_free(&f->blames);
 }
@@ -181,5 +263,6 @@ const struct sqt_look sqt_look_failures = {.size = sizeof(struct failures),
                                            .request = failures_request,
                                            .connection = failures_connection,
                                            .wait = failures_wait,
+                                           .setup = failures_setup,
                                            .tell = failures_tell,
                                            .end = failures_end};

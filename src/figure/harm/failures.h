@@ -18,6 +18,11 @@ enum sqt_failed_at {
     SQT_FAILED_ANSWER,
     SQT_FAILED_NO_SERVER,
     SQT_FAILED_BY_SERVER, /* which itself answered with an error */
+    SQT_FAILED_CUT,       /* the server closed the connection before the end of the body */
+    SQT_FAILED_DENIED,    /* by access rules */
+    SQT_FAILED_TIMED_OUT, /* by a time-out of Squid, in the middle of the reply */
+    SQT_FAILED_KEPT,      /* with an error that the cache keeps */
+    SQT_FAILED_REFUSED,   /* by the server, with 4xx, one after the other */
     SQT_FAILED_ATS
 };
 
@@ -30,7 +35,18 @@ struct sqt_failure {
     int64_t made_since;
     uint64_t count, felt;        /* felt: ns that their clients waited */
     uint64_t timed_out, at_once; /* of them, where there was no answer in time, and where it failed at once */
-    uint64_t connected;          /* connections to it since the first of them, or since others' failed at once */
+    uint64_t data;               /* of them, where a connection failed that is not the server's own: data of FTP */
+    uint64_t fetched;            /* bytes that came for them */
+    uint64_t with_status;        /* of them, with the status of the first */
+    uint32_t status;
+    uint64_t reused; /* of them, on kept connections of servers */
+    uint64_t broken; /* of them, where a helper said that it is broken */
+    struct sqt_failed_run {
+        uint64_t count;
+        int64_t since, until;
+        uint32_t status;
+    } run, longest;     /* answers of a server in a row that are 4xx: the last, and the longest */
+    uint64_t connected; /* connections to it since the first of them, or since others' failed at once */
 };
 
 /* Series of sums by time: all requests, those whose connections failed at once, and each failure's from there on. */
@@ -40,7 +56,10 @@ struct sqt_failed_requests {
     struct sqt_names names; /* of struct sqt_failure */
     struct sqt_when when;
     struct sqt_failure at_once; /* all together whose connections failed at once */
-    uint64_t requests;
+    struct sqt_names peers;     /* that were connected to, or tried */
+    int direct;                 /* whether a server was, directly */
+    int64_t reconfigured;       /* when Squid was last reconfigured before the first denial; 0: never */
+    uint64_t requests, before;  /* before: the first denial */
 };
 
 /* failures-told.c: adds a finding for each that matters. */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "instead.h"
 #include "standstill.h"
 
 /* So many requests that would have come, or that waited for WAITED each, matter. */
@@ -146,8 +145,9 @@ standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group
                            when, all, shut, (unsigned long long)g->clients);
         break;
     case SQT_STANDING_DIED:
-        sqt_told_print(told->sentence, "%s, %s died %s and was started again, %s later. %llu requests were open.", when,
-                       standing_name(g), g->count > 1 ? "several times" : "once", standstill_duration(all, g->longest),
+        sqt_told_print(told->sentence,
+                       "%s, %s died %u time%s and was started again, up to %s later. %llu requests were open.", when,
+                       standing_name(g), g->count, g->count > 1 ? "s" : "", standstill_duration(all, g->longest),
                        (unsigned long long)g->failures);
         break;
     case SQT_STANDING_STOPPED:
