@@ -113,6 +113,8 @@ struct sqt_xact {
     struct sqt_context *context; /* NULL: the client named no span, or no room */
     struct sqt_longest_wait longest[SQT_NAMED_STAGES];
     enum sqt_outcome outcome;
+    const struct sqt_logged *logged; /* its line in access.log; NULL: none was given, or it has none */
+    int of_log; /* all that is known of it is that line: stages and what is not in lines are not known */
     void *user; /* the consumer's; NULL at first */
 
     /* for the model */

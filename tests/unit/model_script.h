@@ -313,7 +313,7 @@ play_as(unsigned origin)
 {
     assert_hooks_emit_it();
     struct sqt_run run = {
-        &script.origins[origin], script.records, script.count, 0, script.count, {0, 0, 1.0}, script.unsure};
+        &script.origins[origin], script.records, script.count, 0, script.count, {0, 0, 1.0}, script.unsure, NULL, 0};
     if (script.count)
         sqt_model_run(script.model, &run);
     script.count = 0;
@@ -330,8 +330,8 @@ static inline void
 play_to(const struct sqt_consumer *consumer)
 {
     struct sqt_model *const model = sqt_model_new(consumer);
-    const struct sqt_run run = {&script.origins[0], script.records, script.count, 0,
-                                script.count,       {0, 0, 1.0},    script.unsure};
+    const struct sqt_run run = {&script.origins[0], script.records, script.count, 0, script.count,
+                                {0, 0, 1.0},        script.unsure,  NULL,         0};
     assert_hooks_emit_it();
     sqt_model_run(model, &run);
     sqt_model_finish(model);

@@ -104,6 +104,9 @@ struct sqt_findings {
     uint32_t series;             /* the last one that was given */
     struct sqt_look_totals felt; /* of all requests that count, tunnels and open ones, too */
     void **looking;              /* the state of each look of sqt_looks */
+    struct {
+        uint64_t requests, tunnels, untimed; /* untimed: without a duration */
+    } logged;                                /* that only a log knows */
 };
 
 /* The claim's share of all time, in %. */
@@ -168,6 +171,11 @@ void sqt_findings_episodes(struct sqt_findings *findings);
 
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);
+
+/* findings-logged.c: of requests that only a log knows.  Whether it is a tunnel, or asks for one. */
+int sqt_logged_tunnel(const struct sqt_request_fact *fact);
+/* Tells that nothing stands out, and what a log cannot say. */
+void sqt_findings_logged(struct sqt_findings *findings);
 
 /* Hands out the rows of what was found, or the one that says that nothing was. */
 void sqt_findings_rows(struct sqt_job *job);

@@ -445,6 +445,8 @@ sqt_findings_rows(struct sqt_job *job)
     findings_look_told(f);
     if (f->totals.count >= SQT_FINDING_LEAST)
         sqt_findings_episodes(f);
+    if (f->logged.requests && !f->tolds.count)
+        sqt_findings_logged(f);
     if (f->totals.count >= SQT_FINDING_LEAST && !f->tolds.count)
         findings_unexplained(f);
     sqt_tolds_now(&f->tolds);

@@ -333,6 +333,31 @@ findings_count(struct sqt_findings *f, struct sqt_subject *const subjects[SQT_FI
             sqt_when_add(&f->when, findings_series(f, &subjects[by]->series), begin, 0, 1);
 }
 
+/* A request that only a log knows: how long it took, and names.  How long a tunnel was open says nothing of waiting. */
+static void
+findings_logged(struct sqt_findings *f, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
+{
+    const int64_t total = sqt_row_sum(fact->row, SQT_NS(total));
+    ++f->logged.requests;
+    if (sqt_logged_tunnel(fact)) {
+        ++f->logged.tunnels;
+        return;
+    }
+    ++f->felt.requests;
+    f->felt.total_ns += (uint64_t)total;
+    for (unsigned look = 0; sqt_looks[look]; ++look)
+        if (sqt_looks[look]->of_log && sqt_looks[look]->request)
+            sqt_looks[look]->request(f->looking[look], xact, fact, total);
+    if (sqt_durations_unknown(fact->outcome)) {
+        ++f->logged.untimed;
+        return;
+    }
+    f->total_ns += (uint64_t)total;
+    f->slow_ns += (uint64_t)sqt_finding_slow(xact, total);
+    sqt_distribution_add(&f->set, &f->totals, total);
+    sqt_when_add(&f->when, SQT_SERIES_ALL, xact->begin, (uint64_t)total, 1);
+}
+
 static void
 findings_request(void *context, const struct sqt_xact *xact)
 {
@@ -341,8 +366,12 @@ findings_request(void *context, const struct sqt_xact *xact)
     struct sqt_request_fact own;
     const struct sqt_request_fact *const fact = sqt_job_fact(job, &own, xact);
     union sqt_cell row[SQT_CELLS(requests)];
-    if (sqt_durations_unknown(fact->outcome) || !sqt_job_wants(job, fact->begin, fact->row)) {
+    if ((sqt_durations_unknown(fact->outcome) && !xact->of_log) || !sqt_job_wants(job, fact->begin, fact->row)) {
         sqt_findings_connected(f, xact, -1);
+        return;
+    }
+    if (xact->of_log) {
+        findings_logged(f, xact, fact);
         return;
     }
     memcpy(row, fact->row, sizeof(row));

@@ -21,6 +21,7 @@ struct sqt_look_totals {
 
 struct sqt_look {
     size_t size; /* bytes of its state, zeroed at first */
+    int of_log;  /* it is told of requests that only a log knows, too, which have no stages */
     /* Each may be NULL.  Requests are those that --where, --since and --until ask for, but lost ones.  felt: ns that the
      * client waited, of a tunnel until it opened, of one that has not ended until the end of the trace.  The others are
      * those of that time. */
