@@ -57,7 +57,8 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
         return sqt_failure_get(all, SQT_FAILED_CUT, sqt_failure_server(xact));
     if (is_refused(xact))
         return sqt_failure_get(all, SQT_FAILED_BY_SQUID, NULL);
-    if (!xact->status && xact->client_tls != SQT_MISSING && xact->handshake != SQT_OUTCOME_COMPLETE)
+    if ((!xact->status || (fact->class == SQT_CLASS_INTERNAL && xact->outcome == SQT_OUTCOME_ABORTED)) &&
+        xact->client_tls != SQT_MISSING && xact->handshake != SQT_OUTCOME_COMPLETE)
         return sqt_failure_get(all, SQT_FAILED_HANDSHAKE,
                                sqt_origin_text(xact->origin, SQT_DEF_LISTENER, xact->listener));
     if (fact->class == SQT_CLASS_INTERNAL && (xact->status == 301 || xact->status == 302 || xact->status == 307))

@@ -166,7 +166,8 @@ standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group
                        (unsigned long long)g->failures);
         break;
     case SQT_STANDING_STOPPED:
-        sqt_told_print(told->sentence, "%s, Squid did not run %s.", when, times);
+        sqt_told_print(told->sentence, "%s, %s did not run %s.", when, *standing_name(g) ? standing_name(g) : "Squid",
+                       times);
         break;
     default:
         sqt_told_print(told->sentence, "%s, Squid served nobody %s, because of %s.", when, times,
@@ -231,6 +232,8 @@ sqt_standstill_tell(struct sqt_standstill *s, struct sqt_tolds *tolds)
         if (is_start(g))
             w = &start_words;
         snprintf(told->culprit, sizeof(told->culprit), "%s", w->culprit ? w->culprit : standing_holder(s, g));
+        if (g->kind == SQT_STANDING_STOPPED && *standing_name(g))
+            snprintf(told->culprit, sizeof(told->culprit), "%s, not running", standing_name(g));
         standstill_begin(s, g, told);
         standstill_harm(g, told);
         sqt_told_print(told->advice, "%s", w->advice);
