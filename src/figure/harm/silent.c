@@ -157,6 +157,7 @@ struct run {
     uint64_t count;
     double ns;
     int64_t longest, since, end;
+    int all_types; /* of a name server: it leaves queries of the other type without an answer, too */
 };
 
 static int
@@ -238,12 +239,15 @@ silent_sentence(const struct silent *s, const struct run *run, struct sqt_told *
 {
     const struct asked *const who = run->who;
     const uint64_t count = run->count;
-    const char *const space = who->query ? " " : "", *const query = who->query ? who->query : "";
+    const int typed = who->query && !run->all_types;
+    const char *const space = typed ? " " : "", *const query = typed ? who->query : "";
     const char *const questions = who->query ? "queries" : "questions";
     char longest[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], when[128], others[128], acl[SQT_TOLD_NAME] = "";
     sqt_human_time(longest, (double)run->longest, " ", "us");
     sqt_human_time(each, run->ns / (double)count, " ", "us");
-    silent_others(s, who, others, sizeof(others));
+    *others = '\0';
+    if (!run->all_types)
+        silent_others(s, who, others, sizeof(others));
     if (who->by_acl * 2 > who->questions && who->acl)
         snprintf(acl, sizeof(acl), " Access checks of acl %s ask them.", who->acl);
     if (run->open >= LEAST)
@@ -298,11 +302,32 @@ silent_kept(const struct run *run, struct sqt_told *told)
         "alive.");
 }
 
+/* Whether queries of other types have no answer in that time, too: more of them than have one. */
+static int
+is_for_all_types(const struct silent *s, const struct run *run)
+{
+    uint64_t without = 0, with = 0;
+    for (size_t i = 0; i < s->count && run->who->query; ++i)
+        without += s->entries[i].who != run->who && s->entries[i].begin >= run->since &&
+                   s->entries[i].begin <= run->end && strcmp(s->entries[i].who->culprit, run->who->culprit) == 0;
+    for (const struct sqt_name_entry *named = s->names.first; named && without; named = named->next) {
+        const struct asked *const other = (const struct asked *)named;
+        size_t count;
+        const struct sqt_when_sum *const sums = sqt_when_of(&s->answers, other->series, &count);
+        for (size_t i = 0; i < count && other != run->who && strcmp(other->culprit, run->who->culprit) == 0; ++i)
+            with += (int64_t)sums[i].window * s->answers.width >= run->since &&
+                            (int64_t)sums[i].window * s->answers.width <= run->end
+                        ? sums[i].count
+                        : 0;
+    }
+    return without > with;
+}
+
 static void
-silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_look_totals *totals,
-                struct sqt_tolds *tolds)
+silent_tell_run(const struct silent *s, struct run *run, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     static const char *const rules[] = {"slow_servers", NULL};
+    run->all_types = is_for_all_types(s, run);
     if (run->who->server)
         sqt_instead(tolds, rules, sqt_told_ns(run->ns), SQT_INSTEAD);
     struct sqt_told *const told = sqt_tolds_add(tolds, "no_answer", SQT_HARM_WAITING, sqt_told_ns(run->ns));
