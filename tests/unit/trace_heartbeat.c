@@ -79,11 +79,11 @@ a_beat_in_time_is_not_told(void **state)
     const uint64_t until = sqt_heartbeat_rests(&heartbeat, 20000 * MS, 0, 0);
     assert_in_range(until, before + 20000 * MS, sqt_monotonic_ns() + 20000 * MS);
     sleep_ms(60);
-    sqt_heartbeat_beats(&heartbeat, 0); /* before its time */
+    sqt_heartbeat_beats(&heartbeat, 0, NULL, 0); /* before its time */
     heartbeat.woke = (struct sqt_beat){sqt_monotonic_ns(), sqt_monotonic_ns()};
     sqt_heartbeat_rests(&heartbeat, 20 * MS, 0, 0);
     heartbeat.due_ns = sqt_monotonic_ns() - 5 * MS; /* a little late */
-    sqt_heartbeat_beats(&heartbeat, 0);
+    sqt_heartbeat_beats(&heartbeat, 0, NULL, 0);
     assert_int_equal(tell(), 0);
 }
 
@@ -96,7 +96,7 @@ a_late_beat_is_told_once(void **state)
     const uint64_t rested = sqt_monotonic_ns();
     sleep_ms(40);
     const uint64_t woke = sqt_monotonic_ns();
-    sqt_heartbeat_beats(&heartbeat, 0);
+    sqt_heartbeat_beats(&heartbeat, 0, NULL, 0);
     const uint64_t after = sqt_monotonic_ns();
     assert_int_equal(tell(), 1);
     assert_int_equal(newest()->event, SQT_EV_HEARTBEAT_LATE);
@@ -106,13 +106,40 @@ a_late_beat_is_told_once(void **state)
     assert_int_equal(tell(), 0);
 }
 
+/* The main thread set a timer that ends the rest: from then on it is known not to have run. */
+static void
+a_late_timer_is_told_from_when_it_was_set(void **state)
+{
+    (void)state;
+    sqt_heartbeat_rests(&heartbeat, 400 * MS, 0, 0);
+    sleep_ms(20);
+    const struct sqt_beat set = {sqt_monotonic_ns(), sqt_monotonic_ns()};
+    sleep_ms(50);
+    sqt_heartbeat_beats(&heartbeat, 0, &set, 20 * MS);
+    assert_int_equal(tell(), 1);
+    assert_int_equal(newest()->id, set.ticks);
+    assert_in_range(newest()->arg, set.ticks + 50 * MS, sqt_monotonic_ns());
+}
+
+/* It was set before this rest, and ended another one. */
+static void
+a_timer_of_an_earlier_rest_does_not_count(void **state)
+{
+    (void)state;
+    const struct sqt_beat set = {sqt_monotonic_ns(), sqt_monotonic_ns()};
+    sqt_heartbeat_rests(&heartbeat, 400 * MS, 0, 0);
+    sleep_ms(60);
+    sqt_heartbeat_beats(&heartbeat, 0, &set, 20 * MS);
+    assert_int_equal(tell(), 0);
+}
+
 static void
 what_the_main_thread_computed_meanwhile(void **state)
 {
     (void)state;
     sqt_heartbeat_rests(&heartbeat, 5 * MS, 0, 0);
     compute_ms(40);
-    sqt_heartbeat_beats(&heartbeat, 0);
+    sqt_heartbeat_beats(&heartbeat, 0, NULL, 0);
     assert_int_equal(tell(), 1);
     assert_in_range(newest()->aux, 40000, 60000);
 }
@@ -126,7 +153,7 @@ beat_late(void *context)
     sqt_heartbeat_rests(&heartbeat, 5 * MS, 0, 0);
     pthread_barrier_wait(&both);
     pthread_barrier_wait(&both); /* the main thread computes meanwhile */
-    sqt_heartbeat_beats(&heartbeat, 0);
+    sqt_heartbeat_beats(&heartbeat, 0, NULL, 0);
     return NULL;
 }
 
@@ -152,7 +179,7 @@ what_the_main_thread_computed_is_its_own(void **state)
 static uint32_t
 told_of_work(uint64_t ms, uint64_t computes_ms, uint64_t disk_ms, uint64_t queued_ms)
 {
-    sqt_heartbeat_beats(&heartbeat, 7 * MS); /* before its time */
+    sqt_heartbeat_beats(&heartbeat, 7 * MS, NULL, 0); /* before its time */
     heartbeat.woke.ns -= ms * MS;
     heartbeat.woke.ticks -= ms * MS;
     heartbeat.own_ns -= computes_ms * MS;
@@ -183,7 +210,7 @@ with_the_group_off_nothing_is_told(void **state)
     (void)state;
     sqt_heartbeat_rests(&heartbeat, 0, 0, 0);
     sleep_ms(40);
-    sqt_heartbeat_beats(&heartbeat, 0);
+    sqt_heartbeat_beats(&heartbeat, 0, NULL, 0);
     sqt_groups = SQT_GROUP_CLIENT;
     assert_int_equal(tell(), 0);
     sqt_groups = SQT_GROUP_LOOP;
@@ -197,7 +224,7 @@ more_than_fit(void **state)
     for (unsigned i = 0; i < SQT_HEARTBEAT_WAITING + 10; ++i) {
         sqt_heartbeat_rests(&heartbeat, 0, 0, 0);
         heartbeat.due_ns -= 30 * MS;
-        sqt_heartbeat_beats(&heartbeat, 0);
+        sqt_heartbeat_beats(&heartbeat, 0, NULL, 0);
     }
     assert_int_equal(tell(), SQT_HEARTBEAT_WAITING);
 }
@@ -209,6 +236,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_beat_in_time_is_not_told),
         TEST(a_late_beat_is_told_once),
+        TEST(a_late_timer_is_told_from_when_it_was_set),
+        TEST(a_timer_of_an_earlier_rest_does_not_count),
         TEST(what_the_main_thread_computed_meanwhile),
         TEST(what_the_main_thread_computed_is_its_own),
         TEST(long_work_of_the_flusher_is_marked),

@@ -57,8 +57,9 @@ int sqt_heartbeat_worked_long(const struct sqt_heartbeat *heartbeat);
  * processor since it woke, if it worked long.  Returns until when, by CLOCK_MONOTONIC. */
 uint64_t sqt_heartbeat_rests(struct sqt_heartbeat *heartbeat, uint64_t ns, uint64_t disk_ns, uint64_t queued_ns);
 
-/* It has woken, perhaps before its time. */
-void sqt_heartbeat_beats(struct sqt_heartbeat *heartbeat, uint64_t disk_ns);
+/* It has woken, perhaps before its time.  ran: a moment at which the main thread ran and set a timer that ends the rest
+ * in_ns later; NULL: there was none. */
+void sqt_heartbeat_beats(struct sqt_heartbeat *heartbeat, uint64_t disk_ns, const struct sqt_beat *ran, uint64_t in_ns);
 
 /* ---- the main thread ---- */
 

@@ -86,9 +86,13 @@ sqt_heartbeat_rests(struct sqt_heartbeat *h, uint64_t ns, uint64_t disk_ns, uint
 }
 
 void
-sqt_heartbeat_beats(struct sqt_heartbeat *h, uint64_t disk_ns)
+sqt_heartbeat_beats(struct sqt_heartbeat *h, uint64_t disk_ns, const struct sqt_beat *ran, uint64_t in_ns)
 {
     h->woke = beat(h);
+    if (ran && ran->ns > h->rested.ns && ran->ns + in_ns < h->due_ns) {
+        h->rested = *ran;
+        h->due_ns = ran->ns + in_ns;
+    }
     if (h->woke.ns >= h->due_ns + SQT_HEARTBEAT_LATE_NS)
         post(h, &h->rested, &h->woke, main_thread_ran(h, h->main_thread_ns));
     h->main_thread_ns = main_thread_ns(h);

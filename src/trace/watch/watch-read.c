@@ -60,13 +60,18 @@ sqt_watch_queued_ns(const struct sqt_watch *w)
     return read_queued(w->self_fd, &ns) && ns > w->looked_self_ns ? ns - w->looked_self_ns : 0;
 }
 
+uint64_t
+sqt_watch_ran(const struct sqt_watch *w)
+{
+    struct timespec used = {0, 0};
+    if (w->main_clock_known)
+        clock_gettime(w->main_clock, &used);
+    return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
 int
 sqt_watch_accounts(struct sqt_watch *w, struct sqt_accounts *a)
 {
-    struct timespec used = {0, 0};
-    memset(a, 0, sizeof(*a));
-    if (w->main_clock_known && clock_gettime(w->main_clock, &used) == 0)
-        a->ran = (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
     read_queued(w->self_fd, &a->self);
     w->looked_self_ns = a->self;
     return read_queued(w->queue_fd, &a->queued);
