@@ -2,17 +2,54 @@
  *
  * memory.c - see memory.h.
  */
+#define _GNU_SOURCE /* fopencookie */
 #include "memory.h"
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static void
-no_memory(void)
+static const char memory_line[] = "sqtrace: out of memory\n";
+static void (*memory_cleanup)(void);
+
+void
+sqt_no_memory(void)
 {
-    fputs("sqtrace: out of memory\n", stderr);
-    exit(1);
+    static int ending;
+    /* Another thread has said it, and ends the process. */
+    while (__atomic_exchange_n(&ending, 1, __ATOMIC_RELAXED))
+        pause();
+    if (memory_cleanup)
+        memory_cleanup();
+    /* Not exit(): what libraries would clean up may be locked by whoever asked for memory, and takes memory itself. */
+    const ssize_t written = write(STDERR_FILENO, memory_line, sizeof(memory_line) - 1);
+    (void)written;
+    _exit(1);
+}
+
+void
+sqt_unless_no_memory(void)
+{
+    if (errno == ENOMEM)
+        sqt_no_memory();
+}
+
+void
+sqt_before_no_memory(void (*cleanup)(void))
+{
+    memory_cleanup = cleanup;
+}
+
+void *
+sqt_allocated(size_t size)
+{
+    void *const memory = malloc(size);
+    if (!memory)
+        sqt_no_memory();
+    return memory;
 }
 
 void *
@@ -20,7 +57,7 @@ sqt_zeroed(size_t count, size_t size)
 {
     void *const memory = calloc(count, size);
     if (!memory)
-        no_memory();
+        sqt_no_memory();
     return memory;
 }
 
@@ -29,7 +66,7 @@ sqt_resized(void *memory, size_t size)
 {
     void *const resized = realloc(memory, size);
     if (!resized)
-        no_memory();
+        sqt_no_memory();
     return resized;
 }
 
@@ -38,4 +75,95 @@ sqt_copied(const char *text)
 {
     const size_t size = strlen(text) + 1;
     return memcpy(sqt_zeroed(1, size), text, size);
+}
+
+char *
+sqt_vprinted(const char *format, va_list arguments)
+{
+    char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0)
+        sqt_no_memory();
+    return text;
+}
+
+char *
+sqt_printed(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *const text = sqt_vprinted(format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+/* ---- the C library's ---- */
+
+FILE *
+sqt_fopen(const char *path, const char *mode)
+{
+    FILE *const file = fopen(path, mode);
+    if (!file)
+        sqt_unless_no_memory();
+    return file;
+}
+
+DIR *
+sqt_fdopendir(int fd)
+{
+    DIR *const list = fdopendir(fd);
+    if (!list)
+        sqt_unless_no_memory();
+    return list;
+}
+
+ssize_t
+sqt_getdelim(char **text, size_t *room, int end, FILE *from)
+{
+    errno = 0;
+    const ssize_t size = getdelim(text, room, end, from);
+    if (size < 0)
+        sqt_unless_no_memory();
+    return size;
+}
+
+ssize_t
+sqt_getline(char **line, size_t *room, FILE *from)
+{
+    return sqt_getdelim(line, room, '\n', from);
+}
+
+struct memory_stream {
+    char **text;
+    size_t *size;
+};
+
+static ssize_t
+memory_write(void *context, const char *bytes, size_t size)
+{
+    const struct memory_stream *const s = context;
+    *s->text = sqt_resized(*s->text, *s->size + size + 1);
+    memcpy(*s->text + *s->size, bytes, size);
+    *s->size += size;
+    (*s->text)[*s->size] = '\0';
+    return (ssize_t)size;
+}
+
+static int
+memory_close(void *context)
+{
+    free(context);
+    return 0;
+}
+
+FILE *
+sqt_text_stream(char **text, size_t *size)
+{
+    struct memory_stream *const s = sqt_zeroed(1, sizeof(*s));
+    *s = (struct memory_stream){text, size};
+    *text = sqt_zeroed(1, 1);
+    *size = 0;
+    FILE *const stream = fopencookie(s, "w", (cookie_io_functions_t){.write = memory_write, .close = memory_close});
+    if (!stream)
+        sqt_no_memory();
+    return stream;
 }

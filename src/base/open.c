@@ -57,6 +57,12 @@ sqt_open_owned(int at, const char *name, int flags, uid_t owner, struct stat *st
     return fd;
 }
 
+int
+sqt_open_others_write(int error)
+{
+    return error == OTHERS_WRITE;
+}
+
 const char *
 sqt_open_refusal(int error)
 {

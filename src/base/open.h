@@ -19,6 +19,9 @@ int sqt_open_regular(int at, const char *name, int flags, struct stat *st);
 /* The same, and the file belongs to `owner`, has no other name, is no link, and nobody else may write to it. */
 int sqt_open_owned(int at, const char *name, int flags, uid_t owner, struct stat *st);
 
+/* Whether sqt_open_owned() refused only because others may write to the file. */
+int sqt_open_others_write(int error);
+
 /* Why neither of them opened a file, for a message: "it is not a regular file".  error: errno. */
 const char *sqt_open_refusal(int error);
 

@@ -4,6 +4,8 @@
  */
 #include "place.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
@@ -28,7 +30,17 @@ sqt_ddl_place_pattern(const struct sqt_ddl_place *p, enum sqt_table_number table
     return pattern;
 }
 
-/* Whether files lie there in that way; notes of which tables.  Without memory glob() finds none. */
+/* A folder that cannot be listed has no files, unless there is no memory. */
+static int
+place_error(const char *path, int error)
+{
+    (void)path;
+    if (error == ENOMEM)
+        sqt_no_memory();
+    return 0;
+}
+
+/* Whether files lie there in that way; notes of which tables. */
 static int
 place_look(struct sqt_ddl_place *p, enum sqt_ddl_layout layout)
 {
@@ -40,7 +52,10 @@ place_look(struct sqt_ddl_place *p, enum sqt_ddl_layout layout)
         p->has[i] = 0;
         if (sqt_tables[i].figure || !sqt_tables[i].things)
             continue;
-        if (glob(sqt_ddl_place_pattern(p, i, pattern), GLOB_NOSORT, NULL, &found) == 0) {
+        const int result = glob(sqt_ddl_place_pattern(p, i, pattern), GLOB_NOSORT, place_error, &found);
+        if (result == GLOB_NOSPACE)
+            sqt_no_memory();
+        if (result == 0) {
             p->has[i] = 1;
             any = 1;
             globfree(&found);

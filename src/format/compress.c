@@ -4,10 +4,12 @@
  */
 #include "compress.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <zlib.h>
 #ifdef SQT_HAVE_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
 
 #define ZLIB_LEVEL 1
@@ -15,6 +17,14 @@
 
 static const char *const compress_no_memory = "there is no memory to decompress the block";
 static const char *const damaged = "the block cannot be decompressed";
+
+/* With errno, as sqt_decompress() has it. */
+static const char *
+compress_fail(int cause)
+{
+    errno = cause;
+    return cause == ENOMEM ? compress_no_memory : damaged;
+}
 
 enum sqt_compression
 sqt_compression_default(void)
@@ -98,12 +108,15 @@ zlib_decompress(struct sqt_decompressor *d, const uint8_t *data, size_t size, ui
 {
     z_stream *const z = inflater_of(d);
     if (!z)
-        return compress_no_memory;
+        return compress_fail(ENOMEM);
     z->next_in = (Bytef *)(uintptr_t)data;
     z->avail_in = (uInt)size;
     z->next_out = to;
     z->avail_out = (uInt)whole;
-    return inflate(z, Z_FINISH) == Z_STREAM_END && z->avail_out == 0 ? NULL : damaged;
+    const int result = inflate(z, Z_FINISH);
+    if (result == Z_STREAM_END && z->avail_out == 0)
+        return NULL;
+    return compress_fail(result == Z_MEM_ERROR ? ENOMEM : EBADMSG);
 }
 
 /* ---- zstd ---- */
@@ -126,8 +139,12 @@ zstd_decompress(struct sqt_decompressor *d, const uint8_t *data, size_t size, ui
     if (!d->zstd)
         d->zstd = ZSTD_createDCtx();
     if (!d->zstd)
-        return compress_no_memory;
-    return ZSTD_decompressDCtx(d->zstd, to, whole, data, size) == whole ? NULL : damaged;
+        return compress_fail(ENOMEM);
+    const size_t got = ZSTD_decompressDCtx(d->zstd, to, whole, data, size);
+    if (got == whole)
+        return NULL;
+    return compress_fail(ZSTD_isError(got) && ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation ? ENOMEM
+                                                                                                     : EBADMSG);
 }
 
 static void
@@ -139,7 +156,8 @@ zstd_free(void *compressor, void *decompressor)
 #else
 #define zstd_compress(c, data, size, to, room) 0
 #define zstd_decompress(d, data, size, to, whole) \
-    "the block is compressed with zstd, and this program was built without it: install libzstd-dev and build it again"
+    (errno = EBADMSG, "the block is compressed with zstd, and this program was built without it: install libzstd-dev " \
+                      "and build it again")
 #define zstd_free(compressor, decompressor) ((void)0)
 #endif
 

@@ -43,7 +43,8 @@ size_t sqt_compress_bound(size_t size);
 size_t sqt_compress(struct sqt_compressor *compressor, enum sqt_compression compression, const uint8_t *data,
                     size_t size, uint8_t *to, size_t room);
 
-/* Decompresses `size` bytes into exactly `whole` bytes at `to`.  Returns NULL, or what is wrong, as a constant text. */
+/* Decompresses `size` bytes into exactly `whole` bytes at `to`.  Returns NULL, or what is wrong, as a constant text,
+ * with errno: ENOMEM if there is no memory, else EBADMSG. */
 const char *sqt_decompress(struct sqt_decompressor *decompressor, enum sqt_compression compression, const uint8_t *data,
                            size_t size, uint8_t *to, size_t whole);
 

@@ -344,7 +344,7 @@ struct sqt_totals {
     uint64_t lost_from; /* ticks of the first lost record that no LOST record speaks of, 0 if none */
     uint64_t lost_open; /* how many those are */
     uint32_t clean;     /* 1: tracing ended in order; 0: the ring went on in another segment, or was a leftover */
-    uint32_t reserved;
+    uint32_t lost_us;   /* microseconds from lost_from to the last of these, rounded down; 0 also if it is not known */
 };
 SQT_ASSERT(sizeof(struct sqt_totals) == 64, "totals");
 
@@ -362,6 +362,12 @@ SQT_ASSERT(sizeof(struct sqt_totals) == 64, "totals");
 
 #define SQT_RING_MAGIC "SQTRING\x1a"
 #define SQT_RING_HEADER 4096u
+
+/* What a writer makes at most: bytes of records, which is the most that ring= can ask for, and bytes of the text area. A
+ * reader refuses more. */
+#define SQT_RING_RECORDS_MAX (UINT64_C(4) << 30)
+#define SQT_RING_TEXT_MAX (UINT64_C(64) << 10)
+#define SQT_RING_FILE_MAX (SQT_RING_HEADER + SQT_RING_TEXT_MAX + SQT_RING_RECORDS_MAX)
 
 /* A stretch of lost records, as the writer knows it.  Two slots take turns, so that a kill at any instruction leaves
  * an exact account: a stretch begins when `episodes` is stored, grows when `lost` is, ends when `head` is. */
@@ -384,6 +390,7 @@ struct sqt_ring_writer {
      * the account from these instead. */
     uint64_t episodes; /* stretches begun; the last is in loss[episodes & 1] */
     struct sqt_ring_loss loss[2];
+    uint64_t lost_until; /* ticks of the last record dropped; 0: none, or a writer that does not say */
 };
 
 struct sqt_ring_flusher {
@@ -422,8 +429,18 @@ SQT_ASSERT(offsetof(struct sqt_ring_header, flusher) == 2048, "ring flusher");
 #define SQT_RING_LOCKED 1u
 #define SQT_RING_STALE_NS UINT64_C(10000000000)
 
-/* A consistent account of a ring, living or dead: head, lost, marks, lost_from and lost_open; the other fields of
- * totals stay as they are.  After a kill it is exact. */
+/* What lost_us is.  Words of another process: they may be anything. */
+static inline uint32_t
+sqt_ring_lost_us(const struct sqt_ring_header *ring, uint64_t from)
+{
+    const uint64_t until = __atomic_load_n(&ring->writer.lost_until, __ATOMIC_RELAXED);
+    const uint64_t rate = ring->identity.ticks_per_second;
+    const double us = rate && until > from ? (double)(until - from) / (double)rate * 1e6 : 0;
+    return us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
+/* A consistent account of a ring, living or dead: head, lost, marks, lost_from, lost_open and lost_us; the other fields
+ * of totals stay as they are.  After a kill it is exact. */
 static inline void
 sqt_ring_totals(const struct sqt_ring_header *ring, struct sqt_totals *totals)
 {
@@ -446,6 +463,7 @@ sqt_ring_totals(const struct sqt_ring_header *ring, struct sqt_totals *totals)
             totals->lost_from = __atomic_load_n(&w->lost_from, __ATOMIC_RELAXED);
             totals->lost_open = __atomic_load_n(&w->lost_open, __ATOMIC_RELAXED);
         }
+        totals->lost_us = totals->lost_open ? sqt_ring_lost_us(ring, totals->lost_from) : 0;
         again = __atomic_load_n(&w->episodes, __ATOMIC_ACQUIRE);
         if (again == episodes)
             return;

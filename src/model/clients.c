@@ -35,7 +35,7 @@ clients_add(struct sqt_process_state *process, uint64_t id)
     client->epoch = client->swept = process->epoch;
     client->touched = process->now;
     client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
-    client->accept_wait = SQT_MISSING;
+    client->read_wait = client->accept_wait = SQT_MISSING;
     client->listener = UINT32_MAX;
     sqt_idmap_put(&process->clients, id, client);
     return client;
@@ -52,13 +52,14 @@ clients_find(struct sqt_process_state *process, uint64_t id)
         client->epoch = process->epoch;
         sqt_pool_renew(&process->client_pool, client);
         client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
-        client->accept_wait = SQT_MISSING;
+        client->read_wait = client->accept_wait = SQT_MISSING;
         client->read_count = 0;
         client->bytes = 0;
     }
     /* Nor can be said how long ago anything was, once a clock stepped. */
     if (sqt_stepped_since(process, client->touched)) {
         client->accepted = client->parsed = client->waiting = client->tls_begin = client->tls = SQT_MISSING;
+        client->read_wait = SQT_MISSING;
         client->read_count = 0;
     }
     client->touched = process->now;
@@ -230,19 +231,20 @@ sqt_client_read(struct sqt_process_state *process, int64_t now, const struct sqt
         client->read_count = 0; /* all that came before was used up */
     if (client->read_count < SQT_CLIENT_READS) {
         client->reads[client->read_count].offset = client->bytes;
+        client->reads[client->read_count].wait = sqt_loop_since_poll(process, now);
         client->reads[client->read_count++].time = now;
     }                             /* else: taken for a part of the read before it */
     client->bytes += record->arg; /* may wrap around, as offsets then do */
 }
 
-/* When the byte at that offset came; SQT_MISSING if that was before the trace. */
-static int64_t
-read_time(const struct sqt_client *client, uint64_t offset)
+/* The read that brought the byte at that offset: its number from 1 on; 0 if that was before the trace. */
+static unsigned
+clients_read_of(const struct sqt_client *client, uint64_t offset)
 {
-    int64_t time = SQT_MISSING;
-    for (unsigned i = 0; i < client->read_count && client->reads[i].offset <= offset; ++i)
-        time = client->reads[i].time;
-    return time;
+    unsigned i = 0;
+    while (i < client->read_count && client->reads[i].offset <= offset)
+        ++i;
+    return i;
 }
 
 void
@@ -252,12 +254,15 @@ sqt_client_parsed(struct sqt_process_state *process, int64_t now, const struct s
     struct sqt_client *const client = clients_find(process, record->id);
     give_up_lost(process, client, now);
     const uint64_t header_and_left = record->arg + record->aux;
+    const unsigned read =
+        header_and_left <= client->bytes ? clients_read_of(client, client->bytes - header_and_left) : 0;
     int64_t since = SQT_MISSING;
+    client->read_wait = read ? client->reads[read - 1].wait : SQT_MISSING;
     if (client->accepted != SQT_MISSING) {
         since = client->accepted;
-    } else if (header_and_left <= client->bytes) {
-        since = read_time(client, client->bytes - header_and_left);
-        if (since != SQT_MISSING && client->parsed > since)
+    } else if (read) {
+        since = client->reads[read - 1].time;
+        if (client->parsed > since)
             since = client->parsed;
     }
     client->waiting = since == SQT_MISSING ? SQT_MISSING : now - since;
@@ -282,6 +287,8 @@ sqt_client_add(struct sqt_process_state *process, struct sqt_xact *xact, int64_t
     give_up_lost(process, client, now);
     xact->client_connect = client->waiting;
     client->waiting = SQT_MISSING;
+    xact->read_wait = client->read_wait;
+    client->read_wait = SQT_MISSING;
     xact->client_tls = client->tls;
     xact->tls_before = client->tls != SQT_MISSING;
     xact->handshake = client->handshake;

@@ -12,6 +12,8 @@
  * Samples of the main thread (LOOP_SAMPLE) tell how long it ran, waited for a processor and was stopped since the sample
  * before.  The waits of the loop tell how long it was idle.  In what is left, it was blocked in a call.
  */
+#include <string.h>
+
 #include "model-internal.h"
 
 /* What no sample tells, the end of a pass, goes to the parts as what came before it. */
@@ -80,6 +82,15 @@ sqt_loop_work(struct sqt_process_state *process, int64_t now, const struct sqt_r
     p->waits_over.total = sqt_sum(p->waits_over.total, now - p->row.begin);
     p->waits_over.begin = p->row.begin;
     p->waits_over.end = now;
+}
+
+int64_t
+sqt_loop_since_poll(const struct sqt_process_state *process, int64_t now)
+{
+    const struct sqt_loop_state *const p = &process->loop;
+    if (!p->works || p->epoch != process->epoch || sqt_stepped_since(process, p->row.work))
+        return SQT_MISSING;
+    return now - p->row.work;
 }
 
 void
@@ -203,6 +214,20 @@ loops_part(const struct sqt_record *record, unsigned more, unsigned event)
     return NULL;
 }
 
+/* The call that the main thread was blocked in; 0: none.  Traces from before sqtrace left out the loop's own wait may
+ * have it, by its name or number: epoll_wait is 232 on x86-64, and epoll_pwait 281 there and 22 on arm64. */
+static uint32_t
+loops_call(const struct sqt_process_state *process, const struct sqt_record *held)
+{
+    static const char *const waits[] = {"system call 232", "system call 281", "system call 22", "epoll_wait",
+                                        "epoll_pwait"};
+    const char *const name = held && held->aux ? sqt_origin_text(process->origin, SQT_DEF_CALL, held->aux) : NULL;
+    for (unsigned i = 0; name && i < sizeof(waits) / sizeof(*waits); ++i)
+        if (strcmp(name, waits[i]) == 0)
+            return 0;
+    return held ? held->aux : 0;
+}
+
 void
 sqt_loop_sampled(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
@@ -215,7 +240,7 @@ sqt_loop_sampled(struct sqt_process_state *process, int64_t now, const struct sq
         .from = sqt_line_ns(&process->line, record->id),
         .until = sqt_line_ns(&process->line, record->arg),
         .activity = record->aux,
-        .call = held ? held->aux : 0,
+        .call = loops_call(process, held),
         .acl = in ? (uint32_t)in->id : 0,
         .disk_call = in && in->arg < SQT_DISK_OPS ? (enum sqt_disk_op)in->arg : SQT_DISK_OTHER,
         .dir = in ? in->aux : UINT32_MAX,

@@ -114,6 +114,7 @@ struct sqt_client {
     int64_t accepted;           /* SQT_MISSING if not seen, or once a request was parsed */
     int64_t parsed;             /* when the last request was parsed; SQT_MISSING before */
     int64_t waiting;            /* client_connect of the request just parsed, until its transaction begins */
+    int64_t read_wait;          /* of the request just parsed, until its transaction begins; SQT_MISSING if unknown */
     int64_t accept_wait;        /* before it was accepted, until a request was parsed; SQT_MISSING if unknown */
     int put_off;                /* Squid put off accepts in that time */
     uint32_t listener;          /* definition; UINT32_MAX if unknown */
@@ -124,6 +125,7 @@ struct sqt_client {
     struct {
         uint64_t offset; /* of the first byte that it brought */
         int64_t time;
+        int64_t wait;          /* since the poll of that pass returned; SQT_MISSING if unknown */
     } reads[SQT_CLIENT_READS]; /* those that may have brought bytes still in the buffer, the oldest first */
     unsigned read_count;
     uint32_t swept;         /* losses up to which its transactions were given up */
@@ -288,6 +290,9 @@ void sqt_attempt_end(struct sqt_process_state *process, struct sqt_attempt *atte
 sqt_handler sqt_loop_wait, sqt_loop_work, sqt_loop_sampled;
 /* The group is off: the pass that is known last does not end with the next wait. */
 void sqt_loop_switched_off(struct sqt_process_state *process);
+/* Nanoseconds from the return of the poll until now, in the pass that is under way; SQT_MISSING if there is none, or if a
+ * loss or a step of a clock makes that uncertain. */
+int64_t sqt_loop_since_poll(const struct sqt_process_state *process, int64_t now);
 /* The main thread did that to a file from begin to end. */
 void sqt_loop_io(struct sqt_process_state *process, enum sqt_disk_op op, uint32_t dir, int64_t begin, int64_t end);
 

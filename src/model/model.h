@@ -15,7 +15,7 @@
 #include "spans.h"
 
 /* Bytes of all that is open at a time, of all origins together: more than 100,000 transactions with their clients. */
-#define SQT_MODEL_BYTES ((size_t)112 << 20)
+#define SQT_MODEL_BYTES ((size_t)120 << 20)
 
 /* A time, duration or count that is not known. */
 #define SQT_MISSING INT64_MIN
@@ -79,6 +79,7 @@ struct sqt_xact {
     int64_t begin, end;
     int64_t client_connect;  /* duration before begin */
     int64_t client_tls;      /* how long the client shook hands with Squid, before begin or, if bumped, after it */
+    int64_t read_wait;       /* how long its first bytes waited to be read after the poll that reported them */
     int64_t accept_wait;     /* how long it waited before Squid accepted its connection; of the first of a connection */
     int64_t first_byte;      /* when the first bytes of the reply were written */
     int64_t server_from;     /* when it first turned to a server */

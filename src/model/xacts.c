@@ -60,7 +60,7 @@ xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
     xact->origin = process->origin;
     xact->id = id;
     xact->begin = begin;
-    xact->client_connect = xact->client_tls = xact->accept_wait = xact->first_byte = SQT_MISSING;
+    xact->client_connect = xact->client_tls = xact->accept_wait = xact->read_wait = xact->first_byte = SQT_MISSING;
     xact->server_from = xact->server_until = SQT_MISSING;
     xact->before.until = begin;
     sqt_spans_begin(&xact->stages, begin);

@@ -15,19 +15,18 @@ sqt_codec(void)
     return SQT_CODEC_ZSTD;
 }
 
-int
+void
 sqt_codec_put(void **context, struct sqt_bytes *to, const uint8_t *data, size_t size)
 {
     const size_t room = ZSTD_compressBound(size);
     if (!*context)
         *context = ZSTD_createCCtx();
     if (!*context)
-        return -1;
+        sqt_no_memory();
     const size_t used = ZSTD_compressCCtx(*context, sqt_bytes_room(to, room), room, data, size, LEVEL);
-    if (ZSTD_isError(used))
-        return -1;
+    if (ZSTD_isError(used)) /* with this room it cannot fail otherwise */
+        sqt_no_memory();
     to->used += used;
-    return 0;
 }
 
 void
@@ -52,31 +51,27 @@ static z_stream *
 codec_stream(void **context)
 {
     z_stream *z = *context;
-    if (z)
-        return deflateReset(z) == Z_OK ? z : NULL;
-    z = sqt_zeroed(1, sizeof(*z));
-    if (deflateInit2(z, LEVEL, Z_DEFLATED, MAX_WBITS + GZIP, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
-        free(z);
-        return NULL;
-    }
-    return *context = z;
+    if (z && deflateReset(z) == Z_OK)
+        return z;
+    if (!z)
+        z = *context = sqt_zeroed(1, sizeof(*z));
+    if (deflateInit2(z, LEVEL, Z_DEFLATED, MAX_WBITS + GZIP, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+        sqt_no_memory();
+    return z;
 }
 
-int
+void
 sqt_codec_put(void **context, struct sqt_bytes *to, const uint8_t *data, size_t size)
 {
     z_stream *const z = codec_stream(context);
-    if (!z)
-        return -1;
     const size_t room = deflateBound(z, size);
     z->next_in = (Bytef *)(uintptr_t)data;
     z->avail_in = (uInt)size;
     z->next_out = sqt_bytes_room(to, room);
     z->avail_out = (uInt)room;
-    if (deflate(z, Z_FINISH) != Z_STREAM_END)
-        return -1;
+    if (deflate(z, Z_FINISH) != Z_STREAM_END) /* with this room it cannot fail otherwise */
+        sqt_no_memory();
     to->used += room - z->avail_out;
-    return 0;
 }
 
 void

@@ -13,9 +13,8 @@ enum sqt_codec { SQT_CODEC_GZIP = 2, SQT_CODEC_ZSTD = 6 };
 /* The one that is used. */
 enum sqt_codec sqt_codec(void);
 
-/* Appends `size` bytes, compressed.  *context: NULL at first, kept from call to call; one thread.  Returns 0, or -1
- * without memory. */
-int sqt_codec_put(void **context, struct sqt_bytes *to, const uint8_t *data, size_t size);
+/* Appends `size` bytes, compressed.  *context: NULL at first, kept from call to call; one thread. */
+void sqt_codec_put(void **context, struct sqt_bytes *to, const uint8_t *data, size_t size);
 
 void sqt_codec_free(void *context);
 

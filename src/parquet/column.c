@@ -31,16 +31,13 @@ sqt_parquet_column_value(struct sqt_parquet_column *c, const struct sqt_parquet_
 /* ---- pages ---- */
 
 /* Appends a header, and the page behind it, compressed. */
-static int
+static void
 column_put_page(struct sqt_parquet_column *c, struct sqt_bytes *to, int type, size_t values, int encoding,
                 const struct sqt_bytes *plain, void **codec)
 {
     struct sqt_bytes packed = {0}, header = {0};
     struct sqt_thrift thrift = {.to = &header};
-    if (sqt_codec_put(codec, &packed, plain->data, plain->used) != 0) {
-        sqt_bytes_free(&packed);
-        return -1;
-    }
+    sqt_codec_put(codec, &packed, plain->data, plain->used);
     sqt_thrift_begin(&thrift);
     sqt_thrift_number(&thrift, 1, SQT_THRIFT_I32, type);
     sqt_thrift_number(&thrift, 2, SQT_THRIFT_I32, (int64_t)plain->used);
@@ -59,7 +56,6 @@ column_put_page(struct sqt_parquet_column *c, struct sqt_bytes *to, int type, si
     c->plain_size += header.used + plain->used;
     sqt_bytes_free(&packed);
     sqt_bytes_free(&header);
-    return 0;
 }
 
 /* Appends the indices of texts, behind the number of bits of each. */
@@ -74,13 +70,13 @@ column_put_indices(struct sqt_parquet_column *c, struct sqt_bytes *to)
 }
 
 /* Ends the page being made. */
-static int
+static void
 column_end_page(struct sqt_parquet_column *c, const struct sqt_parquet_field *field, void **codec)
 {
     struct sqt_bytes plain = {0};
     int encoding = ENCODING_PLAIN; /* nothing is there to be encoded */
     if (!c->page_rows)
-        return 0;
+        return;
     sqt_bytes_four(&plain, 0);
     sqt_hybrid_bits(&plain, c->levels.data, c->page_rows);
     const uint32_t levels = (uint32_t)plain.used - 4;
@@ -94,11 +90,10 @@ column_end_page(struct sqt_parquet_column *c, const struct sqt_parquet_field *fi
         sqt_delta_finish(&c->numbers, &plain);
     }
     *(c->page_values ? &c->coded : &c->empty) = 1;
-    const int result = column_put_page(c, &c->pages, PAGE_DATA, c->page_rows, encoding, &plain, codec);
+    column_put_page(c, &c->pages, PAGE_DATA, c->page_rows, encoding, &plain, codec);
     sqt_bytes_free(&plain);
     c->levels.used = c->indices.used = 0;
     c->page_rows = c->page_values = 0;
-    return result;
 }
 
 /* ---- values ---- */
@@ -143,7 +138,7 @@ column_take_numbers(struct sqt_parquet_column *c, const int64_t *present, unsign
     sqt_delta_add(&c->numbers, present, kept);
 }
 
-int
+void
 sqt_parquet_column_take(struct sqt_parquet_column *c, const struct sqt_parquet_field *field, const int64_t *values,
                         unsigned count, void **codec)
 {
@@ -158,7 +153,8 @@ sqt_parquet_column_take(struct sqt_parquet_column *c, const struct sqt_parquet_f
     c->rows += count;
     c->values += kept;
     const size_t size = c->levels.used + c->indices.used + c->numbers.blocks.used;
-    return size < PAGE_BYTES ? 0 : column_end_page(c, field, codec);
+    if (size >= PAGE_BYTES)
+        column_end_page(c, field, codec);
 }
 
 /* ---- the chunk ---- */
@@ -210,22 +206,19 @@ column_put_metadata(const struct sqt_parquet_column *c, const struct sqt_parquet
     sqt_thrift_end(t);
 }
 
-int
+void
 sqt_parquet_column_finish(struct sqt_parquet_column *c, const struct sqt_parquet_field *field, struct sqt_bytes *to,
                           uint64_t offset, struct sqt_thrift *metadata, size_t *plain_size, void **codec)
 {
     const size_t before = to->used;
-    if (column_end_page(c, field, codec) != 0)
-        return -1;
-    if (c->texts.count &&
-        column_put_page(c, to, PAGE_DICTIONARY, c->texts.count, ENCODING_PLAIN, &c->texts.plain, codec) != 0)
-        return -1;
+    column_end_page(c, field, codec);
+    if (c->texts.count)
+        column_put_page(c, to, PAGE_DICTIONARY, c->texts.count, ENCODING_PLAIN, &c->texts.plain, codec);
     const size_t dictionary = to->used - before;
     sqt_bytes_put(to, c->pages.data, c->pages.used);
     column_put_metadata(c, field, dictionary, to->used - before, offset, metadata);
     *plain_size += c->plain_size;
     sqt_parquet_column_free(c);
-    return 0;
 }
 
 size_t

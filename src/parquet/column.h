@@ -47,17 +47,16 @@ struct sqt_parquet_column {
 int64_t sqt_parquet_column_value(struct sqt_parquet_column *column, const struct sqt_parquet_field *field,
                                  const union sqt_cell *row);
 
-/* Takes the next rows, SQT_COLUMN_ROWS of them but at the end of a row group.  codec: see codec.h.  Returns 0, or -1
- * without memory. */
-int sqt_parquet_column_take(struct sqt_parquet_column *column, const struct sqt_parquet_field *field,
-                            const int64_t *values, unsigned count, void **codec);
+/* Takes the next rows, SQT_COLUMN_ROWS of them but at the end of a row group.  codec: see codec.h. */
+void sqt_parquet_column_take(struct sqt_parquet_column *column, const struct sqt_parquet_field *field,
+                             const int64_t *values, unsigned count, void **codec);
 
 /* Ends the row group: appends the chunk to `to`, which will stand at `offset` of the file, and its metadata, an element of
  * a list.  Adds to
- * *plain_size the bytes of its pages before compression.  The column is then as at first.  Returns 0, or -1 without memory. */
-int sqt_parquet_column_finish(struct sqt_parquet_column *column, const struct sqt_parquet_field *field,
-                              struct sqt_bytes *to, uint64_t offset, struct sqt_thrift *metadata, size_t *plain_size,
-                              void **codec);
+ * *plain_size the bytes of its pages before compression.  The column is then as at first. */
+void sqt_parquet_column_finish(struct sqt_parquet_column *column, const struct sqt_parquet_field *field,
+                               struct sqt_bytes *to, uint64_t offset, struct sqt_thrift *metadata, size_t *plain_size,
+                               void **codec);
 
 /* Bytes of memory. */
 size_t sqt_parquet_column_size(const struct sqt_parquet_column *column);

@@ -7,7 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/open.h"
 
 #define MAGIC "PAR1"
 #define MAGIC_SIZE 4
@@ -20,12 +23,13 @@ enum { LOGICAL_STRING = 1, LOGICAL_DECIMAL = 5 };
 #define DECIMAL_DIGITS 18 /* of a DECIMAL in an INT64 */
 
 void
-sqt_parquet_file_begin(struct sqt_parquet_file *f, int directory, const char *name,
+sqt_parquet_file_begin(struct sqt_parquet_file *f, int directory, const char *name, mode_t mode,
                        const struct sqt_parquet_field *fields, unsigned field_count, void **codec)
 {
     memset(f, 0, sizeof(*f));
     f->directory = directory;
     snprintf(f->name, sizeof(f->name), "%s", name);
+    f->mode = mode;
     f->fields = fields;
     f->field_count = field_count;
     f->columns = sqt_zeroed(field_count, sizeof(*f->columns));
@@ -43,25 +47,22 @@ file_part_name(const struct sqt_parquet_file *f, char name[96])
 
 /* ---- rows ---- */
 
-static int
+static void
 file_take(struct sqt_parquet_file *f)
 {
     for (unsigned i = 0; i < f->field_count && f->waiting; ++i)
-        if (sqt_parquet_column_take(&f->columns[i], &f->fields[i], f->values[i], f->waiting, f->codec) != 0) {
-            errno = ENOMEM;
-            return -1;
-        }
+        sqt_parquet_column_take(&f->columns[i], &f->fields[i], f->values[i], f->waiting, f->codec);
     f->rows += f->waiting;
     f->waiting = 0;
-    return 0;
 }
 
-int
+void
 sqt_parquet_file_row(struct sqt_parquet_file *f, const union sqt_cell *row)
 {
     for (unsigned i = 0; i < f->field_count; ++i)
         f->values[i][f->waiting] = sqt_parquet_column_value(&f->columns[i], &f->fields[i], row);
-    return ++f->waiting < SQT_COLUMN_ROWS ? 0 : file_take(f);
+    if (++f->waiting == SQT_COLUMN_ROWS)
+        file_take(f);
 }
 
 int
@@ -77,12 +78,37 @@ sqt_parquet_file_group_full(const struct sqt_parquet_file *f)
 
 /* ---- row groups ---- */
 
+/* Makes the file.  Returns a descriptor, or -1 with errno. */
+static int
+file_make(struct sqt_parquet_file *f, const char *name)
+{
+    struct stat st;
+    const int fd = openat(f->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, f->mode);
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return fd;
+    f->device = st.st_dev;
+    f->inode = st.st_ino;
+    return fd;
+}
+
+/* Opens what was made and written so far, and nothing that somebody else put there.  Returns the same. */
+static int
+file_open_again(const struct sqt_parquet_file *f, const char *name)
+{
+    struct stat st;
+    const int fd = sqt_open_regular(f->directory, name, O_WRONLY | O_APPEND | O_NOFOLLOW, &st);
+    if (fd < 0 || (st.st_dev == f->device && st.st_ino == f->inode && st.st_size == (off_t)f->written))
+        return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
+}
+
 static int
 file_write(struct sqt_parquet_file *f, const struct sqt_bytes *bytes)
 {
     char name[96];
-    const int flags = f->written ? O_APPEND : O_CREAT | O_EXCL;
-    const int fd = openat(f->directory, file_part_name(f, name), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
+    const int fd = f->written ? file_open_again(f, file_part_name(f, name)) : file_make(f, file_part_name(f, name));
     size_t done = 0;
     while (fd >= 0 && done < bytes->used) {
         const ssize_t n = write(fd, bytes->data + done, bytes->used - done);
@@ -111,8 +137,7 @@ sqt_parquet_file_end_group(struct sqt_parquet_file *f)
 {
     struct sqt_bytes chunks = {0};
     struct sqt_thrift t = {.to = &f->groups};
-    if (file_take(f) != 0)
-        return -1;
+    file_take(f);
     if (!f->rows)
         return 0;
     file_put_magic(f, &chunks);
@@ -122,12 +147,7 @@ sqt_parquet_file_end_group(struct sqt_parquet_file *f)
     sqt_thrift_list(&t, 1, SQT_THRIFT_STRUCT, f->field_count);
     for (unsigned i = 0; i < f->field_count; ++i) {
         struct sqt_parquet_column *const c = &f->columns[i];
-        if (sqt_parquet_column_finish(c, &f->fields[i], &chunks, f->written + chunks.used, &t, &plain_size, f->codec) !=
-            0) {
-            sqt_bytes_free(&chunks);
-            errno = ENOMEM;
-            return -1;
-        }
+        sqt_parquet_column_finish(c, &f->fields[i], &chunks, f->written + chunks.used, &t, &plain_size, f->codec);
     }
     sqt_thrift_number(&t, 2, SQT_THRIFT_I64, (int64_t)plain_size);
     sqt_thrift_number(&t, 3, SQT_THRIFT_I64, (int64_t)f->rows);

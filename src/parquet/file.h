@@ -8,6 +8,8 @@
 #ifndef SQT_PARQUET_FILE_H
 #define SQT_PARQUET_FILE_H
 
+#include <sys/types.h>
+
 #include "column.h"
 
 /* Rows of a row group, and row groups of a file, at most. */
@@ -22,6 +24,9 @@ struct sqt_parquet_note {
 struct sqt_parquet_file {
     int directory; /* descriptor of the folder of its table, of the caller */
     char name[80]; /* there */
+    mode_t mode;   /* that it is made with */
+    dev_t device;  /* of what was made */
+    ino_t inode;
     const struct sqt_parquet_field *fields;
     unsigned field_count;
     struct sqt_parquet_column *columns; /* field_count of them, as values[] */
@@ -34,14 +39,14 @@ struct sqt_parquet_file {
     void **codec; /* see codec.h */
 };
 
-/* Begins a file.  Fields live until it is finished. */
-void sqt_parquet_file_begin(struct sqt_parquet_file *file, int directory, const char *name,
+/* Begins a file.  mode: as open() takes it.  Fields live until it is finished. */
+void sqt_parquet_file_begin(struct sqt_parquet_file *file, int directory, const char *name, mode_t mode,
                             const struct sqt_parquet_field *fields, unsigned field_count, void **codec);
 
-/* The functions that follow return 0, or -1 with errno. */
-
 /* Takes a row. */
-int sqt_parquet_file_row(struct sqt_parquet_file *file, const union sqt_cell *row);
+void sqt_parquet_file_row(struct sqt_parquet_file *file, const union sqt_cell *row);
+
+/* The functions that follow return 0, or -1 with errno. */
 
 /* Writes the row group being made, if it has rows. */
 int sqt_parquet_file_end_group(struct sqt_parquet_file *file);

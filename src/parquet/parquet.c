@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open.h"
+#include "base/visible.h"
 #include "codec.h"
 #include "fields.h"
 #include "file.h"
@@ -46,11 +48,12 @@ struct sqt_parquet {
     int directory;
     const char *name;
     uint64_t start_ns;
+    mode_t mode;
     struct sqt_parquet_table *tables;
     struct parquet_series *open;
     size_t size;
     uint64_t clock; /* blocks of rows so far */
-    uint64_t rows;
+    uint64_t rows, files;
     void *codec;
     char error[640];
 };
@@ -58,12 +61,13 @@ struct sqt_parquet {
 /* ---- tables ---- */
 
 struct sqt_parquet *
-sqt_parquet_new(int directory, const char *name, uint64_t start_ns)
+sqt_parquet_new(int directory, const char *name, uint64_t start_ns, mode_t mode)
 {
     struct sqt_parquet *const p = sqt_zeroed(1, sizeof(*p));
     p->directory = directory;
     p->name = name;
     p->start_ns = start_ns;
+    p->mode = mode;
     return p;
 }
 
@@ -74,7 +78,8 @@ parquet_fail(const struct sqt_parquet_table *t, const char *file, int cause)
     const char *const table = *t->prefix ? "" : t->table->name;
     if (!p->error[0])
         snprintf(p->error, sizeof(p->error), "%.300s/%s%s%s: cannot write: %s", p->name, table,
-                 *table && *file ? "/" : "", file, strerror(cause));
+                 *table && *file ? "/" : "", file,
+                 cause == ESTALE ? "somebody put another file there meanwhile" : sqt_open_refusal(cause));
     return -1;
 }
 
@@ -118,7 +123,7 @@ parquet_ring(const struct sqt_origin *origin, char text[36])
 {
     snprintf(text, 36, "none");
     for (unsigned i = 0; origin && i < 16; ++i)
-        snprintf(text + 2 * i, 3, "%02x", origin->identity.ring_id[i]);
+        snprintf(text + 2 * i, 3, "%02x", origin->shown_ring[i]);
 }
 
 static void
@@ -128,11 +133,13 @@ parquet_begin_file(struct parquet_series *s)
     char ring[36], name[sizeof(s->file.name)];
     parquet_ring(s->origin, ring);
     snprintf(name, sizeof(name), "%.31s%.32s-%06u.parquet", t->prefix, ring, s->batch++ % 1000000);
-    sqt_parquet_file_begin(&s->file, t->directory, name, t->fields, t->field_count, &t->parquet->codec);
+    sqt_parquet_file_begin(&s->file, t->directory, name, t->parquet->mode, t->fields, t->field_count,
+                           &t->parquet->codec);
     s->open = 1;
     s->next = t->parquet->open;
     t->parquet->open = s;
     ++t->files;
+    ++t->parquet->files;
 }
 
 static void
@@ -160,16 +167,17 @@ static int
 parquet_finish_file(struct parquet_series *s)
 {
     const struct sqt_origin *const o = s->origin;
-    char numbers[3][24], ring[36], name[80];
+    char numbers[3][24], ring[36], name[80], squid[SQT_VISIBLE_MOST * sizeof(o->identity.squid_version)];
     const uint64_t start = s->table->parquet->start_ns;
     const uint64_t values[3] = {start || !o ? start : o->identity.start.realtime_ns, o ? o->head : 0, o ? o->lost : 0};
     for (unsigned i = 0; i < 3; ++i)
         snprintf(numbers[i], sizeof(numbers[i]), "%llu", (unsigned long long)values[i]);
     parquet_ring(o, ring);
+    sqt_visible_text(squid, sizeof(squid), o ? o->identity.squid_version : "");
     const struct sqt_parquet_note notes[] = {{"sqtrace.table", s->table->table->name},
                                              {"sqtrace.start_ns", numbers[0]},
                                              {"sqtrace.ring", ring},
-                                             {"sqtrace.squid", o ? o->identity.squid_version : ""},
+                                             {"sqtrace.squid", squid},
                                              {"sqtrace.head", numbers[1]},
                                              {"sqtrace.lost", numbers[2]}};
     const int failed = sqt_parquet_file_finish(&s->file, notes, o ? sizeof(notes) / sizeof(*notes) : 2) != 0;
@@ -236,10 +244,7 @@ sqt_parquet_row(struct sqt_parquet_table *t, const struct sqt_origin *origin, co
     if (begins)
         parquet_begin_file(s);
     ++p->rows;
-    if (sqt_parquet_file_row(&s->file, row) != 0) {
-        parquet_fail(t, s->file.name, errno);
-        return 0;
-    }
+    sqt_parquet_file_row(&s->file, row);
     if (s->file.waiting && !begins)
         return 1;
     s->used = ++p->clock;
@@ -266,6 +271,12 @@ const char *
 sqt_parquet_error(const struct sqt_parquet *p)
 {
     return p->error;
+}
+
+uint64_t
+sqt_parquet_files(const struct sqt_parquet *p)
+{
+    return p->files;
 }
 
 uint64_t

@@ -15,6 +15,8 @@
 #ifndef SQT_PARQUET_H
 #define SQT_PARQUET_H
 
+#include <sys/types.h>
+
 #include "read/stream.h"
 #include "row/table.h"
 
@@ -24,8 +26,9 @@ struct sqt_parquet;
 struct sqt_parquet_table;
 
 /* directory: a descriptor of the output folder, which lives until sqt_parquet_free(); name: that folder, for messages.
- * start_ns: of the trace, nanoseconds since the epoch, for the files' metadata; 0: of the ring that a file is of. */
-struct sqt_parquet *sqt_parquet_new(int directory, const char *name, uint64_t start_ns);
+ * start_ns: of the trace, nanoseconds since the epoch, for the files' metadata; 0: of the ring that a file is of.
+ * mode: of the files, as open() takes it. */
+struct sqt_parquet *sqt_parquet_new(int directory, const char *name, uint64_t start_ns, mode_t mode);
 
 /* Adds a table.  Columns without a name are none; of raw columns, what is printed is a column of its own.  The table must
  * live until sqt_parquet_free().  After an error, rows are refused. */
@@ -46,6 +49,9 @@ int sqt_parquet_finish(struct sqt_parquet *parquet);
 
 /* What went wrong first: "FILE: cannot write: REASON"; empty if nothing did. */
 const char *sqt_parquet_error(const struct sqt_parquet *parquet);
+
+/* Files so far, of all tables; those that are being made, too. */
+uint64_t sqt_parquet_files(const struct sqt_parquet *parquet);
 
 /* Rows so far, of all tables. */
 uint64_t sqt_parquet_rows(const struct sqt_parquet *parquet);

@@ -42,6 +42,7 @@ struct sqt_job {
     int done;                            /* no more rows are wanted */
     size_t room;                         /* bytes of its time groups and the like; 0: SQT_JOB_ROOM */
     uint64_t rows;                       /* handed over so far */
+    int64_t start_ns;                    /* time of day of the trace's start; 0: not known */
     int64_t length;                      /* ns, time of the last record; known to finish() */
     void *state;                         /* the family's */
 };

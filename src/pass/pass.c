@@ -88,7 +88,7 @@ pass_note(struct sqt_pass *pass, enum told_kind kind)
     const struct sqt_origin *const origin = sqt_model_origin(pass->model);
     const uint64_t record = sqt_model_record(pass->model);
     const int again = last->origin == origin && last->record == record;
-    *last = (struct sqt_row_source){origin, record, again ? last->index + 1 : 0};
+    *last = (struct sqt_row_source){origin, record, again ? last->index + 1 : 0, 0};
 }
 
 #define TELL_ALL(name, type) \

@@ -13,6 +13,8 @@ struct sqt_file {
     const char *name;
     int64_t from, until; /* ns since the start of the stream; from > until: it has no block */
     uint64_t whole; /* bytes up to the end of its last whole frame; UINT64_MAX: all, because it is damaged behind it */
+    uint64_t end;   /* number of the record behind the last one that it, or the ring, speaks of */
+    uint64_t ticks; /* time of the last one in its blocks */
     int last;       /* it is the latest one of its origin, and may be written to */
     int ring;       /* the ring of its origin is there */
 };

@@ -2,8 +2,8 @@
  *
  * stream.h - traces of any kind as one stream of records in time order.
  *
- * A source is a segment, a live or left-over ring, a directory of both, or a pipe ("-").  Sources of the same ring id
- * are one origin: one process's life as a writer, and the name space of the ids in its records.  The stream joins
+ * A source is a segment, a live or left-over ring, a directory of both, or a pipe ("-").  Sources of the same ring id,
+ * boot and start are one origin: one process's life as a writer, and the name space of the ids in its records.  The stream joins
  * the segments and the ring of each origin without a gap or a double, merges origins by time, and hands out runs:
  * consecutive records of one origin before which no record of another origin remains.  A unit is never split.
  *
@@ -19,6 +19,8 @@
 
 struct sqt_origin {
     struct sqt_identity identity;
+    uint8_t
+        shown_ring[16];  /* what rows and files call its ring: identity.ring_id, or what sqt_stream_show_ring() said */
     unsigned index;      /* dense, from 0 in the order of opening */
     uint64_t head, lost; /* from the last totals seen, if any */
     void *user;          /* the consumer's; NULL at first */
@@ -68,8 +70,8 @@ struct sqt_stream *sqt_stream_open(const char *const *paths, size_t count, sqt_d
                                    void *context);
 
 /* Leaves out the origins of other kids; call it before the first sqt_stream_next.  The stream's start stays that of
- * all.  Returns 0, or -1 without memory. */
-int sqt_stream_keep_kids(struct sqt_stream *stream, const uint32_t *kids, size_t count);
+ * all. */
+void sqt_stream_keep_kids(struct sqt_stream *stream, const uint32_t *kids, size_t count);
 
 /* Lets a crew read ahead where that pays; what is handed out and reported is the same, and comes in the thread that
  * calls.  Call it before the first sqt_stream_next.  The crew must live until the stream is closed; NULL is welcome. */
@@ -96,6 +98,9 @@ uint64_t sqt_stream_start_ns(const struct sqt_stream *stream);
 /* What is added to a time of the origin, to get nanoseconds since the epoch: by the time of day when its ring was made.
  * It is the same from whichever segment reading starts.  INT64_MIN if the trace has no such moment. */
 int64_t sqt_origin_wall_ns(const struct sqt_origin *origin);
+
+/* From now on rows and files call the ring of the origin by another id: 16 bytes.  Call it before rows are made. */
+void sqt_stream_show_ring(struct sqt_stream *stream, const struct sqt_origin *origin, const uint8_t *id);
 
 /* How many WARNINGs and ERRORs were reported so far. */
 unsigned sqt_stream_problems(const struct sqt_stream *stream);

@@ -20,8 +20,8 @@ identity_of(struct sqt_origin_identity *one, const struct sqt_origin *origin)
     static const char digits[] = "0123456789abcdef";
     union sqt_cell *const cells = one->cells.cells;
     for (unsigned i = 0; i < 16; ++i) {
-        one->ring[2 * i] = digits[origin->identity.ring_id[i] >> 4];
-        one->ring[2 * i + 1] = digits[origin->identity.ring_id[i] & 15];
+        one->ring[2 * i] = digits[origin->shown_ring[i] >> 4];
+        one->ring[2 * i + 1] = digits[origin->shown_ring[i] & 15];
     }
     cells[SQT_IDENTITY_host].text = sqt_origin_text(origin, SQT_DEF_HOST, 0);
     cells[SQT_IDENTITY_service].text = origin->identity.service[0] ? origin->identity.service : NULL;
@@ -98,6 +98,9 @@ sqt_identity(struct sqt_identities *ids, const struct sqt_row_source *source, st
     *cells = (source->origin ? identity_known(ids, source->origin) : identity_common(ids))->cells;
     if (source->record <= (INT64_MAX - SQT_ROW_INDEXES) / SQT_ROW_INDEXES && source->index < SQT_ROW_INDEXES)
         cells->cells[SQT_IDENTITY_row].number = (int64_t)(source->record * SQT_ROW_INDEXES + source->index);
+    union sqt_cell *const start = &cells->cells[SQT_IDENTITY_time_ns];
+    if (source->later_ns && start->number != SQT_CELL_MISSING)
+        start->number -= source->later_ns;
 }
 
 void

@@ -15,6 +15,7 @@ struct sqt_row_source {
     const struct sqt_origin *origin; /* NULL: no process, or several */
     uint64_t record;                 /* number in its ring of the record that ended it; UINT64_MAX: none did */
     uint64_t index;                  /* rows of its kind that the same record ended before */
+    int64_t later_ns;                /* that time_s is later than by the origin's clock, so that time_ns is not */
 };
 
 /* Cells of the columns of wide-columns.def, in its order.  time_ns: what is added to time_s. */

@@ -71,6 +71,7 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
     CELL(miss_reason).text = x->miss < SQT_MISSES_COUNT ? sqt_misses[x->miss].name : NULL;
     CELL(accept_wait_ns).number = x->accept_wait;
     CELL(loop_held_ns).number = unknown || x->held == SQT_MISSING ? SQT_CELL_MISSING : x->held;
+    CELL(read_wait_ns).number = x->read_wait;
     CELL(trace_id).text = x->context ? x->context->trace_text : NULL;
     CELL(parent_id).text = x->context ? x->context->parent_text : NULL;
     CELL(trace_flags).number = x->context ? (int64_t)x->context->flags : SQT_CELL_MISSING;

@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -389,6 +390,23 @@ int sqt_config_check(const struct sqt_config *config, char *error, size_t error_
  * needed, like snprintf. */
 size_t sqt_config_print(const struct sqt_config *config, char *buf, size_t size);
 
+/* The directive may stand in this file, in the folder of squid.conf, instead.  A Squid without the hooks, which would end
+ * at a directive that it does not know, does not read it. */
+#define SQT_CONF_FILE "sqtrace.conf"
+
+struct sqt_conf_directive {
+    char place[4352]; /* of the directive, for messages: "/etc/squid/sqtrace.conf:3" */
+    char words[2048]; /* behind its name, with Squid's macros and quotes */
+};
+
+/* Looks for the file beside squid_conf, the name of squid.conf as Squid has it, and for the directive in it.  The file is
+ * a regular one of at most 64 KB, and no link; file and folder belong to root, squid_user or the real user, and nobody else
+ * may write to them, but for root's group.  Comments, blank lines and lines that go on are as in squid.conf; nothing but
+ * one sqtrace_log is allowed.  Never waits for a pipe.  Returns 1 if *found is set, 0 if there is no file or no directive in
+ * it, or -1 with one line in error that names file and line. */
+int sqt_conf_file(const char *squid_conf, uid_t squid_user, struct sqt_conf_directive *found, char *error,
+                  size_t error_size);
+
 /* ---- life ---- */
 
 struct sqt_process {
@@ -432,8 +450,11 @@ void sqt_poll(void);
 int sqt_has_trace(void);
 
 /* What mgr:sqtrace shows. */
+#define SQT_GROUPS_TEXT 128
 struct sqt_status {
-    const char *state; /* "off", "starting: <why>", "tracing", "not writing: <why>" */
+    const char *state;                 /* "off", "starting: <why>", "tracing", "not writing: <why>" */
+    const char *reason;                /* why it is off, until the next call; empty: it is on */
+    char group_names[SQT_GROUPS_TEXT]; /* "client,server" */
     char directory[256];
     char file[512]; /* segment that is being written; empty if none */
     char ring[512];

@@ -77,7 +77,7 @@ def main():
         shipped = os.path.join(folder, "shipped")
         print("%d records of %d hosts, %.1f MB" % (made, HOSTS, sum(sizes(folder)) / 1e6))
         timed("sqtrace-ship", lambda: [subprocess.run(
-            [os.path.join(build, "sqtrace-ship"), "--quiet", "--to=" + shipped, trace], check=True) for trace in traces])
+            [os.path.join(build, "sqtrace-ship"), "--quiet", "--make-folder", "--to=" + shipped, trace], check=True) for trace in traces])
         print("%d files, %.1f MB" % (len(sizes(shipped)), sum(sizes(shipped)) / 1e6), flush=True)
         ask(engine, subprocess.run([os.path.join(build, "sqtrace-dump"), "--ddl=" + engine, shipped], check=True,
                                    stdout=subprocess.PIPE).stdout.decode(), folder)

@@ -26,10 +26,17 @@ def page(env):
     env.check(" 200 " in head.split("\r\n")[0], "the page's status: " + head.split("\r\n")[0])
     for word in ("tracing", "emitted", "written", "lost", "bytes", "high", "lag", squid.directory):
         env.check(text.lower().count(word.lower()) >= 2, "the page does not say %r for two kids" % word)
+    env.equal(re.findall("^groups: (.*)", text, re.M), ["client,server,store,diskop,loop,digest,sample"] * 2, "groups")
+    env.check(text.count("groups (bits): ") == 2, "groups (bits) are gone")
     emitted = sum(map(int, re.findall(r"emitted[^0-9\n]*([0-9]+)", text)))
     heads = sum(ring.Ring(path).emitted for path in squid.rings())
     env.check(0 < emitted <= heads, "emitted %d, the rings say %d" % (emitted, heads))
     squid.stop()
+
+
+def reason(squid):
+    """Why mgr:sqtrace says that tracing is off."""
+    return re.findall("^reason: (.*)", squid.manager("sqtrace")[1], re.M)
 
 
 def reload_(env, squid, trace):
@@ -54,6 +61,7 @@ def added_and_removed(env):
     squid.start()
     worker = squid.worker_pids()[0]
     get(squid, origin, "before")
+    env.equal(reason(squid), ["there is no sqtrace_log"], "why tracing is off")
     env.equal((threads(worker), os.listdir(squid.directory)), (1, []), "before the directive")
     reload_(env, squid, "")
     env.equal((threads(worker), len(squid.rings())), (2, 1), "with the directive")

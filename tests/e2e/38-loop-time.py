@@ -13,9 +13,9 @@ import sys
 import threading
 import time
 
-from lib import dump, native
+from lib import access, dump, native, proc, rows
 from lib.client import Background, Client
-from lib.env import Skip, first
+from lib.env import Skip, first, wait_for
 from lib.origin import Origin
 from lib.sched import Scheduler, total
 from lib.squid import Squid
@@ -129,8 +129,48 @@ def blocked(env):
     rows, spans = p.stop()
     compare(env, "blocked", rows, spans, passes)
     largest(env, "blocked", rows, passes, "blocked", 90)
+    odd = [row for _, row in rows if row["blocked_on"] != "-" and
+           (float(row["blocked_pct"]) == 0 or "system call" in row["blocked_on"] or "epoll" in row["blocked_on"])]
+    env.check(not odd, "not blocked, or on nothing: %s" % odd[:3])
     names = {row["blocked_on"] for at, row in rows for begin, end in passes if at <= begin and end <= at + SECOND}
     env.check(names and all(name.startswith("read in ") for name in names), "blocked on %s" % names)
+
+
+def read_wait(env):
+    """Two requests come while Squid stands still, so that one poll reports both. One of them holds the pass. If Squid reads
+    it first, the bytes of the other wait meanwhile: read_wait_ns. Else the other waits for its reply."""
+    p = Passes(env)
+    worker = p.squid.process.pid
+    with Client(p.squid.client_address()) as other:
+        other.request(p.url, "alone-0")
+        for n in range(count(env)):
+            os.kill(worker, signal.SIGSTOP)
+            wait_for(lambda: proc.stopped(worker), 10, "the stop")
+            p.client.send(p.client.head("GET", p.url, "held", ["X-Pass: compute"]))
+            time.sleep(0.01)
+            other.send(other.head("GET", p.url, "behind-%d" % n))
+            time.sleep(0.01)
+            os.kill(worker, signal.SIGCONT)
+            p.client.receive()
+            other.receive()
+            time.sleep(0.1)
+            other.request(p.url, "alone-%d" % (n + 1))
+    times = [int(line.split()[1]) for line in p.lines()]
+    passes = list(zip(times[::2], times[1::2]))
+    p.stop()
+    joined = rows.join(env, access.read(p.squid), dump.table(env, p.squid.directory, "requests"))
+    by_tag = {line.xtag: row for line, row in joined}
+    behind = 0
+    for n, (begin, end) in enumerate(passes):
+        row, held = by_tag["behind-%d" % n], end - begin
+        waits = [row.ns("read_wait_ns"), row.ns("total_ns")]
+        env.check(held <= max(waits) <= held + 20 * MS and min(waits) < 10 * MS,
+                  "beside %.1f ms: read_wait_ns and total_ns %s" % (held / MS, waits))
+        behind += waits[0] > waits[1]
+    env.check(behind > 0, "Squid never read the request first that holds the pass")
+    env.equal(len(passes), count(env), "passes that were held")
+    alone = [row.ns("read_wait_ns") for tag, row in by_tag.items() if tag.startswith("alone-")]
+    env.check(len(alone) > count(env) and statistics.median(alone) < 5 * MS, "alone: %s" % alone)
 
 
 def stopped(env):
@@ -303,6 +343,7 @@ ALONE = True  # it looks at who has the processor
 TESTS = [
     ("loop_time: a pass that computes", first(computing), 60),
     ("loop_time: a pass that is blocked in read", first(blocked), 60),
+    ("requests: bytes that wait behind a pass that computes", first(read_wait), 60),
     ("loop_time: a pass that is stopped", first(stopped), 60),
     ("loop_time: a pass that a control group throttles", throttled, 60),
     ("loop_time: a pass that waits for a processor", waiting, 60),

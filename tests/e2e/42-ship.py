@@ -9,10 +9,9 @@ import threading
 import time
 
 from lib.client import Background, Client
+from lib.env import UNIT
 from lib.origin import Origin
 from lib.squid import Squid
-
-UNIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit")
 
 
 class Shipper:
@@ -31,7 +30,7 @@ class Shipper:
 
     def ship(self, kill=False):
         self.runs += 1
-        command = [self.env.tool("sqtrace-ship"), self.directory, "--to=" + self.out, "--quiet", "--least-size=0"]
+        command = [self.env.tool("sqtrace-ship"), self.directory, "--to=" + self.out, "--make-folder", "--quiet", "--least-size=0"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as child:
             if kill:
                 time.sleep(random.random() * 0.1)
@@ -50,10 +49,10 @@ class Shipper:
 def compare(env, how, directory, out):
     """What was shipped in pieces, and what is shipped at once now."""
     once = env.path("once-" + how)
-    subprocess.run([env.tool("sqtrace-ship"), directory, "--to=" + once, "--quiet"], check=True)
-    python = os.path.join(os.environ.get("SQT_VENVS", os.path.dirname(env.tool("sqtrace-ship"))), "pypi-venv", "bin", "python3")
-    if not os.path.exists(python):
-        env.note("without pyarrow, which tests/unit/ship.py installs, rows are not compared")
+    subprocess.run([env.tool("sqtrace-ship"), directory, "--to=" + once, "--make-folder", "--quiet"], check=True)
+    python = env.python_with("pyarrow")
+    if not python:
+        env.leave_out("rows are not compared, because pyarrow cannot be installed from PyPI")
         return
     said = subprocess.run([python, os.path.join(UNIT, "shipped.py"), how, once, out], check=True, stdout=subprocess.PIPE,
                           env={**os.environ, "SQT_TOOLS": os.path.dirname(env.tool("sqtrace-ship"))}).stdout.decode().strip()

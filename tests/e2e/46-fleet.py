@@ -10,12 +10,6 @@ PROGRAM = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
                        "sqtrace-experiment")
 
 
-def engines_python(env):
-    """The Python that tests/unit/dump_ddl.py gives the engines to, or None."""
-    python = os.path.join(os.environ.get("SQT_VENVS", env.tools), "pypi-venv", "bin", "python3")
-    return python if os.path.exists(python) else None
-
-
 def experiment(env, folder, *options):
     os.makedirs(env.path("tmp"), exist_ok=True)
     done = run([PROGRAM, "fleet", "--squid=" + env.squid, "--tools=" + env.tools, "--folder=" + env.path(folder),
@@ -41,7 +35,9 @@ def ill_host(env):
     """Shipped and asked; asked again without an engine, which needs no further run."""
     need(env)
     ill = "proxy-2.berlin.example"
-    python = engines_python(env)
+    python = env.python_with("duckdb", "chdb")
+    if not python:
+        env.leave_out("no engine is asked, because duckdb or chdb cannot be installed from PyPI")
     options = ["--scale=0.4", "--ill=" + ill] + (["--python=" + python, "--engines=duckdb,clickhouse"] if python else [])
     done = experiment(env, "ill", *options)
     env.equal(done.returncode, 0, "status")
@@ -63,9 +59,9 @@ def ill_host(env):
 def nobody_ill(env):
     """All disks are fast, so the first row cannot be the host that is said to be ill."""
     need(env)
-    python = engines_python(env)
+    python = env.python_with("duckdb")
     if not python:
-        raise Skip("needs DuckDB, which tests/unit/dump_ddl.py installs")
+        raise Skip("duckdb cannot be installed from PyPI")
     done = experiment(env, "well", "--scale=0.2", "--service=0.2", "--ill=proxy-2.berlin.example", "--python=" + python, "--engines=duckdb")
     env.equal(done.returncode, 3, "status")
     env.check("duckdb does not name the ill host and its cause first: " in done.stdout and

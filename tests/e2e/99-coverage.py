@@ -35,6 +35,7 @@ SILENT = {
     "QuestionIsNumbered": "gives DISKOP_BEGIN its number: 26",
     "TakeQuestion": "gives DISKOP_BEGIN its file: 26",
     "ParseDirective": "the directive: 02",
+    "ReadConfFile": "the directive in sqtrace.conf: 49",
     "FreeDirective": "the directive: 14, a directive that is removed",
     "HasTrace": "mgr:sqtrace: 14",
     "Report": "mgr:sqtrace: 14",

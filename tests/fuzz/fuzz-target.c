@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * fuzz-target.c - sqtrace-dump against bytes that nobody wrote.
+ * fuzz-target.c - sqtrace-dump, or another program, against bytes that nobody wrote.
  *
  * Each input goes through the options, the reader, the model and one table, figure or format, as sqtrace-dump takes
- * them.  Whatever the bytes are, it must end in time, touch no memory that is not its own, leave no descriptor open,
+ * them; or through the program that it names, as fuzz-programs.c calls that.  Whatever the bytes are, it must end in time, touch no memory that is not its own, leave no descriptor open,
  * and keep its promises:
  *
  *   - of a stream: time does not go back from unit to unit (with --follow: of one process), no unit is split, a run is
@@ -14,12 +14,11 @@
  *
  * In time: at most FREE_NS of processor time, and PER_UNIT_NS for each byte of the input, record unpacked and byte
  * printed.  That is some 20 times what they take with sanitizers, so that only what grows faster than the input is
- * found; the least of three attempts counts.
+ * found; the least of three attempts counts.  The other programs may take PROGRAM_NS in the place of FREE_NS: a report
+ * writes a hundred files, whatever the input, and a trace is shipped twice.
  */
-#define _GNU_SOURCE
 #include "fuzz.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -38,6 +37,7 @@
 #else
 #define FREE_NS INT64_C(200000000) /* all figures fill their time groups once, whatever the input */
 #endif
+#define PROGRAM_NS (10 * FREE_NS)
 #define PER_UNIT_NS INT64_C(5000)
 
 /* What a row that is not printed counts as. */
@@ -59,8 +59,8 @@ static int follows;         /* the input has --follow */
 #define BEFORE 64
 static int64_t before_ns[BEFORE];
 
-static void
-broken(const char *promise)
+void
+fuzz_broken(const char *promise)
 {
     fprintf(said, "fuzz_dump: broken promise: %s\n", promise);
     abort();
@@ -77,6 +77,12 @@ const char *__real_sqt_block_unpack(struct sqt_unpacker *u, const struct sqt_pac
                                     struct sqt_record *records);
 int __wrap_sqt_stream_next(struct sqt_stream *stream, struct sqt_run *run);
 int __real_sqt_stream_next(struct sqt_stream *stream, struct sqt_run *run);
+struct sqt_stream *__wrap_sqt_stream_open(const char *const *paths, size_t count, sqt_diagnosis_function *report,
+                                          void *context);
+struct sqt_stream *__real_sqt_stream_open(const char *const *paths, size_t count, sqt_diagnosis_function *report,
+                                          void *context);
+void __wrap_sqt_stream_wait(struct sqt_stream *stream, int milliseconds);
+void __real_sqt_stream_wait(struct sqt_stream *stream, int milliseconds);
 
 unsigned
 __wrap_sqt_processors(void)
@@ -92,26 +98,42 @@ __wrap_sqt_block_unpack(struct sqt_unpacker *u, const struct sqt_pack_table *tab
     return __real_sqt_block_unpack(u, table, frame, payload, b, records);
 }
 
+struct sqt_stream *
+__wrap_sqt_stream_open(const char *const *paths, size_t count, sqt_diagnosis_function *report, void *context)
+{
+    for (unsigned i = 0; i < BEFORE; ++i)
+        before_ns[i] = INT64_MIN;
+    return __real_sqt_stream_open(paths, count, report, context);
+}
+
+/* Nothing comes while the target waits. */
+void
+__wrap_sqt_stream_wait(struct sqt_stream *stream, int milliseconds)
+{
+    (void)milliseconds;
+    __real_sqt_stream_wait(stream, 0);
+}
+
 int
 __wrap_sqt_stream_next(struct sqt_stream *stream, struct sqt_run *run)
 {
     if (!__real_sqt_stream_next(stream, run))
         return 0;
     if (run->count == 0)
-        broken("a run has records");
+        fuzz_broken("a run has records");
     if (run->records[0].flags & SQT_FLAG_PART)
-        broken("a unit is whole");
+        fuzz_broken("a unit is whole");
     /* A reader that follows waits for the rest of a block; that it never comes is told at the end of that process. */
     int64_t *const before = &before_ns[follows ? run->origin->index % BEFORE : 0];
     for (size_t i = 0; i < run->count; ++i) {
         const int64_t ns = sqt_line_ns(&run->line, run->records[i].time);
         /* Of a unit the first record counts: the merge keeps the others with it. */
         if (ns < *before)
-            broken("time does not go back");
+            fuzz_broken("time does not go back");
         if (!(run->records[i].flags & SQT_FLAG_PART))
             *before = ns;
         if (!sqt_origin_event_name(run->origin, run->records[i].event))
-            broken("an event has a name");
+            fuzz_broken("an event has a name");
     }
     return 1;
 }
@@ -127,59 +149,17 @@ write_whole(int fd, const uint8_t *data, size_t size)
     }
 }
 
-/* The format parquet has a folder for each table. */
-static void
-remove_folder(const char *path)
-{
-    DIR *const folder = opendir(path);
-    for (struct dirent *e; folder && (e = readdir(folder)) != NULL;) {
-        char inner[1400];
-        snprintf(inner, sizeof(inner), "%s/%s", path, e->d_name);
-        if (unlinkat(dirfd(folder), e->d_name, 0) != 0 && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            remove_folder(inner);
-    }
-    if (folder)
-        closedir(folder);
-    rmdir(path);
-}
-
-/* A segment, a ring and what comes before the first of them are a file each. */
-static void
-write_folder(const char *path, const uint8_t *data, size_t size)
-{
-    static struct fuzz_pieces pieces;
-    FILE *file = NULL;
-    unsigned number = 0;
-    fuzz_pieces_parse(&pieces, data, size);
-    for (size_t i = 0; i < pieces.count; ++i) {
-        const struct fuzz_piece *const piece = &pieces.piece[i];
-        if (!file || piece->kind == FUZZ_HEADER || piece->kind == FUZZ_RING) {
-            char name[4096];
-            if (file)
-                fclose(file);
-            snprintf(name, sizeof(name), "%s/%u.%s", path, number++,
-                     piece->kind == FUZZ_RING || piece->kind == FUZZ_RAW ? "ring" : "sqt");
-            file = fopen(name, "w");
-        }
-        if (file && piece->bytes.size)
-            fwrite(piece->bytes.data, piece->bytes.size, 1, file);
-    }
-    if (file)
-        fclose(file);
-    fuzz_pieces_free(&pieces);
-}
-
 /* ---- what was printed ---- */
 
 static void
-check_messages(const char *text, size_t size)
+check_messages(const char *program, const char *text, size_t size)
 {
-    static const char program[] = "sqtrace-dump: ";
+    const size_t length = strlen(program);
     if (size && text[size - 1] != '\n')
-        broken("a message is a line");
+        fuzz_broken("a message is a line");
     for (const char *line = text; *line; line = strchr(line, '\n') + 1)
-        if (strncmp(line, program, sizeof(program) - 1) != 0 || line[sizeof(program) - 1] == '\n')
-            broken("a message is one line");
+        if (strncmp(line, program, length) != 0 || strncmp(line + length, ": ", 2) != 0 || line[length + 2] == '\n')
+            fuzz_broken("a message is one line");
 }
 
 static size_t
@@ -201,10 +181,10 @@ check_rows(const struct dump_request *r, const uint8_t *bytes, size_t size)
             comment = c == '#';
         fresh = c == '\n';
         if (c < ' ' && c != '\n' && c != '\t')
-            broken("rows are printable text");
+            fuzz_broken("rows are printable text");
         tabs += c == '\t';
         if (fresh && !comment && tabs != r->column_count - 1)
-            broken("a row has a cell for each column");
+            fuzz_broken("a row has a cell for each column");
         if (fresh)
             tabs = 0;
     }
@@ -273,9 +253,28 @@ run_figures(const struct dump_request *r)
     sqt_crew_free(crew);
 }
 
-/* Runs the request with a standard error of its own.  Returns how many nanoseconds of processor time that took. */
+/* Where the files of an input are: removed behind it. */
+static struct {
+    char folder[1024], trace[1040], output[1040], input[32];
+} place;
+
+static void
+run_program(const struct fuzz_input *input, const struct dump_request *r, enum fuzz_word program)
+{
+    if (program != FUZZ_WORDS)
+        fuzz_program_run(program, input, place.folder);
+    else if (input->words & 1u << FUZZ_FIGURES)
+        run_figures(r);
+    else {
+        dump_follow_end(); /* else --follow would wait for a signal */
+        dump_run(r);
+    }
+}
+
+/* Runs the request, or the program, with a standard error of its own.  Returns how many nanoseconds of processor time
+ * that took. */
 static int64_t
-run_measured(const struct fuzz_input *input, const struct dump_request *r)
+run_measured(const struct fuzz_input *input, const struct dump_request *r, enum fuzz_word program)
 {
     char *text = NULL;
     size_t size = 0;
@@ -284,39 +283,33 @@ run_measured(const struct fuzz_input *input, const struct dump_request *r)
     if (!stderr)
         abort();
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-    if (input->words & 1u << FUZZ_FIGURES)
-        run_figures(r);
-    else {
-        dump_follow_end(); /* else --follow would wait for a signal */
-        dump_run(r);
-    }
+    run_program(input, r, program);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
     fclose(stderr);
     stderr = said;
-    check_messages(text, size);
+    check_messages(fuzz_program_name(program), text, size);
     free(text);
     return (int64_t)(end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec;
 }
 
-/* Where the files of an input are: removed behind it. */
-static struct {
-    char folder[1024], trace[1040], output[1040], input[32];
-} place;
-
-/* The same, with so many threads. */
-static int64_t
-run_once(const struct fuzz_input *input, struct dump_request *r, unsigned threads)
+static void
+rewind_files(unsigned threads)
 {
     if (ftruncate(output_fd, 0) != 0 || lseek(output_fd, 0, SEEK_SET) != 0 || lseek(input_fd, 0, SEEK_SET) != 0)
         abort();
     processors = threads;
     unpacked = rows = 0;
+}
+
+/* The same, with so many threads. */
+static int64_t
+run_once(const struct fuzz_input *input, struct dump_request *r, unsigned threads)
+{
+    rewind_files(threads);
     follows = r->given[DUMP_follow] != NULL;
-    for (unsigned i = 0; i < BEFORE; ++i)
-        before_ns[i] = INT64_MIN;
-    const int64_t ns = run_measured(input, r);
+    const int64_t ns = run_measured(input, r, FUZZ_WORDS);
     if (r->format->directory)
-        remove_folder(place.output);
+        fuzz_folder_remove(place.output);
     return ns;
 }
 
@@ -339,8 +332,7 @@ make_place(const struct fuzz_input *input, struct dump_request *r)
         r->traces[0] = "-";
     else if (words & 1u << FUZZ_DIR) {
         snprintf(place.trace, sizeof(place.trace), "%s/trace", place.folder);
-        mkdir(place.trace, 0700);
-        write_folder(place.trace, input->body, input->body_size);
+        fuzz_folder_write(place.trace, input->body, input->body_size);
         r->traces[0] = place.trace;
     }
 }
@@ -349,17 +341,66 @@ static void
 remove_place(void)
 {
     if (*place.trace)
-        remove_folder(place.trace);
+        fuzz_folder_remove(place.trace);
     rmdir(place.folder);
 }
 
 /* Whether that time is too long for what was read and printed. */
 static int
-too_long(const struct fuzz_input *input, int64_t ns)
+too_long(const struct fuzz_input *input, int64_t ns, int64_t free_ns)
 {
     const off_t size = lseek(output_fd, 0, SEEK_END);
-    return ns > FREE_NS + PER_UNIT_NS * (int64_t)(input->body_size + unpacked + (uint64_t)size + ROW_BYTES * rows);
+    return ns > free_ns + PER_UNIT_NS * (int64_t)(input->body_size + unpacked + (uint64_t)size + ROW_BYTES * rows);
 }
+
+static void
+broken_time(const struct fuzz_input *input, int64_t ns)
+{
+    fprintf(stderr, "fuzz_dump: %.3f s for %zu bytes and %" PRIu64 " records\n", (double)ns / 1e9, input->body_size,
+            unpacked);
+    fuzz_broken("the time grows as the input does");
+}
+
+/* ---- the other programs ---- */
+
+static int64_t
+program_once(const struct fuzz_input *input, enum fuzz_word program)
+{
+    const char *const folder = getenv("TMPDIR");
+    snprintf(place.folder, sizeof(place.folder), "%s/sqtrace-fuzz-XXXXXX", folder ? folder : "/tmp");
+    if (!mkdtemp(place.folder))
+        abort();
+    snprintf(place.trace, sizeof(place.trace), "%s/trace", place.folder);
+    fuzz_folder_write(place.trace, input->body, input->body_size);
+    rewind_files(input->words & 1u << FUZZ_CREW ? 2 : 1);
+    follows = fuzz_program_follows(program);
+    const int64_t ns = run_measured(input, NULL, program);
+    fuzz_folder_remove(place.folder);
+    return ns;
+}
+
+/* What is printed for people and for Prometheus is text. */
+static void
+check_text(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; ++i)
+        if (bytes[i] == 0x7f || (bytes[i] < ' ' && bytes[i] != '\n' && bytes[i] != '\t'))
+            fuzz_broken("what is printed is text");
+}
+
+static void
+program_run(const struct fuzz_input *input, enum fuzz_word program)
+{
+    static uint8_t text[PRINTED_MAX];
+    int64_t ns = program_once(input, program);
+    for (unsigned tries = 1; tries < 3 && too_long(input, ns, PROGRAM_NS); ++tries)
+        ns = program_once(input, program);
+    if (too_long(input, ns, PROGRAM_NS))
+        broken_time(input, ns);
+    check_text(text, printed(text));
+}
+
+/* ---- one input of sqtrace-dump ---- */
 
 static void
 run(const struct fuzz_input *input, struct dump_request *r)
@@ -367,13 +408,10 @@ run(const struct fuzz_input *input, struct dump_request *r)
     static uint8_t first[PRINTED_MAX], second[PRINTED_MAX];
     const unsigned threads = input->words & 1u << FUZZ_CREW ? 2 : 1;
     int64_t ns = run_once(input, r, threads);
-    for (unsigned tries = 1; tries < 3 && too_long(input, ns); ++tries)
+    for (unsigned tries = 1; tries < 3 && too_long(input, ns, FREE_NS); ++tries)
         ns = run_once(input, r, threads);
-    if (too_long(input, ns)) {
-        fprintf(stderr, "fuzz_dump: %.3f s for %zu bytes and %" PRIu64 " records\n", (double)ns / 1e9, input->body_size,
-                unpacked);
-        broken("the time grows as the input does");
-    }
+    if (too_long(input, ns, FREE_NS))
+        broken_time(input, ns);
     const size_t size = printed(first);
     if (strcmp(r->format->name, "tsv") == 0)
         check_rows(r, first, size);
@@ -384,7 +422,7 @@ run(const struct fuzz_input *input, struct dump_request *r)
         return;
     run_once(input, r, 3 - threads);
     if (printed(second) != size || memcmp(first, second, size) != 0)
-        broken("the same comes out with a second thread, and again");
+        fuzz_broken("the same comes out with a second thread, and again");
 }
 
 /* ---- the functions of libFuzzer ---- */
@@ -403,47 +441,61 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* Standard input and output are the program's for this input. */
+/* Standard input and output are the program's for this input.  r: NULL for another program than sqtrace-dump. */
 static void
-take(const struct fuzz_input *input, struct dump_request *r)
+take(const struct fuzz_input *input, struct dump_request *r, enum fuzz_word program)
 {
     const int in = dup(0), out = dup(1);
     write_whole(input_fd, input->body, input->body_size);
     dup2(input_fd, 0);
     dup2(output_fd, 1);
-    make_place(input, r);
-    run(input, r);
-    remove_place();
+    if (r) {
+        make_place(input, r);
+        run(input, r);
+        remove_place();
+    } else
+        program_run(input, program);
     dup2(in, 0);
     dup2(out, 1);
     close(in);
     close(out);
 }
 
+/* The options of sqtrace-dump, and then the input. */
+static void
+take_dump(const struct fuzz_input *input)
+{
+    struct dump_request r;
+    char error[1024] = "", *argv[FUZZ_ARGUMENTS + 4] = {"sqtrace-dump"};
+    for (int i = 0; i < input->argument_count; ++i)
+        argv[i + 1] = input->arguments[i];
+    /* run_once() puts other names in the place of these: an input does not say what is read and written. */
+    argv[input->argument_count + 1] = "--output=output";
+    argv[input->argument_count + 2] = "trace";
+    if (dump_parse(&r, input->argument_count + 3, argv, error, sizeof(error)) != 0) {
+        if (!*error || strchr(error, '\n'))
+            fuzz_broken("an error is one line");
+    } else if (!r.given[DUMP_help] && !r.given[DUMP_version] && !r.given[DUMP_list] && r.trace_count)
+        take(input, &r, FUZZ_WORDS);
+    dump_request_free(&r);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct fuzz_input input;
-    struct dump_request r;
-    char error[1024] = "", *argv[FUZZ_ARGUMENTS + 4] = {"sqtrace-dump"};
     const int lowest = dup(0);
     close(lowest);
     if (fuzz_input_parse(&input, data, size) != 0)
         return 0;
-    for (int i = 0; i < input.argument_count; ++i)
-        argv[i + 1] = input.arguments[i];
-    /* run_once() puts other names in the place of these: an input does not say what is read and written. */
-    argv[input.argument_count + 1] = "--output=output";
-    argv[input.argument_count + 2] = "trace";
-    if (dump_parse(&r, input.argument_count + 3, argv, error, sizeof(error)) != 0) {
-        if (!*error || strchr(error, '\n'))
-            broken("an error is one line");
-    } else if (!r.given[DUMP_help] && !r.given[DUMP_version] && !r.given[DUMP_list] && r.trace_count)
-        take(&input, &r);
-    dump_request_free(&r);
+    const enum fuzz_word program = fuzz_program_of(&input);
+    if (program == FUZZ_WORDS)
+        take_dump(&input);
+    else
+        take(&input, NULL, program);
     const int now = dup(0);
     close(now);
     if (now != lowest)
-        broken("no descriptor is left open");
+        fuzz_broken("no descriptor is left open");
     return 0;
 }

@@ -251,8 +251,29 @@ static void
 put_option(struct words *w)
 {
     static const char *const plain[] = {"--no-header", "--no-comments", "--strict", "--quiet", "--follow"};
+    /* Of programs other than sqtrace-dump. */
+    static const char *const others[] = {"--single-file",
+                                         "--figures=load,stages",
+                                         "--raw=slowest:1,failed",
+                                         "--table=requests,losses,rollups",
+                                         "--sort=whom",
+                                         "--sort=stage",
+                                         "--limit=1",
+                                         "--xid=1",
+                                         "--xid=2",
+                                         "--now=1min",
+                                         "--last=1s",
+                                         "--keep=1",
+                                         "--detail",
+                                         "--top=1",
+                                         "--series=500",
+                                         "--buckets=1us,1s",
+                                         "--otlp-sample=0.5",
+                                         "--otlp-failed",
+                                         "--otlp-slow=1ms",
+                                         "--dry-run"};
     char word[WORD];
-    switch (below(w, 14)) {
+    switch (below(w, 15)) {
     case 0:
     case 1:
     case 2:
@@ -281,6 +302,9 @@ put_option(struct words *w)
     case 11:
     case 12:
         put_made(w);
+        break;
+    case 13:
+        put(w, PICK(w, others));
         break;
     default:
         snprintf(word, sizeof(word), "+%s", PICK(w, fuzz_words));

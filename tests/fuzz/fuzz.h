@@ -13,6 +13,9 @@
  *     +dir       as files of a directory, a file for each segment, ring and pointer
  *     +crew      with a second thread
  *     +figures   through all figures in one pass, as sqtrace-report does it
+ *
+ * or which program takes them, from a directory, in the place of sqtrace-dump: +report, +top, +ship, +snapshot, +exporter.
+ * Such a program has those of the options that it knows.  $FUZZ_PROGRAM, as in FUZZ_PROGRAM=ship, is a word of every input.
  */
 #ifndef SQT_FUZZ_H
 #define SQT_FUZZ_H
@@ -23,7 +26,18 @@
 
 /* ---- fuzz-input.c: the line of words ---- */
 
-enum fuzz_word { FUZZ_STDIN, FUZZ_DIR, FUZZ_CREW, FUZZ_FIGURES, FUZZ_WORDS };
+enum fuzz_word {
+    FUZZ_STDIN,
+    FUZZ_DIR,
+    FUZZ_CREW,
+    FUZZ_FIGURES,
+    FUZZ_REPORT,
+    FUZZ_TOP,
+    FUZZ_SHIP,
+    FUZZ_SNAPSHOT,
+    FUZZ_EXPORTER,
+    FUZZ_WORDS
+};
 extern const char *const fuzz_words[FUZZ_WORDS]; /* "stdin", ... */
 
 #define FUZZ_ARGUMENTS 24
@@ -114,7 +128,28 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1, const uint8
 /* libFuzzer's own; fuzz-main.c has another where libFuzzer is not linked. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
+/* ---- fuzz-folder.c: the trace as a directory ---- */
+
+/* Makes the folder if need be: a segment, a ring and what comes before the first of them are a file each. */
+void fuzz_folder_write(const char *path, const uint8_t *data, size_t size);
+/* Removes it with all that is in it. */
+void fuzz_folder_remove(const char *path);
+
+/* ---- fuzz-programs.c: the programs other than sqtrace-dump ---- */
+
+/* The program that the input is for; FUZZ_WORDS: sqtrace-dump. */
+enum fuzz_word fuzz_program_of(const struct fuzz_input *input);
+/* Its name, as it begins its messages. */
+const char *fuzz_program_name(enum fuzz_word program);
+/* Whether its stream goes on: then time does not go back in each process. */
+int fuzz_program_follows(enum fuzz_word program);
+/* Runs it: folder/trace is the trace, and the output goes to the standard output or into the folder. */
+void fuzz_program_run(enum fuzz_word program, const struct fuzz_input *input, const char *folder);
+
 /* ---- fuzz-target.c ---- */
+
+/* Says so, and aborts. */
+void fuzz_broken(const char *promise) __attribute__((noreturn));
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

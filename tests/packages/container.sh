@@ -3,11 +3,14 @@
 #
 # container.sh FOLDER TOOLS [SQUID] - builds the image of the Containerfile without a registry, runs it and reads its
 # trace, in TAP.  TOOLS is a build of sqtrace.  SQUID is the prefix of a Squid that sqtrace-build installed: with it, the
-# image takes this Squid and these tools instead of building its own.  Needs Debian 12, root, mmdebstrap, podman and runc.
+# image takes this Squid and these tools instead of building its own, and is of this machine's release of Debian, 12 or 13.
+# Needs root, mmdebstrap, podman and runc.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
 # shellcheck source=/dev/null
 . "$top/tests/unit/tap.sh"
+# shellcheck source=/dev/null
+. "$top/tests/packages/fresh-root.sh"
 usage='usage: container.sh FOLDER TOOLS [SQUID]'
 tools=$(cd "${2:?$usage}" && pwd -P) || exit 1
 squid=
@@ -22,8 +25,14 @@ skip()
 
 [ "$(id -u)" -eq 0 ] || skip 'containers without a registry need root'
 unshare --mount --pid --fork --mount-proc true 2>/dev/null || skip 'root may make no namespaces here'
-[ -z "$squid" ] || grep -q '^VERSION_CODENAME=bookworm' /etc/os-release ||
-    skip 'this is not Debian 12, whose libraries the Squid of the image takes'
+release=bookworm
+if [ -n "$squid" ]; then
+    release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+    case $release in
+    bookworm | trixie) ;;
+    *) skip 'this is neither Debian 12 nor 13, whose libraries the Squid of the image takes' ;;
+    esac
+fi
 rm -rf "${1:?$usage}"
 mkdir -p "$1/context" || exit 1
 folder=$(cd "$1" && pwd -P)
@@ -47,7 +56,8 @@ END
 
 pod()
 {
-    CONTAINERS_CONF=$folder/podman.conf podman --root="$folder/storage" --runroot="$run" --storage-driver="$driver" "$@"
+    # podman 5 warns of control groups of version 1.
+    PODMAN_IGNORE_CGROUPSV1_WARNING=1 CONTAINERS_CONF=$folder/podman.conf podman --root="$folder/storage" --runroot="$run" --storage-driver="$driver" "$@"
 }
 
 end()
@@ -75,10 +85,13 @@ three_times()
     return 1
 }
 
-three_times mmdebstrap --quiet --variant=minbase bookworm "$folder/debian.tar" >"$out" 2>&1 &&
-    pod import "$folder/debian.tar" localhost/debian:12 >"$out" 2>&1
-check 'mmdebstrap makes a Debian 12 to start from'
-set -- --isolation=chroot --pull=never --build-arg DEBIAN=localhost/debian:12 --tag localhost/squid-traced
+three_times fresh_bootstrap "$release" "$folder/debian.tar" >"$out" 2>&1 &&
+    pod import "$folder/debian.tar" "localhost/debian:$release" >"$out" 2>&1
+check "mmdebstrap makes a Debian $release to start from"
+# Limits that are not above this shell's: not every root may raise them.
+limits='--ulimit=nofile=1024:1024 --ulimit=nproc=1000:1000'
+# shellcheck disable=SC2086 # words
+set -- $limits --isolation=chroot --pull=never --build-arg DEBIAN="localhost/debian:$release" --tag localhost/squid-traced
 if [ -n "$squid" ]; then
     # The stage that builds is left out; what it would have made is beside the Containerfile.
     mkdir -p "$folder/made$squid"
@@ -101,16 +114,15 @@ check 'the image is built'
 # Options of tracing are the one line that is added; another allows what the test asks for.
 printf '%s\n' 'http_access allow localhost' >"$folder/test.conf"
 
-# start NAME LINE OPTION...: a container with that line in its squid.conf; waits until Squid serves, and sets pid.
+# start NAME LINE OPTION...: a container with that line in its sqtrace.conf; waits until Squid serves, and sets pid.
 start()
 {
     name=$1
     printf '%s\n' "$2" >"$folder/$name.conf"
     shift 2
-    # Limits that are not above this shell's: not every root may raise them.
-    pod run --detach --name="$name" --network=none --ulimit=nofile=1024:1024 \
-        --ulimit=nproc=1000:1000 --volume="$name:/var/spool/squid/trace" \
-        --volume="$folder/$name.conf:/etc/squid/conf.d/sqtrace.conf:ro" \
+    # shellcheck disable=SC2086 # words
+    pod run --detach --name="$name" --network=none $limits --volume="$name:/var/spool/squid/trace" \
+        --volume="$folder/$name.conf:/etc/squid/sqtrace.conf:ro" \
         --volume="$folder/test.conf:/etc/squid/conf.d/test.conf:ro" "$@" localhost/squid-traced >"$out" 2>&1 || return 1
     volume=$(pod volume inspect --format '{{.Mountpoint}}' "$name")
     for _ in $(seq 100); do
@@ -153,7 +165,7 @@ signal()
 }
 
 start traced 'sqtrace_log /var/spool/squid/trace' --shm-size=128m
-check 'Squid starts in a container, with one line more in squid.conf'
+check 'Squid starts in a container, with one line in sqtrace.conf'
 [ "$(users)" = 'proxy ' ] && [ "$(stat -c %u "/proc/$pid")" -eq 13 ]
 check 'as its own user, proxy'
 load --clients=2 --requests=20

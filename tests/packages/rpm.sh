@@ -57,8 +57,10 @@ rpm_in "$folder/tools" --rebuild "$source"
 check 'rpmbuild builds it'
 packages=$(find "$folder/tools/RPMS" -name '*.rpm' ! -name '*debuginfo*' ! -name '*debugsource*')
 # shellcheck disable=SC2086 # a list
-rpmlint --rpmlintrc "$top/rpm/sqtrace.rpmlintrc" "$folder/work/rpm/sqtrace.spec" "$source" $packages >"$out" 2>&1 &&
-    grep -q '4 packages and 1 specfiles checked; 0 errors, 0 warnings' "$out"
+rpmlint --rpmlintrc "$top/rpm/sqtrace.rpmlintrc" "$folder/work/rpm/sqtrace.spec" "$source" $packages >"$folder/lint" 2>&1
+# Each version of rpmlint and of rpmbuild needs other filters than the next one, and rpmlint names those that it did not need.
+grep -E ': [EW]: ' "$folder/lint" | grep -v ': E: unused-rpmlintrc-filter ' >"$out"
+[ ! -s "$out" ] && grep -q '4 packages and 1 specfiles checked' "$folder/lint"
 check 'rpmlint finds nothing but what rpm/sqtrace.rpmlintrc explains'
 
 if [ "$(id -u)" -eq 0 ]; then

@@ -23,7 +23,8 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/sqtrace-packages.XXXXXX") || exit 1
 trap 'umount -l "$folder"; rmdir "$folder"' EXIT
 root=$folder/root
 trace=$root/var/spool/squid/trace
-directive=$root/etc/squid/conf.d/sqtrace.conf
+directive=$root/etc/squid/sqtrace.conf
+old_directive=$root/etc/squid/conf.d/sqtrace.conf
 out=$folder/out err=
 mount -t tmpfs none "$folder" && mkdir "$folder/upper" "$folder/work" "$root" "$folder/www" &&
     mount -t overlay -o "lowerdir=/,upperdir=$folder/upper,workdir=$folder/work" overlay "$root" &&
@@ -150,9 +151,12 @@ check 'and its packages are kept for the update below'
 # As an administrator would.
 sed -i "s/^http_port .*/http_port 127.0.0.1:$port/; s/^# *shutdown_lifetime .*/shutdown_lifetime 1 second/
     1i http_access allow localhost" "$root/etc/squid/squid.conf"
-echo 'sqtrace_log /var/spool/squid/trace' >"$directive"
+echo 'sqtrace_log /var/spool/squid/trace' >"$old_directive"
 ! in_root squid -k parse && grep -q "unrecognized: 'sqtrace_log'" "$out"
 check 'it does not know the directive'
+mv "$old_directive" "$directive"
+in_root squid -k parse && ! grep -q sqtrace "$out"
+check 'in sqtrace.conf it does not read it'
 rm "$directive"
 
 # ---- the rebuilt one ----
@@ -181,9 +185,10 @@ stop
 check 'and traces nothing'
 untraced=$(logged)
 
-echo 'sqtrace_log /var/spool/squid/trace' >"$directive"
+# As README says it.
+echo 'sqtrace_log /var/spool/squid/trace total=4GB' >"$directive"
 start
-check 'the service starts with one line more'
+check 'the service starts with one line in sqtrace.conf'
 get_through one && get_through two
 check 'and serves, traced'
 before=$(segments)
@@ -207,12 +212,15 @@ check 'stopped, it leaves nothing in memory'
 
 in_root apt-get remove -y squid && [ ! -e "$root/usr/sbin/squid" ]
 check 'it is removed'
-[ ! -e "$directive" ] && [ -f "$directive.off" ]
-check 'and no other Squid finds its directive'
+[ -f "$directive" ]
+check 'and its directive stays'
 traced >"$out" && [ "$(traced)" -eq "$wanted" ]
 check 'and the trace is still there'
-in_root sh -c 'apt-get install -y /packages/squid_*.deb' && mv "$directive.off" "$directive" && start && get_through one
-check 'installed again, with the directive back, it serves'
+mv "$directive" "$old_directive"
+in_root sh -c 'apt-get install -y /packages/squid_*.deb' && [ -f "$directive" ] && [ ! -e "$old_directive" ]
+check 'installed again, it moves a directive of an earlier package to where the next update does not find it'
+start && get_through one
+check 'and it serves'
 
 # ---- an update of the distribution: its own Squid with a higher version, from a place of packages ----
 
@@ -228,17 +236,29 @@ check 'which replaces the rebuilt one'
 get_through two
 check 'one that runs is not disturbed'
 stop
-[ ! -e "$directive" ] && [ -f "$directive.off" ]
-check 'the directive is put aside'
+[ -f "$directive" ]
+check 'the directive is still there'
 before=$(segments)
+rows=$(traced)
 start && get_through one
-check 'the next version starts with the configuration that is left, and serves'
+check 'the next version starts with the same configuration, and serves'
 stop
-[ "$(segments)" -eq "$before" ]
-check 'and does not trace'
+[ "$(segments)" -eq "$before" ] && [ "$rows" -gt "$wanted" ] && [ "$(traced)" -eq "$rows" ]
+check 'it does not trace; what the one before traced, since it was installed again, too, stays readable'
+
+# ---- put back ----
+
+in_root sh -c 'apt-get install -y --allow-downgrades /packages/squid_*.deb /packages/squid-common_*.deb' &&
+    [ "$(told '${Version}')" = "$rebuilt" ]
+check 'the rebuilt one is put back'
+start && get_through one && get_through two
+check 'and serves'
+stop
+[ "$(traced)" -gt "$rows" ]
+check 'and traces again'
 in_root apt-get purge -y squid squid-common
 check 'it is purged'
 left=$(find "$root/etc/squid" "$root/usr/sbin/squid" "$root/usr/share/squid" "$root/usr/lib/squid" -type f 2>/dev/null)
-[ "$left" = "$directive.off" ] || ! echo "# left: $left"
+[ "$left" = "$directive" ] || ! echo "# left: $left"
 check 'and leaves no file but the one that was written by hand'
 plan

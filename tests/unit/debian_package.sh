@@ -29,7 +29,7 @@ printf '%%:\n\tdh $@\n' >"$tree/debian/rules"
 echo '3.0 (quilt)' >"$tree/debian/source/format"
 printf 'squid (5.7-2+deb12u6) %s; urgency=high\n\n  * Any.\n\n -- A <a@b.c>  %s\n' \
     bookworm-security 'Sun, 22 Nov 2026 05:00:00 +0000' >"$tree/debian/changelog"
-printf '#!/bin/sh\nset -e\n#DEBHELPER#\nexit 0\n' >"$tree/debian/squid.prerm"
+printf '#!/bin/sh\nset -e\n#DEBHELPER#\nexit 0\n' >"$tree/debian/squid.postinst"
 # The distribution's last patch changes what ours stands beside; its list ends without a newline.
 printf -- '--- a/src/a.cc\n+++ b/src/a.cc\n@@ -1,3 +1,4 @@\n+0\n 1\n 2\n 3\n' >"$tree/debian/patches/security.patch"
 printf security.patch >"$tree/debian/patches/series"
@@ -52,31 +52,37 @@ check "so is that of the first one of a release, $first"
 [ "$(dpkg-parsechangelog -l "$tree/debian/changelog" -S Distribution)" = bookworm-security ]
 check 'it is for the same distribution'
 
-# What the script of package $1 leaves of such a directive in a file of its own, called with the other arguments.
-prerm()
+# What the script of package $1 makes of an old directive of these lines, called as dpkg does for an update: the files.
+postinst()
 {
-    script=$tree/debian/$1.prerm
-    shift
+    script=$tree/debian/$1.postinst
+    rm -rf "$work/root"
     mkdir -p "$work/root/etc/squid/conf.d"
-    rm -f "$work/root/etc/squid/conf.d"/*
-    : >"$work/root/etc/squid/conf.d/sqtrace.conf"
-    DPKG_ROOT=$work/root sh "$script" "$@" >"$out" && ls "$work/root/etc/squid/conf.d"
+    printf '%b' "$2" >"$work/root/etc/squid/conf.d/sqtrace.conf"
+    [ $# -lt 4 ] || echo "$4" >"$work/root/etc/squid/sqtrace.conf"
+    DPKG_ROOT=$work/root sh "$script" "$3" 5.7-1 >"$out" && (cd "$work/root/etc/squid" && find . -type f | sort | tr '\n' ' ')
 }
 
+line='# trace\n\n  sqtrace_log /t total=4GB\n'
 for name in squid squid-openssl; do
-    [ "$(prerm $name upgrade 5.7-2+deb12u7)" = sqtrace.conf.off ]
-    check "$name: an update that cannot trace finds no directive that it does not know"
-    [ "$(prerm $name upgrade "5.7-2+deb12u7$debian_suffix")" = sqtrace.conf ]
-    check "$name: one that can finds it"
-    [ "$(prerm $name remove)" = sqtrace.conf.off ]
-    check "$name: nor does what is installed after a removal"
-    [ "$(prerm $name remove in-favour squid-other 5.7-2+deb12u7)" = sqtrace.conf.off ]
-    check "$name: nor what is installed in its place"
-    [ "$(prerm $name remove in-favour squid-other "5.7-2+deb12u7$debian_suffix")" = sqtrace.conf ]
-    check "$name: but its sister finds it"
-    [ "$(prerm $name failed-upgrade 5.7-1)" = sqtrace.conf ]
-    check "$name: nothing is done when an upgrade failed"
+    [ "$(postinst $name "$line" configure)" = './sqtrace.conf ' ] &&
+        [ "$(printf '%b' "$line")" = "$(cat "$work/root/etc/squid/sqtrace.conf")" ]
+    check "$name: an old directive is moved to where a Squid that cannot trace does not find it"
+    [ "$(postinst $name "$line" abort-upgrade)" = './conf.d/sqtrace.conf ' ]
+    check "$name: not when an upgrade failed"
+    [ "$(postinst $name 'sqtrace_log /t\nhttp_port 1\n' configure)" = './conf.d/sqtrace.conf ' ] && grep -q 'move sqtrace_log' "$out"
+    check "$name: a file with other directives stays, and it says so"
+    [ "$(postinst $name 'sqtrace_log /t \\\\\n ring=1MB\n' configure)" = './conf.d/sqtrace.conf ' ]
+    check "$name: so does one whose directive goes on in another line"
+    [ "$(postinst $name "$line" configure '# own')" = './conf.d/sqtrace.conf ./sqtrace.conf ' ] &&
+        [ "$(cat "$work/root/etc/squid/sqtrace.conf")" = '# own' ]
+    check "$name: a new file is never replaced"
+    rm "$work/root/etc/squid/conf.d/sqtrace.conf" "$work/root/etc/squid/sqtrace.conf"
+    DPKG_ROOT=$work/root sh "$script" configure >"$out" && [ ! -s "$out" ] && [ -z "$(find "$work/root" -type f)" ]
+    check "$name: without one it does nothing"
 done
+[ ! -e "$tree/debian/squid.prerm" ] && [ ! -e "$tree/debian/squid-openssl.prerm" ]
+check 'nothing is done when the package goes'
 
 # What debian/rules do with squid.conf in the packages.
 for name in squid squid-openssl; do

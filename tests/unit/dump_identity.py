@@ -93,6 +93,21 @@ def sample_is_right():
     check(max(map(abs, apart)) < WALL_NS, "and near the time of day in column when", max(map(abs, apart)))
 
 
+def minutes_are_whole():
+    """Roll-ups of all kids begin at the same whole minutes and hours, in all three columns of time."""
+    rows = dump("rollups", SAMPLE, columns=["time_s", "when", "time_ns", "step_s", "kid"])
+    times, wrong = {}, []
+    for row in rows:
+        whole = int(row["step_s"]) * 10 ** 9
+        when = int(datetime.datetime.fromisoformat(row["when"][:19] + "+00:00").timestamp()) * 10 ** 9
+        if int(row["time_ns"]) % whole or when != int(row["time_ns"]) or ".000000000" not in row["when"]:
+            wrong.append(row)
+        times.setdefault((row["time_ns"], whole), set()).add((row["time_s"], row["when"]))
+    check(len({row["kid"] for row in rows}) > 1 and not wrong, "rollups: time_ns and when are whole", wrong[:3])
+    apart = [found for found in times.values() if len(found) > 1]
+    check(not apart, "rollups: time_s of all kids is the same", apart[:3])
+
+
 def records_are_named():
     """The number of a row is that of the record that ended it: events has the same numbers."""
     ends = {(row["ring"], row["row"]): row for row in
@@ -157,6 +172,7 @@ def hosts():
 
 every_table()
 sample_is_right()
+minutes_are_whole()
 records_are_named()
 from_any_segment()
 hosts()

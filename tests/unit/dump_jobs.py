@@ -90,7 +90,7 @@ def slowest(out, _):
     want = sorted((int(row["total_ns"]) for row in REQUESTS if row["total_ns"] != "-"), reverse=True)[:10]
     stages = [name for name in rows[0] if name.endswith("_ns") and name not in (
         "client_connect_ns", "total_ns", "first_byte_ns", "server_from_ns", "server_until_ns", "client_tls_ns",
-        "accept_wait_ns", "loop_held_ns")]
+        "accept_wait_ns", "loop_held_ns", "read_wait_ns")]
     return [int(row["total_ns"]) for row in rows] == want and all(
         sum(int(row[name]) for name in stages if row[name] != "-") == int(row["total_ns"]) for row in rows)
 

@@ -164,9 +164,9 @@ one_record_ends_several(void **state)
     struct sqt_identity_cells cells;
     sqt_identity(&ids, &s.all[2], &cells);
     assert_int_equal(cells.cells[SQT_IDENTITY_row].number, 5000002);
-    sqt_identity(&ids, &(struct sqt_row_source){s.all[2].origin, 5, SQT_ROW_INDEXES}, &cells);
+    sqt_identity(&ids, &(struct sqt_row_source){s.all[2].origin, 5, SQT_ROW_INDEXES, 0}, &cells);
     assert_int_equal(cells.cells[SQT_IDENTITY_row].number, SQT_CELL_MISSING);
-    sqt_identity(&ids, &(struct sqt_row_source){s.all[2].origin, UINT64_MAX / 2, 0}, &cells);
+    sqt_identity(&ids, &(struct sqt_row_source){s.all[2].origin, UINT64_MAX / 2, 0, 0}, &cells);
     assert_int_equal(cells.cells[SQT_IDENTITY_row].number, SQT_CELL_MISSING);
     sqt_identities_free(&ids);
     sqt_pass_free(pass);

@@ -51,6 +51,11 @@ for name in $("$SQT_TOOLS/sqtrace-dump" --list | sed -n 's/^figure \([^ ]*\) - .
         [ "$(grep -vc '^#' "$name.tsv")" -gt 1 ]
     check "$name of the sample"
 done
+# gnuplot 6 takes the definition of a function of its own for a syntax error; 5.4 has none of these.
+grep -nHE '^ *(round|index|split|join|rgbcolor|conj|zeta|uigamma|lnGamma|LambertW|SynchrotronF|Sign) *\([^)]*\) *=[^=]' \
+    "$plots"/*.gp >err
+[ ! -s err ]
+check "no plot script defines a function that gnuplot 6 has"
 awk -F'\t' -v OFS='\t' '/^[0-9]/ { $3 = "-" } { print }' backlogs.tsv >unnamed.tsv
 gnuplot -c "$plots/backlogs.gp" unnamed.svg unnamed.tsv 2>err && ! [ -s err ] && grep -qF ', port unknown<' unnamed.svg
 check "backlogs of ports without names"

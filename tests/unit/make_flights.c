@@ -92,7 +92,7 @@ flights_make(void)
     sqt_emit(SQT_EV_REPLY_WRITE, 103, 4096, 1);
 }
 
-/* Passes of the event loop, until the input ends; a line on it ends transaction 101. */
+/* Passes of the event loop, until the input ends.  A line on it ends transaction 101; "b" blocks a pass for 3 s. */
 static void
 flights_wait(void)
 {
@@ -106,7 +106,12 @@ flights_wait(void)
             continue;
         if (read(STDIN_FILENO, line, sizeof(line)) <= 0)
             return;
-        flights_end(101);
+        if (*line == 'b') {
+            sqt_emit(SQT_EV_REPLY_WRITTEN, 103, 4096, 0);
+            usleep(3000000);
+        } else {
+            flights_end(101);
+        }
     }
 }
 

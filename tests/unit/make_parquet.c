@@ -93,11 +93,12 @@ main(int argc, char **argv)
     const unsigned processes = (unsigned)atoi(argv[3]);
     struct sqt_origin *const origins = calloc(processes, sizeof(*origins));
     const int directory = open(argv[1], O_RDONLY | O_DIRECTORY);
-    struct sqt_parquet *const parquet = sqt_parquet_new(directory, argv[1], 0);
+    struct sqt_parquet *const parquet = sqt_parquet_new(directory, argv[1], 0, 0666);
     struct sqt_parquet_table *const files = sqt_parquet_add(parquet, &table);
     for (unsigned i = 0; i < processes; ++i) {
         origins[i].index = i;
         memcpy(origins[i].identity.ring_id, &i, sizeof(i));
+        memcpy(origins[i].shown_ring, origins[i].identity.ring_id, sizeof(origins[i].shown_ring));
     }
     for (unsigned c = 0; c < CELLS; ++c)
         printf("%s%c", columns[c].name, c + 1 < CELLS ? '\t' : '\n');

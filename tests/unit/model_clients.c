@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * model_clients.c - client_connect_ns: from which moment on a request was coming in.
+ * model_clients.c - client_connect_ns: from which moment on a request was coming in; read_wait_ns: how long its bytes
+ * waited to be read.
  */
 #include "model_script.h"
 
 #define CONNECT(row) REQUEST(row, client_connect_ns)
+#define READ_WAIT(row) REQUEST(row, read_wait_ns)
 
 /* One parsed request and its transaction. */
 static void
@@ -42,6 +44,64 @@ later_requests_count_from_their_first_byte(void **state)
     end_xact(620, 2, MEM_HIT, 0);
     play();
     assert_number(CONNECT(1), 110);
+}
+
+/* A pass of the event loop that reads what its poll reported. */
+static void
+pass_with_read(int64_t poll, int64_t read, uint64_t bytes, uint32_t before)
+{
+    PUT(poll, WAIT_END, 0, 1, 0);
+    PUT(read, CLIENT_READ, 7, bytes, before);
+}
+
+static void
+first_bytes_wait_since_the_poll(void **state)
+{
+    (void)state;
+    PUT(90, WAIT_BEGIN, 0, 1000, 0);
+    PUT(95, WAIT_END, 0, 1, 0);
+    PUT(100, CONN_ACCEPT, 7, 12, 3128);
+    PUT(110, WAIT_BEGIN, 0, 1000, 0);
+    pass_with_read(120, 150, 200, 0);
+    parsed(160, 7, 200, 0, 1);
+    end_xact(170, 1, MEM_HIT, 0);
+    PUT(180, WAIT_BEGIN, 0, 1000, 0);
+    pass_with_read(400, 500, 50, 0);
+    PUT(510, WAIT_BEGIN, 0, 1000, 0);
+    pass_with_read(520, 523, 450, 50); /* the rest of that header, a second request, and the begin of a third */
+    parsed(530, 7, 200, 300, 2);
+    end_xact(540, 2, MEM_HIT, 0);
+    parsed(550, 7, 200, 100, 3);
+    end_xact(560, 3, MEM_HIT, 0);
+    PUT(570, WAIT_BEGIN, 0, 1000, 0);
+    pass_with_read(580, 581, 100, 100);
+    parsed(590, 7, 200, 0, 4);
+    end_xact(600, 4, MEM_HIT, 0);
+    play();
+    assert_number(READ_WAIT(0), 30);
+    assert_number(READ_WAIT(1), 100);
+    assert_number(READ_WAIT(2), 3);
+    assert_number(READ_WAIT(3), 3);
+}
+
+/* Without group loop, and after a loss, nobody knows when the poll returned. */
+static void
+without_a_poll_no_wait_is_known(void **state)
+{
+    (void)state;
+    PUT(100, CONN_ACCEPT, 7, 12, 3128);
+    PUT(150, CLIENT_READ, 7, 200, 0);
+    parsed(160, 7, 200, 0, 1);
+    end_xact(170, 1, MEM_HIT, 0);
+    PUT(180, WAIT_BEGIN, 0, 1000, 0);
+    PUT(190, WAIT_END, 0, 1, 0);
+    PUT(200, LOST, 195, 5, SQT_LOSS_RING_FULL);
+    PUT(210, CLIENT_READ, 7, 200, 0);
+    parsed(220, 7, 200, 0, 2);
+    end_xact(230, 2, MEM_HIT, 0);
+    play();
+    assert_number(READ_WAIT(0), SQT_CELL_MISSING);
+    assert_number(READ_WAIT(1), SQT_CELL_MISSING);
 }
 
 /* Three requests in one read, a fourth begins in it and ends in the next one. */
@@ -187,6 +247,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(first_request_counts_from_accept),
+        SCRIPT_TEST(first_bytes_wait_since_the_poll),
+        SCRIPT_TEST(without_a_poll_no_wait_is_known),
         SCRIPT_TEST(later_requests_count_from_their_first_byte),
         SCRIPT_TEST(pipelined_requests_count_from_the_previous_parse),
         SCRIPT_TEST(bodies_do_not_count),

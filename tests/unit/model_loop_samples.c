@@ -271,6 +271,38 @@ a_profile_names_the_acl_and_the_cache_dir(void **state)
     assert_int_equal(OF(2, profile, time_s).number, 1000 * MS);
 }
 
+static void
+put_blocked(uint32_t call, int64_t ran)
+{
+    wait_ms(0, 10);
+    sample(0, 20, 10, 0, 0, 10);
+    sample(20, 40, ran, 0, 0, 20);
+    PART(PART_LOOP_HELD, 0, 0, SQT_LOOP_CALLS + call);
+    wait_ms(40, 1500);
+    sample(40, 1520, 20, 0, 0, 20);
+}
+
+/* In traces from before, a sample may name the loop's own wait. */
+static void
+the_wait_of_the_loop_blocks_nothing(void **state)
+{
+    (void)state;
+    put_blocked(233, 10);
+    play_table("profile");
+    assert_null(OF(0, profile, call).text);
+}
+
+/* Seen in a call, but no time of the second is left for it. */
+static void
+what_is_blocked_for_no_time_is_not_named(void **state)
+{
+    (void)state;
+    put_blocked(2, 20);
+    play_table("loop_time");
+    assert_int_equal(OF(0, loop_time, blocked_pct).number, 0);
+    assert_null(OF(0, loop_time, blocked_on).text);
+}
+
 /* A trace says what it likes: a sample of years gives no more rows than one of seconds. */
 static void
 a_sample_of_years(void **state)
@@ -296,6 +328,8 @@ main(void)
         cmocka_unit_test_setup_teardown(samples_that_do_not_follow_each_other, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_second_is_divided, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_profile_names_the_acl_and_the_cache_dir, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(the_wait_of_the_loop_blocks_nothing, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(what_is_blocked_for_no_time_is_not_named, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_sample_of_years, script_begin, script_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

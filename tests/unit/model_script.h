@@ -83,6 +83,8 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         return "a call";
     if (kind == SQT_DEF_ACL && number == 7)
         return "bad_sites";
+    if (kind == SQT_DEF_CALL && number == SQT_LOOP_CALLS + 233)
+        return "system call 232";
     if (kind == SQT_DEF_CALL && number == SQT_LOOP_CALLS + 2)
         return "write";
     return NULL;

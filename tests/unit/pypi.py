@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-VENV = os.path.join(os.environ.get("SQT_VENVS", os.environ["SQT_TOOLS"]), "pypi-venv")
+VENV = os.path.join(os.environ.get("SQT_VENVS") or os.environ["SQT_TOOLS"], "pypi-venv")
 IMPORTS = {"opentelemetry-proto": "opentelemetry.proto.trace.v1.trace_pb2"}  # of packages that are called otherwise
 READERS = {"pyarrow": "pyarrow", "duckdb": "duckdb", "polars": "polars", "clickhouse": "chdb"}  # of Parquet
 
@@ -28,6 +28,14 @@ def install(python, packages):
             if run(python, "-c", "import " + IMPORTS.get(package, package)).returncode != 0:
                 run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1", "--timeout=10",
                     package)
+
+
+def python_with(*packages):
+    """The virtual environment's Python, if it has the packages or they can be installed; else None."""
+    python = os.path.join(VENV, "bin", "python3")
+    install(python, packages)
+    imports = "\n".join("import " + IMPORTS.get(package, package) for package in packages)
+    return python if os.path.exists(python) and run(python, "-c", imports).returncode == 0 else None
 
 
 def enter(*packages):

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/crew.h"
+#include "read/follow.h"
 #include "read/join/origin.h"
 #include "read_common.h"
 
@@ -149,13 +150,19 @@ hear(void *context, enum sqt_severity severity, const char *text)
 }
 
 static struct sqt_stream *
-open_one(void)
+open_with(sqt_diagnosis_function *report)
 {
     const char *const paths[] = {read_path("1.sqt")};
-    struct sqt_stream *const stream = sqt_stream_open(paths, 1, hear, NULL);
+    struct sqt_stream *const stream = sqt_stream_open(paths, 1, report, NULL);
     assert_non_null(stream);
     sqt_stream_share(stream, crew);
     return stream;
+}
+
+static struct sqt_stream *
+open_one(void)
+{
+    return open_with(hear);
 }
 
 /* The stream is closed while the crew may be at work for it. */
@@ -173,10 +180,20 @@ a_stream_that_ends_early(void **state)
     }
 }
 
+static void
+append(size_t from, size_t size)
+{
+    FILE *const f = fopen(read_path("1.sqt"), "ab");
+    assert_non_null(f);
+    assert_int_equal(fwrite(segments[0].data + from, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
 /* What is cut off when the crew looks is there when the owner does. */
 static void
 a_segment_that_grows(void **state)
 {
+    const struct sqt_following nobody = {.context = NULL};
     (void)state;
     const size_t all = segments[0].size, most = all / 8;
     for (size_t first = all - 1; first > all / 4; first -= all / 23) {
@@ -185,20 +202,41 @@ a_segment_that_grows(void **state)
         size_t size = first;
         make_file(read_path("1.sqt"), &(struct make_bytes){segments[0].data, size, 0});
         struct sqt_stream *const stream = open_one();
+        assert_int_equal(sqt_stream_follow(stream, &nobody), 0);
         while (sqt_stream_next(stream, &run)) {
             assert_int_equal(run.first, next);
             next += run.count;
-            FILE *const f = fopen(read_path("1.sqt"), "ab");
             const size_t piece = all - size < most ? all - size : most;
-            assert_non_null(f);
-            assert_int_equal(fwrite(segments[0].data + size, 1, piece, f), piece);
-            assert_int_equal(fclose(f), 0);
+            append(size, piece);
             size += piece;
         }
         assert_int_equal(size, all);
         assert_int_equal(next, counts[0]);
         sqt_stream_close(stream);
     }
+}
+
+/* A reading that does not follow ends at the size that the file had, also if more is added than is read. */
+static void
+a_segment_that_never_ends(void **state)
+{
+    (void)state;
+    const size_t all = segments[0].size, first = all / 3;
+    struct sqt_run run;
+    uint64_t next = 0;
+    size_t size = first;
+    make_file(read_path("1.sqt"), &(struct make_bytes){segments[0].data, first, 0});
+    struct sqt_stream *const stream = open_with(NULL);
+    for (unsigned runs = 0; sqt_stream_next(stream, &run); ++runs) {
+        assert_true(runs < 1000);
+        assert_int_equal(run.first, next);
+        next += run.count;
+        append(size, all - size);
+        append(0, all);
+        size = all;
+    }
+    assert_in_range(next, 1, counts[0] / 2);
+    sqt_stream_close(stream);
 }
 
 /* Otherwise the tests above say nothing. */
@@ -226,8 +264,15 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(whole_segments),           TEST(merged_segments),      TEST(cut_segments),     TEST(damaged_segments),
-        TEST(a_stream_that_ends_early), TEST(a_segment_that_grows), TEST(it_is_read_ahead),
+        TEST(whole_segments),
+        TEST(merged_segments),
+        TEST(cut_segments),
+        TEST(damaged_segments),
+        TEST(a_stream_that_ends_early),
+        TEST(a_segment_that_grows),
+        TEST(a_segment_that_never_ends),
+        TEST(a_segment_that_never_ends),
+        TEST(it_is_read_ahead),
     };
     return cmocka_run_group_tests_name("read_ahead", tests, NULL, NULL);
 }

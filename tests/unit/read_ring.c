@@ -133,11 +133,13 @@ open_losses_of_the_ring_become_a_record(void **state)
     (void)state;
     made_count = unit_at(6000);
     writer.lost_from = made[made_count - 1].time + 100;
+    writer.lost_until = writer.lost_from + MAKE_TICKS_PER_SECOND / 2 + 2; /* half a second, and less than 1 us */
     make_ring_file(read_path("r"), &who, CAPACITY, 0, 0, made, made_count, NULL, &writer);
     read_all(&result, read_path("r"), NULL);
     assert_int_equal(result.count, made_count + 1);
     read_expect_lost(&result, made_count, SQT_LOSS_RING_FULL, 33);
     assert_int_equal(result.records[made_count].id, writer.lost_from);
+    assert_int_equal(result.records[made_count].time, writer.lost_from + MAKE_TICKS_PER_SECOND / 2);
     assert_int_equal(result.origin->lost, 500);
     assert_int_equal(result.origin->head, made_count);
 }

@@ -154,6 +154,33 @@ losses_at_the_end_become_a_record(void **state)
     read_expect_messages(&result, "");
 }
 
+/* Of a process that was killed: the stretch lasted at least until the last of these records was lost. */
+static void
+losses_at_the_end_last_until_the_last_of_them(void **state)
+{
+    struct sqt_totals totals = {.head = 100, .lost = 12, .marks = 1, .lost_open = 7, .lost_us = 740000};
+    (void)state;
+    totals.lost_from = MAKE_START + 101 * 3000;
+    simple_with_totals(read_path("a.sqt"), 100, &totals);
+    read_all(&result, read_path("a.sqt"), NULL);
+    assert_int_equal(result.count, 101);
+    assert_int_equal(result.records[100].id, totals.lost_from);
+    assert_int_equal(result.records[100].time, totals.lost_from + UINT64_C(740000) * (MAKE_TICKS_PER_SECOND / 1000000));
+}
+
+/* Of a damaged trace: nothing overflows. */
+static void
+losses_at_the_end_of_all_time(void **state)
+{
+    struct sqt_totals totals = {.head = 100, .lost = 12, .marks = 1, .lost_open = 7, .lost_us = UINT32_MAX};
+    (void)state;
+    totals.lost_from = (UINT64_C(1) << 63) - 1;
+    simple_with_totals(read_path("a.sqt"), 100, &totals);
+    read_all(&result, read_path("a.sqt"), NULL);
+    assert_int_equal(result.count, 101);
+    assert_int_equal(result.records[100].time, result.records[99].time);
+}
+
 static void
 losses_that_a_later_record_speaks_of_come_once(void **state)
 {
@@ -371,6 +398,8 @@ main(void)
         TEST(a_missing_segment_is_a_loss),
         TEST(a_trace_may_begin_in_the_middle),
         TEST(losses_at_the_end_become_a_record),
+        TEST(losses_at_the_end_last_until_the_last_of_them),
+        TEST(losses_at_the_end_of_all_time),
         TEST(losses_that_a_later_record_speaks_of_come_once),
         TEST(records_missing_before_a_clean_end_are_a_loss),
         TEST(a_ring_that_went_on_elsewhere_is_no_loss),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * read_threads.c - writer, flusher and readers at once, on one mapping of the ring.
+ * read_threads.c - writer, flusher and readers at once, on one ring.
  *
- * Readers are other processes as a rule, where ThreadSanitizer sees nothing of them.  Here they are threads that use
- * the writer's own mapping, so that it sees all three.  Every field of a record follows from its id: a torn one shows.
+ * Readers copy the ring's file, as other processes do.  The account of losses they also take from the writer's own mapping,
+ * where ThreadSanitizer sees all three.  Every field of a record follows from its id: a torn one shows.
  */
+#include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@ static int ended;
 
 struct findings {
     pthread_t thread;
+    const char *ringdir;
     uint64_t copied, moved_on, torn, disordered, split, impossible;
 };
 
@@ -61,6 +64,21 @@ look_at(struct findings *f, const struct sqt_record *records, size_t count)
     f->copied += count;
 }
 
+/* The only file of the directory of rings. */
+static void
+open_the_ring(struct findings *f, struct sqt_ring *ring)
+{
+    struct sqt_diagnostics nobody = {.function = NULL};
+    glob_t found;
+    char pattern[160];
+    snprintf(pattern, sizeof(pattern), "%s/sqtrace-*", f->ringdir);
+    f->impossible += glob(pattern, 0, NULL, &found) != 0 || found.gl_pathc != 1;
+    const int fd = open(found.gl_pathv[0], O_RDONLY);
+    f->impossible += sqt_ring_open(ring, fd, found.gl_pathv[0], &nobody) != 0;
+    close(fd);
+    globfree(&found);
+}
+
 /* Copies from tail to head again and again. */
 static void *
 read_on(void *context)
@@ -69,16 +87,15 @@ read_on(void *context)
     struct sqt_record records[PIECE];
     struct sqt_ring ring;
     struct sqt_anchor anchor;
-    memset(&ring, 0, sizeof(ring));
-    ring.map = (const uint8_t *)sqt_emitter.ring;
-    ring.capacity = sqt_emitter.ring->capacity;
-    ring.records_offset = sqt_emitter.ring->records_offset;
+    struct sqt_totals mapped;
+    open_the_ring(f, &ring);
     while (!__atomic_load_n(&ended, __ATOMIC_ACQUIRE)) {
         uint64_t tail;
         sqt_ring_copy(&ring, 0, 0, records, &tail);
-        sqt_ring_totals(sqt_emitter.ring, &ring.totals);
-        ring.head = ring.totals.head;
-        f->impossible += tail > ring.head || ring.totals.lost_open > ring.totals.lost;
+        f->impossible += sqt_ring_refresh(&ring) != 0 || ring.wrong;
+        sqt_ring_totals(sqt_emitter.ring, &mapped);
+        f->impossible += tail > ring.head || ring.totals.lost_open > ring.totals.lost || mapped.head < ring.head ||
+                         mapped.lost < ring.totals.lost;
         sqt_ring_anchor(&ring, &anchor);
         for (uint64_t next = tail; next < ring.head;) {
             const size_t count = sqt_ring_copy(&ring, next, PIECE, records, &tail);
@@ -87,6 +104,7 @@ read_on(void *context)
             next = count ? next + count : tail;
         }
     }
+    sqt_ring_close(&ring);
     return NULL;
 }
 
@@ -124,8 +142,10 @@ nothing_torn_while_all_run(void **state)
     struct sqt_status status;
     memset(readers, 0, sizeof(readers));
     assert_int_equal(place_start(place, words), 0);
-    for (unsigned i = 0; i < READERS; ++i)
+    for (unsigned i = 0; i < READERS; ++i) {
+        readers[i].ringdir = place->ringdir;
         assert_int_equal(pthread_create(&readers[i].thread, NULL, read_on, &readers[i]), 0);
+    }
     flood();
     sqt_get_status(&status);
     __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);

@@ -8,6 +8,8 @@ A record has two words, so that a torn one shows: both hold (serial, index in it
 definition it needs), or ("LOST", how many).
 """
 
+import itertools
+
 
 class Broken(Exception):
     """A promise is broken; the text says which."""
@@ -61,6 +63,7 @@ class State:
         self.r_live = False
         self.r_head = self.r_next = self.r_tail = self.r_part = self.r_at = self.r_began = self.r_lost = 0
         self.r_account, self.r_parts, self.r_copy, self.r_text, self.r_records = (), (), (), (), ()
+        self.r_used, self.r_readings, self.r_kind, self.r_seen = 0, (), None, ()
 
     def clone(self):
         other = State.__new__(State)
@@ -466,44 +469,138 @@ TAKING_OVER = [
 
 # ---- the reader ----
 
-SOURCES, ORIGIN, READ_RING, FORMAT = "src/read/join/sources.c", "src/read/join/origin.c", "src/read/file/ring.c", "src/format/format.h"
+SOURCES, ORIGIN = "src/read/join/sources.c", "src/read/join/origin.c"
+READ_RING, WORDS = "src/read/file/ring.c", "src/read/file/words.c"
+
+
+# pread() copies words in any order, and a word that is stored meanwhile in two halves.  So what it copied is not known before
+# it ends: each word, or half of one, may be of any moment since it began.  `r_seen` has these moments.  One pread() ends
+# and the next one begins in the same step; whatever lies between, they might do.
+
+HALF, CARRY = 8, 2  # what the lower half of a word counts; from this number on the upper half is another
+WORDS_OF = {  # words that are of use, of which pread() of the header
+    "two": ("episodes", "loss", "head", "lost", "tail", "text_used"),
+    0: ("episodes", "tail"), 1: ("tail", "head", "text_used"), 2: ("tail", "head", "lost", "loss", "episodes"),
+    3: ("head", "lost", "tail", "text_used"), 4: ("episodes", "lost", "tail")}
+
+
+def watch(s):
+    """After each step of anybody: what a pread() that is under way may see from now on."""
+    if s.r_kind:
+        kind = s.r_kind[0]
+        now = s.slots if kind == "records" else (s.tail,) if kind == "tail" else tuple(getattr(s, word) for word in WORDS_OF[kind])
+        if not s.r_seen or s.r_seen[-1] != now:
+            s.r_seen += (now,)
+
+
+def begin_reading(s, kind):
+    s.r_kind, s.r_seen = None if kind is None else (kind,), ()
+
+
+def values(moments):
+    return sorted(set(moments))
+
+
+def halves(moments):
+    """(upper halves, whole words with halves of any two moments)"""
+    shifted = [moment + HALF - CARRY for moment in moments]
+    upper, lower = values(v // HALF for v in shifted), values(v % HALF for v in shifted)
+    return upper, [u * HALF + low - HALF + CARRY for u in upper for low in lower]
+
+
+class Reading:
+    """What one pread() of the header may have copied: lists of values of each word."""
+
+    def __init__(self, s):
+        seen = dict(zip(WORDS_OF[s.r_kind[0]], zip(*s.r_seen)))
+        self.episodes, self.text = values(seen.get("episodes", ())), values(seen.get("text_used", ()))
+        self.loss = [values(slot[word] for slot in slots) for slots in zip(*seen.get("loss", ())) for word in (0, 1)]
+        (self.head_upper, self.head), (self.lost_upper, self.lost), (self.tail_upper, self.tail) = (
+            halves(seen.get(word, ())) for word in ("head", "lost", "tail"))
+
+
+def outcomes(s, kind, *choices):
+    """A state for each choice of values, which are added to what was read; then the next pread() begins."""
+    found = []
+    for chosen in itertools.product(*choices):
+        new = s.clone()
+        new.r_readings += (chosen,)
+        begin_reading(new, kind)
+        found.append(new)
+    return found
 
 
 def find_ring(s):
-    s.r_began, s.r_tail = s.returned, s.tail
+    s.r_began = s.returned
     s.r_live = s.pointer and s.ring and s.magic
     promise(s.header or not s.r_live, "header not there")
+    if s.r_live:
+        begin_reading(s, s.scenario.first)
 
 
 def is_live(s):
     return s.r_live
 
 
-def load_episodes(s):
-    s.r_account = (s.episodes,)
+def believe(s, episodes, loss, head, lost, tail, tail_now, text):
+    promise(tail <= head <= tail_now + len(s.slots), "impossible ring")
+    s.r_head, s.r_used = head, text
+    s.r_account = account(episodes, (loss[0:2], loss[2:4]), head, lost)
+    s.r_readings = ()
+    begin_reading(s, None)
+    return [s]
 
 
-def load_loss(s):
-    s.r_account = s.r_account[:1] + s.loss
+# Two readings that are equal.
+
+def first_reading(s):
+    r = Reading(s)
+    return outcomes(s, "two", r.episodes, *r.loss, r.head, r.lost, r.tail, r.text)
 
 
-def load_ring_head(s):
-    s.r_head = s.head
+def second_reading(s):
+    r, (first,) = Reading(s), s.r_readings
+    if s.scenario.trust != "a second reading" and not all(a in b for a, b in zip(first, (r.episodes, *r.loss, r.head, r.lost, r.tail, r.text))):
+        return []
+    episodes, at0, base0, at1, base1, head, lost, tail, text = first
+    return believe(s, episodes, (at0, base0, at1, base1), head, lost, tail, tail, text)
 
 
-def load_lost(s):
-    s.r_lost = s.lost
+# Five readings, none of which needs to be equal to another.
+
+def reading_0(s):
+    r = Reading(s)
+    return outcomes(s, 1, r.episodes, r.tail_upper)
 
 
-def load_episodes_again(s):
-    if s.episodes != s.r_account[0]:
-        return "episodes"
-    s.r_account = account(s.r_account[0], s.r_account[1:], s.r_head, s.r_lost)
-    return None
+def reading_1(s):
+    r = Reading(s)
+    return outcomes(s, 2, r.tail, r.head_upper, r.text)
 
 
-def load_tail_now(s):
-    promise(s.r_tail <= s.r_head <= s.tail + len(s.slots), "impossible ring")
+def reading_2(s):
+    r, (first, _) = Reading(s), s.r_readings
+    if first[1] not in r.tail_upper:
+        return []
+    return outcomes(s, 3, [first[1]], r.head, r.lost_upper, *r.loss, r.lost)
+
+
+def reading_3(s):
+    r, (_, second, _) = Reading(s), s.r_readings
+    if s.scenario.trust == "the head's halves":
+        return outcomes(s, 4, r.lost, r.tail, r.text)
+    return outcomes(s, 4, r.lost, r.tail, r.text) if second[1] in r.head_upper else []
+
+
+def reading_4(s):
+    r, (first, second, third, fourth) = Reading(s), s.r_readings
+    if third[2] not in r.lost_upper or third[0] not in r.tail_upper:
+        return []
+    if first[0] not in r.episodes and s.scenario.trust != "the episodes":
+        return []
+    lost = third[7] if s.scenario.trust == "a later reading of the lost" else fourth[0]
+    text = second[2] if s.scenario.trust == "a later reading of the text" else fourth[2]
+    return believe(s, first[0], third[3:7], third[1], lost, second[0], fourth[1], text)
 
 
 def list_segments(s):
@@ -548,24 +645,42 @@ def load_ring_tail(s):
     if not s.r_live:
         return "finish"
     s.r_copy = ()
-    return "behind" if s.tail > s.r_next else None
+    if s.tail > s.r_next:
+        return "behind"
+    begin_reading(s, "records")
+    return None
 
 
-def copy_record(s):
-    s.r_copy += (s.slots[(s.r_next + len(s.r_copy)) % len(s.slots)],)
-    return "copy" if s.r_next + len(s.r_copy) < s.r_head else None
+def copy_records(s):
+    """Of each word of the records all values that were there meanwhile."""
+    for number in range(s.r_next, s.r_head):
+        words = zip(*(slots[number % len(slots)] for slots in s.r_seen))
+        s.r_copy += (tuple(tuple(dict.fromkeys(word)) for word in words),)
+    begin_reading(s, "tail")
 
 
 def load_ring_tail_again(s):
-    return "behind" if s.tail > s.r_next else None
+    return outcomes(s, "tail", halves([tail for tail, in s.r_seen])[1])
+
+
+def agree_on_tail(s):
+    ((tail,),) = s.r_readings
+    if s.scenario.trust == "the tail":
+        tail = 0
+    elif s.scenario.trust != "a second reading of the tail" and tail not in halves([now for now, in s.r_seen])[1]:
+        return []
+    s.r_readings = ()
+    begin_reading(s, None)
+    return [(s, "behind")] if tail > s.r_next else [s]
 
 
 def load_ring_text(s):
-    s.r_text += s.text[:s.text_used]
+    s.r_text += s.text[:s.r_used]
 
 
 def take_copy(s):
-    take(s, s.r_next, s.r_copy)
+    promise(all(len(a) == len(b) == 1 for a, b in s.r_copy), "torn")
+    take(s, s.r_next, tuple((a[0], b[0]) for a, b in s.r_copy))
     return "finish"
 
 
@@ -587,23 +702,50 @@ def finish_reading(s):
         check(s, s.r_records, s.r_account, s.r_began)
 
 
-READING = [
-    Step("find ring", [(READ_RING, "sqt_ring_refresh", " tail = load(&live->flusher.tail)")], find_ring),
-    Step("episodes", [(FORMAT, "sqt_ring_totals", "&w->episodes")], load_episodes, is_live),
-    Step("loss", [(FORMAT, "sqt_ring_totals", "&loss->at")], load_loss, is_live),
-    Step("load head", [(FORMAT, "sqt_ring_totals", "&w->head")], load_ring_head, is_live),
-    Step("load lost", [(FORMAT, "sqt_ring_totals", "&w->lost,")], load_lost, is_live),
-    Step("episodes again", [(FORMAT, "sqt_ring_totals", "again = __atomic_load_n(&w->episodes")], load_episodes_again,
-         is_live),
-    Step("tail now", [(READ_RING, "sqt_ring_refresh", "tail_now = load(&live->flusher.tail)")], load_tail_now, is_live),
-    Step("list", [(SOURCES, "add_directory", '".sqt"')], list_segments),
-    Step("frame", [(ORIGIN, "origin_fill", "read_segments(")], read_frame),
-    Step("copy from", [(READ_RING, "sqt_ring_copy", "*tail = load(")], load_ring_tail),
-    Step("copy", [(READ_RING, "sqt_ring_copy", "copy_words(")], copy_record),
-    Step("tail again", [(READ_RING, "sqt_ring_copy", "*tail = load(")], load_ring_tail_again),
-    Step("load text", [(ORIGIN, "origin_take_ring", "sqt_ring_text(")], load_ring_text),
-    Step("take", [(ORIGIN, "origin_take_ring", "origin_take(o,")], take_copy),
-    Step("behind", [(ORIGIN, "origin_fill", "sqt_sources_rescan(")], behind),
-    Step("finish", [], finish_reading),
-    Step("end", [], lambda s: False),
+def reading(*readings):
+    """The reader, which reads the words of the header in one of two ways."""
+    return [
+        Step("find ring", [(SOURCES, "sqt_sources_add_ring", "sqt_ring_open(")], find_ring),
+        *readings,
+        Step("list", [(SOURCES, "add_directory", '".sqt"')], list_segments),
+        Step("frame", [(ORIGIN, "origin_fill", "read_segments(")], read_frame),
+        Step("copy from", [(READ_RING, "sqt_ring_copy", "ring_tail(ring, tail)")], load_ring_tail),
+        Step("copy", [(READ_RING, "sqt_ring_copy", "sqt_words_read(ring->fd, records")], copy_records),
+        Step("tail again", [(READ_RING, "sqt_ring_copy", "ring_tail(ring, tail)"),
+                            (WORDS, "sqt_words_agree", "sqt_words_read(fd, to")], load_ring_tail_again),
+        Step("tail agreed", [(WORDS, "sqt_words_agree", "sqt_words_read(fd, again"),
+                             (WORDS, "sqt_words_agree", "memcmp(to, again")], agree_on_tail),
+        Step("load text", [(ORIGIN, "origin_take_ring", "sqt_ring_text(")], load_ring_text),
+        Step("take", [(ORIGIN, "origin_take_ring", "origin_take(o,")], take_copy),
+        Step("behind", [(ORIGIN, "origin_fill", "sqt_sources_rescan(")], behind),
+        Step("finish", [], finish_reading),
+        Step("end", [], lambda s: False),
+    ]
+
+
+EQUAL = [
+    Step("first reading", [(WORDS, "sqt_words_take", "words_read_once(")], first_reading, is_live),
+    Step("second reading", [(WORDS, "sqt_words_take", "words_are_equal(")], second_reading, is_live),
 ]
+BRACKETED = [
+    Step("reading 0", [(WORDS, "words_are_bracketed", "r[0].writer.episodes == r[4]")], reading_0, is_live),
+    Step("reading 1", [(WORDS, "words_are_bracketed", "r[1].writer.head")], reading_1, is_live),
+    Step("reading 2", [(WORDS, "words_are_bracketed", "r[2].writer.lost"), (WORDS, "words_take_bracketed", "= r[2].writer;")],
+         reading_2, is_live),
+    Step("reading 3", [(WORDS, "words_take_bracketed", "lost = r[3].writer.lost"), (WORDS, "words_take_bracketed", "->tail = r[1]"),
+                       (WORDS, "words_take_bracketed", "->tail_now = r[3]"), (WORDS, "words_take_bracketed", "->text_used = r[3]")], reading_3, is_live),
+    Step("reading 4", [(WORDS, "sqt_words_take", "words_are_bracketed(")], reading_4, is_live),
+]
+READING, READING_BRACKETED = reading(*EQUAL), reading(*BRACKETED)
+
+
+def check_account(s):
+    """What was emitted when the words were read, without the records."""
+    if s.r_live:
+        head, lost, marks, still_open = s.r_account
+        promise(s.r_began <= head - marks + lost <= s.offered and 0 <= still_open <= lost, "wrong account")
+    return "end"
+
+
+# The same without the records, for worlds that would be too large.
+READING_ACCOUNT = [READING_BRACKETED[0], *BRACKETED, Step("account", [], check_account), Step("end", [], lambda s: False)]

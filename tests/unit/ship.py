@@ -242,7 +242,7 @@ def fails(status, message, *arguments):
 def full_disk(scratch):
     out = os.path.join(scratch, "full")
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # noqa: E731
-    got = subprocess.run([SHIP, SAMPLE, "--to=" + out, "--quiet", FEW], stderr=subprocess.PIPE, preexec_fn=limit, restore_signals=False, check=False)
+    got = subprocess.run([SHIP, SAMPLE, "--to=" + out, "--make-folder", "--quiet", FEW], stderr=subprocess.PIPE, preexec_fn=limit, restore_signals=False, check=False)
     check(got.returncode == 1 and re.search(r"full/\.sqtrace-ship/\w+\.[-0-9]+-[0-9a-f]{32}-000000\.parquet: cannot write: File too large", got.stderr.decode()),
           "a file that cannot be written is named", got.stderr.decode())
     check(not files(out) and not glob.glob(os.path.join(out, ".sqtrace-ship", "*parquet*")), "nothing of it is shipped or left")
@@ -284,8 +284,15 @@ def messages(scratch):
     fails(2, "--least-age", SAMPLE, "--to=" + there, "--least-age=soon")
     fails(2, "--least-size", SAMPLE, "--to=" + there, "--least-size=-1")
     fails(2, "--too", SAMPLE, "--too=" + there)
-    fails(1, "cannot make this folder", SAMPLE, "--to=" + there + "/a/b")
+    fails(1, "cannot make this folder", SAMPLE, "--to=" + there + "/a/b", "--make-folder")
+    fails(1, "there is no such folder; if no share is missing here, --make-folder", SAMPLE, "--to=" + there)
+    os.mkdir(there)
+    fails(1, "has no folder .sqtrace-ship", SAMPLE, "--to=" + there)
+    check(not os.listdir(there), "and nothing is made in it")
+    fails(1, "nowhere", os.path.join(scratch, "nowhere"), "--to=" + there, "--make-folder")
+    check(os.listdir(there) == [".sqtrace-ship"], "--make-folder makes it")
     fails(1, "nowhere", os.path.join(scratch, "nowhere"), "--to=" + there)
+    fails(2, "--make-folder does not go with --compact", "--compact", "--to=" + there, "--make-folder")
     with open(os.path.join(scratch, "file"), "w"):
         pass
     fails(1, "file: cannot open this folder: Not a directory", SAMPLE, "--to=" + os.path.join(scratch, "file"))

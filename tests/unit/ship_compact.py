@@ -284,8 +284,8 @@ def messages(scratch):
     fails("--grace goes with --compact", SAMPLE, "--to=" + scratch, "--grace=1h")
     fails("--dry-run goes with --compact", SAMPLE, "--to=" + scratch, "--dry-run")
     fails("name the folder to compact", "--compact")
-    fails("nowhere: cannot open this folder", "--compact", "--to=" + os.path.join(scratch, "nowhere"))
-    fails("which sqtrace-ship makes", "--compact", "--to=" + scratch)
+    fails("nowhere: there is no such folder", "--compact", "--to=" + os.path.join(scratch, "nowhere"))
+    fails("has no folder .sqtrace-ship", "--compact", "--to=" + scratch)
 
 
 def main():

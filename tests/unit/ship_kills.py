@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shipped  # noqa: E402
 from pypi import available, enter  # noqa: E402
-from shipped import SAMPLE, SHIP, check, differences, files, grow, growth, rows, ship  # noqa: E402
+from shipped import SAMPLE, SHIP, check, differences, files, grow, growth, make_folder, rows, ship  # noqa: E402
 
 FULL = os.environ.get("SQT_FULL")
 MOMENTS, KILLS = (200, 50) if FULL else (40, 10)
@@ -36,7 +36,7 @@ def readable(out):
 
 def killed(trace, out, after):
     """Kills a run after so many seconds, unless it is done first. Returns whether it was killed."""
-    with subprocess.Popen([SHIP, trace, "--to=" + out, "--quiet", NOW], stderr=subprocess.DEVNULL) as child:
+    with subprocess.Popen([SHIP, trace, "--to=" + out, *make_folder(out), "--quiet", NOW], stderr=subprocess.DEVNULL) as child:
         time.sleep(after)
         child.kill()
     return child.returncode == -9
@@ -85,7 +85,7 @@ def each_call(scratch, once, how, statuses, step):
             out = os.path.join(scratch, "faulty")
             shutil.rmtree(out, ignore_errors=True)
             got = subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", "trace=" + CALLS, "-e", "inject=%s:%s:when=%d" % (call, how, number), SHIP, SAMPLE,
-                                  "--to=" + out, "--quiet", "--table=requests,ios"], stderr=subprocess.PIPE, check=False)
+                                  "--to=" + out, "--make-folder", "--quiet", "--table=requests,ios"], stderr=subprocess.PIPE, check=False)
             runs += 1
             where = "%s %d" % (call, number)
             if got.returncode not in statuses or (os.path.isdir(out) and not readable(out)):

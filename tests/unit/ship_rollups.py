@@ -24,7 +24,7 @@ import engines  # noqa: E402
 
 NOW = "--least-size=0"
 STEPS = {60: 2 ** 7, 3600: 2 ** 10}  # seconds: buckets of a doubling
-NOT_STAGES = {"server_from", "server_until", "client_tls", "accept_wait", "loop_held"}
+NOT_STAGES = {"server_from", "server_until", "client_tls", "accept_wait", "loop_held", "read_wait"}
 LEFT_OUT = ("lost", "clock", "unfinished")
 KEY = ("ring", "kid", "time_ns", "step_s", "class", "stage", "server", "ns")
 
@@ -138,7 +138,7 @@ def in_pieces(scratch, whole):
         grow(trace, pieces[at:cut])
         at = cut
         if number % 3 == 1:
-            with subprocess.Popen([shipped.SHIP, trace, "--to=" + out, "--quiet", NOW, "--table=rollups"],
+            with subprocess.Popen([shipped.SHIP, trace, "--to=" + out, *shipped.make_folder(out), "--quiet", NOW, "--table=rollups"],
                                   stderr=subprocess.DEVNULL) as child:
                 try:
                     child.wait(draw.random() * 0.05)

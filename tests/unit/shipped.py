@@ -13,7 +13,7 @@ SOURCE = os.environ.get("SQT_SOURCE", os.path.join(os.path.dirname(os.path.abspa
 SHIP = os.path.join(TOOLS, "sqtrace-ship")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
 FRAME_BLOCK, FRAME_TEXT = 2, 1
-NAME = re.compile(r"table=([a-z_]+)/date=([-0-9]+)/host=([^/]+)/([0-9a-f]{32})-(\d{12})-(\d{12})-(\d+)\.parquet$")
+NAME = re.compile(r"table=([a-z_]+)/date=([^/]+)/host=([^/]+)/([0-9a-f]{32})-(\d{12,})-(\d{12,})-(\d+)\.parquet$")
 done = 0
 
 
@@ -30,9 +30,14 @@ def plan():
     print("1..%d" % done)
 
 
+def make_folder(out):
+    """The option that the first run needs."""
+    return () if os.path.isdir(os.path.join(out, ".sqtrace-ship")) else ("--make-folder",)
+
+
 def ship(trace, out, *options, before=(), status=0):
     """Runs sqtrace-ship, and returns what it said if its status is not the expected one."""
-    got = subprocess.run([*before, SHIP, trace, "--to=" + out, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    got = subprocess.run([*before, SHIP, trace, "--to=" + out, *make_folder(out), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          check=False)
     return "" if got.returncode == status else "status %d: %s" % (got.returncode, got.stderr.decode())
 

@@ -500,10 +500,53 @@ hashes_are_keyed_by_directory(void **state)
     place_remove(&other);
 }
 
+static void
+is_off(const char *why)
+{
+    struct sqt_status status;
+    sqt_get_status(&status);
+    assert_string_equal(status.state, "off");
+    if (!strstr(status.reason, why))
+        fail_msg("\"%s\" is missing in: %s", why, status.reason);
+}
+
+/* mgr:sqtrace says why tracing is off. */
+static void
+a_reason_to_be_off(void **state)
+{
+    struct place *const place = *state;
+    struct sqt_config config;
+    struct sqt_status status;
+    struct place nowhere = *place;
+    strcpy(nowhere.directory, "/nonexistent");
+    assert_int_equal(place_start(&nowhere, NULL), -1);
+    is_off("/nonexistent: No such file or directory");
+    sqt_config_init(&config);
+    sqt_reconfigure(&config, &place_process, place_log); /* the directive is taken out */
+    is_off("there is no sqtrace_log");
+    assert_int_equal(place_start(place, NULL), 0);
+    sqt_get_status(&status);
+    assert_string_equal(status.reason, "");
+    assert_string_equal(status.group_names, "client,server,store,diskop,digest");
+    sqt_config_init(&config);
+    sqt_reconfigure(&config, &place_process, place_log);
+    is_off("there is no sqtrace_log any more");
+}
+
+/* In a process that nobody has asked for a trace. */
+static void
+a_reason_without_a_directive(void **state)
+{
+    (void)state;
+    is_off("there is no sqtrace_log");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        PLACE_TEST(a_reason_without_a_directive), /* first */
+        PLACE_TEST(a_reason_to_be_off),
         PLACE_TEST(without_a_directory_nothing_is_there),
         PLACE_TEST(everything_is_in_a_closed_segment_after_a_stop),
         PLACE_TEST(files_have_the_promised_names_and_modes),

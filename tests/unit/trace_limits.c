@@ -374,7 +374,8 @@ on_a_small_disk(struct place *place)
         if (free_on(place->directory) < 2 * (int64_t)MB - BLOCK)
             return 2;
     }
-    if (place_count(place->directory, ".sqt") < 2)
+    sqt_poll();
+    if (place_count(place->directory, ".sqt") < 2 || strstr(place_said, "WARNING")) /* fills its own part: no news */
         return 3;
     for (unsigned i = 0; i < 50 && !strstr(place_said, "cannot write in"); ++i) {
         fill(other, place->directory);
@@ -384,6 +385,13 @@ on_a_small_disk(struct place *place)
     }
     if (!was_said("cannot write in") || !was_said("no more is free on the disk than reserve= says"))
         return 4;
+    const char *const shrunk = strstr(place_said, "is filled by other files: so that reserve= stays free, old traces");
+    if (!shrunk || !strstr(shrunk, " KB are left, back to ") || strstr(shrunk + 1, "is filled by other files"))
+        return 6;
+    emit_mixed(0, 50000); /* more than the ring takes */
+    if (!was_said("records lost because the ring was full; nothing could be written to ") ||
+        strstr(place_said, "ring= of sqtrace_log"))
+        return 7;
     unlink(other);
     if (!was_said("writing again"))
         return 5;

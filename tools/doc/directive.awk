@@ -18,13 +18,15 @@ function print_heads() {
     print ".\\\" Made by tools/doc/directive.awk."
     print ".TH SQTRACE_LOG 5 \"" date "\" \"sqtrace " version "\" \"sqtrace\""
     print ".SH NAME"
-    print "sqtrace_log \\- the directive of squid.conf that makes Squid record a trace"
+    print "sqtrace_log \\- the directive that makes Squid record a trace, in sqtrace.conf or squid.conf"
     print ".SH SYNOPSIS"
     print ".B sqtrace_log"
     print ".IR DIRECTORY \" [\" name = value ]..."
     print ".SH DESCRIPTION"
     print "This line of"
-    print ".I squid.conf"
+    print ".IR sqtrace.conf ,"
+    print "or of"
+    print ".IR squid.conf ,"
     print "is for a Squid that is patched with sqtrace."
     blank = 1
 }

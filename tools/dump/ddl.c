@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/nearest.h"
+#include "../program/draft.h"
 #include "dump.h"
 
 /* The names of the engines, as in "a, b, c". */
@@ -63,11 +65,20 @@ dump_ddl(const struct dump_request *r)
         fprintf(stderr, "sqtrace-dump: %s\n", error);
         return DUMP_FAILED;
     }
-    FILE *const to = r->given[DUMP_output] ? fopen(name, "we") : stdout;
-    if (!to)
+    const int fd = r->given[DUMP_output] ? draft_file(name, 0) : -1;
+    FILE *const to = !r->given[DUMP_output] ? stdout : fd < 0 ? NULL : fdopen(fd, "w");
+    if (!to) {
+        sqt_unless_no_memory();
         return ddl_fail(name);
+    }
     sqt_ddl_print(to, r->ddl, &place);
     const int failed = fflush(to) != 0 || ferror(to);
     const int unclosed = to != stdout && fclose(to) != 0;
-    return failed || unclosed ? ddl_fail(name) : DUMP_DONE;
+    if (failed || unclosed) {
+        const int cause = errno;
+        draft_drop();
+        errno = cause;
+        return ddl_fail(name);
+    }
+    return draft_keep() == 0 ? DUMP_DONE : ddl_fail(name);
 }

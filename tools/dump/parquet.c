@@ -39,7 +39,7 @@ dump_parquet_begin(struct dump *d, size_t *count)
 {
     const struct dump_request *const r = d->request;
     struct sqt_job *const jobs = sqt_zeroed(r->table_count, sizeof(*jobs));
-    d->parquet = sqt_parquet_new(d->sink.out.fd, r->given[DUMP_output], d->sink.start_ns);
+    d->parquet = sqt_parquet_new(d->sink.out.fd, r->given[DUMP_output], d->sink.start_ns, 0666);
     d->parquet_tables = sqt_zeroed(r->table_count, sizeof(*d->parquet_tables));
     for (unsigned i = 0; i < r->table_count; ++i) {
         struct dump_parquet_table *const t = &d->parquet_tables[i];

@@ -9,8 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "figure/table/syscalls.h"
 #include "read/strace.h"
+#include "../program/draft.h"
 #include "run.h"
 
 static void
@@ -75,7 +77,7 @@ dump_window(struct dump *d, const struct sqt_stream *stream)
 static int
 dump_open_directory(const char *name)
 {
-    const int fd = mkdir(name, 0777) == 0 ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    const int fd = draft_folder(name);
     if (fd < 0)
         fprintf(stderr, "sqtrace-dump: %s: cannot make this directory: %s\n", name, strerror(errno));
     return fd;
@@ -91,7 +93,7 @@ open_output(struct dump *d)
         if (fd < 0)
             return -1;
     } else if (name) {
-        fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        fd = draft_file(name, d->request->given[DUMP_follow] != NULL); /* somebody may read what is followed */
         if (fd < 0) {
             fprintf(stderr, "sqtrace-dump: %s: cannot write: %s\n", name, strerror(errno));
             return -1;
@@ -124,6 +126,7 @@ dump_begin(struct dump *d, const struct dump_request *r)
         .group = r->group,
         .peak = r->peak,
         .batch = r->batch,
+        .start_ns = (int64_t)d->sink.start_ns,
         .sourced = r->uses_wide || r->format->sourced,
         .row = dump_row,
         .note = note,
@@ -135,15 +138,18 @@ dump_begin(struct dump *d, const struct dump_request *r)
         d->job.run = whole_run;
 }
 
+/* failed: what was written is not whole. */
 static int
-close_output(struct dump *d)
+close_output(struct dump *d, int failed)
 {
     const char *const name = d->request->given[DUMP_output];
     pager_finish(&d->pager);
     if (!d->sink.out.error && name && close(d->sink.out.fd) != 0)
         d->sink.out.error = errno;
-    if (d->sink.out.error && d->request->format->directory)
-        rmdir(name);
+    if (failed || d->sink.out.error)
+        draft_drop();
+    else if (draft_keep() != 0)
+        d->sink.out.error = errno;
     if (!d->sink.out.error)
         return 0;
     fprintf(stderr, "sqtrace-dump: %s: cannot write: %s\n", name ? name : "standard output",
@@ -158,7 +164,7 @@ read_strace(struct dump *d)
     const struct dump_request *const r = d->request;
     for (size_t i = 0; i < r->trace_count; ++i) {
         const int standard = strcmp(r->traces[i], "-") == 0;
-        FILE *const file = standard ? stdin : fopen(r->traces[i], "r");
+        FILE *const file = standard ? stdin : sqt_fopen(r->traces[i], "r");
         char error[512];
         int failed = !file;
         if (!file)
@@ -190,7 +196,7 @@ dump_run_strace(struct dump *d)
         sqt_sink_header(&d->sink);
     sqt_sink_finish(&d->sink);
     dump_rows_free(d);
-    const int failed = close_output(d) != 0;
+    const int failed = close_output(d, unread) != 0;
     sqt_sink_free(&d->sink);
     return unread || failed ? DUMP_FAILED : DUMP_DONE;
 }
@@ -202,10 +208,8 @@ dump_choose(struct dump *dump, struct sqt_stream *stream)
     const struct dump_request *const r = dump->request;
     if (dump_window(dump, stream) != 0)
         return DUMP_USAGE;
-    if (r->kid >= 0 && sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) {
-        fputs("sqtrace-dump: no memory\n", stderr);
-        return DUMP_FAILED;
-    }
+    if (r->kid >= 0)
+        sqt_stream_keep_kids(stream, &(uint32_t){(uint32_t)r->kid}, 1);
     return r->given[DUMP_follow] && dump_follow_begin(dump, stream) != 0 ? DUMP_FAILED : DUMP_DONE;
 }
 
@@ -268,7 +272,7 @@ dump_read(struct dump *dump, const struct dump_request *r)
     const int no_kid = !followed && dump_misses_kid(dump, stream);
     sqt_stream_close(stream);
     sqt_crew_free(dump->crew);
-    const int failed = close_output(dump) != 0;
+    const int failed = close_output(dump, unsorted || unwritten || no_kid) != 0;
     sqt_sink_free(&dump->sink);
     if (failed || unsorted || unwritten || no_kid)
         return DUMP_FAILED;

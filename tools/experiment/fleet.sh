@@ -194,7 +194,7 @@ ship()
     rm -rf "$shipped"
     for round in $(seq "$rounds"); do
         for configuration in $(chosen); do
-            sqtrace-ship --quiet --to="$shipped" "$folder/runs/$round-$configuration/trace" >&2 ||
+            sqtrace-ship --quiet --make-folder --to="$shipped" "$folder/runs/$round-$configuration/trace" >&2 ||
                 die "sqtrace-ship failed"
         done
     done

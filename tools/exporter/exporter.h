@@ -13,7 +13,8 @@
  *   follow.c             the trace
  *   messages.c           what is said meanwhile
  *   print.c              series -> text
- *   serve.c              HTTP
+ *   serve.c              what a scrape gets
+ *   http.c               connections, requests and answers
  *
  * All runs in one thread.
  */
@@ -153,7 +154,7 @@ void exporter_spans_wait(struct exporter *exporter, const struct sqt_wait *wait)
 uint64_t exporter_spans_forgotten(const struct exporter *exporter);
 
 /* serve.c */
-/* Listens.  Returns NULL after a message. */
+/* Listens, and answers.  Returns NULL after a message. */
 struct exporter_server *exporter_serve(struct exporter *exporter);
 void exporter_server_free(struct exporter_server *server);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "exporter.h"
 
 /* Between two looks at the trace, in us. */
@@ -103,6 +104,7 @@ main(int argc, char **argv)
     char error[1024];
     int status;
     signal(SIGPIPE, SIG_IGN);
+    event_set_mem_functions(sqt_allocated, sqt_resized, free); /* some of libevent's own ends crash */
     exporter.voice.program = "sqtrace-exporter";
     if (exporter_parse(&exporter.request, argc, argv, error, sizeof(error)) != 0) {
         program_fail(&exporter.voice, "%s", error);

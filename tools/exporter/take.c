@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/visible.h"
 #include "exporter.h"
 #include "row/cells.h"
@@ -245,7 +246,7 @@ static int64_t
 take_resident_bytes(void)
 {
     long pages = 0;
-    FILE *const file = fopen("/proc/self/statm", "re");
+    FILE *const file = sqt_fopen("/proc/self/statm", "re");
     if (file && fscanf(file, "%*d %ld", &pages) != 1)
         pages = 0;
     if (file)

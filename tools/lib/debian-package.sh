@@ -94,20 +94,20 @@ check_package_deps()
         die "missing to build $package: ${wanted##*: }; apt-get build-dep $1 installs them"
 }
 
-# Of a squid.prerm, which dpkg runs when ours goes, with the version that comes as the last word: no other Squid starts
-# with our directive.
+# Of a squid.postinst.  Earlier packages of ours had the directive in conf.d, where a Squid without the hooks ends at it.
+# A file with anything else in it, or a link, is the administrator's own.
 # shellcheck disable=SC2016 # dpkg expands it
-prerm_lines='conf=$DPKG_ROOT/etc/squid/conf.d/sqtrace.conf
-for next; do :; done
-case "$1 $next" in
-upgrade*.sqtrace* | remove*.sqtrace*) ;;
-upgrade* | remove*)
-    if [ -f "$conf" ]; then
-        mv "$conf" "$conf.off"
-        echo "another squid does not start with it: $conf is now $conf.off"
+postinst_lines='new=$DPKG_ROOT/etc/squid/sqtrace.conf
+old=$DPKG_ROOT/etc/squid/conf.d/sqtrace.conf
+if [ "$1" = configure ] && [ -f "$old" ]; then
+    if [ -e "$new" ] || [ -L "$new" ] || [ -L "$old" ] ||
+        grep -Eqv "^[[:space:]]*(#.*|sqtrace_log[[:space:]].*)?$" "$old"; then
+        echo "a squid without sqtrace does not start with $old: move sqtrace_log to $new"
+    else
+        mv "$old" "$new"
+        echo "$old is now $new: a squid without sqtrace starts with it, too"
     fi
-    ;;
-esac
+fi
 '
 
 # Of debian/rules.  squid.conf has the text of each directive.  One that differs from the distribution's would have dpkg
@@ -117,8 +117,8 @@ execute_before_dh_md5sums:
 	sed -i "/^#  TAG: sqtrace_log$$/,/^$$/d" debian/squid*/etc/squid/squid.conf
 '
 
-# patch_package TREE PATCHES RELEASE LOG: the hooks of that release as its last patches, what keeps the next version
-# starting, and its version.
+# patch_package TREE PATCHES RELEASE LOG: the hooks of that release as its last patches, what moves an old directive, and
+# its version.
 patch_package()
 {
     (cd "$1" && dpkg-source --before-build .) >>"$4" 2>&1 || die_with_log "$4" "the package's own patches do not apply"
@@ -137,11 +137,11 @@ patch_package()
     # Debian has one package with each TLS library.
     # shellcheck disable=SC2013 # names without spaces
     for name in $(sed -n 's/^Package: \(squid\|squid-openssl\)$/\1/p' "$1/debian/control"); do
-        script=$1/debian/$name.prerm
+        script=$1/debian/$name.postinst
         [ -f "$script" ] || printf '#!/bin/sh\nset -e\n#DEBHELPER#\n' >"$script"
         grep -qx '#DEBHELPER#' "$script" || die "$script: there is no #DEBHELPER# in it"
-        awk -v text="$prerm_lines" '/^#DEBHELPER#$/ { print text } { print }' "$script" >"$1/.prerm" &&
-            cat "$1/.prerm" >"$script" && rm "$1/.prerm"
+        awk -v text="$postinst_lines" '/^#DEBHELPER#$/ { print text } { print }' "$script" >"$1/.postinst" &&
+            cat "$1/.postinst" >"$script" && rm "$1/.postinst"
     done
     printf '%s' "$rules_lines" >>"$1/debian/rules"
     {

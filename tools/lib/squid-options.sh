@@ -55,3 +55,12 @@ squid_small_options='
     --without-nettle'
 # The same code, and of what a debugger reads only functions and lines: that is a third less of a compiler's time.
 squid_small_flags='-O2 -g1'
+
+# squid_newer_compiler CXX: flags that follow those above, against a warning that is newer than some releases: GCC 14 warns
+# of a constructor in the headers of Squid 5.7, and Squid's build takes that for an error.
+squid_newer_compiler()
+{
+    # shellcheck disable=SC2086 # ccache and a compiler
+    ! echo 'int one;' | $1 -Werror -Wtemplate-id-cdtor -fsyntax-only -x c++ - >/dev/null 2>&1 ||
+        echo ' -Wno-template-id-cdtor'
+}

@@ -74,8 +74,8 @@ squid_can_name()
     esac
 }
 
-# squid_configure FOLDER PREFIX PORT: writes FOLDER/squid.conf; more lines come from the standard input.  Squid can write
-# to its logs, FOLDER/cache and FOLDER/trace, but not to FOLDER.
+# squid_configure FOLDER PREFIX PORT: writes FOLDER/squid.conf; more lines come from the standard input, and those with
+# sqtrace_log go to FOLDER/sqtrace.conf.  Squid can write to its logs, FOLDER/cache and FOLDER/trace, but not to FOLDER.
 squid_configure()
 {
     own_folder "$1/cache" "$1/trace" "$2/var/run/squid"
@@ -95,7 +95,9 @@ shutdown_lifetime 1 second
 http_access allow all
 END
         cat
-    } >"$1/squid.conf" || die "$1/squid.conf: cannot be written"
+    } >"$1/squid.lines" && grep -v '^sqtrace_log ' "$1/squid.lines" >"$1/squid.conf" &&
+        sed -n '/^sqtrace_log /p' "$1/squid.lines" >"$1/sqtrace.conf" && rm "$1/squid.lines" &&
+        chmod go-w "$1" "$1/sqtrace.conf" || die "$1/squid.conf: cannot be written"
 }
 
 # squid_begin FOLDER PREFIX: sets squid_pid.  Makes the cache_dirs if they are not there.  With squid_before, that command

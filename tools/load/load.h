@@ -207,6 +207,7 @@ struct load {
     int keep;       /* connections last for several requests */
 
     SSL_CTX *client_tls, *server_tls; /* made when they are needed */
+    pid_t origin_pid;                 /* its process; 0: none; -1: it has ended */
     struct origin_counts *counts;     /* NULL: the origin is none of ours */
 
     struct phase phases[LOAD_PHASES];
@@ -236,6 +237,12 @@ void load_help(FILE *to);
 
 int64_t load_now(void); /* ns of CLOCK_MONOTONIC */
 struct event_base *load_base(void);
+
+/* Whether our own origin has ended, which it does for want of memory after it has said so. */
+int load_lost_origin(struct load *load);
+
+/* Has OpenSSL end the program for want of memory.  Call it before anything else of OpenSSL. */
+void tls_memory(void);
 
 /* Makes the context that is needed for one end.  Returns 0, or -1 with a line in error. */
 int tls_client(struct load *load, char *error, size_t error_size);

@@ -115,7 +115,7 @@ log_by_begin(const void *a, const void *b)
 static int
 log_take_file(struct load *load, struct log *l, const char *name, char *error, size_t error_size)
 {
-    FILE *const file = fopen(name, "re");
+    FILE *const file = sqt_fopen(name, "re");
     char *line = NULL, first_bad[64] = "";
     size_t room = 0;
     uint64_t number = 0, bad = 0, other = 0, first = 0;
@@ -124,7 +124,7 @@ log_take_file(struct load *load, struct log *l, const char *name, char *error, s
         return -1;
     }
     errno = 0;
-    while (getline(&line, &room, file) >= 0) {
+    while (sqt_getline(&line, &room, file) >= 0) {
         char begin[64];
         ++number;
         snprintf(begin, sizeof(begin), "%.*s", (int)strcspn(line, "\n"), line);

@@ -34,6 +34,8 @@ look_up(struct place *p, const char *text, size_t length, char *error, size_t er
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *found;
     const int failed = getaddrinfo(host, service, &hints, &found);
+    if (failed == EAI_MEMORY)
+        sqt_no_memory();
     if (failed) {
         snprintf(error, error_size, "'%s': %s", host, gai_strerror(failed));
         return -1;

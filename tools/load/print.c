@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/digits.h"
+#include "base/memory.h"
 #include "load.h"
 
 static double
@@ -198,7 +199,7 @@ print_results(struct load *load)
         return load_fail(load, "standard output: cannot write: %s", strerror(errno));
     if (!name || to_stdout)
         return 0;
-    FILE *const file = fopen(name, "we");
+    FILE *const file = sqt_fopen(name, "we");
     if (!file)
         return load_fail(load, "%s: cannot write: %s", name, strerror(errno));
     tsv(load, file);

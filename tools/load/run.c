@@ -291,6 +291,8 @@ run_all(struct load *load)
     free(r.unused);
     if (!load->broken)
         return 0;
+    if (load_lost_origin(load))
+        return -1;
     return load_fail(load, "%s%s", load->connected ? "given up, no connection succeeds any more; first: " : "",
                      load->first_error);
 }

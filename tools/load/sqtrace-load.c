@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "load.h"
 
 /* ---- what a run needs ---- */
@@ -37,7 +38,7 @@ open_rows(struct load *load)
     const char *const name = load->given[LOAD_rows];
     if (!name)
         return 0;
-    load->rows = fopen(name, "we");
+    load->rows = sqt_fopen(name, "we");
     if (!load->rows)
         return load_fail(load, "%s: cannot write: %s", name, strerror(errno));
     setvbuf(load->rows, NULL, _IOFBF, 1 << 18);
@@ -135,6 +136,14 @@ wrong_bodies(const struct load *load)
     return wrong > 0;
 }
 
+int
+load_lost_origin(struct load *load)
+{
+    if (load->origin_pid > 0 && waitpid(load->origin_pid, NULL, WNOHANG) != 0)
+        load->origin_pid = -1;
+    return load->origin_pid < 0;
+}
+
 /* From phases to an exit status. */
 static int
 load_main_measure(struct load *load)
@@ -146,6 +155,8 @@ load_main_measure(struct load *load)
     if (load->connected || !load->broken)
         failed |= print_results(load) != 0;
     failed |= close_rows(load) != 0;
+    if (load_lost_origin(load))
+        return LOAD_FAILED;
     if (wrong_bodies(load))
         failed |= load_fail(load, "bodies were not those of their URLs") != 0;
     if (failed)
@@ -162,7 +173,6 @@ load_run(struct load *load)
 {
     char error[1024];
     int status = LOAD_FAILED;
-    pid_t origin = 0;
     const int brings_urls = load->word_count || load->given[LOAD_urls];
     if (raise_limits(load) != 0)
         return LOAD_FAILED;
@@ -173,15 +183,15 @@ load_run(struct load *load)
         return LOAD_FAILED;
     }
     if (!load->servers.count && !brings_urls)
-        origin = fork_origin(load, error, sizeof(error));
-    if (origin < 0 || load->workload->plan(load, error, sizeof(error)) != 0 ||
+        load->origin_pid = fork_origin(load, error, sizeof(error));
+    if (load->origin_pid < 0 || load->workload->plan(load, error, sizeof(error)) != 0 ||
         (needs_tls(load) && tls_client(load, error, sizeof(error)) != 0))
         load_fail(load, "%s", error);
     else
         status = load_main_measure(load);
-    if (origin > 0) {
-        kill(origin, SIGKILL); /* it holds nothing that outlives it */
-        waitpid(origin, NULL, 0);
+    if (load->origin_pid > 0) {
+        kill(load->origin_pid, SIGKILL); /* it holds nothing that outlives it */
+        waitpid(load->origin_pid, NULL, 0);
     }
     return status;
 }
@@ -209,6 +219,8 @@ main(int argc, char **argv)
     char error[1024];
     int status;
     signal(SIGPIPE, SIG_IGN);
+    event_set_mem_functions(sqt_allocated, sqt_resized, free);
+    tls_memory();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error, as a full disk is */
     const struct sigaction action = {.sa_handler = load_main_stop};
     if (load_parse(&load, argc, argv, error, sizeof(error)) != 0) {

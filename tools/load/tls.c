@@ -2,13 +2,16 @@
  *
  * tls.c - contexts for both ends.
  */
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "load.h"
 
 static int
@@ -19,6 +22,36 @@ tls_say(char *error, size_t error_size, const char *what, const char *file)
     snprintf(error, error_size, "%s: %s: %s", file, what, reason ? reason : "OpenSSL cannot");
     ERR_clear_error();
     return -1;
+}
+
+static void *
+tls_allocate(size_t size, const char *file, int line)
+{
+    (void)file, (void)line;
+    return sqt_allocated(size);
+}
+
+static void *
+tls_resize(void *memory, size_t size, const char *file, int line)
+{
+    (void)file, (void)line;
+    if (size)
+        return sqt_resized(memory, size);
+    free(memory);
+    return NULL;
+}
+
+static void
+tls_release(void *memory, const char *file, int line)
+{
+    (void)file, (void)line;
+    free(memory);
+}
+
+void
+tls_memory(void)
+{
+    CRYPTO_set_mem_functions(tls_allocate, tls_resize, tls_release);
 }
 
 int

@@ -47,7 +47,7 @@ take_url(struct load *load, struct urls *u, const char *url, char *error, size_t
         u->path = sqt_resized(u->path, (2 * u->count + 1) * sizeof(*u->path));
         u->place = sqt_resized(u->place, (2 * u->count + 1) * sizeof(*u->place));
     }
-    u->path[u->count] = strdup(authority[length] ? authority + length : "/");
+    u->path[u->count] = sqt_copied(authority[length] ? authority + length : "/");
     u->place[u->count++] = i;
     return 0;
 }
@@ -55,7 +55,7 @@ take_url(struct load *load, struct urls *u, const char *url, char *error, size_t
 static int
 urls_take_file(struct load *load, struct urls *u, const char *name, char *error, size_t error_size)
 {
-    FILE *const file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
+    FILE *const file = strcmp(name, "-") == 0 ? stdin : sqt_fopen(name, "re");
     char *line = NULL, why[512];
     size_t room = 0, number = 0;
     ssize_t length;
@@ -64,7 +64,7 @@ urls_take_file(struct load *load, struct urls *u, const char *name, char *error,
         snprintf(error, error_size, "--urls: %s: %s", name, strerror(errno));
         return -1;
     }
-    while (!failed && (length = getline(&line, &room, file)) >= 0) {
+    while (!failed && (length = sqt_getline(&line, &room, file)) >= 0) {
         ++number;
         while (length && (line[length - 1] == '\n' || line[length - 1] == '\r' || line[length - 1] == ' '))
             line[--length] = '\0';

@@ -33,8 +33,7 @@ COLOURS = "#cc79a7 #d55e00 #0072b2 #f0e442 #009e73 #e69f00"
 stats $DATA using "time_s" name "X" nooutput
 set xrange [0:X_max > 0 ? X_max * 1.04 : 1]
 # Three or four tics have room.
-round(x, e) = x <= e ? e : x <= 2 * e ? 2 * e : x <= 5 * e ? 5 * e : 10 * e
-if (X_max > 0) { set xtics round(X_max / 3, 10 ** floor(log10(X_max / 3))) }
+if (X_max > 0) { set xtics round_step(X_max / 3, 10 ** floor(log10(X_max / 3))) }
 set yrange [0:*]
 of(op, c) = strcol("op") eq op ? column(c) : NaN
 # The place of a column, and how many values of an operation are there.

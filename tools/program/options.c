@@ -8,14 +8,17 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/visible.h"
 
 int
 options_fail(const struct options *o, const char *format, ...)
 {
+    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(o->error, o->error_size, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    sqt_visible_text(o->error, o->error_size, text);
     return -1;
 }
 

@@ -51,11 +51,13 @@ void
 program_progress(struct program_voice *voice, const char *format, ...)
 {
     va_list arguments;
+    char text[512], line[1024];
     if (!voice->watched)
         return;
     program_clear(voice);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    fputs(sqt_visible_text(line, sizeof(line), text), stderr);
     voice->progress = 1;
 }

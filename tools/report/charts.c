@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "index.h"
 #include "sink/json.h"
 
@@ -37,7 +38,7 @@ static FILE *
 chart_open(const struct report *r, const struct series *s)
 {
     char *const path = folder_path(r, "figures/%s.tsv", s->picture.file);
-    FILE *const in = s->sink.rows ? fopen(path, "r") : NULL;
+    FILE *const in = s->sink.rows ? sqt_fopen(path, "r") : NULL;
     free(path);
     return in;
 }
@@ -64,7 +65,7 @@ chart_put_rows(struct sqt_out *out, FILE *in)
     char *line = NULL;
     size_t room = 0;
     sqt_json_print(out, ",\"rows\":\"");
-    while (getline(&line, &room, in) > 0) {
+    while (sqt_getline(&line, &room, in) > 0) {
         if (*line == '#')
             continue;
         for (const char *c = line; *c; ++c) {

@@ -78,23 +78,21 @@ compared_verdict(const struct compared *row)
 char *
 compared_words(const struct compared *row)
 {
-    char share[WORDS_ROOM], *text = NULL;
+    char share[WORDS_ROOM];
     const double base = row->a->value;
     const int slower = row->difference.value > 0;
     switch (row->difference.verdict) {
     case SQT_VERDICT_UNKNOWN:
-        return strdup("too few requests to tell");
+        return sqt_copied("too few requests to tell");
     case SQT_VERDICT_SAME:
-        return strdup("no difference");
+        return sqt_copied("no difference");
     case SQT_VERDICT_DIFFERENT:
         break;
     }
     const char *const word = row->stage < 0 ? (slower ? "slower" : "faster") : slower ? "more" : "less";
     if (base < 1)
-        return strdup(word);
-    if (asprintf(&text, "%s %s", words_share(fabs(row->difference.value) / base, share), word) < 0)
-        return NULL;
-    return text;
+        return sqt_copied(word);
+    return sqt_printed("%s %s", words_share(fabs(row->difference.value) / base, share), word);
 }
 
 /* The stage whose mean differs most in the direction of the class's mean; NULL: none is sure to. */
@@ -135,9 +133,7 @@ compared_sentence(const struct comparison *c, size_t first)
     char *text = NULL, from[WORDS_ROOM], to[WORDS_ROOM], by[WORDS_ROOM], share[WORDS_ROOM];
     size_t size;
     const struct compared *const rows = &c->rows[first]; /* median, 99th percentile, mean */
-    FILE *const out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
+    FILE *const out = sqt_text_stream(&text, &size);
     const char *const class = words_class(rows->class);
     fprintf(out, "%c%s: ", class[0] - 'a' + 'A', class + 1);
     const struct compared *chosen = NULL;

@@ -6,9 +6,9 @@
  * gnuplot's SVG follows the page: a style sheet is put into each picture, so that it is light or dark as the reader's
  * system is.  Phones get a narrower picture, so that its letters are as large as those of the page.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -113,12 +113,12 @@ put_style(const struct report *r, struct drawing *d, const char *picture)
     size_t size = 0, style_size = 0;
     char *const sheet = sqt_zeroed(strlen(r->pages) + 32, 1);
     sprintf(sheet, "%s/picture.css", r->pages);
-    FILE *in = fopen(picture, "r");
-    const ssize_t got = in ? getdelim(&text, &size, '\0', in) : -1;
+    FILE *in = sqt_fopen(picture, "r");
+    const ssize_t got = in ? sqt_getdelim(&text, &size, '\0', in) : -1;
     if (in)
         fclose(in);
-    in = fopen(sheet, "r");
-    const ssize_t style_got = in ? getdelim(&style, &style_size, '\0', in) : -1;
+    in = sqt_fopen(sheet, "r");
+    const ssize_t style_got = in ? sqt_getdelim(&style, &style_size, '\0', in) : -1;
     if (in)
         fclose(in);
     int failed = -1;
@@ -126,7 +126,7 @@ put_style(const struct report *r, struct drawing *d, const char *picture)
     if (!box || sscanf(box, "viewBox=\"0 0 %u %u", &d->picture->width[d->narrow], &d->picture->height[d->narrow]) != 2)
         d->picture->width[d->narrow] = d->picture->height[d->narrow] = 0;
     char *const at = got > 0 ? strstr(text, "<desc>") : NULL;
-    FILE *const out = at && style_got > 0 ? fopen(picture, "w") : NULL;
+    FILE *const out = at && style_got > 0 ? sqt_fopen(picture, "w") : NULL;
     if (out) {
         fwrite(text, 1, (size_t)(at - text), out);
         fprintf(out, "<style>%s</style>\n", style);
@@ -146,7 +146,7 @@ static char *
 first_said(const char *path)
 {
     static char line[SAID_ROOM];
-    FILE *const in = fopen(path, "r");
+    FILE *const in = sqt_fopen(path, "r");
     char *found = NULL;
     while (in && !found && fgets(line, sizeof(line), in)) {
         line[strcspn(line, "\n")] = '\0';
@@ -182,7 +182,7 @@ end_drawing(struct report *r, struct drawing *d, int status)
             report_fail(r, "%s could not be drawn: %s", d->picture->file, trouble);
             ++r->undrawn;
         }
-        d->picture->trouble = strdup(trouble);
+        d->picture->trouble = sqt_copied(trouble);
     }
     if (trouble)
         unlink(picture);
@@ -221,26 +221,28 @@ has_script(const struct report *r, const struct sqt_table *table)
     return there;
 }
 
-/* All of them, for some need others. */
+/* All of them, for some need others.  glob() of the C library may free a name twice when there is no memory. */
 static int
 copy_scripts(struct report *r)
 {
-    char *const pattern = sqt_zeroed(strlen(r->plots) + 8, 1);
-    sprintf(pattern, "%s/*.gp", r->plots);
-    glob_t found;
+    const int fd = open(r->plots, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *const list = fd < 0 ? NULL : sqt_fdopendir(fd);
+    unsigned count = 0;
     int failed = 0;
-    if (glob(pattern, 0, NULL, &found) != 0)
-        failed = report_fail(r, "%s: there are none", pattern);
-    else {
-        for (size_t i = 0; !failed && i < found.gl_pathc; ++i) {
-            char to[300];
-            snprintf(to, sizeof(to), "figures/%s", strrchr(found.gl_pathv[i], '/') + 1);
-            failed = folder_copy(r, found.gl_pathv[i], to);
-        }
-        globfree(&found);
+    for (const struct dirent *one; list && !failed && (one = readdir(list)) != NULL;) {
+        const size_t length = strlen(one->d_name);
+        if (length < 4 || strcmp(one->d_name + length - 3, ".gp") != 0)
+            continue;
+        char *const from = sqt_printed("%s/%s", r->plots, one->d_name), *const to =
+                                                                            sqt_printed("figures/%s", one->d_name);
+        failed = folder_copy(r, from, to);
+        free(from);
+        free(to);
+        ++count;
     }
-    free(pattern);
-    return failed;
+    if (list)
+        closedir(list);
+    return failed || count ? failed : report_fail(r, "%s/*.gp: there are none", r->plots);
 }
 
 /* Starts gnuplot, after another one has ended if there are enough of them. */

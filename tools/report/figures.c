@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/digits.h"
+#include "base/memory.h"
 #include "index.h"
 
 /* Most rows of a series that the page shows. */
@@ -78,9 +79,7 @@ command(const struct report *r, const struct report_trace *t, const struct pictu
 {
     char *text = NULL;
     size_t size;
-    FILE *const to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
+    FILE *const to = sqt_text_stream(&text, &size);
     if (t) {
         put_dump(to, r, t, figure);
         if (p->drawn)
@@ -218,13 +217,13 @@ static void
 put_table(const struct report *r, struct page *page, const struct report_trace *t, const struct series *s)
 {
     char *const path = folder_path(r, "figures/%s.tsv", s->picture.file);
-    FILE *const in = fopen(path, "r");
+    FILE *const in = sqt_fopen(path, "r");
     char *line = NULL, *cells[256], shown[32];
     size_t room = 0, rows = 0;
     int headed = 0;
     page_put(page, "table-begin", "title", figure_title(s->table), "label", t->label, "rows",
              sqt_grouped(s->sink.rows, shown), NULL);
-    while (in && rows < ROWS_MOST && getline(&line, &room, in) > 0) {
+    while (in && rows < ROWS_MOST && sqt_getline(&line, &room, in) > 0) {
         if (*line == '#')
             continue;
         const unsigned count = figures_split(line, cells);

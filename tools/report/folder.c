@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/memory.h"
 #include "report.h"
 
 #define END_MARK "<!-- sqtrace-report: the end -->\n"
@@ -75,9 +76,20 @@ remove_all(const char *path)
     return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* What is removed if there is no memory to go on; NULL: nothing.  One a process. */
+static const char *folder_made;
+
+static void
+folder_drop(void)
+{
+    if (folder_made)
+        remove_all(folder_made);
+}
+
 void
 folder_abandon(struct report *r)
 {
+    folder_made = NULL;
     if (r->making)
         remove_all(r->making);
 }
@@ -171,6 +183,8 @@ folder_begin(struct report *r)
         return -1;
     }
     r->making = making;
+    folder_made = making;
+    sqt_before_no_memory(folder_drop);
     char *const figures = folder_path(r, "figures");
     const int failed = mkdir(figures, 0777) != 0;
     if (failed)
@@ -215,6 +229,7 @@ folder_commit(struct report *r)
             rename(old, r->folder);
     }
     if (!failed) {
+        folder_made = NULL;
         free(r->making);
         r->making = NULL;
         if (place == PLACE_OURS && remove_all(old) != 0)

@@ -44,9 +44,7 @@ default_title(const struct report *r)
 {
     char *text = NULL;
     size_t size;
-    FILE *const to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
+    FILE *const to = sqt_text_stream(&text, &size);
     fputs("Where the time goes", to);
     for (size_t i = 0; r->trace_count > 1 && i < r->trace_count; ++i)
         fprintf(to, "%s%s", !i ? ": " : i + 1 < r->trace_count ? ", " : " and ", r->traces[i].label);
@@ -67,7 +65,7 @@ static void
 put_head(const struct report *r, struct page *page)
 {
     char kicker[200], date[32], length[WORDS_ROOM];
-    char *const title = r->given[REPORT_title] ? strdup(r->given[REPORT_title]) : default_title(r);
+    char *const title = r->given[REPORT_title] ? sqt_copied(r->given[REPORT_title]) : default_title(r);
     const struct report_trace *const t = &r->traces[0];
     account_date(t->start_ns, date);
     date[10] = ' ';
@@ -243,7 +241,7 @@ put_disks(const struct report *r, struct page *page)
                 page_put(page, "heading", "text", "The disks", NULL);
                 page_put(page, "list-begin", NULL);
             }
-            put_made(page, &r->traces[i], "list-item", "list-item-of", strdup(r->traces[i].disks.text[k]));
+            put_made(page, &r->traces[i], "list-item", "list-item-of", sqt_copied(r->traces[i].disks.text[k]));
         }
     if (begun)
         page_put(page, "list-end", NULL);
@@ -393,7 +391,7 @@ report_index(struct report *r)
     char *const path = folder_path(r, "index.html");
     char *const template = sqt_zeroed(strlen(r->pages) + 16, 1);
     sprintf(template, "%s/page.html", r->pages);
-    FILE *const out = fopen(path, "w");
+    FILE *const out = sqt_fopen(path, "w");
     struct page *const page = out ? page_open(template, out, report_is_single(r) ? r->making : NULL) : NULL;
     int failed = index_files(r) != 0 || index_charts(r) != 0; /* a page of one file has them in it */
     if (failed) {

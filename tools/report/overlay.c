@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "report.h"
 
 /* What a curve's column that is drawn ends with, the best first, and its unit, which the figure's y axis has in brackets. */
@@ -122,7 +123,7 @@ report_overlay(struct report *r, size_t figure, struct picture *picture)
     snprintf(picture->file, sizeof(picture->file), "%s.overlay", t->name);
     snprintf(picture->script, sizeof(picture->script), "%s.overlay", t->name);
     char *const path = folder_path(r, "figures/%s.gp", picture->script);
-    FILE *const out = fopen(path, "w");
+    FILE *const out = sqt_fopen(path, "w");
     if (!out) {
         report_fail(r, "%s: cannot write: %s", path, strerror(errno));
         free(path);

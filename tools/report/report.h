@@ -2,7 +2,9 @@
  *
  * report.h - what the files of sqtrace-report share.
  *
- *   sqtrace-report.c     main: from the command line to a folder
+ *   sqtrace-report.c     main: the command line, signals
+ *   make.c               the steps from there to a folder
+ *   lines.c              lines of text
  *   options.c            the command line
  *   folder.c             the folder: made beside its place, moved there when it is whole
  *   read.c               one pass over each trace: series, sections of requests, what was configured
@@ -137,9 +139,13 @@ extern volatile sig_atomic_t report_stop;
 #define report_say(report, ...) program_say(&(report)->voice, __VA_ARGS__)
 #define report_progress(report, ...) program_progress(&(report)->voice, __VA_ARGS__)
 
-/* ---- the steps; each returns 0, or -1 after a line on the standard error ---- */
+/* ---- the steps; each that returns an int returns 0, or -1 after a line on the standard error ---- */
 
+/* report: zeroed.  Returns 0, or -1 with one line in error.  Call report_free() in either case. */
 int report_parse(struct report *report, int argc, char **argv, char *error, size_t error_size);
+/* All steps below, of a report that was parsed and has a voice.  Unless all succeed, nothing is left behind. */
+enum report_status report_make(struct report *report);
+void report_free(struct report *report);
 void report_help(FILE *to);
 int report_find_data(struct report *report);
 int report_find_gnuplot(struct report *report);

@@ -9,6 +9,7 @@
 
 #include "base/digits.h"
 #include "base/human.h"
+#include "base/memory.h"
 #include "report.h"
 
 /* A space that does not break. */
@@ -158,9 +159,7 @@ words_lead(const struct report_trace *trace)
         }
     char *text = NULL, number[32];
     size_t size;
-    FILE *const to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
+    FILE *const to = sqt_text_stream(&text, &size);
     if (!whole) {
         fputs("No request ended in this trace.", to);
     } else {
@@ -182,9 +181,7 @@ words_of_class(const struct report_trace *trace, enum sqt_class class)
     const uint64_t whole = s->all.totals.sum;
     char *text = NULL, number[32], median[WORDS_ROOM], p99[WORDS_ROOM];
     size_t size;
-    FILE *const to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
+    FILE *const to = sqt_text_stream(&text, &size);
     if (!s->all.count) {
         fprintf(to, "There are no %s in this trace.", words_class(class));
     } else if (s->all.count == 1) {
@@ -251,11 +248,10 @@ words_of_disk(struct report_trace *trace, const union sqt_cell *row)
             words_share((double)trace->disk_shares[i] / 1e5, shares[i]);
             trace->disk_shares[i] = 0;
         }
-        if (elsewhere && asprintf(&text,
-                                  ". %s of their time is the I/O itself, %s waiting for it to begin, and %s "
-                                  "waiting for Squid to notice that it is done",
-                                  shares[1], shares[0], shares[2]) < 0)
-            return;
+        if (elsewhere)
+            text = sqt_printed(". %s of their time is the I/O itself, %s waiting for it to begin, and %s "
+                               "waiting for Squid to notice that it is done",
+                               shares[1], shares[0], shares[2]);
         if (CELL(count).number >= LEAST_P50)
             snprintf(median, sizeof(median), ", median %s", words_time((double)CELL(p50_ms).number, time));
         lines_add(&trace->disks, "%s %s %s blocks%s%s.", dir_words(trace, CELL(class).text), directions[d].verb,

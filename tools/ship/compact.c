@@ -15,6 +15,7 @@
 
 #include "base/digits.h"
 #include "base/memory.h"
+#include "base/open.h"
 
 #define SECOND INT64_C(1000000000)
 #define COMPACT_LOCK "compact.lock"
@@ -33,8 +34,8 @@ compact_now(struct compact *c)
     if (futimens(c->lock, NULL) == 0 && fstat(c->lock, &st) == 0)
         return st.st_mtim.tv_sec;
     c->failed = c->blind = 1;
-    return program_fail(&c->voice, "%s/%s/%s: cannot set its time: %s", c->request->given[SHIP_to], SHIP_STAGE,
-                        COMPACT_LOCK, strerror(errno));
+    return program_fail(&c->voice, "%s/%s/%s: cannot set its time: %s", c->place.name, SHIP_STAGE, COMPACT_LOCK,
+                        strerror(errno));
 }
 
 /* ---- the files of a folder ---- */
@@ -82,10 +83,10 @@ static DIR *
 compact_open(struct compact *c, int parent, const char *name, const char *path)
 {
     const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    DIR *const directory = fd < 0 ? NULL : fdopendir(fd);
+    DIR *const directory = fd < 0 ? NULL : sqt_fdopendir(fd);
     if (directory)
         return directory;
-    program_fail(&c->voice, "%s: cannot read this folder: %s", path, strerror(errno));
+    program_fail(&c->voice, "%s: cannot read this folder: %s", path, ship_place_why_no_folder(errno));
     if (fd >= 0)
         close(fd);
     c->failed = 1;
@@ -146,16 +147,24 @@ compact_remove(struct compact *c, int folder, const char *path, struct compact_f
     program_fail(&c->voice, "%s/%s: cannot remove: %s", path, file->name, strerror(errno));
 }
 
+/* Whether a merged file may say that another one can go: it is of the same owner, or of who merges now. */
+static int
+compact_may_replace(const struct compact *c, const struct compact_file *merged, const struct compact_file *source)
+{
+    return merged->uid == source->uid || merged->uid == c->place.owner;
+}
+
 /* The next file from `from` on that file `at` was made of, by its note; list->count: there is none. */
 static size_t
-compact_next_source(const struct compact_list *list, size_t at, size_t from, const char *names)
+compact_next_source(const struct compact *c, const struct compact_list *list, size_t at, size_t from, const char *names)
 {
     const struct ship_name *const is = &list->files[at].is;
     for (size_t i = from; i < list->count; ++i) {
         const struct compact_file *const f = &list->files[i];
         if (strcmp(f->is.ring, is->ring) != 0 || f->is.first >= is->end)
             break;
-        if (!f->gone && f->is.end <= is->end && compact_named(names, f->name))
+        if (!f->gone && f->is.end <= is->end && compact_may_replace(c, &list->files[at], f) &&
+            compact_named(names, f->name))
             return i;
     }
     return list->count;
@@ -167,7 +176,7 @@ compact_has_rows(struct compact *c, int folder, const char *path, const struct c
                  const char *names, uint64_t rows)
 {
     uint64_t all = 0, some;
-    for (size_t i = at; (i = compact_next_source(list, at, i + 1, names)) < list->count;) {
+    for (size_t i = at; (i = compact_next_source(c, list, at, i + 1, names)) < list->count;) {
         if (compact_rows(c, folder, path, &list->files[i], &some) != 0)
             return 0;
         all += some;
@@ -193,7 +202,7 @@ compact_remove_sources(struct compact *c, int folder, const char *path, struct c
         return;
     char *const names = compact_sources(c, folder, path, &list->files[at], &rows);
     if (names && compact_has_rows(c, folder, path, list, at, names, rows))
-        for (size_t i = at; (i = compact_next_source(list, at, i + 1, names)) < list->count;) {
+        for (size_t i = at; (i = compact_next_source(c, list, at, i + 1, names)) < list->count;) {
             if (c->request->given[SHIP_dry_run] || now < (int64_t)is->part + c->request->grace / SECOND)
                 ++c->waiting;
             else
@@ -250,7 +259,14 @@ compact_overlaps(const struct compact_list *list, size_t at, uint64_t end)
     return is->first < end || (next && strcmp(next->ring, is->ring) == 0 && next->first < is->end);
 }
 
-/* How many files from `at` on are small, old and of one ring, follow each other without a gap or an overlap, and reach the
+/* Whether the same user and group own two files: else the merged one could be read, or replaced, by others than these. */
+static int
+compact_same_owner(const struct compact_file *a, const struct compact_file *b)
+{
+    return a->uid == b->uid && a->gid == b->gid;
+}
+
+/* How many files from `at` on are small, old and of one ring and owner, follow each other without a gap or an overlap, and reach the
  * size together or end before.  What is in a gap may come later.  end: the largest end of the ring's files before them. */
 static size_t
 compact_run(const struct compact *c, const struct compact_list *list, size_t at, int64_t now, uint64_t end)
@@ -261,8 +277,9 @@ compact_run(const struct compact *c, const struct compact_list *list, size_t at,
     for (size_t i = at; i < list->count; ++i, ++count) {
         const struct compact_file *const f = &list->files[i];
         if (strcmp(f->is.ring, list->files[at].is.ring) != 0 || !f->regular || (i > at && f->is.first != end) ||
-            f->size >= (uint64_t)r->least_size || now - f->changed < r->least_age / SECOND ||
-            compact_overlaps(list, i, end) || size >= (uint64_t)r->least_size)
+            !compact_same_owner(f, &list->files[at]) || f->size >= (uint64_t)r->least_size ||
+            now - f->changed < r->least_age / SECOND || compact_overlaps(list, i, end) ||
+            size >= (uint64_t)r->least_size)
             break;
         size += f->size;
         end = f->is.end;
@@ -377,11 +394,11 @@ compact_say(struct compact *c)
 static void
 compact_clean(struct compact *c)
 {
-    DIR *const directory = compact_open(c, c->stage, ".", SHIP_STAGE);
+    DIR *const directory = compact_open(c, c->place.stage, ".", SHIP_STAGE);
     for (const struct dirent *entry; directory && (entry = readdir(directory));) {
         const size_t size = strlen(entry->d_name);
         if (strncmp(entry->d_name, "merge.", 6) == 0 && size > 5 && strcmp(entry->d_name + size - 5, ".part") == 0)
-            unlinkat(c->stage, entry->d_name, 0);
+            unlinkat(c->place.stage, entry->d_name, 0);
     }
     if (directory)
         closedir(directory);
@@ -391,37 +408,37 @@ static enum ship_status
 compact_locked(struct compact *c)
 {
     compact_clean(c);
-    compact_walk(c, c->out, ".", c->request->given[SHIP_to], 0);
+    compact_walk(c, c->place.out, ".", c->place.name, 0);
     compact_say(c);
     return c->failed ? SHIP_FAILED : SHIP_DONE;
+}
+
+static enum ship_status
+compact_open_and_run(struct compact *c)
+{
+    if (ship_place_open(&c->place, &c->voice, c->request->given[SHIP_to], 0) != 0)
+        return SHIP_FAILED;
+    c->lock = ship_place_lock(&c->place, COMPACT_LOCK);
+    if (c->lock >= 0)
+        return compact_locked(c);
+    if (errno == EAGAIN) {
+        program_say(&c->voice, "another sqtrace-ship --compact works on this folder");
+        return SHIP_BUSY;
+    }
+    program_fail(&c->voice, "%s/%s/%s: cannot lock: %s", c->place.name, SHIP_STAGE, COMPACT_LOCK,
+                 sqt_open_refusal(errno));
+    return SHIP_FAILED;
 }
 
 enum ship_status
 ship_compact(const struct ship_request *request)
 {
     struct compact c = {.request = request,
-                        .voice = {.program = "sqtrace-ship", .quiet = request->given[SHIP_quiet] != NULL}};
-    const char *const to = request->given[SHIP_to];
-    enum ship_status status = SHIP_FAILED;
-    c.out = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    c.stage = c.out < 0 ? -1 : openat(c.out, SHIP_STAGE, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    c.lock = c.stage < 0 ? -1 : ship_lock(c.stage, COMPACT_LOCK);
-    if (c.out < 0)
-        program_fail(&c.voice, "%s: cannot open this folder: %s", to, strerror(errno));
-    else if (c.stage < 0)
-        program_fail(&c.voice, "%s/%s: cannot open this folder, which sqtrace-ship makes: %s", to, SHIP_STAGE,
-                     strerror(errno));
-    else if (c.lock < 0 && errno == EAGAIN) {
-        program_say(&c.voice, "another sqtrace-ship --compact works on this folder");
-        status = SHIP_BUSY;
-    } else if (c.lock < 0)
-        program_fail(&c.voice, "%s/%s/%s: cannot lock: %s", to, SHIP_STAGE, COMPACT_LOCK, strerror(errno));
-    else
-        status = compact_locked(&c);
-    for (unsigned i = 0; i < 3; ++i) {
-        const int fd = i == 0 ? c.lock : i == 1 ? c.stage : c.out;
-        if (fd >= 0)
-            close(fd);
-    }
+                        .voice = {.program = "sqtrace-ship", .quiet = request->given[SHIP_quiet] != NULL},
+                        .lock = -1};
+    const enum ship_status status = compact_open_and_run(&c);
+    if (c.lock >= 0)
+        close(c.lock);
+    ship_place_close(&c.place);
     return status;
 }

@@ -32,7 +32,7 @@ struct compact_file {
 struct compact {
     const struct ship_request *request;
     struct program_voice voice;
-    int out, stage; /* descriptors of the folders */
+    struct ship_place place;
     int lock;
     uint64_t merged, made, removed, waiting; /* files */
     uint64_t bytes;                          /* of those that were merged */

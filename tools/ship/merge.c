@@ -15,8 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/open.h"
 #include "compact.h"
 #include "parquet/footer.h"
+
+#include "../program/readers.h"
 
 #define MAGIC "PAR1"
 #define MAGIC_SIZE 4
@@ -39,10 +42,10 @@ merge_open(struct compact *c, int folder, const char *path, const struct compact
 {
     const char *why = "";
     memset(footer, 0, sizeof(*footer));
-    const int fd = openat(folder, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int fd = sqt_open_regular(folder, file->name, O_RDONLY | O_NOFOLLOW, NULL);
     if (fd >= 0 && sqt_footer_read(footer, fd, &why) == 0)
         return fd;
-    program_fail(&c->voice, "%s/%s: %s", path, file->name, fd < 0 ? strerror(errno) : why);
+    program_fail(&c->voice, "%s/%s: %s", path, file->name, fd < 0 ? sqt_open_refusal(errno) : why);
     c->failed = 1;
     sqt_footer_free(footer);
     if (fd >= 0)
@@ -197,20 +200,22 @@ static int
 merge_say(struct compact *c, const char *part)
 {
     c->failed = c->stop = 1;
-    return program_fail(&c->voice, "%s/%s/%s: cannot write: %s", c->request->given[SHIP_to], SHIP_STAGE, part,
-                        strerror(errno));
+    return program_fail(&c->voice, "%s/%s/%s: cannot write: %s", c->place.name, SHIP_STAGE, part, strerror(errno));
 }
 
-/* Who may read the files may read the new one: the bits that all of them have; for root their owner, too. */
+/* Who may read all of the files may read the new one; for root their owner, too.  Returns 0, 1 if it cannot get their group,
+ * or -1. */
 static int
 merge_own(int fd, const struct compact_file *files, size_t count)
 {
-    mode_t mode = 0666;
-    for (size_t i = 0; i < count; ++i)
-        mode &= files[i].mode;
-    if (geteuid() == 0 && fchown(fd, files[0].uid, files[0].gid) != 0)
+    struct stat all = {.st_mode = files[0].mode, .st_gid = files[0].gid};
+    for (size_t i = 1; i < count; ++i)
+        all.st_mode &= files[i].mode;
+    if (geteuid() == 0 && fchown(fd, files[0].uid, (gid_t)-1) != 0)
         return -1;
-    return fchmod(fd, mode | S_IRUSR | S_IWUSR);
+    if (program_give_readers(fd, &all) == 0)
+        return 0;
+    return errno == EPERM || errno == EINVAL ? 1 : -1;
 }
 
 /* Makes the file, and waits until the disk has it. */
@@ -222,14 +227,19 @@ merge_make(struct compact *c, int folder, const char *path, const struct compact
     uint32_t number = 0;
     (void)!getrandom(&number, sizeof(number), 0);
     snprintf(part, MERGE_PART_ROOM, MERGE_PART, (int)getpid(), number);
-    m.fd = openat(c->stage, part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    m.fd = openat(c->place.stage, part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (m.fd < 0)
         return merge_say(c, part);
     int result = merge_write(m.fd, (const uint8_t *)MAGIC, MAGIC_SIZE);
     for (size_t i = 0; i < count && result == 0; ++i)
         result = merge_add(c, &m, folder, path, &files[i], i + 1 == count);
+    if (result == 0 && (result = merge_own(m.fd, files, count)) == 1) {
+        c->failed = 1;
+        program_fail(&c->voice, "%s: small files stay, because a merged one cannot get their group (%u)", path,
+                     (unsigned)files[0].gid);
+    }
     if (result == 0)
-        result = merge_own(m.fd, files, count) == 0 ? fsync(m.fd) : -1;
+        result = fsync(m.fd);
     if (result < 0)
         merge_say(c, part);
     sqt_bytes_free(&m.groups);
@@ -258,7 +268,7 @@ compact_merge(struct compact *c, int folder, const char *path, const struct comp
         name.end = files[count - 1].is.end;
         name.part = (unsigned)from;
         ship_name_public(text, &name);
-        result = renameat(c->stage, part, folder, text) == 0 ? fsync(folder) : -1;
+        result = renameat(c->place.stage, part, folder, text) == 0 ? fsync(folder) : -1;
         if (result != 0) {
             c->failed = c->stop = 1;
             program_fail(&c->voice, "%s/%s: cannot give this file its name: %s", path, text, strerror(errno));
@@ -266,6 +276,6 @@ compact_merge(struct compact *c, int folder, const char *path, const struct comp
     }
     if (from >= 0 && result == 0)
         return 0;
-    unlinkat(c->stage, part, 0);
+    unlinkat(c->place.stage, part, 0);
     return -1;
 }

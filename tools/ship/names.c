@@ -84,6 +84,33 @@ ship_name_parse_public(struct ship_name *n, const char *text)
     return strcmp(again, text) == 0 && strlen(n->ring) == 32 && n->first < n->end;
 }
 
+/* The character that stands at *text, or is escaped there, and *text behind it; 0 if it cannot be of a host. */
+static char
+name_next(const char **text)
+{
+    unsigned value = 0;
+    if (**text != '%')
+        return *(*text)++;
+    if (sscanf(*text + 1, "%2X", &value) != 1 || strspn(*text + 1, "0123456789ABCDEF") < 2)
+        return 0;
+    *text += 3;
+    return (char)value;
+}
+
+int
+ship_name_is_host(const char *text)
+{
+    char host[SHIP_HOST_ROOM], again[SHIP_HOST_ROOM];
+    const char *at = text;
+    size_t used = 0;
+    while (*at && used + 1 < sizeof(host))
+        if ((host[used++] = name_next(&at)) == 0)
+            return 0;
+    host[used] = '\0';
+    ship_name_host(again, host);
+    return strcmp(again, text) == 0;
+}
+
 void
 ship_name_host(char text[SHIP_HOST_ROOM], const char *host)
 {

@@ -78,8 +78,8 @@ ship_check(const struct ship_request *r, const struct options *o)
     const int compact = r->given[SHIP_compact] != NULL;
     if (!compact && (r->given[SHIP_grace] || r->given[SHIP_dry_run]))
         return options_fail(o, "--%s goes with --compact", r->given[SHIP_grace] ? "grace" : "dry-run");
-    if (compact && r->given[SHIP_raw])
-        return options_fail(o, "--raw does not go with --compact");
+    if (compact && (r->given[SHIP_raw] || r->given[SHIP_make_folder]))
+        return options_fail(o, "--%s does not go with --compact", r->given[SHIP_raw] ? "raw" : "make-folder");
     if (compact && r->directory_count)
         return options_fail(o, "--compact reads no trace: leave out %.200s", r->directories[0]);
     if (!compact && !r->directory_count)

@@ -3,6 +3,7 @@
  * read.c - reading the trace, and shipping what is new.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +120,7 @@ read_is_due(const struct ship *ship, const struct ship_ring *ring)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     const int64_t now_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-    return ring->ended || ring->bytes >= (uint64_t)ship->request->least_size ||
+    return ship->crowded || ring->ended || ring->bytes >= (uint64_t)ship->request->least_size ||
            (ring->oldest_ns < now_ns && now_ns - ring->oldest_ns >= ship->request->least_age);
 }
 
@@ -138,8 +139,7 @@ read_ship_ring(struct ship *ship, struct ship_ring *ring)
         return;
     }
     state.ticks = ring->ticks;
-    if (strcmp(state.host, SHIP_NONE) == 0) /* else it keeps its name */
-        ship_name_host(state.host, sqt_origin_text(ring->origin, SQT_DEF_HOST, 0));
+    ship_claim_sign(ring, &state);
     if (ship_stage_commit(ship, ring, &state) != 0)
         ship->failed = 1;
     else
@@ -157,16 +157,24 @@ read_ship(struct ship *ship)
 
 /* ---- all together ---- */
 
+/* Where a run ends early, records are final all the same: the next run reads on from there. */
+static int
+read_is_crowded(struct ship *ship)
+{
+    return ship->crowded = sqt_parquet_files(ship->parquet) >= SHIP_FILES_MOST;
+}
+
 static void
 read_stream(struct ship *ship)
 {
     struct sqt_crew *const crew = sqt_crew_new(sqt_processors() - 1);
     struct sqt_run run;
     sqt_stream_share(ship->stream, crew);
+    ship_claim_look(ship);
     sqt_stream_only_final(ship->stream, ship, read_ended);
     ship_rows_begin(ship);
     ship->pass = sqt_pass_new(ship->jobs, ship->request->table_count, NULL, crew);
-    while (!sqt_pass_done(ship->pass) && sqt_stream_next(ship->stream, &run))
+    while (!sqt_pass_done(ship->pass) && !read_is_crowded(ship) && sqt_stream_next(ship->stream, &run))
         read_run(ship, &run);
     sqt_pass_free(ship->pass);
     if (ship_rows_finish(ship) != 0)
@@ -189,6 +197,14 @@ read_say(struct ship *ship)
                 sqt_grouped(ship->bytes, bytes));
     if (ship->put_off)
         program_say(&ship->voice, "%u rings have too little yet; --least-size and --least-age say when", ship->put_off);
+    if (ship->undated)
+        program_say(&ship->voice,
+                    "warning: %" PRIu64 " rows are in date=" SHIP_NONE
+                    ": a run makes folders for %d days of a ring, and "
+                    "%d in all",
+                    ship->undated, SHIP_RING_DAYS, SHIP_RUN_DAYS);
+    if (ship->crowded)
+        program_say(&ship->voice, "warning: a run makes %d files and then ends; the next run goes on", SHIP_FILES_MOST);
     if (ship->busy)
         program_say(&ship->voice, "rings that another sqtrace-ship has were left to it");
 }
@@ -202,19 +218,18 @@ read_free(struct ship *ship)
             free(ship->rings[i]);
         }
     free(ship->rings);
-    close(ship->stage);
-    close(ship->out);
+    free(ship->traces);
+    ship_place_close(&ship->place);
 }
 
 enum ship_status
 ship_run(const struct ship_request *request)
 {
     struct ship ship = {.request = request,
-                        .voice = {.program = "sqtrace-ship", .quiet = request->given[SHIP_quiet] != NULL},
-                        .out = -1,
-                        .stage = -1};
+                        .voice = {.program = "sqtrace-ship", .quiet = request->given[SHIP_quiet] != NULL}};
     read_allow_descriptors();
-    if (ship_stage_open(&ship) != 0) {
+    if (ship_place_open(&ship.place, &ship.voice, request->given[SHIP_to], request->given[SHIP_make_folder] != NULL) !=
+        0) {
         read_free(&ship);
         return SHIP_FAILED;
     }

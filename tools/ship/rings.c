@@ -5,48 +5,45 @@
  * A row is new if the record that ended it is.  A row that no record ended stands at a position: that of the last record
  * that is lost, or behind the last record if the ring has ended.
  */
-#define _GNU_SOURCE /* F_OFD_SETLK */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/open.h"
 #include "run.h"
 
 /* ---- locks ---- */
-
-int
-ship_lock(int stage, const char *name)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    const int fd = openat(stage, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd < 0 || fcntl(fd, F_OFD_SETLK, &lock) == 0)
-        return fd;
-    const int cause = errno == EACCES ? EAGAIN : errno;
-    close(fd);
-    errno = cause;
-    return -1;
-}
 
 int
 ship_ring_open(struct ship *ship, struct ship_ring *ring)
 {
     char name[40];
     snprintf(name, sizeof(name), "%s.lock", ring->id);
-    ring->lock = ship_lock(ship->stage, name);
-    if (ring->lock >= 0 && ship_state_load(ship, ring->id, &ring->state) == 0 &&
-        ship_stage_clear(ship, ring->id, &ring->state) == 0)
+    ring->lock = ship_place_lock(&ship->place, name);
+    if (ring->lock >= 0 && ship_state_load(ship, ring->id, &ring->state) == 0)
         return 0;
     if (ring->lock < 0 && errno == EAGAIN) {
         ship->busy = 1;
         return -1;
     }
     if (ring->lock < 0)
-        program_fail(&ship->voice, "%s/%s/%s: cannot lock: %s", ship->request->given[SHIP_to], SHIP_STAGE, name,
-                     strerror(errno));
+        program_fail(&ship->voice, "%s/%s/%s: cannot lock: %s", ship->place.name, SHIP_STAGE, name,
+                     sqt_open_refusal(errno));
+    ship->failed = 1;
+    ship_ring_close(ring);
+    return -1;
+}
+
+int
+ship_ring_begin(struct ship *ship, struct ship_ring *ring)
+{
+    if (ship_ring_open(ship, ring) != 0)
+        return -1;
+    if (ship_stage_clear(ship, ring->id, &ring->state) == 0)
+        return 0;
     ship->failed = 1;
     ship_ring_close(ring);
     return -1;
@@ -69,12 +66,7 @@ ring_new(struct ship *ship, const struct sqt_origin *origin)
     ring->origin = origin;
     ring->lock = -1;
     ring->oldest_ns = INT64_MAX;
-    for (unsigned i = 0; i < 16; ++i)
-        snprintf(ring->id + 2 * i, 3, "%02x", origin->identity.ring_id[i]);
-    if (ship_state_load(ship, ring->id, &ring->state) != 0)
-        ship->failed = 1;
-    else if (!ring->state.ended && ship_ring_open(ship, ring) == 0 && ring->state.ended)
-        ship_ring_close(ring); /* another one shipped its end just now */
+    ship_claim(ship, ring);
     return ring;
 }
 

@@ -87,7 +87,8 @@ rows_widen(struct ship_table *t, const struct sqt_row_source *source, const unio
 static int
 ship_rows_put(struct ship_table *t, const struct sqt_origin *origin, const union sqt_cell *wider)
 {
-    return sqt_parquet_row(rows_files(t, rows_day(wider[t->time].number)), origin, wider);
+    const int64_t day = ship_day(t->ship, ship_ring_of(t->ship, origin), rows_day(wider[t->time].number));
+    return sqt_parquet_row(rows_files(t, day), origin, wider);
 }
 
 static int
@@ -183,7 +184,7 @@ ship_rows_begin(struct ship *ship)
 {
     const struct ship_request *const r = ship->request;
     ship->tables = sqt_zeroed(r->table_count, sizeof(*ship->tables));
-    ship->parquet = sqt_parquet_new(ship->stage, SHIP_STAGE, 0);
+    ship->parquet = sqt_parquet_new(ship->place.stage, SHIP_STAGE, 0, 0600);
     ship->identities = (struct sqt_identities){.stream = ship->stream, .kid = -1};
     for (unsigned i = 0; i < r->table_count; ++i) {
         struct ship_table *const t = &ship->tables[i];
@@ -193,7 +194,7 @@ ship_rows_begin(struct ship *ship)
         t->time = sqt_column_find(&t->wide.table, "time_ns", strlen("time_ns"));
         const int rolled = r->tables[i]->things == SQT_ROLLED;
         const int some = r->raw.chosen && r->tables[i] == &sqt_tables[SQT_TABLE_requests];
-        t->rollups = rolled ? sqt_rollups_new() : NULL;
+        t->rollups = rolled ? sqt_rollups_new(0) : NULL;
         t->slowest = (struct ship_slowest){
             .table = &t->wide.table, .time = t->time, .most = r->raw.slowest, .take = rows_take_slow, .context = t};
         ship->jobs[i] = (struct sqt_job){.table = rolled ? &sqt_tables[SQT_TABLE_requests] : r->tables[i],
@@ -217,9 +218,7 @@ ship_rows_finish(struct ship *ship)
         ship_slowest_end(&ship->tables[i].slowest);
     }
     const int failed = sqt_parquet_finish(ship->parquet) != 0;
-    return !failed
-               ? 0
-               : program_fail(&ship->voice, "%s/%s", ship->request->given[SHIP_to], sqt_parquet_error(ship->parquet));
+    return !failed ? 0 : program_fail(&ship->voice, "%s/%s", ship->place.name, sqt_parquet_error(ship->parquet));
 }
 
 void

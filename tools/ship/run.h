@@ -9,6 +9,9 @@
 #ifndef SQT_SHIP_RUN_H
 #define SQT_SHIP_RUN_H
 
+#include <sys/stat.h>
+#include <time.h>
+
 #include "parquet/parquet.h"
 #include "pass/pass.h"
 
@@ -25,19 +28,54 @@
 /* A day that is not known. */
 #define SHIP_NO_DAY INT64_MIN
 
+/* Days that a run makes folders for: of the rows of a ring, and of all.  Other rows go to SHIP_NO_DAY. */
+#define SHIP_RING_DAYS 64
+#define SHIP_RUN_DAYS 400
+/* Once a run has made so many files, it ends, and the next one goes on. */
+#define SHIP_FILES_MOST 20000
+/* Begins the name of a file of the stage that shows whose files are those of a run. */
+#define SHIP_PROBE "probe."
+
+/* OUT, and the stage in it. */
+struct ship_place {
+    const char *name;      /* of OUT */
+    int out, stage;        /* descriptors; -1: not open */
+    uid_t owner;           /* of files that this run makes there */
+    int modeless;          /* others may write to them, whatever mode they are made with: the file system keeps none */
+    struct timespec since; /* when this run began, by the clock of that file system */
+};
+
 /* How far a ring was shipped: what its state file says. */
 struct ship_state {
-    uint64_t shipped; /* records; and one more when the end of the ring has been shipped */
-    uint64_t ticks;   /* the time of the last of them, by the ring's clock */
-    int ended;        /* nothing more comes */
+    unsigned version;        /* of the file; 0: there is none */
+    char boot[33];           /* of the machine, in version 2, as 32 hexadecimal digits */
+    struct sqt_anchor start; /* when the ring was made, in version 2 */
+    struct timespec changed; /* the file's time */
+    uint64_t shipped;        /* records; and one more when the end of the ring has been shipped */
+    uint64_t ticks;          /* the time of the last of them, by the ring's clock */
+    int ended;               /* nothing more comes */
     char host[SHIP_HOST_ROOM];
+};
+
+/* What a trace is like before it is read. */
+struct ship_trace {
+    const struct sqt_origin *origin;
+    uint64_t end,
+        ticks;   /* number of the record behind the last one, and time of the last one in blocks; 0: not known */
+    int damaged; /* it may have more */
+    int looked;  /* readers are known */
+    struct stat readers; /* group and mode: who may read it */
 };
 
 /* A ring in this run. */
 struct ship_ring {
     const struct sqt_origin *origin;
-    char id[33]; /* 32 hexadecimal digits */
-    int lock;    /* descriptor; -1: not open, and its rows are left out */
+    char id[33];                    /* 32 hexadecimal digits: what rows, files and its state are called by */
+    const struct ship_trace *trace; /* NULL: not known */
+    struct stat readers;            /* group and mode: who may read its files */
+    int64_t days[SHIP_RING_DAYS];   /* that have folders for its rows */
+    unsigned day_count;
+    int lock; /* descriptor; -1: not open, and its rows are left out */
     struct ship_state state;
     int met;        /* a record was handed out */
     uint64_t seen;  /* number of the record behind the last one */
@@ -55,7 +93,7 @@ struct ship_table;
 struct ship {
     const struct ship_request *request;
     struct program_voice voice;
-    int out, stage; /* descriptors of the folders */
+    struct ship_place place;
     struct sqt_stream *stream;
     struct sqt_identities identities;
     struct sqt_job jobs[SQT_TABLES];
@@ -65,9 +103,16 @@ struct ship {
     uint64_t position;        /* number that stands for a row that no record ended */
     struct ship_ring **rings; /* by the origin's index */
     size_t ring_count;
-    uint64_t files, bytes; /* shipped */
-    unsigned put_off;      /* rings */
-    int failed, busy;      /* something went wrong; another sqtrace-ship has a ring */
+    struct ship_trace *traces;
+    size_t trace_count;
+    int64_t days[SHIP_RUN_DAYS]; /* that have folders */
+    unsigned day_count;
+    uint64_t undated;             /* rows that found no day */
+    uint64_t files, bytes;        /* shipped */
+    unsigned put_off;             /* rings */
+    int failed, busy;             /* something went wrong; another sqtrace-ship has a ring */
+    int crowded;                  /* as many files are made as a run may make */
+    int told_foreign, told_group; /* said once */
 };
 
 /* ---- read.c: reading the trace ---- */
@@ -84,10 +129,10 @@ enum ship_status ship_compact(const struct ship_request *request);
 
 /* The ring of an origin; at first sight it is locked and its state is read. */
 struct ship_ring *ship_ring_of(struct ship *ship, const struct sqt_origin *origin);
-/* Returns a descriptor that holds the lock of that name in the stage; -1 with errno, EAGAIN if somebody else holds it. */
-int ship_lock(int stage, const char *name);
 /* Locks a ring and reads its state.  Returns 0, or -1 if its rows are to be left out, after saying why. */
 int ship_ring_open(struct ship *ship, struct ship_ring *ring);
+/* The same, and clears the stage of it. */
+int ship_ring_begin(struct ship *ship, struct ship_ring *ring);
 void ship_ring_close(struct ship_ring *ring);
 /* Whether a row of that record, or a row that stands at that position, was not shipped before. */
 int ship_ring_wants(const struct ship_ring *ring, uint64_t position);
@@ -100,6 +145,42 @@ const struct sqt_run *ship_ring_run(struct ship *ship, struct ship_ring *ring, c
 int ship_ring_removed(const struct ship_ring *ring, const struct sqt_run *first, struct sqt_run *mine,
                       struct sqt_record *lost);
 
+/* ---- claim.c: what a trace is shipped as ---- */
+
+/* Looks at the traces before they are read. */
+void ship_claim_look(struct ship *ship);
+/* Finds the id and the state of a ring, and opens it unless all of it was shipped.  If its id stands for another trace,
+ * too, it gets another one, and that is said. */
+void ship_claim(struct ship *ship, struct ship_ring *ring);
+/* Notes in a state which trace it is of. */
+void ship_claim_sign(const struct ship_ring *ring, struct ship_state *state);
+
+/* ---- days.c ---- */
+
+/* The day whose folder a row of that day goes to: the same, or SHIP_NO_DAY once there are too many. */
+int64_t ship_day(struct ship *ship, struct ship_ring *ring, int64_t day);
+
+/* ---- place.c: OUT and the stage ---- */
+
+/* Opens both.  make: makes what is missing.  Returns 0, or -1 after saying why; close it in either case. */
+int ship_place_open(struct ship_place *place, struct program_voice *voice, const char *name, int make);
+void ship_place_close(struct ship_place *place);
+/* Opens a folder in a folder, never through a link, and makes it if it is not there.  Returns its descriptor, or -1 with
+ * errno. */
+int ship_place_folder(int parent, const char *name);
+/* Why that failed. */
+const char *ship_place_why_no_folder(int error);
+/* Whether a file belongs to the owner of this run's files, is regular and has no other name. */
+int ship_place_is_own(const struct ship_place *place, const struct stat *st);
+/* Opens such a file of the stage.  Returns its descriptor, or -1 with errno for sqt_open_refusal(). */
+int ship_place_own(const struct ship_place *place, const char *name, int flags, struct stat *st);
+/* The same, for reading, if nobody else may write to it either. */
+int ship_place_believed(const struct ship_place *place, const char *name, struct stat *st);
+/* Makes a file in the stage for its owner alone, instead of what has that name.  Returns its descriptor, or -1 with errno. */
+int ship_place_new(const struct ship_place *place, const char *name);
+/* Returns a descriptor that holds the lock of that name in the stage; -1 with errno, EAGAIN if somebody else holds it. */
+int ship_place_lock(const struct ship_place *place, const char *name);
+
 /* ---- rows.c: rows on their way to files ---- */
 
 /* Makes the jobs of the pass.  The stage and the stream are open. */
@@ -110,15 +191,13 @@ void ship_rows_free(struct ship *ship);
 
 /* ---- state.c: the state of a ring ---- */
 
-/* Reads it; without a file it is that of a ring of which nothing was shipped.  Returns 0, or -1 after saying why. */
+/* Reads it, if sqtrace-ship can have written it; without a file it is that of a ring of which nothing was shipped.  Returns 0, or -1 after saying why. */
 int ship_state_load(struct ship *ship, const char *ring, struct ship_state *state);
 /* Replaces it, and waits until the disk has it.  Returns 0, or -1 after saying why. */
 int ship_state_save(struct ship *ship, const char *ring, const struct ship_state *state);
 
 /* ---- stage.c: files of batches ---- */
 
-/* Opens OUT and the stage in it, which are made if need be.  Returns 0, or -1 after saying why. */
-int ship_stage_open(struct ship *ship);
 /* Publishes and removes what killed runs left behind, of rings that nobody else has. */
 void ship_stage_recover(struct ship *ship);
 /* The same of one ring, which is locked.  Returns 0, or -1 after saying why. */
@@ -152,5 +231,7 @@ void ship_name_public(char text[SHIP_NAME_ROOM], const struct ship_name *name);
 int ship_name_parse_public(struct ship_name *name, const char *text);
 /* A host as a part of a path: other characters than letters, digits and "._-" as %XX.  NULL or "": SHIP_NONE. */
 void ship_name_host(char text[SHIP_HOST_ROOM], const char *host);
+/* Whether that function can have made the text. */
+int ship_name_is_host(const char *text);
 
 #endif

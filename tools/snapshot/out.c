@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+#include "../program/readers.h"
 #include "snapshot.h"
 
 #define OUT_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -30,7 +32,7 @@ static int
 out_clear(struct snapshot_out *out)
 {
     const int fd = openat(out->folder, SNAPSHOT_MAKING, OUT_FLAGS | O_NOFOLLOW);
-    DIR *const list = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *const list = fd >= 0 ? sqt_fdopendir(fd) : NULL;
     if (fd < 0)
         return errno == ENOENT ? 0 : -1;
     if (!list) {
@@ -67,7 +69,7 @@ snapshot_out_open(struct snapshot_out *out)
 static int
 out_measure(int fd, int64_t *files, int64_t *bytes)
 {
-    DIR *const list = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *const list = fd >= 0 ? sqt_fdopendir(fd) : NULL;
     struct stat st;
     if (!list) {
         const int cause = errno;
@@ -89,7 +91,7 @@ int
 snapshot_out_count(struct snapshot_out *out, int64_t *count, int64_t *bytes)
 {
     const int fd = openat(out->folder, ".", OUT_FLAGS);
-    DIR *const list = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *const list = fd >= 0 ? sqt_fdopendir(fd) : NULL;
     int64_t files = 0;
     *count = *bytes = 0;
     if (!list) {
@@ -158,8 +160,8 @@ snapshot_out_create(struct snapshot_out *out, const char *name, int like)
     const int fd = openat(out->made, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
-    if (fstat(like, &st) == 0 && fchown(fd, (uid_t)-1, st.st_gid) == 0)
-        fchmod(fd, 0600 | (st.st_mode & S_IRGRP));
+    if (fstat(like, &st) == 0)
+        program_give_readers(fd, &st); /* else only its owner may read it */
     return fd;
 }
 
@@ -174,9 +176,24 @@ snapshot_out_finish(int fd)
 }
 
 int
-snapshot_out_write(int fd, const void *bytes, size_t size, uint64_t at)
+snapshot_out_fail(struct snapshot_out *out, const char *name, int error)
+{
+    if (error == EDQUOT && out->full)
+        return program_fail(&out->voice, "%s: its snapshots would take more than --total allows; none was made",
+                            out->name);
+    return program_fail(&out->voice, "%s/%s: cannot be written: %s", out->name, name, strerror(error));
+}
+
+int
+snapshot_out_write(struct snapshot_out *out, int fd, const void *bytes, size_t size, uint64_t at)
 {
     const char *from = bytes;
+    if ((int64_t)size > out->room) {
+        out->full = 1;
+        errno = EDQUOT;
+        return -1;
+    }
+    out->room -= (int64_t)size;
     while (size) {
         const ssize_t written = pwrite(fd, from, size, (off_t)at);
         if (written < 0 && errno == EINTR)

@@ -21,57 +21,39 @@
 
 #define RING_CHUNK 8192 /* records */
 
-/* The header as a killed writer leaves it. */
-static void
-ring_header(struct sqt_ring_header *h, const struct sqt_ring *ring, uint64_t tail, uint64_t text_used)
-{
-    memcpy(h, ring->map, sizeof(*h));
-    h->identity = ring->identity;
-    h->compatible |= SQT_RING_LOCKED; /* and nobody holds the lock */
-    h->writer.episodes = 0;           /* so what follows counts */
-    h->writer.head = ring->totals.head;
-    h->writer.lost = ring->totals.lost;
-    h->writer.marks = ring->totals.marks;
-    h->writer.lost_from = ring->totals.lost_from;
-    h->writer.lost_open = ring->totals.lost_open;
-    h->writer.text_used = text_used;
-    h->flusher.tail = tail;
-    if (!sqt_ring_anchor(ring, &h->flusher.last))
-        memset(&h->flusher.last, 0, sizeof(h->flusher.last));
-}
-
 /* Writes records to their slots. */
 static int
-ring_put(int fd, const struct sqt_ring *ring, uint64_t first, size_t count, const struct sqt_record *records)
+ring_put(struct snapshot_out *out, int fd, const struct sqt_ring *ring, uint64_t first, size_t count,
+         const struct sqt_record *records)
 {
     const uint64_t slot = first & (ring->capacity - 1), left = ring->capacity - slot;
     const size_t straight = count < left ? count : (size_t)left;
-    return snapshot_out_write(fd, records, straight * sizeof(*records),
+    return snapshot_out_write(out, fd, records, straight * sizeof(*records),
                               ring->records_offset + slot * sizeof(*records)) != 0
                ? -1
-               : snapshot_out_write(fd, records + straight, (count - straight) * sizeof(*records),
+               : snapshot_out_write(out, fd, records + straight, (count - straight) * sizeof(*records),
                                     ring->records_offset);
 }
 
 static int
-ring_write(int fd, struct sqt_ring *ring)
+ring_write(struct snapshot_out *out, int fd, struct sqt_ring *ring)
 {
     struct sqt_record *const records = sqt_zeroed(RING_CHUNK, sizeof(*records));
     struct sqt_ring_header *const header = sqt_zeroed(1, sizeof(*header));
     uint64_t tail = 0;
     size_t size, count;
-    int failed = ftruncate(fd, (off_t)ring->size) != 0;
+    int failed = ftruncate(fd, (off_t)sqt_ring_size(ring)) != 0;
     sqt_ring_copy(ring, 0, 1, records, &tail);
     for (uint64_t at = tail; !failed && at < ring->head; at = count ? at + count : tail) {
         count = sqt_ring_copy(ring, at, RING_CHUNK, records, &tail);
         if (!count && tail <= at)
             break;
-        failed = ring_put(fd, ring, at, count, records) != 0;
+        failed = ring_put(out, fd, ring, at, count, records) != 0;
     }
     const char *const text = sqt_ring_text(ring, &size);
-    ring_header(header, ring, tail < ring->head ? tail : ring->head, size);
-    failed = failed || snapshot_out_write(fd, text, size, ring->text_offset) != 0 ||
-             snapshot_out_write(fd, header, sizeof(*header), 0) != 0;
+    failed = failed || sqt_ring_header_left(ring, tail < ring->head ? tail : ring->head, size, header) != 0 ||
+             snapshot_out_write(out, fd, text, size, ring->text_offset) != 0 ||
+             snapshot_out_write(out, fd, header, sizeof(*header), 0) != 0;
     const int cause = errno;
     free(records);
     free(header);
@@ -83,12 +65,11 @@ static int
 ring_copy(struct snapshot_out *out, struct sqt_ring *ring, const char *name, int like)
 {
     const int fd = snapshot_out_create(out, name, like);
-    const int failed = fd < 0 || ring_write(fd, ring) != 0;
+    const int failed = fd < 0 || ring_write(out, fd, ring) != 0;
     const int cause = errno;
     const int closed = fd >= 0 ? snapshot_out_finish(fd) : 0;
     if (failed || closed != 0)
-        return program_fail(&out->voice, "%s/%s: cannot be written: %s", out->name, name,
-                            strerror(failed ? cause : errno));
+        return snapshot_out_fail(out, name, failed ? cause : errno);
     return 0;
 }
 
@@ -112,7 +93,9 @@ ring_open(const char *path)
         return fd;
     if (fd >= 0)
         close(fd);
-    return got > 0 && sqt_pointer_parse(bytes, (size_t)got, &text) == 0 ? sqt_open_regular(AT_FDCWD, text.ring, O_RDONLY | O_NOFOLLOW, NULL) : -1;
+    return got > 0 && sqt_pointer_parse(bytes, (size_t)got, &text) == 0
+               ? sqt_open_regular(AT_FDCWD, text.ring, O_RDONLY | O_NOFOLLOW, NULL)
+               : -1;
 }
 
 /* A ring that is being made, or is gone, has nothing that is not in segments. */
@@ -127,6 +110,8 @@ ring_take(struct snapshot_out *out, const char *path, const char *name)
     if (fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
         memcmp(magic, SQT_RING_MAGIC, sizeof(magic)) == 0 && sqt_ring_open(&ring, fd, path, &diagnostics) == 0) {
         result = ring_copy(out, &ring, name, fd);
+        if (ring.wrong)
+            sqt_diagnose(&diagnostics, SQT_WARNING, "%s: damaged ring: %s", path, ring.wrong);
         sqt_ring_close(&ring);
     }
     if (fd >= 0)
@@ -140,6 +125,8 @@ snapshot_rings(struct snapshot_out *out, const char *directory)
     struct dirent **names;
     const int count = scandir(directory, &names, NULL, alphasort);
     int result = 0;
+    if (count < 0)
+        sqt_unless_no_memory();
     if (count < 0)
         return program_fail(&out->voice, "%s: cannot be read: %s", directory, strerror(errno));
     for (int i = 0; i < count; ++i) {

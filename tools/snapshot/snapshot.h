@@ -47,6 +47,8 @@ struct snapshot_out {
     const char *name;     /* of the folder */
     int folder;           /* descriptor, locked; -1: not open */
     int made;             /* descriptor of the folder SNAPSHOT_MAKING in it; -1: not open */
+    int64_t room;         /* bytes that may still be written */
+    int full;             /* more was to be written than that */
     int64_t files, bytes; /* of what was published; room on the disk, also of links */
 };
 #define SNAPSHOT_MAKING ".sqtrace-snapshot"
@@ -68,8 +70,10 @@ void snapshot_out_close(struct snapshot_out *out);
 int snapshot_out_create(struct snapshot_out *out, const char *name, int like);
 /* Closes such a file when its bytes are on the disk.  Returns 0, or -1 with errno. */
 int snapshot_out_finish(int fd);
-/* Writes all bytes at an offset.  Returns 0, or -1 with errno. */
-int snapshot_out_write(int fd, const void *bytes, size_t size, uint64_t at);
+/* Writes all bytes at an offset.  Returns 0, or -1 with errno, EDQUOT if out->room is too little. */
+int snapshot_out_write(struct snapshot_out *out, int fd, const void *bytes, size_t size, uint64_t at);
+/* Says why a file of the snapshot could not be made.  Returns -1. */
+int snapshot_out_fail(struct snapshot_out *out, const char *name, int error);
 
 /* ---- ring.c ---- */
 

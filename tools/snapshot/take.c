@@ -66,12 +66,13 @@ take_wants(const struct take *take, const struct sqt_file *file)
 
 /* ---- one file ---- */
 
+/* Copies the bytes from `at` to `end`. */
 static int
-take_copy_bytes(int from, int to, uint64_t size)
+take_copy_bytes(struct take *take, int from, int to, uint64_t at, uint64_t end)
 {
     static char bytes[1 << 17];
-    for (uint64_t at = 0; at < size;) {
-        const size_t most = size - at < sizeof(bytes) ? (size_t)(size - at) : sizeof(bytes);
+    while (at < end) {
+        const size_t most = end - at < sizeof(bytes) ? (size_t)(end - at) : sizeof(bytes);
         const ssize_t got = pread(from, bytes, most, (off_t)at);
         if (got < 0 && errno == EINTR)
             continue;
@@ -79,11 +80,30 @@ take_copy_bytes(int from, int to, uint64_t size)
             errno = got ? errno : EIO;
             return -1;
         }
-        if (snapshot_out_write(to, bytes, (size_t)got, at) != 0)
+        if (snapshot_out_write(&take->out, to, bytes, (size_t)got, at) != 0)
             return -1;
         at += (uint64_t)got;
     }
     return 0;
+}
+
+/* The same of a file's first `size` bytes, whose holes stay holes. */
+static int
+take_copy_data(struct take *take, int from, int to, uint64_t size)
+{
+    for (uint64_t at = 0; at < size;) {
+        const off_t data = lseek(from, (off_t)at, SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            break; /* the rest is a hole */
+        const off_t hole = data < 0 ? (off_t)size : lseek(from, data, SEEK_HOLE);
+        const uint64_t begin = data < 0 ? at : (uint64_t)data, end = hole < 0 ? size : (uint64_t)hole;
+        if (begin >= size)
+            break;
+        if (take_copy_bytes(take, from, to, begin, end < size ? end : size) != 0)
+            return -1;
+        at = end;
+    }
+    return ftruncate(to, (off_t)size);
 }
 
 /* Whether it is still that segment, and not another file that somebody put there: 1, or 0 with errno. */
@@ -108,8 +128,8 @@ take_copy(struct take *take, const struct sqt_file *file, const char *name)
     struct stat st;
     int result = to >= 0 && fstat(from, &st) == 0 ? 0 : -1;
     if (result == 0)
-        result =
-            take_copy_bytes(from, to, file->last && file->whole != UINT64_MAX ? file->whole : (uint64_t)st.st_size);
+        result = take_copy_data(take, from, to,
+                                file->last && file->whole != UINT64_MAX ? file->whole : (uint64_t)st.st_size);
     const int cause = errno;
     if (from >= 0)
         close(from);
@@ -131,7 +151,7 @@ take_file(struct take *take, const struct sqt_file *file)
         program_say(&take->out.voice, "warning: %s: was removed meanwhile; its records are missing", file->name);
         return;
     }
-    program_fail(&take->out.voice, "%s: cannot be copied to %s: %s", file->name, take->out.name, strerror(errno));
+    snapshot_out_fail(&take->out, name, errno);
     take->failed = 1;
 }
 
@@ -235,6 +255,8 @@ take_limits(struct take *take)
     if (r->total && bytes >= r->total)
         return program_fail(&take->out.voice, "%s: its snapshots take %s, and --total allows no more; none was made",
                             take->out.name, sqt_human_bytes(text, (double)bytes));
+    take->out.full = 0;
+    take->out.room = r->total ? r->total - bytes : INT64_MAX;
     return 0;
 }
 
@@ -255,6 +277,7 @@ snapshot_take(const struct snapshot_request *request, const struct snapshot_reas
         .out = {.voice = {.program = "sqtrace-snapshot", .quiet = request->given[SNAPSHOT_quiet] != NULL},
                 .name = request->given[SNAPSHOT_to],
                 .folder = -1,
+                .room = INT64_MAX,
                 .made = -1}};
     char name[64];
     const int failed = snapshot_out_open(&take.out) != 0 || take_limits(&take) != 0 || take_window(&take) != 0 ||

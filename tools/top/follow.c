@@ -240,8 +240,9 @@ top_open(struct top *top, const struct top_request *r)
     top->waterfall.kid = r->kid >= 0 ? (uint32_t)r->kid : UINT32_MAX;
     follow_model(top);
     top->stream = sqt_stream_open(r->traces, r->trace_count, follow_report, top);
-    if (!top->stream || (r->kid >= 0 && sqt_stream_keep_kids(top->stream, &(uint32_t){(uint32_t)r->kid}, 1) != 0) ||
-        sqt_stream_follow(top->stream, &following) != 0) {
+    if (top->stream && r->kid >= 0)
+        sqt_stream_keep_kids(top->stream, &(uint32_t){(uint32_t)r->kid}, 1);
+    if (!top->stream || sqt_stream_follow(top->stream, &following) != 0) {
         top_close(top);
         return -1;
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "base/visible.h"
 
 /* A text takes this part of a line at most. */
 #define FRAME_TEXT_SHARE 3
@@ -33,12 +34,14 @@ static const char *const frame_help[] = {
 void
 frame_add(struct frame *f, enum frame_look look, const char *format, ...)
 {
+    char line[FRAME_LINE];
     va_list arguments;
     if (f->count == FRAME_LINES_MOST || (f->height && f->count == f->height))
         return;
     va_start(arguments, format);
-    vsnprintf(f->lines[f->count], FRAME_LINE, format, arguments);
+    vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
+    sqt_visible_text(f->lines[f->count], FRAME_LINE, line);
     f->looks[f->count++] = (unsigned char)look;
 }
 

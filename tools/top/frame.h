@@ -31,7 +31,7 @@ enum frame_view {
     FRAME_HELP
 };
 
-/* Adds a line; what is beyond the last line is left out. */
+/* Adds a line, made safe by visible.h; lines beyond the last one are left out. */
 void frame_add(struct frame *frame, enum frame_look look, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -232,6 +232,13 @@ screen_signals(void)
     sigaction(SIGHUP, &action, NULL);
 }
 
+/* Before the program ends in the middle of the screen. */
+static void
+screen_restore(void)
+{
+    endwin();
+}
+
 int
 top_screen(struct top *top)
 {
@@ -253,6 +260,7 @@ top_screen(struct top *top)
     if (top->request->given[TOP_where])
         snprintf(s->filter, sizeof(s->filter), "%s", top->request->given[TOP_where]);
     screen_signals();
+    sqt_before_no_memory(screen_restore);
     top->drawn = 1;
     cbreak();
     noecho();
@@ -260,6 +268,7 @@ top_screen(struct top *top)
     set_escdelay(50);
     while (!screen_stop && !s->left)
         screen_turn(s);
+    sqt_before_no_memory(NULL);
     endwin();
     delscreen(terminal);
     free(s);

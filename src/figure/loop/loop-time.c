@@ -34,13 +34,13 @@ loop_time_begin(struct sqt_job *job, void (*print)(struct sqt_job *, struct sqt_
 
 #define CELL(name) row[SQT_CELL(loop_time, name)]
 
-/* "read on cache_dir 0 (ufs)", "write in Http::Stream::..." */
+/* "read on cache_dir 0 (ufs)", "write in Http::Stream::..."; NULL if it was not blocked as far as the row says. */
 static const char *
-loop_time_blocked_on(const struct sqt_loop_second *second, char *text, size_t size)
+loop_time_blocked_on(const struct sqt_loop_second *second, int blocked, char *text, size_t size)
 {
     const struct sqt_thing *most = NULL;
     char name[SQT_THING_NAME];
-    for (unsigned i = 0; i < second->count; ++i)
+    for (unsigned i = 0; blocked && i < second->count; ++i)
         if (second->things[i].parts[SQT_LOOP_BLOCKED] > (most ? most->parts[SQT_LOOP_BLOCKED] : 0))
             most = &second->things[i];
     if (!most)
@@ -67,7 +67,7 @@ loop_time_print(struct sqt_job *job, struct sqt_loop_second *second)
     CELL(computing_pct).number = sqt_percent((double)parts[SQT_LOOP_COMPUTING], all);
     CELL(blocked_pct).number = sqt_percent((double)parts[SQT_LOOP_BLOCKED], all);
     CELL(not_running_pct).number = sqt_percent((double)lazy, all);
-    CELL(blocked_on).text = loop_time_blocked_on(second, text, sizeof(text));
+    CELL(blocked_on).text = loop_time_blocked_on(second, CELL(blocked_pct).number > 0, text, sizeof(text));
     CELL(idle_pct).number = sqt_percent((double)parts[SQT_LOOP_IDLE], all);
     CELL(waiting_pct).number = sqt_percent((double)(parts[SQT_LOOP_QUEUED] - of_queue), all);
     CELL(throttled_pct).number = second->throttled_known ? sqt_percent((double)throttled, all) : SQT_CELL_MISSING;

@@ -53,6 +53,7 @@ struct rollup_server {
 };
 
 struct sqt_rollups {
+    int64_t start_ns; /* time of day of time_s 0; 0: each process's own */
     struct rollup_slot *slots;
     size_t slot_count, used; /* slot_count is a power of two */
     uint64_t scatter;
@@ -83,9 +84,10 @@ rollup_add_part(struct sqt_rollups *r, unsigned cell)
 }
 
 struct sqt_rollups *
-sqt_rollups_new(void)
+sqt_rollups_new(int64_t start_ns)
 {
     struct sqt_rollups *const r = sqt_zeroed(1, sizeof(*r));
+    r->start_ns = start_ns;
     r->slot_count = FIRST_SLOTS;
     r->slots = sqt_zeroed(r->slot_count, sizeof(*r->slots));
     r->scatter = sqt_scatter();
@@ -298,13 +300,25 @@ rollup_compare(const void *a, const void *b)
 
 #define CELL(name) row[SQT_CELL(rollups, name)]
 
+/* How much later, by the clock that time_s counts by, the minutes of a process begin than by its own. */
+static int64_t
+rollup_later(const struct sqt_rollups *r, const struct sqt_origin *origin, int64_t time)
+{
+    const int64_t wall = sqt_origin_wall_ns(origin);
+    int64_t later, sum;
+    if (!r->start_ns || wall == INT64_MIN || __builtin_sub_overflow(wall, r->start_ns, &later))
+        return 0;
+    return __builtin_add_overflow(time, later, &sum) ? 0 : later;
+}
+
 static void
-rollup_print(const struct sqt_rollups *r, const struct rollup_slot *slot, const struct sqt_row_source *source,
+rollup_print(const struct sqt_rollups *r, const struct rollup_slot *slot, struct sqt_row_source *source,
              sqt_rollup_function *take, void *context)
 {
     const struct rollup_key *const key = &slot->key;
     union sqt_cell row[SQT_CELLS(rollups)];
-    CELL(time_s).number = key->time;
+    source->later_ns = rollup_later(r, source->origin, key->time);
+    CELL(time_s).number = key->time + source->later_ns;
     CELL(kid).number = source->origin->identity.kid;
     CELL(step_s).number = rollup_steps[key->step].ns / SECOND;
     CELL(class).text = key->class < SQT_CLASSES ? sqt_classes[key->class].name : NULL;
@@ -357,7 +371,7 @@ sqt_rollups_emit(struct sqt_rollups *r, sqt_rollup_function *take, void *context
         }
         const uint64_t record = first ? stretch->first : stretch->last;
         const uint64_t index = first ? key->step : STEPS + i - before;
-        const struct sqt_row_source source = {r->origins[key->origin], record, record == UINT64_MAX ? 0 : index};
+        struct sqt_row_source source = {r->origins[key->origin], record, record == UINT64_MAX ? 0 : index, 0};
         rollup_print(r, slot, &source, take, context);
         first = 0;
     }

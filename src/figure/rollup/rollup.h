@@ -33,7 +33,9 @@
 
 struct sqt_rollups;
 
-struct sqt_rollups *sqt_rollups_new(void);
+/* start_ns: time of day from which time_s of the rows counts; 0: from what each process took for the start, which clocks
+ * make a little different. */
+struct sqt_rollups *sqt_rollups_new(int64_t start_ns);
 
 /* Counts a request, a row of table requests, whose durations are known.  origin: its process, which lives until the next
  * sqt_rollups_emit().  record: the number of the record that ended it; UINT64_MAX: not known. */

@@ -10,7 +10,7 @@
 static void
 rollups_start(struct sqt_job *job)
 {
-    job->state = sqt_rollups_new();
+    job->state = sqt_rollups_new(job->start_ns);
 }
 
 static void

@@ -24,7 +24,8 @@ record_row(struct sqt_job *job, const struct sqt_run *run, size_t i)
     (&CELL(id))[SQT_RAW_TEXT].text = event ? sqt_raw_text(run, event->id.kind, r->id, id) : NULL;
     (&CELL(arg))[SQT_RAW_TEXT].text = event ? sqt_raw_text(run, event->arg.kind, r->arg, arg) : NULL;
     (&CELL(aux))[SQT_RAW_TEXT].text = event ? sqt_raw_text(run, event->aux.kind, r->aux, aux) : NULL;
-    job->source = (struct sqt_row_source){run->origin, run->first == UINT64_MAX ? UINT64_MAX : run->first + i, 0};
+    job->source = (struct sqt_row_source){.origin = run->origin,
+                                          .record = run->first == UINT64_MAX ? UINT64_MAX : run->first + i};
     if (sqt_job_wants(job, CELL(time_s).number, row))
         sqt_job_row(job, row);
 }

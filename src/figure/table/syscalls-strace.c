@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "read/strace.h"
 #include "threads.h"
 
@@ -64,7 +65,7 @@ strace_table_add(struct sqt_thread *t, const struct sqt_traced_call *call)
     if (!c->name) {
         c->name = name;
         if (name == call->name)
-            c->name = t->own_names[i] = strdup(name);
+            c->name = t->own_names[i] = sqt_copied(name);
         if (!c->name)
             return;
     }
@@ -125,7 +126,7 @@ sqt_syscalls_of_tracer(struct sqt_job *job, const struct sqt_tracer *tracer, FIL
     ssize_t length;
     uint64_t number = 0, strange = 0;
     int failed = 0;
-    while (!failed && !job->done && (length = getline(&line, &room, file)) >= 0) {
+    while (!failed && !job->done && (length = sqt_getline(&line, &room, file)) >= 0) {
         ++number;
         if (length && line[length - 1] == '\n')
             line[length - 1] = '\0';

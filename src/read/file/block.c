@@ -4,8 +4,11 @@
  */
 #include "block.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/memory.h"
 
 #define COMPRESSED (SQT_FRAME_ZLIB | SQT_FRAME_ZSTD)
 
@@ -46,14 +49,15 @@ static const char *
 decompress_block(struct sqt_unpacker *u, unsigned flags, const uint8_t *in, size_t size, size_t packed_size)
 {
     if (u->room < packed_size) {
-        uint8_t *const larger = realloc(u->packed, packed_size);
-        if (!larger)
-            return "there is no memory to unpack the block";
-        u->packed = larger;
+        u->packed = sqt_resized(u->packed, packed_size);
         u->room = packed_size;
     }
-    return sqt_decompress(&u->decompressor, flags & SQT_FRAME_ZSTD ? SQT_COMPRESSION_ZSTD : SQT_COMPRESSION_ZLIB, in,
-                          size, u->packed, packed_size);
+    const char *const wrong =
+        sqt_decompress(&u->decompressor, flags & SQT_FRAME_ZSTD ? SQT_COMPRESSION_ZSTD : SQT_COMPRESSION_ZLIB, in, size,
+                       u->packed, packed_size);
+    if (wrong && errno == ENOMEM)
+        sqt_no_memory();
+    return wrong;
 }
 
 /* The first record of the unit that record i belongs to. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/scatter.h"
 
 struct sqt_definition {
@@ -48,22 +49,19 @@ slot(const struct sqt_dictionary *d, unsigned kind, uint32_t number)
     return &d->table[i];
 }
 
-static int
+static void
 dictionary_grow(struct sqt_dictionary *d)
 {
     struct sqt_dictionary larger = *d;
     larger.room = d->room ? d->room * 2 : 64;
     larger.scatter = sqt_scatter();
     larger.shift = 64 - (unsigned)__builtin_ctzll(larger.room);
-    larger.table = calloc(larger.room, sizeof(struct sqt_definition *));
-    if (!larger.table)
-        return -1;
+    larger.table = sqt_zeroed(larger.room, sizeof(struct sqt_definition *));
     for (size_t i = 0; i < d->room; ++i)
         if (d->table[i])
             *slot(&larger, d->table[i]->kind, d->table[i]->number) = d->table[i];
     free(d->table);
     *d = larger;
-    return 0;
 }
 
 /* Copies a text, undoing the escapes \t \n and \\. */
@@ -79,21 +77,32 @@ unescape(char *to, const char *from, size_t size)
     *to = '\0';
 }
 
+/* Whether a definition that is there says the same as another text. */
 static int
+dictionary_says(const struct sqt_definition *d, const char *text, size_t size)
+{
+    char *const other = sqt_allocated(size + 1);
+    unescape(other, text, size);
+    const int same = strcmp(d->text, other) == 0;
+    free(other);
+    return same;
+}
+
+static void
 define(struct sqt_dictionary *d, unsigned kind, uint32_t number, const char *text, size_t size)
 {
-    if ((d->used + 1) * 2 > d->room && dictionary_grow(d) != 0)
-        return -1;
+    if ((d->used + 1) * 2 > d->room)
+        dictionary_grow(d);
     struct sqt_definition **const at = slot(d, kind, number);
-    if (*at)
-        return 0; /* interned once: a later segment says the same again */
+    if (*at) { /* interned once: a later segment says the same again */
+        d->two_hosts |= kind == SQT_DEF_HOST && !dictionary_says(*at, text, size);
+        return;
+    }
     if (d->left && *d->left < size + DEFINITION_BYTES) {
         ++d->refused;
-        return 0;
+        return;
     }
-    struct sqt_definition *const new = malloc(sizeof(*new) + size + 1);
-    if (!new)
-        return -1;
+    struct sqt_definition *const new = sqt_allocated(sizeof(*new) + size + 1);
     new->kind = kind;
     new->number = number;
     unescape(new->text, text, size);
@@ -102,10 +111,9 @@ define(struct sqt_dictionary *d, unsigned kind, uint32_t number, const char *tex
     if (d->left)
         *d->left -= size + DEFINITION_BYTES;
     d->taken += size + DEFINITION_BYTES;
-    return 0;
 }
 
-/* Number of an event that this program does not know, by its name; 0 without memory or room. */
+/* Number of an event that this program does not know, by its name; 0 without room. */
 static unsigned
 unknown_event(struct sqt_dictionary *d, const char *name)
 {
@@ -114,9 +122,7 @@ unknown_event(struct sqt_dictionary *d, const char *name)
             return SQT_EVENTS + i;
     if (d->unknown_count == sizeof(d->unknown) / sizeof(d->unknown[0]))
         return 0;
-    d->unknown[d->unknown_count] = strdup(name);
-    if (!d->unknown[d->unknown_count])
-        return 0;
+    d->unknown[d->unknown_count] = sqt_copied(name);
     return SQT_EVENTS + d->unknown_count++;
 }
 
@@ -204,7 +210,8 @@ definition_line(struct sqt_dictionary *d, const char *line, size_t size)
     }
     if (memchr(at, '\0', (size_t)(end - at)))
         return 1;
-    return define(d, value[0], value[1], at, (size_t)(end - at));
+    define(d, value[0], value[1], at, (size_t)(end - at));
+    return 0;
 }
 
 int

@@ -23,6 +23,7 @@ struct sqt_dictionary {
     size_t *left;     /* bytes that definitions may still take; NULL: no bound */
     size_t taken;     /* of them */
     uint64_t refused; /* definitions that were left out for that */
+    int two_hosts;    /* the name of the host was defined twice, and not as the same */
 };
 
 void sqt_dictionary_init(struct sqt_dictionary *dictionary);

@@ -2,6 +2,7 @@
  *
  * input.c - see input.h.
  */
+#define _GNU_SOURCE /* SEEK_DATA */
 #include "input.h"
 
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/memory.h"
 
 /* Bytes that are read at once, so that small frames do not cost a system call each. */
 #define READ_AHEAD (256u << 10)
@@ -69,19 +72,13 @@ sqt_input_refresh(struct sqt_input *input)
 }
 
 /* Makes room for size bytes, keeping those that are there. */
-static int
+static void
 input_grow(struct sqt_input *input, size_t size)
 {
     if (size <= input->room)
-        return 0;
-    uint8_t *larger = realloc(input->window, size);
-    if (!larger) {
-        input->error = ENOMEM;
-        return -1;
-    }
-    input->window = larger;
+        return;
+    input->window = sqt_resized(input->window, size);
     input->room = size;
-    return 0;
 }
 
 const uint8_t *
@@ -110,8 +107,7 @@ sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got)
             input->offset = offset;
             skip = 0;
         }
-        if (input_grow(input, want + READ_AHEAD) != 0)
-            return NULL;
+        input_grow(input, want + READ_AHEAD);
         if (!input->used)
             input_look(input);
         while (input->used < want) {
@@ -132,4 +128,26 @@ sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got)
     }
     *got = input->used - skip;
     return *got ? input->window + skip : NULL;
+}
+
+uint64_t
+sqt_input_data(const struct sqt_input *input, uint64_t offset)
+{
+    struct stat st;
+    const off_t data = lseek(input->fd, (off_t)offset, SEEK_DATA);
+    if (data >= 0)
+        return (uint64_t)data;
+    if (errno != ENXIO || fstat(input->fd, &st) != 0 || (uint64_t)st.st_size < offset)
+        return offset;
+    return (uint64_t)st.st_size < input->end ? (uint64_t)st.st_size : input->end;
+}
+
+int
+sqt_input_has_hole(const struct sqt_input *input, uint64_t offset, uint64_t size)
+{
+    struct stat st;
+    if (fstat(input->fd, &st) != 0 || st.st_blocks * INT64_C(512) >= st.st_size)
+        return 0;
+    const off_t hole = lseek(input->fd, (off_t)offset, SEEK_HOLE);
+    return hole >= 0 && hole < st.st_size && (uint64_t)hole < offset + size; /* the end of the file is no hole */
 }

@@ -32,6 +32,12 @@ void sqt_input_close(struct sqt_input *input);
  * are none.  Valid until the next call. */
 const uint8_t *sqt_input_at(struct sqt_input *input, uint64_t offset, size_t want, size_t *got);
 
+/* Where bytes of the file itself begin, at or after offset: behind a hole, or where nothing is read from here on. */
+uint64_t sqt_input_data(const struct sqt_input *input, uint64_t offset);
+
+/* Whether a hole of the file lies in those bytes. */
+int sqt_input_has_hole(const struct sqt_input *input, uint64_t offset, uint64_t size);
+
 /* Whether the file may be another one than what was read of it: it was written to since, or a moment ago. */
 int sqt_input_changed(const struct sqt_input *input);
 

@@ -19,6 +19,11 @@
 /* Once frames of so many bytes were wrong, sums are kept.  Before that a frame's bytes are just read. */
 #define WASTE_MAX SQT_FRAME_MAX
 
+/* Zeros that a copy has as a hole may be part of a frame.  But large frames of a file that are mostly holes would take long to
+ * read and no room on the disk, so after so many of their bytes they are none. */
+#define LARGE (64u << 10)
+#define HOLLOW_MAX (32u << 20)
+
 static uint32_t
 header_crc(const uint8_t *bytes, const struct sqt_segment_header *h)
 {
@@ -136,6 +141,11 @@ frame_at(struct sqt_segment *s, uint64_t offset, struct sqt_frame *frame, const 
     if (frame->magic != SQT_FRAME_MAGIC || frame->size > SQT_FRAME_MAX)
         return FRAME_BAD;
     const size_t whole = sizeof(*frame) + frame->size;
+    if (frame->size >= LARGE && (s->hollow >= HOLLOW_MAX || sqt_input_has_hole(&s->input, offset, whole))) {
+        s->hollow += frame->size;
+        if (s->hollow >= HOLLOW_MAX)
+            return FRAME_BAD;
+    }
     bytes = sqt_input_at(&s->input, offset, whole, &got);
     if (!bytes || got < whole)
         return FRAME_SHORT;
@@ -168,6 +178,7 @@ resync(struct sqt_segment *s, uint64_t from, int *found)
     uint64_t offset = from;
 
     *found = 0;
+    offset = sqt_input_data(&s->input, offset);
     for (;;) {
         size_t got;
         const uint8_t *const bytes = sqt_input_at(&s->input, offset, SQT_FRAME_MAX / 64, &got);
@@ -177,7 +188,7 @@ resync(struct sqt_segment *s, uint64_t from, int *found)
         if (!hit) {
             /* The magic may begin in the last bytes of what was looked at. */
             const size_t step = got > sizeof(magic) - 1 ? got - (sizeof(magic) - 1) : got;
-            offset += step;
+            offset = sqt_input_data(&s->input, offset + step);
             continue;
         }
         offset += (uint64_t)(hit - bytes);

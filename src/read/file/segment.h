@@ -20,6 +20,7 @@ struct sqt_segment {
     struct sqt_frame frame; /* the frame that was taken last, or that was looked at */
     const uint8_t *payload; /* its */
     int peeked;             /* it was only looked at */
+    uint64_t hollow;        /* bytes of large frames that lie in holes */
     uint64_t wasted;        /* bytes of frames whose checksums were wrong */
     struct sqt_sums sums;   /* for frames, once many are wrong */
 };

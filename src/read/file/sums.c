@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "base/memory.h"
 #include "format/format.h"
 
 /* All steps of the longest stretch, and its ends. */
@@ -24,8 +25,8 @@ sqt_sums_crc(struct sqt_sums *s, uint32_t crc, uint64_t offset, const uint8_t *b
     const uint64_t first = (offset + SQT_SUMS_STEP - 1) / SQT_SUMS_STEP * SQT_SUMS_STEP;
     const uint64_t last = (offset + size) / SQT_SUMS_STEP * SQT_SUMS_STEP;
     if (!s->kept)
-        s->kept = calloc(KEPT, sizeof(*s->kept));
-    if (first >= last || !s->kept)
+        s->kept = sqt_zeroed(KEPT, sizeof(*s->kept));
+    if (first >= last)
         return (uint32_t)crc32(crc, bytes, (uInt)size);
     if (first < s->base || first > s->until) {
         s->base = s->until = first;

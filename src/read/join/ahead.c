@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "origin.h"
 #include "sources.h"
 
@@ -32,8 +33,8 @@ static int
 have_room(struct sqt_ahead *all, struct sqt_ahead_block *a)
 {
     if (!a->records && all->origins < ORIGINS_MOST) {
-        a->records = malloc(SQT_BLOCK_RECORDS * sizeof(*a->records));
-        all->origins += a->records != NULL;
+        a->records = sqt_allocated(SQT_BLOCK_RECORDS * sizeof(*a->records));
+        ++all->origins;
     }
     return a->records != NULL;
 }

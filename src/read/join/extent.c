@@ -58,7 +58,7 @@ extent_take_frame(void *context, int fd, const struct sqt_frame *frame, uint64_t
 
 /* What the ring holds beyond the segments. */
 static void
-extent_take_ring(struct walk *w, const struct sqt_ring *ring)
+extent_take_ring(struct walk *w, struct sqt_ring *ring)
 {
     struct sqt_record last;
     struct sqt_anchor anchor;
@@ -84,8 +84,9 @@ sqt_origin_reader_extent(const struct sqt_origin_reader *reader, struct sqt_exte
     struct walk w = {.reader = reader, .extent = extent};
     for (size_t i = 0; i < reader->part_count; ++i)
         sqt_part_each_frame(reader->parts[i], extent_take_frame, &w);
-    if (reader->ring.map)
-        extent_take_ring(&w, &reader->ring);
+    struct sqt_ring ring = reader->ring; /* what is wrong with it, the real pass says */
+    if (sqt_ring_is_open(&ring))
+        extent_take_ring(&w, &ring);
     extent->lost += w.lost;
     extent->lost_known &= w.lost_known;
 }

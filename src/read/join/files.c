@@ -22,12 +22,19 @@ files_take_frame(void *context, int fd, const struct sqt_frame *frame, uint64_t 
     struct files_state *const state = context;
     const struct sqt_origin_reader *const o = state->reader;
     struct sqt_block block;
+    struct sqt_totals totals;
     struct sqt_line line;
     state->file.whole = at + frame->size;
+    if (frame->type == SQT_FRAME_END && sqt_part_read(fd, frame, at, &totals, sizeof(totals)) == 0 &&
+        totals.head > state->file.end)
+        state->file.end = totals.head;
     if (frame->type != SQT_FRAME_BLOCK || sqt_part_read(fd, frame, at, &block, sizeof(block)) != 0 ||
         sqt_clock_line(&o->public.identity, &block.from, &block.to, block.time_first, block.time_last, o->offset_ns,
                        &line) != 0)
         return;
+    if (block.first + block.count > state->file.end)
+        state->file.end = block.first + block.count;
+    state->file.ticks = block.time_last > state->file.ticks ? block.time_last : state->file.ticks;
     const int64_t from = sqt_line_ns(&line, block.time_first), until = sqt_line_ns(&line, block.time_last);
     state->file.from = from < state->file.from ? from : state->file.from;
     state->file.until = until > state->file.until ? until : state->file.until;
@@ -55,11 +62,16 @@ sqt_stream_files(struct sqt_stream *s, void *context, void (*take)(void *context
         for (size_t p = 0; p < o->part_count; ++p) {
             const struct sqt_part *const part = o->parts[p];
             struct files_state state = {o,
-                                        {&o->public, part->name, INT64_MAX, INT64_MIN, part->header.header_size, 0, 0}};
+                                        {.origin = &o->public,
+                                         .name = part->name,
+                                         .from = INT64_MAX,
+                                         .until = INT64_MIN,
+                                         .whole = part->header.header_size,
+                                         .end = sqt_ring_is_open(&o->ring) ? o->ring.head : 0}};
             if (part->fd >= 0)
                 continue;
             state.file.last = p + 1 == o->part_count;
-            state.file.ring = o->ring.map != NULL;
+            state.file.ring = sqt_ring_is_open(&o->ring);
             sqt_part_each_frame(part, files_take_frame, &state);
             if (files_damaged(part, state.file.whole)) {
                 state.file.whole = UINT64_MAX;

@@ -36,7 +36,7 @@ final_comes_after(const struct sqt_identity *later, const struct sqt_identity *o
 static int
 final_has_ended(const struct sqt_stream *s, const struct sqt_origin_reader *o)
 {
-    if (o->ring.map || o->pointer)
+    if (sqt_ring_is_open(&o->ring) || o->pointer)
         return 0;
     if (o->totals_valid && o->totals.clean)
         return 1;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "stream-internal.h"
 
 #define MS INT64_C(1000000)
@@ -113,11 +114,7 @@ follow_add(struct sqt_stream *s, struct sqt_origin_reader *o)
     for (size_t i = 0; i < s->waiting_count; ++i)
         if (s->waiting[i] == o)
             return 0;
-    struct sqt_origin_reader **const waiting =
-        realloc(s->waiting, (s->waiting_count + 2) * sizeof(struct sqt_origin_reader *));
-    if (!waiting)
-        return -1;
-    s->waiting = waiting;
+    s->waiting = sqt_resized(s->waiting, (s->waiting_count + 2) * sizeof(struct sqt_origin_reader *));
     sqt_stream_align(s, o);
     o->key = o->first_ns = o->last_ns = INT64_MIN;
     s->waiting[s->waiting_count++] = o;
@@ -133,12 +130,7 @@ sqt_stream_follow(struct sqt_stream *s, const struct sqt_following *following)
         sqt_diagnose(&s->diagnostics, SQT_ERROR, "standard input: a pipe cannot be followed; name a trace directory");
         return -1;
     }
-    struct sqt_origin_reader **const open = realloc(s->open, (SQT_OPEN_MOST + 1) * sizeof(struct sqt_origin_reader *));
-    if (!open) {
-        sqt_diagnose(&s->diagnostics, SQT_ERROR, "no memory to follow any trace");
-        return -1;
-    }
-    s->open = open;
+    s->open = sqt_resized(s->open, (SQT_OPEN_MOST + 1) * sizeof(struct sqt_origin_reader *));
     s->following = *following;
     s->followed = s->sources.followed = 1;
     for (size_t i = 0; i < s->sources.origin_count; ++i)
@@ -161,7 +153,8 @@ sqt_stream_limit(struct sqt_stream *s, int64_t now, struct sqt_origin_reader *co
 {
     s->limit = INT64_MIN;
     for (size_t i = 0; i < count; ++i)
-        if (origins[i]->ring.map && (!s->final || origins[i]->ring.owned) && now + origins[i]->offset_ns > s->limit)
+        if (sqt_ring_is_open(&origins[i]->ring) && (!s->final || origins[i]->ring.owned) &&
+            now + origins[i]->offset_ns > s->limit)
             s->limit = now + origins[i]->offset_ns - SQT_FOLLOW_BACK_MS * MS;
     if (s->limit == INT64_MIN)
         s->limit = INT64_MAX; /* nobody writes */
@@ -215,7 +208,7 @@ sqt_stream_now(const struct sqt_stream *s)
     int64_t now = INT64_MIN;
     for (size_t i = 0; i < s->sources.origin_count; ++i) {
         const struct sqt_origin_reader *const o = s->sources.origins[i];
-        if (o->ring.map && o->timed && !o->ended && follow_silent(&o->ring) < SILENT_MOST_NS &&
+        if (sqt_ring_is_open(&o->ring) && o->timed && !o->ended && follow_silent(&o->ring) < SILENT_MOST_NS &&
             s->looked_now + o->offset_ns > now)
             now = s->looked_now + o->offset_ns;
     }
@@ -228,7 +221,7 @@ sqt_stream_losing(const struct sqt_stream *s)
     uint64_t losing = 0;
     for (size_t i = 0; i < s->sources.origin_count; ++i) {
         const struct sqt_origin_reader *const o = s->sources.origins[i];
-        if (o->ring.map && !o->ended)
+        if (sqt_ring_is_open(&o->ring) && !o->ended)
             losing += o->ring.totals.lost_open;
     }
     return losing;
@@ -238,5 +231,5 @@ int64_t
 sqt_origin_silent(const struct sqt_origin *origin)
 {
     const struct sqt_origin_reader *const o = (const struct sqt_origin_reader *)origin;
-    return o->ring.map ? follow_silent(&o->ring) : -1;
+    return sqt_ring_is_open(&o->ring) ? follow_silent(&o->ring) : -1;
 }

@@ -90,7 +90,7 @@ late_begin(struct sqt_origin_reader *o, int64_t since, uint64_t bytes)
         const uint64_t left = bytes;
         if (!late_cut(o, part, since, &bytes, &o->late_from))
             continue;
-        o->unwanted = !o->ring.map && part + 1 == o->part_count && bytes == left;
+        o->unwanted = !sqt_ring_is_open(&o->ring) && part + 1 == o->part_count && bytes == left;
         sqt_origin_reader_drop_parts(o, part);
         return;
     }

@@ -108,6 +108,8 @@ look_through(struct sqt_source_list *l, const char *path, const char *suffix, st
 {
     struct dirent **names;
     const int count = scandir(path, &names, NULL, alphasort);
+    if (count < 0)
+        sqt_unless_no_memory();
     for (int i = 0; i < count; ++i) {
         char file[4096];
         if (sqt_sources_ends_with(names[i]->d_name, suffix) &&

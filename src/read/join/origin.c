@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/open.h"
 #include "read/file/clock.h"
 #include "sources.h"
@@ -68,9 +69,9 @@ origin_take(struct sqt_origin_reader *o, uint64_t first, size_t count, const str
 {
     size_t skip = 0;
 
-    if (o->followed && o->ring.map && first + count > o->ring.head)
+    if (o->followed && sqt_ring_is_open(&o->ring) && first + count > o->ring.head)
         sqt_ring_refresh(&o->ring);
-    if (o->ring.map && first >= o->ring.head) {
+    if (sqt_ring_is_open(&o->ring) && first >= o->ring.head) {
         o->finished = 1; /* written after the reader began */
         return 0;
     }
@@ -84,7 +85,7 @@ origin_take(struct sqt_origin_reader *o, uint64_t first, size_t count, const str
         o->started = 1;
         o->last_ticks = o->buffer[0].time;
     }
-    if (o->ring.map && first < o->ring.head && count > o->ring.head - first)
+    if (sqt_ring_is_open(&o->ring) && first < o->ring.head && count > o->ring.head - first)
         count = (size_t)(o->ring.head - first);
     if (first + count <= o->next)
         return 0;
@@ -143,12 +144,22 @@ tell_refused(struct sqt_origin_reader *o)
     o->told_refused = o->dictionary.refused != 0;
 }
 
+static void
+tell_two_hosts(struct sqt_origin_reader *o)
+{
+    if (o->dictionary.two_hosts && !o->told_hosts)
+        sqt_diagnose(o->diagnostics, SQT_ERROR,
+                     "%s: is of another host than other segments of this ring; what they say is mixed",
+                     origin_place(o));
+    o->told_hosts = o->dictionary.two_hosts;
+}
+
 /* A gap in the numbers may be a segment that was made while the directory was listed, and missed.  Returns 1 if the
  * directory was looked at again: the segment that is being read is then behind what may be new. */
 static int
 look_for_what_is_between(struct sqt_origin_reader *o, uint64_t first)
 {
-    const int live = o->ring.map || o->pointer;
+    const int live = sqt_ring_is_open(&o->ring) || o->pointer;
     if (!live || first <= o->next || o->damaged || o->gap_seen == o->next || o->rescans == RESCANS_MOST)
         return 0;
     ++o->rescans;
@@ -221,6 +232,19 @@ origin_take_block(struct sqt_origin_reader *o)
 
 /* ---- segments ---- */
 
+/* What a record takes in a file at most: a block of its own. */
+#define RECORD_IN_FILE (sizeof(struct sqt_frame) + sizeof(struct sqt_block) + 96)
+
+/* Where reading ends: at the size that the file had when it was found, so that a reading has an end of its own.  What was in
+ * a living ring then may still be added to it. */
+static uint64_t
+origin_part_end(const struct sqt_origin_reader *o, const struct sqt_part *part)
+{
+    if (o->followed || part->fd >= 0)
+        return part->end;
+    return part->size + (sqt_ring_is_open(&o->ring) ? o->ring.capacity * RECORD_IN_FILE + SQT_FRAME_MAX : 0);
+}
+
 /* Opens the next segment; 0 if there is none.  One that cannot be opened is reported and left out. */
 static int
 open_part(struct sqt_origin_reader *o)
@@ -238,7 +262,7 @@ open_part(struct sqt_origin_reader *o)
             sqt_diagnose(o->diagnostics, SQT_WARNING, SQT_CANNOT_OPEN(errno), part->name, strerror(errno));
             continue;
         }
-        sqt_input_init(&input, fd, part->fd < 0, part->end);
+        sqt_input_init(&input, fd, part->fd < 0, origin_part_end(o, part));
         sqt_segment_begin(&o->segment, input, part->begin, part->name, &part->header, o->diagnostics);
         if (part->resume)
             o->segment.at = part->resume;
@@ -284,6 +308,7 @@ read_segment(struct sqt_origin_reader *o, int *progress)
                              "%s: offset %" PRIu64 ": a line of the text is not understood", o->segment.name,
                              o->segment.frame_at);
             tell_refused(o);
+            tell_two_hosts(o);
         } else if (frame->type == SQT_FRAME_BLOCK) {
             if (origin_take_block(o))
                 return 1;
@@ -384,6 +409,27 @@ origin_take_ring(struct sqt_origin_reader *o, uint64_t first, size_t count)
     return taken;
 }
 
+/* Says why no more can be read of the ring. */
+static void
+origin_tell_ring(struct sqt_origin_reader *o)
+{
+    if (!o->told_ring)
+        sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: damaged ring: %s", o->ring_name, o->ring.wrong);
+    o->told_ring = 1;
+}
+
+/* Nothing came from the ring: if no more ever will, it ends here.  Returns whether. */
+static int
+origin_ring_failed(struct sqt_origin_reader *o)
+{
+    if (!o->ring.wrong)
+        return 0;
+    origin_tell_ring(o);
+    o->finished = 1;
+    o->damaged = 1;
+    return 1;
+}
+
 /* Takes what the ring has.  Returns 1 if records came, 0 at the head, -1 if the wanted ones are in segments now. */
 static int
 read_ring(struct sqt_origin_reader *o)
@@ -392,53 +438,68 @@ read_ring(struct sqt_origin_reader *o)
     const size_t count = sqt_ring_copy(&o->ring, o->next, SQT_BLOCK_RECORDS, o->buffer, &tail);
     if (count)
         return origin_take_ring(o, o->next, count);
-    return tail > o->next ? -1 : 0;
+    return origin_ring_failed(o) || tail <= o->next ? 0 : -1;
 }
+
+/* How often the tail may move on between two looks at it. */
+#define TAIL_MOVES_MOST 64
 
 /* The wanted records are in no segment that is there: takes what the ring still has after them. */
 static int
 read_ring_after_gap(struct sqt_origin_reader *o)
 {
-    uint64_t tail;
-    size_t count = 0;
-    do {
-        sqt_ring_copy(&o->ring, 0, 0, o->buffer, &tail);
-        if (tail >= o->ring.head)
-            return 0;
-        const uint64_t from = tail;
-        count = sqt_ring_copy(&o->ring, from, SQT_BLOCK_RECORDS, o->buffer, &tail);
+    uint64_t from, tail;
+    sqt_ring_copy(&o->ring, 0, 0, o->buffer, &tail);
+    for (unsigned moves = 0; moves < TAIL_MOVES_MOST && tail < o->ring.head; ++moves) {
+        from = tail;
+        const size_t count = sqt_ring_copy(&o->ring, from, SQT_BLOCK_RECORDS, o->buffer, &tail);
         if (count)
             return origin_take_ring(o, from, count);
-    } while (1);
+        if (origin_ring_failed(o))
+            break;
+    }
+    return 0;
 }
 
 /* ---- the end ---- */
+
+/* When the last of the records was lost of which no record LOST speaks, as far as that is known; ticks. */
+static uint64_t
+origin_lost_until(const struct sqt_origin_reader *o, uint64_t from, uint32_t us)
+{
+    const double more = (double)us * 1e-6 * (double)o->public.identity.ticks_per_second;
+    const uint64_t until = from < SQT_TICKS_MAX && more < (double)(SQT_TICKS_MAX - from) ? from + (uint64_t)more : 0;
+    return until > o->last_ticks ? until : o->last_ticks;
+}
 
 /* What the last totals, or the ring, say beyond the last record.  Returns 1 if a record was made of it. */
 static int
 origin_finish(struct sqt_origin_reader *o)
 {
     uint64_t lost = 0, from = 0;
+    uint32_t lost_us = 0;
 
     if (o->segment_open)
         close_part(o);
-    if (o->ring.map) {
+    if (sqt_ring_is_open(&o->ring)) {
         o->from_ring = 1;
         o->public.head = o->ring.head;
         o->public.lost = o->ring.totals.lost;
         lost = o->ring.totals.lost_open;
         from = o->ring.totals.lost_from;
+        lost_us = o->ring.totals.lost_us;
     } else if (o->totals_valid) {
         lost = o->totals.lost_open;
         from = o->totals.lost_from;
+        lost_us = o->totals.lost_us;
     } else if (o->pointer && !o->told_gone) {
         sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: its ring is gone, and with it what came after record %" PRIu64,
                      o->pointer, o->next);
         o->told_gone = 1;
     }
 
-    const uint64_t head = o->ring.map ? o->ring.head : o->totals_valid ? o->totals.head : 0;
-    if (o->started && head > o->next && (o->ring.map || o->totals.clean || o->damaged)) {
+    const uint64_t head = sqt_ring_is_open(&o->ring) ? o->ring.head : o->totals_valid ? o->totals.head : 0;
+    if (o->started && head > o->next && (sqt_ring_is_open(&o->ring) || o->totals.clean || o->damaged)) {
         make_lost(o, o->damaged ? SQT_LOSS_DAMAGED : SQT_LOSS_MISSING, head - o->next, o->last_ticks, o->last_ticks,
                   &o->last_line);
         if (!o->damaged)
@@ -448,9 +509,8 @@ origin_finish(struct sqt_origin_reader *o)
         return 1;
     }
     if (lost && o->started && !o->told_open) {
-        const uint64_t until = from > o->last_ticks && from < SQT_TICKS_MAX ? from : o->last_ticks;
         o->told_open = 1;
-        make_lost(o, SQT_LOSS_RING_FULL, lost, from, until, &o->last_line);
+        make_lost(o, SQT_LOSS_RING_FULL, lost, from, origin_lost_until(o, from, lost_us), &o->last_line);
         return 1;
     }
     return 0;
@@ -483,11 +543,11 @@ origin_fill(struct sqt_origin_reader *o)
     while (!o->finished) {
         int progress = 0;
         /* A live ring is read up to the head that it had when it was opened. */
-        if (o->ring.map && o->next >= o->ring.head)
+        if (sqt_ring_is_open(&o->ring) && o->next >= o->ring.head)
             return 0;
         if (read_segments(o, &progress))
             return 1;
-        if (!o->ring.map)
+        if (!sqt_ring_is_open(&o->ring))
             return 0;
         const int result = read_ring(o);
         if (result >= 0) {
@@ -527,9 +587,8 @@ origin_hand_out(struct sqt_origin_reader *o)
 void
 sqt_origin_reader_look(struct sqt_origin_reader *o)
 {
-    if (o->ring.map && sqt_ring_refresh(&o->ring) != 0) {
-        sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: damaged ring: its head and tail are impossible now",
-                     o->ring_name);
+    if (sqt_ring_is_open(&o->ring) && sqt_ring_refresh(&o->ring) != 0) {
+        origin_tell_ring(o);
         o->ended = 1;
     }
     o->rescans = 0;
@@ -543,12 +602,8 @@ int
 sqt_origin_reader_load(struct sqt_origin_reader *o)
 {
     if (!o->buffer) {
-        o->buffer = o->unpacker->spare ? o->unpacker->spare : malloc(SQT_BLOCK_RECORDS * sizeof(*o->buffer));
+        o->buffer = o->unpacker->spare ? o->unpacker->spare : sqt_allocated(SQT_BLOCK_RECORDS * sizeof(*o->buffer));
         o->unpacker->spare = NULL;
-        if (!o->buffer) {
-            sqt_diagnose(o->diagnostics, SQT_ERROR, "%s: no memory to read it", origin_place(o));
-            return 0;
-        }
     }
     if (!o->lost_pending && o->count == o->skip) {
         if (o->finished > 1)

@@ -17,6 +17,7 @@ struct sqt_part {
     char *name;
     int fd;              /* of a file without a name, owned by the stream; -1: open it by name */
     uint64_t begin, end; /* offsets within the file */
+    uint64_t size;       /* of the file when it was found; of one with a name */
     dev_t device;
     ino_t inode;
     uint64_t resume; /* offset of the frame to read on from; 0: after the header */
@@ -41,7 +42,7 @@ struct sqt_origin_reader {
     struct sqt_segment segment;
     int segment_open;
     struct sqt_ahead_block ahead;
-    struct sqt_ring ring; /* map NULL: none */
+    struct sqt_ring ring; /* if it is open */
     char *ring_name;
     const char *pointer;  /* the file that names its ring, which is gone; NULL if it is not */
     char *named_by;       /* the pointer, or the ring itself if that was given; NULL: neither was there */
@@ -63,9 +64,9 @@ struct sqt_origin_reader {
     int64_t wall_ns;  /* from the boot's monotonic clock to the time of day, at its first record */
     int64_t first_ns; /* of its first record, by which the merge opens it; INT64_MIN before that is known */
     struct sqt_line last_line;
-    struct sqt_totals totals;                                         /* of the last END */
-    int totals_valid;                                                 /* no block came after it */
-    int told_suspect, told_table, told_open, told_gone, told_refused; /* said once */
+    struct sqt_totals totals; /* of the last END */
+    int totals_valid;         /* no block came after it */
+    int told_suspect, told_table, told_open, told_gone, told_refused, told_ring, told_hosts; /* said once */
     unsigned rescans; /* how often the directory was looked at again for what is between */
     int finished;     /* only what the reader adds is left */
 

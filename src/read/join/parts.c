@@ -7,8 +7,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/open.h"
 #include "sources.h"
 
@@ -35,12 +37,7 @@ sqt_origin_reader_add(struct sqt_origin_reader *o, struct sqt_part *part)
 {
     if (o->part_count == o->part_room) {
         const size_t room = o->part_room ? o->part_room * 2 : 8;
-        struct sqt_part **const larger = realloc(o->parts, room * sizeof(*larger));
-        if (!larger) {
-            sqt_part_free(part);
-            return -1;
-        }
-        o->parts = larger;
+        o->parts = sqt_resized(o->parts, room * sizeof(*o->parts));
         o->part_room = room;
     }
     for (size_t i = 0; part->fd < 0 && i < o->part_count; ++i)
@@ -92,8 +89,12 @@ sqt_part_each_frame(const struct sqt_part *part,
     const int fd = part->fd >= 0 ? part->fd : sqt_open_regular(AT_FDCWD, part->name, O_RDONLY, NULL);
     uint64_t at = part->begin + part->header.header_size;
     struct sqt_frame frame;
-    while (fd >= 0 && at < part->end && parts_read_at(fd, at, &frame, sizeof(frame)) == 0 &&
-           frame.magic == SQT_FRAME_MAGIC && frame.size <= SQT_FRAME_MAX) {
+    struct stat st;
+    /* Not what is added meanwhile: somebody may add to it all the time. */
+    const uint64_t size = fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+    const uint64_t limit = size < part->end ? size : part->end;
+    while (at < limit && parts_read_at(fd, at, &frame, sizeof(frame)) == 0 && frame.magic == SQT_FRAME_MAGIC &&
+           frame.size <= SQT_FRAME_MAX) {
         uint8_t end;
         at += sizeof(frame);
         if (frame.size && parts_read_at(fd, at + frame.size - 1, &end, 1) != 0)
@@ -131,7 +132,7 @@ sqt_origin_reader_rewind(struct sqt_origin_reader *o)
     o->buffer = NULL;
     o->part_next = 0;
     o->started = o->damaged = o->finished = o->lost_pending = o->totals_valid = 0;
-    o->told_suspect = o->told_table = o->told_open = o->told_gone = o->told_refused = 0;
+    o->told_suspect = o->told_table = o->told_open = o->told_gone = o->told_refused = o->told_hosts = o->told_ring = 0;
     o->rescans = 0;
     o->next = o->last_ticks = 0;
     o->gap_seen = UINT64_MAX;

@@ -51,17 +51,40 @@ static void
 set_identity(struct sqt_source_list *l, struct sqt_origin_reader *o, const struct sqt_identity *who, int damaged)
 {
     o->public.identity = *who;
+    memcpy(o->public.shown_ring, who->ring_id, sizeof(who->ring_id));
     o->public.identity.squid_version[sizeof(who->squid_version) - 1] = '\0';
     o->public.identity.service[sizeof(who->service) - 1] = '\0';
     o->identity_damaged = damaged;
     o->offset_ns = boot_offset(l, who);
 }
 
-/* The origin of that ring id, new if it must be.  An identity that is whole replaces one that is damaged. */
+/* Whether two whole identities are of one ring.  Somebody may give his own trace the ring id of another. */
+static int
+sources_is_same(const struct sqt_identity *a, const struct sqt_identity *b)
+{
+    return memcmp(a->ring_id, b->ring_id, sizeof(a->ring_id)) == 0 &&
+           memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) == 0 &&
+           memcmp(&a->start, &b->start, sizeof(a->start)) == 0;
+}
+
+/* The same as sources_find_origin(), but by all that an identity says, as far as it is whole. */
+static struct sqt_origin_reader *
+sources_find_same(const struct sqt_source_list *l, const struct sqt_identity *who, int damaged)
+{
+    for (size_t i = 0; i < l->origin_count && !damaged; ++i) {
+        struct sqt_origin_reader *const o = l->origins[i];
+        if (!o->identity_damaged && sources_is_same(&o->public.identity, who))
+            return o;
+    }
+    struct sqt_origin_reader *const o = sources_find_origin(l, who->ring_id);
+    return o && (damaged || o->identity_damaged) ? o : NULL;
+}
+
+/* The origin of that identity, new if it must be.  An identity that is whole replaces one that is damaged. */
 static struct sqt_origin_reader *
 origin_of(struct sqt_source_list *l, const struct sqt_identity *who, int damaged)
 {
-    struct sqt_origin_reader *o = sources_find_origin(l, who->ring_id);
+    struct sqt_origin_reader *o = sources_find_same(l, who, damaged);
     if (o) {
         if (o->identity_damaged && !damaged)
             set_identity(l, o, who, 0);
@@ -112,20 +135,21 @@ sqt_sources_add_segment(struct sqt_source_list *l, int fd, int keep_fd, const ch
         return 0;
     }
     struct sqt_origin_reader *const o = origin_of(l, &header.identity, state == SQT_HEADER_DAMAGED);
-    if (!o && l->origin_count == SQT_ORIGINS_MOST) {
+    if (!o) {
         tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
         return 0;
     }
-    ++l->segment_count;
-    struct sqt_part *const part = calloc(1, sizeof(*part));
-    if (!o || !part || !(part->name = strdup(name)) || fstat(fd, &st) != 0) {
-        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: no memory to read it", name);
-        free(part);
+    if (fstat(fd, &st) != 0) {
+        sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: cannot be read: %s", name, strerror(errno));
         return 0;
     }
+    struct sqt_part *const part = sqt_zeroed(1, sizeof(*part));
+    part->name = sqt_copied(name);
+    ++l->segment_count;
     part->fd = keep_fd ? fd : -1;
     part->begin = begin;
     part->end = end;
+    part->size = (uint64_t)st.st_size;
     part->device = st.st_dev;
     part->inode = st.st_ino;
     part->header = header;
@@ -136,17 +160,31 @@ sqt_sources_add_segment(struct sqt_source_list *l, int fd, int keep_fd, const ch
 
 /* ---- rings ---- */
 
+static unsigned
+sources_open_rings(const struct sqt_source_list *l)
+{
+    unsigned rings = 0;
+    for (size_t i = 0; i < l->origin_count; ++i)
+        rings += sqt_ring_is_open(&l->origins[i]->ring);
+    return rings;
+}
+
 void
 sqt_sources_add_ring(struct sqt_source_list *l, int fd, const char *name, const char *named_by)
 {
     struct sqt_ring ring;
+    if (sources_open_rings(l) == SQT_RINGS_MOST) {
+        tell_too_many(l, name, &l->told_rings, SQT_RINGS_MOST, "rings");
+        return;
+    }
     if (sqt_ring_open(&ring, fd, name, l->diagnostics) != 0)
         return;
     struct sqt_origin_reader *const o = origin_of(l, &ring.identity, 0);
-    if (!o && l->origin_count == SQT_ORIGINS_MOST)
+    if (!o)
         tell_too_many(l, name, &l->told_origins, SQT_ORIGINS_MOST, "processes");
-    if (o && !o->ring.map && (o->ring_name = strdup(name)) != NULL) {
+    if (o && !sqt_ring_is_open(&o->ring)) {
         o->ring = ring;
+        o->ring_name = sqt_copied(name);
         free(o->named_by);
         o->named_by = sqt_copied(named_by);
     } else
@@ -259,6 +297,7 @@ add_directory_files(struct sqt_source_list *l, const char *path, const char *suf
     size_t added = 0;
     const int count = scandir(path, &names, NULL, alphasort);
     if (count < 0) {
+        sqt_unless_no_memory();
         if (where != AGAIN)
             sqt_diagnose(l->diagnostics, SQT_ERROR, "%s: cannot be read: %s", path, strerror(errno));
         return 0;

@@ -10,6 +10,8 @@
 /* Most segments, and most rings that they and others belong to. */
 #define SQT_SEGMENTS_MOST 65536u
 #define SQT_ORIGINS_MOST 2048u
+/* Rings that are open at a time.  Each takes a descriptor, of which a process has 1,024 as a rule. */
+#define SQT_RINGS_MOST 512u
 /* Bytes of the definitions of all origins. */
 #define SQT_DEFINITION_BYTES (24u << 20)
 
@@ -41,7 +43,7 @@ struct sqt_source_list {
     struct sqt_ahead *ahead;
     size_t definition_bytes; /* left */
     size_t segment_count;
-    int told_segments, told_origins; /* that there are too many; said once */
+    int told_segments, told_origins, told_rings; /* that there are too many; said once */
     struct sqt_origin_reader **origins;
     size_t origin_count, origin_room;
     struct sqt_boot *boots;

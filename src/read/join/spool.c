@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "format/format.h"
 
 #define COPY_BYTES (256u << 10)
@@ -65,12 +66,10 @@ sqt_spool(int fd, const char *name, struct sqt_diagnostics *diagnostics)
         return -1;
     }
     const int spool = open_nameless(path, sizeof(path));
-    uint8_t *const bytes = malloc(COPY_BYTES);
-    if (spool < 0 || !bytes) {
+    uint8_t *const bytes = sqt_allocated(COPY_BYTES);
+    if (spool < 0) {
         sqt_diagnose(diagnostics, SQT_ERROR, "%s: cannot be copied to %s: %s", name, path, strerror(errno));
         free(bytes);
-        if (spool >= 0)
-            close(spool);
         return -1;
     }
     for (;;) {
@@ -117,6 +116,6 @@ sqt_spool_next_segment(struct sqt_input *input, uint64_t from)
             }
             ++offset;
         } else
-            offset += got - (magic_size - 1);
+            offset = sqt_input_data(input, offset + got - (magic_size - 1));
     }
 }

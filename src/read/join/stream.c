@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "read/file/clock.h"
 #include "stream-internal.h"
 
@@ -39,14 +40,12 @@ sqt_stream_align(struct sqt_stream *s, struct sqt_origin_reader *o)
 
 /* Looks at the first record of each origin, so that they can be opened in the order of time, each when its time
  * comes, and so that the stream's start is known. */
-static int
+static void
 look_ahead(struct sqt_stream *s)
 {
     struct sqt_source_list *const l = &s->sources;
-    s->waiting = calloc(l->origin_count + 1, sizeof(struct sqt_origin_reader *));
-    s->open = calloc(l->origin_count + 1, sizeof(struct sqt_origin_reader *));
-    if (!s->waiting || !s->open)
-        return -1;
+    s->waiting = sqt_zeroed(l->origin_count + 1, sizeof(struct sqt_origin_reader *));
+    s->open = sqt_zeroed(l->origin_count + 1, sizeof(struct sqt_origin_reader *));
     int64_t start = INT64_MAX;
     s->diagnostics.muted = 1;
     for (size_t i = 0; i < l->origin_count; ++i) {
@@ -78,15 +77,12 @@ look_ahead(struct sqt_stream *s)
         o->first_ns = o->last_ns = o->key;
     }
     qsort(s->waiting, s->waiting_count, sizeof(*s->waiting), by_key);
-    return 0;
 }
 
 struct sqt_stream *
 sqt_stream_open(const char *const *paths, size_t count, sqt_diagnosis_function *report, void *context)
 {
-    struct sqt_stream *const s = calloc(1, sizeof(*s));
-    if (!s)
-        return NULL;
+    struct sqt_stream *const s = sqt_zeroed(1, sizeof(*s));
     s->looked_now = sqt_stream_clock();
     s->diagnostics.function = report;
     s->diagnostics.context = context;
@@ -100,11 +96,7 @@ sqt_stream_open(const char *const *paths, size_t count, sqt_diagnosis_function *
         sqt_stream_close(s);
         return NULL;
     }
-    if (look_ahead(s) != 0) {
-        sqt_diagnose(&s->diagnostics, SQT_ERROR, "no memory to read any trace");
-        sqt_stream_close(s);
-        return NULL;
-    }
+    look_ahead(s);
     return s;
 }
 
@@ -114,17 +106,14 @@ sqt_stream_share(struct sqt_stream *s, struct sqt_crew *crew)
     s->ahead.crew = crew;
 }
 
-int
+void
 sqt_stream_keep_kids(struct sqt_stream *s, const uint32_t *kids, size_t count)
 {
     free(s->kids);
     s->kid_count = 0;
-    s->kids = malloc((count + 1) * sizeof(*kids));
-    if (!s->kids)
-        return -1;
+    s->kids = sqt_allocated((count + 1) * sizeof(*kids));
     for (; s->kid_count < count; ++s->kid_count)
         s->kids[s->kid_count] = kids[s->kid_count];
-    return 0;
 }
 
 int
@@ -134,6 +123,14 @@ sqt_stream_wants(const struct sqt_stream *s, const struct sqt_origin_reader *o)
     while (i < s->kid_count && s->kids[i] != o->public.identity.kid)
         ++i;
     return !o->unwanted && (s->kid_count == 0 || i < s->kid_count);
+}
+
+void
+sqt_stream_show_ring(struct sqt_stream *s, const struct sqt_origin *origin, const uint8_t *id)
+{
+    for (size_t i = 0; i < s->sources.origin_count; ++i)
+        if (&s->sources.origins[i]->public == origin)
+            memcpy(s->sources.origins[i]->public.shown_ring, id, sizeof(origin->shown_ring));
 }
 
 void

@@ -109,10 +109,10 @@ requests_cells(struct sqt_chrome *c, const union sqt_cell *row)
 {
     struct sqt_out *const out = c->events.out;
     sqt_json_text(out, ",\"args\":{");
-    const int some = sqt_json_cells(out, &sqt_tables[SQT_TABLE_requests], row, SQT_CELL(requests, xid),
-                                    SQT_CELL(requests, stages), 0);
-    sqt_json_cells(out, &sqt_tables[SQT_TABLE_requests], row, SQT_CELL(requests, unaccounted_ns),
-                   SQT_CELL(requests, late_stages), some);
+    const struct sqt_table *const table = &sqt_tables[SQT_TABLE_requests];
+    int some = sqt_json_cells(out, table, row, SQT_CELL(requests, xid), SQT_CELL(requests, stages), 0);
+    some = sqt_json_cells(out, table, row, SQT_CELL(requests, unaccounted_ns), SQT_CELL(requests, late_stages), some);
+    sqt_json_cells(out, table, row, SQT_CELL(requests, read_wait_ns), SQT_CELL(requests, trace_id), some);
     sqt_json_text(out, "}");
     sqt_event_end(&c->events);
 }

@@ -20,6 +20,9 @@ int sqt_config_host(struct sqt_config *config, const char *what, const char *val
 /* Where rings are made without ringdir=. */
 #define SQT_RINGDIR "/dev/shm"
 
+/* The names of the groups that are on, as events= takes them: "client,server".  Returns how many characters these are. */
+size_t sqt_config_groups(uint32_t groups, char *buf, size_t size);
+
 /* Where rings are made. */
 const char *sqt_config_ringdir(const struct sqt_config *config);
 

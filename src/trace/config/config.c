@@ -24,7 +24,6 @@
 #define RING_WORKER (32 * MB)
 #define RING_OTHER (1 * MB)
 #define RING_MIN (64 * KB)
-#define RING_MAX (4 * GB)
 #define SEGMENT_DEFAULT (1 * GB)
 #define SEGMENT_MIN (64 * KB)
 #define SEGMENT_MAX (1 * TB)
@@ -78,7 +77,7 @@ struct size_parameter {
 };
 
 static const struct size_parameter sizes[] = {
-    {"ring", RING_MIN, RING_MAX, offsetof(struct sqt_config, ring), 0},
+    {"ring", RING_MIN, SQT_RING_RECORDS_MAX, offsetof(struct sqt_config, ring), 0},
     {"segment", SEGMENT_MIN, SEGMENT_MAX, offsetof(struct sqt_config, segment), 0},
     {"keep", KEEP_MIN, KEEP_MAX, offsetof(struct sqt_config, keep), 0},
     {"total", TOTAL_MIN, KEEP_MAX, offsetof(struct sqt_config, total), 1},
@@ -401,6 +400,17 @@ sqt_config_check(const struct sqt_config *config, char *error, size_t error_size
 }
 
 size_t
+sqt_config_groups(uint32_t groups, char *buf, size_t size)
+{
+    size_t used = 0;
+    buf[0] = '\0';
+    for (unsigned i = 1; i < SQT_GROUPS_COUNT && used < size; ++i)
+        if (groups & (1u << i))
+            used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? "," : "", sqt_group_names[i].name);
+    return used;
+}
+
+size_t
 sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
 {
     size_t used = 0;
@@ -422,13 +432,9 @@ sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
     if (config->ringdir[0])
         PRINT(" ringdir=%s", config->ringdir);
     if (config->groups != SQT_GROUP_DEFAULT) {
-        const char *separator = " events=";
-        for (unsigned i = 1; i < SQT_GROUPS_COUNT; ++i) {
-            if (!(config->groups & (1u << i)))
-                continue;
-            PRINT("%s%s", separator, sqt_group_names[i].name);
-            separator = ",";
-        }
+        char groups[SQT_GROUPS_TEXT];
+        sqt_config_groups(config->groups, groups, sizeof(groups));
+        PRINT(" events=%s", groups);
     }
     if (config->compression != (int)sqt_compression_default())
         PRINT(" compress=%s", sqt_compression_name((enum sqt_compression)config->compression));

@@ -26,7 +26,14 @@ int sqt_write_all(int fd, const void *data, size_t size);
  * errno: EAGAIN if another holds it, anything else if there are no locks here. */
 int sqt_lock(int fd);
 
-/* Whether another descriptor holds such a lock: 1 or 0, or -1 if there are no locks here.  Takes none itself. */
+/* The same with a read lock, which other read locks do not prevent. */
+int sqt_lock_shared(int fd);
+
+/* The same with a write lock on one byte, which the file need not have. */
+int sqt_lock_byte(int fd, off_t at);
+
+/* Whether another descriptor holds a write lock: 1 or 0, or -1 if there are no locks here.  Takes none itself.  Whoever
+ * may read a file may hold a read lock on it, which says nothing. */
 int sqt_is_locked(int fd);
 
 /* Whether the name in directory leads to the file that is open as fd, and not through a link. */
@@ -41,6 +48,7 @@ DIR *sqt_open_list(int directory);
 #define SQT_NAME_MAX 128 /* all */
 #define SQT_POINTER_SUFFIX ".ring"
 #define SQT_SEGMENT_SUFFIX ".sqt"
+#define SQT_KEY_FILE "sqtrace.key" /* of mode 0600: nobody but Squid's user and root can open it */
 
 struct sqt_name {
     char base[SQT_BASE_MAX];

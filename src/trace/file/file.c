@@ -88,10 +88,9 @@ sqt_write_all(int fd, const void *data, size_t size)
     return 0;
 }
 
-int
-sqt_lock(int fd)
+static int
+file_lock(int fd, struct flock lock)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
         return 0;
     if (errno == EACCES)
@@ -100,9 +99,27 @@ sqt_lock(int fd)
 }
 
 int
+sqt_lock(int fd)
+{
+    return file_lock(fd, (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
+}
+
+int
+sqt_lock_shared(int fd)
+{
+    return file_lock(fd, (struct flock){.l_type = F_RDLCK, .l_whence = SEEK_SET});
+}
+
+int
+sqt_lock_byte(int fd, off_t at)
+{
+    return file_lock(fd, (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1});
+}
+
+int
 sqt_is_locked(int fd)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET}; /* a reader's lock does not conflict with it */
     if (fcntl(fd, F_OFD_GETLK, &lock) != 0)
         return -1;
     return lock.l_type != F_UNLCK;

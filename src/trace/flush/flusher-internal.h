@@ -47,6 +47,8 @@ struct sqt_flusher {
     int stop, rotate;
     char file[SQT_NAME_MAX]; /* being written; empty: none */
     char stalled[256];       /* why nothing can be written; empty: it can */
+    char stalled_last[256];  /* the same of the last time, also if it can again */
+    unsigned stalls;         /* how often it could not */
 
     struct sqt_heartbeat heartbeat;
     struct sqt_watch watch;
@@ -66,11 +68,16 @@ struct sqt_flusher {
     uint64_t leftovers_due_ns;  /* when to look again; UINT64_MAX: never */
     uint64_t leftovers_wait_ns; /* between that look and the one after it */
     struct sqt_room room;       /* what is left to write, by the last look at the directory */
-    uint64_t roomed_ns;         /* CLOCK_MONOTONIC of that look, or of one at what is free */
-    uint64_t kept_ns;           /* CLOCK_MONOTONIC of when the bounds were applied last */
-    uint64_t opened_ns;         /* CLOCK_MONOTONIC of when the segment was begun */
-    size_t enough;              /* records that are worth a block at once */
-    uint64_t period_ns;         /* between looks at the ring, without timers */
+    struct {
+        uint64_t most;      /* bytes of all segments, the most since it was last told */
+        uint64_t shrunk_ns; /* CLOCK_MONOTONIC of when reserve= deleted last */
+        int told;           /* of this episode */
+    } history;              /* what others leave of it on the disk, see room.c */
+    uint64_t roomed_ns;     /* CLOCK_MONOTONIC of that look, or of one at what is free */
+    uint64_t kept_ns;       /* CLOCK_MONOTONIC of when the bounds were applied last */
+    uint64_t opened_ns;     /* CLOCK_MONOTONIC of when the segment was begun */
+    size_t enough;          /* records that are worth a block at once */
+    uint64_t period_ns;     /* between looks at the ring, without timers */
 };
 
 /* ---- the owner ---- */

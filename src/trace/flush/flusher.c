@@ -52,6 +52,8 @@ stall_because(struct sqt_flusher *f, const char *what, const char *why)
         return;
     pthread_mutex_lock(&f->mutex);
     snprintf(f->stalled, sizeof(f->stalled), "%s", why);
+    memcpy(f->stalled_last, f->stalled, sizeof(f->stalled));
+    ++f->stalls;
     pthread_mutex_unlock(&f->mutex);
     sqt_say(f->mailbox, 0, "WARNING: sqtrace: %s in %s: %s; the ring keeps what it can until there is room", what,
             f->leftovers.directory_path, why);

@@ -38,6 +38,10 @@ struct sqt_room {
     uint64_t
         total; /* bytes that the traces may have: total=, or with reserve= alone the disk's size; UINT64_MAX: no limit */
     enum sqt_shortage shortage;
+    uint64_t bytes;           /* of all segments of the service */
+    uint64_t freed, for_disk; /* bytes that were deleted, and those of them that reserve= asked for */
+    unsigned deleted;         /* segments */
+    uint64_t reach_ns;        /* how long ago the oldest of those that are left was written */
 };
 
 /* Deletes the oldest closed segments, earlier runs included, until the bounds hold, and fills in room.  Of a kid, older is

@@ -343,6 +343,23 @@ sqt_keep_is_short(const struct sqt_keep *keep)
     return disk.reserve && disk.free <= disk.reserve;
 }
 
+static void
+keep_account(const struct kept_list *list, uint64_t for_disk, struct sqt_room *room)
+{
+    const uint64_t now_ns = keep_now();
+    room->bytes = list->bytes;
+    room->freed = list->freed;
+    room->for_disk = for_disk;
+    room->deleted = list->deleted;
+    room->reach_ns = 0;
+    for (size_t i = 0; i < list->count; ++i) {
+        const struct kept_segment *const s = &list->segments[i];
+        const uint64_t ago = now_ns > s->written_ns ? now_ns - s->written_ns : 0;
+        if (!s->gone && ago > room->reach_ns)
+            room->reach_ns = ago;
+    }
+}
+
 unsigned
 sqt_keep_apply(const struct sqt_keep *keep, struct sqt_room *room)
 {
@@ -353,9 +370,11 @@ sqt_keep_apply(const struct sqt_keep *keep, struct sqt_room *room)
         keep_by_time(keep, &list);
         keep_by_count(keep, &list);
         keep_free(keep, &list, disk.total == UINT64_MAX ? 0 : above(list.bytes + keep_least(&list), disk.total));
+        const uint64_t freed = list.freed;
         if (disk.reserve)
             keep_free(keep, &list, above(disk.reserve + keep_least(&list), disk.free + list.freed));
         keep_room(&list, &disk, room);
+        keep_account(&list, list.freed - freed, room);
     }
     free(list.segments);
     return list.deleted;

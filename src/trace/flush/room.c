@@ -4,12 +4,16 @@
  */
 #include "room-internal.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "trace/file/apart-internal.h"
 
 #define MS UINT64_C(1000000)             /* ns */
 #define ROOM_AGAIN_NS (1000 * MS)        /* between looks at what is free on the disk */
 #define AGE_AGAIN_NS (60000 * MS)        /* between looks for what is too old */
 #define UNKNOWN_ROOM (UINT64_C(1) << 20) /* bytes until the next look, if the directory cannot be listed */
+#define EPISODE_NS (600000 * MS)         /* without a deletion, until an episode of a full disk is over */
 #define PIECES 32 /* segments are this part of what the traces may have, so that little is deleted at once */
 #define PIECE_MIN (UINT64_C(64) << 10) /* bytes */
 
@@ -24,6 +28,49 @@ room_bounds(struct sqt_flusher *f)
     };
 }
 
+/* "2 hours"; the unit that leaves a number that says something. */
+static void
+room_span(char text[32], uint64_t ns)
+{
+    const uint64_t s = ns / (1000 * MS);
+    if (s < 120)
+        snprintf(text, 32, "%" PRIu64 " seconds", s);
+    else if (s < 7200)
+        snprintf(text, 32, "%" PRIu64 " minutes", s / 60);
+    else
+        snprintf(text, 32, "%" PRIu64 " hours", s / 3600);
+}
+
+/* Says once that other files on the disk leave less and less room for the trace: reserve= has deleted a quarter of it and
+ * more.  A trace that itself fills the disk up to reserve= deletes as much as it writes, which is no news.  The episode
+ * ends once reserve= has deleted nothing for ten minutes. */
+static void
+room_tell_shrinking(struct sqt_flusher *f)
+{
+    const struct sqt_room *const r = &f->room;
+    const uint64_t now_ns = sqt_monotonic_ns(), other = r->freed - r->for_disk;
+    char span[32];
+    if (f->history.told && now_ns - f->history.shrunk_ns > EPISODE_NS && !r->for_disk) {
+        f->history.told = 0;
+        f->history.most = 0;
+    }
+    f->history.most -= other < f->history.most ? other : f->history.most; /* as other bounds want it */
+    if (r->bytes + r->for_disk > f->history.most)
+        f->history.most = r->bytes + r->for_disk;
+    if (!r->for_disk)
+        return;
+    f->history.shrunk_ns = now_ns;
+    if (f->history.told || r->bytes >= f->history.most / 4 * 3)
+        return;
+    f->history.told = 1;
+    room_span(span, r->reach_ns);
+    sqt_say(
+        f->mailbox, 0,
+        "WARNING: sqtrace: the disk of %.255s is filled by other files: so that reserve= stays free, old traces are "
+        "deleted; %" PRIu64 " KB of %" PRIu64 " KB are left, back to %s ago",
+        f->leftovers.directory_path, r->bytes >> 10, f->history.most >> 10, span);
+}
+
 static long
 room_keep(void *context)
 {
@@ -31,6 +78,7 @@ room_keep(void *context)
     const struct sqt_keep keep = room_bounds(f);
     f->room = (struct sqt_room){.left = UNKNOWN_ROOM, .total = UINT64_MAX};
     sqt_keep_apply(&keep, &f->room);
+    room_tell_shrinking(f);
     f->roomed_ns = f->kept_ns = sqt_monotonic_ns();
     return 0;
 }

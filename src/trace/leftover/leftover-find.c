@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -76,7 +77,7 @@ sqt_leftover_find(const struct sqt_leftovers *l, const char *name, const char *b
                   struct sqt_error *error)
 {
     char boot[33];
-    *found = (struct sqt_leftover){.pointer_fd = -1, .ringdir = -1, .ring_fd = -1};
+    *found = (struct sqt_leftover){.pointer_fd = -1, .claim_fd = -1, .ringdir = -1, .ring_fd = -1};
     found->pointer_fd = openat(l->directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (found->pointer_fd < 0) {
         if (errno == ENOENT)
@@ -94,11 +95,46 @@ sqt_leftover_find(const struct sqt_leftovers *l, const char *name, const char *b
     return strcmp(boot, found->pointer.boot) == 0 ? open_ring(l, found, error) : SQT_FOUND_STALE;
 }
 
+/* Opens the file whose bytes stand for rings, unless others may have locked it. */
+static int
+open_claims(const struct sqt_leftovers *l)
+{
+    struct sqt_error ignored;
+    const int fd = openat(l->directory, SQT_KEY_FILE, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || sqt_trust_file(fd, l->owner, S_IRWXG | S_IRWXO, &ignored) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int
+sqt_leftover_lock(const struct sqt_leftover *found, int fd)
+{
+    return found->claim_fd >= 0 ? sqt_lock_shared(fd) : sqt_lock(fd);
+}
+
+int
+sqt_leftover_claim(const struct sqt_leftovers *l, struct sqt_leftover *found)
+{
+    char digits[16];
+    snprintf(digits, sizeof(digits), "%.15s", found->pointer.id);
+    found->claim_fd = open_claims(l);
+    if (found->claim_fd >= 0 && sqt_lock_byte(found->claim_fd, (off_t)strtoull(digits, NULL, 16)) != 0) {
+        if (errno == EAGAIN)
+            return -1;
+        close(found->claim_fd);
+        found->claim_fd = -1;
+    }
+    return sqt_leftover_lock(found, found->pointer_fd) != 0 && errno == EAGAIN ? -1 : 0;
+}
+
 void
 sqt_leftover_close(struct sqt_leftover *found)
 {
     if (found->pointer_fd >= 0)
         close(found->pointer_fd);
+    if (found->claim_fd >= 0)
+        close(found->claim_fd);
     if (found->ringdir >= 0)
         close(found->ringdir);
     if (found->ring_fd >= 0)
@@ -114,12 +150,12 @@ lives_here(const struct sqt_leftovers *l, const char *base)
     return strcmp(base, l->base) == 0;
 }
 
-void
+int
 sqt_leftovers_each(const struct sqt_leftovers *l, sqt_leftover_visitor *visit, void *context)
 {
     DIR *const dir = sqt_open_list(l->directory);
     if (!dir)
-        return;
+        return -1;
     const struct dirent *entry;
     while ((entry = readdir(dir))) {
         struct sqt_name name;
@@ -128,6 +164,7 @@ sqt_leftovers_each(const struct sqt_leftovers *l, sqt_leftover_visitor *visit, v
             visit(context, entry->d_name, &name);
     }
     closedir(dir);
+    return 0;
 }
 
 int

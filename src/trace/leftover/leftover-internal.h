@@ -31,7 +31,7 @@ struct sqt_leftovers {
 };
 
 /* Turns every ring that a dead process of the service left into a segment, and removes what an earlier boot left.
- * What lives is left alone; a lock decides.  Returns how many should be tried again: those that could not be dealt with,
+ * What lives is left alone; its owner's write lock decides.  Returns how many should be tried again: those that could not be dealt with,
  * and those of this kid's predecessor, which a disk that hangs may keep alive. */
 unsigned sqt_leftovers_take(struct sqt_leftovers *leftovers);
 
@@ -50,7 +50,7 @@ int sqt_leftovers_check(const struct sqt_leftovers *leftovers, uint32_t kid, str
 /* ---- leftover-find.c: one leftover, looked at before anything is done with it ---- */
 
 struct sqt_leftover {
-    int pointer_fd, ringdir, ring_fd; /* -1: not open */
+    int pointer_fd, claim_fd, ringdir, ring_fd; /* -1: not open */
     struct sqt_pointer pointer;
     char ring_name[SQT_RING_NAME_MAX]; /* within ringdir */
 };
@@ -67,9 +67,23 @@ enum sqt_found sqt_leftover_find(const struct sqt_leftovers *leftovers, const ch
                                  struct sqt_leftover *found, struct sqt_error *error);
 void sqt_leftover_close(struct sqt_leftover *found);
 
-/* Calls visit for each pointer file of the service in the directory, except those of this process. */
+/* Claims the pointer and its ring until sqt_leftover_close().  Returns 0, or -1 if the owner lives, or if another process
+ * has claimed them.
+ *   - A write lock on a byte of SQT_KEY_FILE, one for each ring, keeps out other claims.  Readers of a trace cannot open
+ *     that file, so they cannot prevent it.
+ *   - A read lock on the pointer (and on the ring, which the caller takes) fails while the owner has its write lock.
+ *     Other readers' locks do not prevent it, and it keeps out older versions of libsqtrace, which claim by a write lock.
+ * Where that byte cannot be locked, write locks on pointer and ring keep other claims out, and readers' locks prevent them.
+ * Where there are no locks, nothing is kept out. */
+int sqt_leftover_claim(const struct sqt_leftovers *leftovers, struct sqt_leftover *found);
+
+/* Locks the claimed pointer or ring: for reading, or for writing if there is no claim on SQT_KEY_FILE. */
+int sqt_leftover_lock(const struct sqt_leftover *found, int fd);
+
+/* Calls visit for each pointer file of the service in the directory, except those of this process.  Returns 0, or
+ * -1 if the directory cannot be listed now. */
 typedef void sqt_leftover_visitor(void *context, const char *file, const struct sqt_name *name);
-void sqt_leftovers_each(const struct sqt_leftovers *leftovers, sqt_leftover_visitor *visit, void *context);
+int sqt_leftovers_each(const struct sqt_leftovers *leftovers, sqt_leftover_visitor *visit, void *context);
 
 /* Whether the owner of a ring may still be there, when its lock does not say so: by the heartbeat in its header. */
 int sqt_leftover_beats(int ring_fd);

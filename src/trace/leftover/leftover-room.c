@@ -22,7 +22,7 @@
 #include "trace/file/apart-internal.h"
 #include "trace/file/trust-internal.h"
 
-/* Whether the process of an open pointer, and ring, is there.  Takes no lock: who adopts must not take us for it. */
+/* Whether the process of an open pointer, and ring, is there.  Takes no lock: whoever adopts must not take us for it. */
 static int
 is_held(const struct sqt_leftover *found)
 {

@@ -2,7 +2,7 @@
  *
  * leftover.c - see leftover-internal.h.
  *
- * Whoever holds the locks of a pointer file and of its ring may judge them.  A ring becomes a segment by write,
+ * Whoever has claimed a pointer file and its ring may judge them.  A ring becomes a segment by write,
  * rename, unlink, with the same id and record numbers, so that a kill in between leaves something to begin again with,
  * and nothing twice.
  */
@@ -38,7 +38,7 @@ leftover_remove_ring(const struct sqt_leftover *found)
         unlinkat(found->ringdir, found->ring_name, 0);
 }
 
-/* Whether the ring's owner may still be there, given what came of locking the ring. */
+/* Whether the ring's owner may still be there, given whether the ring could be locked. */
 static int
 may_live(const struct sqt_leftover *found, const struct sqt_ring_header *ring, int locked)
 {
@@ -77,10 +77,16 @@ judge_ring(const struct sqt_leftovers *l, const struct sqt_leftover *found, cons
     struct sqt_dead_ring ring;
     struct sqt_error error;
     enum verdict verdict = VERDICT_DONE;
-    const int lock = sqt_lock(found->ring_fd);
+    const int lock = sqt_leftover_lock(found, found->ring_fd);
     if (lock != 0 && errno == EAGAIN)
         return VERDICT_ALIVE;
+    errno = 0;
     const int read = sqt_dead_ring_read(&ring, found->ring_fd, &error);
+    if (read < 0 && errno == ENOMEM) {
+        sqt_say(l->mailbox, 1, "sqtrace: records that an earlier process left in %s cannot be read yet: %s",
+                found->pointer.ring, error.text);
+        return VERDICT_AGAIN;
+    }
     if (read < 0)
         return leave_alone(l, file, &error);
     if (read == 0 && !ids_agree(&found->pointer, ring.header)) {
@@ -106,7 +112,7 @@ judge_pointer(const struct sqt_leftovers *l, const char *file, const char *base)
     const enum sqt_found what = sqt_leftover_find(l, file, base, &found, &error);
     if (what == SQT_FOUND_REFUSED)
         verdict = leave_alone(l, file, &error);
-    else if (what != SQT_FOUND_NOTHING && sqt_lock(found.pointer_fd) != 0 && errno == EAGAIN)
+    else if (what != SQT_FOUND_NOTHING && sqt_leftover_claim(l, &found) != 0)
         verdict = VERDICT_ALIVE;
     else if (what == SQT_FOUND_NOTHING || fstat(found.pointer_fd, &st) != 0 || st.st_nlink == 0)
         verdict = VERDICT_ALIVE; /* another process dealt with it just now */
@@ -135,7 +141,8 @@ unsigned
 sqt_leftovers_take(struct sqt_leftovers *l)
 {
     struct taking t = {l, 0};
-    sqt_leftovers_each(l, leftover_take, &t);
+    if (sqt_leftovers_each(l, leftover_take, &t) != 0)
+        return 1; /* without memory, or descriptors, now */
     l->said = 1;
     return t.again;
 }

@@ -27,14 +27,14 @@ struct last_segment {
     unsigned frames;      /* whole ones */
 };
 
-/* Whether the frame at `offset` holds what its CRC says. */
+/* Whether the frame at `offset` holds what its CRC says; -1 without memory. */
 static int
 frame_is_intact(int fd, uint64_t offset, const struct sqt_frame *frame)
 {
     struct sqt_frame header = *frame;
     uint8_t *const body = malloc(frame->size ? frame->size : 1);
     if (!body)
-        return 0;
+        return -1;
     header.crc = 0;
     const int intact = pread(fd, body, frame->size, (off_t)(offset + sizeof(header))) == (ssize_t)frame->size &&
                        crc32_z(crc32_z(0, (const uint8_t *)&header, sizeof(header)), body, frame->size) == frame->crc;
@@ -42,19 +42,20 @@ frame_is_intact(int fd, uint64_t offset, const struct sqt_frame *frame)
     return intact;
 }
 
-/* Goes through the frames of a segment of this ring. */
-static void
+/* Goes through the frames of a segment of this ring.  Returns 0, or -1 with errno if it takes memory that is not there: a
+ * last block that is taken for torn would come twice. */
+static int
 walk(int fd, const struct sqt_ring_header *ring, struct last_segment *last)
 {
     struct sqt_segment_header header;
     struct stat st;
     if (fstat(fd, &st) != 0)
-        return;
+        return 0;
     last->size = (uint64_t)st.st_size;
     if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
         memcmp(header.magic, SQT_SEGMENT_MAGIC, sizeof(header.magic)) != 0 ||
         memcmp(header.identity.ring_id, ring->identity.ring_id, sizeof(header.identity.ring_id)) != 0)
-        return;
+        return 0;
     last->whole = header.header_size;
     struct sqt_frame frame;
     while (last->whole + sizeof(frame) <= last->size &&
@@ -63,8 +64,13 @@ walk(int fd, const struct sqt_ring_header *ring, struct last_segment *last)
         struct sqt_block block;
         const uint64_t end = last->whole + sizeof(frame) + frame.size;
         /* The tail covers every block but perhaps the last, so only that one is worth its CRC. */
-        if (frame.type == SQT_FRAME_BLOCK && frame.size >= sizeof(block) &&
-            (end < last->size || frame_is_intact(fd, last->whole, &frame)) &&
+        const int is_block = frame.type == SQT_FRAME_BLOCK && frame.size >= sizeof(block);
+        const int intact = !is_block || end < last->size ? 1 : frame_is_intact(fd, last->whole, &frame);
+        if (intact < 0) {
+            errno = ENOMEM;
+            return -1;
+        }
+        if (is_block && intact &&
             pread(fd, &block, sizeof(block), (off_t)(last->whole + sizeof(frame))) == sizeof(block)) {
             last->end = block.first + block.count;
             last->to = block.to.monotonic_ns < block.from.monotonic_ns ? block.from : block.to;
@@ -72,6 +78,7 @@ walk(int fd, const struct sqt_ring_header *ring, struct last_segment *last)
         last->whole = end;
         ++last->frames;
     }
+    return 0;
 }
 
 /* Opens a segment that Squid's user made.  Returns a descriptor, or -1 with errno: ENOENT if there is nothing. */
@@ -87,7 +94,7 @@ open_own(int directory, const char *name, uid_t owner)
     return -1;
 }
 
-/* Looks at the segment that was being written.  Returns whether there is something at its name. */
+/* Looks at the segment that was being written.  Returns whether there is something at its name, or -1 with errno. */
 static int
 read_last_segment(const struct sqt_ring_header *ring, const struct sqt_trace_place *to, struct last_segment *last)
 {
@@ -97,7 +104,11 @@ read_last_segment(const struct sqt_ring_header *ring, const struct sqt_trace_pla
     const int fd = open_own(to->directory, name, to->owner);
     if (fd < 0)
         return errno != ENOENT;
-    walk(fd, ring, last);
+    if (walk(fd, ring, last) != 0) {
+        close(fd);
+        errno = ENOMEM;
+        return -1;
+    }
     /* Killed while it began the segment: there is nothing in it. */
     const int empty = last->whole ? !last->frames : last->size < sizeof(struct sqt_segment_header);
     if (empty)
@@ -122,8 +133,12 @@ find_sequence(const struct sqt_ring_header *ring, const struct sqt_trace_place *
             return errno == ENOENT ? 0 : -1;
         const int fd = open_own(to->directory, name, to->owner);
         if (fd >= 0) {
-            walk(fd, ring, &found);
+            const int unread = walk(fd, ring, &found);
             close(fd);
+            if (unread) {
+                errno = ENOMEM;
+                return -1;
+            }
         }
         if (found.whole)
             return 0;
@@ -263,8 +278,10 @@ sqt_salvage(const struct sqt_dead_ring *dead, const struct sqt_trace_place *to, 
     uint64_t sequence = ring->flusher.sequence;
     const uint64_t head = ring->writer.head;
 
-    if (read_last_segment(ring, to, &last))
-        ++sequence;
+    const int there = read_last_segment(ring, to, &last);
+    if (there < 0)
+        return -1;
+    sequence += (uint64_t)there;
     uint64_t first = ring->flusher.tail > last.end ? ring->flusher.tail : last.end;
     if (first > head)
         first = head;

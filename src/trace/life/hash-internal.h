@@ -11,8 +11,6 @@
 
 #include "trace/file/error-internal.h"
 
-#define SQT_KEY_FILE "sqtrace.key"
-
 struct sqt_hash_key {
     uint64_t k0, k1;
 };
@@ -21,7 +19,7 @@ struct sqt_hash_key {
  * the short form will do. */
 uint64_t sqt_siphash(const struct sqt_hash_key *key, const void *data, size_t size);
 
-/* Takes the key of a trace directory, and makes it if there is none yet: SQT_KEY_FILE, 0600, 16 random bytes, of
+/* Takes the key of a trace directory, and makes it if there is none yet: SQT_KEY_FILE, 16 random bytes, of
  * owner.  A key that others may read or write, or that belongs to somebody else, is refused.  Returns 0, or -1 after
  * filling in error. */
 int sqt_hash_key_load(struct sqt_hash_key *key, int directory, uid_t owner, struct sqt_error *error);

@@ -11,6 +11,7 @@
 
 #include "trace/calls/calls-direct.h"
 #include "trace/calls/calls-internal.h"
+#include "trace/config/config-internal.h"
 #include "trace/ring/define-internal.h"
 #include "trace/ring/emit-internal.h"
 #include "trace/calls/loop-internal.h"
@@ -34,6 +35,8 @@ static struct {
     struct sqt_trace *left;  /* those that were left behind: their threads still hang, or write the rest */
     sqt_log_function *log;
     uint64_t lost_told, lost_told_ns;
+    unsigned stalls_told;         /* of the flusher, up to the last line about losses */
+    char reason[SQT_MESSAGE_MAX]; /* why it is off; empty: nobody asked for a trace */
 } tracer;
 
 int sqt_names;
@@ -193,9 +196,17 @@ finish_or_leave(struct sqt_trace *t, enum state state, uint64_t until_ns)
 
 /* ---- the life of a trace ---- */
 
+/* Notes why it is off, for mgr:sqtrace. */
+static void
+life_note_reason(const char *why)
+{
+    snprintf(tracer.reason, sizeof(tracer.reason), "%s", why);
+}
+
 static int
 refuse(const char *why)
 {
+    life_note_reason(why);
     say_about(0, "WARNING: sqtrace: %.900s; tracing is off", why);
     return -1;
 }
@@ -239,6 +250,7 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
     sqt_emitter.nap = &t->flusher.nap;
     sqt_watch_use(&t->flusher.watch);
     tracer.lost_told = tracer.lost_told_ns = 0;
+    tracer.stalls_told = 0;
     tracer.state = STATE_TRACING;
     sqt_calls_name_thread("main");
     sqt_calls_restart();
@@ -279,6 +291,7 @@ sqt_start(const struct sqt_config *config, const struct sqt_process *process, sq
         return 0;
     tracer.log = log;
     reap();
+    tracer.reason[0] = '\0';
     if (!config->directory[0])
         return 0;
     if (switched_off == getpid())
@@ -351,6 +364,7 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     }
     if (!config->directory[0]) {
         sqt_stop();
+        life_note_reason("there is no sqtrace_log any more"); /* the caller has said so, or why */
         return;
     }
     char text[SQT_MESSAGE_MAX] = "WARNING: sqtrace: ";
@@ -397,20 +411,48 @@ sqt_rotate(void)
     sqt_flusher_rotate(&tracer.trace->flusher);
 }
 
+/* What to say of why records were lost: no size of a ring bridges a disk that takes nothing. */
+static void
+life_why_lost(char *why, size_t size)
+{
+    struct sqt_flusher *const f = &tracer.trace->flusher;
+    pthread_mutex_lock(&f->mutex);
+    if (f->stalled[0] || f->stalls != tracer.stalls_told)
+        snprintf(why, size, "nothing could be written to %.255s meanwhile: %s", tracer.trace->path, f->stalled_last);
+    else
+        snprintf(why, size, "ring= of sqtrace_log can make it larger");
+    /* One that goes on is the cause of what is lost until the next line, too. */
+    tracer.stalls_told = f->stalls - (f->stalled[0] != '\0');
+    pthread_mutex_unlock(&f->mutex);
+}
+
+/* Nothing is lost that was not told: what stalled until now has cost nothing more. */
+static void
+life_forget_stalls(void)
+{
+    struct sqt_flusher *const f = &tracer.trace->flusher;
+    pthread_mutex_lock(&f->mutex);
+    if (!f->stalled[0])
+        tracer.stalls_told = f->stalls;
+    pthread_mutex_unlock(&f->mutex);
+}
+
 /* One line for losses, and at most one a minute. */
 static void
 tell_losses(void)
 {
+    char why[600];
     const uint64_t lost = tracer.trace->ring.header->writer.lost;
-    if (lost == tracer.lost_told)
+    if (lost == tracer.lost_told) {
+        life_forget_stalls();
         return;
+    }
     const uint64_t now = sqt_monotonic_ns();
     if (tracer.lost_told_ns && now - tracer.lost_told_ns < LOSSES_AGAIN_NS)
         return;
-    say_about(0,
-              "WARNING: sqtrace: %" PRIu64 " records lost because the ring was full; ring= of sqtrace_log can make it "
-              "larger",
-              lost - tracer.lost_told);
+    life_why_lost(why, sizeof(why));
+    say_about(0, "WARNING: sqtrace: %" PRIu64 " records lost because the ring was full; %s", lost - tracer.lost_told,
+              why);
     tracer.lost_told = lost;
     tracer.lost_told_ns = now;
 }
@@ -444,15 +486,26 @@ sqt_has_trace(void)
     return has_trace() || tracer.left;
 }
 
+/* Why nothing is traced. */
+static const char *
+life_reason(void)
+{
+    if (switched_off == getpid())
+        return "it was switched off for good, because Squid ends";
+    return tracer.reason[0] ? tracer.reason : "there is no sqtrace_log";
+}
+
 void
 sqt_get_status(struct sqt_status *status)
 {
     static char state[300];
     memset(status, 0, sizeof(*status));
     status->state = "off";
+    status->reason = life_reason();
     status->left_behind = count_left();
     if (!has_trace())
         return;
+    status->reason = "";
     struct sqt_trace *const t = tracer.trace;
     struct sqt_flusher *const f = &t->flusher;
     status->flusher = (uint32_t)__atomic_load_n(&t->tid, __ATOMIC_RELAXED);
@@ -492,4 +545,5 @@ sqt_get_status(struct sqt_status *status)
     status->flusher_lag_ns = now > beat ? now - beat : 0;
     status->errors = __atomic_load_n(&ring->flusher.errors, __ATOMIC_RELAXED);
     status->groups = sqt_groups;
+    sqt_config_groups(sqt_groups, status->group_names, sizeof(status->group_names));
 }

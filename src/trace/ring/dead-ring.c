@@ -116,8 +116,10 @@ sqt_dead_ring_read(struct sqt_dead_ring *ring, int fd, struct sqt_error *error)
     if (check_header(&header, (uint64_t)st.st_size, error) != 0)
         return -1;
     ring->header = malloc(SQT_RING_HEADER + header.writer.text_used);
-    if (!ring->header)
+    if (!ring->header) {
+        errno = ENOMEM;
         return sqt_fail(error, "%s", strerror(ENOMEM));
+    }
     char *const text = (char *)ring->header + SQT_RING_HEADER;
     if (dead_ring_read_at(fd, text, header.writer.text_used, header.text_offset) != 0) {
         sqt_fail(error, "its text cannot be read: %s", strerror(errno));

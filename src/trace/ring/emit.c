@@ -131,6 +131,7 @@ emit_drop(struct sqt_emitter *e, uint64_t now, unsigned n)
         __atomic_store_n(&e->quick, NULL, __ATOMIC_RELAXED);
     }
     e->last = now;
+    __atomic_store_n(&w->lost_until, time, __ATOMIC_RELAXED);
     __atomic_store_n(&w->lost, w->lost + n, __ATOMIC_RELEASE);
     __atomic_store_n(&w->lost_open, w->lost_open + n, __ATOMIC_RELAXED);
 }

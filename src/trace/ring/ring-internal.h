@@ -9,7 +9,6 @@
 #include "trace/file/file-internal.h"
 #include "trace/sqtrace.h"
 
-#define SQT_RING_TEXT (64u << 10) /* bytes of the text area */
 #define SQT_RING_PATH_MAX 512
 
 struct sqt_ring {
@@ -67,7 +66,7 @@ struct sqt_dead_ring {
 };
 
 /* Copies the header and the text, and checks that they make sense.  Returns 0; 1 if the ring was never finished, which
- * means that it holds no record; -1 after filling in error. */
+ * means that it holds no record; -1 after filling in error, with errno ENOMEM if there is no memory. */
 int sqt_dead_ring_read(struct sqt_dead_ring *ring, int fd, struct sqt_error *error);
 
 /* Reads the records from number `first`.  Returns 0, or -1 with errno: ENODATA if the file has become too short. */

@@ -22,6 +22,7 @@
 
 #define TMPFS 0x01021994 /* statfs(2) */
 #define FREE_TIMES 3     /* the ring's size that must be free */
+#define LOCK_TRIES 100   /* to lock a new file before a reader does */
 
 /* Bytes that sparse files of owner in a directory may still take: Squid's own shared memory grows as it is used. */
 static uint64_t
@@ -82,6 +83,21 @@ sqt_ring_name(char name[SQT_RING_NAME_MAX], const char *id)
     snprintf(name, SQT_RING_NAME_MAX, "sqtrace-%.32s" SQT_POINTER_SUFFIX, id);
 }
 
+/* Creates a file and locks it.  Whoever may read it may lock it first, in the moment between: then it is made again.
+ * *locked: whether it is; without a lock, the heartbeat must do.  Returns the descriptor, or -1 with errno. */
+static int
+create_locked(int directory, const char *name, uid_t owner, int *locked)
+{
+    for (unsigned tries = 1;; ++tries) {
+        const int fd = sqt_create_owned(directory, name, O_RDWR, 0640, owner);
+        *locked = fd >= 0 && sqt_lock(fd) == 0;
+        if (fd < 0 || *locked || errno != EAGAIN || tries == LOCK_TRIES)
+            return fd;
+        unlinkat(directory, name, 0);
+        close(fd);
+    }
+}
+
 static int
 create_pointer(struct sqt_ring *ring, const struct sqt_place *place, const struct sqt_identity *identity,
                struct sqt_error *error)
@@ -92,10 +108,10 @@ create_pointer(struct sqt_ring *ring, const struct sqt_place *place, const struc
     snprintf(draft, sizeof(draft), "%s" SQT_DRAFT_SUFFIX, ring->pointer);
     sqt_hex(id, identity->ring_id, sizeof(identity->ring_id));
     sqt_hex(boot, identity->boot_id, sizeof(identity->boot_id));
-    const int fd = sqt_create_owned(place->directory, draft, O_RDWR, 0640, place->owner);
+    int locked;
+    const int fd = create_locked(place->directory, draft, place->owner, &locked);
     if (fd < 0)
         return sqt_fail(error, "%s: cannot create a file in it: %s", place->directory_path, sqt_create_error(errno));
-    (void)sqt_lock(fd); /* without locks, the heartbeat must do */
     char text[SQT_RING_PATH_MAX + 128];
     const int n = snprintf(text, sizeof(text), "ring=%s\nid=%s\nboot=%s\n", ring->path, id, boot);
     if (sqt_write_all(fd, text, (size_t)n) != 0 ||
@@ -118,8 +134,8 @@ fill_header(struct sqt_ring_header *h, const struct sqt_place *place, const stru
     h->compatible = locked ? SQT_RING_LOCKED : 0;
     h->capacity = bytes / sizeof(struct sqt_record);
     h->text_offset = SQT_RING_HEADER;
-    h->text_size = SQT_RING_TEXT;
-    h->records_offset = SQT_RING_HEADER + SQT_RING_TEXT;
+    h->text_size = SQT_RING_TEXT_MAX;
+    h->records_offset = SQT_RING_HEADER + SQT_RING_TEXT_MAX;
     h->identity = *identity;
     snprintf(h->directory, sizeof(h->directory), "%s", place->directory_path);
     h->flusher.heartbeat_ns = sqt_monotonic_ns();
@@ -130,10 +146,10 @@ static int
 create_file(struct sqt_ring *ring, const struct sqt_place *place, const struct sqt_identity *identity, uint64_t bytes,
             struct sqt_error *error)
 {
-    ring->fd = sqt_create_owned(ring->ringdir, strrchr(ring->path, '/') + 1, O_RDWR, 0640, place->owner);
+    int locked;
+    ring->fd = create_locked(ring->ringdir, strrchr(ring->path, '/') + 1, place->owner, &locked);
     if (ring->fd < 0)
         return sqt_fail(error, "cannot create the ring %s: %s", ring->path, sqt_create_error(errno));
-    const int locked = sqt_lock(ring->fd) == 0;
     const int failure = posix_fallocate(ring->fd, 0, (off_t)ring->size);
     if (failure)
         return sqt_fail(error, "cannot allocate the ring %s: %s", ring->path, strerror(failure));
@@ -155,7 +171,7 @@ sqt_ring_create(struct sqt_ring *ring, const struct sqt_place *place, const stru
     char id[33], name[SQT_RING_NAME_MAX];
     memset(ring, 0, sizeof(*ring));
     ring->fd = ring->pointer_fd = ring->ringdir = -1;
-    ring->size = SQT_RING_HEADER + SQT_RING_TEXT + bytes;
+    ring->size = SQT_RING_HEADER + SQT_RING_TEXT_MAX + bytes;
     sqt_hex(id, identity->ring_id, sizeof(identity->ring_id));
     sqt_ring_name(name, id);
     const int n = snprintf(ring->path, sizeof(ring->path), "%s/%s", place->ringdir, name);

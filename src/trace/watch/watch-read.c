@@ -77,6 +77,17 @@ sqt_watch_accounts(struct sqt_watch *w, struct sqt_accounts *a)
     return read_queued(w->queue_fd, &a->queued);
 }
 
+/* The wait of the event loop: its pass has ended since the flusher looked whether there is one. */
+static int
+watch_is_loop_wait(int call)
+{
+#ifdef SYS_epoll_wait
+    if (call == SYS_epoll_wait)
+        return 1;
+#endif
+    return call == SYS_epoll_pwait;
+}
+
 uint32_t
 sqt_watch_call(struct sqt_watch *w, int *runs)
 {
@@ -86,7 +97,8 @@ sqt_watch_call(struct sqt_watch *w, int *runs)
     if (read_again(w->call_fd, text, sizeof(text)) < 0)
         return 0;
     *runs = strncmp(text, "running", 7) == 0;
-    return !*runs && sscanf(text, "%d", &call) == 1 && call >= 0 && call < 10000 ? (uint32_t)call + 1 : 0;
+    const int known = !*runs && sscanf(text, "%d", &call) == 1 && call >= 0 && call < 10000;
+    return known && !watch_is_loop_wait(call) ? (uint32_t)call + 1 : 0;
 }
 
 static const struct {
@@ -97,13 +109,25 @@ static const struct {
     { \
         SYS_##name, #name \
     }
-    CALL(read),     CALL(write),  CALL(pread64),   CALL(pwrite64),  CALL(readv),      CALL(writev),
-    CALL(openat),   CALL(close),  CALL(fsync),     CALL(ftruncate), CALL(lseek),      CALL(fstat),
-    CALL(unlinkat), CALL(sendto), CALL(sendmsg),   CALL(recvfrom),  CALL(recvmsg),    CALL(connect),
-    CALL(accept),   CALL(futex),  CALL(nanosleep), CALL(fdatasync), CALL(getdents64), CALL(clock_nanosleep),
-    CALL(msgsnd),   CALL(msgrcv), CALL(wait4),     CALL(ppoll),
+    CALL(read),       CALL(write),  CALL(pread64),   CALL(pwrite64),  CALL(readv),       CALL(writev),
+    CALL(openat),     CALL(close),  CALL(fsync),     CALL(ftruncate), CALL(lseek),       CALL(fstat),
+    CALL(unlinkat),   CALL(sendto), CALL(sendmsg),   CALL(recvfrom),  CALL(recvmsg),     CALL(connect),
+    CALL(accept),     CALL(futex),  CALL(nanosleep), CALL(fdatasync), CALL(getdents64),  CALL(clock_nanosleep),
+    CALL(msgsnd),     CALL(msgrcv), CALL(wait4),     CALL(ppoll),     CALL(pselect6),    CALL(epoll_ctl),
+    CALL(accept4),    CALL(socket), CALL(bind),      CALL(listen),    CALL(shutdown),    CALL(setsockopt),
+    CALL(mmap),       CALL(munmap), CALL(mprotect),  CALL(madvise),   CALL(brk),         CALL(fallocate),
+    CALL(sendfile),   CALL(splice), CALL(statfs),    CALL(fstatfs),   CALL(renameat2),   CALL(getsockopt),
+    CALL(fcntl),      CALL(ioctl),  CALL(flock),     CALL(clone),     CALL(sched_yield), CALL(getrandom),
+    CALL(kill),       CALL(pipe2),  CALL(execve),    CALL(mkdirat),   CALL(getsockname), CALL(msync),
+#ifdef SYS_statx
+    CALL(statx),
+#endif
+#ifdef SYS_newfstatat
+    CALL(newfstatat),
+#endif
 #ifdef SYS_open
-    CALL(open),     CALL(stat),   CALL(unlink),    CALL(rename),    CALL(poll),
+    CALL(open),       CALL(stat),   CALL(unlink),    CALL(rename),    CALL(poll),        CALL(select),
+    CALL(lstat),      CALL(fork),   CALL(vfork),     CALL(mkdir),     CALL(rmdir),       CALL(access),
 #endif
 #undef CALL
 };

@@ -11,6 +11,9 @@ import sys
 import time
 
 
+UNIT = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "unit")
+
+
 class Failure(Exception):
     """Something that the test names is not so."""
 
@@ -109,6 +112,13 @@ class Env:
         if not path:
             raise Skip("needs the program " + name)
         return path
+
+    def python_with(self, *packages):
+        """A Python with these packages of PyPI, as the unit tests have it, or None where they cannot be had."""
+        os.environ.setdefault("SQT_VENVS", self.tools)
+        sys.path.insert(0, UNIT)
+        from pypi import python_with  # pylint: disable=import-outside-toplevel,import-error
+        return python_with(*packages)
 
 
 def free_port(kind=socket.SOCK_STREAM):

@@ -33,6 +33,12 @@ def alive(pid):
         return False
 
 
+def stopped(pid):
+    """Whether pid stands still after SIGSTOP, which a busy machine takes a moment for."""
+    with open("/proc/%d/stat" % pid) as file:
+        return file.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
 def threads(pid):
     try:
         return len(os.listdir("/proc/%d/task" % pid))

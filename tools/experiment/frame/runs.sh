@@ -251,5 +251,5 @@ run_load()
 keep_trace()
 {
     take_trace "$1" "$here/${2:-trace}"
-    cp "$1/squid.conf" "$1/cache.log" "$here/"
+    cp "$1/squid.conf" "$1/sqtrace.conf" "$1/cache.log" "$here/"
 }

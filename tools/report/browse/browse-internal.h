@@ -17,7 +17,7 @@ enum browse_why { BROWSE_SLOW, BROWSE_BAD, BROWSE_REST, BROWSE_WHYS };
 /* A request that the page has, unless another one takes its place. */
 struct browse_request {
     uint64_t hash;
-    int64_t total; /* ns */
+    int64_t total; /* ns; SQT_CELL_MISSING: not known */
     int bad;       /* it did not complete */
     size_t size;   /* bytes, of the text too */
     char text[];   /* a line, without its end */

@@ -82,8 +82,8 @@ browse_make(struct browse *b, struct browse_source *source, uint64_t hash, int b
         source->line = sqt_timeline_coarse(source->line, ROWS_MOST, &b->coarser);
     const size_t length = browse_text(&b->texts, b->text, source), size = sizeof(struct browse_request) + length + 1;
     struct browse_request *const request = sqt_resized(NULL, size);
-    const struct sqt_request_fact *const fact = source->fact;
-    *request = (struct browse_request){.hash = hash, .total = fact->end - fact->begin, .bad = bad, .size = size};
+    const int64_t total = source->fact->row[SQT_CELL(requests, total_ns)].number;
+    *request = (struct browse_request){.hash = hash, .total = total, .bad = bad, .size = size};
     memcpy(request->text, b->text, length);
     request->text[length] = '\0';
     return request;
@@ -93,13 +93,13 @@ static void
 browse_choose(struct browse *b, struct browse_source *source)
 {
     const struct sqt_request_fact *const fact = source->fact;
-    const int timed = fact->row[SQT_CELL(requests, total_ns)].number != SQT_CELL_MISSING;
+    const int64_t total = fact->row[SQT_CELL(requests, total_ns)].number;
     const int bad = fact->row[SQT_CELL(requests, outcome)].text != sqt_outcome_names[SQT_OUTCOME_COMPLETE];
     const unsigned class = fact->row[SQT_CELL(requests, class)].text ? fact->class : SQT_CLASSES;
     const uint64_t hash = browse_hash(fact);
     struct browse_sample *const sample = &b->samples[bad ? BROWSE_BAD : BROWSE_REST];
     b->bad += (unsigned)bad;
-    if (timed && browse_slow_wants(&b->slow, fact->begin, class, fact->end - fact->begin, browse_not_slow, b))
+    if (total != SQT_CELL_MISSING && browse_slow_wants(&b->slow, fact->begin, class, total, browse_not_slow, b))
         browse_slow_take(&b->slow, fact->begin, class, browse_make(b, source, hash, bad, b->slow.bytes),
                          browse_not_slow, b);
     else if (browse_sample_wants(sample, hash))

@@ -102,6 +102,13 @@ text_spans(char *p, const char *end, const struct sqt_timeline *line)
     return p;
 }
 
+/* From the request's begin; either may be missing. */
+static int64_t
+text_since(int64_t at, int64_t begin)
+{
+    return at == SQT_CELL_MISSING || begin == SQT_CELL_MISSING ? SQT_CELL_MISSING : at - begin;
+}
+
 static char *
 text_waits(struct browse_texts *texts, char *p, const char *end, const struct browse_place *place, int64_t begin)
 {
@@ -110,8 +117,8 @@ text_waits(struct browse_texts *texts, char *p, const char *end, const struct br
         const int64_t values[] = {browse_text_number(texts, e->kind),
                                   browse_text_number(texts, e->name),
                                   browse_text_number(texts, e->outcome),
-                                  e->from - begin,
-                                  e->until == SQT_CELL_MISSING ? e->until : e->until - begin,
+                                  text_since(e->from, begin),
+                                  text_since(e->until, begin),
                                   e->queue,
                                   e->attempt,
                                   e->reused};

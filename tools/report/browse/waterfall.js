@@ -51,7 +51,7 @@ function block_lanes(spans) {
 }
 
 function wait_lanes(waits) {
-  return waits.map(wait => {
+  return waits.filter(wait => !isNaN(wait.from)).map(wait => {
     const until = wait.until >= 0 ? wait.until : wait.from;
     const what = wait.attempt ? (wait.reused ? 'kept connection to ' : 'connecting to ') : '';
     const name = what + (wait.name || wait.kind || 'not named');

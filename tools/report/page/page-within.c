@@ -19,7 +19,7 @@ static const struct {
 static char *
 within_read(const char *path, size_t *size)
 {
-    FILE *const in = fopen(path, "r");
+    FILE *const in = sqt_fopen(path, "r");
     if (!in)
         return NULL;
     char *text = NULL;

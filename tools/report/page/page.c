@@ -27,14 +27,14 @@ struct page {
 struct page *
 page_open(const char *path, FILE *out, const char *folder)
 {
-    FILE *const in = fopen(path, "r");
+    FILE *const in = sqt_fopen(path, "r");
     if (!in)
         return NULL;
     struct page *const page = sqt_zeroed(1, sizeof(*page));
     size_t room = 0;
     page->out = out;
     page->folder = folder;
-    if (getdelim(&page->text, &room, '\0', in) < 0 && !page->text)
+    if (sqt_getdelim(&page->text, &room, '\0', in) < 0 && !page->text)
         page->text = sqt_zeroed(1, 1);
     fclose(in);
     return page;
@@ -103,9 +103,6 @@ page_put_text(FILE *out, const char *text)
         case '\'':
             fputs("&#39;", out);
             ++text;
-            break;
-        case '\n':
-            putc(*text++, out);
             break;
         default:
             fwrite(character, 1, (size_t)(sqt_visible_next(character, &text) - character), out);

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""hostile_rings.py - rings and segments of somebody who wants to harm their readers, and every program over each.
+
+They are sparse, announce gigabytes, get shorter while they are read, and belong to another user if root runs the test.  A
+program may refuse them.  It must not end by a signal, take long, take much memory or write much, and reading a ring must not
+give it pages of the tmpfs that it did not have.  SQT_HOSTILE_LONG=1 is the long form: all of them on a disk, too.
+"""
+
+import fcntl
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from told import check, plan  # noqa: E402
+
+TOOLS = os.environ["SQT_TOOLS"]
+SOURCE = os.environ.get("SQT_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+GOLDEN = os.path.join(SOURCE, "tests/golden")
+LONG = "SQT_HOSTILE_LONG" in os.environ
+SANITIZED = any(mark in open(os.path.join(TOOLS, "sqtrace-dump"), "rb").read() for mark in (b"__asan_init", b"__tsan_init"))
+SECONDS, MEBIBYTES, WRITTEN = 60 if SANITIZED else 2, 256, 16 << 20
+FOLLOWS = 3 if SANITIZED else 1.2  # seconds that a program which follows is watched
+NOBODY = 65534
+MB, GB = 1 << 20, 1 << 30
+
+# Offsets in a ring's header: sqtrace(5).
+CAPACITY, TEXT, TEXT_SIZE, RECORDS, HEAD, TEXT_USED, TAIL = 24, 32, 40, 48, 1024, 1064, 2048
+
+
+def ring(path, size=None, edits=()):
+    """A good ring, with other words in its header and another size of the file."""
+    shutil.copyfile(os.path.join(GOLDEN, "died.ring"), path)
+    with open(path, "r+b") as file:
+        for offset, value in edits:
+            os.pwrite(file.fileno(), struct.pack("<Q", value), offset)
+        if size:
+            file.truncate(size)
+
+
+def large_text(path):
+    ring(path, 3 * GB, [(TEXT_SIZE, GB), (TEXT_USED, GB), (TEXT, 2 * MB)])
+
+
+def large_capacity(path, size):
+    ring(path, size + 4 * MB, [(CAPACITY, size // 32), (RECORDS, 2 * MB), (HEAD, size // 32), (TAIL, 0)])
+
+
+def text_in_a_hole(path):
+    ring(path, 4 * MB, [(TEXT, 2 * MB), (TEXT_USED, 8192)])
+
+
+def segment(path, size):
+    shutil.copyfile(os.path.join(GOLDEN, "good.sqt"), path)
+    os.truncate(path, size)
+
+
+def frames(path, size):
+    """Frames of 8 MB whose checksums are right, and which are holes."""
+    most = 8 * MB
+    shutil.copyfile(os.path.join(GOLDEN, "good.sqt"), path)
+    head = struct.pack("<IHHI", 0x46545153, 77, 0, most)
+    crc = zlib.crc32(bytes(most), zlib.crc32(head + bytes(4)))
+    at = os.path.getsize(path)
+    with open(path, "r+b") as file:
+        while at < size:
+            os.pwrite(file.fileno(), head + struct.pack("<I", crc), at)
+            at += 16 + most
+        file.truncate(at)
+
+
+# name, file, what makes it, what dump says of it ("": it reads it)
+KINDS = [
+    ("a text area of 1 GB", "a.ring", large_text, "damaged ring"),
+    ("records of 4 GB in a hole", "a.ring", lambda path: large_capacity(path, 4 * GB), "hole"),
+    ("records of 16 GB", "a.ring", lambda path: large_capacity(path, 16 * GB), "damaged ring: the capacity"),
+    ("text in a hole", "a.ring", text_in_a_hole, "hole"),
+    ("a good ring of 16 GB", "a.ring", lambda path: ring(path, 16 * GB), ""),
+    ("a segment with a hole of 4 GB behind it", "a.sqt", lambda path: segment(path, 4 * GB), ""),
+    ("a segment with a hole of 16 GB behind it", "a.sqt", lambda path: segment(path, 16 * GB), ""),
+    ("4 GB of frames in holes", "a.sqt", lambda path: frames(path, 4 * GB), ""),
+]
+
+
+def programs(trace, out):
+    """(name, words, whether it follows)"""
+    def tool(name):
+        return os.path.join(TOOLS, "sqtrace-" + name)
+    file = os.path.join(trace, os.listdir(trace)[0])
+    return [
+        ("dump", [tool("dump"), file, "--table=events"], False),
+        ("dump of the directory", [tool("dump"), trace], False),
+        ("dump --follow", [tool("dump"), trace, "--follow", "--table=events"], True),
+        ("top --once", [tool("top"), trace, "--once"], False),
+        ("exporter", [tool("exporter"), trace, "--listen=127.0.0.1:0"], True),
+        ("ship", [tool("ship"), trace, "--to=" + os.path.join(out, "ship"), "--make-folder"], False),
+        ("snapshot --last", [tool("snapshot"), trace, "--to=" + os.path.join(out, "last"), "--last=1h", "--total=10MB"], False),
+        ("snapshot --when", [tool("snapshot"), trace, "--to=" + os.path.join(out, "when"), "--when=lost"], True),
+        ("report", [tool("report"), trace, "-o", os.path.join(out, "report"), "--data=" + os.path.join(SOURCE, "tools")], False),
+    ]
+
+
+class Run:
+    def __init__(self, name, words, follows, out):
+        self.name, self.follows, self.stopped = name, follows, False
+        self.output = tempfile.TemporaryFile(dir=out)
+        environment = dict(os.environ, PATH="/nonexistent")  # a report draws no picture
+        self.process = subprocess.Popen(words, stdout=self.output, stderr=self.output, env=environment, stdin=subprocess.DEVNULL)
+
+    def stop(self):
+        self.stopped = True
+        os.kill(self.process.pid, signal.SIGINT)  # it was not waited for
+
+    def end(self, deadline):
+        """What is wrong with it."""
+        while True:
+            pid, status, used = os.wait4(self.process.pid, os.WNOHANG)
+            if pid:
+                break
+            if time.monotonic() > deadline:
+                self.process.kill()
+                self.process.wait()
+                return ["%s: still runs" % self.name]
+            time.sleep(0.01)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.output.seek(0)
+        self.text = self.output.read(MB).decode(errors="replace")
+        seconds, memory = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+        problems = []
+        if self.process.returncode not in (0, 1, 3) and not (self.stopped and self.process.returncode in (-signal.SIGINT, 130)):
+            problems.append("%s: status %d: %s" % (self.name, self.process.returncode, self.text[-300:]))
+        if seconds > SECONDS:
+            problems.append("%s: took %.1f s of processor time" % (self.name, seconds))
+        if memory > MEBIBYTES and not SANITIZED:
+            problems.append("%s: took %d MiB" % (self.name, memory))
+        return problems
+
+
+def place_name(folder):
+    return "in shared memory" if folder.startswith("/dev/shm/") else "on a disk"
+
+
+def written(folder):
+    """Bytes on the disk."""
+    return sum(os.lstat(os.path.join(where, name)).st_blocks * 512 for where, _, names in os.walk(folder) for name in names)
+
+
+def run_all(trace, out, meanwhile=None):
+    """Every program at once.  Returns what is wrong, and what dump said."""
+    runs = [Run(*one, out) for one in programs(trace, out)]
+    begin = time.monotonic()
+    while time.monotonic() < begin + FOLLOWS:
+        if meanwhile:
+            meanwhile()
+        else:
+            time.sleep(0.05)
+    for run in runs:
+        if run.follows:
+            run.stop()
+    deadline = time.monotonic() + 30 + SECONDS
+    problems = [problem for run in runs for problem in run.end(deadline)]
+    return problems, getattr(runs[0], "text", "")
+
+
+def give(path):
+    if os.geteuid() == 0:
+        os.chown(path, NOBODY, NOBODY)
+
+
+def sparse(place, scratch):
+    for name, file, make, said in KINDS:
+        trace, out = (tempfile.mkdtemp(prefix="sqtrace-hostile-", dir=where) for where in (place, scratch))
+        os.chmod(trace, 0o755)
+        path = os.path.join(trace, file)
+        make(path)
+        give(path)
+        give(trace)
+        blocks = os.stat(path).st_blocks
+        problems, text = run_all(trace, out)
+        if os.stat(path).st_blocks > blocks:
+            problems.append("it takes %d KB more than before" % ((os.stat(path).st_blocks - blocks) // 2))
+        if written(out) > WRITTEN:
+            problems.append("%d MB were written" % (written(out) >> 20))
+        if said not in text:
+            problems.append("dump does not say %s: %s" % (said, text[-300:]))
+        check(not problems, "%s, %s" % (name, place_name(place)), *problems)
+        shutil.rmtree(trace)
+        shutil.rmtree(out)
+
+
+def cut_off_and_mend(path, whole):
+    """As its owner, and without end."""
+    if os.geteuid() == 0:
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    fd = os.open(path, os.O_RDWR)
+    fcntl.lockf(fd, fcntl.LOCK_EX)
+    while True:
+        for size in (100, 1500, 4096, 8192, 12288, 13000, len(whole)):
+            os.ftruncate(fd, size)
+            os.pwrite(fd, whole, 0)
+
+
+def shrinking(place, scratch):
+    trace, out = (tempfile.mkdtemp(prefix="sqtrace-hostile-", dir=where) for where in (place, scratch))
+    os.chmod(trace, 0o755)
+    path = os.path.join(trace, "a.ring")
+    ring(path, 8 * MB)
+    give(path)
+    give(trace)
+    with open(path, "rb") as file:
+        whole = file.read()
+    attacker = os.fork()
+    if attacker == 0:
+        try:
+            cut_off_and_mend(path, whole)
+        finally:
+            os._exit(1)
+    problems = []
+    try:
+        for _ in range(8 if LONG else 2):
+            problems += run_all(trace, out)[0]
+            shutil.rmtree(out)
+            os.mkdir(out)
+    finally:
+        os.kill(attacker, signal.SIGKILL)
+        if not os.WIFSIGNALED(os.waitpid(attacker, 0)[1]):
+            problems.append("nobody cut it off")
+    check(not problems, "a ring that is cut off while it is read, %s" % place_name(place), *problems)
+    shutil.rmtree(trace)
+    shutil.rmtree(out)
+
+
+def main():
+    scratch, shared = (tempfile.mkdtemp(prefix="sqtrace-hostile-", dir=where) for where in (None, "/dev/shm"))
+    os.chmod(scratch, 0o755)
+    os.chmod(shared, 0o755)
+    try:
+        for place in (shared, scratch) if LONG else (shared,):
+            sparse(place, scratch)
+            shrinking(place, scratch)
+        if not LONG:
+            shrinking(scratch, scratch)
+    finally:
+        shutil.rmtree(shared)
+        shutil.rmtree(scratch)
+    plan()
+
+
+main()
