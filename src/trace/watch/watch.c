@@ -201,8 +201,8 @@ watch_glance(const struct sqt_watch *w, const struct sqt_watch_pass *pass)
 
 /* Adds what grew since the sample before, and hands the sample to the main thread. */
 static void
-watch_sample(struct sqt_watch *w, const struct watch_glance *g, const struct sqt_accounts *now, int known, uint64_t stopped,
-             struct sqt_look *look)
+watch_sample(struct sqt_watch *w, const struct watch_glance *g, const struct sqt_accounts *now, int known,
+             uint64_t stopped, struct sqt_look *look)
 {
     look->from = w->before_ticks;
     look->at = g->ticks;
