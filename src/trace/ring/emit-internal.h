@@ -20,8 +20,8 @@ struct sqt_emitter {
     uint64_t last;            /* the newest record's reading of the clock, without the offset */
     struct sqt_ring_header *ring; /* NULL: nothing is traced */
     struct sqt_record *records;
-    uint64_t mask;   /* capacity - 1 */
-    uint64_t limit;  /* head may grow to here without looking at the tail, a quarter of the ring at most; 0 while records
+    uint64_t mask;  /* capacity - 1 */
+    uint64_t limit; /* head may grow to here without looking at the tail, a quarter of the ring at most; 0 while records
                       * are lost */
     uint32_t losing; /* 1 from a dropped record until its LOST record */
     uint32_t plain;  /* 0: nothing is traced, a step waits to be told, or there is an offset */

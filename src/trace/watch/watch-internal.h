@@ -81,7 +81,7 @@ struct sqt_watch {
     uint64_t looked_ns, looked_ran; /* when the main thread was looked at last, sampled or not */
     uint64_t sampled_ran;           /* processor time that samples by it tell of */
     int busy;                       /* look again soon, if there are no timers */
-    uint64_t throttled_ns; /* CLOCK_MONOTONIC of when the control groups were read */
+    uint64_t throttled_ns;          /* CLOCK_MONOTONIC of when the control groups were read */
     int throttled_known;
 };
 
@@ -106,7 +106,8 @@ uint64_t sqt_watch_pace(const struct sqt_watch *watch, const struct sqt_watch_pa
 int sqt_watch_armed(const struct sqt_watch *watch, struct sqt_beat *beat);
 
 /* Looks at the main thread, if group loop is on.  heart: of the wait that ended just now. */
-void sqt_watch_look(struct sqt_watch *watch, int on, const struct sqt_watch_pass *pass, const struct sqt_heartbeat *heart);
+void sqt_watch_look(struct sqt_watch *watch, int on, const struct sqt_watch_pass *pass,
+                    const struct sqt_heartbeat *heart);
 void sqt_watch_close(struct sqt_watch *watch);
 
 /* watch-read.c: opens what is read again and again; what is not there is not known. */
