@@ -113,7 +113,8 @@ a_sample_is_what_grew(void **state)
     assert_int_equal(ring->writer.head, 3);
     assert_int_equal(at(0)->event, SQT_EV_LOOP_SAMPLE);
     assert_true(at(0)->arg - at(0)->id >= 6 * MS);
-    assert_in_range(at(1)->aux >> SQT_LOOP_FLAG_BITS, 3000, (at(0)->arg - at(0)->id) / 1000); /* us: but for computing */
+    assert_in_range(at(1)->aux >> SQT_LOOP_FLAG_BITS, 3000,
+                    (at(0)->arg - at(0)->id) / 1000); /* us: but for computing */
     assert_int_equal(at(1)->event, SQT_EV_PART_LOOP_RAN);
     assert_int_equal(at(1)->arg, 3 * MS);
     assert_int_equal(at(1)->aux & 255, SQT_LOOP_THROTTLING_UNKNOWN);
@@ -195,7 +196,8 @@ the_sleep_is_as_long_as_nothing_can_be_missed(void **state)
 {
     struct sqt_nap nap = {0};
     begin(*state);
-    const struct sqt_watch_pass waits = {0, 0}, young = {1, sqt_monotonic_ns()}, old = {1, sqt_monotonic_ns() - 50 * MS};
+    const struct sqt_watch_pass waits = {0, 0}, young = {1, sqt_monotonic_ns()},
+                                old = {1, sqt_monotonic_ns() - 50 * MS};
     assert_int_equal(sqt_watch_pace(&watch, &waits, 25 * MS), 25 * MS);
     watch.busy = 1; /* without timers */
     assert_int_equal(sqt_watch_pace(&watch, &waits, 25 * MS), SQT_WATCH_BUSY_NS);
