@@ -167,15 +167,17 @@ loops_divide(struct sqt_loop_state *p, struct sqt_loop_sample_row *row, const st
             : at_most(held ? held->arg : 0, sqt_sum(paid, parts[SQT_LOOP_QUEUED] + parts[SQT_LOOP_STOPPED]));
 }
 
-/* What of the sample the loop was held: long passes, and else what it was blocked or did not run. */
+/* What of the sample the loop was held: long passes, and else what it was blocked or did not run.  Samples of a long pass
+ * are told together when it is over: each takes its part of the pass. */
 static void
 loops_hold(struct sqt_loop_state *p, struct sqt_loop_sample_row *row, int64_t now)
 {
-    const int64_t lasted = sqt_loop_long(p, now), all = row->until - row->from;
-    const int64_t longs = lasted - p->sampled.lasted;
+    const int64_t all = row->until - row->from;
+    const int64_t rest = sqt_loop_long(p, now) - p->sampled.lasted;
+    const int64_t longs = rest < all ? rest : all;
     const int64_t bad = row->parts[SQT_LOOP_BLOCKED] + row->parts[SQT_LOOP_QUEUED] + row->parts[SQT_LOOP_STOPPED];
     const int64_t held = longs > bad ? longs : bad;
-    p->sampled.lasted = lasted;
+    p->sampled.lasted += longs;
     if (bad > longs)
         p->held_else = loops_sum(p->held_else, bad - (longs > 0 ? longs : 0));
     row->held = held < 0 ? 0 : held < all ? held : all;
@@ -251,8 +253,10 @@ sqt_loop_sampled(struct sqt_process_state *process, int64_t now, const struct sq
     p->sampled.ticks = record->arg;
     p->sampled.waited = waited;
     p->sampled.epoch = process->epoch;
-    if (!known)
+    if (!known) {
         p->sampled.lent = 0;
+        p->sampled.lasted = sqt_loop_long(p, now);
+    }
     if (!ran || !known || row.until > now || row.from >= row.until || sqt_stepped_since(process, row.from) ||
         !(process->consumer->loop_sample || process->consumer->loop || process->consumer->request))
         return;

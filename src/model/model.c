@@ -32,8 +32,12 @@ reconfigured(struct sqt_process_state *process, int64_t now, const struct sqt_re
 static void
 model_setup(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    (void)now, (void)more;
-    const struct sqt_setup_row row = {process->origin, record->id, record->event == SQT_EV_START ? record->aux : 0};
+    (void)more;
+    const struct sqt_setup_row row = {.origin = process->origin,
+                                      .at = now,
+                                      .event = record->event,
+                                      .groups = record->id,
+                                      .ring_kb = record->event == SQT_EV_START ? record->aux : 0};
     if (process->consumer->setup)
         process->consumer->setup(process->consumer->context, &row);
 }
@@ -64,6 +68,7 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_SERVER_1XX] = {sqt_xact_server_1xx},
     [SQT_EV_SERVER_HEADER] = {sqt_xact_stages, sqt_digest_server_header},
     [SQT_EV_SERVER_DONE] = {sqt_xact_stages, sqt_digest_server_done},
+    [SQT_EV_NEIGHBOR_ANSWER] = {sqt_xact_neighbor},
     [SQT_EV_RETRY] = {sqt_xact_retried, sqt_digest_server_done},
     [SQT_EV_FORWARD_BEGIN] = {sqt_tries_begin},
     [SQT_EV_SERVER_HELD] = {sqt_xact_held},
@@ -106,6 +111,8 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_UNLINKED] = {sqt_unlinked},
     [SQT_EV_START] = {model_setup},
     [SQT_EV_RECONFIGURE] = {reconfigured, model_setup},
+    [SQT_EV_ROTATE] = {model_setup},
+    [SQT_EV_STOP] = {model_setup},
     [SQT_EV_DISKOP_BEGIN] = {sqt_diskop_begin},
     [SQT_EV_DISKOP_QUEUED] = {sqt_diskop_queued},
     [SQT_EV_DISKOP_END] = {sqt_diskop_end},

@@ -15,7 +15,7 @@
 #include "spans.h"
 
 /* Bytes of all that is open at a time, of all origins together: more than 100,000 transactions with their clients. */
-#define SQT_MODEL_BYTES ((size_t)120 << 20)
+#define SQT_MODEL_BYTES ((size_t)128 << 20)
 
 /* A time, duration or count that is not known. */
 #define SQT_MISSING INT64_MIN
@@ -95,19 +95,21 @@ struct sqt_xact {
     int64_t read_parts[SQT_IO_PARTS]; /* ns of the blocks that it waited for */
     uint64_t object;                  /* 0 without a look-up */
     int64_t size, sent;               /* bytes */
+    int64_t fetched;                  /* bytes read from servers until it ended */
     int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
-    uint32_t server;             /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
-    int reused;                  /* -1: no server connection, 0: new, 1: reused */
-    uint32_t miss;               /* enum sqt_miss */
-    uint32_t pool;               /* the delay pool that held it back last; 0: none did */
-    uint32_t failed_server;      /* definition; of the last try after which another followed; UINT32_MAX if unknown */
-    int failed_reused;           /* that try was on a kept connection */
-    struct sqt_follow *follow;   /* its wait for another transaction; NULL: none, or the trace does not say */
-    int tls_before;              /* client_tls was before begin */
-    int put_off;                 /* Squid put off accepts in accept_wait */
-    uint32_t listener;           /* definition: the port that its client came to; UINT32_MAX if unknown */
-    int64_t held;                /* ns in which the event loop was held, SQT_MISSING if that is not known */
-    struct sqt_held *held_in;    /* the same by the stage that was charged meanwhile; NULL: 0, or no room */
+    uint32_t server;           /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
+    int reused;                /* -1: no server connection, 0: new, 1: reused */
+    uint32_t miss;             /* enum sqt_miss */
+    uint32_t pool;             /* the delay pool that held it back last; 0: none did */
+    uint32_t failed_server;    /* definition; of the last try after which another followed; UINT32_MAX if unknown */
+    int failed_reused;         /* that try was on a kept connection */
+    struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
+    int tls_before;            /* client_tls was before begin */
+    int put_off;               /* Squid put off accepts in accept_wait */
+    uint32_t neighbor;         /* definition (peer): who answered last whether it has the object; UINT32_MAX: nobody */
+    uint32_t listener;         /* definition: the port that its client came to; UINT32_MAX if unknown */
+    int64_t held;              /* ns in which the event loop was held, SQT_MISSING if that is not known */
+    struct sqt_held *held_in;  /* the same by the stage that was charged meanwhile; NULL: 0, or no room */
     struct sqt_context *context; /* NULL: the client named no span, or no room */
     struct sqt_longest_wait longest[SQT_NAMED_STAGES];
     enum sqt_outcome outcome;
@@ -132,6 +134,8 @@ struct sqt_xact {
     struct sqt_client *client;
     struct sqt_xact *client_next, *client_previous;
     const struct sqt_wait *asked; /* of sqt_model_open_requests() */
+    struct sqt_wait *waiting;     /* its newest wait, while its serial is the same */
+    uint64_t waiting_serial;
 };
 
 /* The wait of a transaction for the reply that another one, its leader, fetches. */
@@ -303,8 +307,10 @@ struct sqt_wait {
     int again;        /* asked before, without an answer that was of use */
     unsigned repeats; /* times that an adaptation service did not answer in time, and was asked again */
     int64_t begin, end;
-    int64_t given; /* when a child, or the service, took it; SQT_MISSING: never, or not known */
-    int64_t depth; /* questions before it in the queue; SQT_MISSING: not known */
+    int64_t given;  /* when a child, or the service, took it; SQT_MISSING: never, or not known */
+    int64_t depth;  /* questions before it in the queue; SQT_MISSING: not known */
+    uint32_t query; /* type of a query to a name server, as in the DNS; 0: not told */
+    uint32_t acl;   /* definition: the ACL whose check asks a name server; 0: none does, or not told */
     enum sqt_wait_outcome outcome;
 
     /* for the model */
@@ -460,11 +466,13 @@ const char *sqt_step_kind_name(uint32_t kind);
 /* Its size, below 0 if the clock went back. */
 int64_t sqt_step_ns(const struct sqt_step_row *step);
 
-/* Tracing began, or changed. */
+/* Tracing began, changed or ended: Squid started, was reconfigured, rotated its logs or stopped. */
 struct sqt_setup_row {
     const struct sqt_origin *origin;
-    uint64_t groups;  /* enabled groups of events, as bits */
-    uint32_t ring_kb; /* size of the ring; 0: not told again */
+    int64_t at;
+    enum sqt_event event; /* START, RECONFIGURE, ROTATE or STOP */
+    uint64_t groups;      /* enabled groups of events, as bits; of START and RECONFIGURE */
+    uint32_t ring_kb;     /* size of the ring; 0: not told again */
 };
 
 /* Time of a transaction that goes to a stage. */

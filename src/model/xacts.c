@@ -66,7 +66,8 @@ xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
     sqt_spans_begin(&xact->stages, begin);
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
-    xact->method = xact->tag = xact->server = xact->listener = xact->dir = xact->failed_server = UINT32_MAX;
+    xact->neighbor = xact->method = xact->tag = xact->server = xact->listener = xact->dir = xact->failed_server =
+        UINT32_MAX;
     xact->size = xact->sent = SQT_MISSING;
     xact->reply_source = -1;
     xact->reused = -1;
@@ -207,6 +208,15 @@ sqt_xact_held(struct sqt_process_state *process, int64_t now, const struct sqt_r
 }
 
 void
+sqt_xact_neighbor(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now, (void)more;
+    struct sqt_xact *const xact = xacts_find(process, record->id);
+    if (xact)
+        xact->neighbor = (uint32_t)record->arg;
+}
+
+void
 sqt_xact_retried(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
     (void)more;
@@ -236,6 +246,7 @@ sqt_xact_server_read(struct sqt_process_state *process, int64_t now, const struc
     struct sqt_xact *const xact = xacts_find(process, record->id);
     if (!xact)
         return;
+    xact->fetched = sqt_bytes((uint64_t)xact->fetched + (uint64_t)sqt_bytes(record->arg));
     const uint32_t open = xact->stages.open;
     if (open & REPLY) {
         apply(process, xact, now, record->event);
@@ -302,6 +313,7 @@ sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t
 {
     sqt_xact_charge(process, xact, now);
     sqt_follow_leave(process, xact, now);
+    sqt_wait_cut_off(process, xact, now);
     xact->end = now;
     xact->outcome = sqt_outcome_of(process, xact->epoch, xact->begin, outcome);
     xacts_hand_out(process, xact);

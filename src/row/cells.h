@@ -27,6 +27,9 @@ enum sqt_class sqt_request_cells(union sqt_cell *row, const struct sqt_xact *xac
 void sqt_swap_cells(union sqt_cell *row, const struct sqt_swap *swap, struct sqt_row_text *text);
 void sqt_io_cells(union sqt_cell *row, const struct sqt_io *io);
 void sqt_diskop_cells(union sqt_cell *row, const struct sqt_diskop *op, struct sqt_row_text *text);
+/* The name of a type of query in the DNS: "A", "AAAA", "PTR" ..., or "other"; NULL: 0, which is not told. */
+const char *sqt_query_name(uint32_t type);
+
 void sqt_wait_cells(union sqt_cell *row, const struct sqt_wait *wait);
 void sqt_connection_cells(union sqt_cell *row, const struct sqt_attempt *attempt);
 

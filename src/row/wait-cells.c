@@ -21,6 +21,19 @@ wait_kind(const char *definition, const char **name)
     return NULL;
 }
 
+const char *
+sqt_query_name(uint32_t type)
+{
+    static const struct {
+        uint32_t type;
+        const char *name;
+    } types[] = {{1, "A"}, {5, "CNAME"}, {12, "PTR"}, {28, "AAAA"}};
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); ++i)
+        if (types[i].type == type)
+            return types[i].name;
+    return type ? "other" : NULL;
+}
+
 #define CELL(name) row[SQT_CELL(waits, name)]
 
 /* Of one that never got to a child all time is that of the queue; of one that waits for another's answer nothing is known. */
@@ -57,5 +70,7 @@ sqt_wait_cells(union sqt_cell *row, const struct sqt_wait *wait)
         CELL(kind).text = wait_kind(definition, &CELL(name).text);
     wait_parts(row, wait);
     CELL(depth).number = wait->depth == SQT_MISSING ? SQT_CELL_MISSING : wait->depth;
+    CELL(query).text = sqt_query_name(wait->query);
+    CELL(acl).text = wait->acl ? sqt_origin_text(wait->origin, SQT_DEF_ACL, wait->acl) : NULL;
     CELL(outcome).text = sqt_wait_outcome_names[wait->outcome];
 }

@@ -8,6 +8,7 @@
 #ifndef SQT_SQUID_HOOKS_DNS_H
 #define SQT_SQUID_HOOKS_DNS_H
 
+#include "hooks-loop.h"
 #include "ids.h"
 
 namespace Sqtrace
@@ -23,6 +24,14 @@ NextLooker()
     return xact;
 }
 
+/// the ACL whose check makes the next query; 0: none
+inline uint32_t &
+NextAcl()
+{
+    static uint32_t acl = 0;
+    return acl;
+}
+
 /// a name or an address is asked for, for the transaction of the (right) code context
 template <class ContextPointer>
 inline void
@@ -32,6 +41,7 @@ LookupIsAsked(Lookup &lookup, const ContextPointer &context)
         return;
     lookup.serial = NextSerial<Lookups>();
     lookup.xact = NextLooker() = XactOfContext(context);
+    NextAcl() = CheckedAcl().number ? CheckedAcl().number(CheckedAcl().name) : 0;
     sqt_emit(SQT_EV_DNS_BEGIN, lookup.xact, lookup.serial, 0);
 }
 
@@ -50,14 +60,15 @@ inline void
 QueryIsMade(Query &query)
 {
     query.xact = NextLooker();
-    NextLooker() = 0;
+    query.acl = NextAcl();
+    NextLooker() = NextAcl() = 0;
 }
 
 /// the look-up makes none: another one asks the same already
 inline void
 QueryIsShared()
 {
-    NextLooker() = 0;
+    NextLooker() = NextAcl() = 0;
 }
 
 /// the look-up makes another query, for addresses of the other kind
@@ -65,6 +76,7 @@ inline void
 QueryIsMadeBeside(Query &query, const Query &first)
 {
     query.xact = first.xact;
+    query.acl = first.acl;
 }
 
 /// the name server at that place, whose answer is being read
@@ -87,15 +99,16 @@ NumberOfNameServer(const Address &address)
     return sqt_waited_number(SQT_WAITED_NAME_SERVER, text);
 }
 
-/// a query goes to the name server at that place, for the sends-th time
+/// a query of that type goes to the name server at that place, for the sends-th time
 template <class Address>
 inline void
-QueryIsSent(Query &query, const Address &address, const size_t place, const int sends)
+QueryIsSent(Query &query, const Address &address, const size_t place, const int sends, const unsigned short type)
 {
     if (!sqt_on(SQT_GROUP_SERVER))
         return;
     query.who = NumberOfNameServer(address) | (sends > 1 ? UINT32_C(1) << 31 : 0);
     query.server = static_cast<int>(place);
+    query.type = type;
     query.sent = sqt_read_clock(sqt_clock);
 }
 
@@ -105,7 +118,8 @@ QueryEnds(Query &query, const enum sqt_wait_outcome outcome)
     if (!query.sent)
         return;
     if (sqt_on(SQT_GROUP_SERVER))
-        sqt_emit_pair(SQT_PAIR(SQT_EV_QUERY_END, SQT_EV_PART_QUERY), query.xact, query.sent, query.who, 0, 0, outcome);
+        sqt_emit_pair(SQT_PAIR(SQT_EV_QUERY_END, SQT_EV_PART_QUERY), query.xact, query.sent, query.who, query.type,
+                      query.acl, outcome);
     query.sent = 0;
     StayOnStack();
 }

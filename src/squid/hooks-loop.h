@@ -52,6 +52,64 @@ TellAcl(const char *name)
     sqt_part_was_acl(name, strlen(name));
 }
 
+/// the ACL that is being checked now, and the function that knows the number of its name; nullptr: none is
+struct Checked {
+    const void *name;
+    uint32_t (*number)(const void *);
+};
+
+inline Checked &
+CheckedAcl()
+{
+    static Checked checked = {nullptr, nullptr};
+    return checked;
+}
+
+inline uint32_t
+NumberOfAcl(const char *name, const size_t length)
+{
+    return sqt_names == SQT_NAMES_OFF ? 0 : sqt_define_acl(name, length);
+}
+
+/// up to 6, names are arrays of characters
+inline uint32_t
+NumberOfAclNamed(const void *name)
+{
+    return NumberOfAcl(static_cast<const char *>(name), strlen(static_cast<const char *>(name)));
+}
+
+/// from 7 on, names are SBufs
+template <class Text>
+uint32_t
+NumberOfAclNamedBy(const void *name)
+{
+    const Text &text = *static_cast<const Text *>(name);
+    return NumberOfAcl(text.rawContent(), text.length());
+}
+
+/// an ACL is being checked as long as this lives, however the check ends; then the one around it is, if there is one
+class AclCheck
+{
+public:
+    __attribute__((always_inline)) explicit AclCheck(const char *name) : around(CheckedAcl())
+    {
+        CheckedAcl() = {name, NumberOfAclNamed};
+        PartBegins();
+    }
+    template <class Text>
+    __attribute__((always_inline)) explicit AclCheck(const Text &name) : around(CheckedAcl())
+    {
+        CheckedAcl() = {&name, NumberOfAclNamedBy<Text>};
+        PartBegins();
+    }
+    ~AclCheck() { CheckedAcl() = around; }
+    AclCheck(const AclCheck &) = delete;
+    AclCheck &operator=(const AclCheck &) = delete;
+
+private:
+    const Checked around;
+};
+
 /// from 7 on, names are SBufs
 template <class Text>
 __attribute__((noinline, cold)) void

@@ -26,10 +26,12 @@ struct OwnHelperUse : HelperUse {
 
 /// a query to a name server
 struct Query {
-    uint64_t xact = 0; ///< the transaction that waits; 0: none
-    uint64_t sent = 0; ///< in ticks; 0: not sent, answered, or not traced
-    uint32_t who = 0;  ///< definition; bit 31: the query was sent before
-    int server = -1;   ///< place among Squid's name servers
+    uint64_t xact = 0;       ///< the transaction that waits; 0: none
+    uint64_t sent = 0;       ///< in ticks; 0: not sent, answered, or not traced
+    uint32_t who = 0;        ///< definition; bit 31: the query was sent before
+    uint32_t acl = 0;        ///< definition of the ACL whose check asks; 0: none does
+    unsigned short type = 0; ///< as in the DNS
+    int server = -1;         ///< place among Squid's name servers
     ~Query();
 };
 

@@ -325,7 +325,9 @@ def name_servers(env):
         env.need_root("name servers listen on port 53 of loopback addresses")
     one, two = NameServer(env, "a", origin.host), NameServer(env, "b", origin.host)
     squid = Squid(env, trace="", dns="%s %s" % (one.address, two.address),
-                  lines="dns_retransmit_interval 400 milliseconds\ndns_timeout 5 seconds\n").start()
+                  lines="dns_retransmit_interval 400 milliseconds\ndns_timeout 5 seconds\n"
+                        "acl inside dst 192.0.2.0/24\nacl asks_acl urlpath_regex acl$\nhttp_access deny asks_acl inside\n"
+                  ).start()
     with Client(squid.client_address()) as client:
         for n in range(40):
             client.request(origin.url("n", host="a%d-t%dx.test" % (5 + n % 5, n)), "t%dx" % n)
@@ -333,6 +335,7 @@ def name_servers(env):
             time.sleep(1)  # Squid looks for time-outs 400 ms after the first query, and then every 400 ms
             client.request(origin.url("n", host=name + ".test"), tag)
         client.request(origin.url("n", host="atwice-2.test"), "after")
+        client.request(origin.url("acl", host="a5-acl.test"), "acl")
     squid.stop()
     found = rows.check_run(env, squid)
     tags = by_xid(found)
@@ -350,6 +353,9 @@ def name_servers(env):
             off.add("queries", "t%dx" % n, row.ns("service_ns"), entry["answered_ns"] - entry["received_ns"],
                     entry["received_ns"], entry["answered_ns"])
     off.check(40)
+    env.equal({(row["query"], row["acl"]) for row in seen["acl"]}, {("A", "inside"), ("AAAA", "inside")},
+              "types of the queries, and the ACL whose check asks")
+    env.equal({(row["query"], row["acl"]) for row in seen["t0x"]}, {("A", "-"), ("AAAA", "-")}, "the way to a server")
     each = len(seen["twice"])  # one query for each kind of address
     env.equal({row["outcome"] for row in seen["twice"]}, {"ok"}, "answered twice")
     env.equal([(row["name"], row["outcome"]) for row in seen["mute"]],

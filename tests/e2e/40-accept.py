@@ -103,8 +103,10 @@ def stopped(env):
     env.equal((row["count"], row["connections"], row["drops"], row["put_off"]), ("13", "11", "0", "0"), "table listeners")
     env.check(9 <= int(row["backlog"]) <= 10, "backlog: %s" % row)
     env.check(float(row["max_ms"]) >= 1000 * HELD - 20, "longest wait: %s" % row["max_ms"])
-    told = finding(env, squid, "accept_wait")
-    env.check(float(told["cost_p50_ms"]) >= 1000 * HELD - 100, "cost: %s" % told)
+    told, = dump.table(env, squid.directory, "findings")
+    env.equal((told["cause"], told["pattern"], told["harm"], told["requests"]), ("stopped", "once", "standstill", "10"),
+              "who waits to be accepted waits for what stops Squid: %s" % told)
+    env.check(float(told["waiting_s"]) >= 10 * (HELD - 0.1), "seconds of clients: %s" % told)
 
 
 def out_of_descriptors(env):

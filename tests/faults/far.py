@@ -3,12 +3,27 @@
 
 Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serves until its input ends.
 
-    origins   [[address, port, ms], ...]: the answer is held for so long.  Paths are those of lib/origin.py
-    names     [[address, ms or null], ...]: name servers, answering after so long or never.  NAME.oN.test and oN.test
-              have the address 127.0.1.N, with way 10.77.1.N; NAME.two.test has the two of `two`
+    origins   [[address, port, ms, more], ...]: the answer is held for so long.  Paths are those of lib/origin.py.  more:
+                  rate    bytes a second of a body
+                  serial  answers one request at a time
+                  linger  seconds that it waits before it closes a connection
+                  mute    no 100 Continue
+                  silent  never answers
+                  tls     a certificate: it speaks TLS
+                  at      [every, seconds, ms]: in the last so many seconds of each `every` an answer is held so long more
+    names     [[address, ms or null, more], ...]: name servers, answering after so long or never.  NAME.oN.test and
+              oN.test have the address 127.0.1.N, with way 10.77.1.N; NAME.two.test has the two of `two`.  more:
+                  drop    kinds of query that it does not answer: A, AAAA, PTR
+                  slow    {"oN": ms}: names that end so take so much longer
+                  later   {"A": ms}: queries of this kind take so much longer
+                  serial  answers one query at a time
+                  broken  [begin, end]: answers SERVFAIL for so long after its first query, in seconds
+                  to      {"oN": address}: names that end so have this address; one of IPv6 is one more
+                  ttl     seconds; the default is 3,600
+    icp       [[address, port, ms], ...]: neighbours that answer each ICP query with a miss after so long
     two       [address, address]
-    way       {"ms": so long each way, "loss": share of packets}: origins are in a network namespace of their own,
-              behind a pair of TUN devices.  The routes are made here
+    way       {"ms": so long each way, "loss": share of packets, "rate": bytes a second}: origins are in a network
+              namespace of their own, behind a pair of TUN devices.  The routes are made here
     backlog   of the origins' listening sockets
 """
 
@@ -20,15 +35,19 @@ import os
 import random
 import re
 import socket
+import ssl
 import struct
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
 from lib.child import serve  # noqa: E402
-from lib.origin import Connection, Reader  # noqa: E402
+from lib.neighbour import ICP_ANSWERS, icp_message  # noqa: E402
+from lib.origin import Connection, Reader, body_bytes  # noqa: E402
 
+BEGIN = time.monotonic()
 CLONE_NEWNET = 0x40000000
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
 
@@ -36,20 +55,50 @@ TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
 class Timed(Connection):
     """A connection of an origin that takes its time before each answer."""
 
-    def __init__(self, ms, *others):
+    def __init__(self, ms, more, turn, *others):
         super().__init__(*others)
-        self.ms = ms
+        self.ms, self.more, self.turn = ms, more, turn
 
     async def answer(self, *request):
-        await asyncio.sleep(self.ms / 1000)
-        return await super().answer(*request)
+        if self.more.get("silent"):
+            await asyncio.sleep(3600)
+        if self.more.get("serial"):
+            async with self.turn:
+                await asyncio.sleep(self.ms / 1000)
+        else:
+            await asyncio.sleep((self.ms + self.extra()) / 1000)
+        keep = await super().answer(*request)
+        if not keep:
+            await asyncio.sleep(self.more.get("linger", 0))
+        return keep
+
+    def extra(self):
+        every, seconds, ms = self.more.get("at", [1, 0, 0])
+        return ms if (time.monotonic() - BEGIN) % every >= every - seconds else 0
+
+    async def read_body(self, headers):
+        await super().read_body(dict(headers, expect="") if self.more.get("mute") else headers)
+
+    async def send_body(self, size, want, chunked):
+        rate = self.more.get("rate")
+        if not rate:
+            return await super().send_body(size, want, chunked)
+        piece, begin, sent = max(1000, rate // 20), time.monotonic(), 0
+        while sent < size:
+            self.writer.write(body_bytes(sent, min(piece, size - sent)))
+            await self.writer.drain()
+            sent += piece
+            await asyncio.sleep(max(0, begin + min(sent, size) / rate - time.monotonic()))
 
 
 class Names(asyncio.DatagramProtocol):
     """A name server.  An address is fresh for an hour."""
 
-    def __init__(self, ms, network, two):
-        self.ms, self.network, self.two = ms, network, two
+    KINDS = {1: "A", 28: "AAAA", 12: "PTR"}
+
+    def __init__(self, ms, more, network, two):
+        self.ms, self.more, self.network, self.two = ms, more, network, two
+        self.idle_at, self.begin = 0.0, None
 
     def connection_made(self, transport):
         self.transport = transport
@@ -58,18 +107,63 @@ class Names(asyncio.DatagramProtocol):
         number = re.search(r"(?:^|\.)o(\d+)\.test$", name)
         return [self.network % int(number.group(1))] if number else self.two if name.endswith("two.test") else []
 
+    def broken(self):
+        begin, end = self.more.get("broken", [0, 0])
+        return begin <= time.monotonic() - self.begin < end
+
+    def elsewhere(self, name, family):
+        """Addresses of this family that the name has by `to`."""
+        return [address for end, address in self.more.get("to", {}).items()
+                if re.search(r"(^|\.)%s\.test$" % end, name) and (":" in address) == (family == socket.AF_INET6)]
+
+    def records(self, name, kind):
+        if kind == "PTR":
+            host = "c-%s.clients.test" % "-".join(reversed(name.split(".")[:4]))
+            return [b"".join(bytes([len(label)]) + label.encode() for label in host.split(".")) + b"\0"]
+        family = {"A": socket.AF_INET, "AAAA": socket.AF_INET6}.get(kind)
+        if not family:
+            return []
+        found = self.elsewhere(name, family) or (self.addresses(name) if kind == "A" else [])
+        return [socket.inet_pton(family, address) for address in found]
+
+    def due(self, name, kind):
+        """Seconds from now until the answer to a query of this kind for this name."""
+        needs = self.ms + self.more.get("later", {}).get(kind, 0) + max(
+            [ms for end, ms in self.more.get("slow", {}).items() if re.search(r"(^|\.)%s\.test$" % end, name)] or [0])
+        now = asyncio.get_running_loop().time()
+        self.idle_at = max(now, self.idle_at) if self.more.get("serial") else now
+        self.idle_at += needs / 1000
+        return self.idle_at - now
+
     def datagram_received(self, data, peer):
-        if self.ms is None:
-            return
         end = data.index(b"\0", 12) + 5
-        kind, labels, at = data[end - 4:end - 2], [], 12
+        number, labels, at = struct.unpack(">H", data[end - 4:end - 2])[0], [], 12
         while data[at]:
             labels.append(data[at + 1:at + 1 + data[at]].decode("latin-1"))
             at += data[at] + 1
-        found = self.addresses(".".join(labels)) if kind == b"\0\1" else []
-        reply = data[:2] + b"\x81\x80\0\1" + struct.pack(">H", len(found)) + b"\0\0\0\0" + data[12:end]
-        for address in found:
-            reply += b"\xc0\x0c\0\1\0\1\0\0\x0e\x10\0\4" + socket.inet_aton(address)
+        name, kind = ".".join(labels), self.KINDS.get(number, "")
+        self.begin = self.begin or time.monotonic()
+        if self.ms is None or kind in self.more.get("drop", []):
+            return
+        found = [] if self.broken() else self.records(name, kind)
+        reply = data[:2] + (b"\x81\x82" if self.broken() else b"\x81\x80") + b"\0\1"
+        reply += struct.pack(">H", len(found)) + b"\0\0\0\0" + data[12:end]
+        for record in found:
+            reply += b"\xc0\x0c" + struct.pack(">HHIH", number, 1, self.more.get("ttl", 3600), len(record)) + record
+        asyncio.get_running_loop().call_later(self.due(name, kind), self.transport.sendto, reply, peer)
+
+
+class Neighbour(asyncio.DatagramProtocol):
+    """Has nothing, and says so after so long."""
+
+    def __init__(self, ms):
+        self.ms = ms
+
+    def connection_made(self, transport):
+        self.transport = transport
+
+    def datagram_received(self, data, peer):
+        reply = icp_message(ICP_ANSWERS["miss"], struct.unpack("!I", data[4:8])[0], data[24:-1].decode("latin-1"))
         asyncio.get_running_loop().call_later(self.ms / 1000, self.transport.sendto, reply, peer)
 
 
@@ -95,16 +189,31 @@ def lay(way, origins):
     return near, far
 
 
-def carry(source, target, way, chance):
-    """Takes what has come out of one end, and puts it into the other one later, or never."""
-    loop = asyncio.get_running_loop()
-    try:
-        while True:
-            packet = os.read(source, 65536)
-            if chance.random() >= way.get("loss", 0):
-                loop.call_later(way.get("ms", 0) / 1000, os.write, target, packet)
-    except BlockingIOError:
-        pass
+class Line:
+    """One direction of the way: takes what has come out of one end, and puts it into the other one later, or never."""
+
+    LONGEST = 0.5  # seconds that a packet may wait for the line: others are lost
+
+    def __init__(self, source, target, way, chance):
+        self.source, self.target, self.way, self.chance, self.idle_at = source, target, way, chance, 0.0
+        asyncio.get_running_loop().add_reader(source, self.carry)
+
+    def carry(self):
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                packet = os.read(self.source, 65536)
+                wait = self.way.get("ms", 0) / 1000
+                if "rate" in self.way:
+                    self.idle_at = max(self.idle_at, loop.time())
+                    if self.idle_at - loop.time() > self.LONGEST:
+                        continue
+                    self.idle_at += len(packet) / self.way["rate"]
+                    wait += self.idle_at - loop.time()
+                if self.chance.random() >= self.way.get("loss", 0):
+                    loop.call_later(wait, os.write, self.target, packet)
+        except BlockingIOError:
+            pass
 
 
 async def start(settings, log):
@@ -113,21 +222,29 @@ async def start(settings, log):
     if way:
         near, far = lay(way, origins)
         chance = random.Random(1)
-        loop.add_reader(near, carry, near, far, way, chance)
-        loop.add_reader(far, carry, far, near, way, chance)
-    for address, port, ms in origins:
-        await loop.create_server(lambda ms=ms: asyncio.StreamReaderProtocol(Reader(1 << 20), client(ms, log)), address,
-                                 port, backlog=settings.get("backlog", 512))
-    for address, ms in settings.get("names", []):
+        Line(near, far, way, chance)
+        Line(far, near, way, chance)
+    for address, port, ms, more in origins:
+        context = None
+        if "tls" in more:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(more["tls"])
+        await loop.create_server(
+            lambda ms=ms, more=more, turn=asyncio.Lock(): asyncio.StreamReaderProtocol(
+                Reader(1 << 20), client(ms, more, turn, log)), address, port, backlog=settings.get("backlog", 512),
+            ssl=context)
+    for address, ms, more in settings.get("names", []):
         await loop.create_datagram_endpoint(
-            lambda ms=ms: Names(ms, settings.get("network", "127.0.1.%d"), settings.get("two", [])),
+            lambda ms=ms, more=more: Names(ms, more, settings.get("network", "127.0.1.%d"), settings.get("two", [])),
             local_addr=(address, 53))
+    for address, port, ms in settings.get("icp", []):
+        await loop.create_datagram_endpoint(lambda ms=ms: Neighbour(ms), local_addr=(address, port))
     return "ready"
 
 
-def client(ms, log):
+def client(ms, more, turn, log):
     async def accepted(reader, writer):
-        await Timed(ms, reader, writer, log).serve()
+        await Timed(ms, more, turn, reader, writer, log).serve()
     return accepted
 
 

@@ -4,14 +4,26 @@
 Run as a program (load.py PLAN RESULTS); PLAN is a file of JSON:
 
     proxy     [address, port]
-    requests  [[seconds from the start, method, url, [header, ...], bytes of body], ...] in order of time
+    requests  [[seconds from the start, method, url, [header, ...], bytes of body, more], ...] in order of time.
+              CONNECT opens a tunnel to the authority `url`, in which the client sends a GET for `inside`.  more:
+              {"leave": close after so many bytes of the body, "hold": seconds that a tunnel stays open, "inside": path,
+              "tls": it has TLS inside}
     once      a connection for each request; else idle connections serve again
     silent    so many clients connect, say nothing until they are put out, and come again
     tls       the proxy speaks TLS
     rate      bytes a second that a client takes at most, 0: no limit
     timeout   seconds, after which a request is given up
+    sources   so many addresses are the clients', in turn: 127.3.0.1 and so on; 0: the system chooses
+    patience  seconds that a client waits for a 100 before it sends its body
+    crowd     [clients, seconds, [url, ...]]: so many more clients ask for these for so long, without a pause
 
-Results, tab separated: when it was due in s, what the client waited in ms, status (0: none), bytes of body
+Results, tab separated:
+    when it was due in s
+    what the client waited in ms; of a tunnel: until it was open, of one with TLS until the answer inside
+    status, 0: none
+    bytes of body
+    how it ended: answered, cut, left, refused, closed, given_up, silent (no answer in an open tunnel)
+    ms until the header
 """
 
 import asyncio
@@ -24,7 +36,7 @@ import time
 
 class Pool:
     def __init__(self, plan):
-        self.plan, self.idle = plan, []
+        self.plan, self.idle, self.opened = plan, [], 0
         self.context = None
         if plan.get("tls"):
             self.context = ssl.create_default_context()
@@ -41,6 +53,10 @@ class Pool:
         sock.setblocking(False)
         if self.plan.get("rate"):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        if self.plan.get("sources"):
+            number = self.opened % self.plan["sources"]
+            sock.bind(("127.3.%d.%d" % (number // 250, 1 + number % 250), 0))
+        self.opened += 1
         await asyncio.get_running_loop().sock_connect(sock, tuple(self.plan["proxy"]))
         limit = 2048 if self.plan.get("rate") else 1 << 16
         reader, writer = await asyncio.open_connection(sock=sock, limit=limit, ssl=self.context,
@@ -55,24 +71,24 @@ class Pool:
 
 
 async def body(reader, size, rate):
-    """Reads the body, as fast as the client takes it."""
+    """Reads the body, as fast as the client takes it.  Returns whether all of it came."""
     left = size
     while left is None or left > 0:
         piece = await reader.read(min(left or 1 << 16, max(1, rate // 20)) if rate else 1 << 16)
         if not piece:
-            break
+            return left is None
         left = left - len(piece) if left is not None else None
         if rate:
             await asyncio.sleep(len(piece) / rate)
+    return True
 
 
-async def exchange(pool, request, connection):
-    """(status, bytes, whether the connection may serve again)"""
-    _, method, url, headers, sends = request
-    reader, writer = connection
-    lines = ["%s %s HTTP/1.1" % (method, url), "Host: " + url.split("/")[2]] + headers
-    writer.write(("\r\n".join(lines + (["Content-Length: %d" % sends] if sends else [])) + "\r\n\r\n").encode()
-                 + b"b" * sends)
+class Left(Exception):
+    """The client went away as it was to: it has this status, and this many bytes."""
+
+
+async def head_of(reader):
+    """(status, header fields) of the next answer, interim or not."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         line = await reader.readline()
@@ -81,35 +97,106 @@ async def exchange(pool, request, connection):
         head += line
     fields = dict((name.strip().lower(), value.strip()) for name, _, value in
                   (line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:]))
-    status = int(head.split()[1])
-    size = 0 if status == 304 else int(fields["content-length"]) if "content-length" in fields else None
-    await body(reader, size, pool.plan.get("rate", 0))
+    return int(head.split()[1]), fields
+
+
+async def final(reader):
+    """The next answer that is not an interim one."""
+    while True:
+        status, fields = await head_of(reader)
+        if status >= 200 or status == 101:
+            return status, fields
+
+
+async def send(pool, request, reader, writer):
+    """Sends a request.  Returns the answer's head if it came before the body was sent, else None."""
+    _, method, url, headers, sends = request[:5]
+    lines = ["%s %s HTTP/1.1" % (method, url), "Host: " + (url if method == "CONNECT" else url.split("/")[2])] + headers
+    head = ("\r\n".join(lines + (["Content-Length: %d" % sends] if sends else [])) + "\r\n\r\n").encode()
+    if not any(header.lower().startswith("expect:") for header in headers):
+        writer.write(head + b"b" * sends)
+        return None
+    writer.write(head)
+    first = asyncio.create_task(head_of(reader))
+    await asyncio.wait([first], timeout=pool.plan.get("patience", 1))
+    writer.write(b"b" * sends)
+    status, fields = await first
+    return (status, fields) if status >= 200 else None
+
+
+async def exchange(pool, request, connection, times):
+    """(status, bytes, whether the connection may serve again)"""
+    reader, writer = connection
+    more = request[5] if len(request) > 5 else {}
+    status, fields = await send(pool, request, reader, writer) or await final(reader)
+    times["header"] = time.monotonic()
+    if request[1] == "CONNECT":
+        if status == 200:
+            await tunnel(reader, writer, request[2], more, times)
+        return status, 0, False
+    size = 0 if status in (204, 304) else int(fields["content-length"]) if "content-length" in fields else None
+    if more.get("leave") and (size is None or size > more["leave"]):
+        await body(reader, more["leave"], pool.plan.get("rate", 0))
+        writer.close()
+        raise Left(status, more["leave"])
+    times["whole"] = await body(reader, size, pool.plan.get("rate", 0))
     return status, size or 0, size is not None and fields.get("connection") != "close"
 
 
-async def one(pool, request):
-    """(status, bytes) of a request; once more where a kept connection was closed meanwhile."""
+async def tunnel(reader, writer, authority, more, times):
+    """A GET in an open tunnel, which then stays open for a while."""
+    try:
+        if more.get("tls"):
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            await writer.start_tls(context, server_hostname=authority.split(":")[0])
+        writer.write(("GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (more.get("inside", "/x/t"), authority)).encode())
+        _, fields = await final(reader)
+        times["inside"] = time.monotonic()
+        await body(reader, int(fields.get("content-length", 0)), 0)
+        await asyncio.wait_for(reader.read(1), more.get("hold", 0) or 0.001)
+    except (asyncio.TimeoutError, OSError):
+        pass
+
+
+async def one(pool, request, times):
+    """(status, bytes, end) of a request; once more where a kept connection was closed meanwhile."""
     while True:
-        reader, writer, used = await pool.get()
         try:
-            status, size, keep = await exchange(pool, request, (reader, writer))
-        except (ConnectionError, asyncio.IncompleteReadError):
+            reader, writer, used = await pool.get()
+        except OSError:
+            return 0, 0, "refused"
+        try:
+            status, size, keep = await exchange(pool, request, (reader, writer), times)
+        except Left as left:
+            return left.args + ("left",)
+        except (OSError, asyncio.IncompleteReadError):
             writer.close()
-            if used:
+            if used and "header" not in times:
                 continue
-            return 0, 0
+            return 0, 0, "closed"
+        except asyncio.CancelledError:
+            writer.close()
+            raise
         pool.put(reader, writer, keep)
-        return status, size
+        return status, size, "answered" if times.get("whole", True) else "cut"
 
 
 async def due(pool, request, start, results):
     await asyncio.sleep(max(0, start + request[0] - time.monotonic()))
-    begin = time.monotonic()
+    begin, times = time.monotonic(), {}
     try:
-        status, size = await asyncio.wait_for(one(pool, request), pool.plan.get("timeout", 60))
-    except (asyncio.TimeoutError, OSError):
-        status, size = 0, 0
-    results.write("%.6f\t%.3f\t%d\t%d\n" % (request[0], 1000 * (time.monotonic() - begin), status, size))
+        status, size, end = await asyncio.wait_for(one(pool, request, times), pool.plan.get("timeout", 60))
+    except asyncio.TimeoutError:
+        status, size, end = 0, 0, "given_up"
+    now = time.monotonic()
+    header = times.get("header", now)
+    if request[1] == "CONNECT" and "header" in times:
+        now = header = times.get("inside", now) if request[5].get("tls") else header
+        end = end if status >= 300 else "answered" if "inside" in times else "silent"
+    results.write("%.6f\t%.3f\t%d\t%d\t%s\t%.3f\n" % (request[0], 1000 * (now - begin), status, size, end,
+                                                     1000 * (header - begin)))
+    results.flush()
 
 
 async def silent(plan, first):
@@ -123,10 +210,19 @@ async def silent(plan, first):
             await asyncio.sleep(0.1)
 
 
+async def restless(pool, number, start, results):
+    """One of the crowd."""
+    _, seconds, urls = pool.plan["crowd"]
+    while time.monotonic() < start + seconds:
+        await due(pool, [time.monotonic() - start, "GET", urls[number % len(urls)], [], 0, {}], start, results)
+        number += 1
+
+
 async def main(plan, results):
     pool, start = Pool(plan), time.monotonic() + 0.2
     quiet = [asyncio.create_task(silent(plan, n * 0.01)) for n in range(plan.get("silent", 0))]
-    await asyncio.gather(*[due(pool, request, start, results) for request in plan["requests"]])
+    crowd = [restless(pool, n, start, results) for n in range(plan.get("crowd", [0])[0])]
+    await asyncio.gather(*crowd, *[due(pool, request, start, results) for request in plan["requests"]])
     for task in quiet:
         task.cancel()
 

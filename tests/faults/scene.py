@@ -7,11 +7,16 @@ import os
 import random
 import subprocess
 import sys
+import threading
+import time
 
 from lib import dump, native
 from lib.child import Process
 from lib.env import Failure, go_first
 from lib.squid import Squid
+
+from felt import Felt
+from kept import copy_trace
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PORT = 8000  # of each origin: a scene has a network of its own
@@ -29,6 +34,7 @@ class Origin:
 
     def __init__(self, n, network="127.0.1.%d"):
         self.n, self.ms, self.port, self.network = n, MS, PORT, network
+        self.more = {}  # as far.py has it
 
     @property
     def address(self):
@@ -51,7 +57,8 @@ class Traffic:
     size      bytes of a new object: a function of a random.Random
     words     more words of the origin's path (lib/origin.py): a function of the serial number
     headers   of a request: a function of its serial number and of a random.Random
-    options   once, silent, tls, rate, timeout, as load.py has them
+    options   once, silent, tls, rate, timeout, sources, patience, crowd, as load.py has them
+    more      of a request, as load.py has it: a function of its serial number
     """
 
     def __init__(self, origins):
@@ -61,6 +68,7 @@ class Traffic:
         self.size = lambda chance: chance.randrange(2000, 30000)
         self.words = lambda n: ""
         self.headers = lambda n, chance: []
+        self.more = lambda n: {}
         self.options = {"once": False, "silent": 0, "tls": False, "rate": 0, "timeout": 60}
         self.first = []  # requests before all others: URLs
 
@@ -78,7 +86,8 @@ class Traffic:
                 url = seen[-1]
             else:
                 url = chance.choice(seen)
-            made.append([begin + k / self.per_second, self.method, url, self.headers(k, chance), self.sends])
+            made.append([begin + k / self.per_second, self.method, url, self.headers(k, chance), self.sends,
+                         self.more(k)])
         return made
 
 
@@ -92,11 +101,14 @@ class Scene:
         self.far = {}  # more settings of far.py
         self.traffic = Traffic(self.origins)
         self.dirs, self.conf, self.words = ["aufs:one", "aufs:two"], CONF, ""
-        self.workers, self.preload, self.environment = 1, [], {}
+        self.workers, self.preload, self.environment, self.dir_mb = 1, [], {}, 512
         self.goes_first = True  # goes before other work on the machine
         self.before, self.meanwhile = [], []  # functions of the scene: before Squid starts, and before its load does
         self.directory = self.culprit = self.port = None
         self.loaded = False  # all clients have their answers
+        self.live = None  # seconds after which the living trace is copied, and asked
+        self.told = None  # what it answered
+        self.threads, self.errors = [], []
 
     def cache_dir(self, kind):
         """Path of a cache_dir."""
@@ -108,15 +120,16 @@ class Scene:
 
     def start_far(self):
         network = self.origins[0].network if self.origins else "127.0.1.%d"
-        self.process({"names": self.name_servers, "network": network, "two": self.far.get("two", [])}, "names")
-        self.process(dict(self.far, origins=[[origin.address, origin.port, origin.ms] for origin in self.origins]),
+        self.process({"names": [(row + [{}])[:3] for row in self.name_servers], "network": network,
+                      "two": self.far.get("two", [])}, "names")
+        self.process(dict(self.far, origins=[[one.address, one.port, one.ms, one.more] for one in self.origins]),
                      "origins")
 
     def start_squid(self):
         libraries = [native.preload(self.env, name) for name in self.preload]
         self.squid = Squid(self.env, trace="names=%s %s" % (self.names, self.words), dirs=self.dirs,
-                           dns=" ".join(address for address, _ in self.name_servers), lines=self.conf,
-                           workers=self.workers, alone=self.workers == 1, plain=True,
+                           dns=" ".join(row[0] for row in self.name_servers), lines=self.conf,
+                           workers=self.workers, alone=self.workers == 1, plain=True, dir_mb=self.dir_mb,
                            preload=" ".join(libraries) or None, environment=self.environment)
         for function in self.before:
             function(self)
@@ -133,11 +146,27 @@ class Scene:
         results = self.env.path(name + ".tsv")
         return subprocess.Popen([sys.executable, os.path.join(HERE, "load.py"), self.env.path(name + ".json"), results])
 
+    def at(self, seconds, function):
+        """Calls function(scene) so long after the load began."""
+        def call():
+            time.sleep(seconds)
+            try:
+                function(self)
+            except Exception as error:
+                self.errors.append("after %s s: %r" % (seconds, error))
+
+        def begin(scene):
+            self.threads.append(threading.Thread(target=call, daemon=True))
+            self.threads[-1].start()
+        self.meanwhile.append(begin)
+
     def run(self):
         if self.goes_first:
             go_first(self.env)
         self.start_far()
         self.start_squid()
+        if self.live:
+            self.at(self.live, Scene.ask_live)
         for function in self.meanwhile:
             function(self)
         clients = self.load()
@@ -147,14 +176,25 @@ class Scene:
             clients.kill()
             raise Failure("the clients did not end")
         self.loaded = True
+        for thread in self.threads:
+            thread.join(60)
+        self.env.require(not self.errors, "; ".join(self.errors))
         self.env.require(status == 0, "the clients ended with status %d" % status)
         self.squid.stop()
 
+    def ask_live(self):
+        """Asks the trace of the Squid that lives, and keeps a copy of it."""
+        self.told = dump.table(self.env, self.directory, "findings")
+        copy_trace(self.directory, self.env.path("live"))
+
+    def felt(self):
+        return Felt(self.env.path("load.tsv"))
+
     def waited(self):
         """What clients waited: [ms], and how many got no answer."""
-        with open(self.env.path("load.tsv")) as file:
-            rows = [line.split("\t") for line in file]
-        return [float(row[1]) for row in rows], sum(row[2] == "0" for row in rows)
+        felt = self.felt()
+        return felt.waits, felt.unanswered
 
     def findings(self):
-        return dump.table(self.env, self.directory, "findings")
+        """Of the whole trace; where it was asked while it lived, of then."""
+        return self.told if self.live else dump.table(self.env, self.directory, "findings")

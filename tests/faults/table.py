@@ -2,6 +2,7 @@
 """The faults, and what table `findings` must say of each."""
 
 import collections
+import re
 
 import plant_clients as clients
 import plant_disks as disks
@@ -16,7 +17,22 @@ import plant_services as services
 # place   1: the first finding.  2: the first or second, as the fault adds less than 20 % to what clients wait in the mean
 # late    what it makes later for clients
 # short   whether it is one of the ten that tools/check runs each time
-Fault = collections.namedtuple("Fault", "name plant causes place late short")
+Row = collections.namedtuple("Row", "name plant causes place late short")
+
+
+class Fault(Row):
+    def told(self, findings, culprit, place):
+        """None if one of the first findings says what was planted, else what is wrong."""
+        for row in findings[:place]:
+            if row["cause"] in self.causes and (culprit is None or re.fullmatch(culprit, row["culprit"])):
+                return None
+        return "%s of %s is not among the first %d" % ("|".join(self.causes), culprit, place)
+
+    @staticmethod
+    def hurts(_):
+        """Whether clients felt it: it is not looked at."""
+        return True
+
 
 FAULTS = [Fault(*row) for row in (
     # name, plant, causes, place, late, short
@@ -83,4 +99,12 @@ HEALTHY = [Fault("healthy-" + name, plant, ["healthy"], 1, "nothing", name == "m
     ("icap", healthy.icap),
     ("uploads", healthy.uploads),
     ("idle", healthy.idle),
+    ("not-found", healthy.not_found),
+    ("leave-early", healthy.leave_early),
+    ("long-tunnels", healthy.long_tunnels),
+    ("rotation", healthy.rotation),
+    ("reconfiguration", healthy.reconfiguration),
+    ("night", healthy.night),
+    ("busy-machine", healthy.busy_machine),
+    ("large-objects", healthy.large_objects),
 )]

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# container.sh FOLDER TOOLS [SQUID] - builds the image of the Containerfile without a registry, runs it and reads its
+# container.sh FOLDER TOOLS [SQUID [UNPATCHED]] - builds the image of the Containerfile without a registry, runs it and reads its
 # trace, in TAP.  TOOLS is a build of sqtrace.  SQUID is the prefix of a Squid that sqtrace-build installed: with it, the
 # image takes this Squid and these tools instead of building its own, and is of this machine's release of Debian, 12 or 13.
+# UNPATCHED is the prefix of the same Squid without the hooks, which takes its place for a while.
 # Needs root, mmdebstrap, podman and runc.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
@@ -11,9 +12,11 @@ top=$(cd "$(dirname "$0")/../.." && pwd -P) || exit 1
 . "$top/tests/unit/tap.sh"
 # shellcheck source=/dev/null
 . "$top/tests/packages/fresh-root.sh"
-usage='usage: container.sh FOLDER TOOLS [SQUID]'
+usage='usage: container.sh FOLDER TOOLS [SQUID [UNPATCHED]]'
 tools=$(cd "${2:?$usage}" && pwd -P) || exit 1
 squid=
+unpatched=
+[ -z "${4-}" ] || unpatched=$(cd "$4" && pwd -P) || exit 1
 [ -z "${3-}" ] || squid=$(cd "$3" && pwd -P) || exit 1
 
 skip()
@@ -65,7 +68,7 @@ end()
     pod rm --all --force --time=0 >/dev/null 2>&1
     pod rmi --all --force >/dev/null 2>&1
     umount -R "$folder/storage/overlay" 2>/dev/null
-    rm -rf "$folder/storage" "$folder/made" "$folder/debian.tar" "$run" "$rings"
+    rm -rf "$folder/storage" "$folder/made" "$folder/bare" "$folder/debian.tar" "$run" "$rings"
 }
 trap end EXIT
 trap 'exit 129' HUP
@@ -202,6 +205,29 @@ pod stop --time=60 traced >"$out" 2>&1 && [ "$(pod inspect --format '{{.State.Ex
 check 'stopped, Squid ends in order'
 [ "$(rows "$tools/sqtrace-dump" "$volume")" -eq 6040 ] && [ -z "$(find "$volume" -name '*.ring')" ]
 check 'and leaves the whole trace on the volume, with a row for each of 6,040 requests'
+
+# ---- replaced by a Squid without the hooks, and put back ----
+
+if [ -n "$unpatched" ]; then
+    # It has the configuration and the logs of the one that it replaces.
+    cp -a "$unpatched" "$folder/bare" && rm -rf "$folder/bare/etc" "$folder/bare/var" &&
+        ln -s "$squid/etc" "$folder/bare/etc" && ln -s "$squid/var" "$folder/bare/var"
+    pod rm traced >"$out" 2>&1
+    start traced 'sqtrace_log /var/spool/squid/trace' --shm-size=128m --volume="$folder/bare:$unpatched:ro" \
+        --volume="$folder/bare/sbin/squid:$squid/sbin/squid:ro"
+    check 'a Squid without the hooks starts with the same sqtrace.conf'
+    load --clients=1 --requests=10
+    check 'and serves'
+    pod stop --time=60 traced >"$out" 2>&1
+    [ "$(rows "$tools/sqtrace-dump" "$volume")" -eq 6040 ]
+    check 'it does not trace, and the trace stays readable'
+    pod rm traced >"$out" 2>&1
+    start traced 'sqtrace_log /var/spool/squid/trace' --shm-size=128m && load --clients=1 --requests=10
+    check 'put back, the Squid with the hooks starts and serves'
+    pod stop --time=60 traced >"$out" 2>&1
+    [ "$(rows "$tools/sqtrace-dump" "$volume")" -eq 6050 ]
+    check 'and traces again'
+fi
 
 # ---- a ring that both sides see ----
 

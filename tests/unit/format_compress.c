@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,6 +110,19 @@ damage_does_no_harm(void **state)
     }
 }
 
+/* Whoever calls it ends the program where errno says that there is no memory, which it may say from before. */
+static void
+a_block_that_cannot_be_decompressed_is_no_lack_of_memory(void **state)
+{
+    struct fixture *const f = *state;
+    memset(f->packed, 0x5a, 100);
+    for (unsigned how = SQT_COMPRESSION_ZLIB; how <= SQT_COMPRESSION_ZSTD; ++how) {
+        errno = ENOMEM;
+        assert_non_null(sqt_decompress(&f->decompressor, how, f->packed, 100, f->back, 1000));
+        assert_int_equal(errno, EBADMSG);
+    }
+}
+
 static void
 zstd_is_told_where_it_is_missing(void **state)
 {
@@ -130,6 +144,7 @@ main(void)
         cmocka_unit_test_setup_teardown(zlib_is_zlib, setup, teardown),
         cmocka_unit_test_setup_teardown(what_would_grow_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_does_no_harm, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_block_that_cannot_be_decompressed_is_no_lack_of_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(zstd_is_told_where_it_is_missing, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,6 +101,11 @@ sqt_part_was_acl(const char *name, size_t length)
 {
     defined += "acl " + std::string(name, length) + "; ";
 }
+uint32_t
+sqt_define_acl(const char *, size_t)
+{
+    return 9;
+}
 void
 sqt_part_was_disk_call(uint32_t op, uint32_t dir)
 {
@@ -1037,24 +1042,28 @@ queries()
     defined.clear();
     {
         Sqtrace::Query first, beside;
-        Sqtrace::LookupIsAsked(lookup, context);
+        const char acl[8] = "inside";
+        {
+            const Sqtrace::AclCheck check(acl);
+            Sqtrace::LookupIsAsked(lookup, context);
+        }
         emitted.clear();
         Sqtrace::QueryIsMade(first);
         Sqtrace::QueryIsMadeBeside(beside, first);
-        Sqtrace::QueryIsSent(first, NameServer{53}, 0, 1);
+        Sqtrace::QueryIsSent(first, NameServer{53}, 0, 1, 1);
         first.sent = 70;
         Sqtrace::QueryTimesOut(first);
-        Sqtrace::QueryIsSent(first, NameServer{5353}, 1, 2);
+        Sqtrace::QueryIsSent(first, NameServer{5353}, 1, 2, 1);
         first.sent = 80;
         Sqtrace::NameServerSpeaks(0);
         Sqtrace::QueryIsAnswered(first, 2);
         Sqtrace::QueryIsAnswered(first, 2);
-        Sqtrace::QueryIsSent(beside, NameServer{53}, 0, 1);
+        Sqtrace::QueryIsSent(beside, NameServer{53}, 0, 1, 28);
         beside.sent = 90;
     }
     expect("each query that is sent ends once",
-           "QUERY_END 5 70 107; PART_QUERY 0 0 3; QUERY_END 5 80 2147483755; PART_QUERY 0 0 7; QUERY_END 5 90 107; "
-           "PART_QUERY 0 0 8; ");
+           "QUERY_END 5 70 107; PART_QUERY 1 9 3; QUERY_END 5 80 2147483755; PART_QUERY 1 9 7; QUERY_END 5 90 107; "
+           "PART_QUERY 28 9 8; ");
     expect_defined("name servers are addresses", "192.0.2.53; 192.0.2.9:5353; 192.0.2.53; ");
     {
         Sqtrace::Query query;
@@ -1283,8 +1292,10 @@ parts()
     const char named[16] = "bad_sites";
     const Name buffer = {"badly"};
     defined.clear();
-    Sqtrace::PartBegins();
-    Sqtrace::AclIsChecked(named);
+    {
+        const Sqtrace::AclCheck check(named);
+        Sqtrace::AclIsChecked(named);
+    }
     Sqtrace::LogIsWritten();
     Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
     sqt_sample_waits = 1;
@@ -1292,7 +1303,9 @@ parts()
     Sqtrace::DiskCallIsOver(SQT_DISK_READ, 2);
     sqt_io_is_over();
     expect_defined("parts tell nothing unless a sample waits, and no disk call of another thread", "");
-    Sqtrace::PartBegins();
+    {
+        const Sqtrace::AclCheck check(buffer);
+    }
     Sqtrace::AclIsChecked(named);
     Sqtrace::AclIsChecked(buffer);
     Sqtrace::LogIsWritten();

@@ -20,14 +20,12 @@ import zlib
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from programs import LIMIT, MEBIBYTES, SANITIZED, SECONDS, SECONDS_OF_RECORD, SOURCE, TOOLS, records_of  # noqa: E402
 from told import check, plan  # noqa: E402
 
-TOOLS = os.environ["SQT_TOOLS"]
-SOURCE = os.environ.get("SQT_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 GOLDEN = os.path.join(SOURCE, "tests/golden")
 LONG = "SQT_HOSTILE_LONG" in os.environ
-SANITIZED = any(mark in open(os.path.join(TOOLS, "sqtrace-dump"), "rb").read() for mark in (b"__asan_init", b"__tsan_init"))
-SECONDS, MEBIBYTES, WRITTEN = 60 if SANITIZED else 2, 256, 16 << 20
+WRITTEN = 16 << 20
 FOLLOWS = 3 if SANITIZED else 1.2  # seconds that a program which follows is watched
 NOBODY = 65534
 MB, GB = 1 << 20, 1 << 30
@@ -119,8 +117,8 @@ class Run:
         self.stopped = True
         os.kill(self.process.pid, signal.SIGINT)  # it was not waited for
 
-    def end(self, deadline):
-        """What is wrong with it."""
+    def end(self, deadline, allowed):
+        """What is wrong with it; allowed: seconds of processor time."""
         while True:
             pid, status, used = os.wait4(self.process.pid, os.WNOHANG)
             if pid:
@@ -137,8 +135,8 @@ class Run:
         problems = []
         if self.process.returncode not in (0, 1, 3) and not (self.stopped and self.process.returncode in (-signal.SIGINT, 130)):
             problems.append("%s: status %d: %s" % (self.name, self.process.returncode, self.text[-300:]))
-        if seconds > SECONDS:
-            problems.append("%s: took %.1f s of processor time" % (self.name, seconds))
+        if seconds > allowed:
+            problems.append("%s: took %.1f s of processor time, and not %.1f" % (self.name, seconds, allowed))
         if memory > MEBIBYTES and not SANITIZED:
             problems.append("%s: took %d MiB" % (self.name, memory))
         return problems
@@ -153,20 +151,16 @@ def written(folder):
     return sum(os.lstat(os.path.join(where, name)).st_blocks * 512 for where, _, names in os.walk(folder) for name in names)
 
 
-def run_all(trace, out, meanwhile=None):
-    """Every program at once.  Returns what is wrong, and what dump said."""
+def run_all(trace, out, records=0):
+    """Every program at once, over a trace of so many records.  Returns what is wrong, and what dump said."""
     runs = [Run(*one, out) for one in programs(trace, out)]
-    begin = time.monotonic()
-    while time.monotonic() < begin + FOLLOWS:
-        if meanwhile:
-            meanwhile()
-        else:
-            time.sleep(0.05)
+    time.sleep(FOLLOWS)
     for run in runs:
         if run.follows:
             run.stop()
-    deadline = time.monotonic() + 30 + SECONDS
-    problems = [problem for run in runs for problem in run.end(deadline)]
+    allowed = LIMIT if SANITIZED else SECONDS + SECONDS_OF_RECORD * records
+    deadline = time.monotonic() + 30 + allowed
+    problems = [problem for run in runs for problem in run.end(deadline, allowed)]
     return problems, getattr(runs[0], "text", "")
 
 
@@ -184,7 +178,7 @@ def sparse(place, scratch):
         give(path)
         give(trace)
         blocks = os.stat(path).st_blocks
-        problems, text = run_all(trace, out)
+        problems, text = run_all(trace, out, records_of(trace))
         if os.stat(path).st_blocks > blocks:
             problems.append("it takes %d KB more than before" % ((os.stat(path).st_blocks - blocks) // 2))
         if written(out) > WRITTEN:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * make_forged.c - a segment that says of its ring whatever the caller wants, for ship_others.py:
+ * make_forged.c - a segment that says of its ring whatever the caller wants, for ship_others.py and ship_modes.py:
  *
- *   make_forged FILE SEED STARTED HOST SEQUENCE FIRST REQUESTS APART LAST
+ *   make_forged FILE SEED STARTED HOST SEQUENCE FIRST REQUESTS APART LAST [BOOT]
  *
  *   SEED      of the ring's id
  *   STARTED   seconds after the usual moment when the ring was made
@@ -10,6 +10,7 @@
  *   FIRST     number of its first record; a request has 10
  *   REQUESTS  each of 1 ms, APART seconds apart
  *   LAST      1: tracing ended with this segment
+ *   BOOT      of the machine, as 32 hexadecimal digits
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ forged_request(struct sqt_record *to, uint64_t xact, uint64_t at)
 int
 main(int argc, char **argv)
 {
-    if (argc != 10)
+    if (argc != 10 && argc != 11)
         return 2;
     const uint64_t started = strtoull(argv[3], NULL, 10), sequence = strtoull(argv[5], NULL, 10),
                    first = strtoull(argv[6], NULL, 10), apart = strtoull(argv[8], NULL, 10);
@@ -55,6 +56,9 @@ main(int argc, char **argv)
     struct sqt_identity who;
     char text[512];
     make_identity(&who, (unsigned)strtoul(argv[2], NULL, 10), 0);
+    for (unsigned i = 0; argc == 11 && i < sizeof(who.boot_id); ++i)
+        if (sscanf(argv[10] + 2 * i, "%2hhx", &who.boot_id[i]) != 1)
+            return 2;
     who.start.ticks += started * NS * 3;
     who.start.monotonic_ns += started * NS;
     who.start.realtime_ns += started * NS;

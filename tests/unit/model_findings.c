@@ -2,61 +2,10 @@
  *
  * model_findings.c - table `findings`: made requests with one fault or two, and what is said of them.
  */
-#include "model_script.h"
+#include "model_found.h"
 
-#include "figure/finding/findings.h"
-
-#define MS INT64_C(1000000)
 enum { PARENT = 1, ORIGIN_1, ORIGIN_2, NAMED_SERVERS = 5 };
 enum { AUFS, DISKD };
-
-/* ---- a job whose rows are kept, with their texts ---- */
-
-static struct {
-    union sqt_cell cells[SQT_CELLS(findings)];
-    char texts[SQT_CELLS(findings)][1024];
-} found[8];
-static unsigned found_count, number;
-
-static int
-take_row(void *context, const union sqt_cell *row)
-{
-    (void)context;
-    assert_true(found_count < 8);
-    memcpy(found[found_count].cells, row, sizeof(found[0].cells));
-    for (unsigned i = 0; i < SQT_CELLS(findings); ++i)
-        if (sqt_tables[SQT_TABLE_findings].columns[i].type == SQT_TYPE_TEXT)
-            snprintf(found[found_count].texts[i], sizeof(found[0].texts[i]), "%s", row[i].text ? row[i].text : "-");
-    ++found_count;
-    return 1;
-}
-
-static char percentiles[128];
-
-static void
-note(void *context, const char *key, const char *text)
-{
-    (void)context;
-    if (strcmp(key, "percentiles") == 0)
-        snprintf(percentiles, sizeof(percentiles), "%s", text);
-}
-
-#define NUMBER(row, name) (found[row].cells[SQT_CELL(findings, name)].number)
-#define TEXT(row, name) (found[row].texts[SQT_CELL(findings, name)])
-
-/* Makes the table of the records so far. */
-static void
-find(void)
-{
-    struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = take_row, .note = note};
-    struct sqt_consumer consumer = sqt_family_findings.consumer;
-    found_count = 0;
-    consumer.context = &job;
-    sqt_family_findings.start(&job);
-    play_to(&consumer);
-    sqt_family_findings.finish(&job);
-    script.count = number = 0;
-}
 
 /* The row tells that cause, with a share in thousandths of a percent and costs in milliseconds. */
 static void
@@ -186,8 +135,9 @@ a_healthy_trace_says_so(void **state)
     assert_string_equal(TEXT(0, cause), "healthy");
     assert_int_equal(NUMBER(0, share_pct), 90909);
     assert_int_equal(NUMBER(0, cost_p50_ms), SQT_CELL_MISSING);
-    assert_string_equal(TEXT(0, sentence), "No cause stands out. The largest part of the time, 91 %, is waiting for "
-                                           "servers: 10 ms of the mean request.");
+    assert_string_equal(TEXT(0, sentence),
+                        "No cause stands out in 50 requests of 500 s. The largest part of the time, 91 %, "
+                        "is waiting for servers: 10 ms of the mean request.");
     for (unsigned slow = 0; slow < 2; ++slow) {
         for (uint32_t i = 0; i < 50; ++i)
             served(PARENT + i % NAMED_SERVERS, i % NAMED_SERVERS == 2 ? slow ? 59 : 10 : slow ? 20 : 1);
@@ -326,7 +276,7 @@ lost_packets(void **state)
         }
         find();
         assert_int_equal(found_count, 1);
-        assert_string_equal(TEXT(0, cause), slow ? "healthy" : "lost_packets");
+        assert_string_equal(TEXT(0, cause), slow ? "slow_servers" : "lost_packets");
     }
 }
 
@@ -558,24 +508,43 @@ a_cause_behind_a_large_one(void **state)
     }
 }
 
+/* A tunnel is as long as its client keeps it open. */
 static void
-what_does_not_count(void **state)
+tunnels_count_until_they_open(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < 9; ++i)
-        served(PARENT, 500);
     for (unsigned i = 0; i < 20; ++i) {
         const uint64_t xact = begin();
         PUT(now, TUNNEL_BEGIN, xact, 50, 0);
         PUT(now += 1000 * MS, TUNNEL_END, xact, 0, 0);
         end(xact, TUNNEL);
     }
-    for (unsigned i = 0; i < 20; ++i)
-        reuse(begin(), PARENT); /* never ends */
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "healthy");
+    assert_int_equal(NUMBER(0, requests), 20);
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        look_up_name(xact, 500);
+        PUT(now, TUNNEL_BEGIN, xact, 50, 0);
+        PUT(now += 1000 * MS, TUNNEL_END, xact, 0, 0);
+        end(xact, TUNNEL);
+    }
+    find();
+    assert_finding(0, "name_server", "-", 99800, 500, 500);
+    assert_non_null(strstr(TEXT(0, sentence), "until tunnels (CONNECT) open"));
+}
+
+static void
+few_requests_say_nothing(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 9; ++i)
+        served(PARENT, 500);
     find();
     assert_int_equal(found_count, 1);
     assert_string_equal(TEXT(0, cause), "too_few");
-    assert_string_equal(TEXT(0, sentence), "Findings need at least 10 finished requests, and there are 9.");
+    assert_string_equal(TEXT(0, sentence), "Findings need at least 10 requests, and there are 9.");
 }
 
 /* More requests than are kept one by one: percentiles come from histograms, and are a little off. */
@@ -823,7 +792,8 @@ main(void)
         SCRIPT_TEST(tries_that_fail),
         SCRIPT_TEST(two_causes_at_once),
         SCRIPT_TEST(a_cause_behind_a_large_one),
-        SCRIPT_TEST(what_does_not_count),
+        SCRIPT_TEST(tunnels_count_until_they_open),
+        SCRIPT_TEST(few_requests_say_nothing),
         SCRIPT_TEST(many_requests_make_it_coarse),
         SCRIPT_TEST(the_loop_is_held),
         SCRIPT_TEST(rules_claim_each_stage_once),

@@ -53,6 +53,26 @@ is(unsigned which, int64_t computing, int64_t blocked, int64_t queued, int64_t s
         assert_int_equal(told[which].parts[i], wanted[i] * MS);
 }
 
+/* Samples of a long pass are told together when it is over. */
+static void
+each_sample_of_a_long_pass_is_held(void **state)
+{
+    (void)state;
+    static const int64_t at[] = {10, 40, 70, 100};
+    wait_ms(0, 10);
+    PUT(10 * MS, LOOP_SAMPLE, 5 * MS, 10 * MS, 0);
+    PART(PART_LOOP_RAN, 0, 0, SQT_LOOP_IN_WAIT);
+    for (unsigned i = 1; i < 4; ++i) {
+        PUT(110 * MS, LOOP_SAMPLE, (uint64_t)(at[i - 1] * MS), (uint64_t)(at[i] * MS), 4);
+        PART(PART_LOOP_RAN, 30 * MS, 0, 0);
+    }
+    wait_ms(110, 120);
+    play_samples();
+    assert_int_equal(told_count, 3);
+    for (unsigned i = 0; i < 3; ++i)
+        assert_int_equal(told[i].held, 30 * MS);
+}
+
 static void
 what_is_left_is_blocked(void **state)
 {
@@ -319,6 +339,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_sample_of_a_long_pass_is_held, script_begin, script_end),
         cmocka_unit_test_setup_teardown(what_is_left_is_blocked, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_wait_goes_on_at_the_sample, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_wait_for_a_processor_that_is_told_late, script_begin, script_end),

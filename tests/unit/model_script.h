@@ -31,7 +31,8 @@ enum tag {
     MISS_ABORTED,
     MISS_TIMEDOUT,
     IMS_HIT,
-    UDP_HIT
+    UDP_HIT,
+    REFRESH_MODIFIED
 };
 
 /* Takes the place of the reader's. */
@@ -48,7 +49,8 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
                                        [MISS_ABORTED] = "TCP_MISS_ABORTED",
                                        [MISS_TIMEDOUT] = "TCP_MISS_TIMEDOUT",
                                        [IMS_HIT] = "TCP_IMS_HIT",
-                                       [UDP_HIT] = "UDP_HIT"};
+                                       [UDP_HIT] = "UDP_HIT",
+                                       [REFRESH_MODIFIED] = "TCP_REFRESH_MODIFIED"};
     (void)origin;
     if (kind == SQT_DEF_TAG && number < sizeof(tags) / sizeof(*tags))
         return tags[number];

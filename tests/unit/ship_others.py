@@ -27,10 +27,10 @@ ROOT = os.geteuid() == 0
 SEEDS = {}
 
 
-def segment(folder, name, seed=1, started=0, host="proxyA", sequence=0, first=0, requests=100, apart=1, last=0):
+def segment(folder, name, seed=1, started=0, host="proxyA", sequence=0, first=0, requests=100, apart=1, last=0, boot=None):
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name + ".sqt")
-    subprocess.run([FORGED, path, *(str(word) for word in (seed, started, host, sequence, first, requests, apart, last))], check=True)
+    subprocess.run([FORGED, path, *(str(word) for word in (seed, started, host, sequence, first, requests, apart, last, *([boot] if boot else [])))], check=True)
     with open(path, "rb") as file:
         SEEDS[seed] = file.read()[32:48].hex()
     return folder
@@ -273,10 +273,12 @@ def two_traces(scratch):
 def ahead(scratch):
     """A forged trace that says all that this one says of itself."""
     out, mine, forged = (os.path.join(scratch, "ahead" + name) for name in ("", "-mine", "-forged"))
-    segment(mine, "a")
-    segment(forged, "a", requests=1, sequence=1, first=4 * 10 ** 18, last=1)
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        boot = file.read().strip().replace("-", "")
+    segment(mine, "a", boot=boot)
+    segment(forged, "a", requests=1, sequence=1, first=4 * 10 ** 18, last=1, boot=boot)
     said = [ship(out, mine), ship(out, forged)]
-    segment(mine, "b", sequence=1, first=1000, requests=200)
+    segment(mine, "b", sequence=1, first=1000, requests=200, boot=boot)
     said.append(ship(out, mine))
     check([one[0] for one in said] == [0, 1, 0] and numbers(out) == requests(0, 100) + requests(1000, 200),
           "more records than ticks are those of another trace", said, len(numbers(out)))

@@ -225,6 +225,45 @@ a_claim_and_one_of_an_older_version(void **state)
     close(l.directory);
 }
 
+/* Without the file of claims, or where others may lock it, two adopters do not write one draft, and a reader's lock keeps
+ * them from it. */
+static void
+claims_without_a_file_for_them(void **state)
+{
+    struct place *const place = *state;
+    struct left left;
+    pid_t readers[2];
+    struct sqt_leftover first, second;
+    struct sqt_error error;
+    char key[300];
+    leave_locked(place, &left, readers, F_OFD_SETLKW, NULL);
+    snprintf(key, sizeof(key), "%s/%s", place->directory, SQT_KEY_FILE);
+    struct sqt_leftovers l = place_leftovers(place, "test.1.20300101T000000Z.00000000");
+    const char *const name = strrchr(left.pointer, '/') + 1;
+    sqt_leftover_find(&l, name, left.base, &first, &error);
+    for (unsigned i = 0; i < sizeof(l.boot_id); ++i) /* else the ring counts as one of an earlier boot */
+        assert_int_equal(sscanf(first.pointer.boot + 2 * i, "%2hhx", &l.boot_id[i]), 1);
+    sqt_leftover_close(&first);
+    for (unsigned missing = 0; missing < 2; ++missing) {
+        assert_int_equal(missing ? unlink(key) : chmod(key, 0644), 0);
+        sqt_leftover_find(&l, name, left.base, &first, &error);
+        assert_int_equal(sqt_leftover_claim(&l, &first), missing ? 0 : -1);
+        sqt_leftover_close(&first);
+        if (!missing)
+            end_readers(readers);
+        sqt_leftover_find(&l, name, left.base, &first, &error);
+        sqt_leftover_find(&l, name, left.base, &second, &error);
+        assert_int_equal(sqt_leftover_claim(&l, &first), 0);
+        assert_int_equal(first.claim_fd, -1);
+        assert_int_equal(sqt_leftover_claim(&l, &second), -1);
+        assert_int_equal(sqt_leftover_lock(&first, first.ring_fd), 0);
+        assert_int_equal(sqt_leftover_lock(&second, second.ring_fd), -1);
+        sqt_leftover_close(&first);
+        sqt_leftover_close(&second);
+    }
+    close(l.directory);
+}
+
 static pid_t
 fork_adopter(struct place *place, const struct left *left)
 {
@@ -270,11 +309,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        PLACE_TEST(a_ring_that_readers_have_locked),
-        PLACE_TEST(a_ring_that_readers_have_locked_as_posix_says),
-        PLACE_TEST(of_two_claims_one_waits),
-        PLACE_TEST(a_claim_and_one_of_an_older_version),
-        PLACE_TEST(nothing_is_lost_or_doubled_by_two_adopters),
+        PLACE_TEST(a_ring_that_readers_have_locked), PLACE_TEST(a_ring_that_readers_have_locked_as_posix_says),
+        PLACE_TEST(of_two_claims_one_waits),         PLACE_TEST(a_claim_and_one_of_an_older_version),
+        PLACE_TEST(claims_without_a_file_for_them),  PLACE_TEST(nothing_is_lost_or_doubled_by_two_adopters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

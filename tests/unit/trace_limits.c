@@ -188,9 +188,9 @@ defaults_follow_the_file_system(void **state)
     keep.limits = (struct sqt_limits){0, SQT_NO_LIMIT, (uint64_t)fs.f_bavail * fs.f_frsize * 2, 0};
     sqt_keep_apply(&keep, &room);
     assert_true(room.left == 0 && room.shortage == SQT_SHORT_OF_RESERVE);
-    assert_true(sqt_keep_is_short(&keep));
+    assert_int_equal(sqt_keep_spare(&keep), 0);
     keep.limits.reserve = MB;
-    assert_false(sqt_keep_is_short(&keep));
+    assert_true(sqt_keep_spare(&keep));
     close(leftovers.directory);
 }
 
@@ -409,20 +409,118 @@ on_a_small_disk(struct place *place)
     return 0;
 }
 
-static void
-reserve_leaves_room_for_others(void **state)
+#define PIECE (100 * 1024)
+
+/* Segments of another kid, whose own bounds delete most of them.  Then another file grows until reserve= must delete a single
+ * one, which is no news. */
+static int
+beside_a_kid_that_deletes(struct place *place)
 {
-    struct place *const place = *state;
+    const char *const words[] = {"total=off", "reserve=2MB", "compress=off", "ring=1MB", NULL};
+    char path[400];
+    int fd;
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", place->directory, "tmpfs", 0, "size=32m,mode=0700") != 0)
+        return 77;
+    for (unsigned i = 0; i < 80; ++i) {
+        snprintf(path, sizeof(path), "%s/test.9.20250101T000000Z.aaaaaaaa.%06u.sqt", place->directory, i);
+        place_segment(place, strrchr(path, '/') + 1, 1, HOUR, PIECE);
+        fd = open(path, O_WRONLY);
+        if (fd < 0 || posix_fallocate(fd, 0, PIECE) != 0 || close(fd) != 0)
+            return 1;
+    }
+    if (place_start(place, words) != 0)
+        return 2;
+    wait_flushed();
+    for (unsigned i = 0; i < 60; ++i) {
+        snprintf(path, sizeof(path), "%s/test.9.20250101T000000Z.aaaaaaaa.%06u.sqt", place->directory, i);
+        unlink(path);
+    }
+    for (unsigned i = 0; i < 25; ++i) { /* until it has looked at the disk */
+        emit_mixed(10 * i, 10);
+        usleep(100000);
+    }
+    snprintf(path, sizeof(path), "%s/other", place->directory);
+    fd = open(path, O_CREAT | O_WRONLY, 0600);
+    if (fd < 0 || posix_fallocate(fd, 0, free_on(place->directory) - 2 * (off_t)MB + PIECE / 2) != 0)
+        return 3;
+    close(fd);
+    for (unsigned i = 0; i < 50 && place_has(place, "test.9.20250101T000000Z.aaaaaaaa.000060.sqt"); ++i) {
+        emit_mixed(10 * i, 10);
+        usleep(100000);
+    }
+    sqt_poll();
+    const int deleted = !place_has(place, "test.9.20250101T000000Z.aaaaaaaa.000060.sqt"),
+              news = strstr(place_said, "is filled by other files") != NULL;
+    sqt_stop();
+    return !deleted ? 4 : news ? 5 : 0;
+}
+
+/* A disk that took nothing for a while, and was quick enough, is not the cause of what is lost later. */
+static int
+on_a_disk_that_was_full(struct place *place)
+{
+    const char *const words[] = {"total=off", "reserve=2MB", "compress=off", "ring=1MB", NULL};
+    char other[400];
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", place->directory, "tmpfs", 0, "size=32m,mode=0700") != 0)
+        return 77;
+    snprintf(other, sizeof(other), "%s/other", place->directory);
+    if (place_start(place, words) != 0)
+        return 1;
+    fill(other, place->directory);
+    if (!was_said("cannot write in"))
+        return 2;
+    unlink(other);
+    if (!was_said("writing again"))
+        return 3;
+    wait_flushed();
+    sqt_poll();
+    if (strstr(place_said, "records lost"))
+        return 4;
+    for (unsigned i = 0; i < 20 && !strstr(place_said, "records lost"); ++i) {
+        emit_mixed(0, 100000); /* faster than the flusher takes them */
+        sqt_poll();
+    }
+    if (!was_said("records lost because the ring was full; ring= of sqtrace_log") ||
+        strstr(place_said, "nothing could be written to"))
+        return 5;
+    sqt_stop();
+    return 0;
+}
+
+/* In a child.  Skips the test where nothing can be mounted. */
+static void
+with_a_disk(struct place *place, int (*test)(struct place *))
+{
     int result;
     if (geteuid() != 0)
         SKIP_BECAUSE("needs root, to mount a small disk");
     const pid_t child = fork();
     if (child == 0)
-        _exit(on_a_small_disk(place));
+        _exit(test(place));
     assert_int_equal(waitpid(child, &result, 0), child);
     if (WIFEXITED(result) && WEXITSTATUS(result) == 77)
         SKIP_BECAUSE("needs the right to mount");
     assert_int_equal(result, 0);
+}
+
+static void
+reserve_leaves_room_for_others(void **state)
+{
+    with_a_disk(*state, on_a_small_disk);
+}
+
+static void
+what_other_bounds_delete_is_not_blamed_on_other_files(void **state)
+{
+    with_a_disk(*state, beside_a_kid_that_deletes);
+}
+
+static void
+a_disk_that_was_full_is_not_blamed_later(void **state)
+{
+    with_a_disk(*state, on_a_disk_that_was_full);
 }
 
 int
@@ -440,6 +538,8 @@ main(void)
         PLACE_TEST(open_segments_alone_stay_below_a_total),
         PLACE_TEST(a_segment_ends_by_time),
         PLACE_TEST(reserve_leaves_room_for_others),
+        PLACE_TEST(what_other_bounds_delete_is_not_blamed_on_other_files),
+        PLACE_TEST(a_disk_that_was_full_is_not_blamed_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

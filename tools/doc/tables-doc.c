@@ -100,6 +100,7 @@ tables_finding(const struct sqt_finding_rule *rule)
                                                        " of followers of one server's requests",
                                                        " of one delay pool",
                                                        " at one server",
+                                                       " whose neighbour answered last",
                                                        " of connections to one listening port",
                                                        " of one worker",
                                                        " of one helper",
@@ -129,6 +130,14 @@ tables_findings(void)
         tables_finding(&sqt_finding_rules[i]);
 }
 
+/* The causes that looks tell. */
+static void
+tables_looks(void)
+{
+#define SQT_LOOK_CAUSE(cause, doc) troff_item(#cause, doc);
+#include "figure/finding/looks.def"
+}
+
 static int
 tables_section(const char *line)
 {
@@ -146,6 +155,8 @@ tables_section(const char *line)
         tables_digests(sqt_digest_results, SQT_DIGEST_RESULTS);
     else if (strcmp(line, "@FINDINGS@\n") == 0)
         tables_findings();
+    else if (strcmp(line, "@LOOKS@\n") == 0)
+        tables_looks();
     else if (strcmp(line, "@STAGES@\n") == 0)
         tables_stages();
     else

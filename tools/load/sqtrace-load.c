@@ -144,6 +144,15 @@ load_lost_origin(struct load *load)
     return load->origin_pid < 0;
 }
 
+/* The same, of an origin that may be ending: its connections are closed a moment before it has ended. */
+static int
+load_is_losing_origin(struct load *load)
+{
+    for (unsigned looks = 0; looks < 50 && !load_lost_origin(load); ++looks)
+        usleep(10000);
+    return load_lost_origin(load);
+}
+
 /* From phases to an exit status. */
 static int
 load_main_measure(struct load *load)
@@ -163,6 +172,8 @@ load_main_measure(struct load *load)
         return LOAD_FAILED;
     if (load_stop || !stats_invalid(load))
         return LOAD_DONE;
+    if (load->origin_pid && load_is_losing_origin(load))
+        return LOAD_FAILED; /* which has said why */
     load_fail(load, "the run is invalid: %s",
               *load->first_error ? load->first_error : "more than 1 % of the requests could not be sent on time");
     return LOAD_INVALID;

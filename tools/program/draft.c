@@ -2,7 +2,7 @@
  *
  * draft.c - see draft.h.
  */
-#define _GNU_SOURCE /* renameat2 */
+#define _GNU_SOURCE /* renameat2, statx */
 #include "draft.h"
 
 #include <errno.h>
@@ -113,13 +113,22 @@ draft_like(int fd, const struct stat *old)
     return fchmod(fd, old ? old->st_mode & 0777 : 0666 & ~draft_mask());
 }
 
+/* Whether a file is mounted at that name, as containers mount single files: no other one can get the name. */
+static int
+draft_is_mounted(const char *name)
+{
+    struct statx st;
+    return statx(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &st) == 0 &&
+           (st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
 int
 draft_file(const char *name, int in_place)
 {
     struct stat st;
     const int there = lstat(name, &st) == 0;
-    const int own =
-        there && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() && access(name, W_OK) == 0;
+    const int own = there && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() &&
+                    access(name, W_OK) == 0 && !draft_is_mounted(name);
     if (!in_place && (there ? own : errno == ENOENT) && draft_names(name) == 0) {
         const int fd = draft_begun(mkostemp(draft.part, O_CLOEXEC), 0);
         if (fd >= 0 ? draft_like(fd, there ? &st : NULL) == 0 : !there && errno != ENAMETOOLONG)

@@ -8,8 +8,9 @@
 #ifndef PROGRAM_DRAFT_H
 #define PROGRAM_DRAFT_H
 
-/* Opens a file for writing.  What is no regular file (a pipe, a device), or is a link or not this user's own, is opened
- * itself, and so is every file if in_place.  Returns a descriptor, which the caller closes, or -1 with errno. */
+/* Opens a file for writing.  What is no regular file (a pipe, a device), or is a link, mounted at that name or not this
+ * user's own, is opened itself, and so is every file if in_place.  Returns a descriptor, which the caller closes, or -1
+ * with errno. */
 int draft_file(const char *name, int in_place);
 
 /* Makes a folder, at whose name nothing may be.  Returns as above. */

@@ -64,7 +64,11 @@ claim_note_file(void *context, const struct sqt_file *file)
 {
     struct ship *const ship = context;
     struct stat st;
-    const int fd = sqt_open_regular(AT_FDCWD, file->name, O_RDONLY, &st);
+    int fd = sqt_open_regular(AT_FDCWD, file->name, O_RDONLY, NULL);
+    if (fd >= 0 && program_look_readers(fd, &st) != 0) {
+        close(fd);
+        fd = -1;
+    }
     struct ship_trace *t = claim_trace_of(ship, file->origin);
     if (!t)
         t = claim_new_trace(ship, file);
@@ -150,15 +154,42 @@ claim_is_ahead(const struct ship *ship, const struct ship_ring *ring)
            ring->state.shipped > ring->trace->end + 1;
 }
 
+/* Whether the machine has been started anew since the ring was made, which takes what the disk did not have yet. */
+static int
+claim_is_of_earlier_boot(const struct ship_ring *ring)
+{
+    char text[64] = "", now[33], boot[33];
+    size_t used = 0;
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    (void)!read(fd, text, sizeof(text) - 1);
+    close(fd);
+    for (const char *c = text; *c && used < 32; ++c)
+        if (strchr("0123456789abcdef", *c))
+            now[used++] = *c;
+    now[used] = '\0';
+    claim_hex(boot, ring->origin->identity.boot_id);
+    return used == 32 && strcmp(boot, now) != 0;
+}
+
 static void
 claim_say_ahead(struct ship *ship, struct ship_ring *ring)
 {
+    ship_ring_close(ring);
+    if (claim_is_of_earlier_boot(ring)) {
+        program_say(
+            &ship->voice,
+            "warning: %s/%s/%s: says that %" PRIu64 " records were shipped, but the trace ends at %" PRIu64
+            ": the machine was started anew, and the trace has lost its end; there is nothing more of this ring",
+            ship->place.name, SHIP_STAGE, ring->id, ring->state.shipped, ring->trace->end);
+        return;
+    }
     program_fail(&ship->voice,
                  "%s/%s/%s: says that %" PRIu64 " records were shipped, but the trace ends at %" PRIu64
                  ": it was forged, or the trace has lost its end; nothing of this ring is shipped",
                  ship->place.name, SHIP_STAGE, ring->id, ring->state.shipped, ring->trace->end);
     ship->failed = 1;
-    ship_ring_close(ring);
 }
 
 /* ---- another id ---- */

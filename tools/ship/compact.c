@@ -69,7 +69,6 @@ compact_note_file(struct compact_list *list, int folder, const char *name)
     snprintf(file.name, sizeof(file.name), "%s", name);
     file.size = (uint64_t)st.st_size;
     file.changed = st.st_mtim.tv_sec;
-    file.mode = st.st_mode;
     file.uid = st.st_uid;
     file.gid = st.st_gid;
     file.regular = S_ISREG(st.st_mode);

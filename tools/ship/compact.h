@@ -22,7 +22,6 @@ struct compact_file {
     char name[SHIP_NAME_ROOM];
     uint64_t size;
     int64_t changed; /* seconds since 1970 */
-    mode_t mode;
     uid_t uid;
     gid_t gid;
     int regular; /* else it only bounds what is merged */

@@ -158,6 +158,7 @@ merge_copy(int from, uint64_t end, int to)
 struct merge {
     int fd;
     uint64_t offset, rows, group_count;
+    mode_t mode;                    /* what all files so far may be read by; 0: there is none */
     struct sqt_bytes groups, names; /* metadata of row groups; names of files */
 };
 
@@ -171,6 +172,9 @@ merge_add(struct compact *c, struct merge *m, int folder, const char *path, cons
     const int from = merge_open(c, folder, path, file, &footer);
     if (from < 0)
         return 1;
+    struct stat readers = {.st_mode = 0};
+    program_look_readers(from, &readers);
+    m->mode = m->mode ? m->mode & readers.st_mode : readers.st_mode;
     const int sound = sqt_footer_put_groups(&footer, (int64_t)m->offset - MAGIC_SIZE, &m->groups) == 0;
     m->group_count += footer.groups.count;
     m->rows += footer.rows;
@@ -206,14 +210,12 @@ merge_say(struct compact *c, const char *part)
 /* Who may read all of the files may read the new one; for root their owner, too.  Returns 0, 1 if it cannot get their group,
  * or -1. */
 static int
-merge_own(int fd, const struct compact_file *files, size_t count)
+merge_own(const struct compact *c, const struct merge *m, const struct compact_file *like)
 {
-    struct stat all = {.st_mode = files[0].mode, .st_gid = files[0].gid};
-    for (size_t i = 1; i < count; ++i)
-        all.st_mode &= files[i].mode;
-    if (geteuid() == 0 && fchown(fd, files[0].uid, (gid_t)-1) != 0)
+    const struct stat all = {.st_mode = m->mode, .st_gid = like->gid};
+    if (geteuid() == 0 && fchown(m->fd, like->uid, (gid_t)-1) != 0)
         return -1;
-    if (program_give_readers(fd, &all) == 0)
+    if (program_give_readers(m->fd, &all, c->place.named) == 0)
         return 0;
     return errno == EPERM || errno == EINVAL ? 1 : -1;
 }
@@ -233,7 +235,7 @@ merge_make(struct compact *c, int folder, const char *path, const struct compact
     int result = merge_write(m.fd, (const uint8_t *)MAGIC, MAGIC_SIZE);
     for (size_t i = 0; i < count && result == 0; ++i)
         result = merge_add(c, &m, folder, path, &files[i], i + 1 == count);
-    if (result == 0 && (result = merge_own(m.fd, files, count)) == 1) {
+    if (result == 0 && (result = merge_own(c, &m, &files[0])) == 1) {
         c->failed = 1;
         program_fail(&c->voice, "%s: small files stay, because a merged one cannot get their group (%u)", path,
                      (unsigned)files[0].gid);

@@ -8,6 +8,8 @@
 #define _GNU_SOURCE /* F_OFD_SETLK, O_TMPFILE */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -89,6 +91,13 @@ place_probe(const struct ship_place *p)
 }
 
 static int
+place_is_ours(const struct ship_place *p, int folder)
+{
+    struct stat st;
+    return fstat(folder, &st) == 0 && (st.st_uid == p->owner || st.st_uid == 0);
+}
+
+static int
 place_look_owner(struct ship_place *p, struct program_voice *voice)
 {
     struct stat st;
@@ -103,6 +112,7 @@ place_look_owner(struct ship_place *p, struct program_voice *voice)
     p->owner = st.st_uid;
     p->modeless = (st.st_mode & (S_IWGRP | S_IWOTH)) != 0;
     p->since = st.st_mtim;
+    p->named = place_is_ours(p, p->out) && place_is_ours(p, p->stage);
     return 0;
 }
 
@@ -144,10 +154,33 @@ ship_place_own(const struct ship_place *p, const char *name, int flags, struct s
     return -1;
 }
 
+/* Whether a group is the user's own: of his name, and nobody else is in it.  Where users have such groups, pam_umask(8) gives
+ * them the umask 002, and an earlier sqtrace-ship made states with it. */
+static int
+place_is_private_group(uid_t user, gid_t group)
+{
+    char name[256];
+    const struct passwd *const who = user ? getpwuid(user) : NULL;
+    if (!who || who->pw_gid != group || (size_t)snprintf(name, sizeof(name), "%s", who->pw_name) >= sizeof(name))
+        return 0;
+    const struct group *const g = getgrgid(group);
+    if (!g || strcmp(g->gr_name, name) != 0)
+        return 0;
+    return !g->gr_mem[0] || (strcmp(g->gr_mem[0], name) == 0 && !g->gr_mem[1]);
+}
+
 int
 ship_place_believed(const struct ship_place *p, const char *name, struct stat *st)
 {
-    return p->modeless ? ship_place_own(p, name, O_RDONLY, st) : sqt_open_owned(p->stage, name, O_RDONLY, p->owner, st);
+    if (p->modeless)
+        return ship_place_own(p, name, O_RDONLY, st);
+    const int fd = sqt_open_owned(p->stage, name, O_RDONLY, p->owner, st);
+    if (fd >= 0 || !sqt_open_others_write(errno) || st->st_mode & S_IWOTH)
+        return fd;
+    if (place_is_private_group(p->owner, st->st_gid))
+        return ship_place_own(p, name, O_RDONLY, st);
+    errno = ENOTRECOVERABLE; /* as sqt_open_refusal() understands it */
+    return -1;
 }
 
 int

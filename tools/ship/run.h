@@ -38,10 +38,11 @@
 
 /* OUT, and the stage in it. */
 struct ship_place {
-    const char *name;      /* of OUT */
-    int out, stage;        /* descriptors; -1: not open */
-    uid_t owner;           /* of files that this run makes there */
-    int modeless;          /* others may write to them, whatever mode they are made with: the file system keeps none */
+    const char *name; /* of OUT */
+    int out, stage;   /* descriptors; -1: not open */
+    uid_t owner;      /* of files that this run makes there */
+    int modeless;     /* others may write to them, whatever mode they are made with: the file system keeps none */
+    int named;        /* those whom the default ACL there names may read them: only their owner, or root, wrote it */
     struct timespec since; /* when this run began, by the clock of that file system */
 };
 
@@ -174,7 +175,7 @@ const char *ship_place_why_no_folder(int error);
 int ship_place_is_own(const struct ship_place *place, const struct stat *st);
 /* Opens such a file of the stage.  Returns its descriptor, or -1 with errno for sqt_open_refusal(). */
 int ship_place_own(const struct ship_place *place, const char *name, int flags, struct stat *st);
-/* The same, for reading, if nobody else may write to it either. */
+/* The same, for reading, if nobody else may write to it either; a group that has nobody but its user is nobody else. */
 int ship_place_believed(const struct ship_place *place, const char *name, struct stat *st);
 /* Makes a file in the stage for its owner alone, instead of what has that name.  Returns its descriptor, or -1 with errno. */
 int ship_place_new(const struct ship_place *place, const char *name);

@@ -240,7 +240,7 @@ ship_stage_count(struct ship *ship)
 static int
 stage_give_readers(struct ship *ship, int fd, const struct ship_ring *ring)
 {
-    if (program_give_readers(fd, &ring->readers) == 0)
+    if (program_give_readers(fd, &ring->readers, ship->place.named) == 0)
         return 0;
     if (errno != EPERM && errno != EINVAL)
         return -1;

@@ -22,7 +22,8 @@
 #include "run.h"
 
 /* An earlier sqtrace-ship made states with the user's umask. */
-#define STATE_HINT "; if nobody else wrote it, which a run with umask 002 may have, chmod go-w makes it count"
+#define STATE_HINT \
+    "; an earlier version made it so with umask 002; if nobody else has written to it, chmod go-w makes it count"
 
 #define STATE_ROOM 512
 #define STATE_SHIPPED_MOST (UINT64_MAX / 2 + (UINT64_C(1) << 17)) /* the last block that a reader takes, and the end */

@@ -160,8 +160,8 @@ snapshot_out_create(struct snapshot_out *out, const char *name, int like)
     const int fd = openat(out->made, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
-    if (fstat(like, &st) == 0)
-        program_give_readers(fd, &st); /* else only its owner may read it */
+    if (program_look_readers(like, &st) == 0)
+        program_give_readers(fd, &st, 1); /* else only its owner may read it */
     return fd;
 }
 

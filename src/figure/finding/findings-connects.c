@@ -53,9 +53,8 @@ connects_add(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t x
 }
 
 void
-sqt_findings_connection(void *context, const struct sqt_attempt *attempt)
+sqt_findings_connection(struct sqt_findings *f, const struct sqt_attempt *attempt)
 {
-    struct sqt_findings *const f = ((struct sqt_job *)context)->state;
     const char *const server =
         attempt->server == UINT32_MAX ? NULL : sqt_origin_text(attempt->origin, SQT_DEF_SERVER, attempt->server);
     if (!server || attempt->reused || !attempt->xact || sqt_durations_unknown(attempt->outcome))
@@ -75,6 +74,7 @@ sqt_findings_connected(struct sqt_findings *f, const struct sqt_xact *xact, int6
         ++w->names[i].claim->count;
         sqt_finding_claim(f, w->names[i].claim, w->names[i].ns < (uint64_t)total ? (int64_t)w->names[i].ns : total,
                           total);
+        sqt_finding_claim_at(f, w->names[i].claim, (int64_t)w->names[i].ns, xact->begin);
     }
     w->origin = NULL;
 }

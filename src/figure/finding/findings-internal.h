@@ -15,6 +15,7 @@
 #include "figure/stat/mix.h"
 #include "figure/stat/names.h"
 #include "findings.h"
+#include "look.h"
 #include "pass/family.h"
 
 /* No more causes than that can take a share of SQT_FINDING_SHARE each. */
@@ -23,8 +24,13 @@
 /* Objects that are known to have been asked for: a new one takes the place of another one with the same rest. */
 #define SQT_FINDING_ASKED 65536
 
+/* The series of all requests, with what their clients waited. */
+#define SQT_SERIES_ALL 1
+
 struct sqt_claim {
     uint64_t ns, count; /* count: requests with these stages */
+    uint64_t tunnels;   /* of the requests that it counts for */
+    uint32_t series;    /* of sqt_findings.when; 0: none yet */
     struct sqt_distribution totals, rests;
 };
 
@@ -44,6 +50,7 @@ struct sqt_subject {
     uint64_t connections, drops, backlog, descriptors;
     int64_t kid;                           /* of a worker, as the next */
     double busy;                           /* how much of the time its event loop works, in % */
+    uint32_t series;                       /* of its requests in sqt_findings.when; 0: none yet */
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
 
@@ -64,9 +71,11 @@ struct sqt_findings {
     struct sqt_holders holders;                  /* of the event loop */
     unsigned char stage_of[SQT_CELLS(requests)]; /* of a column, and 1; 0: it has none */
     struct sqt_names names[SQT_FINDING_BYS], ports;
-    struct sqt_subject all;
+    struct sqt_subject all, *name_server;        /* name_server: the last that a request waited for; NULL: none */
+    const struct sqt_origin *name_server_origin; /* and in which process; only compared */
     struct sqt_distribution totals;
     uint64_t total_ns;
+    uint64_t slow_ns;                  /* of it, beyond what the bytes of the replies need at SQT_FINDING_RATE */
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
     void *connecting;                  /* findings-connects.c */
     unsigned first[SQT_FINDINGS];      /* the first rule of the same subjects and stages */
@@ -75,6 +84,14 @@ struct sqt_findings {
     uint64_t stages; /* columns of all rules */
     struct sqt_finding found[SQT_FINDING_MOST];
     unsigned count;
+    struct sqt_finding episodes[SQT_FINDING_MOST]; /* of which an episode is told */
+    unsigned episode_count;
+    uint64_t tolds_most; /* the largest weight of what was told before episodes */
+    struct sqt_tolds tolds;
+    struct sqt_when when;        /* series: SQT_SERIES_ALL, a subject's, and a claim's own */
+    uint32_t series;             /* the last one that was given */
+    struct sqt_look_totals felt; /* of all requests that count, tunnels and open ones, too */
+    void **looking;              /* the state of each look of sqt_looks */
 };
 
 /* The claim's share of all time, in %. */
@@ -98,6 +115,9 @@ int sqt_finding_part(const struct sqt_subject *subject);
 /* A claim of so many ns on a request that took that long. */
 void sqt_finding_claim(struct sqt_findings *findings, struct sqt_claim *claim, int64_t ns, int64_t total);
 
+/* The same in the window of that time.  ns: without what a reply takes at SQT_FINDING_RATE. */
+void sqt_finding_claim_at(struct sqt_findings *findings, struct sqt_claim *claim, int64_t ns, int64_t begin);
+
 /* The claim of that rule on the subject's time. */
 struct sqt_claim *sqt_finding_claim_of(struct sqt_findings *findings, struct sqt_subject *subject, unsigned rule);
 
@@ -107,7 +127,7 @@ void sqt_findings_subjects(struct sqt_findings *findings, const struct sqt_xact 
 struct sqt_subject *sqt_findings_worker(struct sqt_findings *findings, const struct sqt_identity *identity);
 
 /* findings-connects.c: keeps what a request waits for while it connects, until it ends; then claims it. */
-void sqt_findings_connection(void *context, const struct sqt_attempt *attempt);
+void sqt_findings_connection(struct sqt_findings *findings, const struct sqt_attempt *attempt);
 /* total: of the request; below 0: it does not count. */
 void sqt_findings_connected(struct sqt_findings *findings, const struct sqt_xact *xact, int64_t total);
 
@@ -116,6 +136,23 @@ uint64_t sqt_finding_dropped(const struct sqt_subject *subject);
 
 /* The worker whose event loop works least; NULL: there is no other one than that. */
 const struct sqt_subject *sqt_finding_idle(const struct sqt_findings *findings, const struct sqt_subject *worker);
+
+/* Whether a finding has claimed some of these stages already: of the same subject, of all, or now of all. */
+int sqt_finding_is_told(const struct sqt_findings *findings, const struct sqt_finding_rule *rule,
+                        const struct sqt_subject *subject);
+
+/* Whether the rule is about that part of the subject's time to which most of it goes: its queue, its service ...; 1 for rules
+ * that are about no part.  It is all that the condition of a rule says of an episode. */
+int sqt_finding_in_part(struct sqt_findings *findings, const struct sqt_finding *finding);
+
+/* What the words in braces stand for. */
+struct sqt_finding_values sqt_findings_values(struct sqt_findings *findings, const struct sqt_finding *finding);
+
+/* The rule's advice; of an origin that is a number, also how to learn its name. */
+void sqt_findings_advice(char text[SQT_TOLD_TEXT], const struct sqt_finding *finding, const char *culprit);
+
+/* findings-episodes.c: tells what is bad for some time only. */
+void sqt_findings_episodes(struct sqt_findings *findings);
 
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);

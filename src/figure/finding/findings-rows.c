@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * findings-rows.c - findings as rows, with their costs.
+ * findings-rows.c - what the rules found, as findings that are told: with costs, and with since when.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/human.h"
 #include "findings-internal.h"
 
-/* The longest sentence with the longest name of a culprit. */
-#define TEXT_SIZE 1024
-
-#define CELL(name) row[SQT_CELL(findings, name)]
-
-/* A row without a culprit, costs and advice. */
-static void
-row_begin(union sqt_cell *row, int64_t rank, const char *cause, const char *sentence)
-{
-    CELL(rank).number = rank;
-    CELL(cause).text = cause;
-    CELL(culprit).text = NULL;
-    CELL(share_pct).number = CELL(cost_p50_ms).number = CELL(cost_p99_ms).number = SQT_CELL_MISSING;
-    CELL(sentence).text = sentence;
-    CELL(advice).text = NULL;
-    CELL(command).text = "sqtrace-dump --table=summary TRACE";
-}
+/* Requests that take so much longer than their bytes need, in ns in the mean, are not healthy. */
+#define UNEXPLAINED 300000000
+/* Who waits to be accepted waits for what holds the event loop, if it is held for that part of the time, in %. */
+#define HELD_PART 50
 
 static const char *
 findings_culprit(const struct sqt_findings *f, const struct sqt_finding *x)
@@ -33,8 +23,8 @@ findings_culprit(const struct sqt_findings *f, const struct sqt_finding *x)
                : x->subject->named.name;
 }
 
-static struct sqt_finding_values
-findings_values(struct sqt_findings *f, const struct sqt_finding *x)
+struct sqt_finding_values
+sqt_findings_values(struct sqt_findings *f, const struct sqt_finding *x)
 {
     const struct sqt_mix others = sqt_finding_others(f, x->subject);
     const int most = sqt_finding_part(x->subject);
@@ -74,85 +64,234 @@ is_origin_number(const char *culprit)
            strspn(culprit + 7, "0123456789abcdef") == 8;
 }
 
-/* The rule's advice; of an origin that is a number, also how to learn its name. */
-static const char *
-findings_advice(char *text, const struct sqt_finding *x, const char *culprit)
+void
+sqt_findings_advice(char text[SQT_TOLD_TEXT], const struct sqt_finding *x, const char *culprit)
 {
-    snprintf(text, TEXT_SIZE, "%s%s", x->rule->advice,
-             is_origin_number(culprit)
-                 ? " sqtrace_log names=servers gives its address; access.log has it as %<a in the "
-                   "lines whose %master_xaction is the xid of such a request."
-                 : "");
-    return text;
+    sqt_told_print(text, "%s%s", x->rule->advice,
+                   is_origin_number(culprit)
+                       ? " sqtrace_log names=servers gives its address; access.log has it as %<a in the "
+                         "lines whose %master_xaction is the xid of such a request."
+                       : "");
+}
+
+/* Whether a window is one in which the claim has half of the share that it has of the whole, and is felt. */
+static int
+is_bad(const struct sqt_findings *f, const struct sqt_finding *x, const struct sqt_when_sum *its,
+       const struct sqt_when_sum *all)
+{
+    return (double)its->ns * 200 >= sqt_finding_share(f, x->claim) * (double)all->ns &&
+           its->ns >= (uint64_t)x->rule->mean * all->count;
+}
+
+/* Since when, until when, and in which pattern. */
+static void
+findings_when_told(const struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
+{
+    size_t its_count, all_count, bads = 0, k = 0;
+    const struct sqt_when_sum *const its = sqt_when_of(&f->when, x->claim->series, &its_count);
+    const struct sqt_when_sum *const all = sqt_when_of(&f->when, SQT_SERIES_ALL, &all_count);
+    uint32_t *const active = sqt_zeroed(2 * all_count + 1, sizeof(*active)), *const bad = active + all_count;
+    double *const sizes = sqt_zeroed(all_count + 1, sizeof(*sizes));
+    for (size_t i = 0; i < all_count; ++i) {
+        active[i] = all[i].window;
+        while (x->claim->series && k < its_count && its[k].window < all[i].window)
+            ++k;
+        if (x->claim->series && k < its_count && its[k].window == all[i].window && is_bad(f, x, &its[k], &all[i])) {
+            sizes[bads] = (double)its[k].ns / all[i].count;
+            bad[bads++] = all[i].window;
+        }
+    }
+    told->since = f->felt.begin;
+    told->until = f->felt.end;
+    if (bads)
+        sqt_when_pattern(told, bad, sizes, bads, active, all_count, all[all_count - 1].window, f->when.width);
+    free(active);
+    free(sizes);
+}
+
+/* Where most of the requests are tunnels. */
+static void
+findings_add_tunnels(const struct sqt_finding *x, struct sqt_told *told)
+{
+    const size_t length = strlen(told->sentence);
+    if (x->claim->tunnels * 5 >= x->claim->totals.count * 4 && x->claim->tunnels)
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length,
+                 " It is the time until tunnels (CONNECT) open: how long they stay open is not counted.");
+}
+
+/* The rule of the loop that says how it is held; NULL: it is not. */
+static const struct sqt_finding_rule *
+findings_loop_rule(const struct sqt_findings *f)
+{
+    switch (sqt_holders_most(&f->holders)) {
+    case SQT_HELD_BLOCKED:
+        return &sqt_finding_rules[SQT_FINDING_NUMBER_loop_blocked];
+    case SQT_HELD_COMPUTING:
+        return &sqt_finding_rules[SQT_FINDING_NUMBER_loop_computing];
+    case SQT_HELD_NOT_RUNNING:
+        return &sqt_finding_rules[SQT_FINDING_NUMBER_not_running];
+    default:
+        return NULL;
+    }
+}
+
+/* ns for which the event loop was held, as samples say. */
+static double
+findings_held(const struct sqt_findings *f)
+{
+    double ns = 0;
+    for (unsigned i = 0; i < SQT_LOOP_PARTS; ++i)
+        ns += i == SQT_LOOP_IDLE ? 0 : (double)f->holders.parts[i];
+    return ns;
+}
+
+/* Who waits to be accepted while the event loop is held waits for what holds it. */
+static void
+findings_blame_holder(struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
+{
+    const struct sqt_finding_rule *const loop = findings_loop_rule(f);
+    const size_t length = strlen(told->sentence);
+    if (x->rule->when != SQT_FINDING_ACCEPTED_LATE || !loop ||
+        findings_held(f) * 100 < (double)(told->until - told->since) * HELD_PART)
+        return;
+    told->cause = loop->cause;
+    snprintf(told->culprit, sizeof(told->culprit), "%s", sqt_holders_name(&f->holders, sqt_holders_most(&f->holders)));
+    snprintf(told->sentence + length, SQT_TOLD_TEXT - length, " Meanwhile Squid's event loop %s, mostly %s.",
+             sqt_holders_most(&f->holders) == SQT_HELD_BLOCKED     ? "is blocked"
+             : sqt_holders_most(&f->holders) == SQT_HELD_COMPUTING ? "computes"
+                                                                   : "does not run",
+             told->culprit);
+    sqt_told_print(told->advice, "%s", loop->advice);
+    sqt_told_print(told->command, "%s", loop->command);
+    sqt_tolds_supersede(&f->tolds, told);
 }
 
 static void
-findings_print(struct sqt_job *job, unsigned index)
+findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
 {
-    struct sqt_findings *const f = job->state;
-    const struct sqt_finding *const x = &f->found[index];
+    const int drops = x->rule->when == SQT_FINDING_DROPS;
+    struct sqt_told *const told =
+        sqt_tolds_add(&f->tolds, x->rule->cause, drops ? SQT_HARM_FAILURE : SQT_HARM_WAITING, x->claim->ns);
+    if (!told)
+        return;
     const struct sqt_mix with = {&f->totals, NULL, NULL}, without = {&f->totals, &x->claim->totals, &x->claim->rests};
-    const struct sqt_finding_values values = findings_values(f, x);
-    char sentence[TEXT_SIZE], command[TEXT_SIZE], advice[TEXT_SIZE];
-    union sqt_cell row[SQT_CELLS(findings)];
-    row_begin(row, index + 1, x->rule->cause, sqt_finding_text(sentence, TEXT_SIZE, x->rule->sentence, &values));
-    CELL(culprit).text = values.culprit;
-    if (x->rule->when != SQT_FINDING_DROPS) { /* else nobody knows */
-        CELL(share_pct).number = sqt_percent((double)x->claim->ns, (double)f->total_ns);
-        CELL(cost_p50_ms).number = sqt_mix_median(&with) - sqt_mix_median(&without);
-        CELL(cost_p99_ms).number = sqt_mix_quantile(&with, 990) - sqt_mix_quantile(&without, 990);
+    const struct sqt_finding_values values = sqt_findings_values(f, x);
+    sqt_finding_text(told->sentence, SQT_TOLD_TEXT, x->rule->sentence, &values);
+    findings_add_tunnels(x, told);
+    snprintf(told->culprit, sizeof(told->culprit), "%s", values.culprit ? values.culprit : "");
+    findings_when_told(f, x, told);
+    if (drops) { /* nobody knows what they waited */
+        told->requests = told->failures = x->subject->drops;
+    } else {
+        told->share = sqt_percent((double)x->claim->ns, (double)f->total_ns);
+        told->p50 = sqt_mix_median(&with) - sqt_mix_median(&without);
+        told->p99 = sqt_mix_quantile(&with, 990) - sqt_mix_quantile(&without, 990);
+        told->requests = x->claim->totals.count;
+        told->waiting = x->claim->ns;
     }
-    CELL(advice).text = findings_advice(advice, x, values.culprit);
-    CELL(command).text = sqt_finding_text(command, TEXT_SIZE, x->rule->command, &values);
-    sqt_job_row(job, row);
+    sqt_findings_advice(told->advice, x, values.culprit);
+    sqt_finding_text(told->command, SQT_TOLD_TEXT, x->rule->command, &values);
+    findings_blame_holder(f, x, told);
 }
 
 /* What the largest part of the time is. */
-static void
-findings_healthy(struct sqt_job *job)
+static struct sqt_finding
+findings_largest(struct sqt_findings *f)
 {
-    struct sqt_findings *const f = job->state;
     const struct sqt_finding none = {NULL, &f->all, NULL};
     struct sqt_finding x = none;
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         if (sqt_finding_rules[i].by == SQT_FINDING_ALL && sqt_finding_rules[i].part &&
             (!x.claim || f->all.claims[i].ns > x.claim->ns))
             x = (struct sqt_finding){&sqt_finding_rules[i], &f->all, &f->all.claims[i]};
-    const struct sqt_finding_values values = findings_values(f, &x);
-    char text[TEXT_SIZE], sentence[TEXT_SIZE];
-    snprintf(text, sizeof(text),
-             "No cause stands out. The largest part of the time, {share}, is %s: {mean} of the mean request.",
-             x.rule->part);
-    union sqt_cell row[SQT_CELLS(findings)];
-    row_begin(row, 1, "healthy", sqt_finding_text(sentence, TEXT_SIZE, text, &values));
-    CELL(share_pct).number = sqt_percent((double)x.claim->ns, (double)f->total_ns);
-    sqt_job_row(job, row);
+    return x;
+}
+
+static void
+findings_healthy(struct sqt_job *job)
+{
+    struct sqt_findings *const f = job->state;
+    const struct sqt_finding x = findings_largest(f);
+    const struct sqt_finding_values values = sqt_findings_values(f, &x);
+    char text[SQT_TOLD_TEXT];
+    struct sqt_told *const told = sqt_tolds_add(&f->tolds, "healthy", SQT_HARM_WAITING, 0);
+    sqt_told_print(text,
+                   "No cause stands out in %llu requests of %.0f s. The largest part of the time, {share}, is %s: "
+                   "{mean} of the mean request.",
+                   (unsigned long long)f->felt.requests, (double)(f->felt.end - f->felt.begin) / 1e9, x.rule->part);
+    sqt_finding_text(told->sentence, SQT_TOLD_TEXT, text, &values);
+    sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
+    told->share = sqt_percent((double)x.claim->ns, (double)f->total_ns);
+    told->requests = f->felt.requests;
+    told->since = f->felt.begin;
+    told->until = f->felt.end;
+}
+
+/* Requests that take long, for no reason that a rule or a look knows. */
+static void
+findings_unexplained(struct sqt_findings *f)
+{
+    const uint64_t mean = f->slow_ns / f->totals.count;
+    if (mean < UNEXPLAINED)
+        return;
+    const struct sqt_finding x = findings_largest(f);
+    const struct sqt_finding_values values = sqt_findings_values(f, &x);
+    char text[SQT_TOLD_TEXT], slow[SQT_HUMAN_ROOM];
+    struct sqt_told *const told = sqt_tolds_add(&f->tolds, "unexplained", SQT_HARM_WAITING, f->slow_ns);
+    sqt_told_print(text,
+                   "Requests take %s in the mean beyond what their bytes need at 1 MB/s, and no rule, name or time "
+                   "sets them apart. The largest part, {share}, is %s: {mean} of the mean request.",
+                   sqt_human_time(slow, (double)mean, " ", "us"), x.rule->part);
+    sqt_finding_text(told->sentence, SQT_TOLD_TEXT, text, &values);
+    sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
+    told->share = sqt_percent((double)f->slow_ns, (double)f->total_ns);
+    told->requests = f->felt.requests;
+    told->waiting = f->slow_ns;
+    told->since = f->felt.begin;
+    told->until = f->felt.end;
 }
 
 static void
 findings_too_few(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
-    char sentence[TEXT_SIZE];
-    snprintf(sentence, sizeof(sentence), "Findings need at least %d finished requests, and there are %u.",
-             SQT_FINDING_LEAST, (unsigned)f->totals.count);
-    union sqt_cell row[SQT_CELLS(findings)];
-    row_begin(row, 1, "too_few", sentence);
-    CELL(command).text = "sqtrace-dump TRACE";
-    sqt_job_row(job, row);
+    struct sqt_told *const told = sqt_tolds_add(&f->tolds, "too_few", SQT_HARM_WAITING, 0);
+    sqt_told_print(told->sentence, "Findings need at least %d requests, and there are %u.", SQT_FINDING_LEAST,
+                   (unsigned)f->totals.count);
+    sqt_told_print(told->command, "sqtrace-dump TRACE");
+    told->requests = f->felt.requests;
+    told->since = f->felt.begin;
+    told->until = f->felt.end;
+}
+
+/* What the looks found, too. */
+static void
+findings_look_told(struct sqt_findings *f)
+{
+    for (unsigned i = 0; sqt_looks[i]; ++i)
+        if (sqt_looks[i]->tell)
+            sqt_looks[i]->tell(f->looking[i], &f->felt, &f->tolds);
 }
 
 void
 sqt_findings_rows(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
-    if (f->totals.count < SQT_FINDING_LEAST) {
-        findings_too_few(job);
-        return;
-    }
-    sqt_findings_find(f);
+    sqt_when_sort(&f->when);
+    if (f->totals.count >= SQT_FINDING_LEAST)
+        sqt_findings_find(f);
     for (unsigned i = 0; i < f->count; ++i)
-        findings_print(job, i);
-    if (!f->count)
+        findings_tell(f, &f->found[i]);
+    findings_look_told(f);
+    if (f->totals.count >= SQT_FINDING_LEAST)
+        sqt_findings_episodes(f);
+    if (f->totals.count >= SQT_FINDING_LEAST && !f->tolds.count)
+        findings_unexplained(f);
+    sqt_tolds_in_standstills(&f->tolds);
+    sqt_tolds_sort(&f->tolds);
+    if (!f->tolds.count && f->totals.count < SQT_FINDING_LEAST)
+        findings_too_few(job);
+    else if (!f->tolds.count)
         findings_healthy(job);
+    sqt_tolds_rows(&f->tolds, job);
 }

@@ -213,9 +213,35 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
     return 0;
 }
 
-/* Whether a finding has claimed some of these stages already: of the same subject, of all, or now of all. */
-static int
-is_told(const struct sqt_findings *f, const struct sqt_finding_rule *rule, const struct sqt_subject *subject)
+int
+sqt_finding_in_part(struct sqt_findings *f, const struct sqt_finding *x)
+{
+    switch (x->rule->when) {
+    case SQT_FINDING_EACH:
+    case SQT_FINDING_ONLY:
+    case SQT_FINDING_WAIT:
+        return 1;
+    case SQT_FINDING_SLOWER:
+        return 0; /* ONLY has the same stages */
+    case SQT_FINDING_FARTHER:
+    case SQT_FINDING_FAR:
+    case SQT_FINDING_LOST:
+    case SQT_FINDING_AGAIN:
+    case SQT_FINDING_UNEVEN_LOAD:
+    case SQT_FINDING_DROPS:
+    case SQT_FINDING_RELOAD:
+    case SQT_FINDING_VARY:
+        return 0; /* about the whole trace */
+    case SQT_FINDING_ACCEPTED_LATE:
+        return 1;
+    default:
+        return findings_when(f, x);
+    }
+}
+
+int
+sqt_finding_is_told(const struct sqt_findings *f, const struct sqt_finding_rule *rule,
+                    const struct sqt_subject *subject)
 {
     for (unsigned i = 0; i < f->count; ++i) {
         const struct sqt_finding *const x = &f->found[i];
@@ -234,8 +260,9 @@ findings_try(struct sqt_findings *f, unsigned rule, struct sqt_subject *subject,
     const struct sqt_finding x = {&sqt_finding_rules[rule], subject, &subject->claims[f->first[rule]]};
     if (x.rule->when == SQT_FINDING_DROPS)
         x.claim->ns = sqt_finding_dropped(subject);
-    if (f->count < SQT_FINDING_MOST && !is_told(f, x.rule, subject) && sqt_finding_share(f, x.claim) >= least &&
-        x.claim->ns / f->totals.count >= (uint64_t)x.rule->mean && findings_when(f, &x))
+    if (f->count < SQT_FINDING_MOST && !sqt_finding_is_told(f, x.rule, subject) &&
+        sqt_finding_share(f, x.claim) >= least && x.claim->ns / f->totals.count >= (uint64_t)x.rule->mean &&
+        findings_when(f, &x))
         f->found[f->count++] = x;
 }
 

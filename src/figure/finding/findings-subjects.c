@@ -7,8 +7,6 @@
 
 #include "findings-internal.h"
 
-#define NAME_SIZE 256
-
 static void
 findings_blocks(struct sqt_subject *subject, const struct sqt_xact *xact)
 {
@@ -17,18 +15,27 @@ findings_blocks(struct sqt_subject *subject, const struct sqt_xact *xact)
         subject->parts[i] += (uint64_t)xact->read_parts[i];
 }
 
-/* The cache_dir that the request read from last: type, number and path. */
-static struct sqt_subject *
-findings_place(struct sqt_findings *f, const struct sqt_xact *xact)
+int
+sqt_finding_place_name(const struct sqt_xact *xact, char name[SQT_FINDING_NAME])
 {
     if (xact->dir == UINT32_MAX)
-        return NULL;
+        return 0;
     const struct sqt_swap swap = {.origin = xact->origin, .dir = xact->dir};
     struct sqt_row_text text;
     const char *path;
-    char place[SQT_PLACE_NAME], name[NAME_SIZE];
+    char place[SQT_PLACE_NAME];
     sqt_place_name(place, sqt_split_dir(&swap, &text, &path), xact->dir);
-    snprintf(name, sizeof(name), "%s%s%s", place, path ? " " : "", path ? path : "");
+    snprintf(name, SQT_FINDING_NAME, "%s%s%s", place, path ? " " : "", path ? path : "");
+    return 1;
+}
+
+/* The cache_dir that the request read from last. */
+static struct sqt_subject *
+findings_place(struct sqt_findings *f, const struct sqt_xact *xact)
+{
+    char name[SQT_FINDING_NAME];
+    if (!sqt_finding_place_name(xact, name))
+        return NULL;
     struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_PLACE], name);
     subject->dir = xact->dir;
     findings_blocks(subject, xact);
@@ -62,7 +69,7 @@ findings_waited(struct sqt_findings *f, const struct sqt_xact *xact, enum sqt_na
 {
     const struct sqt_longest_wait *const longest = &xact->longest[stage];
     const char *const text = longest->def ? sqt_origin_text(xact->origin, longest->def, longest->who) : NULL;
-    char name[NAME_SIZE];
+    char name[SQT_FINDING_NAME];
     if (!text)
         return NULL;
     snprintf(name, sizeof(name), "%s%s", longest->def == SQT_DEF_SERVICE ? "adaptation " : "", text);
@@ -70,6 +77,22 @@ findings_waited(struct sqt_findings *f, const struct sqt_xact *xact, enum sqt_na
     if (longest->queue != SQT_MISSING) {
         subject->parts[SQT_IO_QUEUE] += (uint64_t)longest->queue;
         subject->parts[SQT_IO_SERVICE] += (uint64_t)(longest->ns - longest->queue);
+    }
+    return subject;
+}
+
+/* Who waits for a look-up that another request began has no query of its own: it waits for who answered last. */
+static struct sqt_subject *
+findings_name_server(struct sqt_findings *f, const struct sqt_xact *xact, const union sqt_cell *row)
+{
+    struct sqt_subject *const subject = findings_waited(f, xact, SQT_NAMED_DNS);
+    const int64_t ns = row[SQT_CELL(requests, dns_ns)].number;
+    if (subject) {
+        f->name_server = subject;
+        f->name_server_origin = xact->origin;
+    } else if (f->name_server && f->name_server_origin == xact->origin && ns > 0) {
+        f->name_server->parts[SQT_IO_SERVICE] += (uint64_t)ns;
+        return f->name_server;
     }
     return subject;
 }
@@ -152,12 +175,15 @@ sqt_findings_subjects(struct sqt_findings *f, const struct sqt_xact *xact, const
         [SQT_FINDING_LEADER] = findings_leader(f, xact),
         [SQT_FINDING_POOL] = findings_pool(f, xact),
         [SQT_FINDING_FAILED] = findings_failed(f, xact),
+        [SQT_FINDING_NEIGHBOR] = findings_named(
+            f, SQT_FINDING_NEIGHBOR,
+            xact->neighbor == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_PEER, xact->neighbor)),
         [SQT_FINDING_LISTENER] = findings_listener(f, xact),
         [SQT_FINDING_WORKER] = sqt_findings_worker(f, &xact->origin->identity),
         [SQT_FINDING_HELPER] = findings_waited(f, xact, SQT_NAMED_HELPER),
         [SQT_FINDING_REWRITER] = findings_waited(f, xact, SQT_NAMED_REDIRECT),
         [SQT_FINDING_ADAPTER] = findings_waited(f, xact, SQT_NAMED_ADAPT),
-        [SQT_FINDING_NAME_SERVER] = findings_waited(f, xact, SQT_NAMED_DNS),
+        [SQT_FINDING_NAME_SERVER] = findings_name_server(f, xact, row),
     };
     memcpy(subjects, found, sizeof(found));
     findings_reads(f, xact, row);

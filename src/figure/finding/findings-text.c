@@ -75,9 +75,11 @@ static void
 text_waited(struct text *text, const char *culprit)
 {
     const size_t kind = strcspn(culprit, " ");
-    text_add(text, "kind == ", 8);
-    text_add(text, culprit, kind);
-    text_add(text, " and ", 5);
+    if (strspn(culprit, "abcdefghijklmnopqrstuvwxyz_") == kind) {
+        text_add(text, "kind == ", 8);
+        text_add(text, culprit, kind);
+        text_add(text, " and ", 5);
+    }
     text_is(text, "name", culprit + kind + (culprit[kind] == ' '));
 }
 
@@ -86,6 +88,18 @@ static int
 findings_is_word(const char *word, size_t length, const char *name)
 {
     return strlen(name) == length && memcmp(word, name, length) == 0;
+}
+
+/* A name server is no directive of squid.conf, as other kinds are. */
+static void
+text_culprit(struct text *text, const char *culprit)
+{
+    static const char kind[] = "name_server ";
+    const size_t length = sizeof(kind) - 1;
+    const int is_name_server = strncmp(culprit, kind, length) == 0;
+    if (is_name_server)
+        text_add(text, "name server ", length);
+    text_add(text, culprit + (is_name_server ? length : 0), strlen(culprit) - (is_name_server ? length : 0));
 }
 
 static void
@@ -116,7 +130,7 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
         if (findings_is_word(word, length, numbers[i].name))
             findings_number(text, numbers[i].number, numbers[i].unit);
     if (findings_is_word(word, length, "culprit"))
-        text_add(text, v->culprit ? v->culprit : "-", v->culprit ? strlen(v->culprit) : 1);
+        text_culprit(text, v->culprit ? v->culprit : "-");
     else if (findings_is_word(word, length, "stage") && v->stage)
         text_add(text, v->stage, strlen(v->stage));
     else if (findings_is_word(word, length, "server") && v->culprit)

@@ -29,6 +29,8 @@
 #define WAITED 32
 #define LISTENERS 128
 #define SECOND INT64_C(1000000000)
+/* A claim of less is not felt: when it was is not kept.  ns */
+#define FELT INT64_C(500000)
 
 static unsigned
 findings_first(unsigned rule)
@@ -40,17 +42,91 @@ findings_first(unsigned rule)
     return first;
 }
 
+/* ---- looks ---- */
+
+static unsigned
+looks_count(void)
+{
+    unsigned count = 0;
+    while (sqt_looks[count])
+        ++count;
+    return count;
+}
+
+static void
+findings_look(struct sqt_findings *f)
+{
+    const unsigned count = looks_count();
+    f->looking = sqt_zeroed(count + 1, sizeof(*f->looking));
+    for (unsigned i = 0; i < count; ++i)
+        f->looking[i] = sqt_zeroed(1, sqt_looks[i]->size);
+}
+
+/* Hands something to each look that wants it. */
+#define LOOK_AT(f, function, ...) \
+    for (unsigned look = 0; sqt_looks[look]; ++look) \
+        if (sqt_looks[look]->function) \
+    sqt_looks[look]->function((f)->looking[look], __VA_ARGS__)
+
+static void
+findings_stop_looking(struct sqt_findings *f)
+{
+    for (unsigned i = 0; sqt_looks[i]; ++i) {
+        if (sqt_looks[i]->end)
+            sqt_looks[i]->end(f->looking[i]);
+        free(f->looking[i]);
+    }
+    free(f->looking);
+}
+
+static int
+findings_asks(const struct sqt_job *job, int64_t at)
+{
+    return at >= job->since && at < job->until;
+}
+
+#define LOOK(name, type, at) \
+    static void findings_##name(void *context, const type *thing) \
+    { \
+        const struct sqt_job *const job = context; \
+        struct sqt_findings *const f = job->state; \
+        if (findings_asks(job, thing->at)) \
+            LOOK_AT(f, name, thing); \
+    }
+LOOK(wait, struct sqt_wait, begin)
+LOOK(stop, struct sqt_stop_row, begin)
+
+static void
+findings_connection(void *context, const struct sqt_attempt *attempt)
+{
+    const struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    sqt_findings_connection(f, attempt);
+    if (findings_asks(job, attempt->begin))
+        LOOK_AT(f, connection, attempt);
+}
+
+static void
+findings_setup(void *context, const struct sqt_setup_row *row)
+{
+    const struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    LOOK_AT(f, setup, row);
+}
+
 static void
 findings_start(struct sqt_job *job)
 {
     struct sqt_findings *const f = sqt_zeroed(1, sizeof(*f));
     f->set.budget = BUDGET;
+    f->series = f->all.series = SQT_SERIES_ALL;
     f->names[SQT_FINDING_SERVER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_PLACE] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = PLACES};
     f->names[SQT_FINDING_REASON] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = REASONS};
     f->names[SQT_FINDING_LEADER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_POOL] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = POOLS};
     f->names[SQT_FINDING_FAILED] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
+    f->names[SQT_FINDING_NEIGHBOR] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SERVERS};
     f->names[SQT_FINDING_LISTENER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = LISTENERS};
     f->names[SQT_FINDING_WORKER] = (struct sqt_names){.size = sizeof(struct sqt_subject), .most = SQT_FINDING_KIDS};
     sqt_ports_init(&f->ports);
@@ -67,6 +143,7 @@ findings_start(struct sqt_job *job)
     for (unsigned i = 0; i < SQT_STAGES; ++i)
         f->stage_of[SQT_STAGE_CELL(i)] = (unsigned char)(sqt_stage_columns[i] + 1);
     f->stage_of[SQT_CELL(requests, unaccounted_ns)] = SQT_UNACCOUNTED + 1;
+    findings_look(f);
     job->state = f;
 }
 
@@ -118,20 +195,41 @@ sqt_finding_claim(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, i
     sqt_distribution_add(&f->set, &claim->rests, total - ns);
 }
 
-/* Makes total_ns what the client waited for: with what was before the request began.  A handshake of a bumped CONNECT was
- * not. */
-static void
+/* The handshake of a bumped CONNECT, which is inside: its time goes from where it was charged, reply_wait or what no stage
+ * explains, to client_tls. */
+static int64_t
+findings_bumped(union sqt_cell *row)
+{
+    static const unsigned from[] = {SQT_CELL(requests, reply_wait_ns), SQT_CELL(requests, unaccounted_ns)};
+    const int64_t shaken = sqt_row_sum(row, SQT_NS(client_tls));
+    int64_t left = shaken;
+    for (unsigned i = 0; i < sizeof(from) / sizeof(*from); ++i) {
+        int64_t *const ns = &row[from[i]].number;
+        const int64_t taken = *ns == SQT_CELL_MISSING ? 0 : *ns < left ? *ns : left;
+        *ns -= taken;
+        left -= taken;
+    }
+    row[SQT_CELL(requests, client_tls_ns)].number = shaken ? shaken - left : SQT_CELL_MISSING;
+    return shaken - left;
+}
+
+/* Makes total_ns what the client waited for: with what was before the request began, and of a tunnel until it opened.
+ * A handshake of a bumped CONNECT is inside. */
+static int64_t
 findings_felt(union sqt_cell *row, const struct sqt_xact *xact)
 {
-    if (!xact->tls_before)
-        row[SQT_CELL(requests, client_tls_ns)].number = SQT_CELL_MISSING;
-    row[SQT_CELL(requests, total_ns)].number =
-        sqt_row_sum(row, SQT_NS(total) | SQT_NS(accept_wait) | SQT_NS(client_tls));
+    const int64_t shaken = xact->tls_before ? 0 : findings_bumped(row);
+    if (xact->held_in && row[SQT_CELL(requests, tunnel_ns)].number != SQT_CELL_MISSING)
+        row[SQT_CELL(requests, loop_held_ns)].number -= (int64_t)xact->held_in->us[SQT_STAGE_TUNNEL] * 1000;
+    const int64_t felt =
+        sqt_row_sum(row, SQT_NS(total) | SQT_NS(accept_wait) | SQT_NS(client_tls)) - sqt_row_sum(row, SQT_NS(tunnel));
+    row[SQT_CELL(requests, tunnel_ns)].number = SQT_CELL_MISSING;
+    return row[SQT_CELL(requests, total_ns)].number = felt - shaken;
 }
 
 static void
-findings_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row,
-              const struct sqt_xact *xact)
+findings_server_wait(struct sqt_findings *f, struct sqt_subject *subject, const union sqt_cell *row,
+                     const struct sqt_xact *xact)
 {
     const int64_t wait = row[SQT_CELL(requests, server_wait_ns)].number,
                   connect = row[SQT_CELL(requests, connect_ns)].number;
@@ -168,6 +266,47 @@ findings_lost(struct sqt_findings *f, const union sqt_cell *row)
            findings_late(f, 1, sqt_row_sum(row, SQT_NS(server_reply)));
 }
 
+int64_t
+sqt_finding_slow(const struct sqt_xact *xact, int64_t ns)
+{
+    const int64_t bytes = xact->sent == SQT_MISSING ? 0 : xact->sent;
+    const double slow = (double)ns - (double)bytes / SQT_FINDING_RATE * 1e9;
+    return slow > 0 ? (int64_t)slow : 0;
+}
+
+/* A claim on stages of a request, of whose reply only the time counts that its bytes do not need. */
+static void
+findings_claim(struct sqt_findings *f, struct sqt_claim *claim, uint64_t stages, int64_t ns, const union sqt_cell *row,
+               const struct sqt_xact *xact)
+{
+    const int64_t reply = stages & SQT_NS(server_reply) ? sqt_row_sum(row, SQT_NS(server_reply)) : 0;
+    claim->tunnels += (xact->flags & SQT_XACT_TUNNEL) != 0;
+    sqt_finding_claim(f, claim, ns, row[SQT_CELL(requests, total_ns)].number);
+    sqt_finding_claim_at(f, claim, reply ? ns - reply + sqt_finding_slow(xact, reply) : ns, xact->begin);
+}
+
+static uint32_t
+findings_series(struct sqt_findings *f, uint32_t *series)
+{
+    return *series ? *series : (*series = ++f->series);
+}
+
+void
+sqt_finding_claim_at(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, int64_t begin)
+{
+    if (ns >= FELT)
+        sqt_when_add(&f->when, findings_series(f, &claim->series), begin, (uint64_t)ns, 1);
+}
+
+/* Its requests, window by window. */
+static void
+findings_count(struct sqt_findings *f, struct sqt_subject *const subjects[SQT_FINDING_BYS], int64_t begin)
+{
+    for (unsigned by = 0; by < SQT_FINDING_BYS; ++by)
+        if (by != SQT_FINDING_ALL && subjects[by])
+            sqt_when_add(&f->when, findings_series(f, &subjects[by]->series), begin, 0, 1);
+}
+
 static void
 findings_request(void *context, const struct sqt_xact *xact)
 {
@@ -176,19 +315,24 @@ findings_request(void *context, const struct sqt_xact *xact)
     struct sqt_request_fact own;
     const struct sqt_request_fact *const fact = sqt_job_fact(job, &own, xact);
     union sqt_cell row[SQT_CELLS(requests)];
-    if (!sqt_job_wants_request(job, fact) || fact->class == SQT_CLASS_TUNNEL) {
+    if (sqt_durations_unknown(fact->outcome) || !sqt_job_wants(job, fact->begin, fact->row)) {
         sqt_findings_connected(f, xact, -1);
         return;
     }
     memcpy(row, fact->row, sizeof(row));
-    findings_felt(row, xact);
+    const int64_t total = findings_felt(row, xact);
+    ++f->felt.requests;
+    f->felt.total_ns += (uint64_t)total;
+    LOOK_AT(f, request, xact, fact, total);
     struct sqt_subject *subjects[SQT_FINDING_BYS];
     sqt_findings_subjects(f, xact, row, subjects);
-    const int64_t total = row[SQT_CELL(requests, total_ns)].number;
     f->total_ns += (uint64_t)total;
+    f->slow_ns += (uint64_t)sqt_finding_slow(xact, total);
     sqt_distribution_add(&f->set, &f->totals, total);
-    findings_wait(f, &f->all, row, xact);
-    findings_wait(f, subjects[SQT_FINDING_SERVER], row, xact);
+    sqt_when_add(&f->when, SQT_SERIES_ALL, xact->begin, (uint64_t)total, 1);
+    findings_count(f, subjects, xact->begin);
+    findings_server_wait(f, &f->all, row, xact);
+    findings_server_wait(f, subjects[SQT_FINDING_SERVER], row, xact);
     const struct findings_columns found = findings_columns(row, f->stages);
     for (unsigned k = 0; k < f->first_count; ++k) {
         const unsigned i = f->firsts[k];
@@ -200,7 +344,7 @@ findings_request(void *context, const struct sqt_xact *xact)
         if (i == SQT_FINDING_NUMBER_lost_packets)
             sqt_finding_claim(f, &subject->claims[i], findings_lost(f, row), total);
         else if (stages & found.above)
-            sqt_finding_claim(f, &subject->claims[i], findings_ns(f, stages, row, xact), total);
+            findings_claim(f, &subject->claims[i], stages, findings_ns(f, stages, row, xact), row, xact);
     }
     sqt_findings_connected(f, xact, total);
 }
@@ -211,21 +355,30 @@ static void
 findings_accept(void *context, const struct sqt_accept_row *row)
 {
     struct sqt_job *const job = context;
-    sqt_ports_accept(&((struct sqt_findings *)job->state)->ports, job, row);
+    struct sqt_findings *const f = job->state;
+    sqt_ports_accept(&f->ports, job, row);
+    if (findings_asks(job, row->at))
+        LOOK_AT(f, accept, row);
 }
 
 static void
 findings_put_off(void *context, const struct sqt_put_off_row *row)
 {
     struct sqt_job *const job = context;
-    sqt_ports_put_off(&((struct sqt_findings *)job->state)->ports, job, row);
+    struct sqt_findings *const f = job->state;
+    sqt_ports_put_off(&f->ports, job, row);
+    if (findings_asks(job, row->begin))
+        LOOK_AT(f, put_off, row);
 }
 
 static void
 findings_sample(void *context, const struct sqt_sample_row *sample)
 {
     struct sqt_job *const job = context;
-    sqt_ports_sample(&((struct sqt_findings *)job->state)->ports, job, sample);
+    struct sqt_findings *const f = job->state;
+    sqt_ports_sample(&f->ports, job, sample);
+    if (findings_asks(job, sample->at))
+        LOOK_AT(f, sample, sample);
 }
 
 /* ---- workers ---- */
@@ -236,6 +389,8 @@ findings_loop(void *context, const struct sqt_loop_row *pass)
     struct sqt_job *const job = context;
     struct sqt_findings *const f = job->state;
     const struct sqt_identity *const identity = &pass->origin->identity;
+    if (findings_asks(job, pass->begin))
+        LOOK_AT(f, loop, pass);
     if (identity->kid_kind != SQT_KID_WORKER || identity->kid >= SQT_FINDING_KIDS || pass->unknown ||
         pass->begin < job->since || pass->begin >= job->until || pass->work < pass->begin || pass->end < pass->work)
         return;
@@ -277,6 +432,7 @@ findings_loop_sample(void *context, const struct sqt_loop_sample_row *sample)
     if (sample->until < job->since || sample->from >= job->until)
         return;
     sqt_holders_add(&f->holders, sample);
+    LOOK_AT(f, loop_sample, sample);
 }
 
 static void
@@ -301,6 +457,9 @@ findings_free(struct sqt_findings *f)
     sqt_names_free(&f->ports);
     sqt_holders_free(&f->holders);
     findings_drop(f, &f->all);
+    findings_stop_looking(f);
+    sqt_tolds_free(&f->tolds);
+    sqt_when_free(&f->when);
     sqt_distribution_drop(&f->set, &f->totals);
     free(f->connecting);
     free(f);
@@ -313,6 +472,8 @@ findings_finish(struct sqt_job *job)
     job->note(job->context, "percentiles",
               f->set.coarse ? "costs are differences of percentiles that are at most 0.2 % off (log-linear histogram)"
                             : "exact");
+    f->felt.begin = job->since > 0 ? job->since : 0;
+    f->felt.end = job->until < job->length ? job->until : job->length;
     findings_ports(f);
     findings_workers(f);
     sqt_findings_rows(job);
@@ -324,7 +485,10 @@ const struct sqt_family sqt_family_findings = {
     .where_count = 1,
     .start = findings_start,
     .consumer = {.request = findings_request,
-                 .connection = sqt_findings_connection,
+                 .connection = findings_connection,
+                 .wait = findings_wait,
+                 .stop = findings_stop,
+                 .setup = findings_setup,
                  .accept = findings_accept,
                  .put_off = findings_put_off,
                  .loop = findings_loop,

@@ -30,10 +30,11 @@ enum sqt_finding_by {
     SQT_FINDING_ALL,
     SQT_FINDING_SERVER,
     SQT_FINDING_PLACE,
-    SQT_FINDING_REASON, /* of a miss */
-    SQT_FINDING_LEADER, /* the server that the leader of a follower asks */
-    SQT_FINDING_POOL,   /* a delay pool */
-    SQT_FINDING_FAILED, /* the server of a try after which another followed */
+    SQT_FINDING_REASON,   /* of a miss */
+    SQT_FINDING_LEADER,   /* the server that the leader of a follower asks */
+    SQT_FINDING_POOL,     /* a delay pool */
+    SQT_FINDING_FAILED,   /* the server of a try after which another followed */
+    SQT_FINDING_NEIGHBOR, /* that answered last whether it has the object */
     SQT_FINDING_LISTENER,
     SQT_FINDING_WORKER,
     /* in the order of enum sqt_named_stage */

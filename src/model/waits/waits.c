@@ -51,14 +51,15 @@ waits_stage(const struct sqt_wait *wait)
 
 /* The transaction remembers whom it waited for longest. */
 static void
-waits_remember(const struct sqt_process_state *process, const struct sqt_wait *wait)
+waits_remember(struct sqt_xact *xact, const struct sqt_wait *wait)
 {
-    struct sqt_xact *const xact = wait->xact ? sqt_idmap_get(&process->xacts, wait->xact) : NULL;
     const int64_t ns = wait->end - wait->begin;
     if (!xact || sqt_wait_unknown(wait) || (xact->longest[wait->stage].def && xact->longest[wait->stage].ns >= ns))
         return;
     int64_t queue = ns; /* no child took it */
-    if (wait->given != SQT_MISSING)
+    if (wait->outcome == SQT_WAIT_UNFINISHED && wait->def == SQT_DEF_WAITED)
+        queue = SQT_MISSING; /* whether a child took it is told with the answer */
+    else if (wait->given != SQT_MISSING)
         queue = wait->given - wait->begin;
     else if (wait->def == SQT_DEF_SERVICE)
         queue = 0;
@@ -73,7 +74,7 @@ waits_tell(struct sqt_process_state *process, struct sqt_wait *wait, int64_t now
     const enum sqt_outcome known = sqt_outcome_of(process, wait->epoch, wait->begin, SQT_OUTCOME_COMPLETE);
     wait->end = now;
     wait->outcome = known == SQT_OUTCOME_LOST ? SQT_WAIT_LOST : known == SQT_OUTCOME_CLOCK ? SQT_WAIT_CLOCK : outcome;
-    waits_remember(process, wait);
+    waits_remember(wait->xact ? sqt_idmap_get(&process->xacts, wait->xact) : NULL, wait);
     if (process->consumer->wait)
         process->consumer->wait(process->consumer->context, wait);
 }
@@ -92,6 +93,19 @@ waits_end(struct sqt_process_state *process, struct sqt_wait *wait, int64_t now,
     if (sqt_idmap_get(map, wait->key) == wait)
         sqt_idmap_take(map, wait->key);
     sqt_pool_put(&process->wait_pool, wait);
+}
+
+/* The transaction ends while it waits: for as long as it did, it waited for whom it waits. */
+void
+sqt_wait_cut_off(const struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
+{
+    if (!xact->waiting || xact->waiting->pooled.serial != xact->waiting_serial)
+        return;
+    struct sqt_wait wait = *xact->waiting;
+    wait.end = now;
+    wait.outcome = SQT_WAIT_UNFINISHED;
+    if (sqt_outcome_of(process, wait.epoch, wait.begin, SQT_OUTCOME_COMPLETE) == SQT_OUTCOME_COMPLETE)
+        waits_remember(xact, &wait);
 }
 
 void
@@ -130,6 +144,11 @@ waits_begin(struct sqt_process_state *process, int64_t now, enum sqt_def def, ui
     wait->key = key;
     wait->epoch = process->epoch;
     sqt_idmap_put(map, key, wait);
+    struct sqt_xact *const xact = wait->xact ? sqt_idmap_get(&process->xacts, wait->xact) : NULL;
+    if (xact) {
+        xact->waiting = wait;
+        xact->waiting_serial = wait->pooled.serial;
+    }
     return wait;
 }
 
@@ -225,6 +244,10 @@ sqt_query_end(struct sqt_process_state *process, int64_t now, const struct sqt_r
                             .epoch = process->epoch};
     wait.given = wait.begin;
     wait.stage = waits_stage(&wait);
+    if (more && record[1].event == SQT_EV_PART_QUERY) {
+        wait.query = (uint32_t)record[1].id;
+        wait.acl = (uint32_t)record[1].arg;
+    }
     waits_tell(process, &wait, now,
                more && record[1].event == SQT_EV_PART_QUERY ? waits_outcome(record[1].aux) : SQT_WAIT_OK);
 }

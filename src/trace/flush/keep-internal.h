@@ -51,7 +51,7 @@ struct sqt_room {
  * the kid has closed.  What cannot be deleted still counts, and one line says so.  Returns how many were deleted. */
 unsigned sqt_keep_apply(const struct sqt_keep *keep, struct sqt_room *room);
 
-/* Whether no more is free on the disk than reserve= says. */
-int sqt_keep_is_short(const struct sqt_keep *keep);
+/* Bytes that are free on the disk beyond reserve=; UINT64_MAX without reserve=. */
+uint64_t sqt_keep_spare(const struct sqt_keep *keep);
 
 #endif

@@ -336,11 +336,11 @@ keep_room(const struct kept_list *list, const struct kept_disk *disk, struct sqt
     room->shortage = room->left ? SQT_ENOUGH : of_total < of_disk ? SQT_SHORT_OF_TOTAL : SQT_SHORT_OF_RESERVE;
 }
 
-int
-sqt_keep_is_short(const struct sqt_keep *keep)
+uint64_t
+sqt_keep_spare(const struct sqt_keep *keep)
 {
     const struct kept_disk disk = keep_disk(keep);
-    return disk.reserve && disk.free <= disk.reserve;
+    return disk.reserve ? above(disk.free, disk.reserve) : UINT64_MAX;
 }
 
 static void

@@ -71,12 +71,21 @@ room_tell_shrinking(struct sqt_flusher *f)
         f->leftovers.directory_path, r->bytes >> 10, f->history.most >> 10, span);
 }
 
+/* While the disk has room, reserve= deletes nothing: what is missing then was deleted by other bounds, of any kid. */
+static void
+room_note_spare(struct sqt_flusher *f, uint64_t spare)
+{
+    if (spare >= f->history.most / 4)
+        f->history.most = 0;
+}
+
 static long
 room_keep(void *context)
 {
     struct sqt_flusher *const f = context;
     const struct sqt_keep keep = room_bounds(f);
     f->room = (struct sqt_room){.left = UNKNOWN_ROOM, .total = UINT64_MAX};
+    room_note_spare(f, sqt_keep_spare(&keep));
     sqt_keep_apply(&keep, &f->room);
     room_tell_shrinking(f);
     f->roomed_ns = f->kept_ns = sqt_monotonic_ns();
@@ -95,8 +104,10 @@ room_look(void *context)
 {
     struct sqt_flusher *const f = context;
     const struct sqt_keep keep = room_bounds(f);
-    if (!f->room.left || sqt_keep_is_short(&keep))
+    const uint64_t spare = sqt_keep_spare(&keep);
+    if (!f->room.left || !spare)
         return room_keep(f);
+    room_note_spare(f, spare);
     f->roomed_ns = sqt_monotonic_ns();
     return 0;
 }

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * compare-told.c - a name that sets slow requests apart, as a finding.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "base/memory.h"
+#include "compare.h"
+#include "figure/finding/findings.h"
+
+/* A name is told if its requests are slow in so many different seconds. */
+#define LEAST_SECONDS 3
+
+static const char *const kind_words[KINDS] = {"server",    "listening port", "worker",
+                                              "cache_dir", "miss reason",    "helper or service"};
+
+static const char *const part_words[PART_COUNT] = {
+#define PART(NAME, stages, words) words,
+    PARTS(PART)
+#undef PART
+};
+
+/* The seconds in which its requests take at least half of what they take in all beyond others. */
+static unsigned
+culprit_seconds(const struct compare *c, const struct culprit *x, uint32_t *bad, double *sizes)
+{
+    unsigned count = 0;
+    uint32_t last = UINT32_MAX;
+    for (size_t i = 0; i < c->count; ++i) {
+        const struct compared *const r = &c->kept[i];
+        if (r->names[x->kind] != x->name || r->felt - x->others < (x->mean - x->others) / 2 ||
+            (last != UINT32_MAX && r->second <= last))
+            continue;
+        sizes[count] = r->felt;
+        bad[count++] = last = r->second;
+    }
+    return count;
+}
+
+static unsigned
+compare_seconds(const struct compare *c, uint32_t *active)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < c->count; ++i)
+        if (!count || c->kept[i].second > active[count - 1])
+            active[count++] = c->kept[i].second;
+    return count;
+}
+
+/* The part in which its requests take most beyond the others, what each takes in it, and bytes a second of bodies. */
+static enum compare_part
+culprit_part(const struct compare *c, const struct culprit *x, double *each, double *rate)
+{
+    double its[PART_COUNT] = {0}, others[PART_COUNT] = {0}, bytes = 0;
+    unsigned most = 0;
+    for (size_t i = 0; i < c->count; ++i)
+        for (unsigned k = 0; k < PART_COUNT; ++k)
+            *(c->kept[i].names[x->kind] == x->name ? &its[k] : &others[k]) += c->kept[i].parts[k];
+    const double rest = (double)c->count - x->requests;
+    for (unsigned k = 0; k < PART_COUNT; ++k) {
+        its[k] /= x->requests;
+        others[k] = rest > 0 ? others[k] / rest : 0;
+        if (its[k] - others[k] > its[most] - others[most])
+            most = k;
+    }
+    for (size_t i = 0; i < c->count; ++i)
+        bytes += c->kept[i].names[x->kind] == x->name ? c->kept[i].size : 0;
+    *each = its[most];
+    *rate = its[PART_BODY] > 0 ? bytes / x->requests / its[PART_BODY] * 1e9 : 0;
+    return (enum compare_part)most;
+}
+
+static int
+is_told_already(const struct sqt_tolds *tolds, const char *name, double excess)
+{
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (sqt_told_names(tolds->told[i]->culprit, name) && (double)tolds->told[i]->waiting >= excess / 2)
+            return 1;
+    return 0;
+}
+
+static void
+culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_told *told, double share_of_all)
+{
+    double each, rate;
+    char its[SQT_HUMAN_ROOM], others[SQT_HUMAN_ROOM], in_part[SQT_HUMAN_ROOM], bytes[SQT_HUMAN_ROOM];
+    const enum compare_part part = culprit_part(c, x, &each, &rate);
+    const char *const name = c->texts[x->kind][x->name];
+    sqt_human_time(its, x->mean, " ", "us");
+    sqt_human_time(others, x->others > 0 ? x->others : 0, " ", "us");
+    sqt_human_time(in_part, each, " ", "us");
+    sqt_human_bytes(bytes, rate);
+    if (part == PART_BODY && x->kind == SERVER)
+        sqt_told_print(
+            told->sentence,
+            "%.0f %% of the time of requests is bodies of %s that come at %s/s: its requests take %s, others "
+            "that are alike %s.",
+            100 * share_of_all, name, bytes, its, others);
+    else
+        sqt_told_print(told->sentence,
+                       "%.0f %% of the time of requests sets those of %s %s apart: they take %s, others that are alike "
+                       "%s. Most of it is %s: %s for each.",
+                       100 * share_of_all, kind_words[x->kind], name, its, others, part_words[part], in_part);
+    if (x->kind == SERVER && part == PART_UPLOAD)
+        sqt_told_print(
+            told->advice,
+            "Clients send their bodies late to that server only: if they ask with Expect: 100-continue, it does "
+            "not answer 100 Continue, and they wait for that. force_request_body_continuation: Squid answers.");
+    else if (x->kind == SERVER)
+        sqt_told_print(told->advice, part == PART_DNS ? "The name servers of that domain: ask one of them by hand."
+                                                      : "Look at that server, and at the way to it.");
+    else if (x->kind == WORKER)
+        sqt_told_print(told->advice, "Table loop_time says what that worker does.");
+    else
+        sqt_told_print(told->advice, "Table requests says what they have in common besides.");
+    if (x->kind == SERVER)
+        sqt_finding_text(told->command, SQT_TOLD_TEXT, "sqtrace-dump --where='{server}' TRACE",
+                         &(struct sqt_finding_values){.culprit = name});
+    else
+        sqt_told_print(told->command, "sqtrace-dump TRACE");
+}
+
+/* Names of one server only take long to be looked up: then it is not the name server that is slow. */
+static void
+culprit_spare(const struct compare *c, const struct culprit *x, const struct sqt_told *told, struct sqt_tolds *tolds)
+{
+    double each, rate;
+    if (x->kind == SERVER && culprit_part(c, x, &each, &rate) == PART_DNS)
+        sqt_tolds_spare(tolds, "slow_name_server", told->waiting);
+}
+
+void
+sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct sqt_look_totals *totals,
+                 struct sqt_tolds *tolds)
+{
+    const char *const name = c->texts[x->kind][x->name];
+    uint32_t *const bad = sqt_zeroed(2 * c->count + 1, sizeof(*bad)), *const active = bad + c->count;
+    double *const sizes = sqt_zeroed(c->count + 1, sizeof(*sizes));
+    const unsigned bads = culprit_seconds(c, x, bad, sizes), actives = compare_seconds(c, active);
+    const double excess = x->excess * (double)c->stride;
+    if (bads >= LEAST_SECONDS && !is_told_already(tolds, name, excess)) {
+        struct sqt_told *const told = sqt_tolds_add(tolds, x->kind == SERVER ? "slow_at_server" : "set_apart",
+                                                    SQT_HARM_WAITING, sqt_told_ns(excess));
+        if (told) {
+            snprintf(told->culprit, sizeof(told->culprit), "%s", name);
+            told->requests = (uint64_t)x->requests * c->stride;
+            told->waiting = sqt_told_ns(excess);
+            told->share = sqt_percent(excess, (double)totals->total_ns);
+            sqt_when_pattern(told, bad, sizes, bads, active, actives, active[actives - 1], INT64_C(1000000000));
+            culprit_sentence(c, x, told, excess / (double)totals->total_ns);
+            sqt_tolds_supersede(tolds, told);
+            culprit_spare(c, x, told, tolds);
+        }
+    }
+    free(bad);
+    free(sizes);
+}

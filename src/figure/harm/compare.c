@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * compare.c - what sets slow requests apart: which name do they have that quick ones, alike in all else, do not have?
+ *
+ * Alike are requests of the same class, method, octave of size, and kind of server connection.  A request's excess is
+ * what it took beyond the mean of those that are alike and do not have the name.  A name's score is the excess of all its
+ * requests, which would vanish if they were like the others.  The best name is told if its score is above what chance
+ * gives, a floor that a person would notice, and the largest score after names were shuffled among requests that are
+ * alike.  Then its excess is taken out, and it is asked again.  What may be a result of the harm (status, outcome, tries)
+ * is no name.
+ *
+ * Adtributor (Bhagwan et al., NSDI 2014) and MacroBase (Bailis et al., SIGMOD 2017) rank names by how much of a change
+ * they explain, and how surprising that is.  Both compare with an earlier time, or with thresholds of the user.  Here requests are
+ * compared with those of the same trace that are alike, so that neither is needed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "compare.h"
+#include "figure/finding/findings.h"
+#include "figure/port/ports.h"
+
+/* Requests that are kept: where there are more, each second one goes. */
+#define KEPT 131072
+/* Names that are told at most. */
+#define ROUNDS 4
+
+/* A name is told from that share of the time of all requests on, if its requests take that much longer in the mean, in
+ * ns, and that many times as long as those that are alike. */
+#define LEAST_SHARE 0.10
+#define LEAST_EXCESS 50e6
+#define LEAST_TIMES 2
+
+static const uint64_t part_stages[PART_COUNT] = {
+#define PART(NAME, stages, words) stages,
+    PARTS(PART)
+#undef PART
+};
+
+static uint16_t
+compare_number(struct sqt_names *names, const char *name, size_t most, const char **texts)
+{
+    if (!names->size)
+        *names = (struct sqt_names){.size = sizeof(struct numbered), .most = (unsigned)most};
+    struct numbered *const n = sqt_names_get(names, name);
+    if (!n->number) {
+        n->number = (uint16_t)names->count;
+        if (texts)
+            texts[n->number] = n->named.name;
+    }
+    return n->number;
+}
+
+static uint16_t
+compare_name(struct compare *c, enum compare_kind kind, const char *name)
+{
+    return name ? compare_number(&c->names[kind], name, NAMES, c->texts[kind]) : 0;
+}
+
+static unsigned
+octave(int64_t size)
+{
+    unsigned octave = 0;
+    for (; size > 0; size >>= 1)
+        ++octave;
+    return octave;
+}
+
+static uint16_t
+compare_stratum(struct compare *c, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%d %u %u %d", (int)fact->class, (unsigned)xact->method,
+             fact->class == SQT_CLASS_TUNNEL ? 0 : octave(xact->size == SQT_MISSING ? 0 : xact->size), xact->reused);
+    return compare_number(&c->strata, name, STRATA, NULL);
+}
+
+/* Whom the request waited for longest, besides servers. */
+static const char *
+compare_asked(const struct sqt_xact *xact)
+{
+    const struct sqt_longest_wait *longest = NULL;
+    for (unsigned i = 0; i < SQT_NAMED_STAGES; ++i)
+        if (xact->longest[i].def && (!longest || xact->longest[i].ns > longest->ns))
+            longest = &xact->longest[i];
+    return longest ? sqt_origin_text(xact->origin, longest->def, longest->who) : NULL;
+}
+
+/* Room for one more: every second one goes. */
+static void
+compare_thin(struct compare *c)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < c->count; i += 2)
+        c->kept[left++] = c->kept[i];
+    c->count = left;
+    c->stride *= 2;
+}
+
+static void
+compare_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
+{
+    struct compare *const c = state;
+    char worker[32], place[SQT_FINDING_NAME];
+    if (!c->kept) {
+        c->kept = sqt_zeroed(KEPT, sizeof(*c->kept));
+        c->stride = 1;
+    }
+    if (c->seen++ % c->stride)
+        return;
+    if (c->count == KEPT)
+        compare_thin(c);
+    snprintf(worker, sizeof(worker), "worker %u", (unsigned)xact->origin->identity.kid);
+    struct compared *const r = &c->kept[c->count++];
+    *r = (struct compared){.second = (uint32_t)(xact->begin / INT64_C(1000000000)),
+                           .stratum = compare_stratum(c, xact, fact),
+                           .felt = (float)sqt_finding_slow(xact, felt),
+                           .size = xact->size == SQT_MISSING ? 0 : (float)xact->size};
+    r->names[SERVER] = compare_name(c, SERVER, fact->row[SQT_CELL(requests, server)].text);
+    r->names[LISTENER] = compare_name(c, LISTENER, sqt_listener_text(xact->origin, xact->listener));
+    r->names[WORKER] = xact->origin->identity.kid_kind == SQT_KID_WORKER ? compare_name(c, WORKER, worker) : 0;
+    r->names[PLACE] = sqt_finding_place_name(xact, place) ? compare_name(c, PLACE, place) : 0;
+    r->names[REASON] = compare_name(c, REASON, fact->row[SQT_CELL(requests, miss_reason)].text);
+    r->names[ASKED] = compare_name(c, ASKED, compare_asked(xact));
+    for (unsigned i = 0; i < PART_COUNT; ++i)
+        r->parts[i] = (float)sqt_row_sum(fact->row, part_stages[i]);
+}
+
+static int
+is_noticed(const struct culprit *x, double all)
+{
+    return x->requests >= LEAST_REQUESTS && x->excess >= LEAST_SHARE * all && x->excess >= LEAST_EXCESS * x->requests &&
+           x->mean >= LEAST_TIMES * x->others;
+}
+
+/* The name of a kind with the largest score. */
+static struct culprit
+compare_best(struct compare *c, enum compare_kind kind, struct scores *s)
+{
+    struct culprit x = {.kind = kind};
+    sqt_scores_fill(s, c->kept, c->count, kind, NULL);
+    x.excess = sqt_scores_largest(s, &x.name);
+    x.requests = s->of[x.name].count;
+    x.mean = x.requests > 0 ? s->of[x.name].felt / x.requests : 0;
+    x.others = x.requests > 0 ? x.mean - x.excess / x.requests : 0;
+    return x;
+}
+
+/* Its requests are from now on like the others. */
+static void
+compare_take_out(struct compare *c, const struct culprit *x)
+{
+    for (size_t i = 0; i < c->count; ++i)
+        if (c->kept[i].names[x->kind] == x->name && c->kept[i].felt > x->others)
+            c->kept[i].felt = (float)(x->others > 0 ? x->others : 0);
+}
+
+static int
+compare_by_second(const void *a, const void *b)
+{
+    const struct compared *const x = a, *const y = b;
+    return x->second < y->second ? -1 : x->second > y->second;
+}
+
+static void
+compare_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+{
+    struct compare *const c = state;
+    struct scores *const s = sqt_zeroed(1, sizeof(*s));
+    const double all = (double)totals->total_ns / (double)(c->stride ? c->stride : 1);
+    s->strata_count = c->strata.count + 2;
+    if (c->count)
+        qsort(c->kept, c->count, sizeof(*c->kept), compare_by_second);
+    for (unsigned round = 0; round < ROUNDS && c->count; ++round) {
+        struct culprit best = {.excess = 0};
+        for (unsigned kind = 0; kind < KINDS; ++kind) {
+            s->names_count = c->names[kind].count + 1;
+            s->cells = sqt_zeroed(s->names_count * s->strata_count, sizeof(*s->cells));
+            const struct culprit x = compare_best(c, (enum compare_kind)kind, s);
+            if (x.excess > best.excess && is_noticed(&x, all) &&
+                x.excess > sqt_compare_chance(c, (enum compare_kind)kind, s))
+                best = x;
+            free(s->cells);
+        }
+        if (!best.name)
+            break;
+        sqt_culprit_tell(c, &best, totals, tolds);
+        compare_take_out(c, &best);
+    }
+    free(s);
+}
+
+static void
+compare_end(void *state)
+{
+    struct compare *const c = state;
+    for (unsigned kind = 0; kind < KINDS; ++kind)
+        sqt_names_free(&c->names[kind]);
+    sqt_names_free(&c->strata);
+    free(c->kept);
+}
+
+const struct sqt_look sqt_look_compare = {
+    .size = sizeof(struct compare), .request = compare_request, .tell = compare_tell, .end = compare_end};

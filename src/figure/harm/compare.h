@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * compare.h - requests compared with those that are alike, between the files of that look.
+ *
+ *     compare.c         requests -> what is kept of them; which names are told
+ *     compare-scores.c  what requests of a name took beyond others, and what chance gives
+ *     compare-told.c    a name -> a finding
+ */
+#ifndef SQT_COMPARE_H
+#define SQT_COMPARE_H
+
+#include "figure/finding/look.h"
+#include "figure/stat/names.h"
+
+/* Kinds of requests that are told apart, and names of a kind. */
+#define STRATA 512
+#define NAMES 1024
+/* Fewer requests say nothing: of a name, and of others that are alike. */
+#define LEAST_REQUESTS 10
+
+enum compare_kind { SERVER, LISTENER, WORKER, PLACE, REASON, ASKED, KINDS };
+
+/* What a request's time goes to, as a person would say it. */
+#define PARTS(X) \
+    X(DNS, SQT_NS(dns), "look-ups of its name") \
+    X(CONNECT, SQT_NS(connect) | SQT_NS(tls), "connecting") \
+    X(WAIT, SQT_NS(request_send) | SQT_NS(server_wait), "waiting for its first byte") \
+    X(BODY, SQT_NS(server_reply), "the bodies of its replies") \
+    X(UPLOAD, SQT_NS(client_body), \
+      "request bodies that clients send late, as if they waited for a 100 Continue that does not come") \
+    X(TRIES, SQT_NS(failed_tries) | SQT_NS(peer_select), "tries that fail, and choosing a server") \
+    X(ACCESS, SQT_NS(access) | SQT_NS(helper) | SQT_NS(redirect), "access checks and helpers") \
+    X(ADAPT, SQT_NS(adapt), "adaptation") \
+    X(DISK, SQT_SWAP_IN, "reading from cache_dirs") \
+    X(REPLY, SQT_NS(reply_wait) | SQT_NS(proxy_reply) | SQT_NS(held_back), "writing replies to clients") \
+    X(ACCEPT, SQT_NS(accept_wait) | SQT_NS(client_tls), "what comes before the request")
+enum compare_part {
+#define PART(NAME, stages, words) PART_##NAME,
+    PARTS(PART)
+#undef PART
+        PART_COUNT
+};
+struct compared {
+    uint32_t second;
+    uint16_t stratum;
+    uint16_t names[KINDS]; /* 0: none */
+    float felt, size;      /* ns, bytes */
+    float parts[PART_COUNT];
+};
+
+struct numbered {
+    struct sqt_name_entry named;
+    uint16_t number;
+};
+
+struct compare {
+    struct sqt_names names[KINDS], strata;
+    const char *texts[KINDS][NAMES + 2];
+    struct compared *kept;
+    size_t count;
+    uint64_t seen, stride;
+};
+
+/* Of requests with a name, of one stratum or all. */
+struct sums {
+    double felt, count;
+};
+
+/* What is known of a kind's names, stratum by stratum. */
+struct scores {
+    struct sums of[NAMES + 2], strata[STRATA + 2];
+    struct sums *cells; /* [name][stratum] */
+    size_t strata_count, names_count;
+};
+
+struct culprit {
+    enum compare_kind kind;
+    size_t name;
+    double excess, requests, mean, others;
+};
+
+/* compare-scores.c: of that kind; shuffled: in place of the names of the requests; NULL: their own. */
+void sqt_scores_fill(struct scores *scores, const struct compared *kept, size_t count, enum compare_kind kind,
+                     const uint16_t *shuffled);
+
+/* The largest excess of a name, in ns, and which name it is; 0: none. */
+double sqt_scores_largest(const struct scores *scores, size_t *name);
+
+/* The largest excess after names changed places among requests that are alike: what chance alone gives. */
+double sqt_compare_chance(struct compare *compare, enum compare_kind kind, struct scores *scores);
+
+/* compare-told.c: adds the finding, unless somebody else says the same already. */
+void sqt_culprit_tell(const struct compare *compare, const struct culprit *culprit,
+                      const struct sqt_look_totals *totals, struct sqt_tolds *tolds);
+
+#endif

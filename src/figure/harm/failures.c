@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * failures.c - requests that Squid answered with an error page, by what they failed at; and those that servers answered
+ * with one.
+ *
+ * A request that fails without having asked anybody fails at what failed others shortly before: Squid remembers for a while
+ * that a name cannot be looked up, or that a cache_peer is dead.
+ */
+#include "failures.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "blame.h"
+
+/* Names of their own, of all that requests fail at. */
+#define NAMES 1024
+/* Who failed longer ago, in ns, is not blamed for a request that asked nobody. */
+#define MINUTE INT64_C(60000000000)
+/* Who fails within that time, in ns, was not asked over a network. */
+#define AT_ONCE INT64_C(1000000)
+
+struct failures {
+    struct sqt_failed_requests all;
+    struct sqt_blames blames;
+    struct {
+        char name[SQT_TOLD_NAME];
+        enum sqt_failed_at failed_at;
+        int64_t at; /* 0: never */
+    } last;         /* whom Squid may remember */
+};
+
+static struct sqt_failure *
+failures_get(struct failures *f, enum sqt_failed_at at, const char *name)
+{
+    char key[SQT_TOLD_NAME + 8];
+    struct sqt_names *const names = &f->all.names;
+    names->size = sizeof(struct sqt_failure);
+    names->most = NAMES;
+    snprintf(key, sizeof(key), "%u %s", at, name ? name : "");
+    struct sqt_failure *const failure = sqt_names_get(names, key);
+    if (!failure->series)
+        failure->series = SQT_FAILURES_SERIES + names->count;
+    failure->at = at;
+    return failure;
+}
+
+static void
+failures_remember(struct failures *f, enum sqt_failed_at failed_at, const char *name, int64_t at)
+{
+    f->last.failed_at = failed_at;
+    f->last.at = at;
+    snprintf(f->last.name, sizeof(f->last.name), "%s", name ? name : "");
+}
+
+static void
+failures_wait(void *state, const struct sqt_wait *wait)
+{
+    struct failures *const f = state;
+    sqt_blame_wait(&f->blames, wait);
+    if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_DNS &&
+        (wait->outcome == SQT_WAIT_TIMEOUT || wait->outcome == SQT_WAIT_ERR))
+        failures_remember(f, SQT_FAILED_LOOK_UP, sqt_origin_text(wait->origin, wait->def, wait->who), wait->end);
+}
+
+static int
+is_peer(const struct sqt_attempt *attempt)
+{
+    const char *const kind = sqt_origin_text(attempt->origin, SQT_DEF_PEER_KIND, attempt->peer_kind);
+    return kind && strcmp(kind, "direct") != 0;
+}
+
+static void
+failures_connected(const struct failures *f, struct sqt_failure *server, const struct sqt_attempt *attempt)
+{
+    if (server->count || f->all.at_once.count)
+        server->connected += !attempt->reused;
+    if (server->count)
+        return;
+    if (attempt->begin - server->made_since > MINUTE) {
+        server->made_since = attempt->begin;
+        server->made = server->kept = 0;
+    }
+    server->made += !attempt->reused;
+    server->kept += (uint64_t)attempt->reused;
+}
+
+static void
+failures_connection(void *state, const struct sqt_attempt *attempt)
+{
+    struct failures *const f = state;
+    const char *const server =
+        attempt->server == UINT32_MAX ? NULL : sqt_origin_text(attempt->origin, SQT_DEF_SERVER, attempt->server);
+    if (attempt->outcome == SQT_OUTCOME_COMPLETE)
+        failures_connected(f, failures_get(f, SQT_FAILED_CONNECT, server), attempt);
+    if (sqt_blame_attempt(&f->blames, attempt) && is_peer(attempt))
+        failures_remember(f, SQT_FAILED_CONNECT, server, attempt->end);
+}
+
+static void
+failures_add(struct failures *f, struct sqt_failure *failure, uint32_t series, const struct sqt_xact *xact,
+             int64_t felt)
+{
+    ++failure->count;
+    failure->felt += (uint64_t)felt;
+    sqt_when_add(&f->all.when, series, xact->begin, (uint64_t)felt, 1);
+}
+
+/* Somebody failed it who is known. */
+static struct sqt_failure *
+failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sqt_blame *blame, int64_t felt)
+{
+    static const enum sqt_failed_at at[SQT_BLAMED] = {SQT_FAILED_SERVICE, SQT_FAILED_CONNECT, SQT_FAILED_TLS,
+                                                      SQT_FAILED_LOOK_UP, SQT_FAILED_HELPER};
+    const enum sqt_blamed blamed = (enum sqt_blamed)__builtin_ctz(blame->failed);
+    struct sqt_failure *const failure = failures_get(f, at[blamed], sqt_blame_name(blame, blamed));
+    const int at_once = blamed == SQT_BLAMED_CONNECT && blame->took[blamed] < AT_ONCE;
+    failure->timed_out += blame->timed_out >> blamed & 1;
+    failure->at_once += at_once;
+    if (at_once)
+        failures_add(f, &f->all.at_once, SQT_FAILURES_AT_ONCE, xact, felt);
+    return failure;
+}
+
+static const char *
+failures_server(const struct sqt_xact *xact)
+{
+    return xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
+}
+
+/* Nobody failed it who is known. */
+static struct sqt_failure *
+failures_unexplained(struct failures *f, const struct sqt_xact *xact)
+{
+    if (xact->reused >= 0)
+        return failures_get(f, SQT_FAILED_ANSWER, failures_server(xact));
+    if (f->last.at && xact->end - f->last.at < MINUTE)
+        return failures_get(f, f->last.failed_at, f->last.name);
+    return failures_get(f, SQT_FAILED_NO_SERVER, NULL);
+}
+
+static void
+failures_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
+{
+    struct failures *const f = state;
+    struct sqt_blame blame = {.failed = 0};
+    struct sqt_failure *failure = NULL;
+    const int blamed = sqt_blame_take(&f->blames, xact, &blame);
+    const int made = (xact->flags & SQT_XACT_ERROR_PAGE) || xact->reply_source == SQT_REPLY_MADE;
+    (void)fact;
+    ++f->all.requests;
+    sqt_when_add(&f->all.when, SQT_FAILURES_ALL, xact->begin, (uint64_t)felt, 1);
+    if (xact->status >= 500 && !made)
+        failure = xact->reused >= 0 ? failures_get(f, SQT_FAILED_BY_SERVER, failures_server(xact)) : NULL;
+    else if (xact->status >= 500)
+        failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact);
+    else if ((xact->status == 403 || xact->status == 407) && (blame.failed >> SQT_BLAMED_HELPER & 1))
+        failure = failures_get(f, SQT_FAILED_HELPER, sqt_blame_name(&blame, SQT_BLAMED_HELPER));
+    if (failure)
+        failures_add(f, failure, failure->series, xact, felt);
+}
+
+static void
+failures_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+{
+    struct failures *const f = state;
+    (void)totals;
+    sqt_failures_tell(&f->all, tolds);
+}
+
+static void
+failures_end(void *state)
+{
+    struct failures *const f = state;
+    sqt_names_free(&f->all.names);
+    sqt_when_free(&f->all.when);
+    sqt_blames_free(&f->blames);
+}
+
+const struct sqt_look sqt_look_failures = {.size = sizeof(struct failures),
+                                           .request = failures_request,
+                                           .connection = failures_connection,
+                                           .wait = failures_wait,
+                                           .tell = failures_tell,
+                                           .end = failures_end};

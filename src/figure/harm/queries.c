@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * queries.c - which queries take a name server's time: reverse look-ups, or those that the checks of one ACL make.
+ *
+ * Told is what makes most of the queries to a name server that requests wait for, if it is not the plain look-up of a
+ * server's name.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/human.h"
+#include "figure/finding/look.h"
+#include "figure/stat/names.h"
+
+/* Of all queries to the name server, in %; of each, ns in the mean; and so many of them. */
+#define LEAST_SHARE 50
+#define LEAST_EACH INT64_C(50000000)
+#define LEAST 20
+
+struct queries {
+    struct sqt_names names;
+};
+
+/* Those of one type and ACL to one name server, and all to it (type: NULL). */
+struct asked {
+    struct sqt_name_entry named;
+    const char *server, *type, *acl;
+    uint64_t count;
+    double ns;
+};
+
+static struct asked *
+queries_of(struct queries *q, const char *server, const char *type, const char *acl)
+{
+    char name[SQT_TOLD_NAME];
+    if (!q->names.size)
+        q->names = (struct sqt_names){.size = sizeof(struct asked), .most = 1024};
+    snprintf(name, sizeof(name), "%s|%s|%s", server, type ? type : "", acl ? acl : "");
+    struct asked *const asked = sqt_names_get(&q->names, name);
+    asked->server = server;
+    asked->type = type;
+    asked->acl = acl;
+    return asked;
+}
+
+static void
+queries_add(struct asked *asked, const struct sqt_wait *wait)
+{
+    ++asked->count;
+    asked->ns += (double)(wait->end - wait->begin);
+}
+
+static void
+queries_wait(void *state, const struct sqt_wait *wait)
+{
+    const char *const type = sqt_query_name(wait->query);
+    const char *const server = sqt_origin_text(wait->origin, wait->def, wait->who);
+    if (!type || !server || sqt_wait_unknown(wait))
+        return;
+    queries_add(
+        queries_of(state, server, type, wait->acl ? sqt_origin_text(wait->origin, SQT_DEF_ACL, wait->acl) : NULL),
+        wait);
+    queries_add(queries_of(state, server, NULL, NULL), wait);
+}
+
+static int
+asks_much(const struct asked *x, const struct asked *all)
+{
+    return (x->acl || strcmp(x->type, "PTR") == 0) && x->count >= LEAST && x->count * 100 >= all->count * LEAST_SHARE &&
+           x->ns / (double)x->count >= (double)LEAST_EACH;
+}
+
+/* What is told of that name server already; NULL: nothing, so nobody waits for it. */
+static struct sqt_told *
+told_of(struct sqt_tolds *tolds, const char *server)
+{
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (sqt_told_names(tolds->told[i]->culprit, server))
+            return tolds->told[i];
+    return NULL;
+}
+
+static void
+queries_told(const struct asked *x, const struct asked *all, struct sqt_tolds *tolds)
+{
+    struct sqt_told *const told = told_of(tolds, x->server);
+    char each[SQT_HUMAN_ROOM],
+        whose[SQT_TOLD_NAME] = "which %>A of a log format or log_fqdn asks for, or an address in a URL";
+    if (!told)
+        return;
+    if (x->acl)
+        snprintf(whose, sizeof(whose), "which checks of acl %s ask for", x->acl);
+    sqt_human_time(each, x->ns / (double)x->count, " ", "us");
+    const size_t length = strlen(told->sentence);
+    snprintf(told->sentence + length, SQT_TOLD_TEXT - length,
+             " %.0f %% of the %llu queries to it are %s, %s: %s for each.",
+             100.0 * (double)x->count / (double)all->count, (unsigned long long)all->count,
+             strcmp(x->type, "PTR") == 0 ? "reverse look-ups (PTR: the name of an address)" : x->type, whose, each);
+    sqt_told_print(
+        told->advice,
+        x->acl ? "acl %s: an ACL of addresses needs no look-up, one of names (dstdomain, srcdomain) with -n makes "
+                 "none. Or a name server that answers these."
+               : "Log %%>a, the address, in place of %%>A, and look names up afterwards; log_fqdn off.",
+        x->acl ? x->acl : "");
+}
+
+static void
+queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+{
+    struct queries *const q = state;
+    (void)totals;
+    for (const struct sqt_name_entry *named = q->names.first; named; named = named->next) {
+        const struct asked *const x = (const struct asked *)named;
+        if (x->type && x->server) {
+            const struct asked *const all = queries_of(q, x->server, NULL, NULL);
+            if (asks_much(x, all))
+                queries_told(x, all, tolds);
+        }
+    }
+}
+
+static void
+queries_end(void *state)
+{
+    sqt_names_free(&((struct queries *)state)->names);
+}
+
+const struct sqt_look sqt_look_queries = {
+    .size = sizeof(struct queries), .wait = queries_wait, .tell = queries_tell, .end = queries_end};

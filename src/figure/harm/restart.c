@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * restart.c - the time in which no port is open: from a shutdown to the first client after the next start; and processes
+ * that died.
+ *
+ *     last client ... ports are closed ...(shutdown_lifetime)... STOP ... START ... first client
+ *
+ * An open port is sampled once a second, so the last sample says when ports were closed.  Before a START without a STOP,
+ * the process died.
+ */
+#include <stdio.h>
+
+#include "figure/table/samples.h"
+#include "standstill.h"
+
+/* A client that comes later after the start was not waiting for it, ns. */
+#define PROMPT INT64_C(2000000000)
+/* A shutdown that takes longer waits for clients, ns. */
+#define LINGERS INT64_C(1000000000)
+
+static int
+is_server(uint32_t kind)
+{
+    return kind == SQT_KID_SINGLE || kind == SQT_KID_WORKER;
+}
+
+static struct sqt_standing_kid *
+restart_kid(struct sqt_standstill *s, const struct sqt_origin *origin)
+{
+    return origin->identity.kid < SQT_STANDING_KIDS ? &s->kids[origin->identity.kid] : NULL;
+}
+
+/* Whether any kid serves clients. */
+static int
+is_served(const struct sqt_standstill *s)
+{
+    for (unsigned i = 0; i < SQT_STANDING_KIDS; ++i)
+        if (s->kids[i].origin && is_server(s->kids[i].kind))
+            return 1;
+    return 0;
+}
+
+static int64_t
+restart_later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The kid does not run from then on; perhaps nobody does. */
+static void
+restart_ends(struct sqt_standstill *s, struct sqt_standing_kid *kid, int64_t closed, int64_t stopped)
+{
+    kid->origin = NULL;
+    if (is_server(kid->kind) && !is_served(s)) {
+        s->serving = SQT_SERVING_STOPPED;
+        s->closed = closed < stopped ? closed : stopped;
+        s->stopped = stopped;
+    }
+}
+
+static void
+restart_died(struct sqt_standstill *s, struct sqt_standing_kid *kid, uint32_t number, int64_t now)
+{
+    static const char *const kinds[] = {[SQT_KID_SINGLE] = "Squid",
+                                        [SQT_KID_WORKER] = "worker",
+                                        [SQT_KID_DISKER] = "disker",
+                                        [SQT_KID_COORDINATOR] = "coordinator"};
+    char name[64] = "Squid";
+    if (kid->kind != SQT_KID_SINGLE && kid->kind < sizeof(kinds) / sizeof(*kinds))
+        snprintf(name, sizeof(name), "%s %u", kinds[kid->kind], number);
+    sqt_standing_add(s, SQT_STANDING_DIED, name, kid->origin, kid->seen, now)->failures += kid->left_open;
+    restart_ends(s, kid, kid->seen, kid->seen);
+}
+
+void
+sqt_restart_setup(struct sqt_standstill *s, const struct sqt_setup_row *row)
+{
+    struct sqt_standing_kid *const kid = restart_kid(s, row->origin);
+    if (!kid)
+        return;
+    if (row->event == SQT_EV_STOP && kid->origin == row->origin)
+        restart_ends(s, kid, restart_later(s->last, s->listened), row->at);
+    if (row->event != SQT_EV_START)
+        return;
+    if (kid->origin && kid->origin != row->origin)
+        restart_died(s, kid, (uint32_t)row->origin->identity.kid, row->at);
+    *kid = (struct sqt_standing_kid){row->origin, row->origin->identity.kid_kind, row->at, 0};
+    if (is_server(kid->kind) && s->serving == SQT_SERVING_STOPPED) {
+        s->serving = SQT_SERVING_STARTED;
+        s->started = row->at;
+    }
+}
+
+/* The first client after a start.  Those that would have come count only if clients come as soon as they can. */
+static void
+restart_over(struct sqt_standstill *s, int64_t at)
+{
+    const int prompt = at - s->started < PROMPT;
+    const int64_t shut = s->stopped - s->closed;
+    struct sqt_standing_group *const group =
+        sqt_standing_add(s, SQT_STANDING_RESTART, "shutdown", NULL, s->closed, prompt ? at : s->started);
+    if (__builtin_add_overflow(group->shutdown, shut, &group->shutdown))
+        group->shutdown = INT64_MAX;
+    group->clients += shut > LINGERS ? sqt_standing_open(s, s->closed, s->closed + shut / 4 * 3) : 0;
+    group->missed += prompt ? sqt_standing_rate(s, s->closed) * (double)(at - s->closed) / 1e9 : 0;
+    s->serving = SQT_SERVING;
+}
+
+void
+sqt_restart_client(struct sqt_standstill *s, const struct sqt_origin *origin, int64_t at)
+{
+    if (s->serving == SQT_SERVING_STARTED && at >= s->started)
+        restart_over(s, at);
+    s->last = restart_later(s->last, at);
+    sqt_restart_life(s, origin, at);
+}
+
+void
+sqt_restart_life(struct sqt_standstill *s, const struct sqt_origin *origin, int64_t at)
+{
+    struct sqt_standing_kid *const kid = restart_kid(s, origin);
+    if (kid && kid->origin == origin && at > kid->seen)
+        kid->seen = at;
+}
+
+void
+sqt_restart_sample(struct sqt_standstill *s, const struct sqt_sample_row *sample)
+{
+    enum sqt_sample_value what;
+    char source[SQT_SOURCE_NAME];
+    sqt_sample_split(sample, source, &what);
+    if (what == SQT_SAMPLE_LISTENER_backlog)
+        s->listened = restart_later(s->listened, sample->at);
+    if (what == SQT_SAMPLE_SQUID_disk_objects)
+        s->objects = sample->value;
+}
+
+/* A request that has no end: its process may have died, or dies as far as the trace tells later. */
+void
+sqt_restart_left_open(struct sqt_standstill *s, const struct sqt_xact *xact)
+{
+    struct sqt_standing_kid *const kid = restart_kid(s, xact->origin);
+    if (xact->outcome != SQT_OUTCOME_UNFINISHED)
+        return;
+    if (kid && kid->origin == xact->origin)
+        ++kid->left_open;
+    for (uint64_t i = 0; i < s->standing_count && i < SQT_STANDINGS; ++i)
+        if (s->standings[i].origin == xact->origin && s->standings[i].group->kind == SQT_STANDING_DIED) {
+            ++s->standings[i].group->failures;
+            return;
+        }
+}

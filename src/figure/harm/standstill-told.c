@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * standstill-told.c - standstills as findings: which of them matter, their sentences and their advice.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "instead.h"
+#include "standstill.h"
+
+/* So many requests that would have come, or that waited for WAITED each, matter. */
+#define MISSED 5
+#define REQUESTS 3
+#define WAITED INT64_C(50000000)
+/* So many make a pattern. */
+#define RECURRING 3
+/* Passes that come as often as that, in ns, are no standstills: the event loop has too much to do, and rules say so. */
+#define OFTEN INT64_C(2000000000)
+
+static const struct standstill_words {
+    const char *cause, *culprit, *advice, *command;
+} standstill_words[SQT_STANDING_KINDS] = {
+    [SQT_STANDING_PASS] = {"standstill", NULL,
+                           "Table stalls has each of them. acl: shorten long lists, or ask cheaper ACLs first. "
+                           "storeDigestRebuild...: digest_generation off. cache_dir: aufs or rock do disk "
+                           "calls outside the event loop, ufs does not.",
+                           "sqtrace-dump --table=stalls TRACE"},
+    [SQT_STANDING_STOPPED] =
+        {"stopped", "not running",
+         "Look for what stops the process: SIGSTOP, a frozen control group, a virtual machine that is moved or has "
+         "no processor.",
+         "sqtrace-dump --table=loop_time --where='not_running_pct > 5' TRACE"},
+    [SQT_STANDING_RECONFIGURE] =
+        {"reconfiguration", "squid -k reconfigure",
+         "Reconfigure less often, or have less to read: long lists of an acl, in a file, are read again each time. "
+         "external_acl_type: a helper takes a new list without a reconfiguration.",
+         "sqtrace-dump --table=stalls TRACE"},
+    [SQT_STANDING_ROTATE] =
+        {"rotation", "squid -k rotate",
+         "Rotate when few clients are there. cache_dir: rock has no swap.state, and fewer objects make a shorter "
+         "one. access_log: a daemon rotates its file by itself.",
+         "sqtrace-dump --table=stalls TRACE"},
+    [SQT_STANDING_RESTART] =
+        {"restart", "shutdown",
+         "shutdown_lifetime: how long a shutdown waits for clients. squid -k reconfigure instead of a restart, where "
+         "that is enough. A second Squid takes the clients meanwhile.",
+         "sqtrace-dump --table=events --where='event == START or event == STOP' TRACE"},
+    [SQT_STANDING_DIED] =
+        {"died", NULL, "cache.log says why: look for FATAL, assertion failed, and signals. dmesg has out of memory.",
+         "sqtrace-dump --table=events --where='event == START or event == STOP' TRACE"},
+};
+
+/* Of a restart that takes long after its shutdown. */
+static const struct standstill_words start_words = {
+    "restart", "start of Squid",
+    "cache.log says why Squid ended: FATAL, a signal, or an error in squid.conf after a reconfiguration. What it reads "
+    "at its "
+    "start takes time, too: long lists of an acl, swap.state of a large cache_dir.",
+    "sqtrace-dump --table=events --where='event == START or event == STOP' TRACE"};
+
+static int
+is_start(const struct sqt_standing_group *g)
+{
+    return g->kind == SQT_STANDING_RESTART && g->shutdown < g->ns / 2;
+}
+
+/* Durations as a person says them: 12.3 s, 240 ms. */
+static const char *
+standstill_duration(char text[32], int64_t ns)
+{
+    if (ns >= INT64_C(1000000000))
+        snprintf(text, 32, "%.1f s", (double)ns / 1e9);
+    else
+        snprintf(text, 32, "%.0f ms", (double)ns / 1e6);
+    return text;
+}
+
+static const char *
+standing_name(const struct sqt_standing_group *g)
+{
+    const char *const space = strchr(g->named.name, ' ');
+    return space ? space + 1 : g->named.name;
+}
+
+/* What held Squid: samples may know the ACL, or the system call, in the pass's longest activity. */
+static const char *
+standing_holder(const struct sqt_standstill *s, const struct sqt_standing_group *g)
+{
+    const char *const name = standing_name(g);
+    if (g->kind != SQT_STANDING_PASS || !s->holders.names.size)
+        return name;
+    const char *const acl = sqt_holders_name(&s->holders, SQT_HELD_COMPUTING);
+    const char *const call = sqt_holders_name(&s->holders, SQT_HELD_BLOCKED);
+    const size_t length = strlen(call), its = strlen(name);
+    if (strncmp(acl, "acl ", 4) == 0)
+        return acl;
+    return length > its + 4 && strncmp(call + length - its - 4, " in ", 4) == 0 &&
+                   strcmp(call + length - its, name) == 0
+               ? call
+               : name;
+}
+
+/* "twice", with the longest. */
+static void
+standstill_times(const struct sqt_standing_group *g, char *text, size_t size)
+{
+    char longest[32];
+    standstill_duration(longest, g->longest);
+    if (g->count == 1)
+        snprintf(text, size, "for %s", longest);
+    else
+        snprintf(text, size, "%u times, for up to %s", g->count, longest);
+}
+
+static void
+standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group *g, struct sqt_told *told)
+{
+    char times[64], when[128], shut[32], all[32], gone[32];
+    standstill_times(g, times, sizeof(times));
+    sqt_told_when(when, sizeof(when), told);
+    switch (g->kind) {
+    case SQT_STANDING_RECONFIGURE:
+        sqt_told_print(told->sentence,
+                       "%s, squid -k reconfigure stopped Squid %s: it read squid.conf and the lists of its ACLs.", when,
+                       times);
+        break;
+    case SQT_STANDING_ROTATE:
+        sqt_told_print(
+            told->sentence,
+            "%s, squid -k rotate stopped Squid %s: it writes swap.state of each cache_dir, for %llu objects.", when,
+            times, (unsigned long long)s->objects);
+        break;
+    case SQT_STANDING_RESTART:
+        standstill_duration(shut, g->shutdown);
+        standstill_duration(all, g->ns);
+        sqt_told_print(
+            told->sentence,
+            "%s, nobody could connect for %s: Squid ended, and was there again %s later. That is the time in "
+            "which it was started, and read its configuration.",
+            when, all, standstill_duration(gone, g->ns - g->shutdown));
+        if (g->clients)
+            sqt_told_print(told->sentence,
+                           "%s, nobody could connect for %s: Squid was shut down, waited %s of that "
+                           "(shutdown_lifetime) for %llu requests "
+                           "and tunnels, and was started again.",
+                           when, all, shut, (unsigned long long)g->clients);
+        break;
+    case SQT_STANDING_DIED:
+        sqt_told_print(told->sentence, "%s, %s died %s and was started again, %s later. %llu requests were open.", when,
+                       standing_name(g), g->count > 1 ? "several times" : "once", standstill_duration(all, g->longest),
+                       (unsigned long long)g->failures);
+        break;
+    case SQT_STANDING_STOPPED:
+        sqt_told_print(told->sentence, "%s, Squid did not run %s.", when, times);
+        break;
+    default:
+        sqt_told_print(told->sentence, "%s, Squid served nobody %s, because of %s.", when, times,
+                       standing_holder(s, g));
+    }
+}
+
+static void
+standstill_harm(const struct sqt_standing_group *g, struct sqt_told *told)
+{
+    const size_t used = strlen(told->sentence);
+    char mean[32];
+    char *const text = told->sentence + used;
+    const size_t room = sizeof(told->sentence) - used;
+    int more = 0;
+    if (g->requests)
+        more =
+            snprintf(text, room, " %llu requests waited for that, about %s in the mean.",
+                     (unsigned long long)g->requests, standstill_duration(mean, (int64_t)(g->waited_ns / g->requests)));
+    if (g->missed >= 1 && more >= 0 && (size_t)more < room)
+        snprintf(text + more, room - (size_t)more,
+                 " How many connections were refused is not known: at the rate before, %.0f requests would have come.",
+                 g->missed);
+}
+
+static enum sqt_pattern
+standstill_pattern(const struct sqt_standing_group *g)
+{
+    return g->count >= RECURRING ? SQT_PATTERN_RECURRING : SQT_PATTERN_ONCE;
+}
+
+static int
+standing_is_felt(const struct sqt_standing_group *g)
+{
+    const int waited = g->requests >= REQUESTS && g->waited_ns >= (uint64_t)WAITED * g->requests;
+    const int often = g->kind == SQT_STANDING_PASS && g->count >= RECURRING && (g->until - g->since) / g->count < OFTEN;
+    return !often && (waited || g->missed >= MISSED || g->failures >= MISSED);
+}
+
+void
+sqt_standstill_tell(struct sqt_standstill *s, struct sqt_tolds *tolds)
+{
+    static const char *const rules[] = {"accept_wait",    "reply_wait",  "loop_blocked",
+                                        "loop_computing", "not_running", NULL};
+    for (const struct sqt_name_entry *named = s->groups.first; named; named = named->next) {
+        const struct sqt_standing_group *const g = (const struct sqt_standing_group *)named;
+        const struct standstill_words *w = &standstill_words[g->kind];
+        const uint64_t failures = (uint64_t)g->missed + g->failures;
+        if (standing_is_felt(g))
+            sqt_instead(tolds, rules, g->waited_ns, SQT_INSTEAD);
+        struct sqt_told *const told = !standing_is_felt(g) ? NULL
+                                                           : sqt_tolds_add(tolds, w->cause, SQT_HARM_STANDSTILL,
+                                                                           g->waited_ns + failures * SQT_FAILURE_NS);
+        if (!told)
+            continue;
+        told->since = g->since;
+        told->until = g->until;
+        told->pattern = standstill_pattern(g);
+        told->requests = g->requests + g->failures;
+        told->failures = g->failures;
+        told->waiting = g->waited_ns;
+        if (is_start(g))
+            w = &start_words;
+        snprintf(told->culprit, sizeof(told->culprit), "%s", w->culprit ? w->culprit : standing_holder(s, g));
+        standstill_begin(s, g, told);
+        standstill_harm(g, told);
+        sqt_told_print(told->advice, "%s", w->advice);
+        sqt_told_print(told->command, "%s", w->command);
+    }
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * waste.c - bytes that Squid read from servers and that no client got: around ranges, and for clients that left.
+ *
+ * Bytes that a hit sends were not in vain, so all requests of a kind count, not only those that asked a server.
+ */
+#include <stdio.h>
+
+#include "figure/finding/look.h"
+#include "figure/finding/spell.h"
+#include "figure/stat/names.h"
+
+/* A waste: it has at least that many bytes, that share of all that were fetched, and more than so many times what was
+ * sent was fetched. */
+#define BYTES 10000000
+#define SHARE 25
+#define TIMES 2
+/* Names of their own. */
+#define SERVERS 1024
+
+enum waste_kind { WASTE_RANGES, WASTE_LEFT, WASTES };
+
+static const struct waste_words {
+    const char *cause, *culprit, *what, *advice, *command;
+} waste_words[WASTES] = {
+    [WASTE_RANGES] =
+        {"fetched_ranges", "ranges", "for %llu requests of ranges that got %s",
+         "range_offset_limit: where it is none, or larger than where a range begins, Squid reads from the begin of the "
+         "object. 0 asks servers for the range alone. Servers that ignore Range send all, too. Where replies may be "
+         "stored, it is worth it if clients come "
+         "again.",
+         "sqtrace-dump --where='status == 206' TRACE"},
+    [WASTE_LEFT] =
+        {"fetched_for_nobody", "clients that left", "for %llu clients that left and got %s",
+         "quick_abort_min, quick_abort_max, quick_abort_pct: from when on Squid reads on after its client has left. "
+         "read_ahead_gap: how far it reads ahead of its client.",
+         "sqtrace-dump --where='outcome == aborted' TRACE"},
+};
+
+struct waste_server {
+    struct sqt_name_entry named;
+    double fetched[WASTES]; /* bytes */
+};
+
+struct waste {
+    struct waste_sums {
+        uint64_t count, waited; /* waited: ns for bytes that nobody got */
+        double fetched, sent;   /* bytes */
+    } sums[WASTES];
+    double fetched; /* all */
+    struct sqt_names servers;
+    struct sqt_when when; /* series 1: all requests; then each kind's that waste */
+};
+
+static int64_t
+waste_reading(const struct sqt_request_fact *fact)
+{
+    return sqt_row_sum(fact->row, SQT_NS(server_reply) | SQT_NS(reply_wait) | SQT_NS(server_wait));
+}
+
+static void
+waste_server_add(struct waste *w, const struct sqt_xact *xact, enum waste_kind kind)
+{
+    const char *const name =
+        xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
+    w->servers.size = sizeof(struct waste_server);
+    w->servers.most = SERVERS;
+    if (name)
+        ((struct waste_server *)sqt_names_get(&w->servers, name))->fetched[kind] += (double)xact->fetched;
+}
+
+static void
+waste_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
+{
+    struct waste *const w = state;
+    const int left = xact->outcome == SQT_OUTCOME_ABORTED && !(xact->flags & SQT_XACT_ERROR_PAGE);
+    const int64_t sent = xact->sent == SQT_MISSING ? 0 : xact->sent;
+    w->fetched += (double)xact->fetched;
+    sqt_when_add(&w->when, 1, xact->begin, (uint64_t)felt, 1);
+    if (xact->flags & SQT_XACT_TUNNEL || (!left && xact->status != 206))
+        return;
+    const enum waste_kind kind = left ? WASTE_LEFT : WASTE_RANGES;
+    struct waste_sums *const s = &w->sums[kind];
+    ++s->count;
+    s->fetched += (double)xact->fetched;
+    s->sent += (double)sent;
+    if (xact->fetched / TIMES <= sent)
+        return;
+    const double vain = 1 - (double)sent / (double)xact->fetched;
+    s->waited += left ? 0 : (uint64_t)(vain * (double)waste_reading(fact));
+    waste_server_add(w, xact, kind);
+    sqt_when_add(&w->when, 2 + kind, xact->begin, 0, 1);
+}
+
+static const char *
+waste_server(const struct waste *w, enum waste_kind kind)
+{
+    const struct waste_server *most = NULL;
+    for (const struct sqt_name_entry *named = w->servers.first; named; named = named->next) {
+        const struct waste_server *const server = (const struct waste_server *)named;
+        if (!most || server->fetched[kind] > most->fetched[kind])
+            most = server;
+    }
+    /* One that has most of it. */
+    return most && 2 * most->fetched[kind] > w->sums[kind].fetched ? most->named.name : NULL;
+}
+
+static const char *
+waste_bytes(char text[32], double bytes)
+{
+    snprintf(text, 32, bytes < 1e7 ? "%.1f MB" : "%.0f MB", bytes / 1e6);
+    return text;
+}
+
+static void
+waste_tell_one(const struct waste *w, enum waste_kind kind, const struct sqt_look_totals *totals,
+               struct sqt_tolds *tolds)
+{
+    const struct waste_sums *const s = &w->sums[kind];
+    const struct waste_words *const words = &waste_words[kind];
+    const double vain = s->fetched - s->sent;
+    char fetched[32], sent[32], what[128], from[SQT_TOLD_NAME + 8] = "";
+    if (vain < BYTES || s->fetched <= TIMES * s->sent || 100 * vain < SHARE * w->fetched)
+        return;
+    struct sqt_told *const told = sqt_tolds_add(tolds, words->cause, SQT_HARM_WASTE, s->waited);
+    if (!told)
+        return;
+    const char *const server = waste_server(w, kind);
+    sqt_spell_tell(told, &w->when, 2 + kind, 1);
+    told->requests = s->count;
+    told->waiting = s->waited;
+    told->share = s->waited ? sqt_percent((double)s->waited, (double)totals->total_ns) : SQT_CELL_MISSING;
+    snprintf(told->culprit, sizeof(told->culprit), "%s", server ? server : words->culprit);
+    snprintf(what, sizeof(what), words->what, (unsigned long long)s->count, waste_bytes(sent, s->sent));
+    snprintf(from, sizeof(from), server ? " from %s" : "%s", server ? server : "");
+    sqt_told_print(told->sentence, "Squid fetched %s%s %s: %.0f %% of all that it fetched was for nobody.",
+                   waste_bytes(fetched, s->fetched), from, what, 100 * vain / w->fetched);
+    sqt_told_print(told->advice, "%s", words->advice);
+    sqt_told_print(told->command, "%s", words->command);
+}
+
+static void
+waste_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+{
+    struct waste *const w = state;
+    sqt_when_sort(&w->when);
+    for (unsigned kind = 0; kind < WASTES; ++kind)
+        waste_tell_one(w, kind, totals, tolds);
+}
+
+static void
+waste_end(void *state)
+{
+    struct waste *const w = state;
+    sqt_names_free(&w->servers);
+    sqt_when_free(&w->when);
+}
+
+const struct sqt_look sqt_look_waste = {
+    .size = sizeof(struct waste), .request = waste_request, .tell = waste_tell, .end = waste_end};

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model_again.c - table `findings`: work that is done more than once, though each time is quick.
+ */
+#include "model_found.h"
+
+enum { PARENT = 1, ORIGIN_1, ORIGIN_2 };
+
+/* Requests begin ten times a second. */
+static int64_t now;
+
+static uint64_t
+begin(void)
+{
+    const uint64_t xact = 100 + number++;
+    now = (int64_t)number * 100 * MS;
+    begin_xact(now, xact, 7);
+    return xact;
+}
+
+static void
+end(uint64_t xact, uint32_t tag, uint32_t status, uint64_t object, uint32_t miss)
+{
+    PUT(now += MS, XACT_END, xact, tag, status);
+    PART(PART_XACT_SIZES, 1000, 1300, 1);
+    PART(PART_XACT_FLAGS, object, 7, miss << SQT_XACT_MISS_SHIFT);
+}
+
+static void
+asks(uint64_t xact, uint32_t server, int64_t connect_ms, int64_t ms)
+{
+    if (connect_ms) {
+        PUT(now, CONNECT_BEGIN, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, server);
+        PUT(now += connect_ms * MS, CONNECT_END, xact, 50, SQT_CONNECT_OK);
+    } else {
+        PUT(now, CONNECT_REUSED, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, server);
+    }
+    PUT(now, DISPATCH, xact, 50, 1);
+    PUT(now, REQUEST_SENT, xact, 50, 0);
+    PUT(now += ms * MS, SERVER_READ, xact, 500, 0);
+    PUT(now, SERVER_DONE, xact, 50, 0);
+}
+
+static void
+hit(uint64_t object)
+{
+    end(begin(), MEM_HIT, 200, object, 0);
+}
+
+static void
+miss(uint64_t object, uint32_t why)
+{
+    const uint64_t xact = begin();
+    asks(xact, ORIGIN_1, 0, 30);
+    end(xact, MISS, 200, object, why);
+}
+
+static void
+assert_cause(const char *cause, const char *culprit)
+{
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), cause);
+    assert_string_equal(TEXT(0, culprit), culprit);
+}
+
+static void
+assert_not(const char *cause)
+{
+    find();
+    for (unsigned i = 0; i < found_count; ++i)
+        assert_string_not_equal(TEXT(i, cause), cause);
+}
+
+/* Two servers are asked about objects that did not change, or half of which did. */
+static void
+nothing_has_changed(void **state)
+{
+    (void)state;
+    for (unsigned changed = 0; changed < 2; ++changed) {
+        for (unsigned i = 0; i < 60; ++i) {
+            const uint64_t xact = begin();
+            asks(xact, i % 2 ? ORIGIN_1 : ORIGIN_2, 0, 50);
+            end(xact, changed && i % 4 < 2 ? REFRESH_MODIFIED : REFRESH_UNMODIFIED, 200, 1, SQT_MISS_STALE);
+        }
+        if (changed) {
+            assert_not("revalidations");
+        } else {
+            assert_cause("revalidations", "servers");
+            assert_int_equal(NUMBER(0, waiting_s), 60 * 51 * MS);
+            assert_non_null(strstr(TEXT(0, sentence), "51 ms for each of 60 requests, and 100 % came back unchanged."));
+        }
+    }
+}
+
+/* A far server's connections are never kept; they are kept for some requests; it is asked once in a while. */
+static void
+connections_are_not_kept(void **state)
+{
+    (void)state;
+    for (unsigned kept = 0; kept < 3; ++kept) {
+        for (unsigned i = 0; i < 60; ++i) {
+            const uint64_t xact = begin();
+            asks(xact, PARENT, kept == 1 && i % 10 == 0 ? 0 : 25, 26);
+            end(xact, MISS, 200, 1, SQT_MISS_UNCACHEABLE);
+            if (kept == 2)
+                number += 100;
+        }
+        if (kept) {
+            assert_not("new_connections");
+        } else {
+            assert_cause("new_connections", "parent");
+            assert_int_equal(NUMBER(0, waiting_s), 59 * 25 * MS);
+            assert_non_null(strstr(TEXT(0, sentence), "Connections to parent are never used twice:"));
+        }
+    }
+}
+
+/* The first try is on a kept connection, which one or two servers close. */
+static void
+all_servers_close(void **state)
+{
+    (void)state;
+    for (unsigned servers = 1; servers <= 2; ++servers) {
+        for (unsigned i = 0; i < 60; ++i) {
+            const uint64_t xact = begin();
+            const uint32_t server = i % servers ? ORIGIN_2 : ORIGIN_1;
+            PUT(now, CONNECT_REUSED, xact, 50, 1);
+            PART(PART_SERVER, 0, 0, server);
+            PUT(now, DISPATCH, xact, 50, 1);
+            PUT(now, REQUEST_SENT, xact, 50, 0);
+            PUT(now += 50 * MS, SERVER_DONE, xact, 50, 1);
+            PUT(now, RETRY, xact, 0, 1);
+            asks(xact, server, 1, 1);
+            end(xact, MISS, 200, 1, SQT_MISS_UNCACHEABLE);
+        }
+        find();
+        assert_string_equal(TEXT(0, cause), servers == 2 ? "all_close" : "closed_connections");
+        assert_string_equal(TEXT(0, culprit), servers == 2 ? "all servers" : "origin-1");
+        assert_int_equal(found_count, 1);
+    }
+}
+
+/* Hits of 40 objects, which are misses after 10 s; and objects that expired. */
+static void
+hits_become_misses(void **state)
+{
+    (void)state;
+    for (unsigned expired = 0; expired < 2; ++expired) {
+        for (unsigned i = 0; i < 100; ++i)
+            hit(1 + i % 40);
+        for (unsigned i = 0; i < 40; ++i)
+            miss(1 + i, expired ? SQT_MISS_STALE : SQT_MISS_ABSENT);
+        for (unsigned i = 0; i < 200; ++i)
+            hit(1 + i % 40);
+        if (expired) {
+            assert_not("lost_hits");
+        } else {
+            find();
+            unsigned row = 0;
+            while (row < found_count && strcmp(TEXT(row, cause), "lost_hits") != 0)
+                ++row;
+            assert_true(row < found_count);
+            assert_int_equal(NUMBER(row, requests), 40);
+            assert_string_equal(TEXT(row, pattern), "once");
+            assert_in_range(NUMBER(row, time_s), 10000 * MS, 10250 * MS);
+        }
+    }
+}
+
+/* Each connection is asked once; or twice. */
+static void
+clients_are_asked_again(void **state)
+{
+    (void)state;
+    for (unsigned times = 1; times <= 2; ++times) {
+        for (unsigned i = 0; i < 50; ++i) {
+            PUT(now + MS, CONN_ACCEPT, 1000 + i, 9, 3128);
+            for (unsigned k = 0; k < times; ++k)
+                end(begin(), NONE, 407, 0, 0);
+            hit(1);
+            PUT(now, CONN_CLOSE, 1000 + i, 0, 0);
+        }
+        if (times == 1)
+            assert_not("challenges");
+        else
+            assert_cause("challenges", "clients");
+        now = 0;
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(nothing_has_changed), SCRIPT_TEST(connections_are_not_kept),
+                                       SCRIPT_TEST(all_servers_close), SCRIPT_TEST(hits_become_misses),
+                                       SCRIPT_TEST(clients_are_asked_again)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

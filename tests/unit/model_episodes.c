@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model_episodes.c - table `findings`: what is bad for some time only, who does not answer, and what sets requests apart.
+ */
+#include "model_found.h"
+
+#define SECOND (1000 * MS)
+enum { PARENT = 1, ORIGIN_1, ORIGIN_2, NAMED_SERVERS = 5, REWRITER = 5 };
+
+static struct sqt_job job;
+
+/* ---- records of a trace that may be long: they are played as they come ---- */
+
+static void
+trace_begin(void)
+{
+    job = (struct sqt_job){.since = INT64_MIN, .until = INT64_MAX, .row = take_row, .note = note};
+    struct sqt_consumer consumer = sqt_family_findings.consumer;
+    consumer.context = &job;
+    found_count = 0;
+    sqt_family_findings.start(&job);
+    sqt_model_free(script.model);
+    script.model = sqt_model_new(&consumer);
+}
+
+static void
+trace_end(int64_t length)
+{
+    play();
+    job.length = length;
+    sqt_model_finish(script.model);
+    sqt_family_findings.finish(&job);
+}
+
+static uint64_t
+begin(int64_t at)
+{
+    if (script.count > 4000)
+        play();
+    begin_xact(at, 100 + ++number, 7);
+    return 100 + number;
+}
+
+/* A miss that the server makes wait for so long; its body takes body_ms and has so many bytes. */
+static void
+fetched(int64_t at, uint32_t server, int64_t wait_ms, int64_t body_ms, uint64_t bytes)
+{
+    const uint64_t xact = begin(at);
+    PUT(at, CONNECT_REUSED, xact, 50, 1);
+    PART(PART_SERVER, 0, 0, server);
+    PUT(at, DISPATCH, xact, 50, 1);
+    PUT(at, REQUEST_SENT, xact, 50, 0);
+    PUT(at += wait_ms * MS, SERVER_READ, xact, 500, 0);
+    PUT(at, SERVER_HEADER, xact, 200, 200);
+    PUT(at += body_ms * MS, SERVER_DONE, xact, 50, 0);
+    PUT(at += MS, XACT_END, xact, MISS, 200);
+    PART(PART_XACT_SIZES, bytes, bytes + 300, 1);
+    PART(PART_XACT_FLAGS, 0xabc, 7, 0);
+}
+
+/* A request of 2 ms at each server in turn, each 100 ms. */
+static void
+all_is_well(int64_t from, int64_t until)
+{
+    for (int64_t at = from; at < until; at += 100 * MS)
+        fetched(at, PARENT + (uint32_t)(at / (100 * MS) % NAMED_SERVERS), 2, 1, 1000);
+}
+
+static void
+assert_when(unsigned row, const char *pattern, int64_t since_ms, int64_t until_ms)
+{
+    assert_string_equal(TEXT(row, pattern), pattern);
+    assert_in_range(NUMBER(row, time_s) / MS, since_ms > 500 ? since_ms - 500 : 0, since_ms + 500);
+    assert_in_range(NUMBER(row, until_s) / MS, until_ms - 1000, until_ms + 1000);
+}
+
+/* ---- when ---- */
+
+/* Of an hour, ten seconds in which one server takes 800 ms.  The records of a script are in the order of time, so one request
+ * comes after the other. */
+static void
+ten_seconds_of_an_hour(void **state)
+{
+    (void)state;
+    trace_begin();
+    all_is_well(0, 1800 * SECOND);
+    for (int64_t at = 1800 * SECOND; at < 1810 * SECOND; at += SECOND)
+        fetched(at, ORIGIN_1, 800, 1, 1000);
+    all_is_well(1810 * SECOND, 3600 * SECOND);
+    trace_end(3600 * SECOND);
+    assert_string_equal(TEXT(0, culprit), "origin-1");
+    assert_when(0, "once", 1800000, 1810000);
+    assert_in_range(NUMBER(0, waiting_s), 7 * SECOND, 9 * SECOND);
+    assert_int_equal(NUMBER(0, requests), 10);
+}
+
+/* Two seconds of each ten. */
+static void
+again_and_again(void **state)
+{
+    (void)state;
+    trace_begin();
+    for (int64_t ten = 0; ten < 40; ten += 10) {
+        all_is_well(ten * SECOND, (ten + 6) * SECOND);
+        for (int64_t at = (ten + 6) * SECOND; at < (ten + 8) * SECOND; at += 500 * MS)
+            fetched(at, ORIGIN_2, 400, 1, 1000);
+        all_is_well((ten + 8) * SECOND, (ten + 10) * SECOND);
+    }
+    trace_end(40 * SECOND);
+    assert_string_equal(TEXT(0, culprit), "origin-2");
+    assert_when(0, "recurring", 6000, 38000);
+}
+
+static void
+nothing_is_wrong(void **state)
+{
+    (void)state;
+    trace_begin();
+    all_is_well(0, 60 * SECOND);
+    trace_end(60 * SECOND);
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "healthy");
+    assert_int_equal(NUMBER(0, requests), 600);
+}
+
+/* ---- what sets them apart ---- */
+
+static void
+one_server_sends_slowly(void **state)
+{
+    (void)state;
+    trace_begin();
+    for (int64_t i = 0; i < 300; ++i) {
+        const int64_t at = i * 2 * SECOND;
+        const uint32_t server = PARENT + (uint32_t)(i % NAMED_SERVERS);
+        fetched(at, server, 2, server == ORIGIN_2 ? 1500 : 1, 30000);
+    }
+    trace_end(600 * SECOND);
+    assert_string_equal(TEXT(0, cause), "slow_at_server");
+    assert_string_equal(TEXT(0, culprit), "origin-2");
+    assert_non_null(strstr(TEXT(0, sentence), "bodies of origin-2 that come at 19.5 KB/s"));
+}
+
+/* A server of large objects is not slow: others have none. */
+static void
+large_objects_are_not_slow(void **state)
+{
+    (void)state;
+    trace_begin();
+    for (int64_t i = 0; i < 300; ++i) {
+        const int64_t at = i * 2 * SECOND;
+        const uint32_t server = PARENT + (uint32_t)(i % NAMED_SERVERS);
+        fetched(at, server, 2, server == ORIGIN_2 ? 1000 : 1, server == ORIGIN_2 ? 20000000 : 1000);
+    }
+    trace_end(600 * SECOND);
+    assert_string_equal(TEXT(0, cause), "healthy");
+}
+
+/* Objects that were asked for before are not in the cache any more; others are new each time. */
+static void
+objects_that_were_removed(void **state)
+{
+    (void)state;
+    for (unsigned again = 0; again < 2; ++again) {
+        trace_begin();
+        for (int64_t i = 0; i < 200; ++i) {
+            int64_t at = i * SECOND;
+            const uint64_t xact = begin(at);
+            PUT(at, CONNECT_REUSED, xact, 50, 1);
+            PART(PART_SERVER, 0, 0, PARENT + (uint32_t)(i % NAMED_SERVERS));
+            PUT(at, DISPATCH, xact, 50, 1);
+            PUT(at, REQUEST_SENT, xact, 50, 0);
+            PUT(at += 60 * MS, SERVER_READ, xact, 500, 0);
+            PUT(at, SERVER_DONE, xact, 50, 0);
+            PUT(at += MS, XACT_END, xact, MISS, 200);
+            PART(PART_XACT_SIZES, 1000, 1300, 1);
+            PART(PART_XACT_FLAGS, (uint64_t)(again ? i % 20 : i) + 1, 7, SQT_MISS_ABSENT << SQT_XACT_MISS_SHIFT);
+        }
+        trace_end(200 * SECOND);
+        assert_string_equal(TEXT(0, cause), again ? "cache_too_small" : "healthy");
+        assert_int_equal(NUMBER(0, requests), again ? 180 : 200);
+    }
+}
+
+/* ---- who does not answer ---- */
+
+static void
+ask_rewriter(int64_t at, uint64_t xact)
+{
+    PUT(at, ACCESS_BEGIN, xact, 0, 0);
+    PUT(at, REDIRECT_BEGIN, xact, 0, 0);
+    PUT(at, HELPER_BEGIN, xact, xact, REWRITER);
+}
+
+static void
+requests_that_hang(void **state)
+{
+    (void)state;
+    trace_begin();
+    all_is_well(0, 10 * SECOND);
+    for (int64_t at = 10 * SECOND; at < 20 * SECOND; at += SECOND)
+        ask_rewriter(at, begin(at));
+    all_is_well(20 * SECOND, 21 * SECOND);
+    trace_end(21 * SECOND);
+    assert_string_equal(TEXT(0, cause), "no_answer");
+    assert_string_equal(TEXT(0, culprit), "url_rewrite rewriter");
+    assert_int_equal(NUMBER(0, requests), 10);
+    assert_int_equal(found_count, 1);
+}
+
+/* A server that took requests and answers none; before that it did. */
+static void
+a_server_that_fell_silent(void **state)
+{
+    (void)state;
+    trace_begin();
+    all_is_well(0, 10 * SECOND);
+    for (int64_t at = 10 * SECOND; at < 20 * SECOND; at += SECOND) {
+        const uint64_t xact = begin(at);
+        PUT(at, CONNECT_REUSED, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, ORIGIN_1);
+        PUT(at, DISPATCH, xact, 50, 1);
+        PUT(at, REQUEST_SENT, xact, 50, 0);
+    }
+    trace_end(21 * SECOND);
+    assert_string_equal(TEXT(0, cause), "no_answer");
+    assert_string_equal(TEXT(0, culprit), "origin-1");
+    assert_string_equal(TEXT(0, pattern), "since");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(ten_seconds_of_an_hour, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(again_and_again, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(nothing_is_wrong, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(one_server_sends_slowly, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(large_objects_are_not_slow, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(objects_that_were_removed, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(requests_that_hang, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(a_server_that_fell_silent, script_begin, script_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model_failures.c - table `findings`: requests that got an error page, and what they failed at.
+ */
+#include "model_found.h"
+
+enum { PARENT = 1, ORIGIN_1, ORIGIN_2, ORIGIN_3, ORIGIN_4 };
+enum { AUTH, GROUPS, NAME_SERVER };
+
+/* Requests begin ten times a second, and take a millisecond. */
+static int64_t now;
+
+static uint64_t
+begin(void)
+{
+    const uint64_t xact = 100 + number++;
+    now = (int64_t)number * 100 * MS;
+    begin_xact(now, xact, 7);
+    return xact;
+}
+
+static void
+end(uint64_t xact, uint32_t status, uint32_t flags)
+{
+    PUT(now += MS, XACT_END, xact, MISS, status);
+    PART(PART_XACT_SIZES, 1000, 1300, 1);
+    PART(PART_XACT_FLAGS, 0xabc, 7, flags);
+}
+
+static void
+failed(uint64_t xact, uint32_t status)
+{
+    end(xact, status, SQT_XACT_ERROR_PAGE | SQT_XACT_ABORTED);
+}
+
+/* A kept connection is used, and the server answers. */
+static void
+answered(uint32_t server, uint32_t status)
+{
+    const uint64_t xact = begin();
+    PUT(now, CONNECT_REUSED, xact, 50, 1);
+    PART(PART_SERVER, 0, 0, server);
+    end(xact, status, 0);
+}
+
+static void
+connects(uint64_t xact, uint32_t server, int64_t took, uint32_t outcome)
+{
+    PUT(now, CONNECT_BEGIN, xact, 51, 1);
+    PART(PART_SERVER, 0, 0, server);
+    PUT(now += took, CONNECT_END, xact, 51, outcome);
+}
+
+static void
+not_connected(uint32_t server, int64_t took, uint32_t outcome)
+{
+    const uint64_t xact = begin();
+    connects(xact, server, took, outcome);
+    failed(xact, 503);
+}
+
+static void
+refused_by_service(void)
+{
+    const uint64_t xact = begin();
+    PUT(now, ADAPT_BEGIN, xact, 0, 0);
+    PUT(now, ADAPT_SERVICE, xact, 0, 1);
+    PUT(now, ADAPT_FAILED, xact, 0, SQT_WAIT_FAILED);
+    PUT(now, ADAPT_END, xact, 0, 0);
+    failed(xact, 500);
+}
+
+static void
+not_looked_up(uint32_t outcome)
+{
+    const uint64_t xact = begin();
+    PUT(now, DNS_BEGIN, xact, 1, 0);
+    now += 5 * MS;
+    PUT(now, QUERY_END, xact, (uint64_t)(now - 5 * MS), NAME_SERVER);
+    PART(PART_QUERY, 0, 0, outcome);
+    PUT(now, DNS_END, xact, 1, 1);
+    failed(xact, 503);
+}
+
+static void
+assert_cause(const char *cause, const char *culprit, uint64_t failures)
+{
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), cause);
+    assert_string_equal(TEXT(0, culprit), culprit);
+    assert_string_equal(TEXT(0, harm), *culprit == '-' && !failures ? "waiting" : "failure");
+    assert_int_equal(NUMBER(0, failures), failures);
+}
+
+static void
+assert_healthy(void)
+{
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "healthy");
+}
+
+/* Between 10 s and 12 s of 40 s. */
+static void
+a_service_fails_for_two_seconds(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 400; ++i)
+        if (i >= 100 && i < 120)
+            refused_by_service();
+        else
+            answered(ORIGIN_1, 200);
+    find();
+    assert_cause("failed_service", "scanner", 20);
+    assert_string_equal(TEXT(0, pattern), "once");
+    assert_in_range(NUMBER(0, time_s), 9500 * MS, 10100 * MS);
+    assert_in_range(NUMBER(0, until_s), 12000 * MS, 12600 * MS);
+    assert_non_null(strstr(TEXT(0, sentence), "because adaptation scanner failed or was suspended."));
+}
+
+/* Every ten seconds, for two. */
+static void
+it_fails_again_and_again(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 400; ++i)
+        if (i % 100 < 20)
+            refused_by_service();
+        else
+            answered(ORIGIN_1, 200);
+    find();
+    assert_cause("failed_service", "scanner", 80);
+    assert_string_equal(TEXT(0, pattern), "recurring");
+}
+
+static void
+one_server_is_gone(void **state)
+{
+    (void)state;
+    for (unsigned timeout = 0; timeout < 2; ++timeout) {
+        for (unsigned i = 0; i < 100; ++i)
+            if (i % 5 == 0 && i >= 50)
+                not_connected(ORIGIN_2, 2 * MS, timeout ? SQT_CONNECT_TIMEOUT : SQT_CONNECT_FAILED);
+            else
+                answered(ORIGIN_1, 200);
+        find();
+        assert_cause("failed_connect", "origin-2", 10);
+        assert_string_equal(TEXT(0, pattern), "since");
+        assert_non_null(strstr(TEXT(0, sentence), timeout ? "timed out" : "origin-2 failed."));
+    }
+}
+
+/* All servers refuse at once; and two of them do, while another one takes connections. */
+static void
+no_port_is_free(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 100; ++i)
+        if (i % 2 == 0)
+            not_connected(ORIGIN_1 + i / 2 % 3, MS / 10, SQT_CONNECT_FAILED);
+        else
+            answered(PARENT, 200);
+    find();
+    assert_cause("no_local_port", "local ports", 50);
+    for (unsigned i = 0; i < 100; ++i)
+        if (i % 2 == 0) {
+            not_connected(i % 4 ? ORIGIN_1 : ORIGIN_3, MS / 10, SQT_CONNECT_FAILED);
+        } else {
+            const uint64_t xact = begin();
+            connects(xact, ORIGIN_2, MS / 10, SQT_CONNECT_OK);
+            PUT(now, DISPATCH, xact, 51, 1);
+            end(xact, 200, 0);
+        }
+    find();
+    assert_int_equal(found_count, 2);
+    for (unsigned i = 0; i < 2; ++i) {
+        assert_string_equal(TEXT(i, cause), "failed_connect");
+        assert_int_equal(NUMBER(i, failures), 25);
+        assert_non_null(strstr(TEXT(i, sentence), "failed at once: it refuses them."));
+    }
+}
+
+/* A handshake that fails, with another one behind that is not the cause. */
+static void
+no_handshake(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        connects(xact, ORIGIN_3, MS, SQT_CONNECT_OK);
+        PUT(now, TLS_BEGIN, xact, 51, 0);
+        PUT(now += MS, TLS_END, xact, 51, SQT_CONNECT_FAILED);
+        failed(xact, 503);
+    }
+    find();
+    assert_cause("failed_tls", "origin-3", 20);
+    assert_string_equal(TEXT(0, pattern), "throughout");
+}
+
+/* Names that do not exist are no fault of the name server, unless they are many; those after a time-out are
+ * remembered by Squid, and nobody is asked. */
+static void
+names_are_not_found(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 400; ++i)
+        if (i % 40 == 0)
+            not_looked_up(SQT_WAIT_ERR);
+        else
+            answered(ORIGIN_1, 200);
+    assert_healthy();
+    for (unsigned i = 0; i < 100; ++i)
+        if (i >= 20 && i < 30)
+            not_looked_up(SQT_WAIT_TIMEOUT);
+        else if (i >= 30 && i < 40)
+            failed(begin(), 503);
+        else
+            answered(ORIGIN_1, 200);
+    find();
+    assert_cause("failed_look_up", "name_server 192.0.2.53", 20);
+}
+
+/* Who is denied by a helper that is broken; who is denied by a helper that works. */
+static void
+a_helper_is_broken(void **state)
+{
+    (void)state;
+    for (unsigned broken = 0; broken < 2; ++broken) {
+        for (unsigned i = 0; i < 50; ++i) {
+            const uint64_t xact = begin();
+            PUT(now, HELPER_BEGIN, xact, 1000 + i, GROUPS);
+            PUT(now, HELPER_END, xact, 1000 + i, broken ? SQT_WAIT_BROKEN : SQT_WAIT_ERR);
+            PART(PART_HELPER, (uint64_t)now, 0, 0);
+            end(xact, 403, SQT_XACT_ERROR_PAGE);
+        }
+        if (broken) {
+            find();
+            assert_cause("failed_helper", "external_acl groups", 50);
+        } else {
+            assert_healthy();
+        }
+    }
+}
+
+static void
+a_server_answers_with_errors(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 100; ++i)
+        answered(i % 4 ? ORIGIN_1 : ORIGIN_2, i % 4 ? 200 : 502);
+    find();
+    assert_cause("server_errors", "origin-2", 25);
+    for (unsigned i = 0; i < 100; ++i) /* an answer that Squid could not use */
+        if (i % 4)
+            answered(ORIGIN_1, 200);
+        else {
+            const uint64_t xact = begin();
+            PUT(now, CONNECT_REUSED, xact, 50, 1);
+            PART(PART_SERVER, 0, 0, ORIGIN_4);
+            failed(xact, 502);
+        }
+    find();
+    assert_cause("failed_answer", "origin-4", 25);
+}
+
+static void
+nobody_to_ask(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 100; ++i)
+        if (i % 4)
+            answered(ORIGIN_1, 200);
+        else
+            failed(begin(), 503);
+    find();
+    assert_cause("no_server", "-", 25);
+}
+
+/* 5 % of 404, four failures, and one of a hundred. */
+static void
+some_errors_are_healthy(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 400; ++i)
+        answered(ORIGIN_1, i % 20 ? 200 : 404);
+    assert_healthy();
+    for (unsigned i = 0; i < 100; ++i)
+        if (i < 4)
+            failed(begin(), 503);
+        else
+            answered(ORIGIN_1, 200);
+    assert_healthy();
+    for (unsigned i = 0; i < 550; ++i)
+        if (i % 100)
+            answered(ORIGIN_1, 200);
+        else
+            not_connected(ORIGIN_2, 20 * MS, SQT_CONNECT_FAILED);
+    assert_healthy();
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(a_service_fails_for_two_seconds),
+                                       SCRIPT_TEST(it_fails_again_and_again),
+                                       SCRIPT_TEST(one_server_is_gone),
+                                       SCRIPT_TEST(no_port_is_free),
+                                       SCRIPT_TEST(no_handshake),
+                                       SCRIPT_TEST(names_are_not_found),
+                                       SCRIPT_TEST(a_helper_is_broken),
+                                       SCRIPT_TEST(a_server_answers_with_errors),
+                                       SCRIPT_TEST(nobody_to_ask),
+                                       SCRIPT_TEST(some_errors_are_healthy)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

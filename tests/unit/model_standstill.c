@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model_standstill.c - table `findings`: restarts, reconfigurations, rotations, long passes, and processes that died.
+ */
+#include "model_found.h"
+
+#define SECOND (1000 * MS)
+enum { A_CALL = 4 };
+
+static int64_t now;
+static uint32_t acl; /* that is sampled in passes; 0: none is */
+
+/* So many requests, ten a second from `now` on; each takes a millisecond, as long as nothing holds it. */
+static void
+requests(unsigned count)
+{
+    for (unsigned i = 0; i < count; ++i, now += 100 * MS) {
+        const uint64_t xact = 100 + number++;
+        begin_xact(now, xact, 7);
+        end_xact(now + MS, xact, MEM_HIT, 0);
+    }
+}
+
+static void
+starts(void)
+{
+    PUT(now, START, 0xff, 1, 0);
+}
+
+static void
+listens(void)
+{
+    PUT(now, SAMPLE, 0, (uint64_t)now, SQT_SAMPLE_LISTENER_backlog | 1u << 8);
+}
+
+/* A pass of the event loop that takes that long; so many requests wait for its end, and its clients came at its begin. */
+static void
+holds(int64_t ns, uint32_t activity, unsigned event, unsigned waiting)
+{
+    const int64_t from = now;
+    const uint64_t first = 100 + number;
+    for (unsigned i = 0; i < waiting; ++i)
+        begin_xact(from, 100 + number++, 7);
+    PUT(from, WAIT_BEGIN, 0, 1000, 0);
+    if (acl) {
+        PUT(from, LOOP_SAMPLE, (uint64_t)(from - 10 * MS), (uint64_t)from, 0);
+        PART(PART_LOOP_RAN, 0, 0, SQT_LOOP_IN_WAIT);
+    }
+    PUT(from, WAIT_END, 0, 1, 0);
+    now += ns;
+    if (acl) {
+        PUT(now, LOOP_SAMPLE, (uint64_t)from, (uint64_t)(now - MS), activity);
+        PART(PART_LOOP_RAN, (uint64_t)(ns - MS), 0, (uint32_t)(ns / 1000 - 1000) << SQT_LOOP_FLAG_BITS);
+        PART(PART_LOOP_IN, acl, 0, UINT32_MAX);
+    }
+    if (event)
+        put(now, event, event == SQT_EV_RECONFIGURE ? 0xff : 0, 0, 0);
+    PUT(now, WAIT_BEGIN, 0, 1000, 0);
+    PART(PART_ACTIVITY, (uint64_t)from, (uint64_t)now, activity);
+    PUT(now, WAIT_END, 0, 1, 0);
+    for (unsigned i = 0; i < waiting; ++i)
+        end_xact(now, first + i, MEM_HIT, 0);
+    PUT(now += MS, WAIT_BEGIN, 0, 1000, 0);
+}
+
+static unsigned row;
+
+/* What requests wait for in the meantime may be told by a rule, too. */
+static void
+assert_told(const char *cause, const char *culprit, const char *pattern)
+{
+    find();
+    now = 0;
+    for (row = 0; row < found_count && strcmp(TEXT(row, cause), cause) != 0;)
+        ++row;
+    assert_true(row < found_count);
+    assert_string_equal(TEXT(row, culprit), culprit);
+    assert_string_equal(TEXT(row, harm), "standstill");
+    assert_string_equal(TEXT(row, pattern), pattern);
+}
+
+static void
+assert_healthy(void)
+{
+    find();
+    now = 0;
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "healthy");
+}
+
+/* Ports are closed 10.5 s after the start, and STOP follows 12 s later. */
+static void
+restarts(int64_t lifetime, int64_t gap, int64_t silence, int64_t later)
+{
+    starts();
+    requests(100);
+    listens();
+    if (silence)
+        for (int64_t until = now + silence; now < until; now += SECOND)
+            listens();
+    now += lifetime;
+    PUT(now, STOP, 0, 1, 0);
+    now += gap;
+    starts();
+    now += later;
+    requests(100);
+}
+
+static void
+nobody_could_connect(void **state)
+{
+    (void)state;
+    restarts(12 * SECOND, 100 * MS, 0, 0);
+    assert_told("restart", "shutdown", "once");
+    assert_int_equal(NUMBER(row, time_s), 10 * SECOND);
+    assert_int_equal(NUMBER(row, until_s), 22100 * MS);
+    assert_non_null(strstr(TEXT(row, sentence), "nobody could connect for 12.1 s"));
+    assert_non_null(strstr(TEXT(row, sentence), "at the rate before, 121 requests would have come."));
+    /* A quick restart; and two in the night, when nobody comes before, or after. */
+    restarts(0, 100 * MS, 0, 0);
+    assert_healthy();
+    restarts(12 * SECOND, 100 * MS, 60 * SECOND, 0);
+    assert_healthy();
+    restarts(12 * SECOND, 100 * MS, 0, 30 * SECOND);
+    assert_healthy();
+}
+
+/* The end of a trace is no harm. */
+static void
+a_stop_at_the_end(void **state)
+{
+    (void)state;
+    starts();
+    requests(100);
+    listens();
+    PUT(now += 12 * SECOND, STOP, 0, 1, 0);
+    assert_healthy();
+}
+
+static void
+reconfigurations(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < 4; ++k) {
+        starts();
+        for (unsigned i = 0; i <= k; ++i) {
+            requests(100);
+            if (i < k)
+                holds(k == 1 ? 50 * MS : SECOND, A_CALL, SQT_EV_RECONFIGURE, k == 1 ? 3 : 0);
+        }
+        /* None; one of 50 ms; two of a second, without a request that waits, but nobody could connect; three. */
+        if (k < 2)
+            assert_healthy();
+        else
+            assert_told("reconfiguration", "squid -k reconfigure", k == 2 ? "once" : "recurring");
+    }
+    assert_non_null(strstr(TEXT(row, sentence), "stopped Squid 3 times, for up to 1.0 s"));
+    assert_int_equal(NUMBER(row, failures), 0); /* nobody knows */
+}
+
+static void
+rotations(void **state)
+{
+    (void)state;
+    for (unsigned is_long = 0; is_long < 2; ++is_long) {
+        starts();
+        requests(100);
+        holds(is_long ? 300 * MS : 50 * MS, A_CALL, SQT_EV_ROTATE, 5);
+        requests(300); /* so that no rule finds a share of all time */
+        if (is_long)
+            assert_told("rotation", "squid -k rotate", "once");
+        else
+            assert_healthy();
+    }
+}
+
+/* One pass of a second; many of them are the event loop's own fault, and rules say so. */
+static void
+long_passes(void **state)
+{
+    (void)state;
+    starts();
+    requests(300);
+    holds(SECOND, A_CALL, 0, 5);
+    requests(100);
+    assert_told("standstill", "a call", "once");
+    assert_non_null(
+        strstr(TEXT(row, sentence), "because of a call. 5 requests waited for that, about 1.0 s in the mean."));
+    assert_int_equal(NUMBER(row, waiting_s), 5 * SECOND);
+    starts();
+    requests(100);
+    for (unsigned i = 0; i < 20; ++i)
+        holds(600 * MS, A_CALL, 0, 5);
+    find();
+    for (unsigned i = 0; i < found_count; ++i)
+        assert_string_not_equal(TEXT(i, cause), "standstill");
+    now = 0;
+}
+
+/* Samples know which ACL computes in the pass. */
+static void
+an_acl_computes(void **state)
+{
+    (void)state;
+    starts();
+    requests(300);
+    acl = 7;
+    holds(SECOND, A_CALL, 0, 5);
+    acl = 0;
+    requests(100);
+    assert_told("standstill", "acl bad_sites", "once");
+}
+
+/* A wait that outlasts its time-out by 7 s, and a heartbeat that is late by 6 s of them: one stop. */
+static void
+the_process_is_stopped(void **state)
+{
+    (void)state;
+    starts();
+    requests(100);
+    const uint64_t first = 100 + number;
+    for (unsigned i = 0; i < 5; ++i)
+        begin_xact(now, 100 + number++, 7);
+    PUT(now, WAIT_BEGIN, 0, 10, 0);
+    PUT(now += 7 * SECOND, WAIT_END, 0, 1, 0);
+    PUT(now, HEARTBEAT_LATE, (uint64_t)(now - 6 * SECOND), (uint64_t)now, 0);
+    PUT(now += MS, WAIT_BEGIN, 0, 10, 0);
+    for (unsigned i = 0; i < 5; ++i)
+        end_xact(now, first + i, MEM_HIT, 0);
+    PUT(now += MS, WAIT_END, 0, 1, 0);
+    requests(300);
+    PUT(now, WAIT_BEGIN, 0, 10, 0);
+    assert_told("stopped", "not running", "once");
+    assert_non_null(
+        strstr(TEXT(row, sentence), "Squid did not run for 7.0 s. 5 requests waited for that, about 7.0 s in "));
+    assert_in_range(NUMBER(row, time_s), 10 * SECOND, 10100 * MS);
+    assert_int_equal(NUMBER(row, until_s), 17 * SECOND);
+    assert_int_equal(NUMBER(row, requests), 5);
+}
+
+/* Its origin ends without a STOP, and another one of the same kid starts 2 s later. */
+static void
+a_process_dies(void **state)
+{
+    (void)state;
+    struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = take_row, .note = note};
+    struct sqt_consumer consumer = sqt_family_findings.consumer;
+    found_count = 0;
+    consumer.context = &job;
+    sqt_family_findings.start(&job);
+    struct sqt_model *const model = sqt_model_new(&consumer);
+    script.origins[1].identity.kid = 0;
+    for (unsigned k = 0; k < 2; ++k, now += 2 * SECOND) {
+        starts();
+        requests(100);
+        for (unsigned i = 0; !k && i < 7; ++i)
+            begin_xact(now, 100 + number++, 7);
+        const struct sqt_run run = {&script.origins[k], script.records, script.count, 0,
+                                    script.count,       {0, 0, 1.0},    script.unsure};
+        sqt_model_run(model, &run);
+        if (!k)
+            sqt_model_end(model, &script.origins[0]);
+        script.count = 0;
+    }
+    job.length = now;
+    sqt_model_finish(model);
+    sqt_model_free(model);
+    sqt_family_findings.finish(&job);
+    number = 0;
+    now = 0;
+    row = 0;
+    while (row < found_count && strcmp(TEXT(row, cause), "died") != 0)
+        ++row;
+    assert_true(row < found_count);
+    assert_string_equal(TEXT(row, culprit), "Squid");
+    assert_int_equal(NUMBER(row, failures), 7);
+    assert_in_range(NUMBER(row, time_s), 9900 * MS, 10 * SECOND);
+    assert_int_equal(NUMBER(row, until_s), 12 * SECOND);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(nobody_could_connect),
+                                       SCRIPT_TEST(a_stop_at_the_end),
+                                       SCRIPT_TEST(reconfigurations),
+                                       SCRIPT_TEST(rotations),
+                                       SCRIPT_TEST(long_passes),
+                                       SCRIPT_TEST(an_acl_computes),
+                                       SCRIPT_TEST(the_process_is_stopped),
+                                       SCRIPT_TEST(a_process_dies)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model_waste.c - table `findings`: bytes that were fetched and that no client got.
+ */
+#include "model_found.h"
+
+#define MB 1000000
+enum { ORIGIN_1 = 2, ORIGIN_2 };
+
+static int64_t now;
+
+/* So many requests, each of which fetches and gets so many bytes from a server, within a second. */
+static void
+requests(unsigned count, uint32_t server, uint64_t fetched, uint64_t sent, uint32_t status, uint32_t flags)
+{
+    for (unsigned i = 0; i < count; ++i) {
+        const uint64_t xact = 100 + number++;
+        begin_xact(now, xact, 7);
+        PUT(now, CONNECT_REUSED, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, server);
+        PUT(now, DISPATCH, xact, 50, 1);
+        PUT(now, REQUEST_SENT, xact, 50, 0);
+        PUT(now, SERVER_READ, xact, fetched / 2, 0);
+        PUT(now += 2 * MS, SERVER_READ, xact, fetched - fetched / 2, 0);
+        PUT(now, XACT_END, xact, MISS, status);
+        PART(PART_XACT_SIZES, sent, sent, 1);
+        PART(PART_XACT_FLAGS, 0xabc, 7, flags);
+        now += 98 * MS;
+    }
+}
+
+static void
+assert_healthy(void)
+{
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "healthy");
+}
+
+static void
+ranges(void **state)
+{
+    (void)state;
+    requests(20, ORIGIN_1, 60 * MB, MB, 206, 0);
+    requests(20, ORIGIN_2, MB, MB, 200, 0);
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "fetched_ranges");
+    assert_string_equal(TEXT(0, culprit), "origin-1");
+    assert_string_equal(TEXT(0, harm), "waste");
+    assert_string_equal(TEXT(0, sentence),
+                        "Squid fetched 1200 MB from origin-1 for 20 requests of ranges that got 20 MB: "
+                        "97 % of all that it fetched was for nobody.");
+    /* 59 of 60 of the 2 ms of each. */
+    assert_int_equal(NUMBER(0, waiting_s), 20 * (2 * MS * 59 / 60));
+    /* Two servers alike. */
+    requests(20, ORIGIN_1, 60 * MB, MB, 206, 0);
+    requests(20, ORIGIN_2, 60 * MB, MB, 206, 0);
+    find();
+    assert_string_equal(TEXT(0, culprit), "ranges");
+}
+
+static void
+clients_that_left(void **state)
+{
+    (void)state;
+    requests(20, ORIGIN_1, 60 * MB, MB, 200, SQT_XACT_ABORTED);
+    requests(20, ORIGIN_1, MB, MB, 200, 0);
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "fetched_for_nobody");
+    assert_int_equal(NUMBER(0, waiting_s), 0); /* they did not wait */
+}
+
+/* Ranges that servers send alone; a range that is fetched whole, and asked for many times; little of much; 9 MB; an
+ * error page. */
+static void
+no_waste(void **state)
+{
+    (void)state;
+    requests(20, ORIGIN_1, MB, MB, 206, 0);
+    assert_healthy();
+    requests(1, ORIGIN_1, 60 * MB, MB, 206, 0);
+    requests(39, ORIGIN_1, 0, MB, 206, 0);
+    assert_healthy();
+    requests(2, ORIGIN_1, 11 * MB, MB, 206, 0);
+    requests(40, ORIGIN_1, 2 * MB, 2 * MB, 200, 0);
+    assert_healthy();
+    requests(20, ORIGIN_1, MB / 2, MB / 20, 206, 0);
+    assert_healthy();
+    requests(4, ORIGIN_1, 60 * MB, MB, 502, SQT_XACT_ABORTED | SQT_XACT_ERROR_PAGE);
+    requests(300, ORIGIN_1, MB, MB, 200, 0);
+    assert_healthy();
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(ranges), SCRIPT_TEST(clients_that_left), SCRIPT_TEST(no_waste)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
