@@ -342,7 +342,7 @@ flusher_sleep(struct sqt_flusher *f)
 {
     struct sqt_beat armed;
     sqt_watch_ask(&f->watch, f->now.loop);
-    const uint64_t queued_ns = sqt_heartbeat_worked_long(&f->heartbeat) ? sqt_watch_queued_ns(&f->watch) : 0;
+    const uint64_t queued_ns = sqt_watch_queued_ns(&f->watch);
     const uint64_t until = sqt_heartbeat_rests(&f->heartbeat, longest_sleep(f), sqt_apart_worked_ns(), queued_ns);
     sqt_nap_lie_down(&f->nap, f->stalled[0] ? SQT_NAP_FOR_ORDERS : SQT_NAP_FOR_WORK);
     if (has_order(f) || has_work(f))
@@ -350,7 +350,8 @@ flusher_sleep(struct sqt_flusher *f)
     else
         sqt_nap_sleep(&f->nap, until);
     const int set = f->now.loop && sqt_watch_armed(&f->watch, &armed);
-    sqt_heartbeat_beats(&f->heartbeat, sqt_apart_worked_ns(), set ? &armed : NULL, SQT_WATCH_PASS_NS);
+    const int late = sqt_heartbeat_wakes(&f->heartbeat, set ? &armed : NULL, SQT_WATCH_PASS_NS);
+    sqt_heartbeat_beats(&f->heartbeat, sqt_apart_worked_ns(), late ? sqt_watch_queued_ns(&f->watch) : 0);
 }
 
 /* Waits for the next look.  Returns whether to stop. */

@@ -77,7 +77,8 @@ struct sqt_watch {
     int queue_fd, self_fd, call_fd, state_fd; /* of /proc; -1: not open */
     int began;                                /* the rest is known */
     struct sqt_accounts before;
-    uint64_t before_ticks, before_ns, looked_self_ns;
+    uint64_t before_ticks, before_ns;
+    uint64_t asked_self_ns;         /* how long the flusher had waited for a processor when that was asked last */
     uint64_t looked_ns, looked_ran; /* when the main thread was looked at last, sampled or not */
     uint64_t sampled_ran;           /* processor time that samples by it tell of */
     int busy;                       /* look again soon, if there are no timers */
@@ -116,8 +117,8 @@ void sqt_watch_open(struct sqt_watch *watch);
 uint64_t sqt_watch_ran(const struct sqt_watch *watch);
 /* Fills in queued and self.  Returns whether the wait for a processor is known. */
 int sqt_watch_accounts(struct sqt_watch *watch, struct sqt_accounts *accounts);
-/* How long the flusher's thread waited for a processor since the last look; 0: not known. */
-uint64_t sqt_watch_queued_ns(const struct sqt_watch *watch);
+/* How long the flusher's thread waited for a processor since the last such call; 0: not known. */
+uint64_t sqt_watch_queued_ns(struct sqt_watch *watch);
 /* The call in which the main thread is blocked, and 1; 0: none, or not known.  runs: whether it is on a processor or waits
  * for one. */
 uint32_t sqt_watch_call(struct sqt_watch *watch, int *runs);
