@@ -319,6 +319,14 @@ has_work(const struct sqt_flusher *f)
            __atomic_load_n(&f->ring->writer.head, __ATOMIC_ACQUIRE) - f->ring->flusher.tail >= f->ring->capacity / 4;
 }
 
+/* So long that the thread is awake at due_ns, and until then no more often than it takes. */
+static uint64_t
+share_of_sleep(uint64_t ns, uint64_t now, uint64_t due_ns)
+{
+    const uint64_t left = due_ns > now ? due_ns - now : 0;
+    return left ? left / ((left + ns - 1) / ns) : ns;
+}
+
 /* How long the thread may sleep.  After sqt_watch_ask(). */
 static uint64_t
 longest_sleep(struct sqt_flusher *f)
@@ -328,6 +336,8 @@ longest_sleep(struct sqt_flusher *f)
     if (ns > STEPS_LOOK_NS && f->steps.added != __atomic_load_n(&f->steps.taken, __ATOMIC_ACQUIRE))
         ns = STEPS_LOOK_NS;
     const uint64_t now = sqt_monotonic_ns();
+    if (f->now.sample)
+        ns = share_of_sleep(ns, now, f->sampler->due_ns);
     if (f->leftovers_due_ns < now + ns)
         ns = f->leftovers_due_ns > now ? f->leftovers_due_ns - now : 0;
     if (!f->now.loop)

@@ -10,7 +10,8 @@
 
 #include "trace/clock/clock-internal.h"
 
-#define MS UINT64_C(1000000) /* ns */
+#define MS UINT64_C(1000000)           /* ns */
+#define THROTTLING_IDLE_NS (5000 * MS) /* between looks at the control groups while all is idle */
 
 int sqt_sample_waits;
 
@@ -45,13 +46,14 @@ stopped_for(const struct sqt_heartbeat *heart, uint64_t waited_ns)
     return late >= SQT_HEARTBEAT_LATE_NS && waited_ns < late / 2 ? late - waited_ns : 0;
 }
 
-/* The control groups are read about once a second, and where something did not run: not at every look of a busy core,
- * because that takes ten times as long as all the rest. */
+/* The control groups are read about once a second while the main thread works, more often where something did not run, and
+ * more rarely while all is idle: that takes ten times as long as all the rest. */
 static void
 look_at_throttling(struct sqt_watch *w, struct sqt_accounts *now, uint64_t now_ns, uint64_t missing_ns)
 {
     now->throttled = w->before.throttled;
-    const uint64_t again = missing_ns >= 20 * MS ? 0 : missing_ns >= 5 * MS ? 40 * MS : SQT_WATCH_IDLE_NS;
+    const uint64_t rarely = w->busy ? SQT_WATCH_IDLE_NS : THROTTLING_IDLE_NS;
+    const uint64_t again = missing_ns >= 20 * MS ? 0 : missing_ns >= 5 * MS ? 40 * MS : rarely;
     if (w->began && now_ns - w->throttled_ns < again)
         return;
     w->throttled_known = sqt_watch_throttled(w, &now->throttled);
