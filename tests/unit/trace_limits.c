@@ -379,7 +379,7 @@ on_a_small_disk(struct place *place)
         return 1;
     for (unsigned i = 0; i < 100; ++i) {
         emit_mixed(5000 * i, 5000);
-        wait_flushed();
+        wait_for_room();
         if (free_on(place->directory) < 2 * (int64_t)MB - BLOCK)
             return 2;
     }

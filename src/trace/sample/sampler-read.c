@@ -39,7 +39,7 @@ complain(struct sqt_sampler *s, unsigned what, const char *path)
 
 /* Reads what a file has, or as much as there is room for.  Returns how much that is. */
 static size_t
-read_all(int fd, char *text, size_t size)
+sampler_read_all(int fd, char *text, size_t size)
 {
     size_t n = 0;
     long got;
@@ -55,7 +55,7 @@ read_text(struct sqt_sampler *s, unsigned what, const char *path, char *text, si
     char whole[PATH_MAX];
     snprintf(whole, sizeof(whole), "%s%s", s->root, path);
     const int fd = (int)syscall(SYS_openat, AT_FDCWD, whole, O_RDONLY | O_CLOEXEC);
-    const size_t n = fd < 0 ? 0 : read_all(fd, text, size - 1);
+    const size_t n = fd < 0 ? 0 : sampler_read_all(fd, text, size - 1);
     if (!n)
         complain(s, what, whole);
     if (fd >= 0)
