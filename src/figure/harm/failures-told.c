@@ -175,6 +175,8 @@ failures_tell_one(struct sqt_failed_requests *all, struct sqt_tolds *tolds, cons
                          "net.ipv4.ip_local_port_range has more ports."
                        : "");
     sqt_told_print(told->command, "%s", w->command);
+    if (*told->culprit)
+        sqt_tolds_supersede(tolds, told);
 }
 
 /* Whether its connections fail at once, and none succeeds since they do. */

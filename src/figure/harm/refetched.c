@@ -10,6 +10,7 @@
 #include "base/human.h"
 #include "base/memory.h"
 #include "figure/finding/look.h"
+#include "instead.h"
 #include "row/facts.h"
 
 /* So many requests, that share of the time of all requests in %, and ns of servers for each in the mean. */
@@ -124,6 +125,19 @@ refetched_text(enum refetched_kind kind, const struct refetched_group *g, uint64
                                        : "swap_fail");
 }
 
+/* Whether misses of what had been hits are told already, and are most of these.  If they are few of them, these say it. */
+static int
+refetched_is_told(enum refetched_kind kind, const struct refetched_group *g, struct sqt_tolds *tolds)
+{
+    static const char *const lost[] = {"lost_hits", NULL};
+    for (unsigned i = 0; i < tolds->count && kind == REMOVED; ++i)
+        if (strcmp(tolds->told[i]->cause, lost[0]) == 0 && tolds->told[i]->waiting >= g->ns / 2)
+            return 1;
+    if (kind == REMOVED)
+        sqt_instead(tolds, lost, g->ns, SQT_INSTEAD);
+    return 0;
+}
+
 static void
 refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -132,9 +146,9 @@ refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
     const struct refetched *const r = state;
     for (unsigned kind = 0; kind < KINDS; ++kind) {
         const struct refetched_group *const g = &r->groups[kind];
-        struct sqt_told *const told = refetched_is_felt((enum refetched_kind)kind, g, totals)
-                                          ? sqt_tolds_add(tolds, causes[kind], SQT_HARM_WAITING, g->ns)
-                                          : NULL;
+        const int felt = refetched_is_felt((enum refetched_kind)kind, g, totals) &&
+                         !refetched_is_told((enum refetched_kind)kind, g, tolds);
+        struct sqt_told *const told = felt ? sqt_tolds_add(tolds, causes[kind], SQT_HARM_WAITING, g->ns) : NULL;
         if (!told)
             continue;
         snprintf(told->culprit, sizeof(told->culprit), "%s", culprits[kind] ? culprits[kind] : g->place);

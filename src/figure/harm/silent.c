@@ -38,6 +38,8 @@ struct asked {
 
 struct unanswered {
     struct asked *who;
+    const struct sqt_origin *origin; /* only compared */
+    uint64_t xact;                   /* that waited; 0: none */
     int64_t begin, ns;
     int open; /* when the trace ended */
 };
@@ -70,19 +72,20 @@ silent_who(struct silent *s, const char *name, int server)
 }
 
 static void
-silent_add(struct silent *s, struct asked *who, int64_t begin, int64_t ns, int answered, int open)
+silent_add(struct silent *s, const struct unanswered *question, int answered)
 {
+    struct asked *const who = question->who;
     ++who->questions;
     if (answered) {
         ++who->answers;
-        who->answered_ns += (double)ns;
-        sqt_when_add(&s->answers, who->series, begin, 0, 1);
+        who->answered_ns += (double)question->ns;
+        sqt_when_add(&s->answers, who->series, question->begin, 0, 1);
         return;
     }
     if (!s->entries)
         s->entries = sqt_zeroed(ENTRIES, sizeof(*s->entries));
     /* Where there are more, the newest are kept. */
-    s->entries[s->added++ % ENTRIES] = (struct unanswered){who, begin, ns, open};
+    s->entries[s->added++ % ENTRIES] = *question;
     s->count = s->added < ENTRIES ? (size_t)s->added : ENTRIES;
 }
 
@@ -123,8 +126,11 @@ silent_wait(void *state, const struct sqt_wait *wait)
     const int open = wait->outcome == SQT_WAIT_UNFINISHED;
     const int answered = wait->outcome == SQT_WAIT_OK || wait->outcome == SQT_WAIT_ERR ||
                          wait->outcome == SQT_WAIT_BROKEN || wait->outcome == SQT_WAIT_FAILED;
-    silent_add(state, who, wait->begin, silent_until(state, wait) - wait->begin, answered,
-               open && silent_until(state, wait) == wait->end);
+    const int64_t until = silent_until(state, wait);
+    silent_add(state,
+               &(struct unanswered){who, wait->origin, wait->xact, wait->begin, until - wait->begin,
+                                    open && until == wait->end},
+               answered);
 }
 
 /* A server was asked if the request was sent, or was about to be. */
@@ -141,7 +147,10 @@ silent_request(void *state, const struct sqt_xact *xact, const struct sqt_reques
                          (xact->status && xact->status < 500);
     struct asked *const who = silent_who(state, server, 1);
     snprintf(who->culprit, sizeof(who->culprit), "%s", server);
-    silent_add(state, who, xact->begin, wait, answered, xact->outcome == SQT_OUTCOME_UNFINISHED);
+    silent_add(
+        state,
+        &(struct unanswered){who, xact->origin, xact->id, xact->begin, wait, xact->outcome == SQT_OUTCOME_UNFINISHED},
+        answered);
 }
 
 /* ---- what is told ---- */
@@ -151,8 +160,10 @@ struct run {
     const struct asked *who;
     size_t from, until; /* entries */
     double ns;
-    int64_t longest;
+    int64_t longest, end; /* end: of the last one */
     unsigned open;
+    uint64_t requests; /* that waited, and for how long: who waits for two answers at once waits once */
+    double waited;
 };
 
 static int
@@ -188,6 +199,13 @@ goes_on(const struct silent *s, const struct unanswered *x, const struct unanswe
     return x->who == y->who && (!s->answers.size || !is_answered_between(s, x, y));
 }
 
+static int64_t
+silent_end_of(const struct unanswered *x)
+{
+    int64_t end;
+    return __builtin_add_overflow(x->begin, x->ns, &end) ? INT64_MAX : end;
+}
+
 static struct run
 silent_run(const struct silent *s, size_t from)
 {
@@ -196,9 +214,43 @@ silent_run(const struct silent *s, size_t from)
         const struct unanswered *const x = &s->entries[run.until];
         run.ns += (double)x->ns;
         run.longest = x->ns > run.longest ? x->ns : run.longest;
+        run.end = silent_end_of(x) > run.end ? silent_end_of(x) : run.end;
         run.open += x->open != 0;
     } while (++run.until < s->count && goes_on(s, &s->entries[run.until - 1], &s->entries[run.until]));
     return run;
+}
+
+static int
+compare_requests(const void *a, const void *b)
+{
+    const struct unanswered *const x = a, *const y = b;
+    if (x->xact != y->xact)
+        return x->xact < y->xact ? -1 : 1;
+    if (x->origin != y->origin)
+        return (uintptr_t)x->origin < (uintptr_t)y->origin ? -1 : 1;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* What clients waited for the answers. */
+static void
+silent_clients(const struct silent *s, struct run *run)
+{
+    const size_t count = run->until - run->from;
+    struct unanswered *const its = sqt_zeroed(count, sizeof(*its));
+    int64_t last = INT64_MIN; /* of the request, up to where it is counted */
+    memcpy(its, s->entries + run->from, count * sizeof(*its));
+    qsort(its, count, sizeof(*its), compare_requests);
+    for (size_t i = 0; i < count; ++i) {
+        const struct unanswered *const x = &its[i];
+        const int same = i && x->xact == its[i - 1].xact && x->origin == its[i - 1].origin;
+        const int64_t from = same && last > x->begin ? last : x->begin, until = silent_end_of(x);
+        if (!x->xact)
+            continue;
+        run->requests += !same;
+        run->waited += until > from ? (double)until - (double)from : 0;
+        last = same && last > until ? last : until;
+    }
+    free(its);
 }
 
 /* What it answers as a rule takes far less. */
@@ -207,7 +259,7 @@ is_silent(const struct run *run)
 {
     const double count = (double)(run->until - run->from);
     const double usual = run->who->answers ? run->who->answered_ns / (double)run->who->answers : 0;
-    return count >= LEAST && run->ns >= (double)LEAST_ALL && run->ns / count >= (double)LEAST_EACH &&
+    return count >= LEAST && run->waited >= (double)LEAST_ALL && run->ns / count >= (double)LEAST_EACH &&
            run->ns / count >= 3 * usual;
 }
 
@@ -274,26 +326,41 @@ silent_advice(const struct run *run, struct sqt_told *told)
     sqt_told_print(told->command, "sqtrace-dump --table=waits --where='outcome != ok' TRACE");
 }
 
+/* A finding of the same culprit with more than twice its waiting has this one in it: it says so, and why. */
+static int
+silent_within(struct sqt_tolds *tolds, const struct sqt_told *told)
+{
+    struct sqt_told *const larger = sqt_tolds_larger(tolds, told->culprit, 2 * told->waiting);
+    if (!larger)
+        return 0;
+    const size_t length = strlen(larger->sentence);
+    snprintf(larger->sentence + length, SQT_TOLD_TEXT - length, " %s", told->sentence);
+    sqt_told_print(larger->advice, "%s", told->advice);
+    return 1;
+}
+
 static void
 silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_look_totals *totals,
                 struct sqt_tolds *tolds)
 {
-    const struct unanswered *const first = &s->entries[run->from], *const last = &s->entries[run->until - 1];
-    struct sqt_told *const told = sqt_tolds_add(tolds, "no_answer", SQT_HARM_WAITING, sqt_told_ns(run->ns));
-    if (!told)
+    struct sqt_told made = {
+        .since = s->entries[run->from].begin, .until = run->end, .p50 = SQT_CELL_MISSING, .p99 = SQT_CELL_MISSING};
+    snprintf(made.culprit, sizeof(made.culprit), "%s", run->who->culprit);
+    made.pattern = !run->who->answers                       ? SQT_PATTERN_THROUGHOUT
+                   : made.until >= totals->end || run->open ? SQT_PATTERN_SINCE
+                                                            : SQT_PATTERN_ONCE;
+    made.requests = run->requests;
+    made.waiting = sqt_told_ns(run->waited);
+    made.share = sqt_percent(run->waited, (double)totals->total_ns);
+    silent_sentence(s, run, &made);
+    silent_advice(run, &made);
+    if (silent_within(tolds, &made))
         return;
-    snprintf(told->culprit, sizeof(told->culprit), "%s", run->who->culprit);
-    told->since = first->begin;
-    told->until = last->begin + last->ns;
-    told->pattern = !run->who->answers                        ? SQT_PATTERN_THROUGHOUT
-                    : told->until >= totals->end || run->open ? SQT_PATTERN_SINCE
-                                                              : SQT_PATTERN_ONCE;
-    told->requests = run->until - run->from;
-    told->waiting = sqt_told_ns(run->ns);
-    told->share = sqt_percent(run->ns, (double)totals->total_ns);
-    silent_sentence(s, run, told);
-    silent_advice(run, told);
-    sqt_tolds_supersede(tolds, told);
+    struct sqt_told *const told = sqt_tolds_add(tolds, "no_answer", SQT_HARM_WAITING, made.waiting);
+    if (told) {
+        sqt_told_fill(told, &made);
+        sqt_tolds_supersede(tolds, told);
+    }
 }
 
 /* The last of those of the same culprit, if none of them answered anything; else NULL. */
@@ -338,7 +405,8 @@ silent_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds 
     if (s->count)
         qsort(s->entries, s->count, sizeof(*s->entries), compare_entries);
     for (size_t i = 0; i < s->count;) {
-        const struct run run = silent_run(s, i);
+        struct run run = silent_run(s, i);
+        silent_clients(s, &run);
         if (is_silent(&run))
             silent_tell_run(s, &run, totals, tolds);
         i = run.until;
