@@ -291,6 +291,111 @@ nobody_to_ask(void **state)
     assert_cause("no_server", "-", 25);
 }
 
+/* A parent that was asked before, and nobody else may be. */
+static void
+a_parent_is_full(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 50; ++i)
+        if (i < 4) {
+            const uint64_t xact = begin();
+            PUT(now, CONNECT_BEGIN, xact, 51, 2); /* a kind that is not direct */
+            PART(PART_SERVER, 0, 0, PARENT);
+            PUT(now += MS, CONNECT_END, xact, 51, SQT_CONNECT_OK);
+            PUT(now, DISPATCH, xact, 51, 1);
+            end(xact, 200, 0);
+        } else {
+            failed(begin(), 503);
+        }
+    find();
+    assert_cause("no_server", "parent parent", 46);
+    assert_non_null(
+        strstr(TEXT(0, sentence), "Squid may ask parent parent only, who is dead, or has as many connections as"));
+}
+
+/* A server that ends each second body early; a client that leaves, which has not got all. */
+static void
+bodies_are_cut(void **state)
+{
+    (void)state;
+    for (unsigned cut = 0; cut < 2; ++cut) {
+        for (unsigned i = 0; i < 40; ++i) {
+            const uint64_t xact = begin();
+            PUT(now, FORWARD_BEGIN, xact, 0, 0);
+            PUT(now, CONNECT_REUSED, xact, 50, 1);
+            PART(PART_SERVER, 0, 0, i % 2 ? ORIGIN_1 : ORIGIN_2);
+            PUT(now, DISPATCH, xact, 50, 1);
+            PUT(now, REQUEST_SENT, xact, 50, 0);
+            PUT(now += MS, SERVER_READ, xact, cut ? 1000 : 9000, 0);
+            PUT(now, FORWARD_END, xact, 0, 0);
+            end(xact, 200, i % 2 ? 0 : SQT_XACT_ABORTED);
+        }
+        if (cut) {
+            find();
+            assert_cause("cut_replies", "origin-2", 20);
+        } else {
+            assert_healthy();
+        }
+    }
+}
+
+static void
+posts_on_kept_connections(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 40; ++i)
+        if (i % 2) {
+            answered(ORIGIN_1, 200);
+        } else {
+            const uint64_t xact = begin();
+            PUT(now, CONNECT_REUSED, xact, 50, 1);
+            PART(PART_SERVER, 0, 0, ORIGIN_4);
+            PUT(now, DISPATCH, xact, 50, 1);
+            failed(xact, 502);
+        }
+    find();
+    assert_cause("failed_answer", "origin-4", 20);
+    assert_non_null(strstr(TEXT(0, sentence), "origin-4 closed the kept connections on which they were sent"));
+}
+
+static void
+denied(void)
+{
+    const uint64_t xact = begin();
+    PUT(now += MS, XACT_END, xact, DENIED, 403);
+    PART(PART_XACT_SIZES, 1000, 1300, 1);
+    PART(PART_XACT_FLAGS, 0xabc, 7, SQT_XACT_ERROR_PAGE);
+}
+
+/* Each fifth request, always and since the 200th; and all. */
+static void
+denials_begin(void **state)
+{
+    (void)state;
+    for (unsigned begin_at = 0; begin_at <= 200; begin_at += 200) {
+        for (unsigned i = 0; i < 500; ++i) {
+            if (i == 200)
+                PUT(now, RECONFIGURE, 0, 0, 0);
+            if (i % 5 == 0 && i >= begin_at)
+                denied();
+            else
+                answered(ORIGIN_1, 200);
+        }
+        if (begin_at) {
+            find();
+            assert_cause("denied", "http_access, after squid -k reconfigure", 60);
+            assert_string_equal(TEXT(0, pattern), "since");
+            assert_non_null(strstr(TEXT(0, sentence), "Of the 200 before, none was."));
+        } else {
+            assert_healthy();
+        }
+    }
+    for (unsigned i = 0; i < 40; ++i)
+        denied();
+    find();
+    assert_cause("denied", "http_access", 40);
+}
+
 /* 5 % of 404, four failures, and one of a hundred. */
 static void
 some_errors_are_healthy(void **state)
@@ -326,6 +431,10 @@ main(void)
                                        SCRIPT_TEST(a_helper_is_broken),
                                        SCRIPT_TEST(a_server_answers_with_errors),
                                        SCRIPT_TEST(nobody_to_ask),
+                                       SCRIPT_TEST(a_parent_is_full),
+                                       SCRIPT_TEST(bodies_are_cut),
+                                       SCRIPT_TEST(posts_on_kept_connections),
+                                       SCRIPT_TEST(denials_begin),
                                        SCRIPT_TEST(some_errors_are_healthy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

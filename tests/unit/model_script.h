@@ -32,7 +32,8 @@ enum tag {
     MISS_TIMEDOUT,
     IMS_HIT,
     UDP_HIT,
-    REFRESH_MODIFIED
+    REFRESH_MODIFIED,
+    DENIED
 };
 
 /* Takes the place of the reader's. */
@@ -50,7 +51,8 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
                                        [MISS_TIMEDOUT] = "TCP_MISS_TIMEDOUT",
                                        [IMS_HIT] = "TCP_IMS_HIT",
                                        [UDP_HIT] = "UDP_HIT",
-                                       [REFRESH_MODIFIED] = "TCP_REFRESH_MODIFIED"};
+                                       [REFRESH_MODIFIED] = "TCP_REFRESH_MODIFIED",
+                                       [DENIED] = "TCP_DENIED"};
     (void)origin;
     if (kind == SQT_DEF_TAG && number < sizeof(tags) / sizeof(*tags))
         return tags[number];
@@ -62,6 +64,8 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         return "diskd /cache/d";
     if (kind == SQT_DEF_PEER_KIND && number == 1)
         return "direct";
+    if (kind == SQT_DEF_PEER_KIND && number == 2)
+        return "any_old_parent";
     static const char *const peers[] = {"other", "moon", "mars"};
     if (kind == SQT_DEF_PEER && number < sizeof(peers) / sizeof(*peers))
         return peers[number];
@@ -323,7 +327,7 @@ play_as(unsigned origin)
     assert_hooks_emit_it();
     script_plays(origin);
     struct sqt_run run = {
-        &script.origins[origin], script.records, script.count, 0, script.count, {0, 0, 1.0}, script.unsure};
+        &script.origins[origin], script.records, script.count, 0, script.count, {0, 0, 1.0}, script.unsure, NULL, 0};
     if (script.count)
         sqt_model_run(script.model, &run);
     script.count = 0;
@@ -340,8 +344,8 @@ static inline void
 play_to(const struct sqt_consumer *consumer)
 {
     struct sqt_model *const model = sqt_model_new(consumer);
-    const struct sqt_run run = {&script.origins[0], script.records, script.count, 0,
-                                script.count,       {0, 0, 1.0},    script.unsure};
+    const struct sqt_run run = {&script.origins[0], script.records, script.count, 0, script.count,
+                                {0, 0, 1.0},        script.unsure,  NULL,         0};
     assert_hooks_emit_it();
     script_plays(0);
     sqt_model_run(model, &run);

@@ -256,8 +256,8 @@ a_process_dies(void **state)
         requests(100);
         for (unsigned i = 0; !k && i < 7; ++i)
             begin_xact(now, 100 + number++, 7);
-        const struct sqt_run run = {&script.origins[k], script.records, script.count, 0,
-                                    script.count,       {0, 0, 1.0},    script.unsure};
+        const struct sqt_run run = {&script.origins[k], script.records, script.count, 0, script.count,
+                                    {0, 0, 1.0},        script.unsure,  NULL,         0};
         kept_play(k, script.records, script.count);
         sqt_model_run(model, &run);
         if (!k)

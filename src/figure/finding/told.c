@@ -89,43 +89,6 @@ sqt_tolds_larger(struct sqt_tolds *tolds, const char *culprit, uint64_t waiting)
     return NULL;
 }
 
-/* Whether both are of one culprit: a helper is named with and without its kind.  What has no culprit is the same if
- * it is about as much. */
-static int
-is_same(const struct sqt_told *a, const struct sqt_told *b)
-{
-    if (!*a->culprit || !*b->culprit)
-        return a->waiting / 5 * 4 <= b->waiting && b->waiting / 5 * 4 <= a->waiting;
-    return (sqt_told_names(a->culprit, b->culprit) || sqt_told_names(b->culprit, a->culprit)) &&
-           a->waiting / 2 <= b->waiting;
-}
-
-void
-sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better)
-{
-    unsigned left = 0;
-    for (unsigned i = 0; i < tolds->count; ++i) {
-        struct sqt_told *const told = tolds->told[i];
-        if (told != better && told->harm == SQT_HARM_WAITING && is_same(told, better))
-            free(told);
-        else
-            tolds->told[left++] = told;
-    }
-    tolds->count = left;
-}
-
-void
-sqt_tolds_spare(struct sqt_tolds *tolds, const char *cause, uint64_t waiting)
-{
-    unsigned left = 0;
-    for (unsigned i = 0; i < tolds->count; ++i)
-        if (strcmp(tolds->told[i]->cause, cause) == 0 && tolds->told[i]->waiting / 5 * 4 <= waiting)
-            free(tolds->told[i]);
-        else
-            tolds->told[left++] = tolds->told[i];
-    tolds->count = left;
-}
-
 /* Whether that is what a standstill looks like to those who wait. */
 static int
 is_within(const struct sqt_told *told, const struct sqt_told *standstill)
@@ -215,6 +178,8 @@ static int
 told_compare(const void *a, const void *b)
 {
     const struct sqt_told *const x = *(struct sqt_told *const *)a, *const y = *(struct sqt_told *const *)b;
+    if (x->now != y->now)
+        return x->now < y->now ? 1 : -1;
     if (x->weight != y->weight)
         return x->weight < y->weight ? 1 : -1;
     if (x->order != y->order)
@@ -229,11 +194,11 @@ sqt_tolds_sort(struct sqt_tolds *tolds)
         qsort(tolds->told, tolds->count, sizeof(*tolds->told), told_compare);
 }
 
-/* Whether it is about waiting that is its own. */
+/* Whether it is about waiting that is its own, and is over. */
 static int
 is_own_waiting(const struct sqt_told *told)
 {
-    return told->weight <= told->waiting && strcmp(told->cause, "one_worker") != 0;
+    return told->weight <= told->waiting && !told->now && strcmp(told->cause, "one_worker") != 0;
 }
 
 void
@@ -282,6 +247,8 @@ told_row(struct sqt_job *job, const struct sqt_told *told, int64_t rank)
     CELL(requests).number = (int64_t)told->requests;
     CELL(failures).number = (int64_t)told->failures;
     CELL(waiting_s).number = told->waiting < INT64_MAX ? (int64_t)told->waiting : INT64_MAX;
+    CELL(lasts).number = told->now;
+    CELL(state).text = NULL;
     sqt_job_row(job, row);
 }
 

@@ -10,7 +10,6 @@
 #include "base/human.h"
 #include "base/memory.h"
 #include "figure/finding/look.h"
-#include "instead.h"
 #include "row/facts.h"
 
 /* So many requests, that share of the time of all requests in %, and ns of servers for each in the mean. */
@@ -31,19 +30,25 @@ struct refetched_group {
 };
 
 struct refetched {
-    uint64_t *objects; /* by their hashes */
+    struct refetched_object {
+        uint64_t object;
+        int64_t end;
+    } * objects;            /* that were sent whole, by their hashes, and when the last was */
+    uint64_t outs, not_out; /* objects that were to be written to disk, and those of which that failed */
+    char not_out_place[SQT_FINDING_NAME];
     struct refetched_group groups[KINDS];
 };
 
-/* Whether the object was asked for before; from now on it was. */
+/* Whether the object was sent whole before this request began. */
 static int
-refetched_again(struct refetched *r, uint64_t object)
+refetched_again(struct refetched *r, const struct sqt_xact *xact)
 {
     if (!r->objects)
         r->objects = sqt_zeroed(OBJECTS, sizeof(*r->objects));
-    uint64_t *const asked = &r->objects[object % OBJECTS];
-    const int again = object && *asked == object;
-    *asked = object;
+    struct refetched_object *const sent = &r->objects[xact->object % OBJECTS];
+    const int again = xact->object && sent->object == xact->object && sent->end <= xact->begin;
+    if (xact->outcome == SQT_OUTCOME_COMPLETE)
+        *sent = (struct refetched_object){xact->object, sent->object == xact->object ? sent->end : xact->end};
     return again;
 }
 
@@ -62,7 +67,7 @@ refetched_request(void *state, const struct sqt_xact *xact, const struct sqt_req
     struct refetched *const r = state;
     const char *const reason = fact->row[SQT_CELL(requests, miss_reason)].text;
     (void)felt; /* a hit saves what the server takes */
-    const int again = refetched_again(r, xact->object);
+    const int again = refetched_again(r, xact);
     const enum refetched_kind kind = reason ? refetched_kind(reason) : KINDS;
     if (kind == KINDS || !(1u << fact->class & SQT_MISSES) || (!again && kind != FILE_GONE))
         return;
@@ -75,6 +80,52 @@ refetched_request(void *state, const struct sqt_xact *xact, const struct sqt_req
     g->bytes += xact->sent == SQT_MISSING ? 0 : (uint64_t)xact->sent;
     if (kind == FILE_GONE)
         sqt_finding_place_name(xact, g->place);
+}
+
+/* Hits that became misses are objects that were removed, too. */
+static int
+is_lost_hits(const struct sqt_tolds *tolds, const struct refetched_group *g)
+{
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (strcmp(tolds->told[i]->cause, "lost_hits") == 0 && 2 * tolds->told[i]->waiting >= g->ns)
+            return 1;
+    return 0;
+}
+
+static void
+refetched_swap(void *state, const struct sqt_swap *swap)
+{
+    struct refetched *const r = state;
+    if (!swap->out || swap->update)
+        return;
+    ++r->outs;
+    if (swap->outcome == SQT_OUTCOME_ERROR && !r->not_out++)
+        sqt_finding_swap_name(swap, r->not_out_place);
+}
+
+/* Whether it is because they could not be written: then their files are gone, or were never whole. */
+static int
+is_not_written(const struct refetched *r)
+{
+    return r->not_out >= LEAST && 4 * r->not_out >= r->outs;
+}
+
+static void
+refetched_not_written(const struct refetched *r, const struct refetched_group *g, struct sqt_told *told)
+{
+    char each[SQT_HUMAN_ROOM];
+    told->cause = "not_written";
+    snprintf(told->culprit, sizeof(told->culprit), "%s", r->not_out_place);
+    sqt_told_print(
+        told->sentence,
+        "%llu of %llu objects could not be written to %s: writing failed. %llu requests had to fetch such objects "
+        "again, %s each.",
+        (unsigned long long)r->not_out, (unsigned long long)r->outs, r->not_out_place, (unsigned long long)g->requests,
+        sqt_human_time(each, (double)g->ns / (double)g->requests, " ", "us"));
+    sqt_told_print(told->advice,
+                   "No space on its file system, or a disk that fails: df and dmesg say which, and cache.log has the "
+                   "error. The size of a cache_dir must leave a tenth of its file system free.");
+    sqt_told_print(told->command, "sqtrace-dump --table=swaps --where='direction == out and outcome == error' TRACE");
 }
 
 static int
@@ -125,19 +176,6 @@ refetched_text(enum refetched_kind kind, const struct refetched_group *g, uint64
                                        : "swap_fail");
 }
 
-/* Whether misses of what had been hits are told already, and are most of these.  If they are few of them, these say it. */
-static int
-refetched_is_told(enum refetched_kind kind, const struct refetched_group *g, struct sqt_tolds *tolds)
-{
-    static const char *const lost[] = {"lost_hits", NULL};
-    for (unsigned i = 0; i < tolds->count && kind == REMOVED; ++i)
-        if (strcmp(tolds->told[i]->cause, lost[0]) == 0 && tolds->told[i]->waiting >= g->ns / 2)
-            return 1;
-    if (kind == REMOVED)
-        sqt_instead(tolds, lost, g->ns, SQT_INSTEAD);
-    return 0;
-}
-
 static void
 refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -146,9 +184,10 @@ refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
     const struct refetched *const r = state;
     for (unsigned kind = 0; kind < KINDS; ++kind) {
         const struct refetched_group *const g = &r->groups[kind];
-        const int felt = refetched_is_felt((enum refetched_kind)kind, g, totals) &&
-                         !refetched_is_told((enum refetched_kind)kind, g, tolds);
-        struct sqt_told *const told = felt ? sqt_tolds_add(tolds, causes[kind], SQT_HARM_WAITING, g->ns) : NULL;
+        struct sqt_told *const told =
+            !(kind == REMOVED && is_lost_hits(tolds, g)) && refetched_is_felt((enum refetched_kind)kind, g, totals)
+                ? sqt_tolds_add(tolds, causes[kind], SQT_HARM_WAITING, g->ns)
+                : NULL;
         if (!told)
             continue;
         snprintf(told->culprit, sizeof(told->culprit), "%s", culprits[kind] ? culprits[kind] : g->place);
@@ -158,6 +197,8 @@ refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
         told->waiting = g->ns;
         told->share = sqt_percent((double)g->ns, (double)totals->total_ns);
         refetched_text((enum refetched_kind)kind, g, totals->requests, told);
+        if (kind != TOO_LARGE && is_not_written(r))
+            refetched_not_written(r, g, told);
     }
 }
 
@@ -167,5 +208,8 @@ refetched_end(void *state)
     free(((struct refetched *)state)->objects);
 }
 
-const struct sqt_look sqt_look_refetched = {
-    .size = sizeof(struct refetched), .request = refetched_request, .tell = refetched_tell, .end = refetched_end};
+const struct sqt_look sqt_look_refetched = {.size = sizeof(struct refetched),
+                                            .request = refetched_request,
+                                            .swap = refetched_swap,
+                                            .tell = refetched_tell,
+                                            .end = refetched_end};

@@ -33,7 +33,8 @@ struct asked {
     struct asked *whole;         /* who stands for all types of queries; NULL: it is told by itself */
     int server;                  /* 1: a server, 0: a helper, service or name server */
     uint64_t questions, answers;
-    double answered_ns; /* of the answers */
+    double answered_ns;         /* of the answers */
+    uint64_t kept, answers_new; /* of a server: questions on kept connections without an answer, answers on new ones */
 };
 
 struct unanswered {
@@ -147,6 +148,8 @@ silent_request(void *state, const struct sqt_xact *xact, const struct sqt_reques
                          (xact->status && xact->status < 500);
     struct asked *const who = silent_who(state, server, 1);
     snprintf(who->culprit, sizeof(who->culprit), "%s", server);
+    who->kept += !answered && xact->reused == 1;
+    who->answers_new += answered && xact->reused == 0;
     silent_add(
         state,
         &(struct unanswered){who, xact->origin, xact->id, xact->begin, wait, xact->outcome == SQT_OUTCOME_UNFINISHED},
@@ -155,13 +158,14 @@ silent_request(void *state, const struct sqt_xact *xact, const struct sqt_reques
 
 /* ---- what is told ---- */
 
-/* Questions in a row without an answer. */
+/* Questions in a row without an answer; or several such rows of the same one. */
 struct run {
     const struct asked *who;
-    size_t from, until; /* entries */
+    size_t from, until; /* entries, of the last row */
+    unsigned rows, open;
+    uint64_t count;
     double ns;
-    int64_t longest, end; /* end: of the last one */
-    unsigned open;
+    int64_t longest, since, end;
     uint64_t requests; /* that waited, and for how long: who waits for two answers at once waits once */
     double waited;
 };
@@ -209,13 +213,15 @@ silent_end_of(const struct unanswered *x)
 static struct run
 silent_run(const struct silent *s, size_t from)
 {
-    struct run run = {.who = s->entries[from].who, .from = from, .until = from};
+    struct run run = {
+        .who = s->entries[from].who, .from = from, .until = from, .rows = 1, .since = s->entries[from].begin};
     do {
         const struct unanswered *const x = &s->entries[run.until];
         run.ns += (double)x->ns;
         run.longest = x->ns > run.longest ? x->ns : run.longest;
         run.end = silent_end_of(x) > run.end ? silent_end_of(x) : run.end;
         run.open += x->open != 0;
+        ++run.count;
     } while (++run.until < s->count && goes_on(s, &s->entries[run.until - 1], &s->entries[run.until]));
     return run;
 }
@@ -257,7 +263,7 @@ silent_clients(const struct silent *s, struct run *run)
 static int
 is_silent(const struct run *run)
 {
-    const double count = (double)(run->until - run->from);
+    const double count = (double)run->count;
     const double usual = run->who->answers ? run->who->answered_ns / (double)run->who->answers : 0;
     return count >= LEAST && run->waited >= (double)LEAST_ALL && run->ns / count >= (double)LEAST_EACH &&
            run->ns / count >= 3 * usual;
@@ -282,7 +288,7 @@ static void
 silent_sentence(const struct silent *s, const struct run *run, struct sqt_told *told)
 {
     const struct asked *const who = run->who;
-    const uint64_t count = run->until - run->from;
+    const uint64_t count = run->count;
     const char *const space = who->query ? " " : "", *const query = who->query ? who->query : "";
     const char *const questions = who->query ? "queries" : "questions";
     char longest[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], when[128], others[128], acl[SQT_TOLD_NAME] = "";
@@ -339,14 +345,32 @@ silent_within(struct sqt_tolds *tolds, const struct sqt_told *told)
     return 1;
 }
 
+/* A server that answers on new connections, and not on those that were kept. */
+static void
+silent_kept(const struct run *run, struct sqt_told *told)
+{
+    const size_t used = strlen(told->sentence);
+    if (!run->who->server || run->who->kept * 10 < run->count * 9 || run->who->answers_new * 2 < run->who->answers)
+        return;
+    snprintf(told->sentence + used, sizeof(told->sentence) - used,
+             " They were sent on kept connections; on new ones it answers: the way there forgets connections that are "
+             "idle.");
+    sqt_told_print(
+        told->advice,
+        "A firewall or a NAT between Squid and that server drops connections that were idle for some time, and says "
+        "nothing. server_idle_pconn_timeout: shorter than that; tcpkeepalive of http_port and cache_peer keeps them "
+        "alive.");
+}
+
 static void
 silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_look_totals *totals,
                 struct sqt_tolds *tolds)
 {
-    struct sqt_told made = {
-        .since = s->entries[run->from].begin, .until = run->end, .p50 = SQT_CELL_MISSING, .p99 = SQT_CELL_MISSING};
+    static const char *const rules[] = {"slow_servers", NULL};
+    struct sqt_told made = {.since = run->since, .until = run->end, .p50 = SQT_CELL_MISSING, .p99 = SQT_CELL_MISSING};
     snprintf(made.culprit, sizeof(made.culprit), "%s", run->who->culprit);
     made.pattern = !run->who->answers                       ? SQT_PATTERN_THROUGHOUT
+                   : run->rows > 1                          ? SQT_PATTERN_RECURRING
                    : made.until >= totals->end || run->open ? SQT_PATTERN_SINCE
                                                             : SQT_PATTERN_ONCE;
     made.requests = run->requests;
@@ -354,6 +378,9 @@ silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_
     made.share = sqt_percent(run->waited, (double)totals->total_ns);
     silent_sentence(s, run, &made);
     silent_advice(run, &made);
+    silent_kept(run, &made);
+    if (run->who->server)
+        sqt_instead(tolds, rules, made.waiting, SQT_INSTEAD);
     if (silent_within(tolds, &made))
         return;
     struct sqt_told *const told = sqt_tolds_add(tolds, "no_answer", SQT_HARM_WAITING, made.waiting);
@@ -396,6 +423,24 @@ silent_join(struct silent *s)
     }
 }
 
+/* Rows of the same one are told together. */
+static void
+silent_join_rows(struct run *all, const struct run *row)
+{
+    if (!all->who) {
+        *all = *row;
+        return;
+    }
+    ++all->rows;
+    all->open += row->open;
+    all->count += row->count;
+    all->ns += row->ns;
+    all->longest = row->longest > all->longest ? row->longest : all->longest;
+    all->end = row->end > all->end ? row->end : all->end;
+    all->requests += row->requests;
+    all->waited += row->waited;
+}
+
 static void
 silent_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -404,13 +449,19 @@ silent_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds 
     sqt_when_sort(&s->answers);
     if (s->count)
         qsort(s->entries, s->count, sizeof(*s->entries), compare_entries);
+    struct run all = {.who = NULL};
     for (size_t i = 0; i < s->count;) {
         struct run run = silent_run(s, i);
         silent_clients(s, &run);
+        if (all.who && all.who != run.who)
+            silent_tell_run(s, &all, totals, tolds);
+        all.who = all.who == run.who ? all.who : NULL;
         if (is_silent(&run))
-            silent_tell_run(s, &run, totals, tolds);
+            silent_join_rows(&all, &run);
         i = run.until;
     }
+    if (all.who)
+        silent_tell_run(s, &all, totals, tolds);
 }
 
 static void
