@@ -19,7 +19,7 @@ PARTS = {"TLS handshakes with servers": ("tls",), "waiting for Squid's event loo
          "following the fetch of another request": ("collapsed_wait",), "tries that fail": ("failed_tries",),
          "choosing a server": ("peer_select",), "looking up store entries": ("lookup",),
          "not explained by any stage": ("unaccounted",)}
-SHUFFLES = 20
+SHUFFLES, ROUNDS = 20, 7
 
 
 # ---- names that set requests apart ----
@@ -43,22 +43,50 @@ def names(trace):
     return {**found, "helper or service": asked(trace)}
 
 
-class Alike:
-    """Requests of one class, method, octave of size, and kind of server connection are alike."""
+# What a request's time goes to.
+PARTS_OF_REQUESTS = (("dns",), ("connect", "tls"), ("request_send", "server_wait"), ("server_reply",), ("client_body",),
+                     ("failed_tries", "peer_select"), ("access", "helper", "redirect"), ("adapt",), SWAP_IN,
+                     ("reply_wait", "proxy_reply", "held_back"), ("accept_wait", "client_tls"))
+FAIR_RATE = 131072
 
+
+def likeness(r, level):
+    """What must be alike: class, method, octave of size, and kind of connection; not the connection; or method, and the
+    class of those that ask no server."""
+    octave = 0 if r.row["class"] == "tunnel" else number(r.row["size_bytes"]).bit_length()
+    from_server = level == 2 and r.row["server"] != "-" and r.row["class"] != "tunnel"
+    return ("server" if from_server else r.row["class"], r.row["method"], octave if level < 2 else 0,
+            r.row["reused_conn"] if level < 1 else "")
+
+
+class Alike:
     def __init__(self, trace):
-        self.requests, self.names = trace.requests, names(trace)
+        self.requests, self.names, self.level = list(trace.requests), names(trace), 0
         self.took = {r.key: r.slow(r.felt) for r in trace.requests}
         self.all = trace.felt
-        self.strata = {}
-        for r in trace.requests:
-            octave = 0 if r.row["class"] == "tunnel" else number(r.row["size_bytes"]).bit_length()
-            self.strata.setdefault((r.row["class"], r.row["method"], octave, r.row["reused_conn"]), []).append(r.key)
+        for finding in trace.findings:
+            if finding["cause"] not in ("slow_at_server", "set_apart"):
+                self.leave(finding)
+
+    def leave(self, finding):
+        """Requests of those go whom a finding names already for most of their time."""
+        for kind, whose in self.names.items():
+            for name in set(whose.values()) if kind != "helper or service" else ():
+                its = [r for r in self.requests if whose.get(r.key) == name]
+                if (" %s " % name) in (" %s " % finding["culprit"]) and \
+                        2 * number(finding["waiting_s"]) >= sum(self.took[r.key] for r in its):
+                    self.requests = [r for r in self.requests if whose.get(r.key) != name]
+
+    def strata(self):
+        found = {}
+        for r in self.requests:
+            found.setdefault(likeness(r, self.level), []).append(r.key)
+        return found.values()
 
     def scores(self, whose):
-        """{name: [excess, requests, ns]}, excess: beyond those that are alike and do not have the name."""
+        """{name: [excess, requests, ns]}, of requests that have others that are alike and do not have the name."""
         found = {}
-        for keys in self.strata.values():
+        for keys in self.strata():
             its = {}
             for key in keys:
                 if key in whose:
@@ -67,11 +95,12 @@ class Alike:
                     sums[1] += 1
             felt = sum(self.took[key] for key in keys)
             for name, (ns, count) in its.items():
-                score = found.setdefault(name, [0, 0, 0])
                 others = len(keys) - count
-                score[0] += ns - count * (felt - ns) / others if others >= 10 else 0
-                score[1] += count
-                score[2] += ns
+                if others >= 10:
+                    score = found.setdefault(name, [0, 0, 0])
+                    score[0] += ns - count * (felt - ns) / others
+                    score[1] += count
+                    score[2] += ns
         return found
 
     def chance(self, whose):
@@ -79,12 +108,25 @@ class Alike:
         largest, shuffle = 0, random.Random(1).shuffle
         for _ in range(SHUFFLES):
             mixed = {}
-            for keys in self.strata.values():
+            for keys in self.strata():
                 its = [whose.get(key) for key in keys]
                 shuffle(its)
                 mixed.update((key, name) for key, name in zip(keys, its) if name is not None)
             largest = max([largest, *(score[0] for score in self.scores(mixed).values())])
         return largest
+
+    def is_fair(self, whose, name):
+        """Where sizes may differ, bodies are slow if they come at half of the rate of others, or less."""
+        its = [r for r in self.requests if whose.get(r.key) == name]
+        rest = [r for r in self.requests if whose.get(r.key) != name]
+        beyond = [sum(r.ns(*part) for r in its) / len(its) - sum(r.ns(*part) for r in rest) / max(len(rest), 1)
+                  for part in PARTS_OF_REQUESTS]
+        if self.level < 2 or PARTS_OF_REQUESTS[beyond.index(max(beyond))] != ("server_reply",):
+            return True
+        rate = sum(number(r.row["size_bytes"]) for r in its) * SECOND / sum(r.ns("server_reply") for r in its)
+        bodies = [r for r in rest if r.ns("server_reply")]
+        return rate < FAIR_RATE and 2 * rate * sum(r.ns("server_reply") for r in bodies) < SECOND * sum(
+            number(r.row["size_bytes"]) for r in bodies)
 
     def best(self):
         """(excess, kind, name, requests, ns of each, ns of the others); None: no name stands out."""
@@ -96,7 +138,7 @@ class Alike:
                 excess, count, ns = scores[name]
                 each, others = ns / count, (ns - excess) / count
                 if count >= 10 and excess >= 0.1 * self.all and excess >= 50 * MS * count and each >= 2 * others and \
-                        excess > self.chance(whose):
+                        self.is_fair(whose, name) and excess > self.chance(whose):
                     found.append((excess, kind, name, count, each, others))
         return max(found, default=None, key=lambda x: x[0])
 
@@ -108,15 +150,18 @@ class Alike:
 
 def set_apart(trace, finding):
     alike = Alike(trace)
-    for _ in range(4):
+    for _ in range(ROUNDS):
         best = alike.best()
         if not best:
-            break
+            alike.level += 1
+            if alike.level > 2:
+                break
+            continue
         excess, kind, name, count, each, others = best
         if name == finding["culprit"]:
-            bad = sorted({r.begin // SECOND for r in trace.requests if alike.names[kind].get(r.key) == name and
+            bad = sorted({r.begin // SECOND for r in alike.requests if alike.names[kind].get(r.key) == name and
                           alike.took[r.key] - others >= (each - others) / 2})
-            when = When(bad, sorted({r.begin // SECOND for r in trace.requests}), SECOND)
+            when = When(bad, sorted({r.begin // SECOND for r in alike.requests}), SECOND)
             found = harm(trace, excess, count, when=when)
             del found["pattern"]  # growing or not hangs on single requests
             return found
@@ -216,8 +261,10 @@ def healthy(trace, finding):
     said = re.search(r"in (\d+) requests of (\d+) s\. The largest part of the time, (\d+) %, is (.*): ([\d.]+) ms of the",
                      finding["sentence"])
     part, ns = PARTS[said[4]], part_of(trace, PARTS[said[4]])
+    if not trace.felt:  # as of tunnels alone: there is nothing to divide
+        return of_all(trace, 0, "-")
     count, as_summed_up, rounded = summed_up(trace, part)
-    share, mean = 100 * ns / trace.felt, ns / len(trace.requests)
+    share, mean = 100 * ns / max(trace.felt, 1), ns / len(trace.requests)
     found = of_all(trace, 0, share)
     wrong = [part != max(PARTS.values(), key=lambda part: part_of(trace, part)), int(said[1]) != count,
              part != ("loop_held",) and abs(as_summed_up - ns) > ns / 100 + rounded, abs(int(said[3]) - share) > 0.6,

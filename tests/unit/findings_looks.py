@@ -68,15 +68,22 @@ def clients_waited(run):
     return waited
 
 
+def is_silent(run, asked):
+    """Five questions in a row, of 100 ms each, for which clients wait for 1 s in all; answers take a third of that."""
+    answers, each = [q.end - q.begin for q in asked if q.answered], sum(q.end - q.begin for q in run) / max(len(run), 1)
+    return len(run) >= 5 and each >= 100 * MS and sum(clients_waited(run).values()) >= SECOND and \
+        each >= 3 * sum(answers) / max(len(answers), 1)
+
+
 def no_answer(trace, finding):
     types = questions(trace, finding["culprit"])
     if not any(q.answered for asked in types.values() for q in asked):
         types = {"-": [q for asked in types.values() for q in asked]}
     for asked in types.values():
-        for run in runs(asked):
-            waited = clients_waited(run)
-            if len(run) >= 5 and abs(run[0].begin - number(finding["time_s"])) <= 100 * MS:
-                return harm(trace, sum(waited.values()), len(waited), since=run[0].begin, until=max(q.end for q in run))
+        silent = [(run, clients_waited(run)) for run in runs(asked) if is_silent(run, asked)]
+        if silent and abs(silent[0][0][0].begin - number(finding["time_s"])) <= 100 * MS:
+            return harm(trace, sum(sum(waited.values()) for _, waited in silent), sum(len(waited) for _, waited in silent),
+                        since=silent[0][0][0].begin, until=max(q.end for run, _ in silent for q in run))
     return {"questions without an answer": 5}
 
 
@@ -144,7 +151,10 @@ def failures(trace):
     for r in trace.requests:
         status, reused = number(r.row["status"]), r.row["reused_conn"] != "-"
         blame = blames.first(r)
-        if status >= 500 and r.key not in made:
+        if r.row["class"] == "negative_hit" and status >= 400:
+            if status >= 500:
+                found.setdefault(("kept_errors", "negative_ttl"), []).append(r)
+        elif status >= 500 and r.key not in made:
             if reused:
                 found.setdefault(("server_errors", r.row["server"]), []).append(r)
         elif status >= 500:
@@ -163,8 +173,12 @@ def failures(trace):
     return found
 
 
+OF_NOBODY = ("no_server", "denied", "redirected", "refused_requests", "timed_out", "kept_errors")
+
+
 def failed(trace, finding):
-    its = failures(trace).get((finding["cause"], finding["culprit"]))
+    its = [r for (cause, culprit), rows in failures(trace).items() for r in rows
+           if cause == finding["cause"] and (culprit == finding["culprit"] or cause in OF_NOBODY)]
     if not its:
         return {"failed requests": 5}
     return harm(trace, sum(r.felt for r in its), len(its), len(its), share=False, when=spell(trace, its))
@@ -253,11 +267,11 @@ def new_connections(trace, _):
 
 def refetched(trace, finding):
     reason = {"cache_too_small": "absent", "not_stored": "uncacheable", "files_gone": "swap_fail"}[finding["cause"]]
-    asked, its = set(), []
+    sent, its = {}, []
     for r in trace.requests:
-        again = r.row["object"] in asked
-        if r.row["object"] != "-":
-            asked.add(r.row["object"])
+        again = r.row["object"] != "-" and sent.get(r.row["object"], r.begin + 1) <= r.begin
+        if r.row["outcome"] == "complete":
+            sent.setdefault(r.row["object"], r.end)
         if r.row["miss_reason"] == reason and r.row["class"] in ("miss", "refresh_miss") and \
                 (again or reason == "swap_fail"):
             its.append(r)

@@ -51,8 +51,8 @@ RULES = {
     "slow_clients": ("all", ("proxy_reply",), 20, 0),
     "slow_uploads": ("all", ("client_body",), 50, 0),
     "reply_wait": ("all", ("reply_wait",), 2, 0),
-    "slow_leader": ("leader", ("collapsed_wait",), 2, 0),
-    "collapsed": ("all", ("collapsed_wait",), 2, 0),
+    "slow_leader": ("leader", ("collapsed_wait",), 2, 50),
+    "collapsed": ("all", ("collapsed_wait",), 2, 50),
     "delay_pool": ("pool", ("held_back",), 2, 0),
     "held_back": ("all", ("held_back",), 2, 0),
     "closed_connections": ("failed", ("failed_tries",), 2, 20),
@@ -228,6 +228,15 @@ def lost(trace):
     return found
 
 
+def requests_of(trace, by, finding, its):
+    """{window: [0, count]} of the culprit's requests, also of those that claim nothing."""
+    if by == "attempts":
+        whose = OF["server"](trace)
+        found = sums((r.begin, 0) for r in trace.requests if whose.get(r.key) == finding["culprit"])
+        return found or sums((r.begin, 0) for r in trace.requests)
+    return sums((c.request.begin, 0) for c in its)
+
+
 def rule(trace, finding):
     """{column: value, or (least, most)}."""
     by, stages, mean, _ = RULES[finding["cause"]]
@@ -240,13 +249,13 @@ def rule(trace, finding):
     else:
         its = claims(trace, by, stages, "-" if by == "all" else finding["culprit"])
     least, most = sum(c.least for c in its), sum(c.most for c in its)
-    share = 50 * (least + most) / trace.felt
-    everybody = sums((r.begin, r.felt) for r in trace.requests)
+    whose = requests_of(trace, by, finding, its)
     felt = sums((c.request.begin, c.slow) for c in its if c.slow >= MS // 2)
-    bad = [window for window in sorted(felt) if 200 * felt[window][0] >= share * everybody[window][0] and
-           felt[window][0] >= mean * MS * everybody[window][1]]
-    sizes = [felt[window][0] / everybody[window][1] for window in bad]
-    when = When(bad, sorted(everybody), sizes=sizes) if bad else None
+    usual = sum(ns for ns, _ in felt.values()) / max(sum(count for _, count in whose.values()), 1)
+    bad = [window for window in sorted(felt) if window in whose and
+           2 * felt[window][0] >= usual * whose[window][1] and felt[window][0] >= mean * MS * whose[window][1]]
+    sizes = [felt[window][0] / whose[window][1] for window in bad]
+    when = When(bad, sorted(whose), sizes=sizes) if bad else None
     return {"waiting_s": (least, most), "requests": (sum(c.least > 0 for c in its), sum(c.most > 0 for c in its)),
             "failures": 0, "share_pct": (100 * least / trace.felt, 100 * most / trace.felt),
             "time_s": when.since if when else 0, "until_s": min(when.until, trace.length) if when else trace.length,
@@ -258,10 +267,7 @@ def episode(trace, finding):
     by, stages, _, each = RULES[finding["cause"]]
     its = claims(trace, by, stages, "-" if by == "all" else finding["culprit"])
     everybody = sums((r.begin, r.felt) for r in trace.requests)
-    requests = sums((c.request.begin, 0) for c in its)
-    if by == "attempts":
-        whose = OF["server"](trace)
-        requests = sums((r.begin, 0) for r in trace.requests if whose.get(r.key) == finding["culprit"])
+    requests = requests_of(trace, by, finding, its)
     felt = sums((c.request.begin, c.slow) for c in its if c.slow >= MS // 2)
     windows = sorted(requests)
     ratios = sorted(felt.get(window, (0, 0))[0] / requests[window][1] for window in windows)
