@@ -339,6 +339,8 @@ failures_tell_one(struct sqt_failed_requests *all, struct sqt_tolds *tolds, cons
     sqt_told_print(told->command, "%s", w->command);
     if (x->at == SQT_FAILED_BY_SQUID)
         failures_by_squid(x, told);
+    if (*told->culprit)
+        sqt_tolds_supersede(tolds, told);
     if (x->at == SQT_FAILED_BY_SERVER) /* a try that got such an answer, and was given up, was not closed */
         sqt_tolds_drop(tolds, "closed_connections", told->culprit);
 }
