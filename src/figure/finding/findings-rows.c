@@ -218,6 +218,14 @@ findings_server_sum(const struct sqt_findings *f, const struct sqt_claim *claim,
     return sum;
 }
 
+/* Whether the way takes about as long as at its quickest: else packets queue there, and a window is not what limits. */
+static int
+is_same_way(const struct sqt_subject *subject)
+{
+    return subject->answer.quickest > 0 &&
+           sqt_finding_connect((struct sqt_subject *)subject) < subject->answer.quickest * 3 / 2;
+}
+
 /* Which part of an answer is slow, if it is not the wait for its first byte. */
 static void
 findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
@@ -235,7 +243,7 @@ findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
         sqt_human_bytes(round, window);
         snprintf(text, sizeof(text), " Most of that is bodies of replies: they come at %s/s.", bytes);
         findings_add(told, text);
-        if (window >= 1 && window < WINDOW && x->rule->stages & SQT_PROXY_CONNECT) {
+        if (window >= 1 && window < WINDOW && x->rule->stages & SQT_PROXY_CONNECT && is_same_way(x->subject)) {
             snprintf(text, sizeof(text),
                      " That is %s in each round trip, as a small window allows: tcp_recv_bufsize, or the "
                      "send buffer of the other side.",
@@ -304,7 +312,10 @@ findings_add_servers(struct sqt_findings *f, const struct sqt_finding *x, struct
         snprintf(told->culprit, sizeof(told->culprit), "all servers");
         snprintf(
             text, sizeof(text),
-            " %u of the %u servers that are asked are slow at the same time: look at what they share, the way to them.",
+            told->pattern == SQT_PATTERN_THROUGHOUT
+                ? " %u of the %u servers that are asked take that long, all the time."
+                : " %u of the %u servers that are asked are slow at the same time: look at what they share, the way "
+                  "to them.",
             slow, asked);
     }
     findings_add(told, text);

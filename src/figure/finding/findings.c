@@ -263,6 +263,8 @@ findings_server_wait(struct sqt_findings *f, struct sqt_subject *subject, const 
     subject->answer.bytes += sqt_row_sum(row, SQT_NS(server_reply)) ? (double)xact->fetched : 0;
     if (wait != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
+    if (connect > 0 && (!subject->answer.quickest || connect < subject->answer.quickest))
+        subject->answer.quickest = connect;
     if (connect != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->connects, findings_ns(f, SQT_NS(connect), row, xact));
 }

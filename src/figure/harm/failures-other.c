@@ -5,13 +5,13 @@
 #include "blame.h"
 #include "failures.h"
 
-/* Answers of a server in a row that are 4xx. */
+/* Answers of a server in a row that are 4xx, or lead elsewhere. */
 static void
 other_answered(struct sqt_failed_requests *all, const struct sqt_xact *xact)
 {
     struct sqt_failure *const server = sqt_failure_get(all, SQT_FAILED_REFUSED, sqt_failure_server(xact));
     struct sqt_failed_run *const run = &server->run;
-    if (xact->status < 400 || xact->status >= 500) {
+    if (xact->status < 300 || xact->status == 304 || xact->status >= 500) {
         run->count = 0;
         ++server->answered;
         return;

@@ -394,7 +394,8 @@ static void
 failures_tell_refused(const struct sqt_failed_requests *all, struct sqt_tolds *tolds, const struct sqt_failure *x)
 {
     const struct sqt_failed_run *const run = &x->longest;
-    const int begins = run->after >= LEAST || is_a_peer(all, failures_name(x));
+    const int begins = run->after >= (run->status < 400 ? IN_A_ROW : LEAST) ||
+                       (run->status >= 400 && is_a_peer(all, failures_name(x)));
     struct sqt_told *const told =
         run->count < IN_A_ROW || !begins
             ? NULL
@@ -406,12 +407,11 @@ failures_tell_refused(const struct sqt_failed_requests *all, struct sqt_tolds *t
     told->until = run->until;
     told->pattern = SQT_PATTERN_ONCE;
     told->requests = told->failures = run->count;
-    sqt_told_print(
-        told->sentence,
-        "From %.1f s to %.1f s of the trace, %s answered %llu requests in a row with an error, at last %u, and no "
-        "other one.",
-        (double)run->since / 1e9, (double)run->until / 1e9, *told->culprit ? told->culprit : "a server",
-        (unsigned long long)run->count, run->status);
+    sqt_told_print(told->sentence,
+                   "From %.1f s to %.1f s of the trace, %s answered %llu requests in a row with %s, at last %u, and "
+                   "none in another way.",
+                   (double)run->since / 1e9, (double)run->until / 1e9, *told->culprit ? told->culprit : "a server",
+                   (unsigned long long)run->count, run->status < 400 ? "a redirect" : "an error", run->status);
     sqt_told_print(told->advice, "%s", failures_words[x->at].advice);
     sqt_told_print(told->command, "%s", failures_words[x->at].command);
 }
