@@ -63,6 +63,11 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
         xact->client_tls != SQT_MISSING && xact->handshake != SQT_OUTCOME_COMPLETE)
         return sqt_failure_get(all, SQT_FAILED_HANDSHAKE,
                                sqt_origin_text(xact->origin, SQT_DEF_LISTENER, xact->listener));
+    if (fact->class == SQT_CLASS_INTERNAL && xact->status == 200 && xact->client_tls == SQT_MISSING &&
+        xact->longest[SQT_NAMED_ADAPT].def)
+        return sqt_failure_get(
+            all, SQT_FAILED_ADAPTED,
+            sqt_origin_text(xact->origin, xact->longest[SQT_NAMED_ADAPT].def, xact->longest[SQT_NAMED_ADAPT].who));
     if (fact->class == SQT_CLASS_INTERNAL && (xact->status == 301 || xact->status == 302 || xact->status == 307))
         return sqt_failure_get(all, SQT_FAILED_REDIRECTED, all->rewriter);
     return xact->status == 403 && fact->class == SQT_CLASS_DENIED ? sqt_failure_get(all, SQT_FAILED_DENIED, NULL)

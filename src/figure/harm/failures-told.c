@@ -102,6 +102,16 @@ static const struct failures_words {
          "Ask that server by hand, without Squid. If it is a parent: it may not let this Squid in, may need "
          "a login (cache_peer login=), or sends requests back to this Squid.",
          "sqtrace-dump --where='status >= 400 and status < 500 and tries > 0' TRACE"},
+    [SQT_FAILED_NO_ADDRESS] = {"no_address", "%s knows no address for the names that they ask for",
+                               "%s knows no address for the names that they ask for", "the name server",
+                               "Ask that name server for such a name by hand (dig). If it has one elsewhere: "
+                               "dns_nameservers, or the search list of append_domain. Squid keeps the failure for "
+                               "negative_dns_ttl.",
+                               "sqtrace-dump --where='status >= 500 and tries == 0 and dns_ns >= 0' TRACE"},
+    [SQT_FAILED_ADAPTED] = {"adapted", "", "", "",
+                            "If that is not meant: ask the service what it answers, and look at "
+                            "adaptation_access.",
+                            "sqtrace-dump --where='class == internal and adapt_ns >= 0' TRACE"},
     [SQT_FAILED_REDIRECTED] = {"redirected", "", "", "",
                                "If that is not meant: ask the rewriter by hand what it says to such a URL, and look at "
                                "deny_info with a URL, and at redirects of http_access.",
@@ -207,6 +217,8 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
         snprintf(text, size, "got an error (5xx) from the cache, which keeps what a server answered.");
     else if (x->at == SQT_FAILED_DENIED)
         snprintf(text, size, "were denied (403) by access rules.");
+    else if (x->at == SQT_FAILED_ADAPTED)
+        snprintf(text, size, "were answered by an adaptation service itself, in place of a server.");
     else if (x->at == SQT_FAILED_REDIRECTED)
         snprintf(text, size, "were sent to another URL by Squid (%u).", x->status);
     else if (x->at == SQT_FAILED_BY_SQUID)
@@ -223,7 +235,7 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
 static int
 is_configured(const struct sqt_failure *x)
 {
-    return x->at == SQT_FAILED_DENIED || x->at == SQT_FAILED_REDIRECTED;
+    return x->at == SQT_FAILED_DENIED || x->at == SQT_FAILED_REDIRECTED || x->at == SQT_FAILED_ADAPTED;
 }
 
 /* What is always so is meant.  Told is what began in the trace, and what takes a good part of all. */
