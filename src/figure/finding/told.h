@@ -50,6 +50,7 @@ struct sqt_told {
     uint64_t waiting;     /* client-ns beyond what alike requests take */
     uint64_t weight;      /* ns, for the rank: 0 for a resource that nobody feels yet, and for healthy */
     unsigned order;       /* among those of the same weight */
+    uint32_t account;     /* of ledger.h: says in which minutes it was; 0: that of its culprit, or of all requests */
     int now;              /* it lasts, and people wait for it: it goes before all that is over */
     int apart;            /* it is about requests that no other finding of its culprit is about */
     char sentence[SQT_TOLD_TEXT], advice[SQT_TOLD_TEXT], command[SQT_TOLD_TEXT];
