@@ -344,4 +344,7 @@ sqt_handler sqt_lost;
 /* steps.c */
 sqt_handler sqt_clock_step;
 
+/* logged.c: a line of access.log, as a transaction that is over. */
+void sqt_logged_hand_out(const struct sqt_consumer *consumer, const struct sqt_logged *logged);
+
 #endif

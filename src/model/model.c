@@ -216,10 +216,16 @@ void
 sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 {
     static sqt_handler *const none[SQT_SUBSCRIBERS] = {NULL};
+    model->run = run;
+    for (size_t i = 0; i < run->logged_count; ++i) {
+        model->origin = run->logged[i].origin;
+        sqt_logged_hand_out(&model->consumer, &run->logged[i]);
+    }
+    if (!run->count)
+        return;
     struct sqt_process_state *const process = model_process_of(model, run->origin);
     process->line = run->line;
     model->origin = run->origin;
-    model->run = run;
     if (process->unsure && !run->unsure)
         process->stepped = process->now + 1;
     process->unsure = run->unsure;

@@ -113,6 +113,8 @@ struct sqt_xact {
     struct sqt_context *context; /* NULL: the client named no span, or no room */
     struct sqt_longest_wait longest[SQT_NAMED_STAGES];
     enum sqt_outcome outcome;
+    const struct sqt_logged *logged; /* its line in access.log; NULL: none was given, or it has none */
+    int of_log; /* all that is known of it is that line: stages and what is not in lines are not known */
     void *user; /* the consumer's; NULL at first */
 
     /* for the model */
@@ -371,7 +373,8 @@ struct sqt_loop_sample_row {
     int64_t throttled;             /* ns of QUEUED and STOPPED, of samples before it, too, that its control group was
                         * throttled; SQT_MISSING: not known */
     int64_t held;                  /* ns of from..until in which the loop was held, see SQT_LOOP_LONG */
-    int64_t since;                 /* ns since the main thread was looked at before */
+    int64_t since;                 /* ns for which it stands; 0: it only tells what there was since `from` */
+    int by_processor;              /* it stands for processor time: the main thread computed */
     int waits;                     /* at until: for descriptors; nothing below is known then */
     uint32_t activity;             /* definition */
     uint32_t acl;                  /* definition; 0: none */

@@ -45,7 +45,8 @@ sqt_on(uint32_t groups)
 }
 
 /* Appends one record.  event: enum sqt_event; the other arguments as events.def says for it.
- * Wait-free: no allocation, no system call, no lock.  A full ring drops the record and counts it.
+ * Wait-free: no allocation, no lock, and no system call but one: at most once a quarter of the ring, it wakes a flusher
+ * that sleeps.  A full ring drops the record and counts it.
  * Call only when sqt_on(the event's group). */
 void sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
 

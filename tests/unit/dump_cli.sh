@@ -29,7 +29,7 @@ fails() {
 rows() { grep -vc -e '^#' -e '^time_s' "$out"; }
 
 # ---- usage ----
-fails 2 "no trace given: name a segment, a ring, a directory of them, or -"
+fails 2 "no trace given: name a segment, a ring, a directory of them, or -; or an access.log by --access-log=FILE"
 fails 2 "unknown option '--tabel'; did you mean --table?" --tabel=swaps story
 fails 2 "unknown option '--xyzzyxyzzy'; --help shows them" --xyzzyxyzzy story
 fails 2 "unknown option '-x'; --help shows them" -x story

@@ -100,6 +100,21 @@ assert_healthy(void)
     assert_string_equal(TEXT(0, cause), "healthy");
 }
 
+/* What they waited for is that failure: no rule says the same once more. */
+static void
+a_server_that_lets_wait_and_fails(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 60; ++i)
+        if (i % 3)
+            answered(PARENT, 200);
+        else
+            not_connected(ORIGIN_1, 90 * MS, SQT_CONNECT_TIMEOUT);
+    find();
+    assert_cause("failed_connect", "origin-1", 20);
+    assert_int_equal(NUMBER(0, waiting_s), 20 * 91 * MS);
+}
+
 /* Between 10 s and 12 s of 40 s. */
 static void
 a_service_fails_for_two_seconds(void **state)
@@ -406,7 +421,8 @@ some_errors_are_healthy(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(a_service_fails_for_two_seconds),
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(a_server_that_lets_wait_and_fails),
+                                       SCRIPT_TEST(a_service_fails_for_two_seconds),
                                        SCRIPT_TEST(it_fails_again_and_again),
                                        SCRIPT_TEST(one_server_is_gone),
                                        SCRIPT_TEST(no_port_is_free),

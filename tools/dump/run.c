@@ -225,11 +225,20 @@ dump_pass_finish(struct dump *dump, int64_t opened)
         sqt_pass_finish(dump->pass);
 }
 
+/* The traces; without any, the access.log in their place. */
+static struct sqt_stream *
+dump_open(struct dump *dump, const struct dump_request *r)
+{
+    const struct sqt_log_request log = {.files = r->logs, .count = r->log_count, .format = r->given[DUMP_log_format]};
+    return r->trace_count ? sqt_stream_open(r->traces, r->trace_count, dump_report, dump)
+                          : sqt_stream_open_log(&log, dump_report, dump);
+}
+
 /* Reads the traces.  Returns enum dump_status without DUMP_ALARM. */
 static int
 dump_read(struct dump *dump, const struct dump_request *r)
 {
-    struct sqt_stream *const stream = sqt_stream_open(r->traces, r->trace_count, dump_report, dump);
+    struct sqt_stream *const stream = dump_open(dump, r);
     if (!stream)
         return DUMP_FAILED;
     const int64_t now = sqt_stream_now(stream); /* heads of rings are of then */
@@ -275,7 +284,7 @@ dump_read(struct dump *dump, const struct dump_request *r)
     const int unsorted = dump_rows_finish(dump) != 0;
     sqt_sink_header(&dump->sink);
     dump_findings_print(dump);
-    dump_tail_comments(dump);
+    dump_tail_comments(dump, stream);
     sqt_sink_finish(&dump->sink);
     if (watched && !r->alarms)
         dump_hint(dump);

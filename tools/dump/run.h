@@ -107,6 +107,6 @@ void dump_take_bound(struct dump *dump, const struct sqt_bound_row *bound);
 void dump_take_step(struct dump *dump, const struct sqt_step_row *step);
 /* What can be said before the rows, and the exact account behind them. */
 void dump_head_comments(struct dump *dump, const struct sqt_stream *stream);
-void dump_tail_comments(struct dump *dump);
+void dump_tail_comments(struct dump *dump, const struct sqt_stream *stream);
 
 #endif

@@ -85,6 +85,7 @@ struct sqt_findings {
     const struct sqt_origin *name_server_origin; /* and in which process; only compared */
     struct sqt_distribution totals;
     uint64_t total_ns;
+    uint64_t plain[SQT_FINDINGS];      /* of it, in the stages of rules BY ALL, also while the event loop was held */
     uint64_t slow_ns;                  /* of it, beyond what the bytes of the replies need at SQT_FINDING_RATE */
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
     void *connecting;                  /* findings-connects.c */
@@ -108,6 +109,9 @@ struct sqt_findings {
     struct sqt_ledger *ledger;   /* where and when requests were; NULL: nobody asks */
     struct sqt_look_totals felt; /* of all requests that count, tunnels and open ones, too */
     void **looking;              /* the state of each look of sqt_looks */
+    struct {
+        uint64_t requests, tunnels, untimed; /* untimed: without a duration */
+    } logged;                                /* that only a log knows */
 };
 
 /* The claim's share of all time, in %. */
@@ -178,5 +182,10 @@ void sqt_findings_tell(struct sqt_job *job);
 
 /* findings.c: the same at the end of the job's trace, once all requests have been counted. */
 void sqt_findings_conclude(struct sqt_job *job);
+
+/* findings-logged.c: of requests that only a log knows.  Whether it is a tunnel, or asks for one. */
+int sqt_logged_tunnel(const struct sqt_request_fact *fact);
+/* Tells that nothing stands out, and what a log cannot say. */
+void sqt_findings_logged(struct sqt_findings *findings);
 
 #endif

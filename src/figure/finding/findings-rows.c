@@ -14,6 +14,9 @@
 #define UNEXPLAINED 300000000
 /* Who waits to be accepted waits for what holds the event loop, if it is held for that part of the time, in %. */
 #define HELD_PART 50
+/* One server took the place of another that answered so many requests, within that time, in ns. */
+#define INSTEAD 20
+#define TURN INT64_C(1000000000)
 /* What begins so soon after a rotation or a reconfiguration, in ns, comes of it if nearly all of it does, in %. */
 #define AFTER INT64_C(5000000000)
 #define NEARLY_ALL 90
@@ -233,6 +236,45 @@ findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
     }
 }
 
+/* The first and the last window in which a server is asked; 0: it never is. */
+static int
+findings_asked(const struct sqt_findings *f, const struct sqt_subject *server, uint32_t *first, uint32_t *last)
+{
+    size_t count;
+    const struct sqt_when_sum *const its = sqt_when_of(&f->when, server->series, &count);
+    if (!server->series || !count)
+        return 0;
+    *first = its[0].window;
+    *last = its[count - 1].window;
+    return 1;
+}
+
+/* A server that is asked from when on another one is asked no more. */
+static void
+findings_add_instead(struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
+{
+    uint32_t first, last, other_first, other_last;
+    const char *before = NULL;
+    unsigned count = 0;
+    char text[SQT_TOLD_NAME + 128];
+    if (x->rule->by != SQT_FINDING_SERVER || !findings_asked(f, x->subject, &first, &last))
+        return;
+    for (struct sqt_name_entry *named = f->names[SQT_FINDING_SERVER].first; named; named = named->next) {
+        struct sqt_subject *const other = (struct sqt_subject *)named;
+        if (other == x->subject || other->waits.count < INSTEAD ||
+            !findings_asked(f, other, &other_first, &other_last) || other_first >= first ||
+            first > other_last + TURN / f->when.width || other_last > first + TURN / f->when.width)
+            continue;
+        before = named->name;
+        ++count;
+    }
+    snprintf(text, sizeof(text),
+             " It is asked since %.1f s of the trace; %s, which was asked before, is asked no more.",
+             (double)first * (double)f->when.width / 1e9, before ? before : "");
+    if (count == 1)
+        findings_add(told, text);
+}
+
 /* Whether servers are slow one by one, or all at the same time. */
 static void
 findings_add_servers(struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
@@ -330,6 +372,7 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
     snprintf(told->culprit, sizeof(told->culprit), "%s", values.culprit ? values.culprit : "");
     const enum sqt_event after = findings_when_told(f, x, told);
     findings_add_answer(x, told);
+    findings_add_instead(f, x, told);
     findings_add_servers(f, x, told);
     if ((told->until - told->since) / ALL_THE_TIME < (f->felt.end - f->felt.begin) / 100 ||
         told->pattern == SQT_PATTERN_RECURRING)
@@ -355,34 +398,42 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
     findings_blame_holder(f, x, told);
 }
 
-/* What the largest part of the time is. */
-static struct sqt_finding
-findings_largest(struct sqt_findings *f)
+/* What the largest part of the time is: the number of a rule. */
+static unsigned
+findings_largest(const struct sqt_findings *f)
 {
-    const struct sqt_finding none = {NULL, &f->all, NULL};
-    struct sqt_finding x = none;
+    unsigned largest = 0;
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         if (sqt_finding_rules[i].by == SQT_FINDING_ALL && sqt_finding_rules[i].part &&
-            (!x.claim || f->all.claims[i].ns > x.claim->ns))
-            x = (struct sqt_finding){&sqt_finding_rules[i], &f->all, &f->all.claims[i]};
-    return x;
+            f->plain[f->first[i]] > f->plain[f->first[largest]])
+            largest = i;
+    return largest;
+}
+
+/* The same as numbers of a sentence: those of table summary. */
+static struct sqt_finding_values
+findings_largest_values(const struct sqt_findings *f)
+{
+    const double ns = (double)f->plain[f->first[findings_largest(f)]];
+    return (struct sqt_finding_values){.share = f->total_ns ? 100 * ns / (double)f->total_ns : 0,
+                                       .mean = (int64_t)(ns / (double)f->totals.count)};
 }
 
 static void
 findings_healthy(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
-    const struct sqt_finding x = findings_largest(f);
-    const struct sqt_finding_values values = sqt_findings_values(f, &x);
+    const struct sqt_finding_values values = findings_largest_values(f);
     char text[SQT_TOLD_TEXT];
     struct sqt_told *const told = sqt_tolds_add(&f->tolds, "healthy", SQT_HARM_WAITING, 0);
     sqt_told_print(text,
                    "No cause stands out in %llu requests of %.0f s. The largest part of the time, {share}, is %s: "
                    "{mean} of the mean request.",
-                   (unsigned long long)f->felt.requests, (double)(f->felt.end - f->felt.begin) / 1e9, x.rule->part);
+                   (unsigned long long)f->felt.requests, (double)(f->felt.end - f->felt.begin) / 1e9,
+                   sqt_finding_rules[findings_largest(f)].part);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, text, &values);
     sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
-    told->share = sqt_percent((double)x.claim->ns, (double)f->total_ns);
+    told->share = sqt_percent((double)f->plain[f->first[findings_largest(f)]], (double)f->total_ns);
     told->requests = f->felt.requests;
     told->since = f->felt.begin;
     told->until = f->felt.end;
@@ -395,14 +446,13 @@ findings_unexplained(struct sqt_findings *f)
     const uint64_t mean = f->slow_ns / f->totals.count;
     if (mean < UNEXPLAINED)
         return;
-    const struct sqt_finding x = findings_largest(f);
-    const struct sqt_finding_values values = sqt_findings_values(f, &x);
+    const struct sqt_finding_values values = findings_largest_values(f);
     char text[SQT_TOLD_TEXT], slow[SQT_HUMAN_ROOM];
     struct sqt_told *const told = sqt_tolds_add(&f->tolds, "unexplained", SQT_HARM_WAITING, f->slow_ns);
     sqt_told_print(text,
                    "Requests take %s in the mean beyond what their bytes need at 1 MB/s, and no rule, name or time "
                    "sets them apart. The largest part, {share}, is %s: {mean} of the mean request.",
-                   sqt_human_time(slow, (double)mean, " ", "us"), x.rule->part);
+                   sqt_human_time(slow, (double)mean, " ", "us"), sqt_finding_rules[findings_largest(f)].part);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, text, &values);
     sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
     told->share = sqt_percent((double)f->slow_ns, (double)f->total_ns);
@@ -446,11 +496,15 @@ sqt_findings_tell(struct sqt_job *job)
     findings_look_told(f);
     if (f->totals.count >= SQT_FINDING_LEAST)
         sqt_findings_episodes(f);
+    if (f->logged.requests && !f->tolds.count)
+        sqt_findings_logged(f);
     if (f->totals.count >= SQT_FINDING_LEAST && !f->tolds.count)
         findings_unexplained(f);
     sqt_tolds_now(&f->tolds);
     sqt_tolds_in_standstills(&f->tolds);
+    sqt_tolds_cut(&f->tolds, f->felt.begin, f->felt.end);
     sqt_tolds_sort(&f->tolds);
+    sqt_tolds_spend(&f->tolds, f->total_ns);
     if (!f->tolds.count && f->totals.count < SQT_FINDING_LEAST)
         findings_too_few(job);
     else if (!f->tolds.count)

@@ -107,6 +107,15 @@ findings_connection(void *context, const struct sqt_attempt *attempt)
 }
 
 static void
+findings_swap(void *context, struct sqt_swap *swap)
+{
+    const struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    if (findings_asks(job, swap->begin))
+        LOOK_AT(f, swap, swap);
+}
+
+static void
 findings_setup(void *context, const struct sqt_setup_row *row)
 {
     const struct sqt_job *const job = context;
@@ -344,6 +353,31 @@ findings_note_place(struct sqt_findings *f, const struct sqt_job *job, const str
         sqt_ledger_request(f->ledger, xact->origin, job->source.record, xact->begin, (uint64_t)total, is_failure(xact));
 }
 
+/* A request that only a log knows: how long it took, and names.  How long a tunnel was open says nothing of waiting. */
+static void
+findings_logged(struct sqt_findings *f, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
+{
+    const int64_t total = sqt_row_sum(fact->row, SQT_NS(total));
+    ++f->logged.requests;
+    if (sqt_logged_tunnel(fact)) {
+        ++f->logged.tunnels;
+        return;
+    }
+    ++f->felt.requests;
+    f->felt.total_ns += (uint64_t)total;
+    for (unsigned look = 0; sqt_looks[look]; ++look)
+        if (sqt_looks[look]->of_log && sqt_looks[look]->request)
+            sqt_looks[look]->request(f->looking[look], xact, fact, total);
+    if (sqt_durations_unknown(fact->outcome)) {
+        ++f->logged.untimed;
+        return;
+    }
+    f->total_ns += (uint64_t)total;
+    f->slow_ns += (uint64_t)sqt_finding_slow(xact, total);
+    sqt_distribution_add(&f->set, &f->totals, total);
+    sqt_when_add(&f->when, SQT_SERIES_ALL, xact->begin, (uint64_t)total, 1);
+}
+
 static void
 findings_request(void *context, const struct sqt_xact *xact)
 {
@@ -352,8 +386,12 @@ findings_request(void *context, const struct sqt_xact *xact)
     struct sqt_request_fact own;
     const struct sqt_request_fact *const fact = sqt_job_fact(job, &own, xact);
     union sqt_cell row[SQT_CELLS(requests)];
-    if (sqt_durations_unknown(fact->outcome) || !sqt_job_wants(job, fact->begin, fact->row)) {
+    if ((sqt_durations_unknown(fact->outcome) && !xact->of_log) || !sqt_job_wants(job, fact->begin, fact->row)) {
         sqt_findings_connected(f, xact, -1);
+        return;
+    }
+    if (xact->of_log) {
+        findings_logged(f, xact, fact);
         return;
     }
     memcpy(row, fact->row, sizeof(row));
@@ -379,6 +417,8 @@ findings_request(void *context, const struct sqt_xact *xact)
         if (!subject)
             continue;
         subject->claims[i].count += (stages & found.with) != 0;
+        if (subject == &f->all && stages & found.above)
+            f->plain[i] += (uint64_t)sqt_row_sum(row, stages);
         if (i == SQT_FINDING_NUMBER_lost_packets)
             sqt_finding_claim(f, &subject->claims[i], findings_lost(f, row), total);
         else if (stages & found.above)
@@ -550,6 +590,7 @@ const struct sqt_family sqt_family_findings = {
     .consumer = {.request = findings_request,
                  .connection = findings_connection,
                  .wait = findings_wait,
+                 .swap = findings_swap,
                  .stop = findings_stop,
                  .setup = findings_setup,
                  .accept = findings_accept,

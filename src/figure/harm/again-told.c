@@ -7,7 +7,6 @@
 
 #include "again.h"
 #include "figure/finding/spell.h"
-#include "instead.h"
 
 /* Fewer are no finding. */
 #define LEAST 20

@@ -18,7 +18,11 @@
 #define SMALL 2048
 
 /* Before the name, if it does not say what it is. */
-static const char *const kind_words[KINDS] = {"server ", "", "", "cache_dir ", "miss reason ", ""};
+static const char *const kind_words[KINDS] = {"server ", "",      "",        "cache_dir ", "miss reason ",
+                                              "",        "host ", "client ", "user "};
+/* Columns of `requests` that have such a name, with quotes; NULL: a condition on it would say less than the table. */
+static const char *const kind_columns[KINDS] = {
+    [SERVER] = "server", [HOST] = "url_host", [CLIENT] = "client", [USER] = "user_name"};
 
 static const char *const part_words[PART_COUNT] = {
 #define PART(NAME, stages, words) words,
@@ -106,6 +110,18 @@ is_told_already(const struct sqt_tolds *tolds, const char *name, double excess)
     return 0;
 }
 
+/* What the times take that the log has, if it has any. */
+static void
+culprit_add_log_part(struct sqt_told *told, enum compare_part part, double each, const char *in_part)
+{
+    const size_t length = strlen(told->sentence);
+    if (each > 0)
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length, " Most of it is %s: %s for each.", part_words[part],
+                 in_part);
+    else
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length, " The log does not say in what.");
+}
+
 static void
 culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_told *told, double share_of_all)
 {
@@ -119,24 +135,48 @@ culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_to
     sqt_human_time(in_part, each, " ", "us");
     sqt_human_bytes(bytes, rate);
     sqt_human_bytes(size, rate * each / 1e9);
-    if (part == PART_BODY && x->kind == SERVER && rate * each < SMALL * 1e9)
+    if (part == PART_BODY && x->kind == SERVER && !c->of_log && rate * each < SMALL * 1e9) {
         sqt_told_print(
             told->sentence,
             "%.0f %% of the time of requests is the end of replies of %s: the last byte comes %s after the first, "
             "of %s in the mean. Its requests take %s, others that are alike %s.",
             100 * share_of_all, name, in_part, size, its, others);
-    else if (part == PART_BODY && x->kind == SERVER)
+        return;
+    }
+    if (part == PART_BODY && x->kind == SERVER && !c->of_log) {
         sqt_told_print(
             told->sentence,
             "%.0f %% of the time of requests is bodies of %s that come at %s/s: its requests take %s, others "
             "that are alike %s.",
             100 * share_of_all, name, bytes, its, others);
+        return;
+    }
+    sqt_told_print(told->sentence,
+                   "%.0f %% of the time of requests sets those of %s%s apart: they take %s, others that are alike %s.",
+                   100 * share_of_all, kind_words[x->kind], name, its, others);
+    if (c->of_log)
+        culprit_add_log_part(told, part, each, in_part);
     else
-        sqt_told_print(told->sentence,
-                       "%.0f %% of the time of requests sets those of %s%s apart: they take %s, others that are alike "
-                       "%s. Most of it is %s: %s for each.",
-                       100 * share_of_all, kind_words[x->kind], name, its, others, part_words[part], in_part);
-    if (x->kind == SERVER && part == PART_UPLOAD)
+        snprintf(told->sentence + strlen(told->sentence), SQT_TOLD_TEXT - strlen(told->sentence),
+                 " Most of it is %s: %s for each.", part_words[part], in_part);
+}
+
+/* What to do about what a log says of clients and users, and of all others. */
+static const char log_of_clients[] =
+    "Look at what they ask for, and at the way to them: a log's time has the client's reading in "
+    "it. A trace says what they wait for.";
+static const char log_of_servers[] = "Look at that server, at the way to it, and at what Squid does for these requests "
+                                     "only. %<tt, %<pt and %dt in a logformat "
+                                     "divide the time; a trace has each stage.";
+
+static void
+culprit_advice(const struct compare *c, const struct culprit *x, struct sqt_told *told)
+{
+    double each, rate;
+    const enum compare_part part = culprit_part(c, x, &each, &rate);
+    if (c->of_log)
+        sqt_told_print(told->advice, "%s", x->kind >= CLIENT ? log_of_clients : log_of_servers);
+    else if (x->kind == SERVER && part == PART_UPLOAD)
         sqt_told_print(
             told->advice,
             "Clients send their bodies late to that server only: if they ask with Expect: 100-continue, it does "
@@ -146,18 +186,29 @@ culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_to
             told->advice,
             "That server sends so little and is done so late: a reply without Content-Length ends when it closes "
             "the connection. Look at what it does after the last byte, and at the way to it.");
-    else if (x->kind == SERVER)
+    else if (x->kind == SERVER || x->kind == HOST)
         sqt_told_print(told->advice, part == PART_DNS ? "The name servers of that domain: ask one of them by hand."
                                                       : "Look at that server, and at the way to it.");
     else if (x->kind == WORKER)
         sqt_told_print(told->advice, "Table loop_time says what that worker does.");
     else
         sqt_told_print(told->advice, "Table requests says what they have in common besides.");
-    if (x->kind == SERVER)
-        sqt_finding_text(told->command, SQT_TOLD_TEXT, "sqtrace-dump --where='{server}' TRACE",
-                         &(struct sqt_finding_values){.culprit = name});
-    else
-        sqt_told_print(told->command, "sqtrace-dump TRACE");
+}
+
+static void
+culprit_command(const struct compare *c, const struct culprit *x, struct sqt_told *told)
+{
+    const char *const source = c->of_log ? "--access-log=FILE" : "TRACE";
+    char with_log[32] = "", condition[SQT_TOLD_TEXT] = "";
+    if (x->kind >= HOST && !c->of_log)
+        snprintf(with_log, sizeof(with_log), "--access-log=FILE ");
+    if (kind_columns[x->kind]) {
+        char pattern[64];
+        snprintf(pattern, sizeof(pattern), "--where='{%s}' ", kind_columns[x->kind]);
+        sqt_finding_text(condition, sizeof(condition), pattern,
+                         &(struct sqt_finding_values){.culprit = c->texts[x->kind][x->name]});
+    }
+    sqt_told_print(told->command, "sqtrace-dump %s%s%s", condition, with_log, source);
 }
 
 /* Names of one server only take long to be looked up: then it is not the name server that is slow. */
@@ -188,6 +239,8 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
             told->share = sqt_percent(excess, (double)totals->total_ns);
             sqt_when_pattern(told, bad, sizes, bads, active, actives, active[actives - 1], INT64_C(1000000000));
             culprit_sentence(c, x, told, excess / (double)totals->total_ns);
+            culprit_advice(c, x, told);
+            culprit_command(c, x, told);
             sqt_tolds_supersede(tolds, told);
             culprit_spare(c, x, told, tolds);
         }

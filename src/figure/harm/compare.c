@@ -72,7 +72,8 @@ octave(int64_t size)
 static void
 compare_strata(struct compare *c, struct compared *r, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
 {
-    const int size = fact->class == SQT_CLASS_TUNNEL || xact->size == SQT_MISSING ? 0 : (int)octave(xact->size);
+    const int64_t bytes = xact->size == SQT_MISSING && xact->of_log ? xact->sent : xact->size;
+    const int size = fact->class == SQT_CLASS_TUNNEL || bytes == SQT_MISSING ? 0 : (int)octave(bytes);
     for (unsigned level = 0; level < COMPARE_LEVELS; ++level) {
         char name[64];
         const int from_server = level == LIKE_METHOD && xact->server != UINT32_MAX && fact->class != SQT_CLASS_TUNNEL;
@@ -119,7 +120,7 @@ compare_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
         compare_thin(c);
     snprintf(worker, sizeof(worker), "worker %u", (unsigned)xact->origin->identity.kid);
     struct compared *const r = &c->kept[c->count++];
-    *r = (struct compared){.second = (uint32_t)(xact->begin / INT64_C(1000000000)),
+    *r = (struct compared){.second = xact->begin > 0 ? (uint32_t)(xact->begin / INT64_C(1000000000)) : 0,
                            .felt = (float)sqt_finding_slow(xact, felt),
                            .size = xact->size == SQT_MISSING ? 0 : (float)xact->size};
     compare_strata(c, r, xact, fact);
@@ -129,7 +130,11 @@ compare_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
     r->names[PLACE] = sqt_finding_place_name(xact, place) ? compare_name(c, PLACE, place) : 0;
     r->names[REASON] = compare_name(c, REASON, fact->row[SQT_CELL(requests, miss_reason)].text);
     r->names[ASKED] = compare_name(c, ASKED, compare_asked(xact));
-    for (unsigned i = 0; i < PART_COUNT; ++i)
+    r->names[HOST] = compare_name(c, HOST, fact->row[SQT_CELL(requests, url_host)].text);
+    r->names[CLIENT] = compare_name(c, CLIENT, fact->row[SQT_CELL(requests, client)].text);
+    r->names[USER] = compare_name(c, USER, fact->row[SQT_CELL(requests, user_name)].text);
+    c->of_log = xact->of_log;
+    for (unsigned i = 0; i < (xact->of_log ? PART_COUNT : PART_OF_LOG); ++i)
         r->parts[i] = (float)sqt_row_sum(fact->row, part_stages[i]);
 }
 
@@ -244,4 +249,4 @@ compare_end(void *state)
 }
 
 const struct sqt_look sqt_look_compare = {
-    .size = sizeof(struct compare), .request = compare_request, .tell = compare_tell, .end = compare_end};
+    .size = sizeof(struct compare), .of_log = 1, .request = compare_request, .tell = compare_tell, .end = compare_end};

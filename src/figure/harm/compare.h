@@ -27,7 +27,8 @@ enum compare_level {
     COMPARE_LEVELS
 };
 
-enum compare_kind { SERVER, LISTENER, WORKER, PLACE, REASON, ASKED, KINDS };
+/* The last three are of the line of a request in access.log. */
+enum compare_kind { SERVER, LISTENER, WORKER, PLACE, REASON, ASKED, HOST, CLIENT, USER, KINDS };
 
 /* What a request's time goes to, as a person would say it. */
 #define PARTS(X) \
@@ -42,13 +43,19 @@ enum compare_kind { SERVER, LISTENER, WORKER, PLACE, REASON, ASKED, KINDS };
     X(ADAPT, SQT_NS(adapt), "adaptation") \
     X(DISK, SQT_SWAP_IN, "reading from cache_dirs") \
     X(REPLY, SQT_NS(reply_wait) | SQT_NS(proxy_reply) | SQT_NS(held_back), "writing replies to clients") \
-    X(ACCEPT, SQT_NS(accept_wait) | SQT_NS(client_tls), "what comes before the request")
+    X(ACCEPT, SQT_NS(accept_wait) | SQT_NS(client_tls), "what comes before the request") \
+    X(LOG_DNS, SQT_NS(log_dns), "look-ups of names (%dt)") \
+    X(LOG_PEER, SQT_NS(log_peer), "the server's answer (%<pt)") \
+    X(LOG_ADAPT, SQT_NS(log_adapt), "adaptation") \
+    X(LOG_SERVER, SQT_NS(log_server), "forwarding it (%<tt)")
 enum compare_part {
 #define PART(NAME, stages, words) PART_##NAME,
     PARTS(PART)
 #undef PART
         PART_COUNT
 };
+/* Those from there on are the times of a log, which overlap: they count for requests only of which there is no trace. */
+#define PART_OF_LOG PART_LOG_DNS
 struct compared {
     uint32_t second;
     uint16_t strata[COMPARE_LEVELS];
@@ -68,6 +75,7 @@ struct compare {
     struct compared *kept;
     size_t count;
     uint64_t seen, stride;
+    int of_log; /* there are no stages */
 };
 
 /* Of requests with a name, of one stratum or all. */

@@ -13,7 +13,6 @@
 #include "figure/finding/findings.h"
 #include "figure/finding/look.h"
 #include "figure/stat/names.h"
-#include "instead.h"
 
 #define SECOND 1e9
 /* That part of the time of all requests, in %, and of all bytes that one server has. */

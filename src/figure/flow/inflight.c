@@ -16,7 +16,6 @@
 #include "base/memory.h"
 #include "figure/finding/look.h"
 #include "figure/stat/names.h"
-#include "instead.h"
 
 /* Objects that are remembered: one takes the place of another. */
 #define OBJECTS 8192
@@ -128,7 +127,7 @@ inflight_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
 }
 
 static int
-is_felt(const struct inflight_kind *kind, const struct sqt_look_totals *totals)
+inflight_is_felt(const struct inflight_kind *kind, const struct sqt_look_totals *totals)
 {
     return kind->count >= LEAST && kind->ns * 100 >= (double)totals->total_ns * SHARE;
 }
@@ -164,7 +163,7 @@ inflight_tell_joined(const struct inflight_server *server, const char *place, co
     static const char *const rules[] = {"reply_wait", NULL};
     char each[SQT_HUMAN_ROOM];
     const struct inflight_kind *const kind = &server->joined;
-    if (!is_felt(kind, totals))
+    if (!inflight_is_felt(kind, totals))
         return;
     sqt_instead(tolds, rules, sqt_told_ns(kind->ns), SQT_INSTEAD);
     struct sqt_told *const told = inflight_told(tolds, "joined_fetch", server, kind, kind->ns, totals);
@@ -190,7 +189,7 @@ inflight_tell_beside(const struct inflight_server *server, const struct sqt_look
     char each[SQT_HUMAN_ROOM], single[SQT_HUMAN_ROOM];
     const struct inflight_kind *const kind = &server->beside, *const alone = &server->alone;
     const double lone = alone->count ? alone->ns / (double)alone->count : 0;
-    if (!is_felt(kind, totals) || !alone->count || kind->ns < TIMES * lone * (double)kind->count)
+    if (!inflight_is_felt(kind, totals) || !alone->count || kind->ns < TIMES * lone * (double)kind->count)
         return;
     struct sqt_told *const told =
         inflight_told(tolds, "fetched_at_once", server, kind, kind->ns - lone * (double)kind->count, totals);
@@ -213,7 +212,7 @@ inflight_tell_vain(const struct inflight_server *server, const struct sqt_look_t
 {
     char each[SQT_HUMAN_ROOM];
     const struct inflight_kind *const kind = &server->vain;
-    if (!is_felt(kind, totals))
+    if (!inflight_is_felt(kind, totals))
         return;
     struct sqt_told *const told = inflight_told(tolds, "collapsed_in_vain", server, kind, kind->ns, totals);
     if (!told)
@@ -241,7 +240,7 @@ inflight_tell(void *state, const struct sqt_look_totals *totals, struct sqt_told
         const struct inflight_kind *const kind = &server->joined;
         if (kind->count)
             inflight_add(&all.joined, kind->count, kind->ns, kind->since, kind->until);
-        one |= is_felt(kind, totals);
+        one |= inflight_is_felt(kind, totals);
         inflight_tell_joined(server, "that server", totals, tolds);
         inflight_tell_beside(server, totals, tolds);
         inflight_tell_vain(server, totals, tolds);
