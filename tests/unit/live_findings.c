@@ -191,6 +191,26 @@ asked_too_early(void **state)
     assert_int_equal(count, 0);
 }
 
+/* Its texts are freed: what may point to them begins anew. */
+static void
+an_origin_is_forgotten(void **state)
+{
+    (void)state;
+    unsigned count;
+    served(0, 10 * SECOND, PARENT, 400 * MS);
+    sqt_live_end(live, &script.origins[0]);
+    served(10 * SECOND, 35 * SECOND, PARENT, MS);
+    sqt_live_forget(live, &script.origins[0]);
+    served(35 * SECOND, 36 * SECOND, PARENT, MS);
+    found_at(36 * SECOND, &count);
+    assert_int_equal(count, 0);
+    assert_in_range(sqt_live_from(live), 30 * SECOND, 31 * SECOND); /* the window that began after its end */
+    sqt_live_forget(live, &script.origins[1]);
+    served(37 * SECOND, 38 * SECOND, PARENT, MS);
+    found_at(38 * SECOND, &count);
+    assert_int_equal(sqt_live_from(live), 37 * SECOND); /* when that one ended is not known */
+}
+
 /* ---- since when, and until when ---- */
 
 static char story[256];
@@ -251,6 +271,7 @@ main(void)
         cmocka_unit_test_setup_teardown(the_copy_changes_nothing, live_begin, live_end),
         cmocka_unit_test_setup_teardown(a_hang_that_outlasts_windows, live_begin, live_end),
         cmocka_unit_test_setup_teardown(asked_too_early, live_begin, live_end),
+        cmocka_unit_test_setup_teardown(an_origin_is_forgotten, live_begin, live_end),
         cmocka_unit_test(a_finding_begins_changes_and_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
