@@ -384,6 +384,7 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
         sqt_tolds_add(&f->tolds, x->rule->cause, drops ? SQT_HARM_FAILURE : SQT_HARM_WAITING, x->claim->ns);
     if (!told)
         return;
+    told->account = x->claim->account;
     const struct sqt_mix with = {&f->totals, NULL, NULL}, without = {&f->totals, &x->claim->totals, &x->claim->rests};
     const struct sqt_finding_values values = sqt_findings_values(f, x);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, x->rule->sentence, &values);
@@ -504,7 +505,7 @@ findings_look_told(struct sqt_findings *f)
 }
 
 void
-sqt_findings_rows(struct sqt_job *job)
+sqt_findings_tell(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
     sqt_when_sort(&f->when);
@@ -528,5 +529,4 @@ sqt_findings_rows(struct sqt_job *job)
         findings_too_few(job);
     else if (!f->tolds.count)
         findings_healthy(job);
-    sqt_tolds_rows(&f->tolds, job);
 }
