@@ -2,8 +2,13 @@
 """More troubles of what squid.conf allows and limits, and of Squid's own processes.  See trouble_dns.py."""
 
 import base64
+import os
+import signal
+import subprocess
 
+from lib.small_disk import small_tmpfs
 from trouble_services import program
+from trouble_squid import many_entries
 
 LOGIN = """
 import os, sys
@@ -57,3 +62,107 @@ http_access deny !known
         with open(path, "w"):
             pass
     scene.at(8, down)
+
+
+def many_addresses(scene):
+    """A user comes from many addresses, and may come from two."""
+    scene.conf += """
+auth_param basic program %s
+auth_param basic children 5 startup=5 idle=1
+auth_param basic realm e2e
+authenticate_ip_ttl 30 seconds
+acl known proxy_auth REQUIRED
+acl shared max_user_ip -s 2
+http_access deny !known
+http_access deny shared
+""" % program(scene, "login", LOGIN % scene.env.path("never"))
+    scene.traffic.options.update(once=True, sources=40)
+    scene.traffic.headers = lambda n, chance: ["Proxy-Authorization: Basic " + base64.b64encode(
+        b"u%d:secret" % (n % 40 if n % 3 else 100)).decode()]
+
+
+def client_delay(scene):
+    """Each client may have 700 KB/s: client_delay_pools.  All clients are behind one address."""
+    scene.conf += ("client_delay_pools 1\nclient_delay_initial_bucket_level 50\nclient_delay_access 1 allow all\n"
+                   "client_delay_parameters 1 700000 700000\n")
+
+
+def lifetime(scene):
+    """One reply in five takes 6 s, and no client may be connected for longer than 4 s."""
+    scene.conf += "client_lifetime 4 seconds\n"
+    scene.origins[2].more["rate"] = 50000
+    made = scene.traffic.new
+    scene.traffic.new = lambda n, chance: (scene.origins[2].url + "/size=300000/n%d" % n if n % 5 == 2
+                                           else made(n, chance))
+    scene.traffic.options["once"] = True
+
+
+def in_vain(scene):
+    """collapsed_forwarding, for replies that may not be shared.  Five clients at once ask for each; 300 ms."""
+    scene.conf += "collapsed_forwarding on\n"
+    for origin in scene.origins:
+        origin.ms = 300
+    scene.traffic.words = lambda n: ";cc=private"
+    made = scene.traffic.requests
+
+    def together(seconds):
+        requests = made(seconds)
+        return [[requests[k - k % 5][0], "GET", requests[k - k % 5][2], [], 0] for k in range(len(requests))]
+    scene.traffic.repeats, scene.traffic.requests = 0, together
+
+
+def full_cache_disk(scene):
+    """The file system of a cache_dir of 512 MB has room for 3 MB.  350 objects of 20 KB come in turn."""
+    path = scene.env.path("disk")
+    scene.dirs = []
+    scene.conf += ("cache_dir aufs %s/cache 512 4 16\ncache_mem 0 MB\nmemory_cache_mode disk\n" % path)
+    for origin in scene.origins:
+        origin.ms = 60
+
+    def begin(scene):
+        small_tmpfs(scene.env, path, "3m", "0777")
+        scene.squid.write_conf()
+        subprocess.run(scene.squid.command("-z", scene.squid.mode), check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+    scene.before.append(begin)
+    made = scene.traffic.requests
+
+    def around(seconds):
+        requests = made(seconds)
+        for n, request in enumerate(requests):
+            request[2] = scene.origins[n % 5].url + "/size=20000/r%d" % (n % 350)
+        return requests
+    scene.traffic.requests = around
+
+
+def digest_rebuild(scene):
+    """A digest of 1.5 million entries is built again every six seconds, all at once."""
+    many_entries(scene, 1500000)
+    scene.conf += "digest_rebuild_period 6 seconds\ndigest_rebuild_chunk_percentage 100\n"
+
+
+def swap_rate(scene):
+    """A rock cache_dir may have ten swaps a second."""
+    scene.workers, scene.dirs = 2, []
+    scene.conf += ("cache_dir rock {folder}/rock 64 max-swap-rate=10\ncache_mem 0 MB\nmemory_cache_mode disk\n"
+                   "memory_cache_shared off\n")
+    scene.traffic.repeats = 0.8
+    scene.traffic.size = lambda chance: chance.randrange(500, 3500)
+    scene.traffic.options["timeout"] = 20
+
+    def begin(scene):
+        scene.squid.write_conf()
+        subprocess.run(scene.squid.command("-z", scene.squid.mode), check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+    scene.before.append(begin)
+
+
+def worker_killed(scene):
+    """The kernel kills one of two workers every four seconds, for want of memory; the master starts it again."""
+    scene.workers, scene.dirs = 2, []
+    for origin in scene.origins:
+        origin.ms = 600
+    scene.traffic.repeats = 0
+    scene.traffic.options["once"] = True
+    for when in (5, 9, 13, 17):
+        scene.at(when, lambda scene: os.kill(scene.squid.worker_pids()[0], signal.SIGKILL))

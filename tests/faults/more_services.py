@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""More troubles with ICAP services and helpers.  reports.md has the reports; see trouble_dns.py."""
+
+from lib.helper import Helper
+from lib.icapd import IcapServer
+from lib.tls import Certificates
+from reported_services import clamav
+from trouble_services import program
+
+VALIDATES = """
+import sys, time
+question = ""
+while True:
+    byte = sys.stdin.read(1)
+    if not byte:
+        break
+    question += byte
+    if byte == "\\1":
+        time.sleep(0.15)
+        sys.stdout.write(question.split(" ")[0] + " OK 0 \\n\\1")
+        sys.stdout.flush()
+        question = ""
+"""
+
+LOADS = """
+import os, sys, time
+if os.path.exists(%r):
+    time.sleep(3)
+for line in sys.stdin:
+    sys.stdout.write("ERR\\n")
+    sys.stdout.flush()
+"""
+
+
+def external_acl(scene, name, rule):
+    """A rule that asks a helper of 300 ms."""
+    helper = Helper(scene.env, "acl", 300)
+    scene.conf += ("external_acl_type %s ttl=0 negative_ttl=0 cache=0 children-max=40 children-startup=30 %%URI %s\n"
+                   "acl %s_ok external %s\n%s\n" % (name, helper.command, name, name, rule))
+
+
+def reply_acl(scene):
+    """Each reply waits for a helper, in http_reply_access."""
+    external_acl(scene, "kind", "http_reply_access deny !kind_ok")
+
+
+def route_acl(scene):
+    """Each miss waits for a helper that says whether it may go to its origin, in always_direct."""
+    external_acl(scene, "route", "always_direct allow route_ok")
+
+
+def slow_validator(scene):
+    """One validator of certificates, which takes 150 ms for each new connection to an origin."""
+    certificates = Certificates(scene.env, *["o%d.test" % n for n in range(1, 6)])
+    for origin in scene.origins:
+        origin.more["tls"] = certificates.server
+    scene.conf += ("tls_outgoing_options cafile=%s\nserver_persistent_connections off\n"
+                   "sslcrtvalidator_program cache=0 ttl=0 %s\n"
+                   "sslcrtvalidator_children 1 startup=1 idle=1 concurrency=1 queue-size=5000\n"
+                   % (certificates.ca + ".crt", program(scene, "validator", VALIDATES)))
+    scene.traffic.site = lambda n, chance: scene.origins[n % 5].url.replace("http:", "https:")
+    scene.traffic.per_second = 15
+
+
+def helpers_load(scene):
+    """squid -k rotate starts the children of a rewriter again, and each needs three seconds to load its list."""
+    path = scene.env.path("large")
+    scene.conf += "url_rewrite_program %s\nurl_rewrite_children 4 startup=4 idle=4 queue-size=5000\n" % program(
+        scene, "loads", LOADS % path)
+
+    def rotate(scene):
+        with open(path, "w"):
+            scene.squid.rotate()
+    for when in (6, 13):
+        scene.at(when, rotate)
+
+
+def large_scanned(scene):
+    """A service scans each reply: one of 300 KB, of which there is one in eight, for 1.5 s, others for 2 ms."""
+    clamav(scene, IcapServer(scene.env), "bypass=0")
+    scene.conf = scene.conf.replace("reqmod_precache", "respmod_precache")
+    made = scene.traffic.requests
+
+    def scanned(seconds):
+        return [[due, method, url, ["X-Respmod: wait=%d" % (1500 if "size=300000;" in url else 2)], *rest]
+                for due, method, url, _, *rest in made(seconds)]
+    scene.traffic.new = lambda n, chance: "%s/size=%d;cc=max-age=3600/n%d" % (
+        scene.origins[n % 5].url, 300000 if n % 8 == 3 else chance.randrange(2000, 20000), n)
+    scene.traffic.requests = scanned
