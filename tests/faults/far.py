@@ -78,7 +78,9 @@ class Timed(Connection):
 
     def with_status(self, head):
         status, begin, end = self.more.get("answers", [0, 0, 0])
-        return head.replace("/size=", "/status=%d;size=" % status, 1) if begin <= time.monotonic() - BEGIN < end else head
+        if not begin <= time.monotonic() - BEGIN < end:
+            return head
+        return re.sub(r"(/size=[^/ ]*)", r"\1;status=%d;cc=-" % status, head, count=1)
 
     def extra(self):
         every, seconds, ms = self.more.get("at", [1, 0, 0])

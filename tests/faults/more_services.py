@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """More troubles with ICAP services and helpers.  reports.md has the reports; see trouble_dns.py."""
 
+from lib.env import free_port
 from lib.helper import Helper
 from lib.icapd import IcapServer
 from lib.tls import Certificates
@@ -50,14 +51,16 @@ def route_acl(scene):
 
 
 def slow_validator(scene):
-    """One validator of certificates, which takes 150 ms for each new connection to an origin."""
+    """One validator of certificates, which takes 150 ms for each new connection to an origin.  Squid starts it only if it
+    has a port that bumps."""
     certificates = Certificates(scene.env, *["o%d.test" % n for n in range(1, 6)])
     for origin in scene.origins:
         origin.more["tls"] = certificates.server
     scene.conf += ("tls_outgoing_options cafile=%s\nserver_persistent_connections off\n"
                    "sslcrtvalidator_program cache=0 ttl=0 %s\n"
                    "sslcrtvalidator_children 1 startup=1 idle=1 concurrency=1 queue-size=5000\n"
-                   % (certificates.ca + ".crt", program(scene, "validator", VALIDATES)))
+                   "http_port 127.0.0.1:%d ssl-bump tls-cert=%s generate-host-certificates=on\nssl_bump splice all\n"
+                   % (certificates.ca + ".crt", program(scene, "validator", VALIDATES), free_port(), certificates.ca))
     scene.traffic.site = lambda n, chance: scene.origins[n % 5].url.replace("http:", "https:")
     scene.traffic.per_second = 15
 
@@ -82,7 +85,7 @@ def large_scanned(scene):
     made = scene.traffic.requests
 
     def scanned(seconds):
-        return [[due, method, url, ["X-Respmod: wait=%d" % (1500 if "size=300000;" in url else 2)], *rest]
+        return [[due, method, url, ["X-Respmod: do=change;wait=%d" % (1500 if "size=300000;" in url else 2)], *rest]
                 for due, method, url, _, *rest in made(seconds)]
     scene.traffic.new = lambda n, chance: "%s/size=%d;cc=max-age=3600/n%d" % (
         scene.origins[n % 5].url, 300000 if n % 8 == 3 else chance.randrange(2000, 20000), n)

@@ -58,7 +58,7 @@ MORE = [Trouble(*row) for row in (
      "40 clients every two seconds: up to 1.6 s", slow(100, 1000)),
     ("full-cache-disk", squid.full_cache_disk,
      "https://etutorials.org/Server+Administration/Squid.+The+definitive+guide/Chapter+7.+Disk+Cache+Basics/"
-     "7.1+The+cache_dir+Directive/", r"cache_dir|aufs|disk", r"ENOSPC|no (room|space)|\bfull\b|shrink|space",
+     "7.1+The+cache_dir+Directive/", r"cache_dir|aufs|disk", r"ENOSPC|no (room|space)|(is|was) full\b|shrink|space",
      "repeats are misses", slow(40, 60)),
     ("client-delay", squid.client_delay, "-", r"client_delay|delay.pool", r"delay|KB/s|limit",
      "all wait longer and longer", slow(200, 1000)),
