@@ -189,13 +189,6 @@ def small_window(scene):
     scene.traffic.per_second = 20
 
 
-def small_ipcache(scene):
-    """Squid keeps ten addresses, and 60 hosts are asked for in turn.  The name server takes 60 ms."""
-    scene.name_servers = [["127.7.7.53", 60]]
-    scene.conf += "ipcache_size 10\n"
-    scene.traffic.site = lambda n, chance: "http://h%d.o%d.test:%d" % (n % 60, 1 + n % 5, scene.origins[0].port)
-
-
 def truncated_answers(scene):
     """Answers of the name server are truncated, and it can not be asked by TCP."""
     many_hosts(scene)

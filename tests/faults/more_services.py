@@ -9,18 +9,18 @@ from reported_services import clamav
 from trouble_services import program
 
 VALIDATES = """
-import sys, time
-question = ""
+import os, re, time
+text = b""
 while True:
-    byte = sys.stdin.read(1)
-    if not byte:
+    piece = os.read(0, 65536)
+    if not piece:
         break
-    question += byte
-    if byte == "\\1":
+    text += piece
+    question = re.match(rb"\\s*(\\d+) cert_validate (\\d+) ", text)
+    if question and len(text) >= question.end() + int(question.group(2)):
+        text = text[question.end() + int(question.group(2)):]
         time.sleep(0.15)
-        sys.stdout.write(question.split(" ")[0] + " OK 0 \\n\\1")
-        sys.stdout.flush()
-        question = ""
+        os.write(1, question.group(1) + b" OK 0 \\1")
 """
 
 LOADS = """

@@ -104,8 +104,6 @@ MORE = [Trouble(*row) for row in (
      slow(100, 1000)),
     ("client-lifetime", squid.lifetime, "-", r"client_lifetime|http_port|client",
      r"client_lifetime|\bcut|lifetime|after 4", "a fifth: a part of the body", cut(20)),
-    ("small-ipcache", servers.small_ipcache, "-", r"ipcache|127\.7\.7\.53", r"ipcache|again|same names?|forg|evict",
-     "misses wait 60 ms for names that were known", slow(20, 70)),
     ("large-headers", servers.large_headers, "-", r"127\.0\.1\.3:8000|reply_header_max_size",
      r"header|too (big|large)", "a fifth: 502", fail(60)),
     ("user-from-many-addresses", squid.many_addresses, GITHUB + "pfsense/FreeBSD-ports/pull/891",
