@@ -7,10 +7,10 @@ Run as a program (load.py PLAN RESULTS); PLAN is a file of JSON:
     requests  [[seconds from the start, method, url, [header, ...], bytes of body, more], ...] in order of time.
               CONNECT opens a tunnel to the authority `url`, in which the client sends a GET for `inside`.  more:
               {"leave": close after so many bytes of the body, "hold": seconds that a tunnel stays open, "inside": path,
-              "tls": it has TLS inside}
+              "tls": it has TLS inside, "cut": one that is closed before counts as cut}
     once      a connection for each request; else idle connections serve again
     silent    so many clients connect, say nothing until they are put out, and come again
-    tls       the proxy speaks TLS
+    tls       the proxy speaks TLS; "1.2": clients know no later version
     rate      bytes a second that a client takes at most, 0: no limit
     timeout   seconds, after which a request is given up
     sources   so many addresses are the clients', in turn: 127.3.0.1 and so on; 0: the system chooses
@@ -41,6 +41,8 @@ class Pool:
         if plan.get("tls"):
             self.context = ssl.create_default_context()
             self.context.check_hostname, self.context.verify_mode = False, ssl.CERT_NONE
+            if plan["tls"] == "1.2":
+                self.context.maximum_version = ssl.TLSVersion.TLSv1_2
 
     async def get(self):
         """A connection, and whether it has served before."""
@@ -154,7 +156,8 @@ async def tunnel(reader, writer, authority, more, times):
         _, fields = await final(reader)
         times["inside"] = time.monotonic()
         await body(reader, int(fields.get("content-length", 0)), 0)
-        await asyncio.wait_for(reader.read(1), more.get("hold", 0) or 0.001)
+        piece = await asyncio.wait_for(reader.read(1), more.get("hold", 0) or 0.001)
+        times["whole"] = bool(piece) or not more.get("cut")
     except (asyncio.TimeoutError, OSError):
         pass
 
@@ -193,7 +196,7 @@ async def due(pool, request, start, results):
     header = times.get("header", now)
     if request[1] == "CONNECT" and "header" in times:
         now = header = times.get("inside", now) if request[5].get("tls") else header
-        end = end if status >= 300 else "answered" if "inside" in times else "silent"
+        end = end if status >= 300 or end == "cut" else "answered" if "inside" in times else "silent"
     results.write("%.6f\t%.3f\t%d\t%d\t%s\t%.3f\n" % (request[0], 1000 * (now - begin), status, size, end,
                                                      1000 * (header - begin)))
     results.flush()

@@ -5,6 +5,7 @@ from lib.env import free_port
 from lib.helper import Helper
 from lib.icapd import IcapServer
 from lib.tls import Certificates
+from more_icap import ForgetfulServer
 from reported_services import clamav
 from trouble_services import program
 
@@ -29,6 +30,14 @@ if os.path.exists(%r):
     time.sleep(3)
 for line in sys.stdin:
     sys.stdout.write("ERR\\n")
+    sys.stdout.flush()
+"""
+
+
+REDIRECTS = """
+import os, sys
+for line in sys.stdin:
+    sys.stdout.write("OK status=302 url=\\"http://licence.test/\\"\\n" if os.path.exists(%r) else "ERR\\n")
     sys.stdout.flush()
 """
 
@@ -90,3 +99,35 @@ def large_scanned(scene):
     scene.traffic.new = lambda n, chance: "%s/size=%d;cc=max-age=3600/n%d" % (
         scene.origins[n % 5].url, 300000 if n % 8 == 3 else chance.randrange(2000, 20000), n)
     scene.traffic.requests = scanned
+
+
+def forgetful_service(scene):
+    """Squid asks a service for its options all the time, which take 1.5 s."""
+    clamav(scene, ForgetfulServer(scene.env))
+
+
+def redirects_all(scene):
+    """From the eighth second on a rewriter redirects all to a page on its licence."""
+    path = scene.env.path("expired")
+    scene.conf += "url_rewrite_program %s\nurl_rewrite_children 4 startup=4 idle=1\n" % program(
+        scene, "licence", REDIRECTS % path)
+
+    def expire(_):
+        with open(path, "w"):
+            pass
+    scene.at(8, expire)
+
+
+def only_posts(scene):
+    """One request in ten is an upload, and a helper looks for 700 ms at each of those."""
+    helper = Helper(scene.env, "acl", 700)
+    scene.conf += ("external_acl_type leaks ttl=0 negative_ttl=0 cache=0 children-max=20 children-startup=10 %%URI %s\n"
+                   "acl uploads method POST\nacl leaks_ok external leaks\nhttp_access deny uploads !leaks_ok\n"
+                   % helper.command)
+    made = scene.traffic.requests
+
+    def mixed(seconds):
+        return [[due, "POST", url + "p%d" % n, headers, 3000, *rest] if n % 10 == 7 else
+                [due, method, url, headers, sends, *rest]
+                for n, (due, method, url, headers, sends, *rest) in enumerate(made(seconds))]
+    scene.traffic.requests = mixed

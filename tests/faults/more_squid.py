@@ -9,6 +9,7 @@ import subprocess
 from lib.small_disk import small_tmpfs
 from trouble_services import program
 from trouble_squid import many_entries
+from trouble_tunnels import tunnels
 
 LOGIN = """
 import os, sys
@@ -166,3 +167,36 @@ def worker_killed(scene):
     scene.traffic.options["once"] = True
     for when in (5, 9, 13, 17):
         scene.at(when, lambda scene: os.kill(scene.squid.worker_pids()[0], signal.SIGKILL))
+
+
+def large_uploads(scene):
+    """One request in ten is an upload of 150 KB, and request_body_max_size is 100 KB."""
+    scene.conf += "request_body_max_size 100 KB\n"
+    made = scene.traffic.requests
+
+    def mixed(seconds):
+        return [[due, "POST", url + "p%d" % n, headers, 150000, *rest] if n % 10 == 7 else
+                [due, method, url, headers, sends, *rest]
+                for n, (due, method, url, headers, sends, *rest) in enumerate(made(seconds))]
+    scene.traffic.requests = mixed
+
+
+def idle_tunnels(scene):
+    """Tunnels in which nobody says anything for three seconds are closed, and clients want them for eight."""
+    scene.conf += "read_timeout 3 seconds\n"
+    tunnels(scene, 10, 8, lambda n: "o%d.test" % (1 + n % 5))
+    inside = scene.traffic.more
+    scene.traffic.more = lambda n: dict(inside(n), cut=True)
+
+
+def one_client(scene):
+    """A delay pool holds back one client of twenty: 10 KB/s."""
+    scene.conf += ("acl guest src 127.3.0.7\ndelay_pools 1\ndelay_class 1 1\ndelay_access 1 allow guest\n"
+                   "delay_parameters 1 10000/10000\n")
+    scene.traffic.options.update(once=True, sources=20)
+
+
+def impatient(scene):
+    """The third origin takes 1.5 s, and clients wait for one."""
+    scene.origins[2].ms = 1500
+    scene.traffic.options["timeout"] = 1

@@ -5,6 +5,7 @@ were found.  Those without a report are ours.
 This table was committed before any of them was held against `findings`.  It must not be fitted to what `findings` says.
 """
 
+import more_machine as machine
 import more_servers as servers
 import more_services as services
 import more_squid as squid
@@ -108,6 +109,36 @@ MORE = [Trouble(*row) for row in (
      r"header|too (big|large)", "a fifth: 502", fail(60)),
     ("user-from-many-addresses", squid.many_addresses, GITHUB + "pfsense/FreeBSD-ports/pull/891",
      r"shared|max_user_ip|http_access", r"den(y|ie)|40[37]|max_user_ip|refus", "a third: 403", status("403", 100)),
+    # The fifth.
+    ("dropped-idle", machine.dropped_idle, GITHUB + "encode/httpx/issues/2975", r"127\.0\.1\.3:8000",
+     r"kept|idle|persistent|used again|reused", "requests of one origin hang", lambda felt: felt.ends["given_up"] >= 15),
+    ("stale-origin-gone", machine.stale_origin_gone, "-", r"127\.0\.1\.3:8000", r"connect|no answer|time-?d? ?-?out",
+     "a fifth: 2 s, and an old copy", slow(50, 1900)),
+    ("names-at-reconfigure", machine.names_at_reconfigure, "-", r"reconfigur",
+     r"DNS|resolv|look(s|ed|ing)?[- ]?up|host names?|name server", "nobody can connect for 5 s", refused(150)),
+    ("abandoned", machine.abandoned, "-", r"quick_abort|servers|line|network",
+     r"quick_abort|\bleft\b|nobody|abandon|gone|went away", "misses wait longer and longer", slow(200, 1500)),
+    ("worker-stops", machine.worker_stops, "-", r"worker 1|kid 1|stopped|not running", r"stop|not run",
+     "a part of the requests: up to 2 s", lambda felt: felt.p99 >= 1000),
+    ("log-server-gone", machine.log_server_gone, "-", r"log|process|Squid|start|died", r"\blog|died|ended|FATAL",
+     "Squid ends, and nobody can connect", refused(200)),
+    ("dirty-rebuild", machine.dirty_rebuild, "http://www.squid-cache.org/mail-archive/squid-users/200901/0340.html",
+     r"[rR]ebuild|aufs|cache_dir|index", r"[rR]ebuild|index|starts?\b|swap\.state", "all wait, for 24 s", slow(30, 60)),
+    ("old-clients", machine.old_clients, "-", r"https_port", r"TLS|handshake", "nobody can connect any more",
+     refused(200)),
+    ("forgetful-service", services.forgetful_service, "-", r"clamav", r"OPTIONS|options", "most: 500, the others 1.5 s",
+     fail(500)),
+    ("redirects-all", services.redirects_all, "-", r"url_rewrite", r"302|redirect", "all: 302", status("302", 500)),
+    ("only-posts", services.only_posts, "-", r"external_acl leaks", r"POST|answer|took|takes|wait",
+     "one in ten: 700 ms", slow(50, 700)),
+    ("large-uploads", squid.large_uploads, "-", r"request_body_max_size|client|http_access",
+     r"413|too large|request_body_max_size|refus|den(y|ie)", "one in ten: 413", status("413", 60)),
+    ("idle-tunnels", squid.idle_tunnels, GITHUB + "nextcloud/HaRP/pull/115", r"read_timeout|tunnel|CONNECT",
+     r"read_timeout|idle|\bcut|closed after|3(\.\d+)? s", "all tunnels are closed", cut(100)),
+    ("one-client", squid.one_client, "-", r"delay pool 1", r"delay|held", "one client of twenty: seconds",
+     slow(50, 1000)),
+    ("impatient", squid.impatient, "-", r"127\.0\.1\.3:8000", r"\bleft\b|went away|g[ai]ve[ns]? up|gone|wait",
+     "a fifth of misses: given up", lambda felt: felt.ends["given_up"] >= 60),
     ("route-acl", services.route_acl, "-", r"external_acl route", r"answer|took|takes|wait", "misses: 300 ms",
      slow(100, 300)),
 )]
