@@ -5,6 +5,7 @@ were found.  Those without a report are ours.
 This table was committed before any of them was held against `findings`.  It must not be fitted to what `findings` says.
 """
 
+import more_clients as clients
 import more_machine as machine
 import more_servers as servers
 import more_services as services
@@ -141,4 +142,19 @@ MORE = [Trouble(*row) for row in (
      "a fifth of misses: given up", lambda felt: felt.ends["given_up"] >= 60),
     ("route-acl", services.route_acl, "-", r"external_acl route", r"answer|took|takes|wait", "misses: 300 ms",
      slow(100, 300)),
+    # The sixth.
+    ("untrusting-clients", clients.untrusting_clients, GITHUB + "andybalholm/redwood/issues/60",
+     r"https?_port|client|bump|CONNECT", r"client.*(handshake|TLS|reject|trust)|(handshake|TLS).*client|trust|reject",
+     "one tunnel in four: no handshake", lambda felt: felt.ends["silent"] >= 80),
+    ("one-worker-rewriter", clients.one_worker_rewriter, "-", r"url_rewrite|worker 2|kid 2", r"\bworker|\bkid",
+     "half of the requests: 500 ms", slow(100, 500)),
+    ("failover", clients.failover, "-", r"moon|mars", r"refus|fail|dead|gone|instead", "misses: 300 ms since the failure",
+     slow(50, 300)),
+    ("ranges", clients.ranges, "-", r"range|127\.0\.1\.|servers|cache", r"\b[rR]ange|206|not stored|never stored",
+     "all: 100 ms", slow(90, 100)),
+    ("pipelined", clients.pipelined, "https://lists.debian.org/deity/2016/deity-201601/msg00080.html",
+     r"client|pipelin|127\.0\.1\.3:8000|connection", r"pipelin|earlier|before (it|them)|same connection|behind",
+     "hits wait 700 ms behind a miss", slow(50, 700)),
+    ("one-site", clients.one_site, "-", r"external_acl sites", r"o3|127\.0\.1\.3|others?|fifth|\b(19|20|21) %",
+     "a fifth: 700 ms", slow(100, 700)),
 )]
