@@ -6,6 +6,7 @@ This table was committed before any of them was held against `findings`.  It mus
 """
 
 import more_clients as clients
+import more_healthy as healthy
 import more_machine as machine
 import more_servers as servers
 import more_services as services
@@ -157,4 +158,21 @@ MORE = [Trouble(*row) for row in (
      "hits wait 700 ms behind a miss", slow(50, 700)),
     ("one-site", clients.one_site, "-", r"external_acl sites", r"o3|127\.0\.1\.3|others?|fifth|\b(19|20|21) %",
      "a fifth: 700 ms", slow(100, 700)),
+)]
+
+# Runs without a trouble: `findings` must say so, and clients must not be hurt.
+MORE += [Trouble("calm-" + name, plant, "-", r"^-$", r"No cause stands out", "nothing",
+                 lambda felt: felt.mean < 25 and not felt.errors) for name, plant in (
+    ("denials", healthy.denials),
+    ("challenges", healthy.challenges),
+    ("redirects", healthy.redirects),
+    ("kept-not-found", healthy.kept_not_found),
+    ("collapsed", healthy.collapsed),
+    ("quick-helpers", healthy.quick_helpers),
+    ("a-large-upload", healthy.a_large_upload),
+    ("health-checks", healthy.health_checks),
+    ("siblings", healthy.siblings),
+    ("restart-at-night", healthy.restart_at_night),
+    ("scanner", healthy.scanner),
+    ("ample-delay", healthy.ample_delay),
 )]
