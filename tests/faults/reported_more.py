@@ -7,6 +7,7 @@ This table was committed before any of them was held against `findings`.  It mus
 
 import more_clients as clients
 import more_healthy as healthy
+import more_last as last
 import more_machine as machine
 import more_servers as servers
 import more_services as services
@@ -158,6 +159,22 @@ MORE = [Trouble(*row) for row in (
      "hits wait 700 ms behind a miss", slow(50, 700)),
     ("one-site", clients.one_site, "-", r"external_acl sites", r"o3|127\.0\.1\.3|others?|fifth|\b(19|20|21) %",
      "a fifth: 700 ms", slow(100, 700)),
+    # The seventh.
+    ("one-domain-fails", last.one_domain_fails, "-", r"127\.7\.7\.53|o3|name", r"no address|not exist|NXDOMAIN|look-?up|name",
+     "a fifth of misses: 503", fail(60)),
+    ("moved-server", last.moved_server, "-", r"127\.0\.1\.3:8000", r"refuse|connect", "a fifth of misses: 503", fail(30)),
+    ("pausing-name-server", last.pausing_name_server, "-", r"127\.7\.7\.53", r"\bfrom\b.*\bto\b|since|until|4(\.\d)? s",
+     "some misses: 5 s, once", slow(20, 1000)),
+    ("rate-limited", last.rate_limited, "-", r"127\.0\.1\.3:8000", r"429|refus|den(y|ie)", "a fifth of misses: 429",
+     status("429", 30)),
+    ("half-replies", last.half_replies, "-", r"clamav", r"\bcut|half|incomplete|truncat|fail|bod(y|ies)",
+     "all: half of the body", cut(100)),
+    ("answers-all", last.answers_all, "-", r"clamav", r"answers? (all|each|every)|itself|instead", "all: another page",
+     lambda felt: felt.sizes["3000"] >= 500),
+    ("large-cookies", last.large_cookies, "-", r"request_header_max_size|client", r"header|too (big|large)|4\d\d",
+     "one in ten: an error", lambda felt: sum(felt.statuses[one] for one in ("400", "413", "414", "431")) >= 60),
+    ("one-site-uncached", last.one_site_uncached, "-", r"127\.0\.1\.3:8000|cache|o3",
+     r"not stored|never stored|no hits?|uncach|again|cache deny", "repeats of one site: 100 ms", slow(25, 100)),
 )]
 
 # Runs without a trouble: `findings` must say so, and clients must not be hurt.
