@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""More troubles with what servers, services and name servers answer.  See trouble_dns.py."""
+"""More troubles with what servers, services and name servers answer, and with the ways to them.  See trouble_dns.py."""
 
 import re
 
+from lib.env import free_port
+from lib.helper import Helper
 from lib.icapd import IcapServer
+from lib.tls import Certificates, FarEnds
 from more_machine import iptables
+from plant_disks import from_disk
+from plant_disks import slow as slow_disk
 from plant_servers import many_hosts
 from reported_services import clamav
+from scene import Origin
+from trouble_services import program
+from trouble_tunnels import tunnels
 
 SLOW = 2  # the third origin
 
@@ -69,3 +77,91 @@ def one_site_uncached(scene):
         origin.ms = 100
     scene.conf += "acl old dstdomain .o3.test\ncache deny old\n"
     scene.traffic.repeats = 0.85
+
+
+# ---- ways ----
+
+def lose(words, share):
+    """Loses this share of the packets that these words of iptables(8) pick."""
+    iptables("-A", "INPUT", "-p", "tcp", *words, "-m", "statistic", "--mode", "random", "--probability", str(share), "-j",
+             "DROP")
+
+
+def loss_at_one(scene):
+    """One packet in five of the third origin is lost."""
+    scene.before.append(lambda scene: lose(["-s", scene.origins[SLOW].address], 0.2))
+
+
+def lossy_clients(scene):
+    """One packet in twenty on the way to clients is lost."""
+    scene.meanwhile.append(lambda scene: lose(["--sport", str(scene.squid.port)], 0.05))
+
+
+def slow_proxy_behind(scene):
+    """Tunnels go through a parent, which answers CONNECT after 1.2 s."""
+    certificates, plain = Certificates(scene.env, "o1.test"), scene.origins[0]
+
+    def begin(scene):
+        class Host:
+            host, port = plain.address, plain.port
+        FarEnds(scene.env, Host, certificates, "proxy:1200@8100")
+    scene.before.append(begin)
+    scene.conf += ("cache_peer %s parent 8100 0 no-query no-digest no-netdb-exchange name=moon\nnever_direct allow all\n"
+                   % plain.address)
+    tunnels(scene, 15, 0, lambda n: "o%d.test" % (1 + n % 5))
+
+
+# ---- helpers ----
+
+def wrong_channels(scene):
+    """concurrency= for a rewriter that knows no channels.  Squid 7.7 ends with an assertion."""
+    scene.conf += "url_rewrite_program %s\nurl_rewrite_children 2 startup=2 concurrency=20\n" % program(
+        scene, "channels", "import sys\nfor line in sys.stdin:\n    sys.stdout.write('ERR\\n')\n    sys.stdout.flush()\n")
+    scene.traffic.options["once"] = True
+
+
+def bump_acl(scene):
+    """Whether a tunnel is bumped is asked of a helper, which takes 400 ms."""
+    certificates = Certificates(scene.env, *["o%d.test" % n for n in range(1, 6)])
+    for origin in scene.origins:
+        origin.more["tls"] = certificates.server
+    scene.port = free_port()
+    helper = Helper(scene.env, "acl", 400)
+    scene.conf += ("http_port 127.0.0.1:%d ssl-bump tls-cert=%s generate-host-certificates=on "
+                   "dynamic_cert_mem_cache_size=4MB\nsslproxy_cert_error allow all\n"
+                   "external_acl_type banks ttl=0 negative_ttl=0 cache=0 children-max=40 children-startup=30 %%DST %s\n"
+                   "acl no_bank external banks\nssl_bump bump no_bank\nssl_bump splice all\n"
+                   "tls_outgoing_options flags=DONT_VERIFY_PEER\n" % (scene.port, certificates.ca, helper.command))
+    tunnels(scene, 20, 0, lambda n: "o%d.test" % (1 + n % 5))
+    inside = scene.traffic.more
+    scene.traffic.more = lambda n: dict(inside(n), tls=True)
+
+
+def adaptation_acl(scene):
+    """Whether a service is asked is asked of a helper, which takes 300 ms; the service itself takes none."""
+    helper = Helper(scene.env, "acl", 300)
+    server = IcapServer(scene.env)
+    scene.conf += ("external_acl_type scanned ttl=0 negative_ttl=0 cache=0 children-max=40 children-startup=30 %%URI %s\n"
+                   "acl scanned_ok external scanned\n" % helper.command)
+    scene.conf += ("icap_enable on\n" + server.service("clamav", "reqmod_precache", "bypass=0")
+                   + "adaptation_access clamav allow scanned_ok\n")
+
+
+# ---- neighbours and disks ----
+
+def mute_sibling(scene):
+    """Two siblings are asked by ICP; the second never answers."""
+    scene.far["icp"] = [["127.0.1.21", 3130, 1], ["127.0.1.22", 3130, 3600000]]
+    for number, (address, port, _) in enumerate(scene.far["icp"], 1):
+        scene.conf += "cache_peer %s sibling 8000 %d no-digest no-netdb-exchange name=sibling%d\n" % (
+            address, port, number)
+    scene.conf += ("icp_port 3130\nicp_access allow all\nudp_incoming_address 127.0.0.1\nicp_query_timeout 1500\n"
+                   "dead_peer_timeout 60 seconds\n")
+    scene.traffic.site = lambda n, chance: scene.origins[n % 5].url
+    scene.origins += [Origin(n) for n in (21, 22)]
+
+
+def slow_opens(scene):
+    """Opening a file of one cache_dir takes 90 ms: its directories are large."""
+    from_disk(scene, ["aufs:one", "aufs:two"])
+    slow_disk(scene, "open", "cache-aufs-two-", 90)

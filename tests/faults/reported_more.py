@@ -177,6 +177,22 @@ MORE = [Trouble(*row) for row in (
      "one in ten: an error", lambda felt: sum(felt.statuses[one] for one in ("400", "413", "414", "431")) >= 60),
     ("one-site-uncached", last.one_site_uncached, "-", r"127\.0\.1\.3:8000|cache|o3",
      r"not stored|never stored|no hits?|uncach|again|cache deny", "repeats of one site: 100 ms", slow(25, 100)),
+    # The eighth.
+    ("loss-at-one", last.loss_at_one, "-", r"127\.0\.1\.3:8000", r"lost|loss|retransmi",
+     "a part of the misses of one origin: 200 ms or more", slow(8, 200)),
+    ("lossy-clients", last.lossy_clients, "-", r"client", r"lost|loss|retransmi", "one in ten: 200 ms or more",
+     slow(8, 200)),
+    ("slow-proxy-behind", last.slow_proxy_behind, "-", r"moon", r"CONNECT|tunnel", "a tunnel opens after 1.2 s",
+     slow(1100, 1200)),
+    ("wrong-channels", last.wrong_channels, "-", r"url_rewrite|process|Squid|died|worker|kid",
+     r"died|crash|assert|channel|concurrency", "Squid ends at the first request", refused(60)),
+    ("bump-acl", last.bump_acl, "-", r"external_acl banks", r"took|takes|wait|answer", "each tunnel: 400 ms",
+     slow(380, 400)),
+    ("adaptation-acl", last.adaptation_acl, "-", r"external_acl scanned", r"took|takes|wait|answer", "all: 300 ms",
+     slow(280, 300)),
+    ("mute-sibling", last.mute_sibling, "-", r"sibling2", r"ICP|answers?", "misses: 1.5 s", slow(100, 1000)),
+    ("slow-opens", last.slow_opens, "-", r"aufs.*cache-aufs-two", r"open|slow|disk|read", "hits of one cache_dir: 90 ms",
+     slow(15, 85)),
 )]
 
 # Runs without a trouble: `findings` must say so, and clients must not be hurt.
