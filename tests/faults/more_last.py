@@ -88,8 +88,8 @@ def lose(words, share):
 
 
 def loss_at_one(scene):
-    """One packet in five of the third origin is lost."""
-    scene.before.append(lambda scene: lose(["-s", scene.origins[SLOW].address], 0.2))
+    """Three packets in ten of the third origin are lost."""
+    scene.before.append(lambda scene: lose(["-s", scene.origins[SLOW].address], 0.3))
 
 
 def lossy_clients(scene):
