@@ -5,6 +5,7 @@ were found.  Those without a report are ours.
 This table was committed before any of them was held against `findings`.  It must not be fitted to what `findings` says.
 """
 
+import more_brief as brief
 import more_clients as clients
 import more_healthy as healthy
 import more_last as last
@@ -26,6 +27,8 @@ def cut(count):
     """So many bodies came in part."""
     return lambda felt: felt.ends["cut"] >= count
 
+
+WHEN = r"\bfrom\b.*\bto\b|since|until|between"  # a sentence that says when
 
 MORE = [Trouble(*row) for row in (
     ("connections-of-a-client", squid.connections_of_a_client, GITHUB + "squid-cache/squid/pull/2168",
@@ -193,6 +196,21 @@ MORE = [Trouble(*row) for row in (
     ("mute-sibling", last.mute_sibling, "-", r"sibling2", r"ICP|answers?", "misses: 1.5 s", slow(100, 1000)),
     ("slow-opens", last.slow_opens, "-", r"aufs.*cache-aufs-two", r"open|slow|disk|read", "hits of one cache_dir: 90 ms",
      slow(15, 85)),
+    # The ninth: of six seconds of a minute, and three that hang.
+    ("brief-service", brief.service, "-", r"clamav", WHEN, "all: 900 ms, for six seconds", slow(50, 850)),
+    ("brief-acl", brief.acl, "-", r"external_acl group", WHEN, "all: 700 ms, for six seconds", slow(50, 690)),
+    ("brief-queue", brief.queue, "-", r"url_rewrite", WHEN, "all wait up to 5 s, for ten seconds", slow(50, 1000)),
+    ("brief-disk", brief.disk, "-", r"aufs.*cache-aufs-two", WHEN, "hits of one cache_dir: 250 ms, for six seconds",
+     slow(10, 240)),
+    ("brief-log", brief.log, "-", r"log", WHEN, "all wait, for six seconds", slow(10, 100)),
+    ("brief-connect", brief.connect, "-", r"127\.0\.1\.3:8000", WHEN, "misses of one origin: seconds, for six seconds",
+     lambda felt: sum(wait > 900 for wait in felt.waits) >= 10),
+    ("hang-leader", brief.leader, "-", r"127\.0\.1\.3:8000", r"waiting|no answer|answers? none|answered none",
+     "all that ask for one object hang", lambda felt: felt.ends["given_up"] >= 50),
+    ("hang-options", brief.options, "-", r"clamav", r"OPTIONS|options|waiting|no answer|answers? none|answered none",
+     "all hang", lambda felt: felt.ends["given_up"] >= 300),
+    ("hang-greeting", brief.greeting, "-", r"127\.0\.0\.1:\d+", r"waiting|no answer|answers? none|answered none|FTP",
+     "files by FTP hang", lambda felt: felt.ends["given_up"] >= 20),
 )]
 
 # Runs without a trouble: `findings` must say so, and clients must not be hurt.
