@@ -7,6 +7,7 @@ This table was committed before any of them was held against `findings`.  It mus
 
 import more_brief as brief
 import more_clients as clients
+import more_cousins as cousins
 import more_healthy as healthy
 import more_last as last
 import more_machine as machine
@@ -211,6 +212,26 @@ MORE = [Trouble(*row) for row in (
      "all hang", lambda felt: felt.ends["given_up"] >= 300),
     ("hang-greeting", brief.greeting, "-", r"127\.0\.0\.1:\d+", r"waiting|no answer|answers? none|answered none|FTP",
      "files by FTP hang", lambda felt: felt.ends["given_up"] >= 20),
+    # The tenth: those that look like another one.
+    ("denied-replies", cousins.denied_replies, "-", r"http_reply_access|\blarge\b|reconfigur|denied",
+     r"den(y|ie)|403|not allow", "two of five: 403", status("403", 100)),
+    ("gone-site", cousins.gone_site, "-", r"127\.0\.1\.3:8000", r"404|not found", "a fifth of misses: 404",
+     status("404", 40)),
+    ("captive", cousins.captive, "-", r"127\.0\.1\.3:8000", r"302|redirect", "a fifth of misses: 302",
+     status("302", 40)),
+    ("cut-large", cousins.cut_large, "-", r"servers|127\.0\.1\.|line|bod(y|ies)",
+     r"(cut|part of|incomplete|before the end).*(KB|bytes|large|20)", "a third: a part of the body", cut(100)),
+    ("own-pages", cousins.own_pages, "-", r"127\.0\.1\.3:8000",
+     r"^(?!.*collapsed_forwarding).*(at once|queue|in flight|one at a time)", "40 clients every two seconds: up to 1.6 s",
+     slow(100, 1000)),
+    ("no-hits-sent", cousins.no_hits_sent, "-", r"127\.0\.1\.3:8000|send_hit|cache",
+     r"send_hit|not stored|no hits?|again|not used", "repeats of one site: 100 ms", slow(25, 100)),
+    ("pausing-bodies", cousins.pausing_bodies, "-", r"127\.0\.1\.3:8000|read_timeout",
+     r"read_timeout|paus|stop|timed out|nothing for", "a fifth: a part of the body", cut(60)),
+    ("late-ends", cousins.late_ends, "-", r"servers|127\.0\.1\.", r"last byte|\bend\b|closes?\b|length", "all misses: 700 ms",
+     slow(200, 700)),
+    ("kept-dns-failure", cousins.kept_dns_failure, "-", r"negative_dns_ttl|127\.7\.7\.53",
+     r"negative_dns_ttl|kept|keeps", "misses: 503 for seven seconds", fail(60)),
 )]
 
 # Runs without a trouble: `findings` must say so, and clients must not be hurt.
@@ -228,4 +249,10 @@ MORE += [Trouble("calm-" + name, plant, "-", r"^-$", r"No cause stands out", "no
     ("restart-at-night", healthy.restart_at_night),
     ("scanner", healthy.scanner),
     ("ample-delay", healthy.ample_delay),
+    ("dead-links", cousins.dead_links),
+    ("unauthorized", cousins.unauthorized),
+    ("few-ranges", cousins.few_ranges),
+    ("twins", cousins.twins),
+    ("new-filter", cousins.new_filter),
+    ("old-server", cousins.old_server),
 )]
