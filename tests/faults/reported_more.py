@@ -231,7 +231,7 @@ MORE = [Trouble(*row) for row in (
     ("late-ends", cousins.late_ends, "-", r"servers|127\.0\.1\.", r"last byte|\bend\b|closes?\b|length", "all misses: 700 ms",
      slow(200, 700)),
     ("kept-dns-failure", cousins.kept_dns_failure, "-", r"negative_dns_ttl|127\.7\.7\.53",
-     r"negative_dns_ttl|kept|keeps", "misses: 503 for seven seconds", fail(60)),
+     r"negative_dns_ttl|kept|keeps", "misses: 503 for seven seconds", fail(30)),
 )]
 
 # Runs without a trouble: `findings` must say so, and clients must not be hurt.
