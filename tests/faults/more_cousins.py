@@ -95,6 +95,21 @@ def kept_dns_failure(scene):
     scene.conf += "positive_dns_ttl 7 seconds\nnegative_dns_ttl 7 seconds\nserver_persistent_connections off\n"
 
 
+def growing(scene):
+    """The third origin is slower with each request, whatever else it does: 10 ms more each time."""
+    scene.traffic.words = lambda n: ";hdr=%d" % (10 * (n // 5)) if n % 5 == SLOW else ""
+
+
+def slow_news(scene):
+    """Every two seconds 40 clients at once ask for one object, which takes 800 ms however many ask for it."""
+    scene.origins[SLOW].ms = 800
+    scene.traffic.site = lambda n, chance: scene.origins[(0, 1, 3, 4)[n % 4]].url
+    made, url = scene.traffic.requests, scene.origins[SLOW].url + "/size=8000;cc=max-age=1/news"
+    scene.traffic.requests = lambda seconds: sorted(
+        made(seconds) + [[second + n * 0.0005, "GET", url, [], 0, {}] for second in range(2, seconds, 2)
+                         for n in range(40)], key=lambda request: request[0])
+
+
 # ---- nothing wrong ----
 
 def dead_links(scene):

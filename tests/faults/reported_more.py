@@ -230,6 +230,10 @@ MORE = [Trouble(*row) for row in (
      r"read_timeout|paus|stop|timed out|nothing for", "a fifth: a part of the body", cut(60)),
     ("late-ends", cousins.late_ends, "-", r"servers|127\.0\.1\.", r"last byte|\bend\b|closes?\b|length", "all misses: 700 ms",
      slow(200, 700)),
+    ("growing", cousins.growing, "-", r"127\.0\.1\.3:8000", r"^(?!.*[qQ]ueue).*(slow|waiting for)",
+     "misses of one origin: up to 1 s, more and more", slow(30, 500)),
+    ("slow-news", cousins.slow_news, "-", r"127\.0\.1\.3:8000", r"waiting for|slow", "40 clients every two seconds: 800 ms",
+     slow(100, 790)),
     ("kept-dns-failure", cousins.kept_dns_failure, "-", r"negative_dns_ttl|127\.7\.7\.53",
      r"negative_dns_ttl|kept|keeps", "misses: 503 for seven seconds", fail(30)),
 )]
