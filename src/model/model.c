@@ -81,6 +81,14 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_DISPATCH] = {sqt_server_used},
     [SQT_EV_TUNNEL_BEGIN] = {sqt_server_used},
     [SQT_EV_SERVER_CLOSE] = {sqt_server_close},
+    [SQT_EV_FATAL] = {sqt_incident},
+    [SQT_EV_CHILD_STARTED] = {sqt_incident},
+    [SQT_EV_CHILD_DIED] = {sqt_incident},
+    [SQT_EV_SERVICE_STATE] = {sqt_incident},
+    [SQT_EV_PEER_PROBED] = {sqt_incident},
+    [SQT_EV_LIST_READ] = {sqt_incident},
+    [SQT_EV_DIR_REBUILT] = {sqt_incident},
+    [SQT_EV_SWAP_LOGS_WRITTEN] = {sqt_incident},
     [SQT_EV_HELPER_BEGIN] = {sqt_helper_begin},
     [SQT_EV_HELPER_END] = {sqt_helper_end},
     [SQT_EV_ADAPT_SERVICE] = {sqt_service_asked},
@@ -171,9 +179,10 @@ init_pools(struct sqt_process_state *process)
     sqt_pool_init(&process->held_pool, sizeof(struct sqt_held), left);
     sqt_pool_init(&process->context_pool, sizeof(struct sqt_context), left);
     sqt_pool_init(&process->wait_pool, sizeof(struct sqt_wait), left);
+    sqt_pool_init(&process->conn_pool, sizeof(struct sqt_server_conn), left);
     process->xacts.left = process->clients.left = process->swaps.left = process->attempts.left = left;
     process->diskops.left = process->digests.left = process->ios.left = left;
-    process->helpers.left = process->services.left = left;
+    process->helpers.left = process->services.left = process->conns.left = left;
 }
 
 static struct sqt_process_state *
@@ -199,14 +208,33 @@ model_process_of(struct sqt_model *model, const struct sqt_origin *origin)
     return process;
 }
 
+/* The last unit of the run is the process's last sign of life. */
+static void
+model_note_last(struct sqt_process_state *process, const struct sqt_run *run)
+{
+    size_t last = run->count;
+    while (last > 1 && run->records[last - 1].flags & SQT_FLAG_PART)
+        --last;
+    if (last) {
+        process->last_event = run->records[last - 1].event;
+        process->last_id = run->records[last - 1].id;
+    }
+}
+
 void
 sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 {
     static sqt_handler *const none[SQT_SUBSCRIBERS] = {NULL};
+    model->run = run;
+    for (size_t i = 0; i < run->logged_count; ++i) {
+        model->origin = run->logged[i].origin;
+        sqt_logged_hand_out(&model->consumer, &run->logged[i]);
+    }
+    if (!run->count)
+        return;
     struct sqt_process_state *const process = model_process_of(model, run->origin);
     process->line = run->line;
     model->origin = run->origin;
-    model->run = run;
     if (process->unsure && !run->unsure)
         process->stepped = process->now + 1;
     process->unsure = run->unsure;
@@ -225,6 +253,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
             called[s](process, process->now, record, (unsigned)more);
         i += more;
     }
+    model_note_last(process, run);
 }
 
 const struct sqt_origin *
@@ -347,6 +376,18 @@ sqt_model_finish(struct sqt_model *model)
     model_close(model, model->processes, model->count);
 }
 
+void
+sqt_model_finish_now(struct sqt_model *model, const struct sqt_now *now)
+{
+    for (size_t i = 0; i < model->count; ++i) {
+        struct sqt_process_state *const process = model->processes[i];
+        const int64_t silent = process ? now->silent(process->origin) : -1;
+        if (silent >= 0 && silent < SQT_NOW_SILENT && now->ns > process->now)
+            process->now = now->ns;
+    }
+    sqt_model_finish(model);
+}
+
 static struct sqt_process_state **
 model_process_at(const struct sqt_model *model, const struct sqt_origin *origin)
 {
@@ -374,6 +415,7 @@ model_free_process(struct sqt_process_state *process)
     sqt_idmap_free(&process->digests);
     sqt_idmap_free(&process->helpers);
     sqt_idmap_free(&process->services);
+    sqt_idmap_free(&process->conns);
     sqt_idmap_free(&process->ios);
     sqt_pool_free(&process->xact_pool);
     sqt_pool_free(&process->client_pool);
@@ -386,6 +428,7 @@ model_free_process(struct sqt_process_state *process)
     sqt_pool_free(&process->held_pool);
     sqt_pool_free(&process->context_pool);
     sqt_pool_free(&process->wait_pool);
+    sqt_pool_free(&process->conn_pool);
     free(process->loop.stops);
     free(process->put_off);
     free(process);

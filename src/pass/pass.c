@@ -187,6 +187,18 @@ pass_show_fact(const struct sqt_pass *pass, unsigned kind, const void *fact)
         pass->raw.request.jobs[i].job->fact = fact;
 }
 
+/* Texts of a line of a log are gone when the next lines are read, and facts behind the relay are looked at later. */
+#define LOG_TEXTS_FROM SQT_CELL(requests, client)
+#define LOG_TEXTS_UNTIL SQT_CELL(requests, log_dns_ns)
+
+static void
+pass_forget_texts(unsigned kind, void *fact)
+{
+    struct sqt_request_fact *const request = fact;
+    for (unsigned i = LOG_TEXTS_FROM; i < LOG_TEXTS_UNTIL && kind == FACT_request; ++i)
+        request->row[i].text = NULL;
+}
+
 /* The thing itself, and then the fact.  A fact has pointers into itself, so it is made where it stays. */
 #define TELL_FACT(name, type) \
     static void name##_and_fact(void *context, type *thing) \
@@ -200,16 +212,30 @@ pass_show_fact(const struct sqt_pass *pass, unsigned kind, const void *fact)
         pass_show_fact(pass, FACT_##name, fact); \
         name(context, thing); \
         tell_sync(pass, FACT_##name, &pass->told[TOLD_##name], fact); \
+        if (pass->relayed[FACT_##name]) \
+            pass_forget_texts(FACT_##name, fact); \
     }
 FACTS(TELL_FACT)
 #undef TELL_FACT
+
+/* Whether its condition is about texts of a log. */
+static int
+pass_needs_texts(const struct pass_job *j)
+{
+    unsigned table = 0;
+    while (table < j->family->where_count && j->family->where[table] != SQT_TABLE_requests)
+        ++table;
+    return table < j->family->where_count &&
+           sqt_where_uses_columns(j->job->where, table, LOG_TEXTS_FROM, LOG_TEXTS_UNTIL);
+}
 
 /* Whether facts can be told later, and in another thread: it needs facts only, and its rows come at the end, as those of
  * figures and of tables that sum things up. */
 static int
 can_wait(const struct pass_job *j)
 {
-    return kinds_of(j) && (j->job->table->figure || (!j->job->table->things && j->family->finish));
+    return kinds_of(j) && !pass_needs_texts(j) &&
+           (j->job->table->figure || (!j->job->table->things && j->family->finish));
 }
 
 static void
@@ -337,10 +363,12 @@ find_losses_and_steps(struct sqt_pass *pass, const struct sqt_run *run)
 void
 sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run)
 {
-    if (!run->count)
+    const size_t count = run->logged ? run->logged_count : run->count;
+    if (!count)
         return;
-    pass->records += run->count;
-    const int64_t last = sqt_line_ns(&run->line, run->records[run->count - 1].time);
+    pass->records += count;
+    const int64_t last =
+        run->logged ? run->logged[count - 1].at : sqt_line_ns(&run->line, run->records[count - 1].time);
     if (last > pass->last)
         pass->last = last;
     if (pass->model)
@@ -387,11 +415,38 @@ note_nothing(const struct sqt_pass *pass, const struct pass_job *j)
     job->note(job->context, "nothing", why);
 }
 
-void
-sqt_pass_finish(struct sqt_pass *pass)
+/* Tells one job of what main threads do now. */
+struct pass_open {
+    const struct pass_job *of;
+    const struct sqt_now *now;
+};
+
+static void
+pass_open_loop(void *context, const struct sqt_open_loop *loop)
+{
+    const struct pass_open *const open = context;
+    open->of->family->open_loop(open->of->job, loop, open->now);
+}
+
+static void
+pass_finish_model(struct sqt_pass *pass, const struct sqt_now *now)
+{
+    for (size_t i = 0; now && i < pass->count; ++i)
+        if (pass->jobs[i].family->open_loop)
+            sqt_model_open_loops(pass->model, pass_open_loop, &(struct pass_open){&pass->jobs[i], now});
+    if (now)
+        sqt_model_finish_now(pass->model, now);
+    else
+        sqt_model_finish(pass->model);
+    if (now && now->ns > pass->last)
+        pass->last = now->ns;
+}
+
+static void
+pass_finish(struct sqt_pass *pass, const struct sqt_now *now)
 {
     if (pass->model && !sqt_pass_done(pass))
-        sqt_model_finish(pass->model);
+        pass_finish_model(pass, now);
     if (pass->relay)
         sqt_relay_finish(pass->relay);
     pass->relay = NULL;
@@ -406,6 +461,18 @@ sqt_pass_finish(struct sqt_pass *pass)
         if (j->job->table->figure && !j->job->rows)
             note_nothing(pass, j);
     }
+}
+
+void
+sqt_pass_finish(struct sqt_pass *pass)
+{
+    pass_finish(pass, NULL);
+}
+
+void
+sqt_pass_finish_now(struct sqt_pass *pass, const struct sqt_now *now)
+{
+    pass_finish(pass, now);
 }
 
 void

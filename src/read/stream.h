@@ -16,6 +16,7 @@
 
 #include "../format/events.h"
 #include "base/crew.h"
+#include "logged.h"
 
 struct sqt_origin {
     struct sqt_identity identity;
@@ -55,6 +56,9 @@ struct sqt_run {
     uint64_t next;  /* number of the record behind them; also where the reader made them */
     struct sqt_line line;
     int unsure; /* these records are from around a step of the clock: no duration that touches them is known */
+    /* Of a log there are no records, but requests, each with its own origin; else NULL.  origin is that of the first. */
+    struct sqt_logged *logged;
+    size_t logged_count;
 };
 
 enum sqt_severity { SQT_NOTE, SQT_WARNING, SQT_ERROR };
@@ -68,6 +72,14 @@ struct sqt_stream;
 /* Opens sources.  Returns NULL when nothing at all can be read, after reporting why. */
 struct sqt_stream *sqt_stream_open(const char *const *paths, size_t count, sqt_diagnosis_function *report,
                                    void *context);
+
+/* Opens an access.log in place of a trace: its runs have requests in the order of its lines.  Returns NULL when nothing at
+ * all can be read, after reporting why. */
+struct sqt_stream *sqt_stream_open_log(const struct sqt_log_request *request, sqt_diagnosis_function *report,
+                                       void *context);
+
+/* What became of the lines of a log so far; NULL: the stream is a trace. */
+const struct sqt_log_account *sqt_stream_log(const struct sqt_stream *stream);
 
 /* Leaves out the origins of other kids; call it before the first sqt_stream_next.  The stream's start stays that of
  * all. */

@@ -28,6 +28,39 @@ stage_cells(union sqt_cell *row, const struct sqt_xact *x, int unknown)
     CELL(unaccounted_ns).number = unknown ? SQT_CELL_MISSING : x->stages.ns[SQT_UNACCOUNTED];
 }
 
+/* What its line in access.log says; a text is the line's. */
+static void
+log_cells(union sqt_cell *row, const struct sqt_logged *l)
+{
+    CELL(client).text = l ? l->client : NULL;
+    CELL(url).text = l ? l->url : NULL;
+    CELL(url_host).text = l ? l->host : NULL;
+    CELL(user_name).text = l ? l->user : NULL;
+    CELL(hierarchy).text = l ? l->hierarchy : NULL;
+    CELL(log_dns_ns).number = l ? l->dns : SQT_CELL_MISSING;
+    CELL(log_peer_ns).number = l ? l->peer : SQT_CELL_MISSING;
+    CELL(log_server_ns).number = l ? l->server_side : SQT_CELL_MISSING;
+    CELL(log_adapt_ns).number = l ? l->adapting : SQT_CELL_MISSING;
+}
+
+/* What a line does not say, though a trace always does. */
+static void
+of_log_cells(union sqt_cell *row, const struct sqt_xact *x)
+{
+    const struct sqt_logged *const l = x->logged;
+    const int in_error = CELL(outcome).text == sqt_outcome_names[SQT_OUTCOME_ERROR];
+    CELL(unaccounted_ns).number = SQT_CELL_MISSING;
+    CELL(swap_ins).number = SQT_CELL_MISSING;
+    if (x->origin->identity.kid == UINT32_MAX)
+        CELL(kid).number = SQT_CELL_MISSING;
+    if (l->tries == SQT_LOG_UNKNOWN)
+        CELL(tries).number = SQT_CELL_MISSING;
+    if (l->status == SQT_LOG_UNKNOWN)
+        CELL(status).number = SQT_CELL_MISSING;
+    if (l->took == SQT_LOG_UNKNOWN && !in_error) /* no clock stepped: the log has no durations */
+        CELL(outcome).text = sqt_outcome_names[SQT_OUTCOME_COMPLETE];
+}
+
 const char *
 sqt_leader_server(const struct sqt_xact *x)
 {
@@ -76,5 +109,8 @@ sqt_request_cells(union sqt_cell *row, const struct sqt_xact *x)
     CELL(parent_id).text = x->context ? x->context->parent_text : NULL;
     CELL(trace_flags).number = x->context ? (int64_t)x->context->flags : SQT_CELL_MISSING;
     CELL(outcome).text = sqt_outcome_names[ended && is_error(x, class) ? SQT_OUTCOME_ERROR : x->outcome];
+    log_cells(row, x->logged);
+    if (x->of_log)
+        of_log_cells(row, x);
     return class;
 }

@@ -31,10 +31,31 @@ static const unsigned char asked[SQT_COLUMNS] = {
 #include "tables.def"
 };
 
+static const unsigned char of_log[SQT_COLUMNS] = {
+#define SQT_LOG_COLUMN(id, name, type, doc) [SQT_AT_##id##_##name] = 1,
+#include "tables.def"
+};
+
+int
+sqt_column_of_log(const struct sqt_column *column)
+{
+    return of_log[column - table_columns];
+}
+
 int
 sqt_column_asked(const struct sqt_column *column)
 {
     return asked[column - table_columns];
+}
+
+int
+sqt_table_of_log(const struct sqt_table *table)
+{
+    static const unsigned char has[SQT_TABLES] = {
+#define SQT_LOG_TABLE(id) [SQT_TABLE_##id] = 1,
+#include "log-tables.def"
+    };
+    return has[table - sqt_tables];
 }
 
 const struct sqt_table *

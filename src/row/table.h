@@ -95,6 +95,9 @@ const struct sqt_table *sqt_table_find(const char *name, int figure);
 /* Place of the column in a row, column_count if there is none. */
 unsigned sqt_column_find(const struct sqt_table *table, const char *name, size_t length);
 
+/* Whether an access.log without a trace has that table or figure. */
+int sqt_table_of_log(const struct sqt_table *table);
+
 #define SQT_TABLES_WITH 128
 /* "tables swaps and ios have it", of tables (no figures) that have a column of that name, the first three; NULL if none
  * has. */
@@ -102,6 +105,8 @@ const char *sqt_tables_with(char text[SQT_TABLES_WITH], const char *name, size_t
 
 /* Whether a column of sqt_tables is printed only where it is asked for. */
 int sqt_column_asked(const struct sqt_column *column);
+/* Whether that is so unless an access.log is given. */
+int sqt_column_of_log(const struct sqt_column *column);
 
 /* Whether a cell of that type has no value. */
 static inline int

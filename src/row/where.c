@@ -71,6 +71,17 @@ sqt_where_match(const struct sqt_where *where, const union sqt_cell *const *rows
 }
 
 int
+sqt_where_uses_columns(const struct sqt_where *where, unsigned table, unsigned from, unsigned until)
+{
+    for (unsigned i = 0; where && i < where->count; ++i) {
+        const struct sqt_where_node *const node = &where->nodes[i];
+        if (node->operator>= SQT_WHERE_EQUAL && node->table == table && node->column >= from && node->column<until)
+            return 1;
+    }
+    return 0;
+}
+
+int
 sqt_where_uses(const struct sqt_where *where, unsigned table)
 {
     return where && (where->uses >> table & 1);

@@ -39,6 +39,9 @@ int sqt_where_match(const struct sqt_where *where, const union sqt_cell *const *
 /* Whether a column of that table is named. */
 int sqt_where_uses(const struct sqt_where *where, unsigned table);
 
+/* Whether one of these columns of that table is named, from <= column < until. */
+int sqt_where_uses_columns(const struct sqt_where *where, unsigned table, unsigned from, unsigned until);
+
 void sqt_where_free(struct sqt_where *where);
 
 #endif

@@ -19,11 +19,13 @@ from pypi import READERS, VENV, available, enter, run  # noqa: E402
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP = os.path.join(TOOLS, "sqtrace-dump")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
-THINGS = ("requests", "swaps", "ios", "diskops", "connections", "loops", "samples", "digests", "losses", "clock_steps", "waits")
+THINGS = ("requests", "swaps", "ios", "diskops", "connections", "closes", "loops", "samples",
+          "digests", "losses", "clock_steps", "incidents", "waits")
 MANY = 1500  # processes: more files than the budget of memory has room for, and too many for slow readers
 SUMMED = ("summary", "stalls")
 IDENTITY = ("host", "service", "ring", "kid", "row", "time_ns")
-ASKED = {"requests": ["trace_id", "parent_id", "trace_flags"]}  # in text only where they are asked for
+ASKED = {"requests": ["trace_id", "parent_id", "trace_flags", "client", "url", "url_host", "user_name",
+                      "hierarchy", "log_dns_ns", "log_peer_ns", "log_server_ns", "log_adapt_ns"]}  # in text only where they are asked for
 done = 0
 
 

@@ -129,8 +129,11 @@ random_records(uint64_t seed, int with_losses)
                 part(SQT_EV_PART_STAMP, 0, (uint64_t)time - next_random(40), 1 + (uint32_t)next_random(3));
         }
         /* The clock's line may jump back a little from block to block. */
-        struct sqt_run r = {
-            &script.origins[0], script.records, script.count, 0, script.count, {0, -(int64_t)next_random(30), 1.0}, 0};
+        struct sqt_run r = {.origin = &script.origins[0],
+                            .records = script.records,
+                            .count = script.count,
+                            .next = script.count,
+                            .line = {0, -(int64_t)next_random(30), 1.0}};
         sqt_model_run(model, &r);
         script.count = 0;
     }

@@ -195,7 +195,11 @@ static void
 play_us(unsigned origin)
 {
     assert_hooks_emit_it();
-    struct sqt_run run = {&script.origins[origin], script.records, script.count, 0, script.count, {0, 0, 1000.0}, 0};
+    struct sqt_run run = {.origin = &script.origins[origin],
+                          .records = script.records,
+                          .count = script.count,
+                          .next = script.count,
+                          .line = {0, 0, 1000.0}};
     sqt_model_run(script.model, &run);
     script.count = 0;
 }

@@ -33,7 +33,7 @@ fails() {
 }
 
 # ---- usage ----
-fails 2 "no trace given: name a segment, a ring, a directory of them, or -" -o r
+fails 2 "no trace given: name a segment, a ring, a directory of them, or -; or an access.log by --access-log=FILE" -o r
 fails 2 "no folder given: -o DIR names the one to make" t/few.sqt
 fails 2 "no folder given: -o DIR names the one to make" -o "" t/few.sqt
 fails 2 "no file given: -o FILE names the one to make" --single-file t/few.sqt

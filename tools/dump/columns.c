@@ -188,7 +188,8 @@ all_columns(struct dump_request *r)
                                                       : r->table->column_count;
     const int own = r->shown == &r->wide.table;
     for (unsigned i = 0; i < count; ++i)
-        if (!own || !sqt_column_asked(&r->table->columns[i]))
+        if (!own || !sqt_column_asked(&r->table->columns[i]) ||
+            (r->given[DUMP_access_log] && sqt_column_of_log(&r->table->columns[i])))
             r->columns[r->column_count++] = (unsigned char)(own ? columns_wall_of(r, i) : i);
 }
 

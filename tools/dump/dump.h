@@ -35,6 +35,8 @@ struct dump_request {
     const char **traces;
     size_t trace_count;
     const char **repeats; /* values of --fail-if */
+    const char **logs;    /* values of --access-log */
+    size_t log_count;
 
     const struct sqt_table *table;
     const struct sqt_table *tables[SQT_TABLES]; /* of a format of several tables; table is the first */

@@ -20,6 +20,14 @@ list_tables(FILE *to, int figure)
     }
 }
 
+/* As lines of squid.conf. */
+static const struct {
+    const char *name, *format;
+} list_log_formats[] = {
+#define SQT_LOG_FORMAT(name, format, doc) {name, format},
+#include "read/log/formats.def"
+};
+
 void
 dump_list(FILE *to)
 {
@@ -27,6 +35,9 @@ dump_list(FILE *to)
     list_tables(to, 1);
     for (unsigned i = 0; i < sqt_sink_type_count; ++i)
         fprintf(to, "format %s - %s\n", sqt_sink_types[i].name, sqt_sink_types[i].doc);
+    fputc('\n', to);
+    for (unsigned i = 0; i < sizeof(list_log_formats) / sizeof(*list_log_formats); ++i)
+        fprintf(to, "logformat %s %s\n", list_log_formats[i].name, list_log_formats[i].format);
 }
 
 void

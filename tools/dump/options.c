@@ -128,20 +128,47 @@ check_format(const struct dump_request *r, const struct options *o)
     return 0;
 }
 
+/* What cannot be made of a log without a trace. */
+static int
+check_log(const struct dump_request *r, const struct options *o)
+{
+    if (r->given[DUMP_log_format] && !r->log_count)
+        return options_fail(o, "--log-format goes with --access-log");
+    if (!r->log_count || r->trace_count)
+        return 0;
+    if (!sqt_table_of_log(r->table))
+        return options_fail(o, "%s %s needs a TRACE: an access.log does not have what it is made of",
+                            r->table->figure ? "figure" : "table", r->table->name);
+    if (r->given[DUMP_follow])
+        return options_fail(o, "--follow needs a TRACE; an access.log is read to its end");
+    return 0;
+}
+
 int
 dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t error_size)
 {
     memset(r, 0, sizeof(*r));
     r->traces = sqt_zeroed((size_t)argc + 1, sizeof(*r->traces));
     r->repeats = sqt_zeroed((size_t)argc + 1, sizeof(*r->repeats));
-    struct options taken = {dump_option_infos, DUMP_OPTIONS, r->given,   r->traces, 0, error,
-                            error_size,        DUMP_fail_if, r->repeats, 0};
+    r->logs = sqt_zeroed((size_t)argc + 1, sizeof(*r->logs));
+    struct options taken = {dump_option_infos,
+                            DUMP_OPTIONS,
+                            r->given,
+                            r->traces,
+                            0,
+                            error,
+                            error_size,
+                            DUMP_fail_if,
+                            r->repeats,
+                            0,
+                            {DUMP_access_log, r->logs, 0}};
     const struct options *const o = &taken;
     r->peak = DEFAULT_PEAK;
     r->kid = -1;
     if (options_take(&taken, argc, argv) != 0)
         return -1;
     r->trace_count = taken.word_count;
+    r->log_count = taken.also.count;
     if (r->given[DUMP_help] || r->given[DUMP_version] || r->given[DUMP_list])
         return 0;
     if (r->given[DUMP_ddl])
@@ -168,8 +195,11 @@ dump_parse(struct dump_request *r, int argc, char **argv, char *error, size_t er
         return options_fail(o, "--from=%s gives only --table=syscalls", r->given[DUMP_from]);
     if (r->kid > UINT32_MAX)
         return options_fail(o, "--kid: '%s': too large", r->given[DUMP_kid]);
-    if (!r->trace_count)
-        return options_fail(o, "no trace given: name a segment, a ring, a directory of them, or -");
+    if (check_log(r, o) != 0)
+        return -1;
+    if (!r->trace_count && !r->log_count)
+        return options_fail(o, "no trace given: name a segment, a ring, a directory of them, or -; or an access.log by "
+                               "--access-log=FILE");
     return 0;
 }
 
@@ -179,5 +209,6 @@ dump_request_free(struct dump_request *r)
     sqt_where_free(r->where);
     sqt_alarms_free(r->alarms);
     free(r->repeats);
+    free(r->logs);
     free(r->traces);
 }

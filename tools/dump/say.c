@@ -52,6 +52,8 @@ dump_hint(const struct dump *d)
         fputs("sqtrace-dump: give sqtrace_log a larger ring= to lose fewer records\n", stderr);
     if (!d->sink.rows && r->where)
         fputs("sqtrace-dump: no row matches --where; --list explains the columns\n", stderr);
+    else if (!d->sink.rows && !r->trace_count)
+        fputs("sqtrace-dump: the log has no requests\n", stderr);
     else if (!d->sink.rows && !sqt_pass_records(d->pass))
         fputs("sqtrace-dump: the trace holds no records yet\n", stderr);
     else if (!d->sink.rows && r->table == &sqt_tables[SQT_TABLE_requests])
@@ -132,18 +134,23 @@ void
 dump_head_comments(struct dump *d, const struct sqt_stream *stream)
 {
     const struct dump_request *const r = d->request;
-    account_head(&d->sink, r->traces, r->trace_count, stream);
+    account_head(&d->sink, r->trace_count ? r->traces : r->logs, r->trace_count ? r->trace_count : r->log_count,
+                 stream);
     if (r->given[DUMP_where])
         sqt_sink_comment(&d->sink, "where", r->given[DUMP_where]);
 }
 
 void
-dump_tail_comments(struct dump *d)
+dump_tail_comments(struct dump *d, const struct sqt_stream *stream)
 {
     account_finish(&d->account);
     if (*d->account.more && !d->quiet)
         fprintf(stderr, "sqtrace-dump: lost %s\n", d->account.more);
     if (d->cut)
         sqt_sink_comment(&d->sink, "limit", "reading stopped when there were enough rows");
+    if (sqt_stream_log(stream)) {
+        account_log_tail(&d->sink, sqt_stream_log(stream), sqt_pass_last_ns(d->pass));
+        return;
+    }
     account_tail(&d->sink, &d->account, sqt_pass_last_ns(d->pass), sqt_pass_records(d->pass));
 }

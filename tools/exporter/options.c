@@ -174,7 +174,8 @@ exporter_parse(struct exporter_request *r, int argc, char **argv, char *error, s
     memset(r, 0, sizeof(*r));
     r->words = sqt_zeroed((size_t)argc + 1, sizeof(*r->words));
     struct options taken = {
-        exporter_option_infos, EXPORTER_OPTIONS, r->given, r->words, 0, error, error_size, 0, NULL, 0};
+        exporter_option_infos,      EXPORTER_OPTIONS, r->given, r->words, 0, error, error_size, 0, NULL, 0,
+        {EXPORTER_OPTIONS, NULL, 0}};
     if (options_take(&taken, argc, argv) != 0)
         return -1;
     if (r->given[EXPORTER_help] || r->given[EXPORTER_version])

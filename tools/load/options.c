@@ -157,7 +157,8 @@ load_parse(struct load *load, int argc, char **argv, char *error, size_t error_s
     load->distributions.budget = (size_t)1 << 22;
     load->words = sqt_zeroed((size_t)argc + 1, sizeof(*load->words));
     struct options taken = {
-        load_option_infos, LOAD_OPTIONS, load->given, load->words, 0, error, error_size, 0, NULL, 0};
+        load_option_infos,      LOAD_OPTIONS, load->given, load->words, 0, error, error_size, 0, NULL, 0,
+        {LOAD_OPTIONS, NULL, 0}};
     if (options_take(&taken, argc, argv) != 0)
         return -1;
     load->word_count = taken.word_count;

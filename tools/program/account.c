@@ -101,28 +101,61 @@ process_comments(struct sqt_sink *sink, const struct sqt_stream *stream)
     }
 }
 
-void
-account_head(struct sqt_sink *sink, const char *const *traces, size_t trace_count, const struct sqt_stream *stream)
+/* From where to where it goes, by the headers of frames. */
+static void
+account_holds(struct sqt_sink *sink, const struct sqt_stream *stream)
 {
     struct sqt_extent extent;
-    char text[128], date[32];
-    if (sink->no_comments)
-        return;
-    for (size_t i = 0; i < trace_count; ++i)
-        sqt_sink_comment(sink, "trace", traces[i]);
-    process_comments(sink, stream);
-    const uint64_t start = sqt_stream_start_ns(stream);
-    account_date(start, date);
-    snprintf(text, sizeof(text), "%s.%09uZ (%" PRIu64 ".%09u)", date, (unsigned)(start % 1000000000),
-             start / 1000000000, (unsigned)(start % 1000000000));
-    sqt_sink_comment(sink, "start", text);
+    char text[128];
     sqt_stream_extent(stream, &extent);
     snprintf(text, sizeof(text), "0 s to %.9f s", (double)extent.last_ns / 1e9);
     sqt_sink_comment(sink, "range", text);
     snprintf(text, sizeof(text), "%" PRIu64 " records, %" PRIu64 "%s lost", extent.records, extent.lost,
              extent.lost_known ? "" : " or more");
     sqt_sink_comment(sink, "holds", text);
+}
+
+static void
+log_comments(struct sqt_sink *sink, const struct sqt_log_account *log)
+{
+    sqt_sink_comment(sink, "format", log->format);
+    sqt_sink_comment(sink, "has", "requests only, from access.log; what it does not say is -");
+    if (!log->has_total)
+        sqt_sink_comment(sink, "without", "durations: the format has no %tr");
+}
+
+void
+account_head(struct sqt_sink *sink, const char *const *traces, size_t trace_count, const struct sqt_stream *stream)
+{
+    char text[128], date[32];
+    const struct sqt_log_account *const log = sqt_stream_log(stream);
+    if (sink->no_comments)
+        return;
+    for (size_t i = 0; i < trace_count; ++i)
+        sqt_sink_comment(sink, log ? "log" : "trace", traces[i]);
+    if (log)
+        log_comments(sink, log);
+    else
+        process_comments(sink, stream);
+    const uint64_t start = sqt_stream_start_ns(stream);
+    account_date(start, date);
+    snprintf(text, sizeof(text), "%s.%09uZ (%" PRIu64 ".%09u)", date, (unsigned)(start % 1000000000),
+             start / 1000000000, (unsigned)(start % 1000000000));
+    sqt_sink_comment(sink, "start", text);
+    if (!log)
+        account_holds(sink, stream);
     sqt_sink_comment(sink, sink->table->figure ? "figure" : "table", sink->table->name);
+}
+
+void
+account_log_tail(struct sqt_sink *sink, const struct sqt_log_account *log, int64_t length)
+{
+    char text[128];
+    snprintf(text, sizeof(text), "%.9f s", (double)length / 1e9);
+    sqt_sink_comment(sink, "length", text);
+    snprintf(text, sizeof(text), "%" PRIu64 " requests; %" PRIu64 " lines are not of the format", log->lines,
+             log->not_understood);
+    sqt_sink_comment(sink, "lines", text);
 }
 
 void

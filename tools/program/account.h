@@ -43,6 +43,9 @@ void account_head(struct sqt_sink *sink, const char *const *traces, size_t trace
                   const struct sqt_stream *stream);
 void account_tail(struct sqt_sink *sink, const struct account *account, int64_t length, uint64_t records);
 
+/* The same behind the rows of a log. */
+void account_log_tail(struct sqt_sink *sink, const struct sqt_log_account *log, int64_t length);
+
 /* "single process", "worker", ... */
 const char *account_kid_kind(uint32_t kind);
 

@@ -50,6 +50,8 @@ options_take_value(struct options *o, unsigned i, const char *value, const char 
     o->given[i] = value ? value : next;
     if (o->repeats && i == o->repeatable)
         o->repeats[o->repeat_count++] = o->given[i];
+    if (o->also.values && i == o->also.option)
+        o->also.values[o->also.count++] = o->given[i];
     return value ? 1 : 2;
 }
 

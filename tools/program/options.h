@@ -21,6 +21,13 @@ struct option_info {
     char letter; /* 0: none */
 };
 
+/* An option whose values are all kept. */
+struct option_values {
+    unsigned option;
+    const char **values; /* room for all words; NULL: there is no such option */
+    size_t count;
+};
+
 /* What the command line says. */
 struct options {
     const struct option_info *infos;
@@ -33,6 +40,7 @@ struct options {
     unsigned repeatable;  /* the option whose values are all kept, in repeats */
     const char **repeats; /* room for all words; NULL: of each option the last value counts */
     size_t repeat_count;
+    struct option_values also; /* another such option */
 };
 
 /* Each returns 0, or -1 with a line in error. */

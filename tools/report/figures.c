@@ -62,16 +62,20 @@ put_word(FILE *to, const char *word)
 static void
 put_dump(FILE *to, const struct report *r, const struct report_trace *t, const struct sqt_table *figure)
 {
-    static const enum report_option passed[] = {REPORT_since, REPORT_until, REPORT_kid, REPORT_group, REPORT_peak};
+    static const enum report_option passed[] = {REPORT_since, REPORT_until, REPORT_kid,
+                                                REPORT_group, REPORT_peak,  REPORT_log_format};
     fprintf(to, "sqtrace-dump --%s=%s", figure->figure ? "figure" : "table", figure->name);
     for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); ++i)
         if (r->given[passed[i]]) {
-            char option[64];
-            snprintf(option, sizeof(option), "--%s=%.40s", report_option_infos[passed[i]].name, r->given[passed[i]]);
+            char *const option = sqt_printed("--%s=%s", report_option_infos[passed[i]].name, r->given[passed[i]]);
             put_word(to, option);
+            free(option);
         }
-    for (size_t i = 0; i < t->path_count; ++i)
-        put_word(to, t->paths[i]);
+    for (size_t i = 0; i < t->path_count; ++i) {
+        char *const path = sqt_printed("%s%s", t->of_log ? "--access-log=" : "", t->paths[i]);
+        put_word(to, path);
+        free(path);
+    }
 }
 
 static char *

@@ -59,6 +59,8 @@ put_lead(struct page *page, const struct report_trace *t)
     if (t->first)
         page_put(page, "lead-first", "label", t->label, "text", t->first, NULL);
     put_made(page, t, "lead", "lead-of", words_lead(t));
+    if (t->of_log)
+        page_put(page, "log-note", NULL);
 }
 
 static void
@@ -71,7 +73,10 @@ put_head(const struct report *r, struct page *page)
     date[10] = ' ';
     if (r->trace_count == 1)
         snprintf(kicker, sizeof(kicker), "sqtrace \xc2\xb7 %s UTC \xc2\xb7 %s of %s", date,
-                 words_time((double)t->length, length), t->squids.count ? "Squid" : "nothing");
+                 words_time((double)t->length, length),
+                 t->of_log         ? "access.log"
+                 : t->squids.count ? "Squid"
+                                   : "nothing");
     else
         snprintf(kicker, sizeof(kicker), "sqtrace \xc2\xb7 %zu traces, the first of %s UTC", r->trace_count, date);
     page_put(page, "head", "version", PACKAGE_VERSION, "title", title, NULL);
@@ -192,7 +197,7 @@ put_class(const struct report *r, struct page *page, enum sqt_class class)
     for (size_t i = 0; i < r->trace_count; ++i) {
         const struct report_trace *const t = &r->traces[i];
         put_made(page, t, "class-text", "class-text-of", words_of_class(t, class));
-        if (t->classes[class].all.totals.sum)
+        if (t->classes[class].all.totals.sum && !t->of_log)
             put_bar(page, t, class, order, 100 * t->classes[class].mean.value / longest, words_of_class(t, class));
     }
     page_put(page, "class-end", NULL);
@@ -273,7 +278,8 @@ put_time(const struct report *r, struct page *page)
     }
     put_small_classes(r, page);
     put_disks(r, page);
-    put_least(page);
+    if (!r->of_log)
+        put_least(page);
     page_put(page, "section-end", NULL);
 }
 
@@ -324,18 +330,34 @@ put_unusual(struct page *page, const struct report_trace *t)
     }
 }
 
+/* What was done to learn that nothing is wrong. */
+static const char *
+checked_words(char text[200], const struct report_trace *t)
+{
+    char number[32];
+    if (!t->of_log)
+        return "No record was lost, and every check passed.";
+    snprintf(text, 200, "All %s lines are of the format %.60s.", sqt_grouped(t->log_lines, number), t->log_format);
+    return text;
+}
+
 static void
 put_checks(const struct report *r, struct page *page)
 {
+    char text[200];
     page_put(page, "section", "id", "checks", "title", "Can it be trusted?", NULL);
     page_put(page, "list-begin", NULL);
     for (size_t i = 0; i < r->trace_count; ++i)
         if (!put_wrong(page, &r->traces[i]))
-            page_put(page, "list-item-of", "label", r->traces[i].label, "text",
-                     "No record was lost, and every check passed.", NULL);
+            page_put(page, "list-item-of", "label", r->traces[i].label, "text", checked_words(text, &r->traces[i]),
+                     NULL);
     for (size_t i = 0; i < r->trace_count; ++i)
         put_unusual(page, &r->traces[i]);
     page_put(page, "list-end", NULL);
+    if (r->of_log) {
+        page_put(page, "section-end", NULL);
+        return;
+    }
     page_put(page, "checked-begin", NULL);
     for (size_t i = 0; i < r->trace_count; ++i)
         for (size_t k = 0; k < r->traces[i].held.count; ++k)
@@ -364,15 +386,20 @@ put_configured(const struct report *r, struct page *page)
             page_put(page, "heading", "text", t->label, NULL);
         page_put(page, "facts-begin", NULL);
         for (size_t k = 0; k < t->path_count; ++k)
-            page_put(page, "fact", "name", k ? "" : "trace", "text", t->paths[k], NULL);
+            page_put(page, "fact", "name", k ? "" : t->of_log ? "log" : "trace", "text", t->paths[k], NULL);
+        if (t->of_log)
+            page_put(page, "fact", "name", "format", "text", t->log_format, NULL);
         account_date(t->start_ns, text);
         text[10] = ' ';
         strcat(text, " UTC, for ");
         strcat(text, words_time((double)t->length, length));
         page_put(page, "fact", "name", "begun", "text", text, NULL);
-        snprintf(text, sizeof(text), "%s, and %s lost", sqt_grouped(t->records, number),
-                 sqt_grouped(t->account.lost, lost));
-        page_put(page, "fact", "name", "records", "text", text, NULL);
+        if (t->of_log)
+            snprintf(text, sizeof(text), "%s", sqt_grouped(t->log_lines, number));
+        else
+            snprintf(text, sizeof(text), "%s, and %s lost", sqt_grouped(t->records, number),
+                     sqt_grouped(t->account.lost, lost));
+        page_put(page, "fact", "name", t->of_log ? "lines" : "records", "text", text, NULL);
         put_lines(page, "Squid", "Squids", &t->squids);
         put_lines(page, "process", "processes", &t->processes);
         put_lines(page, "cache_dir", "cache_dirs", &t->dirs);

@@ -40,6 +40,7 @@ make_free_trace(struct report *r, struct report_trace *t)
         sqt_sections_free(&t->classes[c]);
     browse_free(t->browse);
     free(t->first);
+    free(t->log_format);
     free(t->series);
     free(t->paths);
     free((char *)t->label);
@@ -56,6 +57,7 @@ report_free(struct report *r)
     free(r->compared);
     free(r->figures);
     free(r->words);
+    free(r->logs);
     free(r->folder);
     free(r->making);
     free(r->plots);

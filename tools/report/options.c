@@ -90,6 +90,23 @@ take_trace(struct report *r, const struct options *o, const char *word)
     return 0;
 }
 
+/* Logs in place of traces. */
+static int
+take_logs(struct report *r, const struct options *o)
+{
+    if (r->given[REPORT_log_format] && !o->also.count)
+        return options_fail(o, "--log-format goes with --access-log");
+    if (!o->also.count)
+        return 0;
+    r->of_log = 1;
+    for (size_t i = 0; i < o->also.count; ++i)
+        if (take_trace(r, o, r->logs[i]) != 0)
+            return -1;
+    for (size_t i = 0; i < r->trace_count; ++i)
+        r->traces[i].of_log = 1;
+    return 0;
+}
+
 /* ---- figures ---- */
 
 /* Whether the report has the table of that name, and so no picture of it: its words say more. */
@@ -106,6 +123,13 @@ is_trouble(unsigned figure)
 {
     return figure == SQT_TABLE_tail_stages || figure == SQT_TABLE_slowest || figure == SQT_TABLE_waterfall ||
            figure == SQT_TABLE_leader_stages || figure == SQT_TABLE_held_back;
+}
+
+/* Whether there is what it is made of. */
+static int
+is_there(const struct report *r, unsigned table)
+{
+    return !r->of_log || sqt_table_of_log(&sqt_tables[table]);
 }
 
 static int
@@ -128,16 +152,19 @@ take_figures(struct report *r, const struct options *o)
         if (i == SQT_TABLES)
             return options_fail(o, "--figures: there is no figure '%.*s'; %s", (int)length, text,
                                 sqt_nearest_text(&nearest, "", "sqtrace-dump --list shows them"));
+        if (r->of_log && !sqt_table_of_log(&sqt_tables[i]))
+            return options_fail(o, "--figures: %s needs a TRACE: an access.log does not have what it is made of",
+                                sqt_tables[i].name);
         chosen[i] = 1;
         text = text[length] ? text + length + 1 : NULL;
     }
     for (unsigned first = 1; first < 2; --first)
         for (unsigned i = 0; i < SQT_TABLES; ++i)
             if (sqt_tables[i].figure && (chosen[i] || !r->given[REPORT_figures]) &&
-                !is_shown_as_table(sqt_tables[i].name) && is_trouble(i) == (int)first)
+                !is_shown_as_table(sqt_tables[i].name) && is_trouble(i) == (int)first && is_there(r, i))
                 r->figures[r->figure_count++] = &sqt_tables[i];
     for (unsigned i = 0; i < SQT_TABLES; ++i)
-        if (report_tables[i])
+        if (report_tables[i] && is_there(r, i))
             r->figures[r->figure_count++] = &sqt_tables[i];
     return 0;
 }
@@ -150,7 +177,10 @@ report_parse(struct report *r, int argc, char **argv, char *error, size_t error_
     r->peak = DEFAULT_PEAK;
     r->kid = -1;
     r->words = sqt_zeroed((size_t)argc + 1, sizeof(*r->words));
-    struct options taken = {report_option_infos, REPORT_OPTIONS, r->given, r->words, 0, error, error_size, 0, NULL, 0};
+    const char **const logs = r->logs = sqt_zeroed((size_t)argc + 1, sizeof(*logs));
+    struct options taken = {
+        report_option_infos,         REPORT_OPTIONS, r->given, r->words, 0, error, error_size, 0, NULL, 0,
+        {REPORT_access_log, logs, 0}};
     const struct options *const o = &taken;
     if (options_take(&taken, argc, argv) != 0)
         return -1;
@@ -159,6 +189,8 @@ report_parse(struct report *r, int argc, char **argv, char *error, size_t error_
     for (size_t i = 0; i < taken.word_count; ++i)
         if (take_trace(r, o, r->words[i]) != 0)
             return -1;
+    if (!r->trace_count && take_logs(r, o) != 0)
+        return -1;
     if (take_figures(r, o) != 0 || moment_take(o, REPORT_since, &r->since) != 0 ||
         moment_take(o, REPORT_until, &r->until) != 0 ||
         options_number(o, REPORT_group, SQT_UNITS_TIME, SECOND, 1, &r->group) != 0 ||
@@ -170,7 +202,8 @@ report_parse(struct report *r, int argc, char **argv, char *error, size_t error_
     if (r->since.form == MOMENT_AFTER_START && r->until.form == MOMENT_AFTER_START && r->since.ns >= r->until.ns)
         return options_fail(o, "--since is not before --until");
     if (!r->trace_count)
-        return options_fail(o, "no trace given: name a segment, a ring, a directory of them, or -");
+        return options_fail(o, "no trace given: name a segment, a ring, a directory of them, or -; or an access.log by "
+                               "--access-log=FILE");
     if (!r->given[REPORT_output] || !*r->given[REPORT_output])
         return options_fail(o, "no %s given: -o %s names the one to make", r->given[REPORT_single] ? "file" : "folder",
                             r->given[REPORT_single] ? "FILE" : "DIR");

@@ -89,7 +89,7 @@ take_setup(void *context, const struct sqt_setup_row *setup)
 static void
 describe_origins(struct report_trace *t, const struct sqt_stream *stream)
 {
-    for (size_t i = 0; i < sqt_stream_origins(stream); ++i) {
+    for (size_t i = 0; i < sqt_stream_origins(stream) && !t->of_log; ++i) {
         const struct sqt_origin *const origin = sqt_stream_origin(stream, i);
         const struct sqt_identity *const who = &origin->identity;
         char text[1200];
@@ -120,6 +120,8 @@ take_request(void *context, const union sqt_cell *row)
         return 1;
     }
     ++t->requests;
+    if (row[SQT_CELL(requests, total_ns)].number == SQT_CELL_MISSING)
+        return 1; /* a log without durations */
     unsigned class = 0;
     while (class + 1 < SQT_CLASSES && row[SQT_CELL(requests, class)].text != sqt_classes[class].name)
         ++class;
@@ -312,10 +314,22 @@ write_browse(struct report_trace *t)
     return error ? -1 : 0;
 }
 
+static struct sqt_stream *
+report_open(const struct report *r, struct report_trace *t)
+{
+    const struct sqt_log_request log = {
+        .files = t->paths, .count = t->path_count, .format = r->given[REPORT_log_format]};
+    struct sqt_stream *const stream = t->of_log ? sqt_stream_open_log(&log, reader_says, t)
+                                                : sqt_stream_open(t->paths, t->path_count, reader_says, t);
+    if (stream && t->of_log)
+        t->log_format = sqt_copied(sqt_stream_log(stream)->format);
+    return stream;
+}
+
 int
 report_read(struct report *r, struct report_trace *t)
 {
-    struct sqt_stream *const stream = sqt_stream_open(t->paths, t->path_count, reader_says, t);
+    struct sqt_stream *const stream = report_open(r, t);
     if (!stream)
         return -1;
     if (r->kid >= 0)
@@ -355,6 +369,8 @@ report_read(struct report *r, struct report_trace *t)
     sqt_stream_share(stream, crew);
     failed = failed || read_all(t, stream, jobs, r->figure_count + OTHERS, crew) != 0 || write_browse(t) != 0;
     t->problems = sqt_stream_problems(stream);
+    if (t->of_log)
+        t->log_lines = sqt_stream_log(stream)->lines;
     free(jobs);
     sqt_stream_close(stream);
     sqt_crew_free(crew);

@@ -87,8 +87,11 @@ struct report_trace {
     const char *label; /* "" if it is the only one */
     const char **paths;
     size_t path_count;
+    int of_log; /* the paths are those of an access.log */
 
     /* what report_read() finds */
+    char *log_format;     /* of a log; else NULL */
+    uint64_t log_lines;   /* that were understood */
     uint64_t start_ns;    /* wall time */
     int64_t since, until; /* ns, what the options mean in this trace */
     int64_t length;       /* ns */
@@ -114,6 +117,7 @@ struct report_trace {
 struct report {
     const char *given[REPORT_OPTIONS];
     const char **words;
+    const char **logs; /* values of --access-log */
     struct report_trace traces[REPORT_TRACES];
     size_t trace_count;
     const struct sqt_table **figures;
@@ -121,6 +125,7 @@ struct report {
     struct moment since, until;
     int64_t group, peak; /* ns */
     int64_t kid;         /* -1: all */
+    int of_log;          /* there is no trace: all is from access.log */
 
     char *folder;        /* what it is to be called; with --single-file, the file */
     char *making;        /* the folder that is made meanwhile */

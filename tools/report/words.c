@@ -148,9 +148,29 @@ name_parts(FILE *to, const uint64_t sums[SQT_PARTS], uint64_t whole, const char 
     }
 }
 
+/* A log has no parts. */
+static char *
+words_log_lead(const struct report_trace *trace)
+{
+    double whole = 0;
+    char number[32], duration[WORDS_ROOM];
+    for (unsigned c = 0; c < SQT_CLASSES; ++c)
+        whole += (double)trace->classes[c].all.totals.sum;
+    if (!trace->requests)
+        return sqt_copied("No request is in this log.");
+    if (whole <= 0)
+        return sqt_printed("%s %s. The log does not say how long they took: its format has no %%tr.",
+                           sqt_grouped(trace->requests, number), trace->requests == 1 ? "request" : "requests");
+    return sqt_printed("%s %s spent %s in Squid. This page is made of an access.log, which does not say on what.",
+                       sqt_grouped(trace->requests, number), trace->requests == 1 ? "request" : "requests",
+                       words_time(whole, duration));
+}
+
 char *
 words_lead(const struct report_trace *trace)
 {
+    if (trace->of_log)
+        return words_log_lead(trace);
     uint64_t sums[SQT_PARTS] = {0}, whole = 0;
     for (unsigned c = 0; c < SQT_CLASSES; ++c)
         for (unsigned p = 0; p < SQT_PARTS; ++p) {
@@ -183,7 +203,7 @@ words_of_class(const struct report_trace *trace, enum sqt_class class)
     size_t size;
     FILE *const to = sqt_text_stream(&text, &size);
     if (!s->all.count) {
-        fprintf(to, "There are no %s in this trace.", words_class(class));
+        fprintf(to, "There are no %s in this %s.", words_class(class), trace->of_log ? "log" : "trace");
     } else if (s->all.count == 1) {
         fprintf(to, "There is one of the %s; it took %s", words_class(class), words_time(s->median.value, median));
     } else if (s->all.count < LEAST_P50) {
@@ -195,7 +215,7 @@ words_of_class(const struct report_trace *trace, enum sqt_class class)
         if (s->all.count >= LEAST_P99)
             fprintf(to, ", 99" NBSP "%% at most %s", words_time(s->p99.value, p99));
     }
-    if (whole) {
+    if (whole && !trace->of_log) {
         fputs(s->all.count == 1 ? ": " : ". ", to);
         name_parts(to, s->all.parts, whole, s->all.count == 1 ? " of it is" : " of their time is");
     }

@@ -130,8 +130,9 @@ top_parse(struct top_request *r, int argc, char **argv, char *error, size_t erro
 {
     memset(r, 0, sizeof(*r));
     r->traces = sqt_zeroed((size_t)argc + 1, sizeof(*r->traces));
-    struct options taken = {top_option_infos, TOP_OPTIONS, r->given, r->traces, 0, error,
-                            error_size,       TOP_OPTIONS, NULL,     0};
+    struct options taken = {
+        top_option_infos,      TOP_OPTIONS, r->given, r->traces, 0, error, error_size, TOP_OPTIONS, NULL, 0,
+        {TOP_OPTIONS, NULL, 0}};
     const struct options *const o = &taken;
     unsigned sort = TOP_SORT_age_ns;
     r->table = TOP_TABLES;

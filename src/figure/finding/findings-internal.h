@@ -24,6 +24,9 @@
 /* Objects that are known to have been asked for: a new one takes the place of another one with the same rest. */
 #define SQT_FINDING_ASKED 65536
 
+/* Rotations and reconfigurations that are remembered. */
+#define SQT_FINDING_SETUPS 64
+
 /* The series of all requests, with what their clients waited. */
 #define SQT_SERIES_ALL 1
 
@@ -41,6 +44,10 @@ struct sqt_subject {
     uint64_t blocks;              /* that its requests waited for */
     uint64_t parts[SQT_IO_PARTS]; /* of their time, or of waits for it, ns */
     struct sqt_distribution waits, connects;
+    struct {
+        double send, wait, body; /* ns of its requests while a server is asked */
+        double bytes;            /* that came from it, of those with a body */
+    } answer;
     uint64_t followed[SQT_FOLLOW_STAGES]; /* ns of leaders while the followers waited */
     uint64_t kept_ns;                     /* of tries that failed on kept connections */
     uint64_t again_ns;                    /* of reads of objects that were asked for before */
@@ -75,6 +82,7 @@ struct sqt_findings {
     const struct sqt_origin *name_server_origin; /* and in which process; only compared */
     struct sqt_distribution totals;
     uint64_t total_ns;
+    uint64_t plain[SQT_FINDINGS];      /* of it, in the stages of rules BY ALL, also while the event loop was held */
     uint64_t slow_ns;                  /* of it, beyond what the bytes of the replies need at SQT_FINDING_RATE */
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
     void *connecting;                  /* findings-connects.c */
@@ -88,10 +96,18 @@ struct sqt_findings {
     unsigned episode_count;
     uint64_t tolds_most; /* the largest weight of what was told before episodes */
     struct sqt_tolds tolds;
+    struct {
+        int64_t at[SQT_FINDING_SETUPS];
+        enum sqt_event event[SQT_FINDING_SETUPS];
+        unsigned count;
+    } setups;                    /* rotations and reconfigurations, the first ones */
     struct sqt_when when;        /* series: SQT_SERIES_ALL, a subject's, and a claim's own */
     uint32_t series;             /* the last one that was given */
     struct sqt_look_totals felt; /* of all requests that count, tunnels and open ones, too */
     void **looking;              /* the state of each look of sqt_looks */
+    struct {
+        uint64_t requests, tunnels, untimed; /* untimed: without a duration */
+    } logged;                                /* that only a log knows */
 };
 
 /* The claim's share of all time, in %. */
@@ -156,6 +172,11 @@ void sqt_findings_episodes(struct sqt_findings *findings);
 
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);
+
+/* findings-logged.c: of requests that only a log knows.  Whether it is a tunnel, or asks for one. */
+int sqt_logged_tunnel(const struct sqt_request_fact *fact);
+/* Tells that nothing stands out, and what a log cannot say. */
+void sqt_findings_logged(struct sqt_findings *findings);
 
 /* Hands out the rows of what was found, or the one that says that nothing was. */
 void sqt_findings_rows(struct sqt_job *job);

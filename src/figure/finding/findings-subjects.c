@@ -15,18 +15,23 @@ findings_blocks(struct sqt_subject *subject, const struct sqt_xact *xact)
         subject->parts[i] += (uint64_t)xact->read_parts[i];
 }
 
-int
-sqt_finding_place_name(const struct sqt_xact *xact, char name[SQT_FINDING_NAME])
+void
+sqt_finding_swap_name(const struct sqt_swap *swap, char name[SQT_FINDING_NAME])
 {
-    if (xact->dir == UINT32_MAX)
-        return 0;
-    const struct sqt_swap swap = {.origin = xact->origin, .dir = xact->dir};
     struct sqt_row_text text;
     const char *path;
     char place[SQT_PLACE_NAME];
-    sqt_place_name(place, sqt_split_dir(&swap, &text, &path), xact->dir);
+    sqt_place_name(place, sqt_split_dir(swap, &text, &path), swap->dir);
     snprintf(name, SQT_FINDING_NAME, "%s%s%s", place, path ? " " : "", path ? path : "");
-    return 1;
+}
+
+int
+sqt_finding_place_name(const struct sqt_xact *xact, char name[SQT_FINDING_NAME])
+{
+    const struct sqt_swap swap = {.origin = xact->origin, .dir = xact->dir};
+    if (xact->dir != UINT32_MAX)
+        sqt_finding_swap_name(&swap, name);
+    return xact->dir != UINT32_MAX;
 }
 
 /* The cache_dir that the request read from last. */

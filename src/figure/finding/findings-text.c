@@ -90,6 +90,17 @@ findings_is_word(const char *word, size_t length, const char *name)
     return strlen(name) == length && memcmp(word, name, length) == 0;
 }
 
+/* A column of `requests` that the culprit may be in; NULL: the word is none. */
+static const char *
+findings_is_column(const char *word, size_t length)
+{
+    static const char *const columns[] = {"server", "url_host", "client", "user_name"};
+    for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); ++i)
+        if (findings_is_word(word, length, columns[i]))
+            return columns[i];
+    return NULL;
+}
+
 /* A name server is no directive of squid.conf, as other kinds are. */
 static void
 text_culprit(struct text *text, const char *culprit)
@@ -133,8 +144,8 @@ text_word(struct text *text, const char *word, size_t length, const struct sqt_f
         text_culprit(text, v->culprit ? v->culprit : "-");
     else if (findings_is_word(word, length, "stage") && v->stage)
         text_add(text, v->stage, strlen(v->stage));
-    else if (findings_is_word(word, length, "server") && v->culprit)
-        text_is(text, "server", v->culprit);
+    else if (findings_is_column(word, length) && v->culprit)
+        text_is(text, findings_is_column(word, length), v->culprit);
     else if (findings_is_word(word, length, "waited") && v->culprit)
         text_waited(text, v->culprit);
 }

@@ -95,6 +95,8 @@ findings_asks(const struct sqt_job *job, int64_t at)
     }
 LOOK(wait, struct sqt_wait, begin)
 LOOK(stop, struct sqt_stop_row, begin)
+LOOK(closed, struct sqt_closed_row, at)
+LOOK(incident, struct sqt_incident_row, at)
 
 static void
 findings_connection(void *context, const struct sqt_attempt *attempt)
@@ -107,11 +109,31 @@ findings_connection(void *context, const struct sqt_attempt *attempt)
 }
 
 static void
+findings_swap(void *context, struct sqt_swap *swap)
+{
+    const struct sqt_job *const job = context;
+    struct sqt_findings *const f = job->state;
+    if (findings_asks(job, swap->begin))
+        LOOK_AT(f, swap, swap);
+}
+
+static void
 findings_setup(void *context, const struct sqt_setup_row *row)
 {
     const struct sqt_job *const job = context;
     struct sqt_findings *const f = job->state;
     LOOK_AT(f, setup, row);
+    if ((row->event == SQT_EV_ROTATE || row->event == SQT_EV_RECONFIGURE) && f->setups.count < SQT_FINDING_SETUPS) {
+        f->setups.at[f->setups.count] = row->at;
+        f->setups.event[f->setups.count++] = row->event;
+    }
+}
+
+static void
+findings_open_loop(struct sqt_job *job, const struct sqt_open_loop *loop, const struct sqt_now *now)
+{
+    struct sqt_findings *const f = job->state;
+    LOOK_AT(f, open_loop, loop, now);
 }
 
 static void
@@ -233,9 +255,15 @@ findings_server_wait(struct sqt_findings *f, struct sqt_subject *subject, const 
 {
     const int64_t wait = row[SQT_CELL(requests, server_wait_ns)].number,
                   connect = row[SQT_CELL(requests, connect_ns)].number;
-    if (subject && wait != SQT_CELL_MISSING)
+    if (!subject)
+        return;
+    subject->answer.send += (double)sqt_row_sum(row, SQT_NS(request_send));
+    subject->answer.wait += (double)sqt_row_sum(row, SQT_NS(server_wait));
+    subject->answer.body += (double)sqt_row_sum(row, SQT_NS(server_reply));
+    subject->answer.bytes += sqt_row_sum(row, SQT_NS(server_reply)) ? (double)xact->fetched : 0;
+    if (wait != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
-    if (subject && connect != SQT_CELL_MISSING)
+    if (connect != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->connects, findings_ns(f, SQT_NS(connect), row, xact));
 }
 
@@ -307,6 +335,31 @@ findings_count(struct sqt_findings *f, struct sqt_subject *const subjects[SQT_FI
             sqt_when_add(&f->when, findings_series(f, &subjects[by]->series), begin, 0, 1);
 }
 
+/* A request that only a log knows: how long it took, and names.  How long a tunnel was open says nothing of waiting. */
+static void
+findings_logged(struct sqt_findings *f, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
+{
+    const int64_t total = sqt_row_sum(fact->row, SQT_NS(total));
+    ++f->logged.requests;
+    if (sqt_logged_tunnel(fact)) {
+        ++f->logged.tunnels;
+        return;
+    }
+    ++f->felt.requests;
+    f->felt.total_ns += (uint64_t)total;
+    for (unsigned look = 0; sqt_looks[look]; ++look)
+        if (sqt_looks[look]->of_log && sqt_looks[look]->request)
+            sqt_looks[look]->request(f->looking[look], xact, fact, total);
+    if (sqt_durations_unknown(fact->outcome)) {
+        ++f->logged.untimed;
+        return;
+    }
+    f->total_ns += (uint64_t)total;
+    f->slow_ns += (uint64_t)sqt_finding_slow(xact, total);
+    sqt_distribution_add(&f->set, &f->totals, total);
+    sqt_when_add(&f->when, SQT_SERIES_ALL, xact->begin, (uint64_t)total, 1);
+}
+
 static void
 findings_request(void *context, const struct sqt_xact *xact)
 {
@@ -315,8 +368,12 @@ findings_request(void *context, const struct sqt_xact *xact)
     struct sqt_request_fact own;
     const struct sqt_request_fact *const fact = sqt_job_fact(job, &own, xact);
     union sqt_cell row[SQT_CELLS(requests)];
-    if (sqt_durations_unknown(fact->outcome) || !sqt_job_wants(job, fact->begin, fact->row)) {
+    if ((sqt_durations_unknown(fact->outcome) && !xact->of_log) || !sqt_job_wants(job, fact->begin, fact->row)) {
         sqt_findings_connected(f, xact, -1);
+        return;
+    }
+    if (xact->of_log) {
+        findings_logged(f, xact, fact);
         return;
     }
     memcpy(row, fact->row, sizeof(row));
@@ -341,6 +398,8 @@ findings_request(void *context, const struct sqt_xact *xact)
         if (!subject)
             continue;
         subject->claims[i].count += (stages & found.with) != 0;
+        if (subject == &f->all && stages & found.above)
+            f->plain[i] += (uint64_t)sqt_row_sum(row, stages);
         if (i == SQT_FINDING_NUMBER_lost_packets)
             sqt_finding_claim(f, &subject->claims[i], findings_lost(f, row), total);
         else if (stages & found.above)
@@ -472,12 +531,28 @@ findings_finish(struct sqt_job *job)
     job->note(job->context, "percentiles",
               f->set.coarse ? "costs are differences of percentiles that are at most 0.2 % off (log-linear histogram)"
                             : "exact");
-    f->felt.begin = job->since > 0 ? job->since : 0;
+    f->felt.begin = job->since > job->from ? job->since : job->from;
     f->felt.end = job->until < job->length ? job->until : job->length;
     findings_ports(f);
     findings_workers(f);
     sqt_findings_rows(job);
     findings_free(f);
+}
+
+void
+sqt_findings_drop(struct sqt_job *job)
+{
+    findings_free(job->state);
+}
+
+void
+sqt_findings_inherit(struct sqt_job *job, const struct sqt_job *from)
+{
+    const struct sqt_findings *const old = from->state;
+    struct sqt_findings *const f = job->state;
+    for (unsigned look = 0; sqt_looks[look]; ++look)
+        if (sqt_looks[look]->inherit)
+            sqt_looks[look]->inherit(f->looking[look], old->looking[look]);
 }
 
 const struct sqt_family sqt_family_findings = {
@@ -486,7 +561,10 @@ const struct sqt_family sqt_family_findings = {
     .start = findings_start,
     .consumer = {.request = findings_request,
                  .connection = findings_connection,
+                 .closed = findings_closed,
+                 .incident = findings_incident,
                  .wait = findings_wait,
+                 .swap = findings_swap,
                  .stop = findings_stop,
                  .setup = findings_setup,
                  .accept = findings_accept,
@@ -494,5 +572,6 @@ const struct sqt_family sqt_family_findings = {
                  .loop = findings_loop,
                  .sample = findings_sample,
                  .loop_sample = findings_loop_sample},
+    .open_loop = findings_open_loop,
     .finish = findings_finish,
 };

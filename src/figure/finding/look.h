@@ -21,12 +21,14 @@ struct sqt_look_totals {
 
 struct sqt_look {
     size_t size; /* bytes of its state, zeroed at first */
+    int of_log;  /* it is told of requests that only a log knows, too, which have no stages */
     /* Each may be NULL.  Requests are those that --where, --since and --until ask for, but lost ones.  felt: ns that the
      * client waited, of a tunnel until it opened, of one that has not ended until the end of the trace.  The others are
      * those of that time. */
     void (*request)(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt);
     void (*connection)(void *state, const struct sqt_attempt *attempt);
     void (*wait)(void *state, const struct sqt_wait *wait);
+    void (*swap)(void *state, const struct sqt_swap *swap);
     void (*loop)(void *state, const struct sqt_loop_row *pass);
     void (*stop)(void *state, const struct sqt_stop_row *stop);
     void (*loop_sample)(void *state, const struct sqt_loop_sample_row *sample);
@@ -34,6 +36,12 @@ struct sqt_look {
     void (*accept)(void *state, const struct sqt_accept_row *row);
     void (*put_off)(void *state, const struct sqt_put_off_row *row);
     void (*setup)(void *state, const struct sqt_setup_row *row);
+    void (*closed)(void *state, const struct sqt_closed_row *row);
+    void (*incident)(void *state, const struct sqt_incident_row *row);
+    /* Of a trace that is still being written, before the requests that are open. */
+    void (*open_loop)(void *state, const struct sqt_open_loop *loop, const struct sqt_now *now);
+    /* Takes what it must know of the time before it began from the state of an earlier one; NULL: nothing. */
+    void (*inherit)(void *state, const void *from);
     void (*tell)(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds);
     void (*end)(void *state); /* frees what the state owns */
 };
@@ -54,5 +62,8 @@ int64_t sqt_finding_slow(const struct sqt_xact *xact, int64_t ns);
 /* The name of the cache_dir that the request read from last: type, number and path.  Returns 0 if it read from none. */
 #define SQT_FINDING_NAME 256
 int sqt_finding_place_name(const struct sqt_xact *xact, char name[SQT_FINDING_NAME]);
+
+/* The same of a swap. */
+void sqt_finding_swap_name(const struct sqt_swap *swap, char name[SQT_FINDING_NAME]);
 
 #endif

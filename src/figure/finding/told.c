@@ -48,6 +48,17 @@ sqt_tolds_add(struct sqt_tolds *tolds, const char *cause, enum sqt_harm harm, ui
 }
 
 void
+sqt_told_fill(struct sqt_told *told, const struct sqt_told *from)
+{
+    const struct sqt_told kept = *told;
+    *told = *from;
+    told->cause = kept.cause;
+    told->harm = kept.harm;
+    told->weight = kept.weight;
+    told->order = kept.order;
+}
+
+void
 sqt_told_print(char text[SQT_TOLD_TEXT], const char *format, ...)
 {
     va_list arguments;
@@ -66,41 +77,16 @@ sqt_told_names(const char *text, const char *name)
     return 0;
 }
 
-/* Whether both are of one culprit: a helper is named with and without its kind.  What has no culprit is the same if
- * it is about as much. */
-static int
-is_same(const struct sqt_told *a, const struct sqt_told *b)
+struct sqt_told *
+sqt_tolds_larger(struct sqt_tolds *tolds, const char *culprit, uint64_t waiting)
 {
-    if (!*a->culprit || !*b->culprit)
-        return a->waiting / 5 * 4 <= b->waiting && b->waiting / 5 * 4 <= a->waiting;
-    return (sqt_told_names(a->culprit, b->culprit) || sqt_told_names(b->culprit, a->culprit)) &&
-           a->waiting / 2 <= b->waiting;
-}
-
-void
-sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better)
-{
-    unsigned left = 0;
     for (unsigned i = 0; i < tolds->count; ++i) {
         struct sqt_told *const told = tolds->told[i];
-        if (told != better && told->harm == SQT_HARM_WAITING && is_same(told, better))
-            free(told);
-        else
-            tolds->told[left++] = told;
+        if (told->harm == SQT_HARM_WAITING && told->waiting > waiting && *culprit &&
+            (sqt_told_names(told->culprit, culprit) || sqt_told_names(culprit, told->culprit)))
+            return told;
     }
-    tolds->count = left;
-}
-
-void
-sqt_tolds_spare(struct sqt_tolds *tolds, const char *cause, uint64_t waiting)
-{
-    unsigned left = 0;
-    for (unsigned i = 0; i < tolds->count; ++i)
-        if (strcmp(tolds->told[i]->cause, cause) == 0 && tolds->told[i]->waiting / 5 * 4 <= waiting)
-            free(tolds->told[i]);
-        else
-            tolds->told[left++] = tolds->told[i];
-    tolds->count = left;
+    return NULL;
 }
 
 /* Whether that is what a standstill looks like to those who wait. */
@@ -178,10 +164,22 @@ sqt_told_when(char *text, size_t size, const struct sqt_told *told)
     return text;
 }
 
+void
+sqt_tolds_cut(struct sqt_tolds *tolds, int64_t begin, int64_t end)
+{
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        told->since = told->since < begin ? begin : told->since < end ? told->since : end;
+        told->until = told->until < end ? told->until : end;
+    }
+}
+
 static int
 told_compare(const void *a, const void *b)
 {
     const struct sqt_told *const x = *(struct sqt_told *const *)a, *const y = *(struct sqt_told *const *)b;
+    if (x->now != y->now)
+        return x->now < y->now ? 1 : -1;
     if (x->weight != y->weight)
         return x->weight < y->weight ? 1 : -1;
     if (x->order != y->order)
@@ -194,6 +192,31 @@ sqt_tolds_sort(struct sqt_tolds *tolds)
 {
     if (tolds->count)
         qsort(tolds->told, tolds->count, sizeof(*tolds->told), told_compare);
+}
+
+/* Whether it is about waiting that is its own, and is over. */
+static int
+is_own_waiting(const struct sqt_told *told)
+{
+    return told->weight <= told->waiting && !told->now && strcmp(told->cause, "one_worker") != 0;
+}
+
+void
+sqt_tolds_spend(struct sqt_tolds *tolds, uint64_t ns)
+{
+    unsigned left = 0;
+    double spent = 0;
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        const double waiting = (double)told->waiting;
+        if (is_own_waiting(told) && spent > 0 && spent + waiting / 2 > (double)ns) {
+            free(told);
+            continue;
+        }
+        spent += is_own_waiting(told) && *told->culprit ? waiting : 0;
+        tolds->told[left++] = told;
+    }
+    tolds->count = left;
 }
 
 static const char *
@@ -224,6 +247,8 @@ told_row(struct sqt_job *job, const struct sqt_told *told, int64_t rank)
     CELL(requests).number = (int64_t)told->requests;
     CELL(failures).number = (int64_t)told->failures;
     CELL(waiting_s).number = told->waiting < INT64_MAX ? (int64_t)told->waiting : INT64_MAX;
+    CELL(lasts).number = told->now;
+    CELL(state).text = NULL;
     sqt_job_row(job, row);
 }
 

@@ -50,6 +50,8 @@ struct sqt_told {
     uint64_t waiting;     /* client-ns beyond what alike requests take */
     uint64_t weight;      /* ns, for the rank: 0 for a resource that nobody feels yet, and for healthy */
     unsigned order;       /* among those of the same weight */
+    int now;              /* it lasts, and people wait for it: it goes before all that is over */
+    int apart;            /* it is about requests that no other finding of its culprit is about */
     char sentence[SQT_TOLD_TEXT], advice[SQT_TOLD_TEXT], command[SQT_TOLD_TEXT];
 };
 
@@ -61,6 +63,12 @@ struct sqt_tolds {
 /* A new finding, zeroed, with nothing known of its share and costs.  It belongs to the list; the pointer is valid until
  * the next call.  NULL: the list is full of findings of more weight. */
 struct sqt_told *sqt_tolds_add(struct sqt_tolds *tolds, const char *cause, enum sqt_harm harm, uint64_t weight);
+
+/* Gives a finding of the list all that the other one has but cause, harm, weight and order. */
+void sqt_told_fill(struct sqt_told *told, const struct sqt_told *from);
+
+/* A finding about waiting of that culprit, with more than so many ns of it; NULL: there is none. */
+struct sqt_told *sqt_tolds_larger(struct sqt_tolds *tolds, const char *culprit, uint64_t waiting);
 
 /* A duration as a finding keeps it: ns, not below 0, and cut at what fits. */
 static inline uint64_t
@@ -85,15 +93,34 @@ const char *sqt_told_when(char *text, size_t size, const struct sqt_told *told);
  * waiting go, and those without a culprit and with about as much.  It must be of the list. */
 void sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better);
 
+/* Findings of that cause and culprit go. */
+void sqt_tolds_drop(struct sqt_tolds *tolds, const char *cause, const char *culprit);
+
 /* Findings of that cause go whose waiting is at most a quarter more. */
 void sqt_tolds_spare(struct sqt_tolds *tolds, const char *cause, uint64_t waiting);
+
+/* Drops the findings of these causes, up to NULL, of whose waiting a finding with so many ns explains that many percent. */
+void sqt_instead(struct sqt_tolds *tolds, const char *const *causes, uint64_t ns, unsigned percent);
+
+/* The usual share: most of it. */
+#define SQT_INSTEAD 75
 
 /* What people waited for while nobody was served is part of the standstill: findings about the event loop and about accepts
  * that lie within the time of one go, and it weighs as much as the largest of them. */
 void sqt_tolds_in_standstills(struct sqt_tolds *tolds);
 
-/* Most weight first. */
+/* Windows are cut where the part of the trace ends that is asked for. */
+void sqt_tolds_cut(struct sqt_tolds *tolds, int64_t begin, int64_t end);
+
+/* Those that last go on instead of others of the same culprit, as by sqt_tolds_supersede(). */
+void sqt_tolds_now(struct sqt_tolds *tolds);
+
+/* Those that last first, then most weight first. */
 void sqt_tolds_sort(struct sqt_tolds *tolds);
+
+/* Findings about waiting go of which at least half must be in those before them that have a culprit, because there are
+ * only so many ns of waiting.  one_worker, which may claim what others do, stays.  After sqt_tolds_sort(). */
+void sqt_tolds_spend(struct sqt_tolds *tolds, uint64_t ns);
 
 /* Hands out the rows. */
 void sqt_tolds_rows(const struct sqt_tolds *tolds, struct sqt_job *job);

@@ -3,10 +3,10 @@
  * again-told.c - work that is done more than once, as findings.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "again.h"
 #include "figure/finding/spell.h"
-#include "instead.h"
 
 /* Fewer are no finding. */
 #define LEAST 20
@@ -185,13 +185,23 @@ again_missed(struct sqt_again *a, const struct sqt_look_totals *totals, struct s
     sqt_told_print(told->command, "sqtrace-dump --where='miss_reason == \"absent\"' TRACE");
 }
 
+/* Whether it is told that nobody can be let in: then 407 is no more than that. */
+static int
+is_helper_broken(const struct sqt_tolds *tolds)
+{
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (strcmp(tolds->told[i]->cause, "failed_helper") == 0 && strncmp(tolds->told[i]->culprit, "auth ", 5) == 0)
+            return 1;
+    return 0;
+}
+
 static void
 again_asked(struct sqt_again *a, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     static const char *const none[] = {NULL};
     const uint64_t count = a->sums[SQT_AGAIN_ASKED].count;
     if (count < LEAST || sqt_spell_percent(count, a->requests) < ASKED || !a->accepted ||
-        count * 100 < a->accepted * ASKED_TIMES)
+        count * 100 < a->accepted * ASKED_TIMES || is_helper_broken(tolds))
         return;
     struct sqt_told *const told = again_told(a, SQT_AGAIN_ASKED, totals, tolds, "challenges", "clients", none);
     if (!told)

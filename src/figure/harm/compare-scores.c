@@ -20,8 +20,8 @@ sqt_scores_fill(struct scores *s, const struct compared *kept, size_t count, enu
     for (size_t i = 0; i < count; ++i) {
         const struct compared *const r = &kept[i];
         const uint16_t name = shuffled ? shuffled[i] : r->names[kind];
-        struct sums *const sums[] = {&s->of[name], &s->strata[r->stratum],
-                                     &s->cells[name * s->strata_count + r->stratum]};
+        struct sums *const sums[] = {&s->of[name], &s->strata[r->strata[s->level]],
+                                     &s->cells[name * s->strata_count + r->strata[s->level]]};
         for (unsigned k = 0; k < sizeof(sums) / sizeof(*sums); ++k) {
             sums[k]->felt += r->felt;
             ++sums[k]->count;
@@ -29,34 +29,37 @@ sqt_scores_fill(struct scores *s, const struct compared *kept, size_t count, enu
     }
 }
 
-/* What the requests of a name took beyond others that are alike; where there are hardly any, beyond nothing: they do not
- * count.  *compared: how many of its requests have others. */
+/* What the requests of a name took beyond others that are alike; where there are hardly any, they do not count. */
 static double
-scores_excess(const struct scores *s, size_t name, double *compared)
+scores_excess(const struct scores *s, size_t name, struct sums *compared)
 {
     double excess = 0;
-    *compared = 0;
+    *compared = (struct sums){0, 0};
     for (size_t k = 0; k < s->strata_count; ++k) {
         const struct sums *const its = &s->cells[name * s->strata_count + k], *const all = &s->strata[k];
         const double others = all->count - its->count;
         if (its->count < 1 || others < LEAST_REQUESTS)
             continue;
         excess += its->felt - its->count * (all->felt - its->felt) / others;
-        *compared += its->count;
+        compared->felt += its->felt;
+        compared->count += its->count;
     }
     return excess;
 }
 
 double
-sqt_scores_largest(const struct scores *s, size_t *name)
+sqt_scores_largest(const struct scores *s, size_t *name, struct sums *compared)
 {
-    double largest = 0, compared;
+    double largest = 0;
+    struct sums its;
     *name = 0;
+    *compared = (struct sums){0, 0};
     for (size_t i = 1; i < s->names_count; ++i) {
-        const double excess = scores_excess(s, i, &compared);
+        const double excess = scores_excess(s, i, &its);
         if (excess > largest) {
             largest = excess;
             *name = i;
+            *compared = its;
         }
     }
     return largest;
@@ -114,13 +117,14 @@ sqt_compare_chance(struct compare *c, enum compare_kind kind, struct scores *s)
     uint32_t random = 2463534242;
     double largest = 0;
     for (size_t i = 0; i < c->count; ++i)
-        order[i] = (struct by_stratum){c->kept[i].stratum, (uint32_t)i};
+        order[i] = (struct by_stratum){c->kept[i].strata[s->level], (uint32_t)i};
     qsort(order, c->count, sizeof(*order), compare_by_stratum);
     for (unsigned i = 0; i < SHUFFLES; ++i) {
         size_t name;
+        struct sums compared;
         compare_shuffle(c, kind, order, shuffled, &random);
         sqt_scores_fill(s, c->kept, c->count, kind, shuffled);
-        const double score = sqt_scores_largest(s, &name);
+        const double score = sqt_scores_largest(s, &name, &compared);
         largest = score > largest ? score : largest;
     }
     free(order);

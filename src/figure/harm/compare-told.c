@@ -14,8 +14,15 @@
 /* A name is told if its requests are slow in so many different seconds. */
 #define LEAST_SECONDS 3
 
-static const char *const kind_words[KINDS] = {"server",    "listening port", "worker",
-                                              "cache_dir", "miss reason",    "helper or service"};
+/* A body of fewer bytes is no long one: what is late is its end. */
+#define SMALL 2048
+
+/* Before the name, if it does not say what it is. */
+static const char *const kind_words[KINDS] = {"server ", "",      "",        "cache_dir ", "miss reason ",
+                                              "",        "host ", "client ", "user "};
+/* Columns of `requests` that have such a name, with quotes; NULL: a condition on it would say less than the table. */
+static const char *const kind_columns[KINDS] = {
+    [SERVER] = "server", [HOST] = "url_host", [CLIENT] = "client", [USER] = "user_name"};
 
 static const char *const part_words[PART_COUNT] = {
 #define PART(NAME, stages, words) words,
@@ -54,14 +61,17 @@ compare_seconds(const struct compare *c, uint32_t *active)
 static enum compare_part
 culprit_part(const struct compare *c, const struct culprit *x, double *each, double *rate)
 {
-    double its[PART_COUNT] = {0}, others[PART_COUNT] = {0}, bytes = 0;
+    double its[PART_COUNT] = {0}, others[PART_COUNT] = {0}, bytes = 0, count = 0;
     unsigned most = 0;
-    for (size_t i = 0; i < c->count; ++i)
+    for (size_t i = 0; i < c->count; ++i) {
+        const int is_its = c->kept[i].names[x->kind] == x->name;
+        count += is_its;
         for (unsigned k = 0; k < PART_COUNT; ++k)
-            *(c->kept[i].names[x->kind] == x->name ? &its[k] : &others[k]) += c->kept[i].parts[k];
-    const double rest = (double)c->count - x->requests;
+            *(is_its ? &its[k] : &others[k]) += c->kept[i].parts[k];
+    }
+    const double rest = (double)c->count - count;
     for (unsigned k = 0; k < PART_COUNT; ++k) {
-        its[k] /= x->requests;
+        its[k] /= count;
         others[k] = rest > 0 ? others[k] / rest : 0;
         if (its[k] - others[k] > its[most] - others[most])
             most = k;
@@ -69,8 +79,26 @@ culprit_part(const struct compare *c, const struct culprit *x, double *each, dou
     for (size_t i = 0; i < c->count; ++i)
         bytes += c->kept[i].names[x->kind] == x->name ? c->kept[i].size : 0;
     *each = its[most];
-    *rate = its[PART_BODY] > 0 ? bytes / x->requests / its[PART_BODY] * 1e9 : 0;
+    *rate = its[PART_BODY] > 0 ? bytes / count / its[PART_BODY] * 1e9 : 0;
     return (enum compare_part)most;
+}
+
+/* Where sizes may differ, bodies are compared by their rate: they come at less than that, in bytes a second, and at less than
+ * half of what others come at. */
+#define FAIR_RATE 131072
+
+int
+sqt_culprit_is_fair(const struct compare *c, const struct culprit *x)
+{
+    double each, rate, bytes = 0, took = 0;
+    if (x->level < LIKE_METHOD || culprit_part(c, x, &each, &rate) != PART_BODY)
+        return 1;
+    for (size_t i = 0; i < c->count; ++i)
+        if (c->kept[i].names[x->kind] != x->name && c->kept[i].parts[PART_BODY] > 0) {
+            bytes += c->kept[i].size;
+            took += c->kept[i].parts[PART_BODY];
+        }
+    return rate < FAIR_RATE && 2 * rate * took < bytes * 1e9;
 }
 
 static int
@@ -82,45 +110,105 @@ is_told_already(const struct sqt_tolds *tolds, const char *name, double excess)
     return 0;
 }
 
+/* What the times take that the log has, if it has any. */
+static void
+culprit_add_log_part(struct sqt_told *told, enum compare_part part, double each, const char *in_part)
+{
+    const size_t length = strlen(told->sentence);
+    if (each > 0)
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length, " Most of it is %s: %s for each.", part_words[part],
+                 in_part);
+    else
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length, " The log does not say in what.");
+}
+
 static void
 culprit_sentence(const struct compare *c, const struct culprit *x, struct sqt_told *told, double share_of_all)
 {
     double each, rate;
-    char its[SQT_HUMAN_ROOM], others[SQT_HUMAN_ROOM], in_part[SQT_HUMAN_ROOM], bytes[SQT_HUMAN_ROOM];
+    char its[SQT_HUMAN_ROOM], others[SQT_HUMAN_ROOM], in_part[SQT_HUMAN_ROOM], bytes[SQT_HUMAN_ROOM],
+        size[SQT_HUMAN_ROOM];
     const enum compare_part part = culprit_part(c, x, &each, &rate);
     const char *const name = c->texts[x->kind][x->name];
     sqt_human_time(its, x->mean, " ", "us");
     sqt_human_time(others, x->others > 0 ? x->others : 0, " ", "us");
     sqt_human_time(in_part, each, " ", "us");
     sqt_human_bytes(bytes, rate);
-    if (part == PART_BODY && x->kind == SERVER)
+    sqt_human_bytes(size, rate * each / 1e9);
+    if (part == PART_BODY && x->kind == SERVER && !c->of_log && rate * each < SMALL * 1e9) {
+        sqt_told_print(
+            told->sentence,
+            "%.0f %% of the time of requests is the end of replies of %s: the last byte comes %s after the first, "
+            "of %s in the mean. Its requests take %s, others that are alike %s.",
+            100 * share_of_all, name, in_part, size, its, others);
+        return;
+    }
+    if (part == PART_BODY && x->kind == SERVER && !c->of_log) {
         sqt_told_print(
             told->sentence,
             "%.0f %% of the time of requests is bodies of %s that come at %s/s: its requests take %s, others "
             "that are alike %s.",
             100 * share_of_all, name, bytes, its, others);
+        return;
+    }
+    sqt_told_print(told->sentence,
+                   "%.0f %% of the time of requests sets those of %s%s apart: they take %s, others that are alike %s.",
+                   100 * share_of_all, kind_words[x->kind], name, its, others);
+    if (c->of_log)
+        culprit_add_log_part(told, part, each, in_part);
     else
-        sqt_told_print(told->sentence,
-                       "%.0f %% of the time of requests sets those of %s %s apart: they take %s, others that are alike "
-                       "%s. Most of it is %s: %s for each.",
-                       100 * share_of_all, kind_words[x->kind], name, its, others, part_words[part], in_part);
-    if (x->kind == SERVER && part == PART_UPLOAD)
+        snprintf(told->sentence + strlen(told->sentence), SQT_TOLD_TEXT - strlen(told->sentence),
+                 " Most of it is %s: %s for each.", part_words[part], in_part);
+}
+
+/* What to do about what a log says of clients and users, and of all others. */
+static const char log_of_clients[] =
+    "Look at what they ask for, and at the way to them: a log's time has the client's reading in "
+    "it. A trace says what they wait for.";
+static const char log_of_servers[] = "Look at that server, at the way to it, and at what Squid does for these requests "
+                                     "only. %<tt, %<pt and %dt in a logformat "
+                                     "divide the time; a trace has each stage.";
+
+static void
+culprit_advice(const struct compare *c, const struct culprit *x, struct sqt_told *told)
+{
+    double each, rate;
+    const enum compare_part part = culprit_part(c, x, &each, &rate);
+    if (c->of_log)
+        sqt_told_print(told->advice, "%s", x->kind >= CLIENT ? log_of_clients : log_of_servers);
+    else if (x->kind == SERVER && part == PART_UPLOAD)
         sqt_told_print(
             told->advice,
             "Clients send their bodies late to that server only: if they ask with Expect: 100-continue, it does "
             "not answer 100 Continue, and they wait for that. force_request_body_continuation: Squid answers.");
-    else if (x->kind == SERVER)
+    else if (x->kind == SERVER && part == PART_BODY && rate * each < SMALL * 1e9)
+        sqt_told_print(
+            told->advice,
+            "That server sends so little and is done so late: a reply without Content-Length ends when it closes "
+            "the connection. Look at what it does after the last byte, and at the way to it.");
+    else if (x->kind == SERVER || x->kind == HOST)
         sqt_told_print(told->advice, part == PART_DNS ? "The name servers of that domain: ask one of them by hand."
                                                       : "Look at that server, and at the way to it.");
     else if (x->kind == WORKER)
         sqt_told_print(told->advice, "Table loop_time says what that worker does.");
     else
         sqt_told_print(told->advice, "Table requests says what they have in common besides.");
-    if (x->kind == SERVER)
-        sqt_finding_text(told->command, SQT_TOLD_TEXT, "sqtrace-dump --where='{server}' TRACE",
-                         &(struct sqt_finding_values){.culprit = name});
-    else
-        sqt_told_print(told->command, "sqtrace-dump TRACE");
+}
+
+static void
+culprit_command(const struct compare *c, const struct culprit *x, struct sqt_told *told)
+{
+    const char *const source = c->of_log ? "--access-log=FILE" : "TRACE";
+    char with_log[32] = "", condition[SQT_TOLD_TEXT] = "";
+    if (x->kind >= HOST && !c->of_log)
+        snprintf(with_log, sizeof(with_log), "--access-log=FILE ");
+    if (kind_columns[x->kind]) {
+        char pattern[64];
+        snprintf(pattern, sizeof(pattern), "--where='{%s}' ", kind_columns[x->kind]);
+        sqt_finding_text(condition, sizeof(condition), pattern,
+                         &(struct sqt_finding_values){.culprit = c->texts[x->kind][x->name]});
+    }
+    sqt_told_print(told->command, "sqtrace-dump %s%s%s", condition, with_log, source);
 }
 
 /* Names of one server only take long to be looked up: then it is not the name server that is slow. */
@@ -151,6 +239,8 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
             told->share = sqt_percent(excess, (double)totals->total_ns);
             sqt_when_pattern(told, bad, sizes, bads, active, actives, active[actives - 1], INT64_C(1000000000));
             culprit_sentence(c, x, told, excess / (double)totals->total_ns);
+            culprit_advice(c, x, told);
+            culprit_command(c, x, told);
             sqt_tolds_supersede(tolds, told);
             culprit_spare(c, x, told, tolds);
         }

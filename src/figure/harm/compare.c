@@ -2,7 +2,8 @@
  *
  * compare.c - what sets slow requests apart: which name do they have that quick ones, alike in all else, do not have?
  *
- * Alike are requests of the same class, method, octave of size, and kind of server connection.  A request's excess is
+ * Alike are requests of the same class, method, octave of size, and kind of server connection; where that tells nobody, of
+ * less of these (enum compare_level).  A request's excess is
  * what it took beyond the mean of those that are alike and do not have the name.  A name's score is the excess of all its
  * requests, which would vanish if they were like the others.  The best name is told if its score is above what chance
  * gives, a floor that a person would notice, and the largest score after names were shuffled among requests that are
@@ -24,8 +25,8 @@
 
 /* Requests that are kept: where there are more, each second one goes. */
 #define KEPT 131072
-/* Names that are told at most. */
-#define ROUNDS 4
+/* So often it is asked for a name, at one level or the next. */
+#define ROUNDS (4 + COMPARE_LEVELS)
 
 /* A name is told from that share of the time of all requests on, if its requests take that much longer in the mean, in
  * ns, and that many times as long as those that are alike. */
@@ -68,13 +69,18 @@ octave(int64_t size)
     return octave;
 }
 
-static uint16_t
-compare_stratum(struct compare *c, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
+static void
+compare_strata(struct compare *c, struct compared *r, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
 {
-    char name[64];
-    snprintf(name, sizeof(name), "%d %u %u %d", (int)fact->class, (unsigned)xact->method,
-             fact->class == SQT_CLASS_TUNNEL ? 0 : octave(xact->size == SQT_MISSING ? 0 : xact->size), xact->reused);
-    return compare_number(&c->strata, name, STRATA, NULL);
+    const int64_t bytes = xact->size == SQT_MISSING && xact->of_log ? xact->sent : xact->size;
+    const int size = fact->class == SQT_CLASS_TUNNEL || bytes == SQT_MISSING ? 0 : (int)octave(bytes);
+    for (unsigned level = 0; level < COMPARE_LEVELS; ++level) {
+        char name[64];
+        const int from_server = level == LIKE_METHOD && xact->server != UINT32_MAX && fact->class != SQT_CLASS_TUNNEL;
+        snprintf(name, sizeof(name), "%d %u %d %d", from_server ? -1 : (int)fact->class, (unsigned)xact->method,
+                 level < LIKE_METHOD ? size : 0, level < LIKE_SIZE ? xact->reused : 0);
+        r->strata[level] = compare_number(&c->strata[level], name, STRATA, NULL);
+    }
 }
 
 /* Whom the request waited for longest, besides servers. */
@@ -114,17 +120,21 @@ compare_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
         compare_thin(c);
     snprintf(worker, sizeof(worker), "worker %u", (unsigned)xact->origin->identity.kid);
     struct compared *const r = &c->kept[c->count++];
-    *r = (struct compared){.second = (uint32_t)(xact->begin / INT64_C(1000000000)),
-                           .stratum = compare_stratum(c, xact, fact),
+    *r = (struct compared){.second = xact->begin > 0 ? (uint32_t)(xact->begin / INT64_C(1000000000)) : 0,
                            .felt = (float)sqt_finding_slow(xact, felt),
                            .size = xact->size == SQT_MISSING ? 0 : (float)xact->size};
+    compare_strata(c, r, xact, fact);
     r->names[SERVER] = compare_name(c, SERVER, fact->row[SQT_CELL(requests, server)].text);
     r->names[LISTENER] = compare_name(c, LISTENER, sqt_listener_text(xact->origin, xact->listener));
     r->names[WORKER] = xact->origin->identity.kid_kind == SQT_KID_WORKER ? compare_name(c, WORKER, worker) : 0;
     r->names[PLACE] = sqt_finding_place_name(xact, place) ? compare_name(c, PLACE, place) : 0;
     r->names[REASON] = compare_name(c, REASON, fact->row[SQT_CELL(requests, miss_reason)].text);
     r->names[ASKED] = compare_name(c, ASKED, compare_asked(xact));
-    for (unsigned i = 0; i < PART_COUNT; ++i)
+    r->names[HOST] = compare_name(c, HOST, fact->row[SQT_CELL(requests, url_host)].text);
+    r->names[CLIENT] = compare_name(c, CLIENT, fact->row[SQT_CELL(requests, client)].text);
+    r->names[USER] = compare_name(c, USER, fact->row[SQT_CELL(requests, user_name)].text);
+    c->of_log = xact->of_log;
+    for (unsigned i = 0; i < (xact->of_log ? PART_COUNT : PART_OF_LOG); ++i)
         r->parts[i] = (float)sqt_row_sum(fact->row, part_stages[i]);
 }
 
@@ -139,11 +149,12 @@ is_noticed(const struct culprit *x, double all)
 static struct culprit
 compare_best(struct compare *c, enum compare_kind kind, struct scores *s)
 {
-    struct culprit x = {.kind = kind};
+    struct culprit x = {.kind = kind, .level = s->level};
     sqt_scores_fill(s, c->kept, c->count, kind, NULL);
-    x.excess = sqt_scores_largest(s, &x.name);
-    x.requests = s->of[x.name].count;
-    x.mean = x.requests > 0 ? s->of[x.name].felt / x.requests : 0;
+    struct sums compared;
+    x.excess = sqt_scores_largest(s, &x.name, &compared);
+    x.requests = compared.count;
+    x.mean = x.requests > 0 ? compared.felt / x.requests : 0;
     x.others = x.requests > 0 ? x.mean - x.excess / x.requests : 0;
     return x;
 }
@@ -157,11 +168,49 @@ compare_take_out(struct compare *c, const struct culprit *x)
             c->kept[i].felt = (float)(x->others > 0 ? x->others : 0);
 }
 
+/* Requests of those whom a finding names already for most of their time go.  Not of whom they ask: he may be slow for some
+ * server's requests only. */
+static void
+compare_leave_told(struct compare *c, const struct sqt_told *told, enum compare_kind kind)
+{
+    for (unsigned name = 1; name <= c->names[kind].count; ++name) {
+        double felt = 0;
+        size_t left = 0;
+        if (!sqt_told_names(told->culprit, c->texts[kind][name]))
+            continue;
+        for (size_t i = 0; i < c->count; ++i)
+            felt += c->kept[i].names[kind] == name ? c->kept[i].felt : 0;
+        if (2 * (double)told->waiting < felt * (double)c->stride)
+            continue;
+        for (size_t i = 0; i < c->count; ++i)
+            if (c->kept[i].names[kind] != name)
+                c->kept[left++] = c->kept[i];
+        c->count = left;
+    }
+}
+
 static int
 compare_by_second(const void *a, const void *b)
 {
     const struct compared *const x = a, *const y = b;
     return x->second < y->second ? -1 : x->second > y->second;
+}
+
+/* The name with the largest score, of those that may be told; none has an excess of 0. */
+static struct culprit
+compare_round(struct compare *c, struct scores *s, double all)
+{
+    struct culprit best = {.excess = 0};
+    for (unsigned kind = 0; kind < KINDS; ++kind) {
+        s->names_count = c->names[kind].count + 1;
+        s->cells = sqt_zeroed(s->names_count * s->strata_count, sizeof(*s->cells));
+        const struct culprit x = compare_best(c, (enum compare_kind)kind, s);
+        if (x.excess > best.excess && is_noticed(&x, all) && sqt_culprit_is_fair(c, &x) &&
+            x.excess > sqt_compare_chance(c, (enum compare_kind)kind, s))
+            best = x;
+        free(s->cells);
+    }
+    return best;
 }
 
 static void
@@ -170,24 +219,20 @@ compare_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
     struct compare *const c = state;
     struct scores *const s = sqt_zeroed(1, sizeof(*s));
     const double all = (double)totals->total_ns / (double)(c->stride ? c->stride : 1);
-    s->strata_count = c->strata.count + 2;
+    for (unsigned i = 0; i < tolds->count; ++i)
+        for (unsigned kind = 0; kind < ASKED && *tolds->told[i]->culprit; ++kind)
+            compare_leave_told(c, tolds->told[i], (enum compare_kind)kind);
     if (c->count)
         qsort(c->kept, c->count, sizeof(*c->kept), compare_by_second);
-    for (unsigned round = 0; round < ROUNDS && c->count; ++round) {
-        struct culprit best = {.excess = 0};
-        for (unsigned kind = 0; kind < KINDS; ++kind) {
-            s->names_count = c->names[kind].count + 1;
-            s->cells = sqt_zeroed(s->names_count * s->strata_count, sizeof(*s->cells));
-            const struct culprit x = compare_best(c, (enum compare_kind)kind, s);
-            if (x.excess > best.excess && is_noticed(&x, all) &&
-                x.excess > sqt_compare_chance(c, (enum compare_kind)kind, s))
-                best = x;
-            free(s->cells);
+    for (unsigned round = 0; round < ROUNDS && c->count && s->level < COMPARE_LEVELS; ++round) {
+        s->strata_count = c->strata[s->level].count + 2;
+        const struct culprit best = compare_round(c, s, all);
+        if (best.name) {
+            sqt_culprit_tell(c, &best, totals, tolds);
+            compare_take_out(c, &best);
+        } else {
+            ++s->level;
         }
-        if (!best.name)
-            break;
-        sqt_culprit_tell(c, &best, totals, tolds);
-        compare_take_out(c, &best);
     }
     free(s);
 }
@@ -198,9 +243,10 @@ compare_end(void *state)
     struct compare *const c = state;
     for (unsigned kind = 0; kind < KINDS; ++kind)
         sqt_names_free(&c->names[kind]);
-    sqt_names_free(&c->strata);
+    for (unsigned level = 0; level < COMPARE_LEVELS; ++level)
+        sqt_names_free(&c->strata[level]);
     free(c->kept);
 }
 
 const struct sqt_look sqt_look_compare = {
-    .size = sizeof(struct compare), .request = compare_request, .tell = compare_tell, .end = compare_end};
+    .size = sizeof(struct compare), .of_log = 1, .request = compare_request, .tell = compare_tell, .end = compare_end};

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/human.h"
 #include "failures.h"
 #include "figure/finding/spell.h"
 
@@ -21,6 +22,17 @@
 /* So many new connections within a minute, and hardly a kept one, may have taken all local ports. */
 #define PORTS 100
 #define KEPT_SHARE 10
+/* Denials that began after so many requests without one are so many, and that part of all since then, in %. */
+#define BEFORE 100
+#define DENIED 20
+#define SHARE_DENIED 10
+/* A header of so many bytes is too large, or none. */
+#define HEADER 32768
+/* Errors of a server in a row. */
+#define IN_A_ROW 20
+/* A reconfiguration so long before the first of them is named, ns. */
+#define SOON INT64_C(5000000000)
+#define SECOND INT64_C(1000000000)
 /* Servers whose connections all fail at once. */
 #define LOCAL_LEAST 2
 
@@ -59,11 +71,53 @@ static const struct failures_words {
          "The error page and %err_code of access.log say why: the server closed the connection, its answer "
          "could not be parsed, or it took longer than read_timeout.",
          "sqtrace-dump --where='outcome == error' TRACE"},
+    [SQT_FAILED_PEER] =
+        {"dead_peers", "%s", "%s", "",
+         "Start these cache_peers, or correct their addresses and ports: Squid connects to a dead one again "
+         "every connect_timeout, and uses it as soon as that succeeds. never_direct and always_direct: who may "
+         "go without them meanwhile.",
+         "sqtrace-dump --table=incidents --where='incident == peer_probed' TRACE"},
     [SQT_FAILED_NO_SERVER] =
         {"no_server", "no server was asked", "no server was asked", "",
          "%err_code of access.log says why. ERR_CANNOT_FORWARD: cache_peer_access, never_direct and "
-         "always_direct leave nobody to ask, or all parents are dead.",
+         "always_direct leave nobody to ask, or all parents are dead, or have as many connections as max-conn= of "
+         "cache_peer allows.",
          "sqtrace-dump --where='status >= 500 and tries == 0' TRACE"},
+    [SQT_FAILED_CUT] = {"cut_replies", "%s closed the connection before the end",
+                        "%s closed the connection before the end", "a server",
+                        "Look at that server, and at what stands before it: a reply has fewer bytes than its "
+                        "Content-Length says. Squid "
+                        "hands on what came.",
+                        "sqtrace-dump --where='outcome == aborted and server_until_ns >= 0' TRACE"},
+    [SQT_FAILED_TIMED_OUT] = {"timed_out", "client_lifetime ran out", "client_lifetime ran out", "",
+                              "client_lifetime: for how long a client may stay. It is shorter than these replies take.",
+                              "sqtrace-dump --where='outcome == timeout' TRACE"},
+    [SQT_FAILED_KEPT] =
+        {"kept_errors", "the cache keeps an error", "the cache keeps an error", "",
+         "negative_ttl: for how long Squid answers with the error that a server gave. 0 asks the server each time; the "
+         "server may be well again for long.",
+         "sqtrace-dump --where='class == negative_hit and status >= 500' TRACE"},
+    [SQT_FAILED_REFUSED] =
+        {"server_refuses", "%s", "%s", "servers",
+         "Ask that server by hand, without Squid. If it is a parent: it may not let this Squid in, may need "
+         "a login (cache_peer login=), or sends requests back to this Squid.",
+         "sqtrace-dump --where='status >= 400 and status < 500 and tries > 0' TRACE"},
+    [SQT_FAILED_REDIRECTED] = {"redirected", "", "", "",
+                               "If that is not meant: ask the rewriter by hand what it says to such a URL, and look at "
+                               "deny_info with a URL, and at redirects of http_access.",
+                               "sqtrace-dump --where='status >= 301 and status <= 307 and tries == 0' TRACE"},
+    [SQT_FAILED_BY_SQUID] = {"refused_requests", "", "", "", "%err_code of access.log says why Squid refuses them.",
+                             "sqtrace-dump --where='status >= 400 and status < 500 and tries == 0' TRACE"},
+    [SQT_FAILED_HANDSHAKE] =
+        {"failed_client_tls", "their TLS handshake with %s failed", "their TLS handshake with %s timed out", "Squid",
+         "cache.log says why: clients that know no version or cipher that tls-min-version=, options= and "
+         "cipher= of https_port allow, or that do not trust its certificate.",
+         "sqtrace-dump --where='status == 0 and client_tls_ns >= 0' TRACE"},
+    [SQT_FAILED_DENIED] = {"denied", "access rules denied them", "access rules denied them", "",
+                           "If that is not meant: which http_access line denies a request is in cache.log with "
+                           "debug_options 28,3; the last "
+                           "change of squid.conf, or of a list that an acl reads from a file, is the first to look at.",
+                           "sqtrace-dump --where='class == denied' TRACE"},
     [SQT_FAILED_BY_SERVER] =
         {"server_errors", "%s", "%s", "servers",
          "Squid only hands on what that server answers: look at the server. cache_peer: a second one, "
@@ -111,25 +165,73 @@ failures_at_once(const struct sqt_failure *x, char *text, size_t size)
         snprintf(text + used, size - (size_t)used, "it refuses them.");
 }
 
+static const char *
+failures_why(const struct sqt_failure *x)
+{
+    const struct failures_words *const w = &failures_words[x->at];
+    if (x->at == SQT_FAILED_ANSWER && 10 * x->reused >= 9 * x->count)
+        return "%s closed the kept connections on which they were sent, and Squid does not send such a request (POST) "
+               "twice";
+    if (x->at == SQT_FAILED_ANSWER && x->fetched >= x->count * HEADER)
+        return "Squid found no end of a header in what %s sent (reply_header_max_size)";
+    if (x->at == SQT_FAILED_HELPER && 2 * x->broken > x->count)
+        return "helper %s answers that it is broken (BH)";
+    return 2 * x->timed_out > x->count ? w->slow : w->because;
+}
+
 static void
 failures_because(const struct sqt_failure *x, char *text, size_t size)
 {
     const struct failures_words *const w = &failures_words[x->at];
     const char *const name = failures_name(x);
-    char because[2 * SQT_TOLD_NAME];
-    const char *const words = 2 * x->timed_out > x->count ? w->slow : w->because;
+    char because[2 * SQT_TOLD_NAME], each[SQT_HUMAN_ROOM], with_status[32] = "500 or more";
+    if (10 * x->with_status >= 9 * x->count)
+        snprintf(with_status, sizeof(with_status), "%u", x->status);
+    const char *const known = x->at == SQT_FAILED_CONNECT ? sqt_why_because(sqt_failed_mostly(x)) : NULL;
+    const char *const words = known ? known : failures_why(x);
+    const char *const data = 2 * x->data > x->count ? " for data (FTP)" : "";
     const char *const hole = strstr(words, "%s");
-    snprintf(because, sizeof(because), "%.*s%s%s", hole ? (int)(hole - words) : (int)strlen(words), words,
+    snprintf(because, sizeof(because), "%.*s%s%s%s", hole ? (int)(hole - words) : (int)strlen(words), words,
              !hole  ? ""
              : name ? name
                     : w->nobody,
-             hole ? hole + 2 : "");
-    if (is_mostly_at_once(x))
+             data, hole ? hole + 2 : "");
+    if (is_mostly_at_once(x) && !known)
         failures_at_once(x, text, size);
+    else if (x->at == SQT_FAILED_CUT)
+        snprintf(text, size, "got only a part of their body, because %s.", because);
+    else if (x->at == SQT_FAILED_TIMED_OUT)
+        snprintf(text, size, "were ended by Squid in the middle of their reply, after %s: client_lifetime ran out.",
+                 sqt_human_time(each, (double)x->felt / (double)x->count, " ", "us"));
+    else if (x->at == SQT_FAILED_KEPT)
+        snprintf(text, size, "got an error (5xx) from the cache, which keeps what a server answered.");
+    else if (x->at == SQT_FAILED_DENIED)
+        snprintf(text, size, "were denied (403) by access rules.");
+    else if (x->at == SQT_FAILED_REDIRECTED)
+        snprintf(text, size, "were sent to another URL by Squid (%u).", x->status);
+    else if (x->at == SQT_FAILED_BY_SQUID)
+        snprintf(text, size, "were refused by Squid itself, with a status of %u.", x->status);
+    else if (x->at == SQT_FAILED_HANDSHAKE)
+        snprintf(text, size, "got nothing, because %s.", because);
     else if (x->at == SQT_FAILED_BY_SERVER)
-        snprintf(text, size, "were answered by %s with a status of 500 or more.", because);
+        snprintf(text, size, "were answered by %s with a status of %s.", because, with_status);
     else
         snprintf(text, size, "got an error page, because %s.", because);
+}
+
+/* Whether squid.conf may mean it. */
+static int
+is_configured(const struct sqt_failure *x)
+{
+    return x->at == SQT_FAILED_DENIED || x->at == SQT_FAILED_REDIRECTED;
+}
+
+/* What is always so is meant.  Told is what began in the trace, and what takes a good part of all. */
+static int
+is_meant(const struct sqt_failed_requests *all, const struct sqt_failure *x, const struct sqt_spell *spell)
+{
+    return is_configured(x) && 4 * x->count < all->requests &&
+           (x->before < BEFORE || x->count < DENIED || sqt_spell_percent(spell->met, spell->all) < SHARE_DENIED);
 }
 
 /* A finding of so many failures; NULL: they do not matter. */
@@ -142,11 +244,14 @@ failures_told(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
         return NULL;
     *spell = sqt_spell_tell(&probe, &all->when, series, SQT_FAILURES_ALL);
     const double then = sqt_spell_percent(spell->met, spell->all);
-    if (then < (x->at == SQT_FAILED_BY_SERVER ? SHARE_OF_SERVER : SHARE) ||
+    if (then < (x->at == SQT_FAILED_BY_SERVER ? SHARE_OF_SERVER : SHARE) || is_meant(all, x, spell) ||
         (x->at == SQT_FAILED_LOOK_UP && sqt_spell_percent(x->count, all->requests) < SHARE_LOOK_UP &&
          then < SHARE_LOOK_UP_THEN))
         return NULL;
-    struct sqt_told *const told = sqt_tolds_add(tolds, cause, SQT_HARM_FAILURE, x->count * SQT_FAILURE_NS + x->felt);
+    /* What may be meant ranks behind all that is not. */
+    const int meant = is_configured(x) && x->before < BEFORE;
+    struct sqt_told *const told =
+        sqt_tolds_add(tolds, cause, SQT_HARM_FAILURE, x->felt + (meant ? 0 : x->count * SQT_FAILURE_NS));
     if (!told)
         return NULL;
     told->since = probe.since;
@@ -157,31 +262,155 @@ failures_told(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
     return told;
 }
 
+/* Whom Squid may ask, where it asked nobody. */
 static void
-failures_tell_one(struct sqt_failed_requests *all, struct sqt_tolds *tolds, const struct sqt_failure *x)
+failures_parents(const struct sqt_failed_requests *all, struct sqt_told *told)
+{
+    size_t used = 0;
+    if (all->direct || !all->peers.count)
+        return;
+    for (const struct sqt_name_entry *named = all->peers.first; named && used < sizeof(told->culprit) - 1;
+         named = named->next)
+        used += (size_t)snprintf(told->culprit + used, sizeof(told->culprit) - used, "%s%s",
+                                 used                   ? ", "
+                                 : all->peers.count > 1 ? "parents "
+                                                        : "parent ",
+                                 named->name);
+    const size_t length = strlen(told->sentence);
+    snprintf(told->sentence + length - 1, sizeof(told->sentence) - length + 1,
+             ": Squid may ask %s only, %s dead, or %s as many connections as max-conn= allows.", told->culprit,
+             all->peers.count > 1 ? "who are" : "who is", all->peers.count > 1 ? "have" : "has");
+}
+
+/* What squid.conf may mean, and when it began. */
+static void
+failures_configured(const struct sqt_failure *x, struct sqt_told *told)
+{
+    const int begins = x->before >= BEFORE, reconfigured = begins && x->reconfigured &&
+                                                           told->since + SECOND >= x->reconfigured &&
+                                                           told->since - x->reconfigured < SOON;
+    const size_t used = strlen(told->sentence);
+    if (!*told->culprit)
+        snprintf(told->culprit, sizeof(told->culprit), "%s%s",
+                 x->at == SQT_FAILED_DENIED ? "http_access" : "url_rewrite",
+                 reconfigured ? ", after squid -k reconfigure" : "");
+    if (begins)
+        snprintf(told->sentence + used, sizeof(told->sentence) - used, " Of the %llu before, none was.%s",
+                 (unsigned long long)x->before, reconfigured ? " Squid was reconfigured just then." : "");
+}
+
+/* Which directive of squid.conf is behind a status that Squid gives by itself. */
+static void
+failures_by_squid(const struct sqt_failure *x, struct sqt_told *told)
+{
+    static const struct {
+        uint32_t status;
+        const char *culprit, *advice;
+    } words[] = {
+        {413, "request_body_max_size", "request_body_max_size: larger, if such uploads are meant."},
+        {431, "request_header_max_size", "request_header_max_size: larger, or look which header grows (Cookie)."},
+        {414, "request_header_max_size", "request_header_max_size bounds the URL, too."},
+        {400, "requests that are not valid",
+         "What clients send is no HTTP that Squid takes: TLS on a port for HTTP, "
+         "or http_port without accel or intercept, are the usual reasons."},
+        {408, "request_timeout", "request_timeout, read_timeout: clients take longer to send their request."},
+        {417, "Expect", "Clients ask with an Expect that Squid does not know."}};
+    for (unsigned i = 0; i < sizeof(words) / sizeof(*words); ++i)
+        if (words[i].status == x->status) {
+            snprintf(told->culprit, sizeof(told->culprit), "%s", words[i].culprit);
+            sqt_told_print(told->advice, "%s", words[i].advice);
+        }
+}
+
+/* In the minute before, ports were taken by so many connections. */
+static void
+failures_taken(const struct sqt_failure *x, struct sqt_told *told)
+{
+    const size_t used = strlen(told->sentence);
+    snprintf(told->sentence + used, sizeof(told->sentence) - used,
+             " In the minute before, %llu connections to it were made, and kept ones were used %llu times.",
+             (unsigned long long)x->made, (unsigned long long)x->kept);
+}
+
+static int
+may_lack_ports(const struct sqt_failure *x)
+{
+    return is_mostly_at_once(x) && sqt_failed_mostly(x) == SQT_WHY_UNKNOWN && x->made >= PORTS &&
+           KEPT_SHARE * x->kept < x->made;
+}
+
+static void
+failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds *tolds, const struct sqt_failure *x)
 {
     const struct failures_words *const w = &failures_words[x->at];
+    const enum sqt_why why = x->at == SQT_FAILED_CONNECT ? sqt_failed_mostly(x) : SQT_WHY_UNKNOWN;
+    const char *const advice = sqt_why_advice(why) ? sqt_why_advice(why) : w->advice;
     struct sqt_spell spell;
     char because[SQT_TOLD_TEXT];
-    struct sqt_told *const told = failures_told(tolds, all, w->cause, x, x->series, &spell);
+    struct sqt_told *const told =
+        failures_told(tolds, all, why == SQT_WHY_NO_PORT ? "no_local_port" : w->cause, x, x->series, &spell);
     if (!told)
         return;
     snprintf(told->culprit, sizeof(told->culprit), "%s", failures_name(x) ? failures_name(x) : "");
-    failures_because(x, because, sizeof(because));
+    if (x->at == SQT_FAILED_PEER)
+        sqt_failed_dead(all, told->culprit, because);
+    else
+        failures_because(x, because, sizeof(because));
     failures_sentence(told, x->count, &spell, because);
-    sqt_told_print(told->advice, "%s%s", w->advice,
-                   is_mostly_at_once(x) && x->made >= PORTS && KEPT_SHARE * x->kept < x->made
+    if (x->at == SQT_FAILED_SERVICE)
+        sqt_failed_suspended(x, end, told);
+    if (why == SQT_WHY_NO_PORT)
+        failures_taken(x, told);
+    if (x->at == SQT_FAILED_NO_SERVER)
+        failures_parents(all, told);
+    if (is_configured(x))
+        failures_configured(x, told);
+    sqt_told_print(told->advice, "%s%s", advice,
+                   may_lack_ports(x)
                        ? " If no local port is free (ss -s): server_persistent_connections keeps connections, and "
                          "net.ipv4.ip_local_port_range has more ports."
                        : "");
     sqt_told_print(told->command, "%s", w->command);
+    if (x->at == SQT_FAILED_BY_SQUID)
+        failures_by_squid(x, told);
+    if (*told->culprit)
+        sqt_tolds_supersede(tolds, told);
+    if (x->at == SQT_FAILED_BY_SERVER) /* a try that got such an answer, and was given up, was not closed */
+        sqt_tolds_drop(tolds, "closed_connections", told->culprit);
+}
+
+/* A server that says nothing but 4xx for some time. */
+static void
+failures_tell_refused(struct sqt_tolds *tolds, const struct sqt_failure *x)
+{
+    const struct sqt_failed_run *const run = &x->longest;
+    struct sqt_told *const told = run->count < IN_A_ROW ? NULL
+                                                        : sqt_tolds_add(tolds, failures_words[x->at].cause,
+                                                                        SQT_HARM_FAILURE, run->count * SQT_FAILURE_NS);
+    if (!told)
+        return;
+    snprintf(told->culprit, sizeof(told->culprit), "%s", failures_name(x) ? failures_name(x) : "");
+    told->since = run->since;
+    told->until = run->until;
+    told->pattern = SQT_PATTERN_ONCE;
+    told->requests = told->failures = run->count;
+    sqt_told_print(
+        told->sentence,
+        "From %.1f s to %.1f s of the trace, %s answered %llu requests in a row with an error, at last %u, and no "
+        "other one.",
+        (double)run->since / 1e9, (double)run->until / 1e9, *told->culprit ? told->culprit : "a server",
+        (unsigned long long)run->count, run->status);
+    sqt_told_print(told->advice, "%s", failures_words[x->at].advice);
+    sqt_told_print(told->command, "%s", failures_words[x->at].command);
 }
 
 /* Whether its connections fail at once, and none succeeds since they do. */
 static int
 is_at_once(const struct sqt_failure *x)
 {
-    return x->at == SQT_FAILED_CONNECT && x->count && 10 * x->at_once >= 9 * x->count && 20 * x->connected <= x->count;
+    const enum sqt_why why = sqt_failed_mostly(x);
+    return x->at == SQT_FAILED_CONNECT && x->count && why != SQT_WHY_REFUSED && why != SQT_WHY_TIMED_OUT &&
+           10 * x->at_once >= 9 * x->count && 20 * x->connected <= x->count;
 }
 
 static int
@@ -204,19 +433,30 @@ failures_tell_local(struct sqt_failed_requests *all, struct sqt_tolds *tolds)
         failures_told(tolds, all, "no_local_port", &all->at_once, SQT_FAILURES_AT_ONCE, &spell);
     if (!told)
         return;
-    snprintf(told->culprit, sizeof(told->culprit), "local ports");
-    failures_sentence(told, all->at_once.count, &spell,
-                      "got an error page, because connections to all servers failed at once: no local port is free for "
-                      "them, or there is no route.");
-    sqt_told_print(
-        told->advice,
-        "server_persistent_connections, server_idle_pconn_timeout: keep connections, so that fewer local ports "
-        "are in TIME_WAIT (ss -s). net.ipv4.ip_local_port_range: more ports. tcp_outgoing_address: a second address.");
+    const char *because, *const advice = sqt_why_advice(sqt_failed_mostly(&all->at_once));
+    snprintf(told->culprit, sizeof(told->culprit), "%s",
+             sqt_failed_mostly(&all->at_once) == SQT_WHY_UNREACHABLE ? "routes" : "local ports");
+    switch (sqt_failed_mostly(&all->at_once)) {
+    case SQT_WHY_NO_PORT:
+        because = "got an error page, because no local port is free for connections to any server.";
+        break;
+    case SQT_WHY_UNREACHABLE:
+        because = "got an error page, because there is no route to any server.";
+        break;
+    case SQT_WHY_FORBIDDEN:
+        because = "got an error page, because this machine does not let Squid connect to any server.";
+        break;
+    default:
+        because = "got an error page, because connections to all servers failed at once: no local port is free for "
+                  "them, or there is no route.";
+    }
+    failures_sentence(told, all->at_once.count, &spell, because);
+    sqt_told_print(told->advice, "%s", advice ? advice : sqt_why_advice(SQT_WHY_NO_PORT));
     sqt_told_print(told->command, "%s", failures_words[SQT_FAILED_CONNECT].command);
 }
 
 void
-sqt_failures_tell(struct sqt_failed_requests *all, struct sqt_tolds *tolds)
+sqt_failures_tell(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds *tolds)
 {
     sqt_when_sort(&all->when);
     const int local = is_local(all);
@@ -224,7 +464,9 @@ sqt_failures_tell(struct sqt_failed_requests *all, struct sqt_tolds *tolds)
         failures_tell_local(all, tolds);
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
-        if (x->count && !(local && is_at_once(x)))
-            failures_tell_one(all, tolds, x);
+        if (x->at == SQT_FAILED_REFUSED)
+            failures_tell_refused(tolds, x);
+        else if (x->count && !(local && is_at_once(x)))
+            failures_tell_one(all, end, tolds, x);
     }
 }

@@ -13,10 +13,15 @@
 
 #include "blame.h"
 
+/* Parents that are told by name. */
+#define PEERS 4
 /* Names of their own, of all that requests fail at. */
 #define NAMES 1024
 /* Who failed longer ago, in ns, is not blamed for a request that asked nobody. */
 #define MINUTE INT64_C(60000000000)
+/* Squid tries a dead cache_peer again after connect_timeout, as long as there are requests: it is taken for dead for so
+ * many ns. */
+#define PROBES (2 * MINUTE)
 /* Who fails within that time, in ns, was not asked over a network. */
 #define AT_ONCE INT64_C(1000000)
 
@@ -30,11 +35,11 @@ struct failures {
     } last;         /* whom Squid may remember */
 };
 
-static struct sqt_failure *
-failures_get(struct failures *f, enum sqt_failed_at at, const char *name)
+struct sqt_failure *
+sqt_failure_get(struct sqt_failed_requests *all, enum sqt_failed_at at, const char *name)
 {
     char key[SQT_TOLD_NAME + 8];
-    struct sqt_names *const names = &f->all.names;
+    struct sqt_names *const names = &all->names;
     names->size = sizeof(struct sqt_failure);
     names->most = NAMES;
     snprintf(key, sizeof(key), "%u %s", at, name ? name : "");
@@ -58,6 +63,8 @@ failures_wait(void *state, const struct sqt_wait *wait)
 {
     struct failures *const f = state;
     sqt_blame_wait(&f->blames, wait);
+    if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_REDIRECT)
+        f->all.rewriter = sqt_origin_text(wait->origin, wait->def, wait->who);
     if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_DNS &&
         (wait->outcome == SQT_WAIT_TIMEOUT || wait->outcome == SQT_WAIT_ERR))
         failures_remember(f, SQT_FAILED_LOOK_UP, sqt_origin_text(wait->origin, wait->def, wait->who), wait->end);
@@ -91,8 +98,14 @@ failures_connection(void *state, const struct sqt_attempt *attempt)
     struct failures *const f = state;
     const char *const server =
         attempt->server == UINT32_MAX ? NULL : sqt_origin_text(attempt->origin, SQT_DEF_SERVER, attempt->server);
+    if (is_peer(attempt) && server && strlen(server) < SQT_TOLD_NAME) {
+        f->all.peers =
+            f->all.peers.size ? f->all.peers : (struct sqt_names){.size = sizeof(struct sqt_name_entry), .most = PEERS};
+        sqt_names_get(&f->all.peers, server);
+    }
+    f->all.direct |= !is_peer(attempt);
     if (attempt->outcome == SQT_OUTCOME_COMPLETE)
-        failures_connected(f, failures_get(f, SQT_FAILED_CONNECT, server), attempt);
+        failures_connected(f, sqt_failure_get(&f->all, SQT_FAILED_CONNECT, server), attempt);
     if (sqt_blame_attempt(&f->blames, attempt) && is_peer(attempt))
         failures_remember(f, SQT_FAILED_CONNECT, server, attempt->end);
 }
@@ -101,9 +114,22 @@ static void
 failures_add(struct failures *f, struct sqt_failure *failure, uint32_t series, const struct sqt_xact *xact,
              int64_t felt)
 {
+    if (!failure->count) {
+        failure->before = f->all.requests - 1;
+        failure->reconfigured = f->all.reconfigured;
+    }
+    failure->status = failure->count ? failure->status : xact->status;
+    failure->with_status += failure->status == xact->status;
+    failure->fetched += (uint64_t)(xact->fetched > 0 ? xact->fetched : 0);
     ++failure->count;
     failure->felt += (uint64_t)felt;
     sqt_when_add(&f->all.when, series, xact->begin, (uint64_t)felt, 1);
+}
+
+const char *
+sqt_failure_server(const struct sqt_xact *xact)
+{
+    return xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
 }
 
 /* Somebody failed it who is known. */
@@ -113,30 +139,48 @@ failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sq
     static const enum sqt_failed_at at[SQT_BLAMED] = {SQT_FAILED_SERVICE, SQT_FAILED_CONNECT, SQT_FAILED_TLS,
                                                       SQT_FAILED_LOOK_UP, SQT_FAILED_HELPER};
     const enum sqt_blamed blamed = (enum sqt_blamed)__builtin_ctz(blame->failed);
-    struct sqt_failure *const failure = failures_get(f, at[blamed], sqt_blame_name(blame, blamed));
+    const char *const name = sqt_blame_name(blame, blamed);
+    const int data = !name && blamed == SQT_BLAMED_CONNECT && sqt_failure_server(xact);
+    struct sqt_failure *const failure = sqt_failure_get(&f->all, at[blamed], data ? sqt_failure_server(xact) : name);
+    failure->data += (unsigned)data;
     const int at_once = blamed == SQT_BLAMED_CONNECT && blame->took[blamed] < AT_ONCE;
+    const enum sqt_why why = blamed == SQT_BLAMED_CONNECT ? sqt_why_of(blame->error) : SQT_WHY_UNKNOWN;
+    ++failure->whys[why];
     failure->timed_out += blame->timed_out >> blamed & 1;
+    failure->broken += blame->broken >> blamed & 1;
     failure->at_once += at_once;
+    f->all.at_once.whys[why] += (uint64_t)at_once;
     if (at_once)
         failures_add(f, &f->all.at_once, SQT_FAILURES_AT_ONCE, xact, felt);
     return failure;
 }
 
-static const char *
-failures_server(const struct sqt_xact *xact)
+/* When Squid tried a dead neighbour last; 0: none is. */
+static int64_t
+failures_probed(const struct failures *f)
 {
-    return xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
+    int64_t at = 0;
+    for (unsigned i = 0; i < SQT_FAILED_PEERS; ++i)
+        if (*f->all.dead[i].name && f->all.dead[i].error && f->all.dead[i].at > at)
+            at = f->all.dead[i].at;
+    return at;
 }
 
 /* Nobody failed it who is known. */
 static struct sqt_failure *
 failures_unexplained(struct failures *f, const struct sqt_xact *xact)
 {
-    if (xact->reused >= 0)
-        return failures_get(f, SQT_FAILED_ANSWER, failures_server(xact));
+    if (xact->reused >= 0) {
+        struct sqt_failure *const failure = sqt_failure_get(&f->all, SQT_FAILED_ANSWER, sqt_failure_server(xact));
+        failure->reused += xact->reused == 1;
+        return failure;
+    }
+    const int64_t probed = failures_probed(f);
+    if (probed && probed >= f->last.at && xact->end - probed < PROBES)
+        return sqt_failure_get(&f->all, SQT_FAILED_PEER, NULL);
     if (f->last.at && xact->end - f->last.at < MINUTE)
-        return failures_get(f, f->last.failed_at, f->last.name);
-    return failures_get(f, SQT_FAILED_NO_SERVER, NULL);
+        return sqt_failure_get(&f->all, f->last.failed_at, f->last.name);
+    return sqt_failure_get(&f->all, SQT_FAILED_NO_SERVER, NULL);
 }
 
 static void
@@ -147,25 +191,73 @@ failures_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
     struct sqt_failure *failure = NULL;
     const int blamed = sqt_blame_take(&f->blames, xact, &blame);
     const int made = (xact->flags & SQT_XACT_ERROR_PAGE) || xact->reply_source == SQT_REPLY_MADE;
-    (void)fact;
     ++f->all.requests;
     sqt_when_add(&f->all.when, SQT_FAILURES_ALL, xact->begin, (uint64_t)felt, 1);
-    if (xact->status >= 500 && !made)
-        failure = xact->reused >= 0 ? failures_get(f, SQT_FAILED_BY_SERVER, failures_server(xact)) : NULL;
+    if (xact->status >= 400 && fact->class == SQT_CLASS_NEGATIVE_HIT)
+        failure = xact->status >= 500 ? sqt_failure_get(&f->all, SQT_FAILED_KEPT, "negative_ttl") : NULL;
+    else if (xact->status >= 500 && !made)
+        failure = xact->reused >= 0 ? sqt_failure_get(&f->all, SQT_FAILED_BY_SERVER, sqt_failure_server(xact)) : NULL;
     else if (xact->status >= 500)
         failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact);
-    else if ((xact->status == 403 || xact->status == 407) && (blame.failed >> SQT_BLAMED_HELPER & 1))
-        failure = failures_get(f, SQT_FAILED_HELPER, sqt_blame_name(&blame, SQT_BLAMED_HELPER));
+    else
+        failure = sqt_failure_other(&f->all, xact, fact, &blame);
     if (failure)
         failures_add(f, failure, failure->series, xact, felt);
+}
+
+/* A neighbour was tried again; those that find no place are left out. */
+static void
+failures_probe(struct failures *f, const struct sqt_incident_row *row)
+{
+    const char *const name = sqt_incident_who(row);
+    struct sqt_failed_peer *const peers = f->all.dead;
+    unsigned i = 0;
+    while (name && i < SQT_FAILED_PEERS && *peers[i].name && strcmp(peers[i].name, name) != 0)
+        ++i;
+    if (!name || i == SQT_FAILED_PEERS)
+        return;
+    snprintf(peers[i].name, sizeof(peers[i].name), "%s", name);
+    peers[i].error = (unsigned)row->code;
+    peers[i].at = row->at;
+}
+
+/* Squid stops to use a service, or begins again. */
+static void
+failures_suspend(struct failures *f, const struct sqt_incident_row *row)
+{
+    struct sqt_failed_suspensions *const x =
+        &sqt_failure_get(&f->all, SQT_FAILED_SERVICE, sqt_incident_who(row))->suspended;
+    if (row->code != SQT_SERVICE_UP && !x->since) {
+        ++x->count;
+        x->since = row->at + !row->at;
+    } else if (row->code == SQT_SERVICE_UP && x->since) {
+        x->ns += row->at - x->since;
+        x->since = 0;
+    }
+}
+
+static void
+failures_incident(void *state, const struct sqt_incident_row *row)
+{
+    if (row->event == SQT_EV_PEER_PROBED)
+        failures_probe(state, row);
+    if (row->event == SQT_EV_SERVICE_STATE)
+        failures_suspend(state, row);
+}
+
+static void
+failures_setup(void *state, const struct sqt_setup_row *row)
+{
+    struct failures *const f = state;
+    if (row->event == SQT_EV_RECONFIGURE)
+        f->all.reconfigured = row->at;
 }
 
 static void
 failures_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     struct failures *const f = state;
-    (void)totals;
-    sqt_failures_tell(&f->all, tolds);
+    sqt_failures_tell(&f->all, totals->end, tolds);
 }
 
 static void
@@ -173,6 +265,7 @@ failures_end(void *state)
 {
     struct failures *const f = state;
     sqt_names_free(&f->all.names);
+    sqt_names_free(&f->all.peers);
     sqt_when_free(&f->all.when);
     sqt_blames_free(&f->blames);
 }
@@ -181,5 +274,7 @@ const struct sqt_look sqt_look_failures = {.size = sizeof(struct failures),
                                            .request = failures_request,
                                            .connection = failures_connection,
                                            .wait = failures_wait,
+                                           .setup = failures_setup,
+                                           .incident = failures_incident,
                                            .tell = failures_tell,
                                            .end = failures_end};

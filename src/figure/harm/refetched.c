@@ -21,7 +21,7 @@
 /* Objects that are remembered: one takes the place of another. */
 #define OBJECTS 65536
 
-enum refetched_kind { REMOVED, TOO_LARGE, FILE_GONE, KINDS };
+enum refetched_kind { REMOVED, TOO_LARGE, FILE_GONE, RANGES, KINDS };
 
 struct refetched_group {
     uint64_t requests, again, ns, bytes; /* again: of objects that were asked for before */
@@ -30,19 +30,25 @@ struct refetched_group {
 };
 
 struct refetched {
-    uint64_t *objects; /* by their hashes */
+    struct refetched_object {
+        uint64_t object;
+        int64_t end;
+    } * objects;            /* that were sent whole, by their hashes, and when the last was */
+    uint64_t outs, not_out; /* objects that were to be written to disk, and those of which that failed */
+    char not_out_place[SQT_FINDING_NAME];
     struct refetched_group groups[KINDS];
 };
 
-/* Whether the object was asked for before; from now on it was. */
+/* Whether the object was sent whole before this request began. */
 static int
-refetched_again(struct refetched *r, uint64_t object)
+refetched_again(struct refetched *r, const struct sqt_xact *xact)
 {
     if (!r->objects)
         r->objects = sqt_zeroed(OBJECTS, sizeof(*r->objects));
-    uint64_t *const asked = &r->objects[object % OBJECTS];
-    const int again = object && *asked == object;
-    *asked = object;
+    struct refetched_object *const sent = &r->objects[xact->object % OBJECTS];
+    const int again = xact->object && sent->object == xact->object && sent->end <= xact->begin;
+    if (xact->outcome == SQT_OUTCOME_COMPLETE)
+        *sent = (struct refetched_object){xact->object, sent->object == xact->object ? sent->end : xact->end};
     return again;
 }
 
@@ -61,8 +67,8 @@ refetched_request(void *state, const struct sqt_xact *xact, const struct sqt_req
     struct refetched *const r = state;
     const char *const reason = fact->row[SQT_CELL(requests, miss_reason)].text;
     (void)felt; /* a hit saves what the server takes */
-    const int again = refetched_again(r, xact->object);
-    const enum refetched_kind kind = reason ? refetched_kind(reason) : KINDS;
+    const int again = refetched_again(r, xact);
+    const enum refetched_kind kind = reason && xact->status == 206 ? RANGES : reason ? refetched_kind(reason) : KINDS;
     if (kind == KINDS || !(1u << fact->class & SQT_MISSES) || (!again && kind != FILE_GONE))
         return;
     struct refetched_group *const g = &r->groups[kind];
@@ -74,6 +80,52 @@ refetched_request(void *state, const struct sqt_xact *xact, const struct sqt_req
     g->bytes += xact->sent == SQT_MISSING ? 0 : (uint64_t)xact->sent;
     if (kind == FILE_GONE)
         sqt_finding_place_name(xact, g->place);
+}
+
+/* Hits that became misses are objects that were removed, too. */
+static int
+is_lost_hits(const struct sqt_tolds *tolds, const struct refetched_group *g)
+{
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (strcmp(tolds->told[i]->cause, "lost_hits") == 0 && 2 * tolds->told[i]->waiting >= g->ns)
+            return 1;
+    return 0;
+}
+
+static void
+refetched_swap(void *state, const struct sqt_swap *swap)
+{
+    struct refetched *const r = state;
+    if (!swap->out || swap->update)
+        return;
+    ++r->outs;
+    if (swap->outcome == SQT_OUTCOME_ERROR && !r->not_out++)
+        sqt_finding_swap_name(swap, r->not_out_place);
+}
+
+/* Whether it is because they could not be written: then their files are gone, or were never whole. */
+static int
+is_not_written(const struct refetched *r)
+{
+    return r->not_out >= LEAST && 4 * r->not_out >= r->outs;
+}
+
+static void
+refetched_not_written(const struct refetched *r, const struct refetched_group *g, struct sqt_told *told)
+{
+    char each[SQT_HUMAN_ROOM];
+    told->cause = "not_written";
+    snprintf(told->culprit, sizeof(told->culprit), "%s", r->not_out_place);
+    sqt_told_print(
+        told->sentence,
+        "%llu of %llu objects could not be written to %s: writing failed. %llu requests had to fetch such objects "
+        "again, %s each.",
+        (unsigned long long)r->not_out, (unsigned long long)r->outs, r->not_out_place, (unsigned long long)g->requests,
+        sqt_human_time(each, (double)g->ns / (double)g->requests, " ", "us"));
+    sqt_told_print(told->advice,
+                   "No space on its file system, or a disk that fails: df and dmesg say which, and cache.log has the "
+                   "error. The size of a cache_dir must leave a tenth of its file system free.");
+    sqt_told_print(told->command, "sqtrace-dump --table=swaps --where='direction == out and outcome == error' TRACE");
 }
 
 static int
@@ -108,6 +160,15 @@ refetched_text(enum refetched_kind kind, const struct refetched_group *g, uint64
         sqt_told_print(told->advice,
                        "maximum_object_size, before the cache_dir lines: 4 MB unless it is set. Or the reply says "
                        "no-store or private: then nothing helps here.");
+    } else if (kind == RANGES) {
+        sqt_told_print(
+            told->sentence,
+            "%llu of %llu requests are for ranges (206) of objects of which ranges were sent before: %s each. Squid "
+            "stores no ranges, so none of them is a hit.",
+            n, whole, each);
+        sqt_told_print(told->advice,
+                       "range_offset_limit none for such objects: Squid fetches and stores the whole at the first "
+                       "request, and ranges of it are hits.");
     } else {
         sqt_told_print(
             told->sentence,
@@ -120,23 +181,27 @@ refetched_text(enum refetched_kind kind, const struct refetched_group *g, uint64
     }
     sqt_told_print(told->command, "sqtrace-dump --where='miss_reason == %s' TRACE",
                    kind == REMOVED     ? "absent"
-                   : kind == TOO_LARGE ? "uncacheable"
-                                       : "swap_fail");
+                   : kind == FILE_GONE ? "swap_fail"
+                                       : "uncacheable");
 }
 
 static void
 refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
-    static const char *const causes[KINDS] = {"cache_too_small", "not_stored", "files_gone"};
-    static const char *const culprits[KINDS] = {"cache", "maximum_object_size", NULL};
+    static const char *const causes[KINDS] = {"cache_too_small", "not_stored", "files_gone", "ranges_not_stored"};
+    static const char *const culprits[KINDS] = {"cache", "maximum_object_size", NULL, "ranges"};
+    static const char *const rules[] = {"slow_servers", NULL};
     const struct refetched *const r = state;
     for (unsigned kind = 0; kind < KINDS; ++kind) {
         const struct refetched_group *const g = &r->groups[kind];
-        struct sqt_told *const told = refetched_is_felt((enum refetched_kind)kind, g, totals)
-                                          ? sqt_tolds_add(tolds, causes[kind], SQT_HARM_WAITING, g->ns)
-                                          : NULL;
+        struct sqt_told *const told =
+            !(kind == REMOVED && is_lost_hits(tolds, g)) && refetched_is_felt((enum refetched_kind)kind, g, totals)
+                ? sqt_tolds_add(tolds, causes[kind], SQT_HARM_WAITING, g->ns)
+                : NULL;
         if (!told)
             continue;
+        if (kind == RANGES)
+            sqt_instead(tolds, rules, g->ns, SQT_INSTEAD);
         snprintf(told->culprit, sizeof(told->culprit), "%s", culprits[kind] ? culprits[kind] : g->place);
         told->since = g->begin;
         told->until = g->end;
@@ -144,6 +209,8 @@ refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
         told->waiting = g->ns;
         told->share = sqt_percent((double)g->ns, (double)totals->total_ns);
         refetched_text((enum refetched_kind)kind, g, totals->requests, told);
+        if ((kind == REMOVED || kind == FILE_GONE) && is_not_written(r))
+            refetched_not_written(r, g, told);
     }
 }
 
@@ -153,5 +220,8 @@ refetched_end(void *state)
     free(((struct refetched *)state)->objects);
 }
 
-const struct sqt_look sqt_look_refetched = {
-    .size = sizeof(struct refetched), .request = refetched_request, .tell = refetched_tell, .end = refetched_end};
+const struct sqt_look sqt_look_refetched = {.size = sizeof(struct refetched),
+                                            .request = refetched_request,
+                                            .swap = refetched_swap,
+                                            .tell = refetched_tell,
+                                            .end = refetched_end};

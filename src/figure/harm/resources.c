@@ -10,7 +10,6 @@
 #include "figure/finding/look.h"
 #include "figure/finding/spell.h"
 #include "figure/table/samples.h"
-#include "instead.h"
 
 #define SECOND 1e9
 #define KIDS 256

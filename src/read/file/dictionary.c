@@ -113,6 +113,12 @@ define(struct sqt_dictionary *d, unsigned kind, uint32_t number, const char *tex
     d->taken += size + DEFINITION_BYTES;
 }
 
+void
+sqt_dictionary_define(struct sqt_dictionary *d, unsigned kind, uint32_t number, const char *text, size_t size)
+{
+    define(d, kind, number, text, size);
+}
+
 /* Number of an event that this program does not know, by its name; 0 without room. */
 static unsigned
 unknown_event(struct sqt_dictionary *d, const char *name)

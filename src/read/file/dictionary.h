@@ -33,6 +33,10 @@ void sqt_dictionary_free(struct sqt_dictionary *dictionary);
  * what they should be, or -1 without memory. */
 int sqt_dictionary_take(struct sqt_dictionary *dictionary, const char *text, size_t size);
 
+/* Defines a text that no trace has, as one of a log: \\t, \\n and \\\\ in it are undone. */
+void sqt_dictionary_define(struct sqt_dictionary *dictionary, unsigned kind, uint32_t number, const char *text,
+                           size_t size);
+
 /* This program's own events: for a trace whose table of events is lost. */
 void sqt_dictionary_assume(struct sqt_dictionary *dictionary);
 

@@ -29,6 +29,7 @@ struct sqt_source_list; /* finds parts that appeared since */
 struct sqt_origin_reader {
     struct sqt_origin public; /* first */
     struct sqt_dictionary dictionary;
+    const struct sqt_dictionary *log_dictionary; /* of a kid of a log: that of the log; else NULL */
     struct sqt_diagnostics *diagnostics;
     struct sqt_unpacker *unpacker;
     struct sqt_source_list *sources;

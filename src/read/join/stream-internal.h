@@ -7,6 +7,7 @@
 
 #include "read/final.h"
 #include "read/follow.h"
+#include "read/log/log.h"
 #include "sources.h"
 
 /* Origins that are open at a time: each has a block of 2 MiB. */
@@ -29,6 +30,8 @@ struct sqt_stream {
     unsigned opened;
     int told_open; /* that too many are open at a time; said once */
 
+    struct sqt_log *log; /* an access.log in place of all sources; NULL: there are those */
+
     int final; /* only what is final is handed out */
     int followed;
     struct sqt_following following;
@@ -42,6 +45,11 @@ struct sqt_stream {
 
 /* Whether its kid is asked for, and what it holds is not too old. */
 int sqt_stream_wants(const struct sqt_stream *stream, const struct sqt_origin_reader *reader);
+
+/* logs.c: the same as sqt_stream_next() and sqt_stream_extent(), of a log; and the end of it. */
+int sqt_stream_next_logged(struct sqt_stream *stream, struct sqt_run *run);
+void sqt_stream_log_extent(const struct sqt_stream *stream, struct sqt_extent *extent);
+void sqt_stream_log_close(struct sqt_stream *stream);
 
 /* CLOCK_MONOTONIC, in ns. */
 int64_t sqt_stream_clock(void);

@@ -138,6 +138,10 @@ sqt_stream_extent(const struct sqt_stream *s, struct sqt_extent *extent)
 {
     memset(extent, 0, sizeof(*extent));
     extent->lost_known = 1;
+    if (s->log) {
+        sqt_stream_log_extent(s, extent);
+        return;
+    }
     for (size_t i = 0; i < s->waiting_count; ++i)
         if (sqt_stream_wants(s, s->waiting[i]))
             sqt_origin_reader_extent(s->waiting[i], extent);
@@ -241,6 +245,8 @@ stream_behind_lost(const struct sqt_origin_reader *o)
 int
 sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
 {
+    if (s->log)
+        return sqt_stream_next_logged(s, run);
     stream_advance(s);
     stream_open_due(s);
     if (s->followed)
@@ -268,6 +274,8 @@ sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
     run->next = first->number != UINT64_MAX ? first->number + n : stream_behind_lost(first);
     run->line = first->out_line;
     run->unsure = first->unsure;
+    run->logged = NULL;
+    run->logged_count = 0;
     first->records += n;
     first->left -= n;
     if (first->number != UINT64_MAX)
@@ -281,6 +289,8 @@ sqt_stream_close(struct sqt_stream *s)
 {
     if (!s)
         return;
+    if (s->log)
+        sqt_stream_log_close(s);
     sqt_sources_free(&s->sources);
     sqt_unpacker_free(&s->ahead.unpacker);
     sqt_unpacker_free(&s->unpacker);
@@ -329,7 +339,8 @@ sqt_stream_origin(const struct sqt_stream *s, size_t i)
 const char *
 sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
 {
-    return sqt_dictionary_text(&((const struct sqt_origin_reader *)origin)->dictionary, kind, number);
+    const struct sqt_origin_reader *const o = (const struct sqt_origin_reader *)origin;
+    return sqt_dictionary_text(o->log_dictionary ? o->log_dictionary : &o->dictionary, kind, number);
 }
 
 const char *

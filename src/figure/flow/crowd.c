@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * crowd.c - servers that answer so many requests a second and no more: requests queue there, though one alone is answered
+ * soon.
+ */
+#include <stdio.h>
+
+#include "base/human.h"
+#include "ceiling.h"
+#include "figure/finding/findings.h"
+#include "figure/finding/look.h"
+#include "figure/stat/names.h"
+
+/* Servers that are looked at: each takes 64 KB. */
+#define SERVERS 64
+/* So many requests, that part of the time of all in %, and so many times as long as the quickest. */
+#define LEAST 50
+#define SHARE 10
+#define TIMES 4
+
+struct crowd_server {
+    struct sqt_name_entry named;
+    struct sqt_ceiling ceiling;
+    uint64_t count;
+    double ns;
+    int64_t quickest, since, until;
+};
+
+struct crowd {
+    struct sqt_names servers;
+};
+
+static void
+crowd_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
+{
+    struct crowd *const c = state;
+    const char *const name = fact->row[SQT_CELL(requests, server)].text;
+    const int64_t took = sqt_row_sum(fact->row, SQT_NS(server_wait));
+    (void)felt;
+    if (!name || took <= 0 || xact->server_from == SQT_MISSING || fact->class == SQT_CLASS_TUNNEL || xact->begin < 0)
+        return;
+    c->servers.size = sizeof(struct crowd_server);
+    c->servers.most = SERVERS;
+    struct crowd_server *const server = sqt_names_get(&c->servers, name);
+    sqt_ceiling_add(&server->ceiling, xact->server_from, xact->server_from + took, 1);
+    server->quickest = !server->count || took < server->quickest ? took : server->quickest;
+    server->since = !server->count || xact->begin < server->since ? xact->begin : server->since;
+    server->until = xact->end > server->until ? xact->end : server->until;
+    server->ns += (double)took;
+    ++server->count;
+}
+
+static void
+crowd_told(const struct crowd_server *server, const struct sqt_ceiling_mean *few, const struct sqt_ceiling_mean *many,
+           const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+{
+    char alone[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM];
+    const double beyond = server->ns - (double)server->quickest * (double)server->count;
+    struct sqt_told *const told = sqt_tolds_add(tolds, "queue_at_server", SQT_HARM_WAITING, sqt_told_ns(beyond));
+    if (!told)
+        return;
+    snprintf(told->culprit, sizeof(told->culprit), "%s", server->named.name);
+    told->since = server->since;
+    told->until = server->until;
+    told->requests = server->count;
+    told->waiting = sqt_told_ns(beyond);
+    told->share = sqt_percent(beyond, (double)totals->total_ns);
+    sqt_told_print(
+        told->sentence,
+        "Requests queue at %s: with %.0f at once it answers %.0f a second, with %.0f at once %.0f. They wait %s "
+        "each; the quickest was answered after %s.",
+        server->named.name, few->at_once, few->rate, many->at_once, many->rate,
+        sqt_human_time(each, server->ns / (double)server->count, " ", "us"),
+        sqt_human_time(alone, (double)server->quickest, " ", "us"));
+    sqt_told_print(
+        told->advice,
+        "That server is full, not slow: send it less, or give it more room. cache_peer: a second one, if it is a "
+        "parent; max-conn= bounds what it gets at once. collapsed_forwarding and longer refresh_pattern ask it less "
+        "often.");
+    sqt_finding_text(told->command, SQT_TOLD_TEXT, "sqtrace-dump --where='{server}' TRACE",
+                     &(struct sqt_finding_values){.culprit = server->named.name});
+    sqt_tolds_supersede(tolds, told);
+}
+
+static void
+crowd_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+{
+    struct crowd *const c = state;
+    struct sqt_ceiling_mean few, many;
+    for (struct sqt_name_entry *named = c->servers.first; named; named = named->next) {
+        struct crowd_server *const server = (struct crowd_server *)named;
+        if (server->count >= LEAST && server->ns * 100 >= (double)totals->total_ns * SHARE &&
+            server->ns >= (double)server->quickest * TIMES * (double)server->count &&
+            sqt_ceiling_is_reached(&server->ceiling, &few, &many))
+            crowd_told(server, &few, &many, totals, tolds);
+    }
+}
+
+static void
+crowd_end(void *state)
+{
+    struct crowd *const c = state;
+    for (struct sqt_name_entry *named = c->servers.first; named; named = named->next)
+        sqt_ceiling_free(&((struct crowd_server *)named)->ceiling);
+    sqt_names_free(&c->servers);
+}
+
+const struct sqt_look sqt_look_crowd = {
+    .size = sizeof(struct crowd), .request = crowd_request, .tell = crowd_tell, .end = crowd_end};

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * tunnels.c - tunnels that open, and in which the server never says anything.
+ *
+ * The client got the reply to CONNECT, which is not much longer than a line, and nothing behind it.
+ */
+#include <stdio.h>
+
+#include "base/human.h"
+#include "figure/finding/look.h"
+#include "figure/finding/spell.h"
+#include "figure/stat/names.h"
+
+/* Bytes of a reply to CONNECT alone. */
+#define REPLY 300
+/* So many tunnels of a server, that part of them in %, that long each in the mean, in ns. */
+#define LEAST 5
+#define SHARE 50
+/* Of at least as many to other servers, at most that part, in %: else it is what clients do that leaves them silent. */
+#define OTHERS 20
+#define EACH INT64_C(1000000000)
+#define SERVERS 1024
+
+struct tunnels {
+    struct sqt_names names;
+    struct sqt_when when; /* series 1: all requests; then each server's silent ones */
+    uint64_t count, silent;
+};
+
+struct tunnel_server {
+    struct sqt_name_entry named;
+    uint32_t series;
+    uint64_t count, silent;
+    double open; /* ns, of the silent ones */
+};
+
+static void
+tunnels_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
+{
+    struct tunnels *const t = state;
+    const char *const name =
+        xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
+    sqt_when_add(&t->when, 1, xact->begin, (uint64_t)felt, 1);
+    if (fact->class != SQT_CLASS_TUNNEL || !name || xact->status != 200 || xact->sent == SQT_MISSING)
+        return;
+    t->names.size = sizeof(struct tunnel_server);
+    t->names.most = SERVERS;
+    struct tunnel_server *const server = sqt_names_get(&t->names, name);
+    if (!server->series)
+        server->series = 1 + t->names.count;
+    ++server->count;
+    ++t->count;
+    if (xact->sent > REPLY)
+        return;
+    ++server->silent;
+    ++t->silent;
+    server->open += (double)sqt_row_sum(fact->row, SQT_NS(tunnel));
+    sqt_when_add(&t->when, server->series, xact->begin, 0, 1);
+}
+
+static void
+tunnels_told(const struct tunnels *t, const struct tunnel_server *server, struct sqt_tolds *tolds)
+{
+    char each[SQT_HUMAN_ROOM], when[128];
+    struct sqt_told *const told = sqt_tolds_add(tolds, "silent_tunnels", SQT_HARM_FAILURE,
+                                                server->silent * SQT_FAILURE_NS + sqt_told_ns(server->open));
+    if (!told)
+        return;
+    sqt_spell_tell(told, &t->when, server->series, 1);
+    snprintf(told->culprit, sizeof(told->culprit), "%s", server->named.name);
+    told->requests = told->failures = server->silent;
+    told->waiting = sqt_told_ns(server->open);
+    sqt_told_print(
+        told->sentence,
+        "%s, in %llu of %llu tunnels to %s not a byte came back from the server: they were open for %s each.",
+        sqt_told_when(when, sizeof(when), told), (unsigned long long)server->silent, (unsigned long long)server->count,
+        server->named.name, sqt_human_time(each, server->open / (double)server->silent, " ", "us"));
+    sqt_told_print(
+        told->advice,
+        "The connection stands, and what lies behind it is silent: ask that server by hand, without Squid. If it "
+        "answers there, look at what stands between (a firewall that lets the handshake pass, a path that loses "
+        "large packets: MTU).");
+    sqt_told_print(told->command, "sqtrace-dump --where='class == tunnel and sent_bytes <= %d' TRACE", REPLY);
+}
+
+static int
+brings_nothing(const struct tunnels *t, const struct tunnel_server *server)
+{
+    const uint64_t others = t->count - server->count, silent = t->silent - server->silent;
+    return server->silent >= LEAST && server->silent * 100 >= server->count * SHARE &&
+           server->open >= (double)EACH * (double)server->silent && others >= LEAST && silent * 100 <= others * OTHERS;
+}
+
+static void
+tunnels_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+{
+    struct tunnels *const t = state;
+    (void)totals;
+    sqt_when_sort(&t->when);
+    for (const struct sqt_name_entry *named = t->names.first; named; named = named->next) {
+        const struct tunnel_server *const server = (const struct tunnel_server *)named;
+        if (brings_nothing(t, server))
+            tunnels_told(t, server, tolds);
+    }
+}
+
+static void
+tunnels_end(void *state)
+{
+    struct tunnels *const t = state;
+    sqt_names_free(&t->names);
+    sqt_when_free(&t->when);
+}
+
+const struct sqt_look sqt_look_tunnels = {
+    .size = sizeof(struct tunnels), .request = tunnels_request, .tell = tunnels_tell, .end = tunnels_end};

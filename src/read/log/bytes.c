@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * bytes.c - see bytes.h.
+ */
+#include "bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/memory.h"
+#include "base/open.h"
+
+#define ROOM ((size_t)1 << 20)
+#define PACKED_ROOM ((size_t)64 << 10)
+
+static ssize_t
+bytes_read(struct sqt_log_bytes *b, void *to, size_t room)
+{
+    ssize_t n;
+    do
+        n = read(b->fd, to, room);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        b->error = strerror(errno);
+    b->read += n > 0 ? (uint64_t)n : 0;
+    return n;
+}
+
+/* ---- compressed files ---- */
+
+/* A log begins with letters and digits, and gzip and zlib with other bytes. */
+static int
+is_compressed(const uint8_t *at, size_t size)
+{
+    return size >= 2 && ((at[0] == 0x1f && at[1] == 0x8b) || (at[0] == 0x78 && ((at[0] << 8) + at[1]) % 31 == 0));
+}
+
+static void
+bytes_inflate_begin(struct sqt_log_bytes *b)
+{
+    z_stream *const z = sqt_zeroed(1, sizeof(*z));
+    if (inflateInit2(z, 15 + 32) != Z_OK)
+        sqt_no_memory();
+    b->inflater = z;
+}
+
+/* More compressed bytes; 0: there are none. */
+static int
+bytes_refill(struct sqt_log_bytes *b)
+{
+    if (b->packed_begin < b->packed_end)
+        return 1;
+    const ssize_t n = bytes_read(b, b->packed, PACKED_ROOM);
+    b->packed_begin = 0;
+    b->packed_end = n > 0 ? (size_t)n : 0;
+    return n > 0;
+}
+
+/* Whether another member of a file of gzip follows, as where files were put together. */
+static int
+bytes_next_member(struct sqt_log_bytes *b)
+{
+    return bytes_refill(b) && inflateReset2(b->inflater, 15 + 32) == Z_OK && b->packed[b->packed_begin] == 0x1f;
+}
+
+static size_t
+bytes_inflate(struct sqt_log_bytes *b, char *to, size_t room)
+{
+    z_stream *const z = b->inflater;
+    z->next_out = (Bytef *)to;
+    z->avail_out = (uInt)room;
+    while (z->avail_out == room && bytes_refill(b)) {
+        z->next_in = b->packed + b->packed_begin;
+        z->avail_in = (uInt)(b->packed_end - b->packed_begin);
+        const int result = inflate(z, Z_NO_FLUSH);
+        b->packed_begin = b->packed_end - z->avail_in;
+        if (result == Z_STREAM_END) {
+            if (!bytes_next_member(b)) {
+                b->ended = 1;
+                break;
+            }
+        } else if (result != Z_OK && result != Z_BUF_ERROR) {
+            b->error = "its compressed bytes are damaged";
+            b->ended = 1;
+            break;
+        }
+    }
+    if (z->avail_out == room && !b->ended) {
+        b->ended = 1;
+        if (!b->error)
+            b->error = "its compressed bytes end before their end";
+    }
+    return room - z->avail_out;
+}
+
+/* ---- the buffer ---- */
+
+static void
+bytes_fill(struct sqt_log_bytes *b)
+{
+    const size_t room = ROOM - b->end;
+    if (b->inflater) {
+        b->end += bytes_inflate(b, b->buffer + b->end, room);
+        return;
+    }
+    const ssize_t n = bytes_read(b, b->buffer + b->end, room);
+    if (n > 0)
+        b->end += (size_t)n;
+    else
+        b->ended = 1;
+}
+
+/* Looks at the first bytes. */
+static void
+bytes_begin(struct sqt_log_bytes *b)
+{
+    while (b->end < 2 && !b->ended)
+        bytes_fill(b);
+    if (!is_compressed((const uint8_t *)b->buffer, b->end))
+        return;
+    /* What was read is more than fits where compressed bytes go: it stands in for the first reading. */
+    b->packed = sqt_allocated(ROOM);
+    memcpy(b->packed, b->buffer, b->end);
+    b->packed_end = b->end;
+    b->end = 0;
+    b->ended = 0;
+    bytes_inflate_begin(b);
+}
+
+int
+sqt_log_bytes_open(struct sqt_log_bytes *b, const char *name, uint64_t *size)
+{
+    struct stat st;
+    memset(b, 0, sizeof(*b));
+    *size = 0;
+    if (strcmp(name, "-") == 0)
+        b->fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    else {
+        b->fd = sqt_open_regular(AT_FDCWD, name, O_RDONLY, &st);
+        *size = b->fd >= 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+    }
+    if (b->fd < 0)
+        return -1;
+    b->buffer = sqt_allocated(ROOM + 1);
+    bytes_begin(b);
+    return 0;
+}
+
+/* Room behind what is not handed out yet. */
+static void
+bytes_move(struct sqt_log_bytes *b)
+{
+    memmove(b->buffer, b->buffer + b->begin, b->end - b->begin);
+    b->end -= b->begin;
+    b->begin = 0;
+}
+
+/* A line that does not fit is passed over to its end. */
+static void
+bytes_pass_over(struct sqt_log_bytes *b)
+{
+    const char *newline = NULL;
+    ++b->too_long;
+    do {
+        b->begin = b->end = 0;
+        bytes_fill(b);
+        newline = memchr(b->buffer, '\n', b->end);
+    } while (!newline && !b->ended);
+    b->begin = newline ? (size_t)(newline - b->buffer) + 1 : b->end;
+}
+
+int
+sqt_log_bytes_line(struct sqt_log_bytes *b, int keep, char **line, size_t *length)
+{
+    size_t looked = 0;
+    for (;;) {
+        char *const from = b->buffer + b->begin;
+        const size_t left = b->end - b->begin;
+        char *const newline = memchr(from + looked, '\n', left - looked);
+        if (newline && (size_t)(newline - from) > SQT_LOG_LINE_MOST) {
+            ++b->too_long;
+            b->begin += (size_t)(newline - from) + 1;
+            looked = 0;
+            continue;
+        }
+        if (newline || (b->ended && left)) {
+            *line = from;
+            *length = newline ? (size_t)(newline - from) : left;
+            b->begin += *length + (newline != NULL);
+            *length -= *length && from[*length - 1] == '\r';
+            return 1;
+        }
+        if (b->ended)
+            return 0;
+        looked = left;
+        if (b->end < ROOM) {
+            bytes_fill(b);
+            continue;
+        }
+        if (keep)
+            return -1;
+        if (left > SQT_LOG_LINE_MOST) {
+            bytes_pass_over(b);
+            looked = 0;
+        } else
+            bytes_move(b);
+    }
+}
+
+void
+sqt_log_bytes_close(struct sqt_log_bytes *b)
+{
+    if (b->inflater)
+        inflateEnd(b->inflater);
+    free(b->inflater);
+    free(b->packed);
+    free(b->buffer);
+    if (b->fd >= 0)
+        close(b->fd);
+    memset(b, 0, sizeof(*b));
+    b->fd = -1;
+}

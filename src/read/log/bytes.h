@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * bytes.h - the bytes of a log file, decompressed if it is compressed by gzip or zlib, line by line.
+ */
+#ifndef SQT_LOG_BYTES_H
+#define SQT_LOG_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A longer line is passed over. */
+#define SQT_LOG_LINE_MOST ((size_t)256 << 10)
+
+struct sqt_log_bytes {
+    int fd;            /* -1: not open */
+    char *buffer;      /* lines */
+    size_t begin, end; /* of what is not handed out yet */
+    int ended;
+    void *inflater;  /* NULL: it is not compressed */
+    uint8_t *packed; /* compressed bytes */
+    size_t packed_begin, packed_end;
+    uint64_t read;     /* bytes of the file so far */
+    uint64_t too_long; /* lines that were passed over */
+    const char *error; /* why it ended before its end; a constant, or what strerror() says; NULL: it did not */
+};
+
+/* Opens a file, or "-".  Returns 0, or -1 with errno for sqt_open_refusal(). */
+int sqt_log_bytes_open(struct sqt_log_bytes *bytes, const char *name, uint64_t *size);
+
+/* The next line, without its newline: 1, or 0 at the end.  It may be written to, also where its newline was, until the next
+ * call that has `keep` 0.  With `keep` 1 the lines before stay where they are; -1: there is no room for that, so ask again
+ * with 0. */
+int sqt_log_bytes_line(struct sqt_log_bytes *bytes, int keep, char **line, size_t *length);
+
+void sqt_log_bytes_close(struct sqt_log_bytes *bytes);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * conf.c - see conf.h.
+ */
+#include "conf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/open.h"
+#include "format.h"
+
+/* A larger squid.conf is none, nor are more formats. */
+#define CONF_MOST ((size_t)16 << 20)
+#define FORMATS_MOST 256
+
+struct conf {
+    struct {
+        char *name, *format;
+    } formats[FORMATS_MOST];
+    unsigned count;
+    char *wanted; /* the format of the access_log line that counts; NULL: none so far */
+    int by_name;  /* that line has the log's name */
+    const char *log;
+};
+
+/* ---- words of a line ---- */
+
+static const char *
+conf_skip(const char *at)
+{
+    return at + strspn(at, " \t");
+}
+
+static char *
+conf_word(const char **at)
+{
+    *at = conf_skip(*at);
+    const size_t length = strcspn(*at, " \t");
+    char *const word = sqt_printed("%.*s", (int)(length < 4096 ? length : 4096), *at);
+    *at += length;
+    return word;
+}
+
+/* ---- directives ---- */
+
+/* The rest of the line; a text in quotes has backslashes before some letters. */
+static char *
+conf_rest(const char *at)
+{
+    at = conf_skip(at);
+    char *const rest = sqt_copied(at);
+    if (*at != '"')
+        return rest;
+    char *to = rest;
+    for (++at; *at && *at != '"'; ++at) {
+        if (*at == '\\' && at[1]) {
+            ++at;
+            *to++ = (char)(*at == 't' ? '\t' : *at == 'n' ? '\n' : *at == 'r' ? '\r' : *at);
+        } else
+            *to++ = *at;
+    }
+    *to = '\0';
+    return rest;
+}
+
+static void
+conf_take_logformat(struct conf *c, const char *at)
+{
+    char *const name = conf_word(&at);
+    for (unsigned i = 0; i < c->count; ++i)
+        if (strcmp(c->formats[i].name, name) == 0) { /* the last one counts */
+            free(name);
+            free(c->formats[i].format);
+            c->formats[i].format = conf_rest(at);
+            return;
+        }
+    if (c->count == FORMATS_MOST) {
+        free(name);
+        return;
+    }
+    c->formats[c->count].name = name;
+    c->formats[c->count++].format = conf_rest(at);
+}
+
+static const char *
+conf_base(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Whether a file of the log, perhaps rotated, is that of an access_log line. */
+static int
+conf_is_log(const char *place, const char *log)
+{
+    static const char macro[] = "${process_number}";
+    place = conf_base(place);
+    log = conf_base(log);
+    while (*place) {
+        if (strncmp(place, macro, sizeof(macro) - 1) == 0) {
+            place += sizeof(macro) - 1;
+            log += strspn(log, "0123456789");
+        } else if (*place++ != *log++)
+            return 0;
+    }
+    return !*log || *log == '.' || *log == '-';
+}
+
+static int
+conf_starts(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static void
+conf_take_access_log(struct conf *c, const char *at)
+{
+    char *const place = conf_word(&at), *format = NULL;
+    int position = 0;
+    while (*conf_skip(at)) {
+        char *const word = conf_word(&at);
+        if (conf_starts(word, "logformat=") && !format)
+            format = sqt_copied(word + 10);
+        else if (!position++ && !format && !strchr(word, '='))
+            format = sqt_copied(word); /* the old form: its format, or else the first acl */
+        free(word);
+    }
+    const int by_name = conf_is_log(place, c->log);
+    const int counts =
+        strcmp(place, "none") != 0 && strcmp(place, "off") != 0 && (!c->wanted || (by_name && !c->by_name));
+    free(place);
+    if (!counts) {
+        free(format);
+        return;
+    }
+    free(c->wanted);
+    c->wanted = format ? format : sqt_copied("squid");
+    c->by_name = by_name;
+}
+
+static void
+conf_take_line(struct conf *c, char *line)
+{
+    const char *at = conf_skip(line);
+    char *const directive = conf_word(&at);
+    if (strcmp(directive, "logformat") == 0)
+        conf_take_logformat(c, at);
+    else if (strcmp(directive, "access_log") == 0)
+        conf_take_access_log(c, at);
+    free(directive);
+}
+
+/* A backslash at the end of a line joins the next one to it. */
+static void
+conf_join(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; ++from) {
+        if (*from == '\r')
+            continue;
+        *to++ = *from;
+        if (*from == '\n' && to - text >= 2 && to[-2] == '\\')
+            to -= 2;
+    }
+    *to = '\0';
+}
+
+static void
+conf_take(struct conf *c, char *text)
+{
+    conf_join(text);
+    for (char *line = text; line;) {
+        char *const end = strchr(line, '\n');
+        if (end)
+            *end = '\0';
+        conf_take_line(c, line);
+        line = end ? end + 1 : NULL;
+    }
+}
+
+/* ---- the file ---- */
+
+static char *
+conf_load(const char *name, char *error, size_t error_size)
+{
+    struct stat st;
+    const int fd = sqt_open_regular(AT_FDCWD, name, O_RDONLY, &st);
+    if (fd < 0) {
+        snprintf(error, error_size, "%.400s: cannot be opened: %s", name, sqt_open_refusal(errno));
+        return NULL;
+    }
+    const size_t size = st.st_size > 0 && (size_t)st.st_size < CONF_MOST ? (size_t)st.st_size : 0;
+    char *const text = sqt_zeroed(size + 1, 1);
+    ssize_t n;
+    for (size_t got = 0; got < size && (n = read(fd, text + got, size - got)) > 0;)
+        got += (size_t)n;
+    close(fd);
+    return text;
+}
+
+static void
+conf_free(struct conf *c)
+{
+    for (unsigned i = 0; i < c->count; ++i) {
+        free(c->formats[i].name);
+        free(c->formats[i].format);
+    }
+    free(c->wanted);
+}
+
+static const char *
+conf_format(const struct conf *c, const char *name)
+{
+    for (unsigned i = 0; i < c->count; ++i)
+        if (strcmp(c->formats[i].name, name) == 0)
+            return c->formats[i].format;
+    return sqt_log_format_named(name);
+}
+
+int
+sqt_log_conf_read(struct sqt_log_conf *found, const char *name, const char *log, char *error, size_t error_size)
+{
+    struct conf c = {.log = log};
+    memset(found, 0, sizeof(*found));
+    char *const text = conf_load(name, error, error_size);
+    if (!text)
+        return -1;
+    conf_take(&c, text);
+    free(text);
+    /* In the old form the word may be an acl. */
+    const char *format = c.wanted ? conf_format(&c, c.wanted) : NULL;
+    if (!format && c.count == 1 && !c.wanted)
+        format = c.formats[0].format;
+    if (format) {
+        found->name = sqt_copied(c.wanted ? c.wanted : c.formats[0].name);
+        found->format = sqt_copied(format);
+    } else
+        snprintf(
+            error, error_size,
+            c.wanted
+                ? "%.400s: it has no logformat '%.60s', which its access_log names; a file that it includes may have it"
+                : "%.400s: it has no line access_log",
+            name, c.wanted);
+    conf_free(&c);
+    return format ? 0 : -1;
+}
+
+void
+sqt_log_conf_free(struct sqt_log_conf *found)
+{
+    free(found->name);
+    free(found->format);
+    memset(found, 0, sizeof(*found));
+}

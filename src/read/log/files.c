@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * files.c - see files.h.
+ */
+#include "files.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "base/open.h"
+#include "line.h"
+
+/* ---- names ---- */
+
+static void
+files_add(struct sqt_log_files *f, const char *name)
+{
+    for (size_t i = 0; i < f->count; ++i)
+        if (strcmp(f->files[i].name, name) == 0)
+            return;
+    f->files = sqt_resized(f->files, (f->count + 1) * sizeof(*f->files));
+    f->files[f->count++] = (struct sqt_log_file){.name = sqt_copied(name), .first_at = INT64_MAX, .begin = INT64_MAX};
+}
+
+static void
+files_match(struct sqt_log_files *f, const char *pattern, struct sqt_diagnostics *diagnostics)
+{
+    glob_t found = {.gl_pathc = 0};
+    const int result = glob(pattern, 0, NULL, &found);
+    if (result == GLOB_NOSPACE)
+        sqt_no_memory();
+    if (result != 0)
+        sqt_diagnose(diagnostics, SQT_ERROR, "%s: no file is called so", pattern);
+    for (size_t i = 0; i < found.gl_pathc && result == 0; ++i)
+        files_add(f, found.gl_pathv[i]);
+    globfree(&found);
+}
+
+static void
+files_take(struct sqt_log_files *f, const char *name, struct sqt_diagnostics *diagnostics)
+{
+    struct stat st;
+    if (strcmp(name, "-") == 0)
+        files_add(f, name);
+    else if (stat(name, &st) == 0 && S_ISDIR(st.st_mode)) {
+        char *const pattern = sqt_printed("%s/access.log*", name);
+        files_match(f, pattern, diagnostics);
+        free(pattern);
+    } else if (stat(name, &st) != 0 && strpbrk(name, "*?["))
+        files_match(f, name, diagnostics);
+    else
+        files_add(f, name);
+}
+
+int
+sqt_log_files_open(struct sqt_log_files *f, struct sqt_log_file *file, struct sqt_log_bytes *bytes,
+                   struct sqt_diagnostics *diagnostics)
+{
+    const int standard = strcmp(file->name, "-") == 0;
+    if (standard && f->standard_open) {
+        *bytes = f->standard;
+        f->standard_open = 0;
+        return 0;
+    }
+    if (sqt_log_bytes_open(bytes, file->name, &file->size) == 0)
+        return 0;
+    const int error = errno;
+    sqt_diagnose(diagnostics, SQT_ERROR, SQT_CANNOT_OPEN(error), file->name, sqt_open_refusal(error));
+    return -1;
+}
+
+/* Gives back what was opened to look at its first lines. */
+static void
+files_put_back(struct sqt_log_files *f, const struct sqt_log_file *file, struct sqt_log_bytes *bytes)
+{
+    if (strcmp(file->name, "-") != 0) {
+        sqt_log_bytes_close(bytes);
+        return;
+    }
+    bytes->begin = 0;
+    f->standard = *bytes;
+    f->standard_open = 1;
+}
+
+int
+sqt_log_files_find(struct sqt_log_files *f, const struct sqt_log_request *request, struct sqt_diagnostics *diagnostics)
+{
+    size_t left = 0;
+    struct sqt_log_bytes bytes;
+    for (size_t i = 0; i < request->count; ++i)
+        files_take(f, request->files[i], diagnostics);
+    for (size_t i = 0; i < f->count; ++i) {
+        if (sqt_log_files_open(f, &f->files[i], &bytes, diagnostics) != 0) {
+            free(f->files[i].name);
+            continue;
+        }
+        files_put_back(f, &f->files[i], &bytes);
+        f->files[left++] = f->files[i];
+    }
+    f->count = left;
+    return left ? 0 : -1;
+}
+
+/* ---- first lines ---- */
+
+static void
+files_look_at(struct sqt_log_file *file, const struct sqt_log_format *format, const char *line, size_t length)
+{
+    struct sqt_log_slice slices[SQT_LOG_FIELDS];
+    struct sqt_logged logged;
+    ++file->looked_at;
+    file->bytes += length + 1;
+    if (sqt_log_line_split(format, line, length, slices) != 0 || sqt_log_line_numbers(format, slices, &logged) != 0)
+        return;
+    ++file->understood;
+    if (file->first_at == INT64_MAX)
+        file->first_at = logged.at;
+    if (logged.begin < file->begin)
+        file->begin = logged.begin;
+}
+
+uint64_t
+sqt_log_files_try(struct sqt_log_files *f, struct sqt_log_file *file, const struct sqt_log_format *format,
+                  struct sqt_diagnostics *diagnostics)
+{
+    struct sqt_log_bytes bytes;
+    char *line;
+    size_t length;
+    file->looked_at = file->understood = file->bytes = 0;
+    file->first_at = file->begin = INT64_MAX;
+    if (sqt_log_files_open(f, file, &bytes, diagnostics) != 0)
+        return 0;
+    while (file->looked_at < SQT_LOG_LOOKED_AT && sqt_log_bytes_line(&bytes, 1, &line, &length) == 1)
+        if (length)
+            files_look_at(file, format, line, length);
+    files_put_back(f, file, &bytes);
+    return file->understood;
+}
+
+static int
+files_by_time(const void *a, const void *b)
+{
+    const struct sqt_log_file *const x = a, *const y = b;
+    return x->first_at != y->first_at ? (x->first_at < y->first_at ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+void
+sqt_log_files_order(struct sqt_log_files *f, const struct sqt_log_format *format, struct sqt_diagnostics *diagnostics)
+{
+    for (size_t i = 0; i < f->count; ++i)
+        sqt_log_files_try(f, &f->files[i], format, diagnostics);
+    qsort(f->files, f->count, sizeof(*f->files), files_by_time);
+}
+
+void
+sqt_log_files_free(struct sqt_log_files *f)
+{
+    for (size_t i = 0; i < f->count; ++i)
+        free(f->files[i].name);
+    free(f->files);
+    if (f->standard_open)
+        sqt_log_bytes_close(&f->standard);
+}

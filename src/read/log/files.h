@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * files.h - which files a log has: names, patterns and folders, and a look at the first lines of each.
+ */
+#ifndef SQT_LOG_FILES_H
+#define SQT_LOG_FILES_H
+
+#include "bytes.h"
+#include "format.h"
+#include "read/file/diagnose.h"
+#include "read/logged.h"
+
+/* Lines at the begin of a file that are looked at. */
+#define SQT_LOG_LOOKED_AT 4096
+
+struct sqt_log_file {
+    char *name;
+    uint64_t size;
+    int64_t first_at;                      /* when its first line was written; INT64_MAX: no line is of the format */
+    int64_t begin;                         /* the earliest begin of those that were looked at */
+    uint64_t looked_at, understood, bytes; /* lines, lines of the format, and their bytes */
+};
+
+struct sqt_log_files {
+    struct sqt_log_file *files;
+    size_t count;
+    struct sqt_log_bytes standard; /* the standard input, which is read once only */
+    int standard_open;
+};
+
+/* Finds the files.  Those that cannot be opened are reported and left out.  Returns 0, or -1 if there is none. */
+int sqt_log_files_find(struct sqt_log_files *files, const struct sqt_log_request *request,
+                       struct sqt_diagnostics *diagnostics);
+
+/* Opens one.  Returns 0, or -1 after a report. */
+int sqt_log_files_open(struct sqt_log_files *files, struct sqt_log_file *file, struct sqt_log_bytes *bytes,
+                       struct sqt_diagnostics *diagnostics);
+
+/* Looks at the first lines of each, and puts the files in the order of their first lines. */
+void sqt_log_files_order(struct sqt_log_files *files, const struct sqt_log_format *format,
+                         struct sqt_diagnostics *diagnostics);
+
+/* How many of the first lines of a file are of a format. */
+uint64_t sqt_log_files_try(struct sqt_log_files *files, struct sqt_log_file *file, const struct sqt_log_format *format,
+                           struct sqt_diagnostics *diagnostics);
+
+void sqt_log_files_free(struct sqt_log_files *files);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * log.c - see log.h.
+ */
+#include "log.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "conf.h"
+#include "files.h"
+#include "line.h"
+
+/* Lines that are not of the format and are shown. */
+#define SHOWN 3
+/* A host name has no more letters. */
+#define HOST_MOST 256
+/* Bytes at the end of a file in which its last line is looked for. */
+#define TAIL ((size_t)64 << 10)
+
+struct sqt_log {
+    struct sqt_diagnostics *diagnostics;
+    struct sqt_log_files files;
+    size_t next; /* file */
+    struct sqt_log_format format;
+    struct sqt_log_names names;
+    struct sqt_log_bytes bytes;
+    int open;
+    const char *name; /* of the file that is open */
+    uint64_t number;  /* of its line */
+    struct sqt_logged batch[SQT_LOG_BATCH];
+    char hosts[SQT_LOG_BATCH][HOST_MOST];
+    struct sqt_log_account account;
+    uint64_t shown;
+};
+
+/* ---- the format ---- */
+
+/* Of all formats that have names the one that most lines of the first file are of; the first of several. */
+static int
+log_guess(struct sqt_log *log)
+{
+    const char *best = NULL, *name;
+    uint64_t most = 0;
+    char error[256];
+    for (size_t file = 0; file < log->files.count && !best; ++file)
+        for (unsigned i = 0; (name = sqt_log_format_name(i)) != NULL; ++i) {
+            struct sqt_log_format format;
+            if (sqt_log_format_parse(&format, name, sqt_log_format_named(name), error, sizeof(error)) == 0) {
+                const uint64_t of_it =
+                    sqt_log_files_try(&log->files, &log->files.files[file], &format, log->diagnostics);
+                if (of_it > most) {
+                    most = of_it;
+                    best = name;
+                }
+            }
+            sqt_log_format_free(&format);
+        }
+    if (best)
+        return sqt_log_format_parse(&log->format, best, sqt_log_format_named(best), error, sizeof(error));
+    sqt_diagnose(log->diagnostics, SQT_ERROR,
+                 "%s: no line is of a format that is known; give its logformat, or the squid.conf that has it, by "
+                 "--log-format",
+                 log->files.files[0].name);
+    return -1;
+}
+
+static int
+log_take_format(struct sqt_log *log, const char *name, const char *text)
+{
+    char error[1024];
+    if (sqt_log_format_parse(&log->format, name, text, error, sizeof(error)) == 0)
+        return 0;
+    sqt_diagnose(log->diagnostics, SQT_ERROR, "--log-format: %s", error);
+    return -1;
+}
+
+/* A name, a logformat, or a squid.conf. */
+static int
+log_find_format(struct sqt_log *log, const char *wanted)
+{
+    struct sqt_log_conf conf;
+    char error[1024];
+    if (!wanted)
+        return log_guess(log);
+    const char *const named = sqt_log_format_named(wanted);
+    if (named)
+        return log_take_format(log, wanted, named);
+    if (strchr(wanted, '%'))
+        return log_take_format(log, wanted, wanted);
+    if (!strpbrk(wanted, "./")) {
+        sqt_diagnose(
+            log->diagnostics, SQT_ERROR,
+            "--log-format: '%s' is no format; there are: squid, squid-join, sqtrace, ecs, elastic, ltsv, combined, "
+            "common; or a logformat, as in '%%ts.%%03tu %%tr %%>a %%ru', or the name of a squid.conf",
+            wanted);
+        return -1;
+    }
+    if (sqt_log_conf_read(&conf, wanted, log->files.files[0].name, error, sizeof(error)) != 0) {
+        sqt_diagnose(log->diagnostics, SQT_ERROR, "--log-format: %s", error);
+        return -1;
+    }
+    const int result = log_take_format(log, conf.name, conf.format);
+    sqt_log_conf_free(&conf);
+    return result;
+}
+
+static int
+log_has_time(const struct sqt_log_format *f)
+{
+    return f->has[SQT_LOG_SECONDS] || f->has[SQT_LOG_DATE] || f->has[SQT_LOG_DATE_GMT] || f->has[SQT_LOG_START];
+}
+
+/* Whether lines are of the format, which says what is known of them. */
+static int
+log_check(struct sqt_log *log)
+{
+    const struct sqt_log_format *const f = &log->format;
+    uint64_t looked_at = 0, understood = 0;
+    log->account = (struct sqt_log_account){.format = f->name,
+                                            .has_total = f->has[SQT_LOG_TOOK] || f->has[SQT_LOG_START],
+                                            .has_kid = f->has[SQT_LOG_KID],
+                                            .has_xid = f->has[SQT_LOG_XID],
+                                            .has_url = f->has[SQT_LOG_URL],
+                                            .has_server = f->has[SQT_LOG_SERVER]};
+    if (!log_has_time(f)) {
+        sqt_diagnose(log->diagnostics, SQT_ERROR, "--log-format: %s: it has no time: %%ts, %%tl, %%tg or %%tS",
+                     f->name);
+        return -1;
+    }
+    for (size_t i = 0; i < log->files.count; ++i) {
+        looked_at += log->files.files[i].looked_at;
+        understood += log->files.files[i].understood;
+    }
+    if (!looked_at || understood)
+        return 0;
+    sqt_diagnose(log->diagnostics, SQT_ERROR, "%s: no line is of the format %s", log->files.files[0].name, f->name);
+    return -1;
+}
+
+struct sqt_log *
+sqt_log_open(const struct sqt_log_request *request, struct sqt_diagnostics *diagnostics)
+{
+    struct sqt_log *const log = sqt_zeroed(1, sizeof(*log));
+    log->diagnostics = diagnostics;
+    if (sqt_log_files_find(&log->files, request, diagnostics) == 0 && log_find_format(log, request->format) == 0) {
+        sqt_log_files_order(&log->files, &log->format, diagnostics);
+        if (log_check(log) == 0)
+            return log;
+    }
+    sqt_log_close(log);
+    return NULL;
+}
+
+/* ---- requests ---- */
+
+/* Puts a NUL behind a text of the line. */
+static const char *
+log_text(struct sqt_log_slice s)
+{
+    if (!s.length)
+        return NULL;
+    ((char *)s.at)[s.length] = '\0';
+    return s.at;
+}
+
+static const char *
+log_host(const struct sqt_log_slice slices[SQT_LOG_FIELDS], char host[HOST_MOST])
+{
+    const struct sqt_log_slice own = slices[SQT_LOG_HOST];
+    const struct sqt_log_slice s = own.length ? own : sqt_log_host(slices[SQT_LOG_URL]);
+    const size_t length = s.length < HOST_MOST ? s.length : HOST_MOST - 1;
+    if (!length)
+        return NULL;
+    memcpy(host, s.at, length);
+    host[length] = '\0';
+    return host;
+}
+
+static uint32_t
+log_server(struct sqt_log *log, const struct sqt_log_slice slices[SQT_LOG_FIELDS])
+{
+    const struct sqt_log_slice host = slices[SQT_LOG_SERVER], port = slices[SQT_LOG_SERVER_PORT];
+    char both[HOST_MOST];
+    if (!host.length || !port.length || host.length + port.length + 1 > sizeof(both))
+        return sqt_log_name(&log->names, SQT_DEF_SERVER, host.at, host.length);
+    memcpy(both, host.at, host.length);
+    both[host.length] = ':';
+    memcpy(both + host.length + 1, port.at, port.length);
+    return sqt_log_name(&log->names, SQT_DEF_SERVER, both, host.length + 1 + port.length);
+}
+
+static int
+log_take(struct sqt_log *log, const char *line, size_t length, struct sqt_logged *l, char host[HOST_MOST])
+{
+    struct sqt_log_slice slices[SQT_LOG_FIELDS];
+    if (sqt_log_line_split(&log->format, line, length, slices) != 0 ||
+        sqt_log_line_numbers(&log->format, slices, l) != 0)
+        return -1;
+    const struct sqt_log_slice url = slices[SQT_LOG_URL], method = slices[SQT_LOG_METHOD], tag = slices[SQT_LOG_TAG];
+    l->origin = NULL;
+    l->object = url.length ? sqt_log_hash(url.at, url.length, 0) : 0;
+    l->method = sqt_log_name(&log->names, SQT_DEF_METHOD, method.at, method.length);
+    l->tag = sqt_log_name(&log->names, SQT_DEF_TAG, tag.at, tag.length);
+    l->server = log_server(log, slices);
+    l->host = log_host(slices, host);
+    l->client = log_text(slices[SQT_LOG_CLIENT]);
+    l->user = log_text(slices[SQT_LOG_USER]);
+    l->hierarchy = log_text(slices[SQT_LOG_HIERARCHY]);
+    l->url = log_text(url);
+    return 0;
+}
+
+/* ---- what is wrong ---- */
+
+static void
+log_not_understood(struct sqt_log *log, const char *line, size_t length)
+{
+    ++log->account.not_understood;
+    if (log->shown++ < SHOWN)
+        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: line %" PRIu64 " is not of the format %.40s: %.*s", log->name,
+                     log->number, log->format.name, (int)(length < 60 ? length : 60), line);
+}
+
+static void
+log_end_file(struct sqt_log *log)
+{
+    if (log->bytes.error)
+        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: offset %" PRIu64 ": %s; what comes before was read", log->name,
+                     log->bytes.read, log->bytes.error);
+    if (log->bytes.too_long)
+        sqt_diagnose(log->diagnostics, SQT_WARNING,
+                     "%s: %" PRIu64 " lines are longer than %zu bytes, and were passed over", log->name,
+                     log->bytes.too_long, SQT_LOG_LINE_MOST);
+    log->account.not_understood += log->bytes.too_long;
+    sqt_log_bytes_close(&log->bytes);
+    log->open = 0;
+}
+
+/* All that there was. */
+static void
+log_end(struct sqt_log *log)
+{
+    if (log->shown > SHOWN)
+        sqt_diagnose(log->diagnostics, SQT_WARNING, "%" PRIu64 " lines of %" PRIu64 " are not of the format %.40s",
+                     log->account.not_understood, log->account.lines + log->account.not_understood, log->format.name);
+    log->shown = 0;
+}
+
+/* ---- reading ---- */
+
+/* The next file; 0: there is none. */
+static int
+log_open_next(struct sqt_log *log)
+{
+    while (!log->open && log->next < log->files.count) {
+        struct sqt_log_file *const file = &log->files.files[log->next++];
+        log->name = file->name;
+        log->number = 0;
+        log->open = sqt_log_files_open(&log->files, file, &log->bytes, log->diagnostics) == 0;
+    }
+    return log->open;
+}
+
+size_t
+sqt_log_next(struct sqt_log *log, struct sqt_logged **requests)
+{
+    size_t count = 0, length;
+    char *line;
+    *requests = log->batch;
+    while (count < SQT_LOG_BATCH && log_open_next(log)) {
+        const int got = sqt_log_bytes_line(&log->bytes, count != 0, &line, &length);
+        if (got < 0)
+            return count;
+        if (!got) {
+            if (count) /* their texts are in its buffer */
+                return count;
+            log_end_file(log);
+            continue;
+        }
+        ++log->number;
+        if (!length)
+            continue;
+        if (log_take(log, line, length, &log->batch[count], log->hosts[count]) != 0)
+            log_not_understood(log, line, length);
+        else {
+            ++log->account.lines;
+            ++count;
+        }
+    }
+    if (!count)
+        log_end(log);
+    return count;
+}
+
+int64_t
+sqt_log_start_ns(const struct sqt_log *log)
+{
+    int64_t start = INT64_MAX;
+    for (size_t i = 0; i < log->files.count; ++i)
+        if (log->files.files[i].begin < start)
+            start = log->files.files[i].begin;
+    return start == INT64_MAX ? 0 : start;
+}
+
+/* The last line of the format in some bytes. */
+static int64_t
+log_last_in(const struct sqt_log *log, const char *text, size_t size)
+{
+    struct sqt_log_slice slices[SQT_LOG_FIELDS];
+    struct sqt_logged l;
+    for (size_t end = size; end;) {
+        size_t begin = end - 1;
+        while (begin && text[begin - 1] != '\n')
+            --begin;
+        const size_t length = end - begin - (text[end - 1] == '\n');
+        if (begin && sqt_log_line_split(&log->format, text + begin, length, slices) == 0 &&
+            sqt_log_line_numbers(&log->format, slices, &l) == 0)
+            return l.at;
+        end = begin;
+    }
+    return -1;
+}
+
+int64_t
+sqt_log_last_ns(struct sqt_log *log)
+{
+    struct sqt_log_bytes bytes;
+    struct sqt_log_file *const file = &log->files.files[log->files.count - 1];
+    int64_t last = -1;
+    if (strcmp(file->name, "-") == 0 || sqt_log_files_open(&log->files, file, &bytes, log->diagnostics) != 0)
+        return -1;
+    if (!bytes.inflater && file->size) {
+        const size_t size = file->size < TAIL ? (size_t)file->size : TAIL;
+        char *const text = sqt_zeroed(size + 2, 1);
+        text[0] = '\n'; /* before the first line of a short file */
+        const ssize_t n = pread(bytes.fd, text + 1, size, (off_t)(file->size - size));
+        last = n > 0 ? log_last_in(log, text, (size_t)n + 1) : -1;
+        free(text);
+    }
+    sqt_log_bytes_close(&bytes);
+    return last;
+}
+
+uint64_t
+sqt_log_lines(const struct sqt_log *log)
+{
+    uint64_t size = 0, bytes = 0, lines = 0;
+    for (size_t i = 0; i < log->files.count; ++i) {
+        size += log->files.files[i].size;
+        bytes += log->files.files[i].bytes;
+        lines += log->files.files[i].looked_at;
+    }
+    const uint64_t by_size = bytes ? (uint64_t)((double)size * (double)lines / (double)bytes) : 0;
+    return by_size > lines ? by_size : lines;
+}
+
+const struct sqt_log_account *
+sqt_log_account(const struct sqt_log *log)
+{
+    return &log->account;
+}
+
+const struct sqt_dictionary *
+sqt_log_dictionary(const struct sqt_log *log)
+{
+    return &log->names.dictionary;
+}
+
+void
+sqt_log_close(struct sqt_log *log)
+{
+    if (!log)
+        return;
+    if (log->open)
+        sqt_log_bytes_close(&log->bytes);
+    sqt_log_files_free(&log->files);
+    sqt_log_format_free(&log->format);
+    sqt_log_names_free(&log->names);
+    free(log);
+}

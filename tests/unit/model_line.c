@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model_line.c - table `findings`: a line to servers that is full, and tunnels in which nothing comes back.
+ */
+#include "model_found.h"
+
+#define SECOND (1000 * MS)
+enum { ORIGIN_1 = 2, ORIGIN_2 };
+
+/* Each second as many bodies begin as `begin` says, each of 100,000 bytes; it brings so many bytes a second if `shared`, and
+ * else each brings 20,000. */
+static void
+bodies(const unsigned begin[], unsigned seconds, uint32_t server, double shared)
+{
+    struct {
+        uint64_t xact;
+        double left;
+    } open[400];
+    unsigned count = 0;
+    for (unsigned at = 0; at < seconds || count; ++at) {
+        const int64_t now = (at + 1) * SECOND;
+        for (unsigned i = 0; at < seconds && i < begin[at]; ++i) {
+            const uint64_t xact = 100 + number++;
+            const int64_t begun = now + i * MS;
+            begin_xact(begun, xact, 7);
+            PUT(begun, FORWARD_BEGIN, xact, 0, 0);
+            PUT(begun, CONNECT_REUSED, xact, 50, 1);
+            PART(PART_SERVER, 0, 0, server + i % 2);
+            PUT(begun, DISPATCH, xact, 50, 1);
+            PUT(begun, REQUEST_SENT, xact, 50, 0);
+            PUT(begun, SERVER_READ, xact, 1000, 0);
+            open[count].xact = xact;
+            open[count++].left = 99000;
+        }
+        unsigned kept = 0;
+        const double each = shared > 0 && count ? shared / count : 20000;
+        for (unsigned i = 0; i < count; ++i) {
+            open[i].left -= each;
+            if (open[i].left > 0) {
+                open[kept++] = open[i];
+                continue;
+            }
+            PUT(now + SECOND - 1, SERVER_READ, open[i].xact, 99000, 0);
+            PUT(now + SECOND - 1, FORWARD_END, open[i].xact, 0, 0);
+            PUT(now + SECOND - 1, XACT_END, open[i].xact, MISS, 200);
+            PART(PART_XACT_SIZES, 100000, 100000, 1);
+            PART(PART_XACT_FLAGS, 0xabc, 7, 0);
+        }
+        count = kept;
+    }
+}
+
+static const unsigned more[] = {5, 5, 5, 5, 5, 5, 5, 5, 10, 10, 10, 10, 10, 10, 10, 10};
+
+static void
+full_line(void **state)
+{
+    (void)state;
+    bodies(more, 16, ORIGIN_1, 300000);
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "full_line");
+    assert_string_equal(TEXT(0, culprit), "line to servers");
+    assert_non_null(strstr(TEXT(0, sentence), "The line to servers is full: with "));
+    assert_true(NUMBER(0, waiting_s) > 100 * SECOND);
+}
+
+/* Each connection has a rate of its own: more of them bring more. */
+static void
+slow_bodies(void **state)
+{
+    (void)state;
+    bodies(more, 16, ORIGIN_1, 0);
+    find();
+    for (unsigned i = 0; i < found_count; ++i)
+        assert_string_not_equal(TEXT(i, cause), "full_line");
+}
+
+/* So many tunnels to a server, open for so long, which bring so many bytes. */
+static void
+tunnels(unsigned count, uint32_t server, int64_t open, uint64_t sent)
+{
+    for (unsigned i = 0; i < count; ++i) {
+        const uint64_t xact = 100 + number++;
+        const int64_t now = number * 10 * SECOND;
+        begin_xact(now, xact, 7);
+        PUT(now, TUNNEL_BEGIN, xact, 0, 0);
+        PUT(now, CONNECT_REUSED, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, server);
+        PUT(now + open, TUNNEL_END, xact, 0, 0);
+        PUT(now + open, XACT_END, xact, TUNNEL, 200);
+        PART(PART_XACT_SIZES, sent, sent, 1);
+        PART(PART_XACT_FLAGS, 0, 7, SQT_XACT_TUNNEL);
+    }
+}
+
+static void
+silent_tunnels(void **state)
+{
+    (void)state;
+    tunnels(6, ORIGIN_1, 8 * SECOND, 39);
+    tunnels(10, ORIGIN_2, 8 * SECOND, 4000);
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "silent_tunnels");
+    assert_string_equal(TEXT(0, culprit), "origin-1");
+    assert_string_equal(TEXT(0, harm), "failure");
+    assert_int_equal(NUMBER(0, failures), 6);
+    assert_int_equal(NUMBER(0, waiting_s), 48 * SECOND);
+}
+
+/* Short ones; few of many; and all are silent: then it is what clients do. */
+static void
+quiet_tunnels(void **state)
+{
+    (void)state;
+    tunnels(6, ORIGIN_1, SECOND / 2, 39);
+    tunnels(10, ORIGIN_2, 8 * SECOND, 4000);
+    find();
+    assert_string_equal(TEXT(0, cause), "healthy");
+    tunnels(5, ORIGIN_1, 8 * SECOND, 39);
+    tunnels(6, ORIGIN_1, 8 * SECOND, 4000);
+    tunnels(10, ORIGIN_2, 8 * SECOND, 4000);
+    find();
+    assert_string_equal(TEXT(0, cause), "healthy");
+    tunnels(8, ORIGIN_1, 8 * SECOND, 39);
+    tunnels(8, ORIGIN_2, 8 * SECOND, 39);
+    find();
+    assert_string_equal(TEXT(0, cause), "healthy");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(full_line), SCRIPT_TEST(slow_bodies), SCRIPT_TEST(silent_tunnels),
+                                       SCRIPT_TEST(quiet_tunnels)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
