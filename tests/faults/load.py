@@ -5,7 +5,8 @@ Run as a program (load.py PLAN RESULTS); PLAN is a file of JSON:
 
     proxy     [address, port]
     requests  [[seconds from the start, method, url, [header, ...], bytes of body, more], ...] in order of time.
-              CONNECT opens a tunnel to the authority `url`, in which the client sends a GET for `inside`.  more:
+              CONNECT opens a tunnel to the authority `url`, in which the client sends a GET for `inside`.  TLS says
+              hello to a proxy that speaks none.  more:
               {"leave": close after so many bytes of the body, "hold": seconds that a tunnel stays open, "inside": path,
               "tls": it has TLS inside ("verify": of a server that the client trusts), "cut": a tunnel that is closed
               before counts as cut, "then": [url, ...]: more requests at once on the same connection}
@@ -114,6 +115,9 @@ async def final(reader):
 async def send(pool, request, reader, writer):
     """Sends a request.  Returns the answer's head if it came before the body was sent, else None."""
     _, method, url, headers, sends = request[:5]
+    if method == "TLS":
+        writer.write(b"\x16\x03\x01\x00\x80\x01\x00\x00\x7c\x03\x03" + b"\x11" * 122)
+        return None
     lines = ["%s %s HTTP/1.1" % (method, url), "Host: " + (url if method == "CONNECT" else url.split("/")[2])] + headers
     head = ("\r\n".join(lines + (["Content-Length: %d" % sends] if sends else [])) + "\r\n\r\n").encode()
     if not any(header.lower().startswith("expect:") for header in headers):

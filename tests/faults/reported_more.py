@@ -14,6 +14,7 @@ import more_machine as machine
 import more_servers as servers
 import more_services as services
 import more_squid as squid
+import more_steps as steps
 from troubles import Trouble, fail, refused, slow
 
 GITHUB = "https://github.com/"
@@ -230,6 +231,19 @@ MORE = [Trouble(*row) for row in (
      r"read_timeout|paus|stop|timed out|nothing for", "a fifth: a part of the body", cut(60)),
     ("late-ends", cousins.late_ends, "-", r"servers|127\.0\.1\.", r"last byte|\bend\b|closes?\b|length", "all misses: 700 ms",
      slow(200, 700)),
+    ("port-gone", steps.port_gone, "-", r"http_port|reconfigur|listener|port", r"port|no (request|connection)s?|nobody",
+     "nobody can connect any more", refused(400)),
+    ("parent-gone", steps.parent_gone, "-", r"moon|parent|reconfigur|no_server|server",
+     r"(since|reconfigur).*(no server|moon|parent)|(no server|moon|parent).*(since|reconfigur)", "misses: 503 since then",
+     fail(150)),
+    ("flapping-parent", steps.flapping_parent, "-", r"moon", r"[aA]gain and again|every|times|of each",
+     "misses: 503 for a second of four", fail(40)),
+    ("tls-to-http-port", steps.tls_to_http_port, "-", r"http_port|client", r"TLS|not HTTP|parse|invalid|no (whole )?request|never",
+     "half of the clients: no answer", lambda felt: felt.ends["given_up"] >= 200),
+    ("denied-and-slow", steps.denied_and_slow, "-", r"\bads\b|http_access|127\.0\.1\.4:8000",
+     r"den(y|ie)|403|waiting for 127\.0\.1\.4", "a fifth: 403, a fifth: 400 ms", slow(20, 390)),
+    ("limited-and-scanned", steps.limited_and_scanned, "-", r"clamav|127\.0\.1\.3:8000", r"429|clamav",
+     "all: 150 ms, a fifth: 429", slow(140, 150)),
     ("growing", cousins.growing, "-", r"127\.0\.1\.3:8000", r"^(?!.*[qQ]ueue).*(slow|waiting for)",
      "misses of one origin: up to 1 s, more and more", slow(30, 500)),
     ("slow-news", cousins.slow_news, "-", r"127\.0\.1\.3:8000", r"waiting for|slow", "40 clients every two seconds: 800 ms",
