@@ -4,6 +4,8 @@
 import re
 import urllib.parse
 
+from plant_servers import together
+
 SLOW = 2  # the third origin
 
 
@@ -140,12 +142,7 @@ def few_ranges(scene):
 
 def twins(scene):
     """Each new object is asked for by three clients at once."""
-    made = scene.traffic.requests
-
-    def together(seconds):
-        requests = made(seconds)
-        return [[requests[k - k % 3][0], "GET", requests[k - k % 3][2], [], 0] for k in range(len(requests))]
-    scene.traffic.requests = together
+    together(scene, 3)
 
 
 def new_filter(scene):

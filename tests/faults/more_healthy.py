@@ -11,6 +11,7 @@ from lib.env import free_port
 from lib.helper import Helper
 from lib.tls import Certificates
 from more_services import REDIRECTS
+from plant_servers import together
 from scene import Origin
 from trouble_services import program
 
@@ -68,12 +69,8 @@ def kept_not_found(scene):
 def collapsed(scene):
     """Five clients at once ask for each object, which may be shared."""
     scene.conf += "collapsed_forwarding on\n"
-    made = scene.traffic.requests
-
-    def together(seconds):
-        requests = made(seconds)
-        return [[requests[k - k % 5][0], "GET", requests[k - k % 5][2], [], 0] for k in range(len(requests))]
-    scene.traffic.repeats, scene.traffic.requests = 0, together
+    scene.traffic.repeats = 0
+    together(scene, 5)
 
 
 def quick_helpers(scene):

@@ -12,6 +12,7 @@ import time
 from lib.env import Failure, free_port
 from lib.tls import Certificates
 from plant_servers import way
+from trouble_squid import make_dirs
 
 CLONE_NEWNS = 0x20000
 SLOW = 2  # the third origin
@@ -125,9 +126,7 @@ def dirty_rebuild(scene):
     scene.environment.update(SLOWDISK_PATH="cache-aufs-one-", SLOWDISK_CALL="read", SLOWDISK_MS="40")
 
     def begin(scene):
-        scene.squid.write_conf()
-        subprocess.run(scene.squid.command("-z", scene.squid.mode), check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+        make_dirs(scene)
         top = scene.cache_dir("aufs:one")
         for number in range(600):
             path = os.path.join(top, "%02X" % (number // 256 % 4), "%02X" % (number // 16 % 16), "%08X" % number)

@@ -4,11 +4,12 @@
 import base64
 import os
 import signal
-import subprocess
 
 from lib.small_disk import small_tmpfs
+from plant_servers import together
+from reported_squid import around
 from trouble_services import program
-from trouble_squid import many_entries
+from trouble_squid import make_dirs, many_entries
 from trouble_tunnels import tunnels
 
 LOGIN = """
@@ -104,12 +105,8 @@ def in_vain(scene):
     for origin in scene.origins:
         origin.ms = 300
     scene.traffic.words = lambda n: ";cc=private"
-    made = scene.traffic.requests
-
-    def together(seconds):
-        requests = made(seconds)
-        return [[requests[k - k % 5][0], "GET", requests[k - k % 5][2], [], 0] for k in range(len(requests))]
-    scene.traffic.repeats, scene.traffic.requests = 0, together
+    scene.traffic.repeats = 0
+    together(scene, 5)
 
 
 def full_cache_disk(scene):
@@ -120,20 +117,8 @@ def full_cache_disk(scene):
     for origin in scene.origins:
         origin.ms = 60
 
-    def begin(scene):
-        small_tmpfs(scene.env, path, "3m", "0777")
-        scene.squid.write_conf()
-        subprocess.run(scene.squid.command("-z", scene.squid.mode), check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
-    scene.before.append(begin)
-    made = scene.traffic.requests
-
-    def around(seconds):
-        requests = made(seconds)
-        for n, request in enumerate(requests):
-            request[2] = scene.origins[n % 5].url + "/size=20000/r%d" % (n % 350)
-        return requests
-    scene.traffic.requests = around
+    scene.before += [lambda scene: small_tmpfs(scene.env, path, "3m", "0777"), make_dirs]
+    around(scene)
 
 
 def digest_rebuild(scene):
@@ -150,12 +135,7 @@ def swap_rate(scene):
     scene.traffic.repeats = 0.8
     scene.traffic.size = lambda chance: chance.randrange(500, 3500)
     scene.traffic.options["timeout"] = 20
-
-    def begin(scene):
-        scene.squid.write_conf()
-        subprocess.run(scene.squid.command("-z", scene.squid.mode), check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
-    scene.before.append(begin)
+    scene.before.append(make_dirs)
 
 
 def worker_killed(scene):

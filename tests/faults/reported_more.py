@@ -68,7 +68,7 @@ MORE = [Trouble(*row) for row in (
     ("full-cache-disk", squid.full_cache_disk,
      "https://etutorials.org/Server+Administration/Squid.+The+definitive+guide/Chapter+7.+Disk+Cache+Basics/"
      "7.1+The+cache_dir+Directive/", r"cache_dir|aufs|disk", r"ENOSPC|no (room|space)|(is|was) full\b|shrink|space",
-     "repeats are misses", slow(40, 60)),
+     "repeats are misses", slow(30, 60)),
     ("client-delay", squid.client_delay, "-", r"client_delay|delay.pool", r"delay|KB/s|limit",
      "all wait longer and longer", slow(200, 1000)),
     ("false-hits", servers.false_hits, "http://proxy.ccu.edu.tw/squidfaq/FAQ-11.html", r"sibling1",
