@@ -16,7 +16,7 @@
 
 #define KEPT_PROCESSES 2
 #define KEPT_DEFINITIONS 2048
-#define KEPT_MOST ((size_t)1 << 20) /* records of a process: of longer traces none is kept */
+#define KEPT_MOST ((size_t)1 << 17) /* records of a process: of longer traces none is kept */
 
 static struct {
     struct sqt_record *records;
