@@ -77,10 +77,19 @@ is_origin_number(const char *culprit)
            strspn(culprit + 7, "0123456789abcdef") == 8;
 }
 
+/* A rule of the event loop is about whoever holds it. */
+static const char *
+findings_rule_advice(const struct sqt_finding_rule *rule, const char *culprit)
+{
+    const int loop = rule->when == SQT_FINDING_BLOCKED || rule->when == SQT_FINDING_COMPUTING;
+    const char *const advice = loop && culprit ? sqt_holder_advice(culprit) : NULL;
+    return advice ? advice : rule->advice;
+}
+
 void
 sqt_findings_advice(char text[SQT_TOLD_TEXT], const struct sqt_finding *x, const char *culprit)
 {
-    sqt_told_print(text, "%s%s", x->rule->advice,
+    sqt_told_print(text, "%s%s", findings_rule_advice(x->rule, culprit),
                    is_origin_number(culprit)
                        ? " sqtrace_log names=servers gives its address; access.log has it as %<a in the "
                          "lines whose %master_xaction is the xid of such a request."
@@ -351,7 +360,7 @@ findings_blame_holder(struct sqt_findings *f, const struct sqt_finding *x, struc
              : sqt_holders_most(&f->holders) == SQT_HELD_COMPUTING ? "computes"
                                                                    : "does not run",
              told->culprit);
-    sqt_told_print(told->advice, "%s", loop->advice);
+    sqt_told_print(told->advice, "%s", findings_rule_advice(loop, told->culprit));
     sqt_told_print(told->command, "%s", loop->command);
     sqt_tolds_supersede(&f->tolds, told);
 }
