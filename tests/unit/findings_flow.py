@@ -123,7 +123,8 @@ def full_line(trace, finding):
         waited.append(slow(r.ns(*stages), max(r.sent, came.get(r.key, 0))))
         took, size = (r.ns("proxy_reply"), r.sent) if to_clients else (r.ns("server_reply"), came.get(r.key, 0))
         until = r.end if to_clients else r.begin + r.ns("server_until")
-        if took > 0 and size > 0 and slow(took, size) > 0 and (to_clients or r.has("server_until")):
+        left = r.row["outcome"] == "aborted" and r.ns("server_until") == r.ns("total")  # it went on without its client
+        if took > 0 and size > 0 and slow(took, size) > 0 and (to_clients or r.has("server_until") and not left):
             bodies.append((until - took, until))
     return harm(trace, sum(waited), sum(ns > 0 for ns in waited), since=min(bodies)[0], until=max(b for _, b in bodies))
 
