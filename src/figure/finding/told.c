@@ -169,6 +169,8 @@ sqt_tolds_cut(struct sqt_tolds *tolds, int64_t begin, int64_t end)
 {
     for (unsigned i = 0; i < tolds->count; ++i) {
         struct sqt_told *const told = tolds->told[i];
+        if (told->now) /* its age is that of what waits */
+            continue;
         told->since = told->since < begin ? begin : told->since < end ? told->since : end;
         told->until = told->until < end ? told->until : end;
     }

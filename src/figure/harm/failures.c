@@ -168,8 +168,12 @@ failures_probed(const struct failures *f)
 
 /* Nobody failed it who is known. */
 static struct sqt_failure *
-failures_unexplained(struct failures *f, const struct sqt_xact *xact)
+failures_unexplained(struct failures *f, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
 {
+    const struct sqt_longest_wait *const looked_up = &xact->longest[SQT_NAMED_DNS];
+    if (xact->reused < 0 && looked_up->def && sqt_row_sum(fact->row, SQT_NS(dns)))
+        return sqt_failure_get(&f->all, SQT_FAILED_NO_ADDRESS,
+                               sqt_origin_text(xact->origin, looked_up->def, looked_up->who));
     if (xact->reused >= 0) {
         struct sqt_failure *const failure = sqt_failure_get(&f->all, SQT_FAILED_ANSWER, sqt_failure_server(xact));
         failure->reused += xact->reused == 1;
@@ -198,7 +202,7 @@ failures_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
     else if (xact->status >= 500 && !made)
         failure = xact->reused >= 0 ? sqt_failure_get(&f->all, SQT_FAILED_BY_SERVER, sqt_failure_server(xact)) : NULL;
     else if (xact->status >= 500)
-        failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact);
+        failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact, fact);
     else
         failure = sqt_failure_other(&f->all, xact, fact, &blame);
     if (failure)

@@ -37,6 +37,8 @@ enum sqt_failed_at {
     SQT_FAILED_CUT,        /* the server closed the connection before the end of the body */
     SQT_FAILED_DENIED,     /* by access rules */
     SQT_FAILED_TIMED_OUT,  /* by a time-out of Squid, in the middle of the reply */
+    SQT_FAILED_NO_ADDRESS, /* of the server that it names */
+    SQT_FAILED_ADAPTED,    /* an adaptation service answered in place of a server */
     SQT_FAILED_REDIRECTED, /* to somewhere else, by Squid itself */
     SQT_FAILED_BY_SQUID,   /* with a status of 4xx, for what the client sent */
     SQT_FAILED_HANDSHAKE,  /* of the client with Squid */
@@ -68,7 +70,9 @@ struct sqt_failure {
         uint64_t count;
         int64_t since, until;
         uint32_t status;
+        uint64_t after; /* other answers before it */
     } run, longest;     /* answers of a server in a row that are 4xx: the last, and the longest */
+    uint64_t answered;  /* other answers of that server */
     uint64_t connected; /* connections to it since the first of them, or since others' failed at once */
 };
 
