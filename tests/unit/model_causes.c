@@ -231,8 +231,8 @@ a_neighbor_that_answers_late(void **state)
         const uint64_t xact = begin();
         PUT(now, PEER_SELECT_BEGIN, xact, 0, 0);
         PUT(now, NEIGHBORS_ASKED, xact, 2, 2);
-        PUT(now += MS, NEIGHBOR_ANSWER, xact, 0, 0);
-        PUT(now += 90 * MS, NEIGHBOR_ANSWER, xact, 1, 0);
+        PUT(now += MS, NEIGHBOR_ANSWER, xact, 1, 0);
+        PUT(now += 90 * MS, NEIGHBOR_ANSWER, xact, 2, 0);
         PUT(now, NEIGHBORS_DONE, xact, 2, 0);
         PUT(now, PEER_SELECT_END, xact, 0, 1);
         end(xact);

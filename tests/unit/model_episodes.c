@@ -54,7 +54,8 @@ fetched(int64_t at, uint32_t server, int64_t wait_ms, int64_t body_ms, uint64_t 
     PUT(at, REQUEST_SENT, xact, 50, 0);
     PUT(at += wait_ms * MS, SERVER_READ, xact, 500, 0);
     PUT(at, SERVER_HEADER, xact, 200, 200);
-    PUT(at += body_ms * MS, SERVER_DONE, xact, 50, 0);
+    PUT(at += body_ms * MS, SERVER_READ, xact, bytes, 0);
+    PUT(at, SERVER_DONE, xact, 50, 0);
     PUT(at += MS, XACT_END, xact, MISS, 200);
     PART(PART_XACT_SIZES, bytes, bytes + 300, 1);
     PART(PART_XACT_FLAGS, 0xabc, 7, 0);
