@@ -34,6 +34,7 @@ def failed_otherwise(trace):
     """{cause: requests} of those whose status is no 5xx, and that no helper failed."""
     came, made, found = fetched(trace), made_by_squid(trace), {}
     broken = {r.key for (cause, _), rows in failures(trace).items() if cause == "failed_helper" for r in rows}
+    adapted = longest("adapter")(trace)
     shaken = {(row["ring"], row["id"]) for row in trace.events("CLIENT_TLS_END") if number(row["aux"]) == 0}
     for r in trace.requests:
         status, kind = number(r.row["status"]), r.row["class"]
@@ -48,6 +49,8 @@ def failed_otherwise(trace):
         elif (not status or (kind == "internal" and r.row["outcome"] == "aborted")) and r.has("client_tls") and \
                 r.conn not in shaken:
             cause = "failed_client_tls"
+        elif kind == "internal" and status == 200 and not r.has("client_tls") and r.key in adapted:
+            cause = "adapted"
         elif kind == "internal" and status in (301, 302, 307):
             cause = "redirected"
         elif status == 403 and kind == "denied":
@@ -217,7 +220,7 @@ def hanging(trace, finding):
 
 CAUSES = {
     **{cause: otherwise for cause in ("cut_replies", "denied", "redirected", "refused_requests", "failed_client_tls",
-                                      "timed_out")},
+                                      "timed_out", "adapted")},
     "server_refuses": server_refuses, "silent_tunnels": silent_tunnels, "asked": asked, "full_line": full_line,
     "dead_ip_version": dead_ip_version, "dying_children": dying_children, "queue_at_server": queue_at_server,
     "stopped_bodies": stopped_bodies, "joined_fetch": joined_fetch, "fetched_at_once": fetched_at_once,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a look finds beside the rules of findings, computed anew from printed tables: harm, share, since and until."""
 
-from findings_rules import tries
+from findings_rules import longest, tries
 from findings_trace import ANSWER, CONNECT, MS, SECOND, WINDOW, When, key, number, spell
 
 MINUTE = 60 * SECOND
@@ -155,7 +155,7 @@ def made_by_squid(trace):
 
 def failures(trace):
     """{(cause, culprit): requests}."""
-    found, blames, made = {}, Blames(trace), made_by_squid(trace)
+    found, blames, made, asked = {}, Blames(trace), made_by_squid(trace), longest("name_server")(trace)
     for r in trace.requests:
         status, reused = number(r.row["status"]), r.row["reused_conn"] != "-"
         blame = blames.first(r)
@@ -170,6 +170,8 @@ def failures(trace):
                 its = ("failed_" + blame[0], blame[1])
                 if blame[0] == "connect" and blame[2] < MS:
                     found.setdefault(("no_local_port", "local ports"), []).append(r)
+            elif not reused and r.ns("dns") and r.key in asked:
+                its = ("no_address", asked[r.key])
             elif reused:
                 its = ("failed_answer", r.row["server"])
             else:
@@ -384,7 +386,7 @@ def few_descriptors(trace, _):
 CAUSES = {
     "no_answer": no_answer, "withheld_replies": withheld,
     **{cause: failed for cause in ("failed_service", "no_local_port", "failed_connect", "failed_tls", "failed_look_up",
-                                   "failed_helper", "failed_answer", "no_server", "dead_peers", "kept_errors",
+                                   "failed_helper", "failed_answer", "no_server", "dead_peers", "kept_errors", "no_address",
                                    "server_errors")},
     **{cause: standstill for cause in ("reconfiguration", "rotation", "stopped", "standstill")},
     "fetched_ranges": waste, "fetched_for_nobody": waste, "revalidations": revalidations, "challenges": challenges,
