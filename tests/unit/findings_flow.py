@@ -71,12 +71,12 @@ def otherwise(trace, finding):
 
 
 def server_refuses(trace, finding):
-    """The longest row of answers that are 4xx."""
+    """The longest row of answers that are redirects or 4xx."""
     run, most = [], []
     for r in trace.requests:
         status = number(r.row["status"])
         if r.row["server"] == finding["culprit"] and r.row["reused_conn"] != "-" and 0 < status < 500 and not r.tunnel:
-            run = run + [r] if status >= 400 else []
+            run = run + [r] if status >= 300 and status != 304 else []
             most = run if len(run) > len(most) else most
     return harm(trace, 0, len(most), len(most), share=False, since=most[0].begin, until=most[-1].end)
 
