@@ -188,13 +188,13 @@ findings_add_when(struct sqt_told *told)
         snprintf(text, sizeof(text), " That was from %.1f s to %.1f s of the trace.", since, until);
         break;
     case SQT_PATTERN_RECURRING:
-        snprintf(text, sizeof(text), " That comes again and again, from %.1f s to %.1f s of the trace.", since, until);
+        snprintf(text, sizeof(text), " It recurs from %.1f s to %.1f s of the trace.", since, until);
         break;
     case SQT_PATTERN_SINCE:
         snprintf(text, sizeof(text), " That is so since %.1f s of the trace.", since);
         break;
     case SQT_PATTERN_GROWING:
-        snprintf(text, sizeof(text), " It grows since %.1f s of the trace.", since);
+        snprintf(text, sizeof(text), " It has been growing since %.1f s of the trace.", since);
         break;
     default:
         return;
@@ -236,9 +236,9 @@ findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
     const double window = rate * (double)sqt_finding_connect((struct sqt_subject *)x->subject);
     if ((x->rule->stages & ANSWER) != ANSWER || x->rule->by == SQT_FINDING_REASON)
         return;
-    if (send * 100 >= all * MOST) {
+    if (send > 0 && send * 100 >= all * MOST) {
         findings_add(told, " Most of that is sending requests to it: it reads their bodies (uploads) slowly.");
-    } else if (body * 100 >= all * MOST) {
+    } else if (body > 0 && body * 100 >= all * MOST) {
         sqt_human_bytes(bytes, rate * 1e9);
         sqt_human_bytes(round, window);
         snprintf(text, sizeof(text), " Most of that is bodies of replies: they come at %s/s.", bytes);

@@ -200,7 +200,8 @@ sqt_tolds_sort(struct sqt_tolds *tolds)
 static int
 is_own_waiting(const struct sqt_told *told)
 {
-    return told->weight <= told->waiting && !told->now && strcmp(told->cause, "one_worker") != 0;
+    return told->harm == SQT_HARM_WAITING && told->weight <= told->waiting && !told->now &&
+           strcmp(told->cause, "one_worker") != 0;
 }
 
 void

@@ -37,7 +37,8 @@ is_cut(const struct sqt_xact *xact)
 static int
 is_refused(const struct sqt_xact *xact)
 {
-    return xact->server == UINT32_MAX && xact->status >= 400 && xact->status < 500 && xact->status != 401 &&
+    const int made = (xact->flags & SQT_XACT_ERROR_PAGE) || xact->reply_source == SQT_REPLY_MADE;
+    return made && xact->server == UINT32_MAX && xact->status >= 400 && xact->status < 500 && xact->status != 401 &&
            xact->status != 403 && xact->status != 404 && xact->status != 407;
 }
 

@@ -194,7 +194,8 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
 {
     const struct failures_words *const w = &failures_words[x->at];
     const char *const name = failures_name(x);
-    char because[2 * SQT_TOLD_NAME], each[SQT_HUMAN_ROOM], with_status[32] = "500 or more";
+    char because[2 * SQT_TOLD_NAME], each[SQT_HUMAN_ROOM], with_status[32];
+    snprintf(with_status, sizeof(with_status), "%s", x->at == SQT_FAILED_BY_SQUID ? "4xx" : "500 or more");
     if (10 * x->with_status >= 9 * x->count)
         snprintf(with_status, sizeof(with_status), "%u", x->status);
     const char *const known = x->at == SQT_FAILED_CONNECT ? sqt_why_because(sqt_failed_mostly(x)) : NULL;
@@ -222,7 +223,7 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
     else if (x->at == SQT_FAILED_REDIRECTED)
         snprintf(text, size, "were sent to another URL by Squid (%u).", x->status);
     else if (x->at == SQT_FAILED_BY_SQUID)
-        snprintf(text, size, "were refused by Squid itself, with a status of %u.", x->status);
+        snprintf(text, size, "were refused by Squid itself, with a status of %s.", with_status);
     else if (x->at == SQT_FAILED_HANDSHAKE)
         snprintf(text, size, "got nothing, because %s.", because);
     else if (x->at == SQT_FAILED_BY_SERVER)
@@ -383,7 +384,7 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
                          "net.ipv4.ip_local_port_range has more ports."
                        : "");
     sqt_told_print(told->command, "%s", w->command);
-    if (x->at == SQT_FAILED_BY_SQUID)
+    if (x->at == SQT_FAILED_BY_SQUID && 10 * x->with_status >= 9 * x->count)
         failures_by_squid(x, told);
     if (*told->culprit)
         sqt_tolds_supersede(tolds, told);
