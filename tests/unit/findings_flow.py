@@ -44,7 +44,7 @@ def failed_otherwise(trace):
             cause = "timed_out"
         elif is_cut(r, came, made):
             cause = "cut_replies"
-        elif r.row["server"] == "-" and 400 <= status < 500 and status not in REFUSED_BY_OTHERS:
+        elif r.key in made and r.row["server"] == "-" and 400 <= status < 500 and status not in REFUSED_BY_OTHERS:
             cause = "refused_requests"
         elif (not status or (kind == "internal" and r.row["outcome"] == "aborted")) and r.has("client_tls") and \
                 r.conn not in shaken:

@@ -314,7 +314,7 @@ ends_with(uint64_t xact, uint32_t tag, uint32_t status, uint64_t object, uint64_
 static void
 squid_refuses(uint64_t xact)
 {
-    ends_with(xact, NONE, 413, 0, 300, 0);
+    ends_with(xact, NONE, 413, 0, 300, SQT_XACT_ERROR_PAGE);
 }
 
 static void

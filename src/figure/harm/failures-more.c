@@ -23,9 +23,12 @@ sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_NAME]
     const char *error = NULL;
     size_t used = 0;
     unsigned count = 0;
+    unsigned dead = 0; /* still; if none is, those that were are told */
     *names = '\0';
+    for (unsigned i = 0; i < SQT_FAILED_PEERS; ++i)
+        dead += *all->dead[i].name && !all->dead[i].lives;
     for (unsigned i = 0; i < SQT_FAILED_PEERS && used < SQT_TOLD_NAME; ++i)
-        if (*all->dead[i].name && all->dead[i].error) {
+        if (*all->dead[i].name && all->dead[i].error && !(dead && all->dead[i].lives)) {
             ++count;
             error = sqt_error_name(all->dead[i].error);
             used += (size_t)snprintf(names + used, SQT_TOLD_NAME - used, "%s%s", used ? ", " : "", all->dead[i].name);
