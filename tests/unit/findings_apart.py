@@ -227,6 +227,10 @@ def died(trace, finding):
             waited += Standstill(since[-1], now, ring, trace.requests).waited
             open_ += sum(r.key[0] == ring and r.row["outcome"] == "unfinished" for r in trace.requests)
         runs[row["kid"]] = row
+    ended = [number(row["time_s"]) for row in trace.events("FATAL")]
+    if not since and ended:  # and nobody started it again
+        open_ = sum(r.row["outcome"] == "unfinished" for r in trace.requests)
+        return harm(trace, 0, open_, open_, share=False, since=ended[-1], until=trace.length)
     if not since:
         return {"processes that died": 1}
     return harm(trace, sum(waited), len(waited) + open_, open_, share=False, since=since[0], until=until[-1])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a look finds beside the rules of findings, computed anew from printed tables: harm, share, since and until."""
 
-from findings_rules import tries
+from findings_rules import longest, tries
 from findings_trace import ANSWER, CONNECT, MS, SECOND, WINDOW, When, key, number, spell
 
 MINUTE = 60 * SECOND
@@ -96,6 +96,8 @@ class Blames:
 
     def __init__(self, trace):
         self.of, self.remembered = {}, []  # (end, kind, name)
+        self.probes = [(number(row["time_s"]), row["name"], row["result"]) for row in trace.table("incidents")
+                       if row["incident"] == "peer_probed"]
         for row in sorted(trace.waits, key=lambda row: row["begin"] + row["ns"]):
             self.wait(row)
         for row in sorted(trace.table("connections"),
@@ -127,7 +129,13 @@ class Blames:
     def before(self, end):
         """Whom Squid may remember: who failed another one, less than a minute before."""
         its = [blame for blame in self.remembered if blame[0] <= end]
-        return its[-1][1:] if its and end - its[-1][0] < MINUTE else None
+        return its[-1] if its and end - its[-1][0] < MINUTE else None
+
+    def probed(self, end):
+        """When Squid had tried a cache_peer that is dead, in the two minutes before."""
+        last = {name: (at, result) for at, name, result in self.probes if at <= end}
+        dead = [at for at, result in last.values() if result not in ("-", "ok")]
+        return max(dead) if dead and end - max(dead) < 2 * MINUTE else None
 
 
 def made_by_squid(trace):
@@ -147,7 +155,7 @@ def made_by_squid(trace):
 
 def failures(trace):
     """{(cause, culprit): requests}."""
-    found, blames, made = {}, Blames(trace), made_by_squid(trace)
+    found, blames, made, asked = {}, Blames(trace), made_by_squid(trace), longest("name_server")(trace)
     for r in trace.requests:
         status, reused = number(r.row["status"]), r.row["reused_conn"] != "-"
         blame = blames.first(r)
@@ -162,23 +170,30 @@ def failures(trace):
                 its = ("failed_" + blame[0], blame[1])
                 if blame[0] == "connect" and blame[2] < MS:
                     found.setdefault(("no_local_port", "local ports"), []).append(r)
+            elif not reused and r.ns("dns") and r.key in asked:
+                its = ("no_address", asked[r.key])
             elif reused:
                 its = ("failed_answer", r.row["server"])
             else:
-                last = blames.before(r.end)
-                its = ("failed_" + last[0], last[1]) if last else ("no_server", "-")
+                last, probed = blames.before(r.end), blames.probed(r.end)
+                its = ("failed_" + last[1], last[2]) if last else ("no_server", "-")
+                if probed and (not last or probed >= last[0]):
+                    its = ("dead_peers", "-")
             found.setdefault(its, []).append(r)
         elif status in (403, 407) and "helper" in blames.of.get(r.key, {}):
             found.setdefault(("failed_helper", blames.of[r.key]["helper"][0]), []).append(r)
     return found
 
 
-OF_NOBODY = ("no_server", "denied", "redirected", "refused_requests", "timed_out", "kept_errors")
+OF_NOBODY = ("no_server", "dead_peers", "kept_errors")
 
 
 def failed(trace, finding):
+    of_server = finding["cause"] == "no_local_port" and finding["culprit"] not in ("local ports", "routes")
+    whom = "failed_connect" if of_server else finding["cause"]
     its = [r for (cause, culprit), rows in failures(trace).items() for r in rows
-           if cause == finding["cause"] and (culprit == finding["culprit"] or cause in OF_NOBODY)]
+           if cause == whom and (culprit == finding["culprit"] or cause in OF_NOBODY or not of_server and
+                                 cause == "no_local_port")]
     if not its:
         return {"failed requests": 5}
     return harm(trace, sum(r.felt for r in its), len(its), len(its), share=False, when=spell(trace, its))
@@ -266,14 +281,16 @@ def new_connections(trace, _):
 # ---- objects that are fetched again ----
 
 def refetched(trace, finding):
-    reason = {"cache_too_small": "absent", "not_stored": "uncacheable", "files_gone": "swap_fail"}[finding["cause"]]
+    reasons = {"cache_too_small": ("absent",), "not_stored": ("uncacheable",), "files_gone": ("swap_fail",),
+               "not_written": ("absent", "swap_fail"), "ranges_not_stored": ("-",)}[finding["cause"]]
     sent, its = {}, []
     for r in trace.requests:
         again = r.row["object"] != "-" and sent.get(r.row["object"], r.begin + 1) <= r.begin
         if r.row["outcome"] == "complete":
             sent.setdefault(r.row["object"], r.end)
-        if r.row["miss_reason"] == reason and r.row["class"] in ("miss", "refresh_miss") and \
-                (again or reason == "swap_fail"):
+        reason = "-" if r.row["miss_reason"] != "-" and r.row["status"] == "206" else r.row["miss_reason"]
+        if reason in reasons and r.row["class"] in ("miss", "refresh_miss") and (again or reason == "swap_fail") and \
+                (reason != "-" or r.row["miss_reason"] != "-"):
             its.append(r)
     return harm(trace, sum(r.ns(*CONNECT, *ANSWER) for r in its), len(its), since=its[0].begin, until=its[-1].end)
 
@@ -369,9 +386,11 @@ def few_descriptors(trace, _):
 CAUSES = {
     "no_answer": no_answer, "withheld_replies": withheld,
     **{cause: failed for cause in ("failed_service", "no_local_port", "failed_connect", "failed_tls", "failed_look_up",
-                                   "failed_helper", "failed_answer", "no_server", "server_errors")},
+                                   "failed_helper", "failed_answer", "no_server", "dead_peers", "kept_errors", "no_address",
+                                   "server_errors")},
     **{cause: standstill for cause in ("reconfiguration", "rotation", "stopped", "standstill")},
     "fetched_ranges": waste, "fetched_for_nobody": waste, "revalidations": revalidations, "challenges": challenges,
     "lost_hits": lost_hits, "all_close": all_close, "new_connections": new_connections, "swapping": swapping,
     "few_descriptors": few_descriptors, "cache_too_small": refetched, "not_stored": refetched, "files_gone": refetched,
+    "not_written": refetched, "ranges_not_stored": refetched,
 }

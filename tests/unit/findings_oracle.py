@@ -13,15 +13,17 @@ import sys
 import tempfile
 
 import findings_apart
+import findings_flow
 import findings_looks
 import findings_rules
 from findings_trace import MS, Trace, number
 from oracle import SOURCE, TOOLS, check, plan
 
-CAUSES = {**findings_rules.CAUSES, **findings_looks.CAUSES, **findings_apart.CAUSES}
+CAUSES = {**findings_rules.CAUSES, **findings_looks.CAUSES, **findings_apart.CAUSES,
+          **findings_flow.CAUSES}
 FIRST = 3
-MODELS = ("model_again", "model_causes", "model_episodes", "model_failures", "model_findings", "model_listeners",
-          "model_resources", "model_standstill", "model_waste")
+MODELS = ("model_again", "model_causes", "model_episodes", "model_failures", "model_findings", "model_flow",
+          "model_line", "model_listeners", "model_resources", "model_standstill", "model_waste", "model_why")
 MAKERS = {"dump_traces": ("story", "crossed.sqt", "held.sqt", "busy.sqt", "cut.sqt"),
           "figure_traces": ("mixed.sqt", "cut.sqt", "lossy.sqt", "kids", "killed", "step.sqt", "moved.sqt")}
 GOLDEN = ("died.ring", "gap", "good-zlib.sqt", "good-zstd.sqt", "kids", "old-stamps.sqt")

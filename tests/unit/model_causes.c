@@ -302,6 +302,83 @@ objects_that_are_fetched_again(void **state)
     }
 }
 
+static void
+ends_with(uint64_t xact, uint32_t tag, uint32_t status, uint64_t object, uint64_t sent, uint32_t flags)
+{
+    PUT(now += MS, XACT_END, xact, tag, status);
+    PART(PART_XACT_SIZES, 1000, sent, 1);
+    PART(PART_XACT_FLAGS, object, 7, flags);
+}
+
+/* Squid itself says that the body is too large. */
+static void
+squid_refuses(uint64_t xact)
+{
+    ends_with(xact, NONE, 413, 0, 300, SQT_XACT_ERROR_PAGE);
+}
+
+static void
+asks_server(uint64_t xact)
+{
+    PUT(now, CONNECT_REUSED, xact, 50, 1);
+    PART(PART_SERVER, 0, 0, ORIGIN_1);
+    PUT(now, DISPATCH, xact, 50, 1);
+    PUT(now, REQUEST_SENT, xact, 50, 0);
+    PUT(now += 90 * MS, SERVER_READ, xact, 500, 0);
+    PUT(now, SERVER_DONE, xact, 50, 0);
+}
+
+static void
+server_refuses(uint64_t xact)
+{
+    asks_server(xact);
+    ends_with(xact, MISS, number <= 10 ? 200 : 404, xact, 1300, 0);
+}
+
+static void
+sends_range(uint64_t xact)
+{
+    asks_server(xact);
+    ends_with(xact, MISS, 206, 1 + xact % 3, 1300, SQT_MISS_ABSENT << SQT_XACT_MISS_SHIFT);
+}
+
+static void
+takes_too_long(uint64_t xact)
+{
+    asks_server(xact);
+    ends_with(xact, MISS_TIMEDOUT, 200, xact, 500, SQT_XACT_TIMEDOUT);
+}
+
+/* The name server answers, and no server is asked. */
+static void
+has_no_address(uint64_t xact)
+{
+    PUT(now, DNS_BEGIN, xact, 1, 0);
+    PUT(now + 5 * MS, QUERY_END, xact, (uint64_t)now, 2);
+    PART(PART_QUERY, 1, 0, SQT_WAIT_OK);
+    PUT(now += 5 * MS, DNS_END, xact, 1, 0);
+    ends_with(xact, MISS, 503, 0, 300, SQT_XACT_ERROR_PAGE);
+}
+
+static void
+requests_that_fail_otherwise(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*fails)(uint64_t xact);
+        const char *cause, *culprit;
+    } cases[] = {{squid_refuses, "refused_requests", "request_body_max_size"},
+                 {server_refuses, "server_refuses", "origin-1"},
+                 {sends_range, "ranges_not_stored", "ranges"},
+                 {takes_too_long, "timed_out", "client_lifetime"},
+                 {has_no_address, "no_address", "name_server 192.0.2.53"}};
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c) {
+        for (unsigned i = 0; i < 50; ++i)
+            cases[c].fails(begin());
+        assert_cause(cases[c].cause, cases[c].culprit);
+    }
+}
+
 /* Requests of one port of two take half a second that no stage explains. */
 static void
 a_port_that_is_slow(void **state)
@@ -384,6 +461,7 @@ main(void)
         SCRIPT_TEST(a_service_that_waits_for_the_whole_body),
         SCRIPT_TEST(objects_that_are_fetched_again),
         SCRIPT_TEST(a_port_that_is_slow),
+        SCRIPT_TEST(requests_that_fail_otherwise),
         SCRIPT_TEST(no_wait_is_told_twice),
         SCRIPT_TEST(windows_end_with_the_trace),
     };

@@ -54,7 +54,8 @@ fetched(int64_t at, uint32_t server, int64_t wait_ms, int64_t body_ms, uint64_t 
     PUT(at, REQUEST_SENT, xact, 50, 0);
     PUT(at += wait_ms * MS, SERVER_READ, xact, 500, 0);
     PUT(at, SERVER_HEADER, xact, 200, 200);
-    PUT(at += body_ms * MS, SERVER_DONE, xact, 50, 0);
+    PUT(at += body_ms * MS, SERVER_READ, xact, bytes, 0);
+    PUT(at, SERVER_DONE, xact, 50, 0);
     PUT(at += MS, XACT_END, xact, MISS, 200);
     PART(PART_XACT_SIZES, bytes, bytes + 300, 1);
     PART(PART_XACT_FLAGS, 0xabc, 7, 0);
@@ -111,6 +112,97 @@ again_and_again(void **state)
     trace_end(40 * SECOND);
     assert_string_equal(TEXT(0, culprit), "origin-2");
     assert_when(0, "recurring", 6000, 38000);
+}
+
+/* ---- the same anywhere, to the second ---- */
+
+/* Requests at each server in turn, one after the other. */
+static void
+quiet(int64_t from, int64_t until, int64_t each_ms, int64_t wait_ms)
+{
+    for (int64_t at = from; at + wait_ms * MS < until; at += each_ms * MS)
+        fetched(at, PARENT + (uint32_t)(at / (each_ms * MS) % NAMED_SERVERS), wait_ms, 1, 1000);
+}
+
+static void
+asks_slow_server(int64_t at)
+{
+    const uint64_t xact = begin(at);
+    PUT(at, CONNECT_REUSED, xact, 50, 1);
+    PART(PART_SERVER, 0, 0, ORIGIN_1);
+    PUT(at, DISPATCH, xact, 50, 1);
+    PUT(at, REQUEST_SENT, xact, 50, 0);
+}
+
+static void
+slow_server_answers(int64_t at, uint64_t xact)
+{
+    PUT(at, SERVER_READ, xact, 500, 0);
+    PUT(at, SERVER_DONE, xact, 50, 0);
+    PUT(at, XACT_END, xact, MISS, 200);
+    PART(PART_XACT_SIZES, 1000, 1300, 1);
+    PART(PART_XACT_FLAGS, xact, 7, 0);
+}
+
+/* 25 requests a second, each of which waits for 800 ms: 20 are under way at a time. */
+static void
+bad_seconds(int64_t from, int64_t seconds)
+{
+    const uint64_t first = 101 + number;
+    for (int64_t i = 0; i < 25 * seconds + 20; ++i) {
+        if (i >= 20)
+            slow_server_answers(from + i * 40 * MS, first + (uint64_t)(i - 20));
+        if (i < 25 * seconds)
+            asks_slow_server(from + i * 40 * MS);
+    }
+}
+
+static void
+assert_to_the_second(const char *pattern, int64_t since, int64_t until)
+{
+    assert_string_equal(TEXT(0, culprit), "origin-1");
+    assert_string_equal(TEXT(0, pattern), pattern);
+    assert_in_range(NUMBER(0, time_s), since - SECOND, since + SECOND);
+    assert_in_range(NUMBER(0, until_s), until - SECOND, until + SECOND);
+}
+
+/* Twenty places: ten seconds that are nearly all waiting of an hour, or a seventh of it. */
+static void
+ten_seconds_anywhere_in_an_hour(void **state)
+{
+    (void)state;
+    uint32_t random = 2463534242;
+    for (unsigned i = 0; i < 20; ++i) {
+        random ^= random << 13;
+        random ^= random >> 17;
+        random ^= random << 5;
+        const int64_t at = (int64_t)(5000 + random % 3580000) * MS;
+        trace_begin();
+        quiet(0, at, i % 2 ? 1000 : 100, i % 2 ? 2 : 30);
+        bad_seconds(at, 10);
+        quiet(at + 11 * SECOND, 3600 * SECOND, i % 2 ? 1000 : 100, i % 2 ? 2 : 30);
+        trace_end(3600 * SECOND);
+        assert_to_the_second("once", at, at + 10 * SECOND);
+    }
+}
+
+/* Three times or more. */
+static void
+two_of_ten_seconds(void **state)
+{
+    (void)state;
+    for (unsigned times = 3; times <= 60; times = 2 * times + 1) {
+        trace_begin();
+        quiet(0, 123456 * MS, 100, 5);
+        for (unsigned i = 0; i < times; ++i) {
+            const int64_t at = 123456 * MS + i * 10 * SECOND;
+            bad_seconds(at, 2);
+            quiet(at + 3 * SECOND, at + 10 * SECOND, 100, 5);
+        }
+        quiet(123456 * MS + times * 10 * SECOND, 900 * SECOND, 100, 5);
+        trace_end(900 * SECOND);
+        assert_to_the_second("recurring", 123456 * MS, 123456 * MS + (int64_t)(10 * (times - 1) + 2) * SECOND);
+    }
 }
 
 static void
@@ -295,6 +387,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ten_seconds_of_an_hour, script_begin, script_end),
         cmocka_unit_test_setup_teardown(again_and_again, script_begin, script_end),
+        SCRIPT_TEST(ten_seconds_anywhere_in_an_hour),
+        SCRIPT_TEST(two_of_ten_seconds),
         cmocka_unit_test_setup_teardown(nothing_is_wrong, script_begin, script_end),
         cmocka_unit_test_setup_teardown(one_server_sends_slowly, script_begin, script_end),
         cmocka_unit_test_setup_teardown(large_objects_are_not_slow, script_begin, script_end),

@@ -16,7 +16,7 @@
 
 #define KEPT_PROCESSES 2
 #define KEPT_DEFINITIONS 2048
-#define KEPT_MOST ((size_t)1 << 20) /* records of a process: of longer traces none is kept */
+#define KEPT_MOST ((size_t)1 << 17) /* records of a process: of longer traces none is kept */
 
 static struct {
     struct sqt_record *records;
@@ -64,6 +64,22 @@ kept_texts(struct make_bytes *bytes)
     make_append(bytes, "", 1);
 }
 
+/* Puts records into the order of time, each with its parts; a test may play them in another one. */
+static inline void
+kept_sort(struct sqt_record *records, size_t count)
+{
+    struct sqt_record unit[SQT_UNIT_MAX];
+    for (size_t i = 0, n; i < count; i += n) {
+        size_t to = i;
+        n = 1 + (records[i].flags & SQT_FLAG_MORE);
+        while (to && records[to - 1].time > records[i].time)
+            --to;
+        memcpy(unit, records + i, n * sizeof(*unit));
+        memmove(records + to + n, records + to, (i - to) * sizeof(*unit));
+        memcpy(records + to, unit, n * sizeof(*unit));
+    }
+}
+
 /* The trace is over: writes it, and forgets it.  Ticks are nanoseconds. */
 static inline void
 kept_write(const struct sqt_origin origins[KEPT_PROCESSES])
@@ -83,6 +99,7 @@ kept_write(const struct sqt_origin origins[KEPT_PROCESSES])
         kept_processes[i].count = 0;
         if (!count || count > KEPT_MOST)
             continue;
+        kept_sort(kept_processes[i].records, count);
         make_identity(&who, i + 1, origins[i].identity.kid);
         who.kid_kind = origins[i].identity.kid_kind;
         who.ticks_per_second = 1000000000;
