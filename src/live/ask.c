@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -156,17 +157,25 @@ sqt_live_ask(struct sqt_live *live, const struct sqt_now *now, int64_t every)
     return 1;
 }
 
+static int64_t
+ask_ns(const struct timeval *time)
+{
+    return time->tv_sec * INT64_C(1000000000) + time->tv_usec * INT64_C(1000);
+}
+
 /* The copy has ended, or ends.  Returns whether it did what it should. */
 static int
 ask_end(struct sqt_live *live)
 {
+    struct rusage used;
     int status = 0;
+    memset(&used, 0, sizeof(used));
     close(live->pipe);
-    while (waitpid(live->copy, &status, 0) < 0 && errno == EINTR)
+    while (wait4(live->copy, &status, 0, &used) < 0 && errno == EINTR)
         ;
     live->copy = 0;
     live->pipe = -1;
-    live->took = ask_clock() - live->asked;
+    live->took = ask_ns(&used.ru_utime) + ask_ns(&used.ru_stime);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

@@ -38,7 +38,7 @@ struct sqt_live {
 
     /* ask.c */
     pid_t copy;          /* 0: none */
-    int64_t asked, took; /* CLOCK_MONOTONIC, ns: when it was made last, and how long it lived; 0: never */
+    int64_t asked, took; /* ns: when it was made last, by CLOCK_MONOTONIC, and its processor time; 0: never */
     int64_t from;        /* ns; when its window began */
     int pipe;            /* what it found comes from here */
     unsigned char *bytes;

@@ -62,7 +62,7 @@ void sqt_live_run(struct sqt_live *live, const struct sqt_run *run);
 void sqt_live_end(struct sqt_live *live, const struct sqt_origin *origin);
 void sqt_live_forget(struct sqt_live *live, const struct sqt_origin *origin);
 
-/* Begins to look for findings, if that is so many ns after it began last, and ten times as long after it as it took.  now: NULL if no
+/* Begins to look for findings, if that is so many ns after it began last, and ten times the processor time that it took then.  now: NULL if no
  * process writes the trace.  Returns 1, or 0 if it is too early, or under way already, if nothing has been read, or there is no
  * process or descriptor left for it. */
 int sqt_live_ask(struct sqt_live *live, const struct sqt_now *now, int64_t every);
