@@ -66,6 +66,7 @@ struct sqt_model_room {
     size_t left;                                    /* bytes */
     int told[SQT_OPEN_COUNT];                       /* that there was no room for another one */
     struct sqt_process_state *kids[SQT_MODEL_KIDS]; /* by kid number, modulo: the one that came last */
+    struct sqt_stream *joined;                      /* that has an access.log beside the trace; NULL: none has */
 };
 
 /* What the model knows of one origin, which is one process: the name space of its ids. */

@@ -143,6 +143,12 @@ sqt_model_new(const struct sqt_consumer *consumer)
 }
 
 void
+sqt_model_join(struct sqt_model *model, struct sqt_stream *stream)
+{
+    model->room.joined = stream;
+}
+
+void
 sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open)
 {
     static const char *const words[] = {

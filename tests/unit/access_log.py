@@ -281,7 +281,7 @@ def refused():
             (["--access-log=" + write("words.log", ["some words", "and more"])], 1, "of a format that is known"),
             (["--access-log=" + log, "--table=swaps"], 2, "needs a TRACE"),
             (["--access-log=" + log, "--figure=stalls"], 2, "needs a TRACE"),
-            (["--access-log=" + log, "--follow"], 2, "needs a TRACE"),
+            (["--access-log=" + log, "--follow"], 2, "does not go with --follow"),
             (["--log-format=squid", os.path.join(SOURCE, "doc", "sample")], 2, "goes with --access-log"),
             (["--access-log"], 2, "needs a value"), ([], 2, "--access-log=FILE")):
         got, text, said = run(*options)
