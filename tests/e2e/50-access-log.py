@@ -108,14 +108,15 @@ def alone(env):
 ROUNDS, EACH = 4, 400
 
 
-def urls_of(log, count):
-    """How often each (kid, xid, URL) stands in files of a log."""
+def urls_of(log, count, written):
+    """How often each (kid, xid, URL) stands in files of a log, and when each URL was last written, s."""
     for path in glob.glob(log + "*"):
         with open(path, errors="replace") as lines:
             for line in lines:
                 words = line.split()
                 if words[-2] != "-":
                     count[words[-1], words[-2], words[6]] += 1
+                    written[words[6]] = float(words[0])
 
 
 def joined(env):
@@ -135,7 +136,7 @@ def joined(env):
                     client.request(origin.url("o%d-%d-%d" % (turn, n, k), size=1000, hdr=2), "j")
                     client.request(origin.url("same", size=1000, etag="s"), "j")
         at_once(10, one)
-        if turn == ROUNDS // 2:
+        if not turn:  # so soon that lines of both runs are read at a time
             squid.stop()
             squid.start()
         else:
@@ -143,8 +144,8 @@ def joined(env):
             time.sleep(0.5)
     squid.stop()
 
-    wanted = collections.Counter()
-    urls_of(log, wanted)
+    wanted, written = collections.Counter(), {}
+    urls_of(log, wanted, written)
     env.check({kid for kid, _, _ in wanted} == {"1", "2"}, "one worker served everything")
     env.check(len(glob.glob(log + "*")) >= ROUNDS - 1, "files of the log: %s" % glob.glob(log + "*"))
     twice = collections.Counter((kid, xid) for kid, xid, _ in wanted)
@@ -155,6 +156,9 @@ def joined(env):
     env.equal(sum(found.values()), sum(wanted.values()), "requests that have a line")
     env.check(found == wanted, "%d rows have another line than theirs: %s"
               % (sum((found - wanted).values()), list((found - wanted).items())[:5]))
+    late = [row["xid"] for row in rows if "/o" in row["url"] and
+            abs((row.wall_ns + row.ns("total_ns")) / 1e9 - written[row["url"]]) > 0.5]
+    env.check(not late, "%d rows have the line of another run: xid %s" % (len(late), late[:5]))
     env.check(all(row["client"] == "127.0.0.1" and row["url_host"] for row in rows if row["url"] != "-"),
               "a row without client or host")
     plain = dump.table(env, squid.directory, "requests")
