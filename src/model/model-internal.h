@@ -76,6 +76,8 @@ struct sqt_process_state {
     struct sqt_model_room *room;
     struct sqt_line line; /* of the run being read */
     int64_t now;          /* ns; never goes back */
+    uint64_t last_id;     /* of the first record of its last unit */
+    unsigned last_event;  /* of that record; 0: there is none */
     uint32_t epoch;       /* LOST records so far */
     int unsure;           /* the records are from around a step of a clock */
     int64_t calls_told;   /* when all system calls so far had been told */

@@ -205,6 +205,19 @@ model_process_of(struct sqt_model *model, const struct sqt_origin *origin)
     return process;
 }
 
+/* The last unit of the run is the process's last sign of life. */
+static void
+model_note_last(struct sqt_process_state *process, const struct sqt_run *run)
+{
+    size_t last = run->count;
+    while (last > 1 && run->records[last - 1].flags & SQT_FLAG_PART)
+        --last;
+    if (last) {
+        process->last_event = run->records[last - 1].event;
+        process->last_id = run->records[last - 1].id;
+    }
+}
+
 void
 sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
 {
@@ -237,6 +250,7 @@ sqt_model_run(struct sqt_model *model, const struct sqt_run *run)
             called[s](process, process->now, record, (unsigned)more);
         i += more;
     }
+    model_note_last(process, run);
 }
 
 const struct sqt_origin *
@@ -357,6 +371,18 @@ void
 sqt_model_finish(struct sqt_model *model)
 {
     model_close(model, model->processes, model->count);
+}
+
+void
+sqt_model_finish_now(struct sqt_model *model, const struct sqt_now *now)
+{
+    for (size_t i = 0; i < model->count; ++i) {
+        struct sqt_process_state *const process = model->processes[i];
+        const int64_t silent = process ? now->silent(process->origin) : -1;
+        if (silent >= 0 && silent < SQT_NOW_SILENT && now->ns > process->now)
+            process->now = now->ns;
+    }
+    sqt_model_finish(model);
 }
 
 static struct sqt_process_state **

@@ -552,9 +552,13 @@ struct sqt_open_request {
 /* A main thread, and its process's event loop. */
 struct sqt_open_loop {
     const struct sqt_origin *origin;
-    int works;     /* 1: the work of a pass, 0: a wait for descriptors, -1: not known */
-    int64_t since; /* when that began */
-    int64_t told;  /* time of its last record */
+    int works;                   /* 1: the work of a pass, 0: a wait for descriptors, -1: not known */
+    int64_t since;               /* when that began */
+    int64_t told;                /* time of its last record */
+    unsigned event;              /* of that record, or of the unit that it ends; 0: not known */
+    enum sqt_disk_op disk_call;  /* that the record announces, and the main thread itself makes; OTHER: none */
+    uint32_t dir;                /* of that call; UINT32_MAX: not known */
+    const struct sqt_xact *xact; /* whose record it is; NULL: not known, or nobody's */
 };
 
 /* Tells what is open, of each process, the oldest transactions first.  It changes nothing of what is handed out. */
@@ -565,6 +569,17 @@ void sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *cont
 
 /* The trace has ended: hands out what is still open. */
 void sqt_model_finish(struct sqt_model *model);
+
+/* The time now, and who lives, of a trace that is still being written. */
+struct sqt_now {
+    int64_t ns;                                         /* since the start of the stream */
+    int64_t (*silent)(const struct sqt_origin *origin); /* sqt_origin_silent() of read/follow.h */
+};
+/* A process that has shown no sign of life for longer, in ns, is taken for dead. */
+#define SQT_NOW_SILENT INT64_C(60000000000)
+
+/* The same now: what processes that live have open lasts until now, and not only until their last record. */
+void sqt_model_finish_now(struct sqt_model *model, const struct sqt_now *now);
 
 /* The origin has ended, and no record of it comes: hands out what is still open in it. */
 void sqt_model_end(struct sqt_model *model, const struct sqt_origin *origin);

@@ -57,6 +57,25 @@ sqt_model_open_requests(struct sqt_model *model, void (*tell)(void *context, con
     }
 }
 
+/* The disk call that a record of a swap announces, if the main thread makes it: its end is the next record then. */
+static enum sqt_disk_op
+open_disk_call(const struct sqt_process_state *process, const struct sqt_swap **of)
+{
+    static const struct {
+        unsigned event;
+        enum sqt_disk_op op;
+    } calls[] = {
+        {SQT_EV_SWAPIN_OPEN, SQT_DISK_OPEN},    {SQT_EV_SWAPIN_READ, SQT_DISK_READ},
+        {SQT_EV_SWAPIN_CLOSE, SQT_DISK_CLOSE},  {SQT_EV_SWAPOUT_OPEN, SQT_DISK_CREATE},
+        {SQT_EV_SWAPOUT_WRITE, SQT_DISK_WRITE}, {SQT_EV_SWAPOUT_CLOSE, SQT_DISK_CLOSE},
+    };
+    unsigned i = 0;
+    while (i < sizeof(calls) / sizeof(*calls) && calls[i].event != process->last_event)
+        ++i;
+    *of = i < sizeof(calls) / sizeof(*calls) ? sqt_idmap_get(&process->swaps, process->last_id) : NULL;
+    return *of && !((*of)->elsewhere >> calls[i].op & 1) ? calls[i].op : SQT_DISK_OTHER;
+}
+
 void
 sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *context, const struct sqt_open_loop *loop),
                      void *context)
@@ -66,6 +85,8 @@ sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *context, 
         if (!process)
             continue;
         const struct sqt_loop_state *const loop = &process->loop;
+        const struct sqt_swap *swap;
+        const enum sqt_disk_op call = open_disk_call(process, &swap);
         const struct sqt_open_loop open = {
             .origin = process->origin,
             .works = loop->works   ? 1
@@ -75,6 +96,12 @@ sqt_model_open_loops(const struct sqt_model *model, void (*tell)(void *context, 
                      : loop->waits ? loop->row.begin
                                    : process->now,
             .told = process->now,
+            .event = process->last_event,
+            .disk_call = call,
+            .dir = swap ? swap->dir : UINT32_MAX,
+            .xact = process->last_event < SQT_EVENTS && sqt_events[process->last_event].id.kind == SQT_KIND_XACT
+                        ? sqt_idmap_get(&process->xacts, process->last_id)
+                        : NULL,
         };
         tell(context, &open);
     }

@@ -28,6 +28,7 @@ struct sqt_job {
     const struct sqt_family *family; /* NULL: the table's own */
     const struct sqt_where *where;   /* NULL: all */
     int64_t since, until;            /* ns; since <= begin < until */
+    int64_t from;                    /* ns; the family is told only of what ended then or later; 0: of all */
     int64_t group;                   /* ns, width of a time group */
     int64_t peak;                    /* ns, width of the busiest window */
     int64_t batch;                   /* operations; 0: SQT_BATCH */
@@ -66,6 +67,8 @@ struct sqt_family {
     void (*swap)(struct sqt_job *job, const struct sqt_swap_fact *swap);
     void (*io)(struct sqt_job *job, const struct sqt_io_fact *io);
     void (*diskop)(struct sqt_job *job, const struct sqt_diskop_fact *op);
+    /* Of a trace that is still being written, before finish(): what main threads do now. */
+    void (*open_loop)(struct sqt_job *job, const struct sqt_open_loop *loop, const struct sqt_now *now);
     void (*finish)(struct sqt_job *job);
 };
 

@@ -422,11 +422,38 @@ note_nothing(const struct sqt_pass *pass, const struct pass_job *j)
     job->note(job->context, "nothing", why);
 }
 
-void
-sqt_pass_finish(struct sqt_pass *pass)
+/* Tells one job of what main threads do now. */
+struct pass_open {
+    const struct pass_job *of;
+    const struct sqt_now *now;
+};
+
+static void
+pass_open_loop(void *context, const struct sqt_open_loop *loop)
+{
+    const struct pass_open *const open = context;
+    open->of->family->open_loop(open->of->job, loop, open->now);
+}
+
+static void
+pass_finish_model(struct sqt_pass *pass, const struct sqt_now *now)
+{
+    for (size_t i = 0; now && i < pass->count; ++i)
+        if (pass->jobs[i].family->open_loop)
+            sqt_model_open_loops(pass->model, pass_open_loop, &(struct pass_open){&pass->jobs[i], now});
+    if (now)
+        sqt_model_finish_now(pass->model, now);
+    else
+        sqt_model_finish(pass->model);
+    if (now && now->ns > pass->last)
+        pass->last = now->ns;
+}
+
+static void
+pass_finish(struct sqt_pass *pass, const struct sqt_now *now)
 {
     if (pass->model && !sqt_pass_done(pass))
-        sqt_model_finish(pass->model);
+        pass_finish_model(pass, now);
     if (pass->relay)
         sqt_relay_finish(pass->relay);
     pass->relay = NULL;
@@ -441,6 +468,18 @@ sqt_pass_finish(struct sqt_pass *pass)
         if (j->job->table->figure && !j->job->rows)
             note_nothing(pass, j);
     }
+}
+
+void
+sqt_pass_finish(struct sqt_pass *pass)
+{
+    pass_finish(pass, NULL);
+}
+
+void
+sqt_pass_finish_now(struct sqt_pass *pass, const struct sqt_now *now)
+{
+    pass_finish(pass, now);
 }
 
 void

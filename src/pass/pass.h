@@ -40,6 +40,9 @@ int sqt_pass_done(const struct sqt_pass *pass);
 /* The trace has ended: all that is left comes out.  The stream must still be open. */
 void sqt_pass_finish(struct sqt_pass *pass);
 
+/* The same of a trace that is still being written: it ends now. */
+void sqt_pass_finish_now(struct sqt_pass *pass, const struct sqt_now *now);
+
 /* Of a stream that is followed: an origin has ended, and what is open in it comes out; and it is about to be freed.  Only
  * for jobs of tables whose families have no finish(), which keep nothing of an origin. */
 void sqt_pass_end_origin(struct sqt_pass *pass, const struct sqt_origin *origin);

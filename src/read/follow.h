@@ -69,6 +69,9 @@ uint64_t sqt_stream_losing(const struct sqt_stream *stream);
 /* Waits so many milliseconds, or until a signal, and looks how far the writers are and which ones are new. */
 void sqt_stream_wait(struct sqt_stream *stream, int milliseconds);
 
+/* The same without a pause, and hands out what is held back, too: for who looks only once.  Records that come later may be earlier. */
+void sqt_stream_wait_for_none(struct sqt_stream *stream);
+
 /* Follows no more: sqt_stream_next then hands out what was held back, up to where the writers are now, and ends. */
 void sqt_stream_unfollow(struct sqt_stream *stream);
 

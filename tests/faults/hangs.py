@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Ten ways in which requests hang, and what the living trace must say of each while they do.
 
-From the tenth second on nothing of what is asked for comes back; the trace is asked five seconds later.  Three of them
-hold Squid's main thread: a signal that stops it, a disk call that does not return, an ACL that computes.
+From the tenth second on nothing of what is asked for comes back; sqtrace-dump and sqtrace-top are asked less than five
+seconds later.  Three of them hold Squid's main thread: a signal that stops it, a disk call that does not return, an ACL
+that computes.
 """
 
 import base64
 import os
+import re
 import signal
 
+import living
 import plant_disks
+from lib import dump
 from lib.icapd import IcapServer
 from lib.tls import Certificates, FarEnds
 from reported_services import clamav
 from trouble_services import program
 from troubles import Trouble
 
-BEGIN, ASK = 10, 15
+BEGIN, ASK = 10, 14.6
 MUTE = """
 import sys
 for number, line in enumerate(sys.stdin):
@@ -147,7 +151,20 @@ def given_up(felt):
     return felt.ends["given_up"] >= 50 or felt.p99 >= 5000
 
 
-HANGS = [Trouble(*row) for row in (
+class Hang(Trouble):
+    """Culprit and words are those of the first finding of both programs, and stand on the screen."""
+
+    def wrong(self, scene):
+        """What the living trace did not say, or said wrongly; "": nothing."""
+        requests = dump.table(scene.env, scene.directory, "requests")
+        top = self.told(scene.answers[1].rows, None, 1)
+        found = [living.wrong(answer, requests) for answer in scene.answers]
+        found += ["sqtrace-top: " + top] if top else []
+        found += ["not on the screen: " + scene.screen[:1000]] if not re.search(self.culprit, scene.screen) else []
+        return "; ".join(filter(None, found))
+
+
+HANGS = [Hang(*row) for row in (
     ("hang-origin", origin, "-", r"127\.0\.1\.3:8000", r"waiting|no answer|answered none", "all hang", given_up),
     ("hang-body", body_stops, "-", r"127\.0\.1\.3:8000", r"bod(y|ies)|stop", "all hang", given_up),
     ("hang-name-server", name_server, "-", r"127\.7\.7\.53", r"waiting|no answer|answered none", "all hang", given_up),

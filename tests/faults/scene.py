@@ -15,6 +15,7 @@ from lib.child import Process
 from lib.env import Failure, go_first
 from lib.squid import Squid
 
+import living
 from felt import Felt
 from kept import copy_trace
 
@@ -107,7 +108,8 @@ class Scene:
         self.directory = self.culprit = self.port = None
         self.loaded = False  # all clients have their answers
         self.live = None  # seconds after which the living trace is copied, and asked
-        self.told = None  # what it answered
+        self.answers = []  # what it answered
+        self.screen = ""  # what sqtrace-top showed
         self.threads, self.errors = [], []
 
     def cache_dir(self, kind):
@@ -184,7 +186,8 @@ class Scene:
 
     def ask_live(self):
         """Asks the trace of the Squid that lives, and keeps a copy of it."""
-        self.told = dump.table(self.env, self.directory, "findings")
+        self.answers = [living.ask_dump(self), living.ask_top(self)]
+        self.screen = living.ask_screen(self)
         copy_trace(self.directory, self.env.path("live"))
 
     def felt(self):
@@ -197,4 +200,4 @@ class Scene:
 
     def findings(self):
         """Of the whole trace; where it was asked while it lived, of then."""
-        return self.told if self.live else dump.table(self.env, self.directory, "findings")
+        return self.answers[0].rows if self.live else dump.table(self.env, self.directory, "findings")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * make_flights.c - a process that traces requests of which some never end, for top_screen.py.
+ * make_flights.c - a process that traces requests of which some never end, for top_screen.py and live_programs.py.
  *
  *     make_flights DIRECTORY      says "ready", and ends with its input
  *
@@ -92,7 +92,22 @@ flights_make(void)
     sqt_emit(SQT_EV_REPLY_WRITE, 103, 4096, 1);
 }
 
-/* Passes of the event loop, until the input ends.  A line on it ends transaction 101; "b" blocks a pass for 3 s. */
+/* Requests 201 to 220 wait for the server, until they are over. */
+static void
+flights_hang(int over)
+{
+    for (uint64_t id = 201; id <= 220; ++id) {
+        if (over) {
+            flights_end(id);
+        } else {
+            flights_begin(id);
+            flights_ask_server(id);
+        }
+    }
+}
+
+/* Passes of the event loop, until the input ends.  A line on it ends transaction 101; "b" blocks a pass for 3 s; "h" makes
+ * requests hang, and "o" is their end. */
 static void
 flights_wait(void)
 {
@@ -106,7 +121,9 @@ flights_wait(void)
             continue;
         if (read(STDIN_FILENO, line, sizeof(line)) <= 0)
             return;
-        if (*line == 'b') {
+        if (*line == 'h' || *line == 'o') {
+            flights_hang(*line == 'o');
+        } else if (*line == 'b') {
             sqt_emit(SQT_EV_REPLY_WRITTEN, 103, 4096, 0);
             usleep(3000000);
         } else {

@@ -202,7 +202,7 @@ requests_that_hang(void **state)
         ask_rewriter(at, begin(at));
     all_is_well(20 * SECOND, 21 * SECOND);
     trace_end(21 * SECOND);
-    assert_string_equal(TEXT(0, cause), "no_answer");
+    assert_string_equal(TEXT(0, cause), "hanging");
     assert_string_equal(TEXT(0, culprit), "url_rewrite rewriter");
     assert_int_equal(NUMBER(0, requests), 10);
     assert_int_equal(found_count, 1);
@@ -223,7 +223,7 @@ a_server_that_fell_silent(void **state)
         PUT(at, REQUEST_SENT, xact, 50, 0);
     }
     trace_end(21 * SECOND);
-    assert_string_equal(TEXT(0, cause), "no_answer");
+    assert_string_equal(TEXT(0, cause), "hanging");
     assert_string_equal(TEXT(0, culprit), "origin-1");
     assert_string_equal(TEXT(0, pattern), "since");
 }

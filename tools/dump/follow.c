@@ -27,7 +27,7 @@ follow_tables(char *text, size_t size)
     size_t used = 0;
     *text = '\0';
     for (unsigned i = 0; i < SQT_TABLES && used < size; ++i)
-        if (!sqt_tables[i].figure && !sqt_family_of(&sqt_tables[i])->finish)
+        if (!sqt_tables[i].figure && (!sqt_family_of(&sqt_tables[i])->finish || i == SQT_TABLE_findings))
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", sqt_tables[i].name);
     return text;
 }
@@ -43,7 +43,7 @@ dump_take_follow(const struct dump_request *r, const struct options *o)
             return options_fail(o, "--%s does not go with --follow", dump_option_infos[follow_senseless[i]].name);
     if (!r->format->follows)
         return options_fail(o, "--format=%s does not go with --follow", r->format->name);
-    if (r->family->finish)
+    if (r->family->finish && !dump_live_wanted(r))
         return options_fail(o,
                             "--follow: the rows of %s are made of the whole trace; these tables have rows that end: %s",
                             r->table->name, follow_tables(tables, sizeof(tables)));
@@ -72,6 +72,7 @@ static void
 follow_ended(void *context, const struct sqt_origin *origin)
 {
     sqt_pass_end_origin(((struct dump *)context)->pass, origin);
+    dump_live_end_origin(context, origin);
 }
 
 static void
@@ -79,6 +80,7 @@ follow_forgotten(void *context, const struct sqt_origin *origin)
 {
     struct dump *const d = context;
     sqt_pass_forget_origin(d->pass, origin);
+    dump_live_forget_origin(d, origin);
     sqt_identities_forget(&d->identities, origin);
 }
 
@@ -101,6 +103,7 @@ follow_drain(struct dump *d, struct sqt_stream *stream)
     struct sqt_run run;
     while (!sqt_pass_done(d->pass) && sqt_stream_next(stream, &run))
         sqt_pass_run(d->pass, &run);
+    dump_live_look(d, stream);
     sqt_sink_header(&d->sink);
     sqt_out_flush(&d->sink.out);
 }

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "figure/table/syscalls.h"
+#include "read/follow.h"
 #include "read/strace.h"
 #include "../program/draft.h"
 #include "run.h"
@@ -213,6 +214,17 @@ dump_choose(struct dump *dump, struct sqt_stream *stream)
     return r->given[DUMP_follow] && dump_follow_begin(dump, stream) != 0 ? DUMP_FAILED : DUMP_DONE;
 }
 
+/* A trace that processes write ends at the time at which it was opened, unless it is followed: then rows end. */
+static void
+dump_pass_finish(struct dump *dump, int64_t opened)
+{
+    const struct sqt_now now = {opened, sqt_origin_silent};
+    if (opened != INT64_MIN && !dump->request->given[DUMP_follow])
+        sqt_pass_finish_now(dump->pass, &now);
+    else
+        sqt_pass_finish(dump->pass);
+}
+
 /* The traces; without any, the access.log in their place. */
 static struct sqt_stream *
 dump_open(struct dump *dump, const struct dump_request *r)
@@ -235,6 +247,7 @@ dump_read(struct dump *dump, const struct dump_request *r)
     struct sqt_stream *const stream = dump_open(dump, r);
     if (!stream)
         return DUMP_FAILED;
+    const int64_t now = sqt_stream_now(stream); /* heads of rings are of then */
     const int followed = r->given[DUMP_follow] != NULL;
     int status = dump_choose(dump, stream);
     if (status == DUMP_DONE && open_output(dump) != 0)
@@ -258,6 +271,7 @@ dump_read(struct dump *dump, const struct dump_request *r)
         own[1] = dump->findings.job;
         job_count = 2;
     }
+    dump_live_begin(dump, &own[0], stream);
     dump->pass = sqt_pass_new(jobs, job_count, &also, dump->crew);
     if (r->trace_count && r->log_count)
         sqt_pass_join(dump->pass, stream);
@@ -273,7 +287,7 @@ dump_read(struct dump *dump, const struct dump_request *r)
             dump_show_progress(dump);
     }
     program_clear(&dump->voice);
-    sqt_pass_finish(dump->pass);
+    dump_pass_finish(dump, now);
     const int unwritten = dump->parquet && dump_parquet_finish(dump) != 0;
     const int unsorted = dump_rows_finish(dump) != 0;
     sqt_sink_header(&dump->sink);
@@ -283,6 +297,7 @@ dump_read(struct dump *dump, const struct dump_request *r)
     if (watched && !r->alarms)
         dump_hint(dump);
     sqt_pass_free(dump->pass);
+    dump_live_free(dump);
     if (jobs != own)
         free(jobs);
     const unsigned problems = sqt_stream_problems(stream);

@@ -26,7 +26,8 @@ struct dump {
     const struct dump_request *request;
     struct sqt_job job;
     struct dump_findings findings;
-    struct sqt_crew *crew; /* NULL: one processor, or no trace */
+    struct dump_live *live; /* findings that are followed; NULL: they are not */
+    struct sqt_crew *crew;  /* NULL: one processor, or no trace */
     struct sqt_pass *pass;
     struct sqt_wide_table wide; /* makes times of day, and says whose rows they are */
     struct sqt_identities identities;
@@ -62,6 +63,16 @@ void dump_rows_free(struct dump *dump);
 int dump_follow_begin(struct dump *dump, struct sqt_stream *stream);
 /* Reads until a signal comes, or no more rows are wanted. */
 void dump_follow(struct dump *dump, struct sqt_stream *stream);
+
+/* live.c: findings that are followed; each does nothing where they are not. */
+int dump_live_wanted(const struct dump_request *request);
+/* The job takes runs in place of the family's. */
+void dump_live_begin(struct dump *dump, struct sqt_job *job, struct sqt_stream *stream);
+/* Prints what was found, and looks for more. */
+void dump_live_look(struct dump *dump, struct sqt_stream *stream);
+void dump_live_end_origin(struct dump *dump, const struct sqt_origin *origin);
+void dump_live_forget_origin(struct dump *dump, const struct sqt_origin *origin);
+void dump_live_free(struct dump *dump);
 
 /* alarm.c */
 /* Prints what became of the conditions.  damaged: whether --strict is to be told so.  Returns the exit status. */

@@ -10,6 +10,7 @@
  *   samples.c            resource samples -> series
  *   spans.c              requests and what they wait for -> spans of OpenTelemetry
  *   send.c               spans -> a Collector
+ *   findings.c           findings -> series
  *   follow.c             the trace
  *   messages.c           what is said meanwhile
  *   print.c              series -> text
@@ -24,6 +25,7 @@
 #include <event2/event.h>
 #include <sys/socket.h>
 
+#include "live/live.h"
 #include "model/model.h"
 #include "read/follow.h"
 #include "../program/options.h"
@@ -60,6 +62,7 @@ struct exporter_request {
 struct exporter_trace {
     struct sqt_stream *stream; /* NULL: it cannot be read, and is tried again */
     struct sqt_model *model;
+    struct sqt_live *live;
     struct sqt_otlp *otlp; /* makes spans; NULL: nobody wants them */
     int64_t sent_from;     /* what belongs to no request and began before is not sent */
     int64_t ends;          /* when the request ended that is made a span of */
@@ -90,6 +93,8 @@ struct exporter {
     struct exporter_trace trace;
     struct exporter_messages messages;
     uint64_t scrapes, refused;
+    int64_t scraped;              /* when it was scraped last, by the monotonic clock; 0: never */
+    unsigned findings;            /* that there are now */
     uint64_t forgotten;           /* spans, of traces that are closed: sqt_otlp_forgotten() */
     struct export_sender *sender; /* NULL: no spans are sent */
     struct event_base *base;
@@ -139,6 +144,12 @@ exporter_reads(const struct exporter *exporter)
 
 /* samples.c */
 void exporter_take_sample(void *exporter, const struct sqt_sample_row *sample);
+
+/* findings.c */
+/* Takes what was found, and looks for more.  All records that there are have been read. */
+void exporter_findings_look(struct exporter *exporter, int64_t monotonic);
+/* There are none. */
+void exporter_findings_forget(struct exporter *exporter);
 
 /* spans.c */
 /* The stream is open; it is about to be closed. */

@@ -78,7 +78,9 @@ follow_open(struct exporter *e)
     t->stream = sqt_stream_open(&e->request.trace, 1, exporter_report, e);
     if (!t->stream)
         return -1;
-    t->model = sqt_model_new(&consumer);
+    t->live = sqt_live_new(&consumer, NULL);
+    t->model = sqt_model_new(sqt_live_consumer(t->live));
+    sqt_live_model(t->live, t->model);
     t->counted_from = t->started_ns - (int64_t)sqt_stream_start_ns(t->stream);
     exporter_spans_begin(e);
     if (sqt_stream_follow(t->stream, &following) != 0) {
@@ -94,9 +96,12 @@ void
 exporter_unfollow(struct exporter *e)
 {
     exporter_spans_end(e);
+    exporter_findings_forget(e);
+    sqt_live_free(e->trace.live);
     sqt_model_free(e->trace.model);
     if (e->trace.stream)
         sqt_stream_close(e->trace.stream);
+    e->trace.live = NULL;
     e->trace.model = NULL;
     e->trace.stream = NULL;
 }
@@ -159,10 +164,12 @@ exporter_follow(struct exporter *e)
     sqt_stream_wait(t->stream, 0);
     while (sqt_stream_next(t->stream, &run)) {
         exporter_take_records(e, &run);
+        sqt_live_run(t->live, &run);
         sqt_model_run(t->model, &run);
         if (exporter_now(CLOCK_MONOTONIC) - begin > TURN)
             return 1;
     }
     follow_caught_up(t, begin);
+    exporter_findings_look(e, begin);
     return 0;
 }

@@ -288,6 +288,26 @@ export_series_set(struct export_child *child, enum export_metric metric, int64_t
 }
 
 void
+export_series_raise(struct export_child *child, enum export_metric metric, int64_t value)
+{
+    export_series_add(child, metric, value);
+    child->seen |= 1u << series_slot(metric);
+}
+
+void
+export_series_clear(struct export_series *s, enum export_family family)
+{
+    struct series_family *const f = &s->families[family];
+    while (f->first)
+        series_drop(s, f->first);
+    if (f->other->hits)
+        s->others -= f->cost;
+    f->other->hits = 0;
+    f->other->seen = 0;
+    memset(f->other->values, 0, sizeof(f->other->values));
+}
+
+void
 export_series_grow(struct export_child *child, enum export_metric metric, const struct sqt_origin *origin,
                    uint64_t value)
 {

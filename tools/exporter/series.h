@@ -79,6 +79,10 @@ int export_series_is_other(const struct export_series *series, const struct expo
 void export_series_add(struct export_child *child, enum export_metric metric, int64_t value);
 /* Sets a gauge, or an own counter. */
 void export_series_set(struct export_child *child, enum export_metric metric, int64_t value);
+/* Adds to a gauge that starts at 0 when its family is cleared. */
+void export_series_raise(struct export_child *child, enum export_metric metric, int64_t value);
+/* Drops all label sets of a family. */
+void export_series_clear(struct export_series *series, enum export_family family);
 /* Adds what a sampled counter of that origin grew since its sample before. */
 void export_series_grow(struct export_child *child, enum export_metric metric, const struct sqt_origin *origin,
                         uint64_t value);

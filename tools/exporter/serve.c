@@ -99,6 +99,7 @@ serve_metrics(struct exporter_server *s, const struct export_http_request *reque
 {
     const int open = export_http_accepts(request, "application/openmetrics-text");
     ++s->exporter->scrapes;
+    s->exporter->scraped = exporter_now(CLOCK_MONOTONIC);
     struct serve_text *const text = serve_text(s, open);
     struct evbuffer *const body = evbuffer_new();
     if (body && evbuffer_add_reference(body, text->bytes, text->size, serve_release, text) == 0)

@@ -281,6 +281,7 @@ exporter_take_own(struct exporter *e)
     if (e->trace.last_wall_ns)
         export_series_set(own, EXPORT_exporter_last_record, e->trace.last_wall_ns);
     export_series_set(own, EXPORT_exporter_losing, exporter_reads(e) ? (int64_t)sqt_stream_losing(e->trace.stream) : 0);
+    export_series_set(own, EXPORT_exporter_findings, e->findings);
     export_series_set(own, EXPORT_exporter_problems, (int64_t)e->messages.problems);
     export_series_set(own, EXPORT_exporter_scrapes, (int64_t)e->scrapes);
     export_series_set(own, EXPORT_exporter_refused, (int64_t)e->refused);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "live/live.h"
 #include "model/model.h"
 #include "row/cells.h"
 #include "top.h"
@@ -169,6 +170,7 @@ follow_run(struct top *top, const struct sqt_run *run)
     top->begin = first_ns < top->begin ? first_ns : top->begin;
     const int64_t last_ns = sqt_line_ns(&run->line, run->records[last].time);
     top->latest = last_ns > top->latest ? last_ns : top->latest;
+    sqt_live_run(top->live, run);
     sqt_model_run(top->model, run);
     while (last && run->records[last].flags & SQT_FLAG_PART)
         --last;
@@ -194,14 +196,18 @@ top_read(struct top *top)
 void
 top_look(struct top *top, int milliseconds)
 {
-    sqt_stream_wait(top->stream, milliseconds);
+    if (top->request->given[TOP_once])
+        sqt_stream_wait_for_none(top->stream);
+    else
+        sqt_stream_wait(top->stream, milliseconds);
     top_drain(top);
     const int64_t now = sqt_stream_now(top->stream);
-    top->live = now != INT64_MIN;
-    top->now = top->live ? now : top->latest;
+    top->live_now = now != INT64_MIN;
+    top->now = top->live_now ? now : top->latest;
     window_free(&top->open);
     window_init(&top->open);
     top_flights(top);
+    top_findings_look(top);
 }
 
 /* ---- the begin and the end ---- */
@@ -224,7 +230,9 @@ follow_model(struct top *top)
     top->waited.most = TOP_WAITED_MOST;
     top->keep.left = TOP_KEEP_BYTES;
     top->begin = INT64_MAX;
-    top->model = sqt_model_new(&consumer);
+    top->live = sqt_live_new(&consumer, NULL);
+    top->model = sqt_model_new(sqt_live_consumer(top->live));
+    sqt_live_model(top->live, top->model);
 }
 
 int
@@ -258,6 +266,7 @@ top_close(struct top *top)
     const size_t origins = top->stream ? sqt_stream_origins(top->stream) : 0;
     for (size_t i = 0; i < origins; ++i)
         free(sqt_stream_origin(top->stream, i)->user);
+    sqt_live_free(top->live);
     sqt_model_free(top->model);
     sqt_keep_free(&top->keep);
     sqt_names_free(&top->waited);

@@ -20,7 +20,7 @@ static const enum top_table frame_tables[] = {TOP_TABLE_requests, TOP_TABLE_clas
 
 static const char *const frame_help[] = {
     "0        the beginning of each table",
-    "1 ... 6  one table: requests in flight, classes, stages, waits, loops, totals",
+    "1 ... 7  one table: requests in flight, classes, stages, waits, loops, totals, findings",
     "up down  choose a request in flight",
     "Enter    show where the time of that request went",
     "s        order the requests in flight by another column",
@@ -279,6 +279,8 @@ frame_make(struct frame *f, const struct top *top, enum frame_view view, long se
 {
     f->count = 0;
     frame_head(f, top);
+    if (view != FRAME_OF_TABLE + TOP_TABLE_findings && view != FRAME_HELP)
+        frame_findings(f, top);
     if (view == FRAME_ALL)
         frame_add_all(f, top, selected);
     else if (view == FRAME_WATERFALL)
@@ -286,6 +288,8 @@ frame_make(struct frame *f, const struct top *top, enum frame_view view, long se
     else if (view == FRAME_HELP)
         for (unsigned i = 0; i < sizeof(frame_help) / sizeof(*frame_help); ++i)
             frame_add(f, FRAME_PLAIN, "%s", frame_help[i]);
+    else if (view == FRAME_OF_TABLE + TOP_TABLE_findings)
+        frame_all_findings(f, top);
     else
         frame_add_table(f, top, (enum top_table)(view - FRAME_OF_TABLE), frame_room(f) > 2 ? frame_room(f) - 2 : 0,
                         selected);

@@ -41,6 +41,10 @@ const char *frame_wall(const struct top *top, int64_t ns, unsigned decimals, cha
 /* The lines that stand above everything: rates, what is in flight, what is not known, loops that are blocked. */
 void frame_head(struct frame *frame, const struct top *top);
 
+/* findings.c: the first findings, as many as a screen of that height has room for; and all of them, with advice. */
+void frame_findings(struct frame *frame, const struct top *top);
+void frame_all_findings(struct frame *frame, const struct top *top);
+
 /* Where the time of the request that was chosen went. */
 void frame_waterfall(struct frame *frame, const struct top_waterfall *waterfall);
 

@@ -95,7 +95,7 @@ frame_head(struct frame *f, const struct top *top)
     top_rows(top, TOP_TABLE_totals, 0, head_take_totals, totals);
     head_rates(f, top, totals);
     head_known(f, top, totals);
-    if (top->live)
+    if (top->live_now)
         top_rows(top, TOP_TABLE_loops, 0, head_loop, f);
     else
         frame_add(f, FRAME_ALARM, "no process writes this trace now; times count from its last record");

@@ -17,7 +17,7 @@ print_comments(struct sqt_sink *sink, const struct top *top)
 {
     char text[SQT_WALL_ROOM];
     sqt_sink_comment(sink, "now", frame_wall(top, top->now, 9, text));
-    if (!top->live)
+    if (!top->live_now)
         sqt_sink_comment(sink, "ended", "no process writes this trace; now is the time of its last record");
     if (top->begin == INT64_MAX)
         return;
@@ -80,6 +80,7 @@ print_screen(const struct top *top)
                                             TOP_TABLE_loops};
     struct frame *const f = print_frame_new();
     frame_head(f, top);
+    frame_findings(f, top);
     int error = print_lines(f);
     for (unsigned i = 0; i < sizeof(tables) / sizeof(*tables) && !error; ++i) {
         printf("\n%s\n", top_tables[tables[i]].title);

@@ -29,6 +29,14 @@ top_rows_put(struct rows *r, const union sqt_cell *row)
         --r->left;
 }
 
+/* The same, as a sqt_row_function. */
+static int
+rows_pass_on(void *context, const union sqt_cell *row)
+{
+    top_rows_put(context, row);
+    return 1;
+}
+
 /* Thousandths of a rate or an average; missing where there is no time. */
 static int64_t
 rows_milli(double amount, const struct window_span *span)
@@ -257,7 +265,7 @@ rows_loop_state(const struct rows *r, const struct sqt_open_loop *loop, int64_t 
 {
     const int64_t silent = sqt_origin_silent(loop->origin);
     *ns = silent;
-    if (r->top->live && silent > ROWS_SILENT_NS)
+    if (r->top->live_now && silent > ROWS_SILENT_NS)
         return "silent";
     *ns = r->top->now - loop->since;
     if (loop->works < 0)
@@ -351,6 +359,9 @@ top_rows(const struct top *top, unsigned table, int64_t limit, sqt_row_function 
         break;
     case TOP_TABLE_totals:
         rows_totals(&r);
+        break;
+    case TOP_TABLE_findings:
+        top_findings_rows(top, rows_pass_on, &r);
         break;
     case TOP_TABLES:
         break;

@@ -162,6 +162,7 @@ struct top {
     const struct top_request *request;
     struct sqt_stream *stream;
     struct sqt_model *model;
+    struct sqt_live *live;
     struct sqt_where *where; /* NULL: all */
     struct window window;    /* what has been told */
     struct window open;      /* what is open: stages since the last record of each request, up to now */
@@ -171,7 +172,7 @@ struct top {
     int64_t begin;  /* ns; time of the first record that was read; INT64_MAX: none was */
     int64_t latest; /* ns; of the last one */
     int64_t now;    /* ns; as of the last look */
-    int live;       /* a process writes */
+    int live_now;   /* a process writes */
     uint64_t begun_before;
     struct top_flight *flights; /* as of the last look, in order */
     size_t flight_count, flight_room;
@@ -200,6 +201,10 @@ void top_waited_use(struct top *top, const char *on, const char *whom, int64_t a
 
 /* rows.c: hands out the rows of a table, at most `limit` (0: all). */
 void top_rows(const struct top *top, unsigned table, int64_t limit, sqt_row_function *row, void *context);
+
+/* findings.c: asks what findings there are, at most once a second; with --once, waits for them. */
+void top_findings_look(struct top *top);
+void top_findings_rows(const struct top *top, sqt_row_function *row, void *context);
 
 /* waterfall.c: of an open request, and of one that ends. */
 void top_waterfall_take(struct top *top, const struct sqt_xact *xact, int ended);

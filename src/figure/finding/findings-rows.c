@@ -14,6 +14,9 @@
 #define UNEXPLAINED 300000000
 /* Who waits to be accepted waits for what holds the event loop, if it is held for that part of the time, in %. */
 #define HELD_PART 50
+/* One server took the place of another that answered so many requests, within that time, in ns. */
+#define INSTEAD 20
+#define TURN INT64_C(1000000000)
 /* What begins so soon after a rotation or a reconfiguration, in ns, comes of it if nearly all of it does, in %. */
 #define AFTER INT64_C(5000000000)
 #define NEARLY_ALL 90
@@ -233,6 +236,45 @@ findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
     }
 }
 
+/* The first and the last window in which a server is asked; 0: it never is. */
+static int
+findings_asked(const struct sqt_findings *f, const struct sqt_subject *server, uint32_t *first, uint32_t *last)
+{
+    size_t count;
+    const struct sqt_when_sum *const its = sqt_when_of(&f->when, server->series, &count);
+    if (!server->series || !count)
+        return 0;
+    *first = its[0].window;
+    *last = its[count - 1].window;
+    return 1;
+}
+
+/* A server that is asked from when on another one is asked no more. */
+static void
+findings_add_instead(struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
+{
+    uint32_t first, last, other_first, other_last;
+    const char *before = NULL;
+    unsigned count = 0;
+    char text[SQT_TOLD_NAME + 128];
+    if (x->rule->by != SQT_FINDING_SERVER || !findings_asked(f, x->subject, &first, &last))
+        return;
+    for (struct sqt_name_entry *named = f->names[SQT_FINDING_SERVER].first; named; named = named->next) {
+        struct sqt_subject *const other = (struct sqt_subject *)named;
+        if (other == x->subject || other->waits.count < INSTEAD ||
+            !findings_asked(f, other, &other_first, &other_last) || other_first >= first ||
+            first > other_last + TURN / f->when.width || other_last > first + TURN / f->when.width)
+            continue;
+        before = named->name;
+        ++count;
+    }
+    snprintf(text, sizeof(text),
+             " It is asked since %.1f s of the trace; %s, which was asked before, is asked no more.",
+             (double)first * (double)f->when.width / 1e9, before ? before : "");
+    if (count == 1)
+        findings_add(told, text);
+}
+
 /* Whether servers are slow one by one, or all at the same time. */
 static void
 findings_add_servers(struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
@@ -329,6 +371,7 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
     snprintf(told->culprit, sizeof(told->culprit), "%s", values.culprit ? values.culprit : "");
     const enum sqt_event after = findings_when_told(f, x, told);
     findings_add_answer(x, told);
+    findings_add_instead(f, x, told);
     findings_add_servers(f, x, told);
     if ((told->until - told->since) / ALL_THE_TIME < (f->felt.end - f->felt.begin) / 100 ||
         told->pattern == SQT_PATTERN_RECURRING)
@@ -449,6 +492,7 @@ sqt_findings_rows(struct sqt_job *job)
         sqt_findings_logged(f);
     if (f->totals.count >= SQT_FINDING_LEAST && !f->tolds.count)
         findings_unexplained(f);
+    sqt_tolds_now(&f->tolds);
     sqt_tolds_in_standstills(&f->tolds);
     sqt_tolds_sort(&f->tolds);
     if (!f->tolds.count && f->totals.count < SQT_FINDING_LEAST)

@@ -128,6 +128,13 @@ findings_setup(void *context, const struct sqt_setup_row *row)
 }
 
 static void
+findings_open_loop(struct sqt_job *job, const struct sqt_open_loop *loop, const struct sqt_now *now)
+{
+    struct sqt_findings *const f = job->state;
+    LOOK_AT(f, open_loop, loop, now);
+}
+
+static void
 findings_start(struct sqt_job *job)
 {
     struct sqt_findings *const f = sqt_zeroed(1, sizeof(*f));
@@ -520,12 +527,28 @@ findings_finish(struct sqt_job *job)
     job->note(job->context, "percentiles",
               f->set.coarse ? "costs are differences of percentiles that are at most 0.2 % off (log-linear histogram)"
                             : "exact");
-    f->felt.begin = job->since > 0 ? job->since : 0;
+    f->felt.begin = job->since > job->from ? job->since : job->from;
     f->felt.end = job->until < job->length ? job->until : job->length;
     findings_ports(f);
     findings_workers(f);
     sqt_findings_rows(job);
     findings_free(f);
+}
+
+void
+sqt_findings_drop(struct sqt_job *job)
+{
+    findings_free(job->state);
+}
+
+void
+sqt_findings_inherit(struct sqt_job *job, const struct sqt_job *from)
+{
+    const struct sqt_findings *const old = from->state;
+    struct sqt_findings *const f = job->state;
+    for (unsigned look = 0; sqt_looks[look]; ++look)
+        if (sqt_looks[look]->inherit)
+            sqt_looks[look]->inherit(f->looking[look], old->looking[look]);
 }
 
 const struct sqt_family sqt_family_findings = {
@@ -543,5 +566,6 @@ const struct sqt_family sqt_family_findings = {
                  .loop = findings_loop,
                  .sample = findings_sample,
                  .loop_sample = findings_loop_sample},
+    .open_loop = findings_open_loop,
     .finish = findings_finish,
 };

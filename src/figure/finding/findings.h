@@ -85,4 +85,11 @@ struct sqt_finding_values {
 /* Writes the text with its values, cut where it does not fit.  Returns buffer. */
 char *sqt_finding_text(char *buffer, size_t size, const char *text, const struct sqt_finding_values *values);
 
+/* For those who make the table again and again: frees a job's state without telling anything. */
+struct sqt_job;
+void sqt_findings_drop(struct sqt_job *job);
+
+/* A job that begins later than another one takes over what must be known of the time before. */
+void sqt_findings_inherit(struct sqt_job *job, const struct sqt_job *from);
+
 #endif

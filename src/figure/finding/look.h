@@ -36,6 +36,10 @@ struct sqt_look {
     void (*accept)(void *state, const struct sqt_accept_row *row);
     void (*put_off)(void *state, const struct sqt_put_off_row *row);
     void (*setup)(void *state, const struct sqt_setup_row *row);
+    /* Of a trace that is still being written, before the requests that are open. */
+    void (*open_loop)(void *state, const struct sqt_open_loop *loop, const struct sqt_now *now);
+    /* Takes what it must know of the time before it began from the state of an earlier one; NULL: nothing. */
+    void (*inherit)(void *state, const void *from);
     void (*tell)(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds);
     void (*end)(void *state); /* frees what the state owns */
 };

@@ -34,7 +34,7 @@ static int
 is_same(const struct sqt_told *told, const struct dropped *by)
 {
     const struct sqt_told *const a = told, *const b = by->better;
-    if (a == b || a->harm != SQT_HARM_WAITING || a->apart)
+    if (a == b || a->now || a->apart || a->harm != SQT_HARM_WAITING)
         return 0;
     if (!*a->culprit || !*b->culprit)
         return a->waiting / 5 * 4 <= b->waiting && b->waiting / 5 * 4 <= a->waiting;
@@ -46,6 +46,18 @@ void
 sqt_tolds_supersede(struct sqt_tolds *tolds, const struct sqt_told *better)
 {
     tolds_drop_if(tolds, is_same, &(struct dropped){.better = better});
+}
+
+void
+sqt_tolds_now(struct sqt_tolds *tolds)
+{
+    struct sqt_told *now[SQT_TOLD_MOST];
+    unsigned count = 0;
+    for (unsigned i = 0; i < tolds->count; ++i)
+        if (tolds->told[i]->now)
+            now[count++] = tolds->told[i];
+    for (unsigned i = 0; i < count; ++i)
+        sqt_tolds_supersede(tolds, now[i]);
 }
 
 static int

@@ -145,6 +145,8 @@ static int
 told_compare(const void *a, const void *b)
 {
     const struct sqt_told *const x = *(struct sqt_told *const *)a, *const y = *(struct sqt_told *const *)b;
+    if (x->now != y->now)
+        return x->now < y->now ? 1 : -1;
     if (x->weight != y->weight)
         return x->weight < y->weight ? 1 : -1;
     if (x->order != y->order)
@@ -187,6 +189,8 @@ told_row(struct sqt_job *job, const struct sqt_told *told, int64_t rank)
     CELL(requests).number = (int64_t)told->requests;
     CELL(failures).number = (int64_t)told->failures;
     CELL(waiting_s).number = told->waiting < INT64_MAX ? (int64_t)told->waiting : INT64_MAX;
+    CELL(lasts).number = told->now;
+    CELL(state).text = NULL;
     sqt_job_row(job, row);
 }
 

@@ -50,6 +50,7 @@ struct sqt_told {
     uint64_t waiting;     /* client-ns beyond what alike requests take */
     uint64_t weight;      /* ns, for the rank: 0 for a resource that nobody feels yet, and for healthy */
     unsigned order;       /* among those of the same weight */
+    int now;              /* it lasts, and people wait for it: it goes before all that is over */
     int apart;            /* it is about requests that no other finding of its culprit is about */
     char sentence[SQT_TOLD_TEXT], advice[SQT_TOLD_TEXT], command[SQT_TOLD_TEXT];
 };
@@ -102,7 +103,10 @@ void sqt_instead(struct sqt_tolds *tolds, const char *const *causes, uint64_t ns
  * that lie within the time of one go, and it weighs as much as the largest of them. */
 void sqt_tolds_in_standstills(struct sqt_tolds *tolds);
 
-/* Most weight first. */
+/* Those that last go on instead of others of the same culprit, as by sqt_tolds_supersede(). */
+void sqt_tolds_now(struct sqt_tolds *tolds);
+
+/* Those that last first, then most weight first. */
 void sqt_tolds_sort(struct sqt_tolds *tolds);
 
 /* Hands out the rows. */

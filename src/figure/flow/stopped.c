@@ -53,7 +53,7 @@ stopped_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
     const int64_t took = sqt_row_sum(fact->row, SQT_NS(server_reply));
     const int left = xact->outcome == SQT_OUTCOME_ABORTED || xact->outcome == SQT_OUTCOME_UNFINISHED;
     (void)felt;
-    if (!name || fact->class == SQT_CLASS_TUNNEL || !took)
+    if (!name || fact->class == SQT_CLASS_TUNNEL || xact->fetched <= 0)
         return;
     w->servers.size = sizeof(struct stopped_server);
     w->servers.most = SERVERS;

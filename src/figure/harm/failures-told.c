@@ -96,6 +96,17 @@ static const struct failures_words {
          "Ask that server by hand, without Squid. If it is a parent: it may not let this Squid in, may need "
          "a login (cache_peer login=), or sends requests back to this Squid.",
          "sqtrace-dump --where='status >= 400 and status < 500 and tries > 0' TRACE"},
+    [SQT_FAILED_REDIRECTED] = {"redirected", "", "", "",
+                               "If that is not meant: ask the rewriter by hand what it says to such a URL, and look at "
+                               "deny_info with a URL, and at redirects of http_access.",
+                               "sqtrace-dump --where='status >= 301 and status <= 307 and tries == 0' TRACE"},
+    [SQT_FAILED_BY_SQUID] = {"refused_requests", "", "", "", "%err_code of access.log says why Squid refuses them.",
+                             "sqtrace-dump --where='status >= 400 and status < 500 and tries == 0' TRACE"},
+    [SQT_FAILED_HANDSHAKE] =
+        {"failed_client_tls", "their TLS handshake with %s failed", "their TLS handshake with %s timed out", "Squid",
+         "cache.log says why: clients that know no version or cipher that tls-min-version=, options= and "
+         "cipher= of https_port allow, or that do not trust its certificate.",
+         "sqtrace-dump --where='status == 0 and client_tls_ns >= 0' TRACE"},
     [SQT_FAILED_DENIED] = {"denied", "access rules denied them", "access rules denied them", "",
                            "If that is not meant: which http_access line denies a request is in cache.log with "
                            "debug_options 28,3; the last "
@@ -189,18 +200,31 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
         snprintf(text, size, "got an error (5xx) from the cache, which keeps what a server answered.");
     else if (x->at == SQT_FAILED_DENIED)
         snprintf(text, size, "were denied (403) by access rules.");
+    else if (x->at == SQT_FAILED_REDIRECTED)
+        snprintf(text, size, "were sent to another URL by Squid (%u).", x->status);
+    else if (x->at == SQT_FAILED_BY_SQUID)
+        snprintf(text, size, "were refused by Squid itself, with a status of %u.", x->status);
+    else if (x->at == SQT_FAILED_HANDSHAKE)
+        snprintf(text, size, "got nothing, because %s.", because);
     else if (x->at == SQT_FAILED_BY_SERVER)
         snprintf(text, size, "were answered by %s with a status of %s.", because, with_status);
     else
         snprintf(text, size, "got an error page, because %s.", because);
 }
 
-/* Rules that always deny are meant.  Told is what began in the trace, and what leaves hardly anything. */
+/* Whether squid.conf may mean it. */
+static int
+is_configured(const struct sqt_failure *x)
+{
+    return x->at == SQT_FAILED_DENIED || x->at == SQT_FAILED_REDIRECTED;
+}
+
+/* What is always so is meant.  Told is what began in the trace, and what takes a good part of all. */
 static int
 is_meant(const struct sqt_failed_requests *all, const struct sqt_failure *x, const struct sqt_spell *spell)
 {
-    return x->at == SQT_FAILED_DENIED && 4 * x->count < all->requests &&
-           (all->before < BEFORE || x->count < DENIED || sqt_spell_percent(spell->met, spell->all) < SHARE_DENIED);
+    return is_configured(x) && 4 * x->count < all->requests &&
+           (x->before < BEFORE || x->count < DENIED || sqt_spell_percent(spell->met, spell->all) < SHARE_DENIED);
 }
 
 /* A finding of so many failures; NULL: they do not matter. */
@@ -218,7 +242,7 @@ failures_told(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
          then < SHARE_LOOK_UP_THEN))
         return NULL;
     /* What may be meant ranks behind all that is not. */
-    const int meant = x->at == SQT_FAILED_DENIED && all->before < BEFORE;
+    const int meant = is_configured(x) && x->before < BEFORE;
     struct sqt_told *const told =
         sqt_tolds_add(tolds, cause, SQT_HARM_FAILURE, x->felt + (meant ? 0 : x->count * SQT_FAILURE_NS));
     if (!told)
@@ -251,17 +275,44 @@ failures_parents(const struct sqt_failed_requests *all, struct sqt_told *told)
              all->peers.count > 1 ? "who are" : "who is", all->peers.count > 1 ? "have" : "has");
 }
 
+/* What squid.conf may mean, and when it began. */
 static void
-failures_denied(const struct sqt_failed_requests *all, struct sqt_told *told)
+failures_configured(const struct sqt_failure *x, struct sqt_told *told)
 {
-    const int begins = all->before >= BEFORE, reconfigured = begins && all->reconfigured &&
-                                                             told->since + SECOND >= all->reconfigured &&
-                                                             told->since - all->reconfigured < SOON;
+    const int begins = x->before >= BEFORE, reconfigured = begins && x->reconfigured &&
+                                                           told->since + SECOND >= x->reconfigured &&
+                                                           told->since - x->reconfigured < SOON;
     const size_t used = strlen(told->sentence);
-    snprintf(told->culprit, sizeof(told->culprit), "http_access%s", reconfigured ? ", after squid -k reconfigure" : "");
+    if (!*told->culprit)
+        snprintf(told->culprit, sizeof(told->culprit), "%s%s",
+                 x->at == SQT_FAILED_DENIED ? "http_access" : "url_rewrite",
+                 reconfigured ? ", after squid -k reconfigure" : "");
     if (begins)
         snprintf(told->sentence + used, sizeof(told->sentence) - used, " Of the %llu before, none was.%s",
-                 (unsigned long long)all->before, reconfigured ? " Squid was reconfigured just then." : "");
+                 (unsigned long long)x->before, reconfigured ? " Squid was reconfigured just then." : "");
+}
+
+/* Which directive of squid.conf is behind a status that Squid gives by itself. */
+static void
+failures_by_squid(const struct sqt_failure *x, struct sqt_told *told)
+{
+    static const struct {
+        uint32_t status;
+        const char *culprit, *advice;
+    } words[] = {
+        {413, "request_body_max_size", "request_body_max_size: larger, if such uploads are meant."},
+        {431, "request_header_max_size", "request_header_max_size: larger, or look which header grows (Cookie)."},
+        {414, "request_header_max_size", "request_header_max_size bounds the URL, too."},
+        {400, "requests that are not valid",
+         "What clients send is no HTTP that Squid takes: TLS on a port for HTTP, "
+         "or http_port without accel or intercept, are the usual reasons."},
+        {408, "request_timeout", "request_timeout, read_timeout: clients take longer to send their request."},
+        {417, "Expect", "Clients ask with an Expect that Squid does not know."}};
+    for (unsigned i = 0; i < sizeof(words) / sizeof(*words); ++i)
+        if (words[i].status == x->status) {
+            snprintf(told->culprit, sizeof(told->culprit), "%s", words[i].culprit);
+            sqt_told_print(told->advice, "%s", words[i].advice);
+        }
 }
 
 static void
@@ -278,14 +329,16 @@ failures_tell_one(struct sqt_failed_requests *all, struct sqt_tolds *tolds, cons
     failures_sentence(told, x->count, &spell, because);
     if (x->at == SQT_FAILED_NO_SERVER)
         failures_parents(all, told);
-    if (x->at == SQT_FAILED_DENIED)
-        failures_denied(all, told);
+    if (is_configured(x))
+        failures_configured(x, told);
     sqt_told_print(told->advice, "%s%s", w->advice,
                    is_mostly_at_once(x) && x->made >= PORTS && KEPT_SHARE * x->kept < x->made
                        ? " If no local port is free (ss -s): server_persistent_connections keeps connections, and "
                          "net.ipv4.ip_local_port_range has more ports."
                        : "");
     sqt_told_print(told->command, "%s", w->command);
+    if (x->at == SQT_FAILED_BY_SQUID)
+        failures_by_squid(x, told);
     if (x->at == SQT_FAILED_BY_SERVER) /* a try that got such an answer, and was given up, was not closed */
         sqt_tolds_drop(tolds, "closed_connections", told->culprit);
 }

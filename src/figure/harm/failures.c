@@ -28,16 +28,15 @@ struct failures {
     struct {
         char name[SQT_TOLD_NAME];
         enum sqt_failed_at failed_at;
-        int64_t at;       /* 0: never */
-    } last;               /* whom Squid may remember */
-    int64_t reconfigured; /* when Squid was reconfigured last; 0: never */
+        int64_t at; /* 0: never */
+    } last;         /* whom Squid may remember */
 };
 
-static struct sqt_failure *
-failures_get(struct failures *f, enum sqt_failed_at at, const char *name)
+struct sqt_failure *
+sqt_failure_get(struct sqt_failed_requests *all, enum sqt_failed_at at, const char *name)
 {
     char key[SQT_TOLD_NAME + 8];
-    struct sqt_names *const names = &f->all.names;
+    struct sqt_names *const names = &all->names;
     names->size = sizeof(struct sqt_failure);
     names->most = NAMES;
     snprintf(key, sizeof(key), "%u %s", at, name ? name : "");
@@ -61,6 +60,8 @@ failures_wait(void *state, const struct sqt_wait *wait)
 {
     struct failures *const f = state;
     sqt_blame_wait(&f->blames, wait);
+    if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_REDIRECT)
+        f->all.rewriter = sqt_origin_text(wait->origin, wait->def, wait->who);
     if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_DNS &&
         (wait->outcome == SQT_WAIT_TIMEOUT || wait->outcome == SQT_WAIT_ERR))
         failures_remember(f, SQT_FAILED_LOOK_UP, sqt_origin_text(wait->origin, wait->def, wait->who), wait->end);
@@ -101,7 +102,7 @@ failures_connection(void *state, const struct sqt_attempt *attempt)
     }
     f->all.direct |= !is_peer(attempt);
     if (attempt->outcome == SQT_OUTCOME_COMPLETE)
-        failures_connected(f, failures_get(f, SQT_FAILED_CONNECT, server), attempt);
+        failures_connected(f, sqt_failure_get(&f->all, SQT_FAILED_CONNECT, server), attempt);
     if (sqt_blame_attempt(&f->blames, attempt) && is_peer(attempt))
         failures_remember(f, SQT_FAILED_CONNECT, server, attempt->end);
 }
@@ -110,6 +111,10 @@ static void
 failures_add(struct failures *f, struct sqt_failure *failure, uint32_t series, const struct sqt_xact *xact,
              int64_t felt)
 {
+    if (!failure->count) {
+        failure->before = f->all.requests - 1;
+        failure->reconfigured = f->all.reconfigured;
+    }
     failure->status = failure->count ? failure->status : xact->status;
     failure->with_status += failure->status == xact->status;
     failure->fetched += (uint64_t)(xact->fetched > 0 ? xact->fetched : 0);
@@ -118,8 +123,8 @@ failures_add(struct failures *f, struct sqt_failure *failure, uint32_t series, c
     sqt_when_add(&f->all.when, series, xact->begin, (uint64_t)felt, 1);
 }
 
-static const char *
-failures_server(const struct sqt_xact *xact)
+const char *
+sqt_failure_server(const struct sqt_xact *xact)
 {
     return xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
 }
@@ -132,8 +137,8 @@ failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sq
                                                       SQT_FAILED_LOOK_UP, SQT_FAILED_HELPER};
     const enum sqt_blamed blamed = (enum sqt_blamed)__builtin_ctz(blame->failed);
     const char *const name = sqt_blame_name(blame, blamed);
-    const int data = !name && blamed == SQT_BLAMED_CONNECT && failures_server(xact);
-    struct sqt_failure *const failure = failures_get(f, at[blamed], data ? failures_server(xact) : name);
+    const int data = !name && blamed == SQT_BLAMED_CONNECT && sqt_failure_server(xact);
+    struct sqt_failure *const failure = sqt_failure_get(&f->all, at[blamed], data ? sqt_failure_server(xact) : name);
     failure->data += (unsigned)data;
     const int at_once = blamed == SQT_BLAMED_CONNECT && blame->took[blamed] < AT_ONCE;
     failure->timed_out += blame->timed_out >> blamed & 1;
@@ -149,66 +154,13 @@ static struct sqt_failure *
 failures_unexplained(struct failures *f, const struct sqt_xact *xact)
 {
     if (xact->reused >= 0) {
-        struct sqt_failure *const failure = failures_get(f, SQT_FAILED_ANSWER, failures_server(xact));
+        struct sqt_failure *const failure = sqt_failure_get(&f->all, SQT_FAILED_ANSWER, sqt_failure_server(xact));
         failure->reused += xact->reused == 1;
         return failure;
     }
     if (f->last.at && xact->end - f->last.at < MINUTE)
-        return failures_get(f, f->last.failed_at, f->last.name);
-    return failures_get(f, SQT_FAILED_NO_SERVER, NULL);
-}
-
-/* Answers of a server in a row that are 4xx. */
-static void
-failures_answered(struct failures *f, const struct sqt_xact *xact)
-{
-    struct sqt_failure *const server = failures_get(f, SQT_FAILED_REFUSED, failures_server(xact));
-    struct sqt_failed_run *const run = &server->run;
-    if (xact->status < 400 || xact->status >= 500) {
-        run->count = 0;
-        return;
-    }
-    run->since = run->count ? run->since : xact->begin;
-    run->until = xact->end;
-    run->status = xact->status;
-    if (++run->count > server->longest.count)
-        server->longest = *run;
-}
-
-/* The client got all that the server sent, and that was not the whole: a client that leaves has not got all of it. */
-static int
-is_cut(const struct sqt_xact *xact)
-{
-    return xact->outcome == SQT_OUTCOME_ABORTED && !(xact->flags & (SQT_XACT_ERROR_PAGE | SQT_XACT_TUNNEL)) &&
-           xact->server != UINT32_MAX && xact->fetched > 0 && xact->server_until != SQT_MISSING &&
-           xact->server_until < xact->end && xact->sent != SQT_MISSING && xact->sent >= xact->fetched;
-}
-
-/* A request that is no error, and fails all the same; NULL: it does not. */
-static struct sqt_failure *
-failures_other(struct failures *f, const struct sqt_xact *xact, const struct sqt_request_fact *fact,
-               const struct sqt_blame *blame)
-{
-    if ((xact->status == 403 || xact->status == 407) && (blame->failed >> SQT_BLAMED_HELPER & 1)) {
-        struct sqt_failure *const failure =
-            failures_get(f, SQT_FAILED_HELPER, sqt_blame_name(blame, SQT_BLAMED_HELPER));
-        failure->broken += blame->broken >> SQT_BLAMED_HELPER & 1;
-        return failure;
-    }
-    if (xact->reused >= 0 && fact->class != SQT_CLASS_TUNNEL && xact->status)
-        failures_answered(f, xact);
-    if (xact->outcome == SQT_OUTCOME_TIMEOUT && (xact->size == SQT_MISSING || xact->sent < xact->size))
-        return failures_get(f, SQT_FAILED_TIMED_OUT, "client_lifetime");
-    if (is_cut(xact))
-        return failures_get(f, SQT_FAILED_CUT, failures_server(xact));
-    if (xact->status != 403 || fact->class != SQT_CLASS_DENIED)
-        return NULL;
-    struct sqt_failure *const denied = failures_get(f, SQT_FAILED_DENIED, NULL);
-    if (!denied->count) {
-        f->all.before = f->all.requests - 1;
-        f->all.reconfigured = f->reconfigured;
-    }
-    return denied;
+        return sqt_failure_get(&f->all, f->last.failed_at, f->last.name);
+    return sqt_failure_get(&f->all, SQT_FAILED_NO_SERVER, NULL);
 }
 
 static void
@@ -222,13 +174,13 @@ failures_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
     ++f->all.requests;
     sqt_when_add(&f->all.when, SQT_FAILURES_ALL, xact->begin, (uint64_t)felt, 1);
     if (xact->status >= 400 && fact->class == SQT_CLASS_NEGATIVE_HIT)
-        failure = xact->status >= 500 ? failures_get(f, SQT_FAILED_KEPT, "negative_ttl") : NULL;
+        failure = xact->status >= 500 ? sqt_failure_get(&f->all, SQT_FAILED_KEPT, "negative_ttl") : NULL;
     else if (xact->status >= 500 && !made)
-        failure = xact->reused >= 0 ? failures_get(f, SQT_FAILED_BY_SERVER, failures_server(xact)) : NULL;
+        failure = xact->reused >= 0 ? sqt_failure_get(&f->all, SQT_FAILED_BY_SERVER, sqt_failure_server(xact)) : NULL;
     else if (xact->status >= 500)
         failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact);
     else
-        failure = failures_other(f, xact, fact, &blame);
+        failure = sqt_failure_other(&f->all, xact, fact, &blame);
     if (failure)
         failures_add(f, failure, failure->series, xact, felt);
 }
@@ -238,7 +190,7 @@ failures_setup(void *state, const struct sqt_setup_row *row)
 {
     struct failures *const f = state;
     if (row->event == SQT_EV_RECONFIGURE)
-        f->reconfigured = row->at;
+        f->all.reconfigured = row->at;
 }
 
 static void

@@ -17,12 +17,15 @@ enum sqt_failed_at {
     SQT_FAILED_HELPER,
     SQT_FAILED_ANSWER,
     SQT_FAILED_NO_SERVER,
-    SQT_FAILED_BY_SERVER, /* which itself answered with an error */
-    SQT_FAILED_CUT,       /* the server closed the connection before the end of the body */
-    SQT_FAILED_DENIED,    /* by access rules */
-    SQT_FAILED_TIMED_OUT, /* by a time-out of Squid, in the middle of the reply */
-    SQT_FAILED_KEPT,      /* with an error that the cache keeps */
-    SQT_FAILED_REFUSED,   /* by the server, with 4xx, one after the other */
+    SQT_FAILED_BY_SERVER,  /* which itself answered with an error */
+    SQT_FAILED_CUT,        /* the server closed the connection before the end of the body */
+    SQT_FAILED_DENIED,     /* by access rules */
+    SQT_FAILED_TIMED_OUT,  /* by a time-out of Squid, in the middle of the reply */
+    SQT_FAILED_REDIRECTED, /* to somewhere else, by Squid itself */
+    SQT_FAILED_BY_SQUID,   /* with a status of 4xx, for what the client sent */
+    SQT_FAILED_HANDSHAKE,  /* of the client with Squid */
+    SQT_FAILED_KEPT,       /* with an error that the cache keeps */
+    SQT_FAILED_REFUSED,    /* by the server, with 4xx, one after the other */
     SQT_FAILED_ATS
 };
 
@@ -35,6 +38,8 @@ struct sqt_failure {
     int64_t made_since;
     uint64_t count, felt;        /* felt: ns that their clients waited */
     uint64_t timed_out, at_once; /* of them, where there was no answer in time, and where it failed at once */
+    uint64_t before;             /* requests before the first of them, of all */
+    int64_t reconfigured;        /* when Squid was last reconfigured before the first; 0: never */
     uint64_t data;               /* of them, where a connection failed that is not the server's own: data of FTP */
     uint64_t fetched;            /* bytes that came for them */
     uint64_t with_status;        /* of them, with the status of the first */
@@ -58,9 +63,22 @@ struct sqt_failed_requests {
     struct sqt_failure at_once; /* all together whose connections failed at once */
     struct sqt_names peers;     /* that were connected to, or tried */
     int direct;                 /* whether a server was, directly */
-    int64_t reconfigured;       /* when Squid was last reconfigured before the first denial; 0: never */
-    uint64_t requests, before;  /* before: the first denial */
+    int64_t reconfigured;       /* when Squid was reconfigured last; 0: never */
+    const char *rewriter;       /* who was asked last whether a URL is rewritten; NULL: nobody */
+    uint64_t requests;
 };
+
+struct sqt_blame;
+
+/* Requests that fail at that, and at whom; name may be NULL. */
+struct sqt_failure *sqt_failure_get(struct sqt_failed_requests *all, enum sqt_failed_at at, const char *name);
+
+/* The name of the server that it asked last; NULL: none. */
+const char *sqt_failure_server(const struct sqt_xact *xact);
+
+/* failures-other.c: a request whose status is no 5xx; NULL: it does not fail. */
+struct sqt_failure *sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact,
+                                      const struct sqt_request_fact *fact, const struct sqt_blame *blame);
 
 /* failures-told.c: adds a finding for each that matters. */
 void sqt_failures_tell(struct sqt_failed_requests *failed, struct sqt_tolds *tolds);

@@ -15,6 +15,9 @@
 
 /* A client that comes later after the start was not waiting for it, ns. */
 #define PROMPT INT64_C(2000000000)
+/* Nobody comes any more if nobody came for that long, in ns, and for so many times as long as from one client to the next. */
+#define QUIET 300e6
+#define QUIET_TURNS 10
 /* A shutdown that takes longer waits for clients, ns. */
 #define LINGERS INT64_C(1000000000)
 
@@ -91,18 +94,27 @@ sqt_restart_setup(struct sqt_standstill *s, const struct sqt_setup_row *row)
     }
 }
 
+/* Whether clients had stopped coming before the ports were closed. */
+static int
+is_quiet(const struct sqt_standstill *s, double rate)
+{
+    const double quiet = (double)(s->closed - s->last);
+    return rate > 0 && quiet > QUIET && quiet > QUIET_TURNS * 1e9 / rate;
+}
+
 /* The first client after a start.  Those that would have come count only if clients come as soon as they can. */
 static void
 restart_over(struct sqt_standstill *s, int64_t at)
 {
-    const int prompt = at - s->started < PROMPT;
+    const double rate = sqt_standing_rate(s, s->closed);
+    const int prompt = at - s->started < PROMPT && !is_quiet(s, rate);
     const int64_t shut = s->stopped - s->closed;
     struct sqt_standing_group *const group =
         sqt_standing_add(s, SQT_STANDING_RESTART, "shutdown", NULL, s->closed, prompt ? at : s->started);
     if (__builtin_add_overflow(group->shutdown, shut, &group->shutdown))
         group->shutdown = INT64_MAX;
     group->clients += shut > LINGERS ? sqt_standing_open(s, s->closed, s->closed + shut / 4 * 3) : 0;
-    group->missed += prompt ? sqt_standing_rate(s, s->closed) * (double)(at - s->closed) / 1e9 : 0;
+    group->missed += prompt ? rate * (double)(at - s->closed) / 1e9 : 0;
     s->serving = SQT_SERVING;
 }
 

@@ -33,7 +33,8 @@ struct asked {
     struct asked *whole;         /* who stands for all types of queries; NULL: it is told by itself */
     int server;                  /* 1: a server, 0: a helper, service or name server */
     uint64_t questions, answers;
-    double answered_ns; /* of the answers */
+    double answered_ns;         /* of the answers */
+    uint64_t kept, answers_new; /* of a server: questions on kept connections without an answer, answers on new ones */
 };
 
 struct unanswered {
@@ -141,18 +142,22 @@ silent_request(void *state, const struct sqt_xact *xact, const struct sqt_reques
                          (xact->status && xact->status < 500);
     struct asked *const who = silent_who(state, server, 1);
     snprintf(who->culprit, sizeof(who->culprit), "%s", server);
+    who->kept += !answered && xact->reused == 1;
+    who->answers_new += answered && xact->reused == 0;
     silent_add(state, who, xact->begin, wait, answered, xact->outcome == SQT_OUTCOME_UNFINISHED);
 }
 
 /* ---- what is told ---- */
 
-/* Questions in a row without an answer. */
+/* Questions in a row without an answer; or several such rows of the same one. */
 struct run {
     const struct asked *who;
-    size_t from, until; /* entries */
+    size_t from, until; /* entries, of the last row */
+    unsigned rows, open;
+    uint64_t count;
     double ns;
-    int64_t longest;
-    unsigned open;
+    int64_t longest, since, end;
+    int all_types; /* of a name server: it leaves queries of the other type without an answer, too */
 };
 
 static int
@@ -191,12 +196,15 @@ goes_on(const struct silent *s, const struct unanswered *x, const struct unanswe
 static struct run
 silent_run(const struct silent *s, size_t from)
 {
-    struct run run = {.who = s->entries[from].who, .from = from, .until = from};
+    struct run run = {
+        .who = s->entries[from].who, .from = from, .until = from, .rows = 1, .since = s->entries[from].begin};
     do {
         const struct unanswered *const x = &s->entries[run.until];
         run.ns += (double)x->ns;
         run.longest = x->ns > run.longest ? x->ns : run.longest;
         run.open += x->open != 0;
+        run.end = x->begin + x->ns;
+        ++run.count;
     } while (++run.until < s->count && goes_on(s, &s->entries[run.until - 1], &s->entries[run.until]));
     return run;
 }
@@ -205,7 +213,7 @@ silent_run(const struct silent *s, size_t from)
 static int
 is_silent(const struct run *run)
 {
-    const double count = (double)(run->until - run->from);
+    const double count = (double)run->count;
     const double usual = run->who->answers ? run->who->answered_ns / (double)run->who->answers : 0;
     return count >= LEAST && run->ns >= (double)LEAST_ALL && run->ns / count >= (double)LEAST_EACH &&
            run->ns / count >= 3 * usual;
@@ -230,13 +238,16 @@ static void
 silent_sentence(const struct silent *s, const struct run *run, struct sqt_told *told)
 {
     const struct asked *const who = run->who;
-    const uint64_t count = run->until - run->from;
-    const char *const space = who->query ? " " : "", *const query = who->query ? who->query : "";
+    const uint64_t count = run->count;
+    const int typed = who->query && !run->all_types;
+    const char *const space = typed ? " " : "", *const query = typed ? who->query : "";
     const char *const questions = who->query ? "queries" : "questions";
     char longest[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], when[128], others[128], acl[SQT_TOLD_NAME] = "";
     sqt_human_time(longest, (double)run->longest, " ", "us");
     sqt_human_time(each, run->ns / (double)count, " ", "us");
-    silent_others(s, who, others, sizeof(others));
+    *others = '\0';
+    if (!run->all_types)
+        silent_others(s, who, others, sizeof(others));
     if (who->by_acl * 2 > who->questions && who->acl)
         snprintf(acl, sizeof(acl), " Access checks of acl %s ask them.", who->acl);
     if (run->open >= LEAST)
@@ -274,25 +285,67 @@ silent_advice(const struct run *run, struct sqt_told *told)
     sqt_told_print(told->command, "sqtrace-dump --table=waits --where='outcome != ok' TRACE");
 }
 
+/* A server that answers on new connections, and not on those that were kept. */
 static void
-silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_look_totals *totals,
-                struct sqt_tolds *tolds)
+silent_kept(const struct run *run, struct sqt_told *told)
 {
-    const struct unanswered *const first = &s->entries[run->from], *const last = &s->entries[run->until - 1];
+    const size_t used = strlen(told->sentence);
+    if (!run->who->server || run->who->kept * 10 < run->count * 9 || run->who->answers_new * 2 < run->who->answers)
+        return;
+    snprintf(told->sentence + used, sizeof(told->sentence) - used,
+             " They were sent on kept connections; on new ones it answers: the way there forgets connections that are "
+             "idle.");
+    sqt_told_print(
+        told->advice,
+        "A firewall or a NAT between Squid and that server drops connections that were idle for some time, and says "
+        "nothing. server_idle_pconn_timeout: shorter than that; tcpkeepalive of http_port and cache_peer keeps them "
+        "alive.");
+}
+
+/* Whether queries of other types have no answer in that time, too: more of them than have one. */
+static int
+is_for_all_types(const struct silent *s, const struct run *run)
+{
+    uint64_t without = 0, with = 0;
+    for (size_t i = 0; i < s->count && run->who->query; ++i)
+        without += s->entries[i].who != run->who && s->entries[i].begin >= run->since &&
+                   s->entries[i].begin <= run->end && strcmp(s->entries[i].who->culprit, run->who->culprit) == 0;
+    for (const struct sqt_name_entry *named = s->names.first; named && without; named = named->next) {
+        const struct asked *const other = (const struct asked *)named;
+        size_t count;
+        const struct sqt_when_sum *const sums = sqt_when_of(&s->answers, other->series, &count);
+        for (size_t i = 0; i < count && other != run->who && strcmp(other->culprit, run->who->culprit) == 0; ++i)
+            with += (int64_t)sums[i].window * s->answers.width >= run->since &&
+                            (int64_t)sums[i].window * s->answers.width <= run->end
+                        ? sums[i].count
+                        : 0;
+    }
+    return without > with;
+}
+
+static void
+silent_tell_run(const struct silent *s, struct run *run, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+{
+    static const char *const rules[] = {"slow_servers", NULL};
+    run->all_types = is_for_all_types(s, run);
+    if (run->who->server)
+        sqt_instead(tolds, rules, sqt_told_ns(run->ns), SQT_INSTEAD);
     struct sqt_told *const told = sqt_tolds_add(tolds, "no_answer", SQT_HARM_WAITING, sqt_told_ns(run->ns));
     if (!told)
         return;
     snprintf(told->culprit, sizeof(told->culprit), "%s", run->who->culprit);
-    told->since = first->begin;
-    told->until = last->begin + last->ns;
+    told->since = run->since;
+    told->until = run->end;
     told->pattern = !run->who->answers                        ? SQT_PATTERN_THROUGHOUT
+                    : run->rows > 1                           ? SQT_PATTERN_RECURRING
                     : told->until >= totals->end || run->open ? SQT_PATTERN_SINCE
                                                               : SQT_PATTERN_ONCE;
-    told->requests = run->until - run->from;
+    told->requests = run->count;
     told->waiting = sqt_told_ns(run->ns);
     told->share = sqt_percent(run->ns, (double)totals->total_ns);
     silent_sentence(s, run, told);
     silent_advice(run, told);
+    silent_kept(run, told);
     sqt_tolds_supersede(tolds, told);
 }
 
@@ -329,6 +382,22 @@ silent_join(struct silent *s)
     }
 }
 
+/* Rows of the same one are told together. */
+static void
+silent_join_rows(struct run *all, const struct run *row)
+{
+    if (!all->who) {
+        *all = *row;
+        return;
+    }
+    ++all->rows;
+    all->open += row->open;
+    all->count += row->count;
+    all->ns += row->ns;
+    all->longest = row->longest > all->longest ? row->longest : all->longest;
+    all->end = row->end;
+}
+
 static void
 silent_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -337,12 +406,18 @@ silent_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds 
     sqt_when_sort(&s->answers);
     if (s->count)
         qsort(s->entries, s->count, sizeof(*s->entries), compare_entries);
+    struct run all = {.who = NULL};
     for (size_t i = 0; i < s->count;) {
         const struct run run = silent_run(s, i);
+        if (all.who && all.who != run.who)
+            silent_tell_run(s, &all, totals, tolds);
+        all.who = all.who == run.who ? all.who : NULL;
         if (is_silent(&run))
-            silent_tell_run(s, &run, totals, tolds);
+            silent_join_rows(&all, &run);
         i = run.until;
     }
+    if (all.who)
+        silent_tell_run(s, &all, totals, tolds);
 }
 
 static void

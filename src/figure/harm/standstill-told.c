@@ -32,7 +32,8 @@ static const struct standstill_words {
     [SQT_STANDING_RECONFIGURE] =
         {"reconfiguration", "squid -k reconfigure",
          "Reconfigure less often, or have less to read: long lists of an acl, in a file, are read again each time. "
-         "external_acl_type: a helper takes a new list without a reconfiguration.",
+         "external_acl_type: a helper takes a new list without a reconfiguration. Host names in squid.conf (acl dst, "
+         "cache_peer) are looked up, one after the other: addresses are not.",
          "sqtrace-dump --table=stalls TRACE"},
     [SQT_STANDING_ROTATE] =
         {"rotation", "squid -k rotate",
@@ -111,6 +112,14 @@ standstill_times(const struct sqt_standing_group *g, char *text, size_t size)
         snprintf(text, size, "%u times, for up to %s", g->count, longest);
 }
 
+/* Whether the event loop, where it is blocked, is blocked in that work, while it waits for an answer. */
+static int
+is_waiting(const struct sqt_standstill *s, const char *work)
+{
+    const char *const call = s->holders.names.size ? sqt_holders_name(&s->holders, SQT_HELD_BLOCKED) : NULL;
+    return call && strncmp(call, "poll in ", 8) == 0 && strncmp(call + 8, work, strlen(work)) == 0;
+}
+
 static void
 standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group *g, struct sqt_told *told)
 {
@@ -122,6 +131,12 @@ standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group
         sqt_told_print(told->sentence,
                        "%s, squid -k reconfigure stopped Squid %s: it read squid.conf and the lists of its ACLs.", when,
                        times);
+        if (is_waiting(s, "mainReconfigure"))
+            sqt_told_print(
+                told->sentence,
+                "%s, squid -k reconfigure stopped Squid %s: it waited for a name server, to look up the host names "
+                "that squid.conf has.",
+                when, times);
         break;
     case SQT_STANDING_ROTATE:
         sqt_told_print(
@@ -151,7 +166,8 @@ standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group
                        (unsigned long long)g->failures);
         break;
     case SQT_STANDING_STOPPED:
-        sqt_told_print(told->sentence, "%s, Squid did not run %s.", when, times);
+        sqt_told_print(told->sentence, "%s, %s did not run %s.", when, *standing_name(g) ? standing_name(g) : "Squid",
+                       times);
         break;
     default:
         sqt_told_print(told->sentence, "%s, Squid served nobody %s, because of %s.", when, times,
@@ -216,6 +232,8 @@ sqt_standstill_tell(struct sqt_standstill *s, struct sqt_tolds *tolds)
         if (is_start(g))
             w = &start_words;
         snprintf(told->culprit, sizeof(told->culprit), "%s", w->culprit ? w->culprit : standing_holder(s, g));
+        if (g->kind == SQT_STANDING_STOPPED && *standing_name(g))
+            snprintf(told->culprit, sizeof(told->culprit), "%s, not running", standing_name(g));
         standstill_begin(s, g, told);
         standstill_harm(g, told);
         sqt_told_print(told->advice, "%s", w->advice);

@@ -79,6 +79,7 @@ struct sqt_standstill {
     enum sqt_event setup_event;
     int64_t setup_at;
     struct sqt_standing stop;   /* of the process, as far as it is known; origin NULL: none */
+    char stop_name[32];         /* which process that is; "": the only one */
     struct sqt_holders holders; /* of the event loop, by samples; with a size of 0: none yet */
     uint64_t objects;           /* on disk, by the last sample */
 

@@ -184,6 +184,13 @@ sqt_stream_wait(struct sqt_stream *s, int milliseconds)
 }
 
 void
+sqt_stream_wait_for_none(struct sqt_stream *s)
+{
+    sqt_stream_wait(s, 0);
+    s->limit = INT64_MAX;
+}
+
+void
 sqt_stream_unfollow(struct sqt_stream *s)
 {
     sqt_stream_wait(s, 0);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * live.c - --follow --table=findings: a row when a finding begins, changes or ends.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "live/track.h"
+#include "read/follow.h"
+#include "run.h"
+
+/* Between two looks for findings, ns. */
+#define LIVE_EVERY INT64_C(1000000000)
+/* Of what is there already so much is read: what a window needs, and how long answers took before. */
+#define LIVE_BEFORE (2 * SQT_LIVE_WINDOW)
+#define LIVE_BEFORE_BYTES (UINT64_C(64) << 20)
+
+struct dump_live {
+    struct sqt_live *live;
+    struct sqt_model *model;
+    struct sqt_track track;
+};
+
+static void
+dump_live_run(struct sqt_job *job, const struct sqt_run *run)
+{
+    struct dump_live *const l = job->state;
+    sqt_live_run(l->live, run);
+    sqt_model_run(l->model, run);
+}
+
+static const struct sqt_family dump_live_family = {.run = dump_live_run};
+
+int
+dump_live_wanted(const struct dump_request *r)
+{
+    return r->given[DUMP_follow] && r->table == &sqt_tables[SQT_TABLE_findings];
+}
+
+void
+dump_live_begin(struct dump *d, struct sqt_job *job, struct sqt_stream *stream)
+{
+    static const struct sqt_consumer none;
+    if (!dump_live_wanted(d->request))
+        return;
+    d->live = sqt_zeroed(1, sizeof(*d->live));
+    d->live->live = sqt_live_new(&none, d->request->where);
+    d->live->model = sqt_model_new(sqt_live_consumer(d->live->live));
+    sqt_live_model(d->live->live, d->live->model);
+    job->family = &dump_live_family;
+    job->state = d->live;
+    if (!d->request->given[DUMP_since])
+        sqt_stream_begin_late(stream, LIVE_BEFORE, LIVE_BEFORE_BYTES);
+}
+
+static void
+dump_live_row(void *context, const struct sqt_live_finding *finding, enum sqt_track_state state)
+{
+    struct dump *const d = context;
+    union sqt_cell row[SQT_CELLS(findings)];
+    memcpy(row, finding->row, sizeof(row));
+    row[SQT_CELL(findings, state)].text = sqt_track_state_names[state];
+    if (state == SQT_TRACK_ENDS) {
+        row[SQT_CELL(findings, rank)].number = SQT_CELL_MISSING;
+        row[SQT_CELL(findings, lasts)].number = 0;
+    }
+    dump_row(d, row);
+}
+
+void
+dump_live_look(struct dump *d, struct sqt_stream *stream)
+{
+    const struct sqt_now now = {sqt_stream_now(stream), sqt_origin_silent};
+    const int lives = now.ns != INT64_MIN;
+    unsigned count;
+    if (!d->live)
+        return;
+    if (sqt_live_take(d->live->live, 0) > 0) {
+        const struct sqt_live_finding *const found = sqt_live_found(d->live->live, &count);
+        sqt_track_take(&d->live->track, found, count, lives ? now.ns : sqt_pass_last_ns(d->pass), dump_live_row, d);
+    }
+    if (lives)
+        sqt_live_ask(d->live->live, &now, LIVE_EVERY);
+}
+
+void
+dump_live_end_origin(struct dump *d, const struct sqt_origin *origin)
+{
+    if (d->live)
+        sqt_model_end(d->live->model, origin);
+}
+
+void
+dump_live_forget_origin(struct dump *d, const struct sqt_origin *origin)
+{
+    if (d->live)
+        sqt_model_forget(d->live->model, origin);
+}
+
+void
+dump_live_free(struct dump *d)
+{
+    if (!d->live)
+        return;
+    sqt_live_free(d->live->live);
+    sqt_model_free(d->live->model);
+    sqt_track_free(&d->live->track);
+    free(d->live);
+    d->live = NULL;
+}
