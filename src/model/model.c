@@ -143,9 +143,10 @@ sqt_model_new(const struct sqt_consumer *consumer)
 }
 
 void
-sqt_model_join(struct sqt_model *model, struct sqt_stream *stream)
+sqt_model_join(struct sqt_model *model, sqt_logged_function *logged, void *context)
 {
-    model->room.joined = stream;
+    model->room.logged = logged;
+    model->room.log = context;
 }
 
 void

@@ -361,10 +361,10 @@ find_losses_and_steps(struct sqt_pass *pass, const struct sqt_run *run)
 }
 
 void
-sqt_pass_join(struct sqt_pass *pass, struct sqt_stream *stream)
+sqt_pass_join(struct sqt_pass *pass, sqt_logged_function *logged, void *context)
 {
     if (pass->model)
-        sqt_model_join(pass->model, stream);
+        sqt_model_join(pass->model, logged, context);
 }
 
 void

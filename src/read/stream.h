@@ -82,10 +82,9 @@ struct sqt_stream *sqt_stream_open_log(const struct sqt_log_request *request, sq
  * first sqt_stream_next. */
 int sqt_stream_join_log(struct sqt_stream *stream, const struct sqt_log_request *request);
 
-/* The line of a transaction of the origin that ended at that time of the stream, ns; NULL: there is no log beside, or it has
- * none.  Each line is found once.  Valid until the next call. */
-const struct sqt_logged *sqt_stream_logged(struct sqt_stream *stream, const struct sqt_origin *origin, uint64_t xid,
-                                           int64_t end_ns);
+/* The line of a transaction in the log beside; the context is the stream.  Each line is found once.  Valid until the next
+ * call. */
+sqt_logged_function sqt_stream_logged;
 
 /* Transactions that the log beside has a line of, so far. */
 uint64_t sqt_stream_joined(const struct sqt_stream *stream);

@@ -274,7 +274,7 @@ dump_read(struct dump *dump, const struct dump_request *r)
     dump_live_begin(dump, &own[0], stream);
     dump->pass = sqt_pass_new(jobs, job_count, &also, dump->crew);
     if (r->trace_count && r->log_count)
-        sqt_pass_join(dump->pass, stream);
+        sqt_pass_join(dump->pass, sqt_stream_logged, stream);
     dump_head_comments(dump, stream);
     const int watched = !dump->quiet && isatty(STDERR_FILENO) && !dump->pager.pid;
     struct sqt_run run;

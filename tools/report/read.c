@@ -253,7 +253,7 @@ read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs
         .context = t, .loss = report_read_take_loss, .bound = take_bound, .step = take_step, .setup = take_setup};
     struct sqt_pass *const pass = sqt_pass_new(jobs, count, &also, crew);
     if (t->log_count)
-        sqt_pass_join(pass, stream);
+        sqt_pass_join(pass, sqt_stream_logged, stream);
     struct sqt_extent extent;
     struct sqt_run run;
     unsigned runs = 0;

@@ -76,8 +76,9 @@ sqt_stream_join_log(struct sqt_stream *s, const struct sqt_log_request *request)
 }
 
 const struct sqt_logged *
-sqt_stream_logged(struct sqt_stream *s, const struct sqt_origin *origin, uint64_t xid, int64_t end_ns)
+sqt_stream_logged(void *context, const struct sqt_origin *origin, uint64_t xid, int64_t end_ns)
 {
+    struct sqt_stream *const s = context;
     int64_t end = s->beside ? sqt_origin_wall_ns(origin) : INT64_MIN;
     if (end == INT64_MIN || __builtin_add_overflow(end, end_ns, &end) || end < 0 || end > INT64_MAX / 2 ||
         xid > INT64_MAX)
