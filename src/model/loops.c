@@ -183,17 +183,26 @@ loops_hold(struct sqt_loop_state *p, struct sqt_loop_sample_row *row, int64_t no
     row->held = held < 0 ? 0 : held < all ? held : all;
 }
 
-/* A sample that began before the pass: what fits into the pass is of it, but for the idle time. */
+/* Moves what fits of a part of the sample to the pass.  Returns what is left of the pass. */
+static int64_t
+loops_move_to_pass(struct sqt_loop_row *pass, const struct sqt_loop_sample_row *k, unsigned part, int64_t left)
+{
+    const int64_t ns = k->parts[part] < left ? k->parts[part] : left;
+    pass->parts[part] += ns;
+    return left - ns;
+}
+
+/* A sample that began before the pass: what fits into the pass is of it, but for the idle time.  First what the main thread
+ * was seen to do in the pass. */
 static void
 loops_count_in_pass(struct sqt_loop_row *pass, const struct sqt_loop_sample_row *k)
 {
     const int64_t begin = pass->sampled ? pass->sampled : pass->work;
-    int64_t left = k->until - (k->from > begin ? k->from : begin);
-    for (unsigned i = 0; i < SQT_LOOP_IDLE && left > 0; ++i) {
-        const int64_t ns = k->parts[i] < left ? k->parts[i] : left;
-        pass->parts[i] += ns;
-        left -= ns;
-    }
+    const unsigned first = k->call ? SQT_LOOP_BLOCKED : SQT_LOOP_COMPUTING;
+    int64_t left = loops_move_to_pass(pass, k, first, k->until - (k->from > begin ? k->from : begin));
+    for (unsigned i = 0; i < SQT_LOOP_IDLE && left > 0; ++i)
+        if (i != first)
+            left = loops_move_to_pass(pass, k, i, left);
     pass->sampled = k->until;
 }
 
@@ -253,6 +262,7 @@ sqt_loop_sampled(struct sqt_process_state *process, int64_t now, const struct sq
         return;
     row.waits = (ran->aux & SQT_LOOP_IN_WAIT) != 0;
     row.since = (int64_t)(ran->aux >> SQT_LOOP_FLAG_BITS) * 1000;
+    row.by_processor = (ran->aux & SQT_LOOP_BY_PROCESSOR) != 0;
     loops_divide(p, &row, ran, held, waited > before ? waited - before : 0);
     loops_hold(p, &row, now);
     if (p->works && !row.waits && row.until > p->row.work)

@@ -12,6 +12,9 @@
  *                      |----------------------------------------|
  *     did not run      |_______________________________________|   at most a heartbeat too long
  *
+ * What must be covered is the time from when the flusher was due.  Where the trace does not say when that was, it is the
+ * time from when the flusher ran last, and it was due 25 ms later at most.
+ *
  * A heartbeat is told up to a second after it, and a pass is known when it is over: so both are remembered.
  */
 #include "base/memory.h"
@@ -24,7 +27,7 @@
 #define PENDING 64    /* as many as the flusher keeps */
 
 struct late {
-    int64_t last, again;
+    int64_t last, due, again;
     uint32_t main_thread;
 };
 
@@ -63,20 +66,21 @@ stops_computed(const struct late *late)
 static int64_t
 outside(int64_t begin, int64_t end, const struct late *late)
 {
-    const int64_t from = begin > late->last ? begin : late->last, until = end < late->again ? end : late->again;
-    return late->again - late->last - (until - from);
+    const int64_t from = begin > late->due ? begin : late->due, until = end < late->again ? end : late->again;
+    return late->again - late->due - (until - from);
 }
 
-/* Whether the stretch covers the late heartbeat: all but the time until it was due, and some for the threads to wake one
- * after the other.  Outside the stretch the main thread may have computed, while the flusher alone had no processor: up
+/* Whether the stretch covers the late heartbeat: all but the time until the flusher was due, if that is in it, and some for
+ * the threads to wake one after the other.  Outside the stretch the main thread may have computed, while the flusher alone had no processor: up
  * to a quarter of the time, and up to 100 ms. */
 static int
 covers(int64_t begin, int64_t end, const struct late *late)
 {
-    const int64_t gap = late->again - late->last, apart = gap / 8 < LATE ? gap / 8 : LATE;
+    const int64_t gap = late->again - late->due, apart = gap / 8 < LATE ? gap / 8 : LATE;
+    const int64_t sleep = late->due == late->last ? LATE : 0;
     const int64_t rest = outside(begin, end, late);
     const int64_t alone = rest <= gap / 4 && rest <= 4 * LATE ? stops_computed(late) : 0;
-    return gap - rest >= LATE && rest - alone <= LATE + apart;
+    return gap - rest >= LATE && rest - alone <= sleep + apart;
 }
 
 /* In a wait the main thread does nothing of itself, so that nothing tells a flusher that is held up by its disk from a
@@ -135,14 +139,16 @@ sqt_stops_pass(struct sqt_process_state *process, const struct sqt_loop_row *pas
 void
 sqt_heartbeat_late(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    (void)now, (void)more;
+    (void)now;
     if (!process->consumer->stop || sqt_stepped_since(process, sqt_line_ns(&process->line, record->id)))
         return;
     struct sqt_stops *const stops = stops_of(process);
     if (stops->pending_count == PENDING)
         judge_all(process, stops); /* no pass has ended since: a trace of ours does not come here */
-    stops->pending[stops->pending_count++] =
-        (struct late){sqt_line_ns(&process->line, record->id), sqt_line_ns(&process->line, record->arg), record->aux};
+    const int told = more && record[1].event == SQT_EV_PART_HEARTBEAT_DUE;
+    stops->pending[stops->pending_count++] = (struct late){
+        sqt_line_ns(&process->line, record->id), sqt_line_ns(&process->line, told ? record[1].id : record->id),
+        sqt_line_ns(&process->line, record->arg), record->aux};
 }
 
 void

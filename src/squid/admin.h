@@ -142,6 +142,21 @@ HasTrace()
     return sqt_has_trace() != 0;
 }
 
+/// what is done each second while there is a trace
+inline void (*&EachSecond())()
+{
+    static void (*function)() = nullptr;
+    return function;
+}
+
+/// Squid does what it does each second.  A timed event of its own would wake an idle Squid once more.
+inline void
+ASecondIsOver()
+{
+    if (EachSecond() && HasTrace())
+        EachSecond()();
+}
+
 /// starts tracing at the end of a process's initialization, or applies a changed squid.conf
 inline void
 Configure(const sqt_config *config, const sqt_process &process, const bool atStart, sqt_log_function *log)

@@ -16,7 +16,7 @@ from lib.squid import Squid
 
 MS = 1000000
 STOP_S = 0.5
-HEARTBEAT = 25 * MS  # sqtrace-tables(7): how much too long a stop may seem that hit a wait
+HEARTBEAT = 400 * MS  # sqtrace-tables(7): how much too long a stop may seem that hit a wait
 LIMIT = 5 * MS
 CONF = "cache_mem 64 MB\n"
 PIPELINED = 3000

@@ -19,8 +19,8 @@ DUMP = os.path.join(TOOLS, "sqtrace-dump")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
 KIDS = os.path.join(SOURCE, "tests", "golden", "kids")
 IDENTITY = ["host", "service", "ring", "kid", "row", "time_ns"]
-THINGS = ("requests", "events", "swaps", "ios", "diskops", "connections", "loops", "samples", "digests", "losses", "clock_steps",
-          "waits")
+THINGS = ("requests", "events", "swaps", "ios", "diskops", "connections", "closes", "loops", "samples", "digests", "losses",
+          "clock_steps", "incidents", "waits")
 WALL_NS = 1000000  # the two count from different anchors of the clock
 MEETING_NS = 10  # records of two segments may have times that differ so much, where their blocks meet
 done = 0

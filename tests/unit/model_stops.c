@@ -46,6 +46,13 @@ late(int64_t told_ms, int64_t last_ms, int64_t again_ms, uint32_t main_thread)
 }
 
 static void
+late_since_due(int64_t told_ms, int64_t last_ms, int64_t due_ms, int64_t again_ms, uint32_t main_thread)
+{
+    late(told_ms, last_ms, again_ms, main_thread);
+    PART(PART_HEARTBEAT_DUE, (uint64_t)(due_ms * MS), 0, 0);
+}
+
+static void
 is(unsigned which, int waited, int64_t begin_ms, int64_t end_ms, int64_t ns)
 {
     assert_true(which < told_count);
@@ -90,6 +97,44 @@ a_heartbeat_that_was_late_in_a_wait(void **state)
     assert_int_equal(told_count, 1);
     is(0, 1, 180, 700, 520 * MS);
     assert_int_equal(passes[0].begin, 20 * MS);
+}
+
+/* The flusher slept from 10 ms to 410 ms, and in that time a wait began: the process was stopped at some moment of it. */
+static void
+a_wait_that_began_while_the_flusher_slept(void **state)
+{
+    (void)state;
+    wait_begins(0, 10);
+    wait_ends(10, 0);
+    wait_begins(150, 1000);
+    wait_ends(700, 1);
+    wait_begins(702, 1000);
+    wait_ends(900, 0);
+    late_since_due(901, 10, 410, 701, 100);
+    wait_begins(902, 1000);
+    play_stops();
+    assert_int_equal(told_count, 1);
+    is(0, 1, 150, 700, 550 * MS);
+}
+
+/* The loop went on after the flusher was due: the flusher alone had no processor. */
+static void
+a_wait_that_began_after_the_flusher_was_due(void **state)
+{
+    (void)state;
+    wait_begins(0, 1000);
+    wait_ends(430, 0);
+    wait_begins(431, 1000);
+    wait_ends(600, 0);
+    late_since_due(601, 10, 400, 460, 100); /* 30 ms of one wait, and 29 ms of the next */
+    wait_begins(602, 1000);
+    wait_ends(700, 0);
+    wait_begins(710, 1000);
+    wait_ends(900, 0);
+    late_since_due(901, 300, 700, 740, 100); /* 30 ms of a wait, and 10 ms before it */
+    wait_begins(902, 1000);
+    play_stops();
+    assert_int_equal(told_count, 0);
 }
 
 /* Of a Squid that works a wait is short, and tells better when it was stopped. */
@@ -351,6 +396,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         SCRIPT_TEST(a_wait_that_outlasts_its_time_out),
         SCRIPT_TEST(a_heartbeat_that_was_late_in_a_wait),
+        SCRIPT_TEST(a_wait_that_began_while_the_flusher_slept),
+        SCRIPT_TEST(a_wait_that_began_after_the_flusher_was_due),
         SCRIPT_TEST(a_heartbeat_that_was_late_in_a_wait_that_begins_after_it),
         SCRIPT_TEST(a_heartbeat_that_was_late_while_the_loop_went_on),
         SCRIPT_TEST(a_flusher_that_was_at_work),

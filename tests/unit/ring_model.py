@@ -48,14 +48,17 @@ class State:
         self.pc = (0,) * len(scenario.programs)
         # Records that were offered, and those among them whose emission returned.
         self.offered = self.returned = 0
+        # struct sqt_nap
+        self.asleep = self.signal = False  # whoever has work sees the first; the second ends the flusher's sleep
         # struct sqt_emitter
         self.e_head = self.losing = 0
-        self.limit = 0 if scenario.whole else scenario.capacity
-        self.room = True
+        self.limit = 0 if scenario.whole else quarter(scenario)
+        self.e_wakes = False
+        self.room, self.looks = True, False
         # struct sqt_flusher
         self.f_head = self.f_next = self.f_text = self.f_first = self.f_count = self.f_number = 0
         self.f_file, self.f_records, self.f_done = None, (), False
-        self.f_opening = False
+        self.f_opening = self.f_sleeps = False
         # sqt_salvage()
         self.t_first = self.t_sequence = 0
         self.t_draft = None
@@ -72,6 +75,10 @@ class State:
 
     def key(self):
         return tuple(self.__dict__.values())
+
+
+def quarter(scenario):
+    return scenario.capacity // 4 or 1
 
 
 def setting(**values):
@@ -142,7 +149,30 @@ LIFE, TRACE = ("src/trace/life/%s.c" % name for name in ("life", "trace"))
 
 
 def attach(s):
-    s.limit = s.scenario.capacity
+    s.limit = quarter(s.scenario)
+
+
+# ---- who wakes the flusher ----
+
+NAP = "src/trace/clock/nap.c"
+
+
+def wakes(caller, when, *places):
+    """The steps of one that wakes the flusher, for the scenarios in which it sleeps.  caller: where it begins."""
+    def sees(s):
+        return s.scenario.naps and when(s)
+
+    def call_off(s):
+        s.asleep, s.e_wakes = False, s.asleep
+
+    def send(s):
+        s.signal, s.e_wakes = True, False
+
+    return [
+        Step("see sleeper", [caller, *places[:2]], lambda s: setting(e_wakes=s.asleep)(s), sees),
+        Step("call off", [*places[2:3]], call_off, lambda s: s.e_wakes),
+        Step("signal", [*places[3:]], send, lambda s: s.e_wakes),
+    ]
 
 
 BEGINNING = [
@@ -165,6 +195,7 @@ def leave(s):
 
 ENDING = [
     Step("closed", [(LIFE, "sqt_stop", "->writer.closed, 1")], setting(closed=True)),
+    *wakes(("src/trace/flush/flusher.c", "sqt_flusher_ask_to_end", "sqt_nap_order("), lambda s: True),
     Step("wait", [(LIFE, "sqt_stop", "finish_or_leave("), (TRACE, "run", "sqt_flusher_run(")], flusher_ended),
     Step("remove ring", [(TRACE, "run", "sqt_apart_call(trace_remove_ring"), (TRACE, "trace_remove_ring", "sqt_ring_remove("),
                          (RING, "sqt_ring_remove", "unlinkat(ring->ringdir")], setting(ring=False)),
@@ -187,12 +218,17 @@ def emission(serial, n, definition):
     def begin(s):
         s.offered = serial + n
         s.room = s.e_head + n <= s.limit
+        s.looks = False
 
     def look_for_room(s):
         limit = s.tail + len(s.slots)
+        # What the flusher saw, and what came until the next look: a quarter each, and a unit with its LOST record.
+        most = 2 * quarter(s.scenario) + max(s.scenario.sizes)
+        promise(not s.f_sleeps or s.signal or s.e_head - s.tail <= most, "asleep")
         s.room = s.e_head + s.losing + n <= limit
+        s.looks = True
         if s.room:
-            s.limit = limit
+            s.limit = min(s.e_head + s.losing + n + quarter(s.scenario), limit)
 
     def set_loss(s, index, value):
         i = (s.episodes + 1) & 1
@@ -242,6 +278,9 @@ def emission(serial, n, definition):
              private=True),
         Step("look for room", [(EMIT, "look_for_room", "look_at_tail(")], look_for_room,
              full),
+        *wakes((EMIT, "look_for_room", "sqt_nap_work("), lambda s: s.looks,
+               (NAP, "nap_wake", "__atomic_thread_fence(__ATOMIC_SEQ_CST"), (NAP, "nap_wake", "__atomic_load_n(&nap->state"),
+               (NAP, "nap_wake", "__atomic_compare_exchange_n("), (NAP, "nap_wake", "tgkill(")),
         Step("loss at", [(EMIT, "emit_drop", "&loss->at")], lambda s: set_loss(s, 0, s.e_head), first_lost),
         Step("loss base", [(EMIT, "emit_drop", "&loss->base")], lambda s: set_loss(s, 1, s.lost), first_lost),
         Step("stretch", [(EMIT, "emit_drop", "&w->episodes, episodes, __ATOMIC_RELEASE")], begin_stretch, first_lost),
@@ -292,9 +331,11 @@ def set_torn(s, file, torn):
 
 
 def load_head(s):
-    if s.f_done or (s.head == s.tail and not s.closed):
+    if s.f_done or (s.head == s.tail and not s.closed and not s.scenario.naps):
         return False
     s.f_head = s.head
+    if s.scenario.naps and s.f_head - s.tail < quarter(s.scenario) and not s.closed:
+        return "lie down"
     return None
 
 
@@ -379,6 +420,27 @@ def close(s):
     return "next" if s.tail != s.f_head else "look"
 
 
+def look_again(s):
+    """The last look before the sleep.  Whoever stores work later sees that it lay down."""
+    if s.closed or s.head - s.tail >= quarter(s.scenario):
+        return "get up"
+    s.f_sleeps = True
+    return None
+
+
+def sleep(s):
+    """Until a signal comes: here the clock does not end it."""
+    if not s.signal:
+        return False
+    s.signal = s.f_sleeps = False
+    return None
+
+
+def get_up(s):
+    s.asleep = False
+    return "look"
+
+
 FLUSHING = [
     Step("look", [], lambda s: None, private=True),
     Step("head", [(FLUSHER, "flusher_look", "&f->ring->writer.head, __ATOMIC_ACQUIRE")], load_head),
@@ -393,6 +455,12 @@ FLUSHING = [
     Step("tail", [(FLUSHER, "write_block", "&ring->flusher.tail, tail + count, __ATOMIC_RELEASE")], store_tail,
          waiting),
     Step("close", [(FLUSHER, "write_block", "close_segment(")], close),
+    # from "head", if there is nothing to write
+    Step("lie down", [(FLUSHER, "flusher_sleep", "sqt_nap_lie_down("), (NAP, "sqt_nap_lie_down", "__atomic_store_n(&nap->state, state"),
+                      (NAP, "sqt_nap_lie_down", "__atomic_thread_fence(__ATOMIC_SEQ_CST")], setting(asleep=True)),
+    Step("look again", [(FLUSHER, "flusher_sleep", "has_order(f) || has_work(f)"), (FLUSHER, "has_work", "->writer.head")], look_again),
+    Step("sleep", [(FLUSHER, "flusher_sleep", "sqt_nap_sleep("), (NAP, "sqt_nap_sleep", "sigtimedwait(")], sleep),
+    Step("get up", [(NAP, "sqt_nap_sleep", "sqt_nap_get_up(")], get_up),
 ]
 
 

@@ -25,10 +25,12 @@ WRITER, FLUSHER, TAKEOVER, READER = range(4)
 class Scenario:
     """A small world: units is what the writer emits.  whole: its start and its end are part of it."""
 
-    def __init__(self, name, units, capacity, whole=False, reader=None, kills=0, failures=0, block=2, segment=2):
+    def __init__(self, name, units, capacity, whole=False, reader=None, kills=0, failures=0, block=2, segment=2,
+                 naps=False):
         self.name, self.whole, self.capacity, self.block, self.segment = name, whole, capacity, block, segment
-        self.kills, self.failures, self.cut, self.trust = kills, failures, True, None
+        self.kills, self.failures, self.cut, self.trust, self.naps = kills, failures, True, None, naps
         self.first = "two" if reader is model.READING else 0
+        self.sizes = [n for n, _ in units]
         writer = model.writer(units)
         self.programs = [model.BEGINNING + writer + model.ENDING if whole else writer, model.FLUSHING,
                          model.TAKING_OVER] + ([reader] if reader else [])
@@ -75,7 +77,9 @@ READ_KILLED = Scenario("a reader and a kill", [(1, None), (1, "d")], 2, reader=m
 READ_WHOLE = Scenario("a reader from start to end, and a kill", [(1, None)], 2, whole=True, reader=model.READING, kills=1)
 BUSY = Scenario("a reader of a head that never rests", [(1, None), (1, "d"), (1, None)], 2, reader=model.READING_BRACKETED, segment=1)
 BUSY_LOSSES = Scenario("its account of losses", [(1, None)] * 4, 2, reader=model.READING_ACCOUNT, segment=4)
-SCENARIOS = [LOSSES, UNITS, WHOLE, READ, READ_LOSSES, READ_KILLED, READ_WHOLE, BUSY, BUSY_LOSSES]
+NAPS = Scenario("a flusher that only a signal wakes", [(1, None)] * 8 + [(2, None)] * 4, 8, block=8, segment=100, naps=True)
+NAPS_WHOLE = Scenario("the same from start to end", [(1, None), (2, None)], 4, whole=True, block=4, segment=100, naps=True)
+SCENARIOS = [LOSSES, UNITS, WHOLE, READ, READ_LOSSES, READ_KILLED, READ_WHOLE, BUSY, BUSY_LOSSES, NAPS, NAPS_WHOLE]
 
 
 class Process:
@@ -135,6 +139,7 @@ def explore(scenario, taken=None):
     while waiting:
         state, way = waiting.pop()
         steps = successors(state, processes)
+        moved = False
         while True:
             try:
                 name, after = next(steps, (None, None))
@@ -142,12 +147,15 @@ def explore(scenario, taken=None):
                 return len(seen), str(broken), path(way)
             if after is None:
                 break
+            moved = True
             if taken is not None:
                 taken.add(name)
             key = after.key()
             if key not in seen:
                 seen.add(key)
                 waiting.append((after, (name, way)))
+        if not moved and state.alive and state.pc[WRITER] < len(scenario.programs[WRITER]):
+            return len(seen), "asleep", path(way)
     return len(seen), None, []
 
 
@@ -183,6 +191,8 @@ MISTAKES = [
     (["unlink ring"], "unlink pointer", UNITS, "left behind"),
     (["find ring", "first reading", "second reading"], "list", READ_KILLED, "lost"),
     (["load text"], "take", READ_KILLED, "undefined"),
+    (["lie down"], "look again", NAPS_WHOLE, "asleep"),
+    (["closed"], "signal", NAPS_WHOLE, "asleep"),
 ]
 
 # (what a reader does not ask for, in this scenario, is found by this)

@@ -71,6 +71,23 @@ newest(void)
     return &sqt_ring_records(ring)[(ring->writer.head - 1) & (CAPACITY - 1)];
 }
 
+/* The flusher wakes, late because it waited for a processor for that long.  set: by a timer of 20 ms that was set then. */
+static void
+beats(const struct sqt_beat *set, uint64_t queued_ms)
+{
+    sqt_heartbeat_wakes(&heartbeat, set, 20 * MS);
+    sqt_heartbeat_beats(&heartbeat, 0, queued_ms * MS);
+}
+
+/* The record before its part, if it has one. */
+static const struct sqt_record *
+newest_late(void)
+{
+    const struct sqt_record *const last = newest();
+    return last->event == SQT_EV_PART_HEARTBEAT_DUE ? &sqt_ring_records(ring)[(ring->writer.head - 2) & (CAPACITY - 1)]
+                                                    : last;
+}
+
 static void
 a_beat_in_time_is_not_told(void **state)
 {
@@ -79,11 +96,11 @@ a_beat_in_time_is_not_told(void **state)
     const uint64_t until = sqt_heartbeat_rests(&heartbeat, 20000 * MS, 0, 0);
     assert_in_range(until, before + 20000 * MS, sqt_monotonic_ns() + 20000 * MS);
     sleep_ms(60);
-    sqt_heartbeat_beats(&heartbeat, 0); /* before its time */
+    beats(NULL, 0); /* before its time */
     heartbeat.woke = (struct sqt_beat){sqt_monotonic_ns(), sqt_monotonic_ns()};
     sqt_heartbeat_rests(&heartbeat, 20 * MS, 0, 0);
     heartbeat.due_ns = sqt_monotonic_ns() - 5 * MS; /* a little late */
-    sqt_heartbeat_beats(&heartbeat, 0);
+    beats(NULL, 0);
     assert_int_equal(tell(), 0);
 }
 
@@ -96,13 +113,61 @@ a_late_beat_is_told_once(void **state)
     const uint64_t rested = sqt_monotonic_ns();
     sleep_ms(40);
     const uint64_t woke = sqt_monotonic_ns();
-    sqt_heartbeat_beats(&heartbeat, 0);
+    beats(NULL, 0);
     const uint64_t after = sqt_monotonic_ns();
+    assert_int_equal(tell(), 2);
+    assert_int_equal(newest_late()->event, SQT_EV_HEARTBEAT_LATE);
+    assert_in_range(newest_late()->id, before, rested);
+    assert_in_range(newest_late()->arg, woke, after);
+    assert_in_range(newest_late()->aux, 0, 10000); /* it slept */
+    assert_int_equal(newest()->event, SQT_EV_PART_HEARTBEAT_DUE);
+    assert_in_range(newest()->id, before + 5 * MS, rested + 5 * MS);
+    assert_int_equal(tell(), 0);
+}
+
+/* It waited for a processor when it was due, so nothing had stopped it before. */
+static void
+a_late_beat_without_a_processor_is_told_from_when_it_was_due(void **state)
+{
+    (void)state;
+    sqt_heartbeat_rests(&heartbeat, 30 * MS, 0, 0);
+    const uint64_t due = heartbeat.due_ns;
+    sleep_ms(80);
+    beats(NULL, 40);
     assert_int_equal(tell(), 1);
     assert_int_equal(newest()->event, SQT_EV_HEARTBEAT_LATE);
-    assert_in_range(newest()->id, before, rested);
-    assert_in_range(newest()->arg, woke, after);
-    assert_in_range(newest()->aux, 0, 10000); /* it slept */
+    assert_in_range(newest()->id, due - MS / 1000, due + MS / 1000);
+    sqt_heartbeat_rests(&heartbeat, 30 * MS, 0, 0);
+    sleep_ms(80);
+    beats(NULL, 10); /* that does not explain it */
+    assert_int_equal(tell(), 2);
+}
+
+/* The main thread set a timer that ends the rest: from then on it is known not to have run. */
+static void
+a_late_timer_is_told_from_when_it_was_set(void **state)
+{
+    (void)state;
+    sqt_heartbeat_rests(&heartbeat, 400 * MS, 0, 0);
+    sleep_ms(20);
+    const struct sqt_beat set = {sqt_monotonic_ns(), sqt_monotonic_ns()};
+    sleep_ms(50);
+    beats(&set, 0);
+    assert_int_equal(tell(), 2);
+    assert_int_equal(newest_late()->id, set.ticks);
+    assert_in_range(newest()->id, set.ticks + 20 * MS - MS / 1000, set.ticks + 20 * MS + MS / 1000);
+    assert_in_range(newest_late()->arg, set.ticks + 50 * MS, sqt_monotonic_ns());
+}
+
+/* It was set before this rest, and ended another one. */
+static void
+a_timer_of_an_earlier_rest_does_not_count(void **state)
+{
+    (void)state;
+    const struct sqt_beat set = {sqt_monotonic_ns(), sqt_monotonic_ns()};
+    sqt_heartbeat_rests(&heartbeat, 400 * MS, 0, 0);
+    sleep_ms(60);
+    beats(&set, 0);
     assert_int_equal(tell(), 0);
 }
 
@@ -112,9 +177,9 @@ what_the_main_thread_computed_meanwhile(void **state)
     (void)state;
     sqt_heartbeat_rests(&heartbeat, 5 * MS, 0, 0);
     compute_ms(40);
-    sqt_heartbeat_beats(&heartbeat, 0);
-    assert_int_equal(tell(), 1);
-    assert_in_range(newest()->aux, 40000, 60000);
+    beats(NULL, 0);
+    assert_int_equal(tell(), 2);
+    assert_in_range(newest_late()->aux, 40000, 60000);
 }
 
 static pthread_barrier_t both;
@@ -126,7 +191,7 @@ beat_late(void *context)
     sqt_heartbeat_rests(&heartbeat, 5 * MS, 0, 0);
     pthread_barrier_wait(&both);
     pthread_barrier_wait(&both); /* the main thread computes meanwhile */
-    sqt_heartbeat_beats(&heartbeat, 0);
+    beats(NULL, 0);
     return NULL;
 }
 
@@ -143,8 +208,8 @@ what_the_main_thread_computed_is_its_own(void **state)
     pthread_barrier_wait(&both);
     pthread_join(flusher, NULL);
     pthread_barrier_destroy(&both);
-    assert_int_equal(tell(), 1);
-    assert_in_range(newest()->aux, 60000, 80000);
+    assert_int_equal(tell(), 2);
+    assert_in_range(newest_late()->aux, 60000, 80000);
 }
 
 /* The flusher works for so long: for parts of it, it computes, its disk keeps it waiting, and it waits for a processor.
@@ -152,12 +217,12 @@ what_the_main_thread_computed_is_its_own(void **state)
 static uint32_t
 told_of_work(uint64_t ms, uint64_t computes_ms, uint64_t disk_ms, uint64_t queued_ms)
 {
-    sqt_heartbeat_beats(&heartbeat, 7 * MS); /* before its time */
+    sqt_heartbeat_wakes(&heartbeat, NULL, 0);
+    sqt_heartbeat_beats(&heartbeat, 7 * MS, 0); /* before its time */
     heartbeat.woke.ns -= ms * MS;
     heartbeat.woke.ticks -= ms * MS;
     heartbeat.own_ns -= computes_ms * MS;
     heartbeat.main_thread_ns -= 5 * MS;
-    assert_true(sqt_heartbeat_worked_long(&heartbeat));
     sqt_heartbeat_rests(&heartbeat, 500 * MS, (7 + disk_ms) * MS, queued_ms * MS);
     assert_int_equal(tell(), 1);
     assert_true(newest()->arg - newest()->id >= ms * MS);
@@ -183,7 +248,7 @@ with_the_group_off_nothing_is_told(void **state)
     (void)state;
     sqt_heartbeat_rests(&heartbeat, 0, 0, 0);
     sleep_ms(40);
-    sqt_heartbeat_beats(&heartbeat, 0);
+    beats(NULL, 0);
     sqt_groups = SQT_GROUP_CLIENT;
     assert_int_equal(tell(), 0);
     sqt_groups = SQT_GROUP_LOOP;
@@ -196,10 +261,12 @@ more_than_fit(void **state)
     (void)state;
     for (unsigned i = 0; i < SQT_HEARTBEAT_WAITING + 10; ++i) {
         sqt_heartbeat_rests(&heartbeat, 0, 0, 0);
-        heartbeat.due_ns -= 30 * MS;
-        sqt_heartbeat_beats(&heartbeat, 0);
+        heartbeat.rested.ns -= 30 * MS;
+        heartbeat.rested.ticks -= 30 * MS;
+        heartbeat.due_ns -= 28 * MS;
+        beats(NULL, 0);
     }
-    assert_int_equal(tell(), SQT_HEARTBEAT_WAITING);
+    assert_int_equal(tell(), 2 * SQT_HEARTBEAT_WAITING);
 }
 
 int
@@ -209,6 +276,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_beat_in_time_is_not_told),
         TEST(a_late_beat_is_told_once),
+        TEST(a_late_beat_without_a_processor_is_told_from_when_it_was_due),
+        TEST(a_late_timer_is_told_from_when_it_was_set),
+        TEST(a_timer_of_an_earlier_rest_does_not_count),
         TEST(what_the_main_thread_computed_meanwhile),
         TEST(what_the_main_thread_computed_is_its_own),
         TEST(long_work_of_the_flusher_is_marked),

@@ -418,8 +418,9 @@ static void
 a_block_that_is_in_the_file_is_not_written_again(void **state)
 {
     struct fixture *const f = *state;
+    static const char *const words[] = {"ring=8MB", NULL};
     char base[128], ring[300], segment[300];
-    const pid_t child = fork_writer(f, NULL, 200000, 100); /* fewer than the ring holds */
+    const pid_t child = fork_writer(f, words, 200000, 100); /* fewer than the ring holds, more than wake the flusher */
     while (place_count(f->place.directory, ".sqt") == 0)
         usleep(1000);
     base_of_ring(f, base);

@@ -7,8 +7,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -211,9 +213,32 @@ bytes_in(const char *directory)
     return sum;
 }
 
+/* Waits until the ring has room for twice 5,000 events: what is below a quarter of it waits for two seconds. */
+static void
+wait_for_room(void)
+{
+    struct sqt_status status;
+    for (sqt_get_status(&status); status.waiting > 10000; sqt_get_status(&status))
+        usleep(1000);
+}
+
+/* Kids keep pace, or the newest file of one is older than all files of another. */
+static pthread_barrier_t *
+pace_of(unsigned kids)
+{
+    pthread_barrier_t *const pace =
+        mmap(NULL, sizeof(*pace), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_barrierattr_t shared;
+    assert_true(pace != MAP_FAILED);
+    pthread_barrierattr_init(&shared);
+    pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    assert_int_equal(pthread_barrier_init(pace, &shared, kids), 0);
+    return pace;
+}
+
 /* A kid that emits some 10 MB. */
 static pid_t
-begin_kid(const struct place *place, uint32_t kid, const char *const *words)
+begin_kid(const struct place *place, uint32_t kid, const char *const *words, pthread_barrier_t *pace)
 {
     const pid_t child = fork();
     if (child)
@@ -226,7 +251,9 @@ begin_kid(const struct place *place, uint32_t kid, const char *const *words)
         _exit(9);
     for (unsigned i = 0; i < 100; ++i) {
         emit_mixed(5000 * i, 5000);
-        wait_flushed();
+        wait_for_room();
+        if (i % 10 == 9)
+            pthread_barrier_wait(pace);
     }
     sqt_stop();
     _exit(0);
@@ -265,11 +292,12 @@ each_has_its_end(const struct place *place, unsigned kids)
 static void
 kids_stay_below(const struct place *place, unsigned kids, const char *const *words, uint64_t most)
 {
+    pthread_barrier_t *const pace = pace_of(kids);
     pid_t children[8];
     uint64_t largest = 0;
     unsigned ended = 0;
     for (unsigned kid = 0; kid < kids; ++kid)
-        children[kid] = begin_kid(place, kid + 1, words);
+        children[kid] = begin_kid(place, kid + 1, words, pace);
     while (ended < kids) {
         int status;
         const uint64_t bytes = bytes_in(place->directory);
@@ -282,6 +310,7 @@ kids_stay_below(const struct place *place, unsigned kids, const char *const *wor
                 ++ended;
             }
     }
+    munmap(pace, sizeof(*pace));
     print_message("# at most %llu bytes\n", (unsigned long long)largest);
     assert_true(largest <= most);
     assert_true(largest > most / 4); /* they wrote more than it may have */
@@ -370,7 +399,7 @@ on_a_small_disk(struct place *place)
         return 1;
     for (unsigned i = 0; i < 100; ++i) {
         emit_mixed(5000 * i, 5000);
-        wait_flushed();
+        wait_for_room();
         if (free_on(place->directory) < 2 * (int64_t)MB - BLOCK)
             return 2;
     }

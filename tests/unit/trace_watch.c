@@ -60,10 +60,27 @@ end(void)
 }
 
 static void
+look_after(useconds_t us, const struct sqt_watch_pass *pass)
+{
+    usleep(us);
+    sqt_watch_look(&watch, 1, pass, &heart);
+}
+
+/* In a pass that began long ago, or in a wait. */
+static void
 look(int waits)
 {
-    usleep(2000);
-    sqt_watch_look(&watch, 1, waits, &heart);
+    const struct sqt_watch_pass pass = {!waits, sqt_monotonic_ns() - 500 * MS};
+    look_after(6000, &pass);
+}
+
+/* The main thread, which is this one, takes processor time. */
+static void
+compute(uint64_t ns)
+{
+    const uint64_t from = sqt_watch_ran(&watch);
+    while (sqt_watch_ran(&watch) - from < ns)
+        ;
 }
 
 /* The record number i of those in the ring. */
@@ -95,7 +112,9 @@ a_sample_is_what_grew(void **state)
     assert_false(sqt_sample_waits);
     assert_int_equal(ring->writer.head, 3);
     assert_int_equal(at(0)->event, SQT_EV_LOOP_SAMPLE);
-    assert_true(at(0)->arg - at(0)->id >= 2 * MS);
+    assert_true(at(0)->arg - at(0)->id >= 6 * MS);
+    assert_in_range(at(1)->aux >> SQT_LOOP_FLAG_BITS, 3000,
+                    (at(0)->arg - at(0)->id) / 1000); /* us: but for computing */
     assert_int_equal(at(1)->event, SQT_EV_PART_LOOP_RAN);
     assert_int_equal(at(1)->arg, 3 * MS);
     assert_int_equal(at(1)->aux & 255, SQT_LOOP_THROTTLING_UNKNOWN);
@@ -118,23 +137,108 @@ what_cannot_be_read_is_not_known(void **state)
     end();
 }
 
+/* Once a second, with what grew meanwhile. */
 static void
-an_idle_thread_is_not_told(void **state)
+an_idle_thread_is_told_once_a_second(void **state)
 {
     begin(*state);
-    watch.main_clock_known = 0; /* this thread is the flusher, too, and looking takes its time */
     look(1);
-    for (unsigned i = 0; i < 3; ++i) {
-        usleep(30000);
+    for (unsigned i = 0; i < 3; ++i)
         look(1);
-    }
     assert_int_equal(watch.count, 0);
-    const uint64_t since = watch.before_ns, looked = watch.looked_ns;
+    watch.before_ns -= SQT_WATCH_IDLE_NS;
+    look(1);
+    assert_int_equal(watch.count, 1);
+    assert_int_equal(watch.waiting[0].since_ns, 0);
+    assert_true(watch.waiting[0].flags & SQT_LOOP_IN_WAIT);
+    assert_true(watch.waiting[0].at - watch.waiting[0].from >= 24 * MS);
+    end();
+}
+
+/* Each 10 ms of processor time are of one sample, whatever the clock says. */
+static void
+computing_is_sampled_by_processor_time(void **state)
+{
+    begin(*state);
+    look_after(0, &(struct sqt_watch_pass){1, sqt_monotonic_ns()});
+    compute(4 * MS);
+    look_after(0, &(struct sqt_watch_pass){1, sqt_monotonic_ns()});
+    assert_int_equal(watch.count, 0);
+    look_after(1000, &(struct sqt_watch_pass){0, 0});
+    compute(6 * MS);
+    look_after(0, &(struct sqt_watch_pass){1, sqt_monotonic_ns()});
+    assert_int_equal(watch.count, 1);
+    assert_true(watch.waiting[0].flags & SQT_LOOP_BY_PROCESSOR);
+    assert_int_equal(watch.waiting[0].call, 0);
+    assert_in_range(watch.waiting[0].since_ns, 9 * MS, 20 * MS);
+    end();
+}
+
+/* A thread that works in short passes and is runnable runs, as far as is known; in a long one it has no processor. */
+static void
+a_thread_without_a_processor(void **state)
+{
+    begin(*state);
+    look_after(0, &(struct sqt_watch_pass){1, sqt_monotonic_ns()});
+    look_after(6000, &(struct sqt_watch_pass){1, sqt_monotonic_ns()});
+    assert_int_equal(watch.count, 0);
     look(0);
     assert_int_equal(watch.count, 1);
-    assert_true(watch.before_ns - since >= 90 * MS);
-    /* only that stretch is known to be like the sample */
-    assert_int_equal(watch.waiting[0].since_ns, watch.looked_ns - looked);
+    assert_true(watch.waiting[0].flags & SQT_LOOP_RUNNABLE);
+    assert_int_equal(watch.waiting[0].call, 0);
+    end();
+}
+
+/* ---- when the flusher looks ---- */
+
+static void
+the_sleep_is_as_long_as_nothing_can_be_missed(void **state)
+{
+    struct sqt_nap nap = {0};
+    begin(*state);
+    const struct sqt_watch_pass waits = {0, 0}, young = {1, sqt_monotonic_ns()},
+                                old = {1, sqt_monotonic_ns() - 50 * MS};
+    assert_int_equal(sqt_watch_pace(&watch, &waits, 25 * MS), 25 * MS);
+    watch.busy = 1; /* without timers */
+    assert_int_equal(sqt_watch_pace(&watch, &waits, 25 * MS), SQT_WATCH_BUSY_NS);
+    sqt_watch_ask(&watch, 1);
+    assert_false(sqt_watch_is_asked());
+    nap.has_timers = 1;
+    watch.nap = &nap;
+    assert_int_equal(sqt_watch_pace(&watch, &waits, 400 * MS), 400 * MS);
+    assert_in_range(sqt_watch_pace(&watch, &young, 400 * MS), 1, SQT_WATCH_PASS_NS);
+    assert_int_equal(sqt_watch_pace(&watch, &old, 400 * MS), SQT_WATCH_BUSY_NS);
+    sqt_watch_ask(&watch, 1);
+    assert_true(sqt_watch_is_asked());
+    sqt_watch_ask(&watch, 0);
+    assert_false(sqt_watch_is_asked());
+    end();
+}
+
+/* The first pass that serves descriptors sets the timer, and those after it do not set it again. */
+static void
+a_pass_sets_the_timer_if_asked(void **state)
+{
+    struct sqt_beat armed;
+    struct sqt_nap nap;
+    begin(*state);
+    sqt_nap_open(&nap, watch.main_clock, 1, 1000000 * MS);
+    assert_true(nap.has_timers);
+    watch.nap = &nap;
+    assert_false(sqt_watch_armed(&watch, &armed));
+    sqt_watch_ask(&watch, 1);
+    sqt_loop_works(0);
+    assert_true(sqt_watch_is_asked());
+    const uint64_t before = sqt_monotonic_ns();
+    sqt_loop_works(1);
+    assert_false(sqt_watch_is_asked());
+    assert_true(sqt_watch_armed(&watch, &armed));
+    assert_in_range(armed.ticks, before, sqt_monotonic_ns());
+    sqt_nap_lie_down(&nap, SQT_NAP_FOR_WORK);
+    sqt_nap_sleep(&nap, sqt_monotonic_ns() + 10000 * MS);
+    assert_in_range(sqt_monotonic_ns(), armed.ns + SQT_WATCH_PASS_NS, armed.ns + 5000 * MS);
+    sqt_nap_close(&nap);
+    sqt_loop_waits(0);
     end();
 }
 
@@ -254,8 +358,10 @@ a_long_standstill_loses_no_time(void **state)
 {
     begin(*state);
     look(0);
-    for (unsigned i = 0; i < SQT_WATCH_WAITING + 10; ++i)
-        sqt_watch_look(&watch, 1, 0, &heart);
+    for (unsigned i = 0; i < SQT_WATCH_WAITING + 10; ++i) {
+        watch.looked_ns -= SQT_WATCH_BUSY_NS; /* as if that long ago */
+        sqt_watch_look(&watch, 1, &(struct sqt_watch_pass){1, 1}, &heart);
+    }
     assert_int_equal(watch.count, SQT_WATCH_WAITING);
     assert_int_equal(watch.waiting[SQT_WATCH_WAITING - 1].at, watch.before_ticks);
     end();
@@ -294,7 +400,11 @@ main(void)
     const struct CMUnitTest tests[] = {
         PLACE_TEST(a_sample_is_what_grew),
         PLACE_TEST(what_cannot_be_read_is_not_known),
-        PLACE_TEST(an_idle_thread_is_not_told),
+        PLACE_TEST(an_idle_thread_is_told_once_a_second),
+        PLACE_TEST(computing_is_sampled_by_processor_time),
+        PLACE_TEST(a_thread_without_a_processor),
+        PLACE_TEST(the_sleep_is_as_long_as_nothing_can_be_missed),
+        PLACE_TEST(a_pass_sets_the_timer_if_asked),
         PLACE_TEST(a_stop),
         PLACE_TEST(control_groups),
         PLACE_TEST(parts_of_an_activity),

@@ -95,6 +95,8 @@ findings_asks(const struct sqt_job *job, int64_t at)
     }
 LOOK(wait, struct sqt_wait, begin)
 LOOK(stop, struct sqt_stop_row, begin)
+LOOK(closed, struct sqt_closed_row, at)
+LOOK(incident, struct sqt_incident_row, at)
 
 static void
 findings_connection(void *context, const struct sqt_attempt *attempt)
@@ -396,6 +398,8 @@ findings_request(void *context, const struct sqt_xact *xact)
         if (!subject)
             continue;
         subject->claims[i].count += (stages & found.with) != 0;
+        if (subject == &f->all && stages & found.above)
+            f->plain[i] += (uint64_t)sqt_row_sum(row, stages);
         if (i == SQT_FINDING_NUMBER_lost_packets)
             sqt_finding_claim(f, &subject->claims[i], findings_lost(f, row), total);
         else if (stages & found.above)
@@ -557,6 +561,8 @@ const struct sqt_family sqt_family_findings = {
     .start = findings_start,
     .consumer = {.request = findings_request,
                  .connection = findings_connection,
+                 .closed = findings_closed,
+                 .incident = findings_incident,
                  .wait = findings_wait,
                  .swap = findings_swap,
                  .stop = findings_stop,

@@ -19,6 +19,9 @@
 #define NAMES 1024
 /* Who failed longer ago, in ns, is not blamed for a request that asked nobody. */
 #define MINUTE INT64_C(60000000000)
+/* Squid tries a dead cache_peer again after connect_timeout, as long as there are requests: it is taken for dead for so
+ * many ns. */
+#define PROBES (2 * MINUTE)
 /* Who fails within that time, in ns, was not asked over a network. */
 #define AT_ONCE INT64_C(1000000)
 
@@ -141,12 +144,26 @@ failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sq
     struct sqt_failure *const failure = sqt_failure_get(&f->all, at[blamed], data ? sqt_failure_server(xact) : name);
     failure->data += (unsigned)data;
     const int at_once = blamed == SQT_BLAMED_CONNECT && blame->took[blamed] < AT_ONCE;
+    const enum sqt_why why = blamed == SQT_BLAMED_CONNECT ? sqt_why_of(blame->error) : SQT_WHY_UNKNOWN;
+    ++failure->whys[why];
     failure->timed_out += blame->timed_out >> blamed & 1;
     failure->broken += blame->broken >> blamed & 1;
     failure->at_once += at_once;
+    f->all.at_once.whys[why] += (uint64_t)at_once;
     if (at_once)
         failures_add(f, &f->all.at_once, SQT_FAILURES_AT_ONCE, xact, felt);
     return failure;
+}
+
+/* When Squid tried a dead neighbour last; 0: none is. */
+static int64_t
+failures_probed(const struct failures *f)
+{
+    int64_t at = 0;
+    for (unsigned i = 0; i < SQT_FAILED_PEERS; ++i)
+        if (*f->all.dead[i].name && f->all.dead[i].error && f->all.dead[i].at > at)
+            at = f->all.dead[i].at;
+    return at;
 }
 
 /* Nobody failed it who is known. */
@@ -158,6 +175,9 @@ failures_unexplained(struct failures *f, const struct sqt_xact *xact)
         failure->reused += xact->reused == 1;
         return failure;
     }
+    const int64_t probed = failures_probed(f);
+    if (probed && probed >= f->last.at && xact->end - probed < PROBES)
+        return sqt_failure_get(&f->all, SQT_FAILED_PEER, NULL);
     if (f->last.at && xact->end - f->last.at < MINUTE)
         return sqt_failure_get(&f->all, f->last.failed_at, f->last.name);
     return sqt_failure_get(&f->all, SQT_FAILED_NO_SERVER, NULL);
@@ -185,6 +205,46 @@ failures_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
         failures_add(f, failure, failure->series, xact, felt);
 }
 
+/* A neighbour was tried again; those that find no place are left out. */
+static void
+failures_probe(struct failures *f, const struct sqt_incident_row *row)
+{
+    const char *const name = sqt_incident_who(row);
+    struct sqt_failed_peer *const peers = f->all.dead;
+    unsigned i = 0;
+    while (name && i < SQT_FAILED_PEERS && *peers[i].name && strcmp(peers[i].name, name) != 0)
+        ++i;
+    if (!name || i == SQT_FAILED_PEERS)
+        return;
+    snprintf(peers[i].name, sizeof(peers[i].name), "%s", name);
+    peers[i].error = (unsigned)row->code;
+    peers[i].at = row->at;
+}
+
+/* Squid stops to use a service, or begins again. */
+static void
+failures_suspend(struct failures *f, const struct sqt_incident_row *row)
+{
+    struct sqt_failed_suspensions *const x =
+        &sqt_failure_get(&f->all, SQT_FAILED_SERVICE, sqt_incident_who(row))->suspended;
+    if (row->code != SQT_SERVICE_UP && !x->since) {
+        ++x->count;
+        x->since = row->at + !row->at;
+    } else if (row->code == SQT_SERVICE_UP && x->since) {
+        x->ns += row->at - x->since;
+        x->since = 0;
+    }
+}
+
+static void
+failures_incident(void *state, const struct sqt_incident_row *row)
+{
+    if (row->event == SQT_EV_PEER_PROBED)
+        failures_probe(state, row);
+    if (row->event == SQT_EV_SERVICE_STATE)
+        failures_suspend(state, row);
+}
+
 static void
 failures_setup(void *state, const struct sqt_setup_row *row)
 {
@@ -197,8 +257,7 @@ static void
 failures_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     struct failures *const f = state;
-    (void)totals;
-    sqt_failures_tell(&f->all, tolds);
+    sqt_failures_tell(&f->all, totals->end, tolds);
 }
 
 static void
@@ -216,5 +275,6 @@ const struct sqt_look sqt_look_failures = {.size = sizeof(struct failures),
                                            .connection = failures_connection,
                                            .wait = failures_wait,
                                            .setup = failures_setup,
+                                           .incident = failures_incident,
                                            .tell = failures_tell,
                                            .end = failures_end};

@@ -7,6 +7,21 @@
 
 #include "figure/stat/names.h"
 #include "figure/finding/look.h"
+#include "figure/why/errors.h"
+
+/* A neighbour that Squid takes for dead, and to which it cannot connect. */
+struct sqt_failed_peer {
+    char name[64]; /* "": free */
+    unsigned error;
+    int64_t at; /* when Squid tried last */
+};
+#define SQT_FAILED_PEERS 16
+
+/* How often Squid stopped to use a service. */
+struct sqt_failed_suspensions {
+    unsigned count;
+    int64_t since, ns; /* since: now; 0: it uses it */
+};
 
 /* In the order of the rows of failures-told.c. */
 enum sqt_failed_at {
@@ -16,6 +31,7 @@ enum sqt_failed_at {
     SQT_FAILED_LOOK_UP,
     SQT_FAILED_HELPER,
     SQT_FAILED_ANSWER,
+    SQT_FAILED_PEER, /* of which one or several are dead */
     SQT_FAILED_NO_SERVER,
     SQT_FAILED_BY_SERVER,  /* which itself answered with an error */
     SQT_FAILED_CUT,        /* the server closed the connection before the end of the body */
@@ -44,7 +60,9 @@ struct sqt_failure {
     uint64_t fetched;            /* bytes that came for them */
     uint64_t with_status;        /* of them, with the status of the first */
     uint32_t status;
-    uint64_t reused; /* of them, on kept connections of servers */
+    uint64_t reused;         /* of them, on kept connections of servers */
+    uint64_t whys[SQT_WHYS]; /* of them, by the system's error */
+    struct sqt_failed_suspensions suspended;
     uint64_t broken; /* of them, where a helper said that it is broken */
     struct sqt_failed_run {
         uint64_t count;
@@ -61,10 +79,11 @@ struct sqt_failed_requests {
     struct sqt_names names; /* of struct sqt_failure */
     struct sqt_when when;
     struct sqt_failure at_once; /* all together whose connections failed at once */
-    struct sqt_names peers;     /* that were connected to, or tried */
-    int direct;                 /* whether a server was, directly */
-    int64_t reconfigured;       /* when Squid was reconfigured last; 0: never */
-    const char *rewriter;       /* who was asked last whether a URL is rewritten; NULL: nobody */
+    struct sqt_failed_peer dead[SQT_FAILED_PEERS];
+    struct sqt_names peers; /* that were connected to, or tried */
+    int direct;             /* whether a server was, directly */
+    int64_t reconfigured;   /* when Squid was reconfigured last; 0: never */
+    const char *rewriter;   /* who was asked last whether a URL is rewritten; NULL: nobody */
     uint64_t requests;
 };
 
@@ -80,7 +99,14 @@ const char *sqt_failure_server(const struct sqt_xact *xact);
 struct sqt_failure *sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact,
                                       const struct sqt_request_fact *fact, const struct sqt_blame *blame);
 
-/* failures-told.c: adds a finding for each that matters. */
-void sqt_failures_tell(struct sqt_failed_requests *failed, struct sqt_tolds *tolds);
+/* failures-more.c: what most of them failed for; UNKNOWN: nothing stands out, or it is not known. */
+enum sqt_why sqt_failed_mostly(const struct sqt_failure *failure);
+/* Which neighbours are dead, and the rest of a sentence that says so. */
+void sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_NAME], char because[SQT_TOLD_TEXT]);
+/* Adds how often Squid did not use the service, and for how long. */
+void sqt_failed_suspended(const struct sqt_failure *failure, int64_t end, struct sqt_told *told);
+
+/* failures-told.c: adds a finding for each that matters.  end: of the trace. */
+void sqt_failures_tell(struct sqt_failed_requests *failed, int64_t end, struct sqt_tolds *tolds);
 
 #endif

@@ -111,6 +111,7 @@ standstill_loop(void *state, const struct sqt_loop_row *pass)
     else if (kind == SQT_STANDING_STOPPED)
         name = standstill_process(&pass->origin->identity, text, sizeof(text));
     struct sqt_standing_group *const group = sqt_standing_add(s, kind, name, pass->origin, pass->work, pass->end);
+    sqt_standing_worked(s, group, pass->origin, pass->work, pass->end);
     if (kind == SQT_STANDING_RECONFIGURE) /* its ports are closed meanwhile */
         group->missed += sqt_standing_rate(s, pass->work) * (double)(pass->end - pass->work) / 1e9;
 }
@@ -150,6 +151,12 @@ standstill_sample(void *state, const struct sqt_sample_row *sample)
 }
 
 static void
+standstill_incident(void *state, const struct sqt_incident_row *row)
+{
+    sqt_standing_incident(state, row);
+}
+
+static void
 standstill_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
 {
     struct sqt_standstill *const s = state;
@@ -163,8 +170,8 @@ standstill_request(void *state, const struct sqt_xact *xact, const struct sqt_re
 static void
 standstill_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
-    (void)totals;
     standstill_stop_ends(state);
+    sqt_restart_finish(state, totals->end);
     sqt_standstill_tell(state, tolds);
 }
 
@@ -182,6 +189,7 @@ const struct sqt_look sqt_look_standstill = {.size = sizeof(struct sqt_standstil
                                              .stop = standstill_stop,
                                              .loop_sample = standstill_loop_sample,
                                              .setup = standstill_setup,
+                                             .incident = standstill_incident,
                                              .accept = standstill_accept,
                                              .sample = standstill_sample,
                                              .tell = standstill_tell,

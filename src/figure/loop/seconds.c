@@ -89,18 +89,18 @@ seconds_thing(struct sqt_loop_second *second, const struct sqt_loop_sample_row *
     return t;
 }
 
-/* The sample stands for the time since the look before, of which ns are in the second.  Where the call is not known that
- * the main thread was blocked in, it did what it did since the sample before. */
+/* The sample stands for a time of which ns are in the second: processor time, or time in a call.  Where neither is known,
+ * the main thread did in it what it did since the sample before. */
 static void
 seconds_count(struct sqt_loop_second *second, const struct sqt_loop_sample_row *k, int64_t ns, int last)
 {
-    struct sqt_thing *const t = k->waits || (ns <= 0 && !last) ? NULL : seconds_thing(second, k);
+    struct sqt_thing *const t = k->waits || !k->since || (ns <= 0 && !last) ? NULL : seconds_thing(second, k);
     const int64_t worked = k->until - k->from - k->parts[SQT_LOOP_IDLE];
     if (!t)
         return;
     t->samples += (uint64_t)last;
     t->call = k->call ? k->call : t->call;
-    if (k->call || worked <= 0) {
+    if (k->call || k->by_processor || worked <= 0) {
         t->parts[k->call ? SQT_LOOP_BLOCKED : SQT_LOOP_COMPUTING] += ns;
         return;
     }

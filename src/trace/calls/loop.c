@@ -14,7 +14,8 @@ static const char REST[] = "event loop";
 
 /* The pass so far. */
 static struct {
-    uint64_t last; /* ticks: end of the wait, or of the latest activity */
+    uint64_t last;  /* ticks: end of the wait, or of the latest activity */
+    uint64_t began; /* ticks: end of the wait */
     struct {
         const char *name; /* NULL between the passes, and while they are not traced */
         uint64_t begin;   /* ticks */
@@ -30,9 +31,11 @@ set_longest(const char *name)
 }
 
 int
-sqt_loop_is_working(void)
+sqt_loop_is_working(uint64_t *began)
 {
-    return __atomic_load_n(&pass.longest.name, __ATOMIC_RELAXED) != NULL;
+    if (began)
+        *began = __atomic_load_n(&pass.began, __ATOMIC_RELAXED);
+    return __atomic_load_n(&pass.longest.name, __ATOMIC_ACQUIRE) != NULL;
 }
 
 /* An activity of that name began at pass.last and ends now.  The clock of another core may be a little behind. */
@@ -106,6 +109,9 @@ sqt_loop_works(int ready)
 {
     sqt_emit(SQT_EV_WAIT_END, 0, ready < 0 ? 0 : (uint64_t)ready, ready < 0);
     pass.last = pass.longest.begin = sqt_emitter.last;
+    __atomic_store_n(&pass.began, sqt_emitter.last, __ATOMIC_RELAXED);
     set_longest(REST);
     pass.longest.took = 0;
+    if (ready > 0 && sqt_watch_is_asked())
+        sqt_watch_pass_begins(sqt_emitter.last);
 }

@@ -7,7 +7,7 @@
  *                   |------------|.......|            ->  waiting[]
  *     main thread:  sqt_poll()                            waiting[]  ->  ring
  *
- * The flusher's wake-ups are those that it needs anyway.
+ * The flusher's wake-ups are those that it needs anyway.  It may sleep for long, so a record says when it was due, too.
  */
 #ifndef SQT_HEARTBEAT_INTERNAL_H
 #define SQT_HEARTBEAT_INTERNAL_H
@@ -33,8 +33,8 @@ struct sqt_heartbeat {
     /* shared, under the mutex */
     pthread_mutex_t mutex;
     struct sqt_late {
-        uint64_t last, again; /* ticks: ran last, ran again */
-        uint32_t main_thread; /* as in the record */
+        uint64_t last, due, again; /* ticks: ran last, was due, ran again; due is last if it did not sleep meanwhile */
+        uint32_t main_thread;      /* as in the record */
     } waiting[SQT_HEARTBEAT_WAITING];
     unsigned count;
 
@@ -50,15 +50,17 @@ void sqt_heartbeat_init(struct sqt_heartbeat *heartbeat, uint32_t clock);
 
 /* ---- the flusher's thread ---- */
 
-/* Whether its work since it woke has taken so long that sqt_heartbeat_rests() asks why. */
-int sqt_heartbeat_worked_long(const struct sqt_heartbeat *heartbeat);
-
 /* It will wait for that long now.  disk_ns: what its disk has taken since it began.  queued_ns: how long it waited for a
- * processor since it woke, if it worked long.  Returns until when, by CLOCK_MONOTONIC. */
+ * processor since it woke.  Returns until when, by CLOCK_MONOTONIC. */
 uint64_t sqt_heartbeat_rests(struct sqt_heartbeat *heartbeat, uint64_t ns, uint64_t disk_ns, uint64_t queued_ns);
 
-/* It has woken, perhaps before its time. */
-void sqt_heartbeat_beats(struct sqt_heartbeat *heartbeat, uint64_t disk_ns);
+/* It has woken, perhaps before its time.  ran: a moment at which the main thread ran and set a timer that ends the rest
+ * in_ns later; NULL: there was none.  Returns whether it is late. */
+int sqt_heartbeat_wakes(struct sqt_heartbeat *heartbeat, const struct sqt_beat *ran, uint64_t in_ns);
+
+/* Then: notes that it is late, if it is.  queued_ns: how long it waited for a processor since it rested; a flusher that
+ * waited for one when it was due was not stopped before. */
+void sqt_heartbeat_beats(struct sqt_heartbeat *heartbeat, uint64_t disk_ns, uint64_t queued_ns);
 
 /* ---- the main thread ---- */
 

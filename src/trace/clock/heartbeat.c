@@ -40,11 +40,11 @@ main_thread_ns(const struct sqt_heartbeat *h)
 
 /* While the loop stands still, nobody empties the list; the first that do not fit are of the same standstill. */
 static void
-post(struct sqt_heartbeat *h, const struct sqt_beat *last, const struct sqt_beat *again, uint32_t main_thread)
+post(struct sqt_heartbeat *h, const struct sqt_late *late)
 {
     pthread_mutex_lock(&h->mutex);
     if (h->count < SQT_HEARTBEAT_WAITING)
-        h->waiting[h->count++] = (struct sqt_late){last->ticks, again->ticks, main_thread};
+        h->waiting[h->count++] = *late;
     pthread_mutex_unlock(&h->mutex);
 }
 
@@ -54,12 +54,6 @@ main_thread_ran(const struct sqt_heartbeat *h, uint64_t since_ns)
 {
     const uint64_t us = (main_thread_ns(h) - since_ns) / 1000;
     return us < SQT_HEARTBEAT_AT_WORK ? (uint32_t)us : SQT_HEARTBEAT_AT_WORK - 1;
-}
-
-int
-sqt_heartbeat_worked_long(const struct sqt_heartbeat *h)
-{
-    return h->woke.ns && sqt_monotonic_ns() - h->woke.ns >= SQT_HEARTBEAT_LATE_NS;
 }
 
 /* The work of the flusher takes long because it computes, or because of what it was held by; or this process does not
@@ -72,7 +66,8 @@ judge_work(struct sqt_heartbeat *h, uint64_t disk_ns, uint64_t queued_ns)
         return;
     const uint64_t worked = disk_ns - h->disk_ns + queued_ns + processor_ns(CLOCK_THREAD_CPUTIME_ID) - h->own_ns;
     const int stopped = worked <= took / 8 && worked < SQT_HEARTBEAT_LATE_NS;
-    post(h, &h->woke, &h->rested, stopped ? main_thread_ran(h, h->main_thread_ns) : SQT_HEARTBEAT_AT_WORK);
+    const uint32_t ran = stopped ? main_thread_ran(h, h->main_thread_ns) : SQT_HEARTBEAT_AT_WORK;
+    post(h, &(struct sqt_late){h->woke.ticks, h->woke.ticks, h->rested.ticks, ran});
 }
 
 uint64_t
@@ -85,12 +80,40 @@ sqt_heartbeat_rests(struct sqt_heartbeat *h, uint64_t ns, uint64_t disk_ns, uint
     return h->due_ns;
 }
 
-void
-sqt_heartbeat_beats(struct sqt_heartbeat *h, uint64_t disk_ns)
+static int
+heartbeat_is_late(const struct sqt_heartbeat *h)
+{
+    return h->woke.ns >= h->due_ns + SQT_HEARTBEAT_LATE_NS;
+}
+
+/* When it was due, by the trace's clock. */
+static uint64_t
+heartbeat_due_ticks(const struct sqt_heartbeat *h)
+{
+    const double slept = (double)(h->woke.ns - h->rested.ns), part = (double)(h->due_ns - h->rested.ns) / slept;
+    return h->rested.ticks + (uint64_t)((double)(h->woke.ticks - h->rested.ticks) * part);
+}
+
+int
+sqt_heartbeat_wakes(struct sqt_heartbeat *h, const struct sqt_beat *ran, uint64_t in_ns)
 {
     h->woke = beat(h);
-    if (h->woke.ns >= h->due_ns + SQT_HEARTBEAT_LATE_NS)
-        post(h, &h->rested, &h->woke, main_thread_ran(h, h->main_thread_ns));
+    if (ran && ran->ns > h->rested.ns && ran->ns + in_ns < h->due_ns) {
+        h->rested = *ran;
+        h->due_ns = ran->ns + in_ns;
+    }
+    return heartbeat_is_late(h);
+}
+
+void
+sqt_heartbeat_beats(struct sqt_heartbeat *h, uint64_t disk_ns, uint64_t queued_ns)
+{
+    if (heartbeat_is_late(h)) {
+        const uint64_t due = heartbeat_due_ticks(h);
+        const int ran_until_due = queued_ns >= (h->woke.ns - h->due_ns) / 2;
+        post(h, &(struct sqt_late){ran_until_due ? due : h->rested.ticks, due, h->woke.ticks,
+                                   main_thread_ran(h, h->main_thread_ns)});
+    }
     h->main_thread_ns = main_thread_ns(h);
     h->own_ns = processor_ns(CLOCK_THREAD_CPUTIME_ID);
     h->disk_ns = disk_ns;
@@ -98,12 +121,21 @@ sqt_heartbeat_beats(struct sqt_heartbeat *h, uint64_t disk_ns)
 
 /* ---- the main thread ---- */
 
+static void
+heartbeat_emit(const struct sqt_late *late)
+{
+    struct sqt_record unit[2] = {
+        {.event = SQT_EV_HEARTBEAT_LATE, .id = late->last, .arg = late->again, .aux = late->main_thread},
+        {.event = SQT_EV_PART_HEARTBEAT_DUE, .id = late->due}};
+    sqt_emit_unit(unit, late->due == late->last ? 1 : 2);
+}
+
 void
 sqt_heartbeat_tell(struct sqt_heartbeat *h)
 {
     pthread_mutex_lock(&h->mutex);
     for (unsigned i = 0; sqt_on(SQT_GROUP_LOOP) && i < h->count; ++i)
-        sqt_emit(SQT_EV_HEARTBEAT_LATE, h->waiting[i].last, h->waiting[i].again, h->waiting[i].main_thread);
+        heartbeat_emit(&h->waiting[i]);
     h->count = 0;
     pthread_mutex_unlock(&h->mutex);
 }

@@ -64,6 +64,10 @@ sqt_apart_worked_ns(void)
 /* ThreadSanitizer takes the helper for a thread that it does not know. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
 
+/* Seconds until it is seen that the other has died without a signal. */
+#define HELPER_WAITS 5
+#define THREAD_WAITS 1
+
 #define STACK_SIZE (512u << 10) /* bytes; of it only what is used takes memory */
 
 enum turn { TURN_THREAD, TURN_HELPER };
@@ -92,13 +96,13 @@ apart_kernel(long call, long a, long b, long c, long d)
     return result;
 }
 
-/* Waits until it is that one's turn, or about a second. */
+/* Waits until it is that one's turn, or about so many seconds. */
 static int
-wait_a_while(struct apart *a, enum turn turn)
+wait_a_while(struct apart *a, enum turn turn, int seconds)
 {
-    const struct timespec second = {1, 0};
+    const struct timespec most = {seconds, 0};
     if (__atomic_load_n(&a->turn, __ATOMIC_ACQUIRE) != turn)
-        apart_kernel(SYS_futex, (long)&a->turn, FUTEX_WAIT_PRIVATE, !turn, (long)&second);
+        apart_kernel(SYS_futex, (long)&a->turn, FUTEX_WAIT_PRIVATE, !turn, (long)&most);
     return __atomic_load_n(&a->turn, __ATOMIC_ACQUIRE) == turn;
 }
 
@@ -120,7 +124,7 @@ help(void *context)
     apart_kernel(SYS_prctl, PR_SET_NAME, (long)"sqtrace-disk", 0, 0);
     for (;;) {
         /* The signal may not come: if the thread died before it was asked for, or has another user now. */
-        while (!wait_a_while(a, TURN_HELPER))
+        while (!wait_a_while(a, TURN_HELPER, HELPER_WAITS))
             if (apart_kernel(SYS_getppid, 0, 0, 0, 0) != a->owner)
                 apart_kernel(SYS_exit_group, 0, 0, 0, 0);
         if (!a->work)
@@ -164,7 +168,7 @@ static int
 take_turns(struct apart *a)
 {
     give_turn(a, TURN_HELPER);
-    while (!wait_a_while(a, TURN_THREAD))
+    while (!wait_a_while(a, TURN_THREAD, THREAD_WAITS))
         if (apart_kernel(SYS_wait4, a->pid, 0, WNOHANG | __WALL, 0) != 0)
             return -1;
     return 0;

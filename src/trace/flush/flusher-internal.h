@@ -43,7 +43,6 @@ struct sqt_flusher {
 
     /* shared, under the mutex, which nobody holds during input or output */
     pthread_mutex_t mutex;
-    pthread_cond_t wake;
     struct sqt_flusher_settings settings;
     int stop, rotate;
     char file[SQT_NAME_MAX]; /* being written; empty: none */
@@ -53,6 +52,7 @@ struct sqt_flusher {
 
     struct sqt_heartbeat heartbeat;
     struct sqt_watch watch;
+    struct sqt_nap nap;
 
     /* the thread's own */
     struct sqt_segment_writer writer;
@@ -77,7 +77,7 @@ struct sqt_flusher {
     uint64_t kept_ns;       /* CLOCK_MONOTONIC of when the bounds were applied last */
     uint64_t opened_ns;     /* CLOCK_MONOTONIC of when the segment was begun */
     size_t enough;          /* records that are worth a block at once */
-    uint64_t period_ns;     /* between looks at the ring */
+    uint64_t period_ns;     /* between looks at the ring, without timers */
 };
 
 /* ---- the owner ---- */

@@ -2,9 +2,10 @@
  *
  * flusher.c - see flusher-internal.h.
  *
- * It looks at the ring often enough that a million events a second fill a quarter of it at most between looks, and
- * writes when there is enough for a good block or the oldest record waits for 200 ms.  The writer never signals it:
- * that would be a system call on the path of an event.
+ * It sleeps until there is work: a quarter of the ring is full, the main thread computes or may be blocked
+ * (watch-internal.h), or somebody rotates or ends the trace.  By the clock it wakes every 400 ms, for the heartbeat, the
+ * clocks and samples.  It writes when there is enough for a good block, or when the oldest record has waited for two
+ * seconds: readers take from the ring what is not written yet.
  */
 #include "flusher-internal.h"
 
@@ -23,8 +24,11 @@
 #include "trace/segment/run-internal.h"
 
 #define MS UINT64_C(1000000) /* ns */
-#define LONGEST_WAIT_NS (200 * MS)
-#define LONGEST_LOOK_NS (25 * MS)
+#define LONGEST_WAIT_NS (2000 * MS)
+#define CLOCK_LOOK_NS (400 * MS)  /* by the clock, with timers */
+#define CLOCKS_AGAIN_NS (20 * MS) /* between comparisons of the clocks */
+#define STEPS_LOOK_NS (25 * MS)   /* while the main thread has to take steps of the clock */
+#define LONGEST_LOOK_NS (25 * MS) /* without timers */
 #define SHORTEST_LOOK_NS (1 * MS)
 #define STALLED_LOOK_NS (100 * MS)
 #define LEFTOVERS_SOON_NS (100 * MS) /* a process that was killed just now still holds its locks for a moment */
@@ -215,6 +219,8 @@ watch_clocks(struct sqt_flusher *f, uint64_t head)
 {
     struct sqt_step steps[SQT_STEPS_AT_ONCE];
     struct sqt_clock_watch watch = f->clocks;
+    if (sqt_monotonic_ns() - watch.last.monotonic_ns < CLOCKS_AGAIN_NS)
+        return 0;
     const struct sqt_moment now = sqt_clock_moment(watch.clock);
     const unsigned count = sqt_clock_watch_look(&watch, &now, f->rate.ns_per_tick, steps);
     if (!sqt_steps_room(&f->steps, count))
@@ -295,25 +301,84 @@ take_leftovers(void *context)
     return 0;
 }
 
+/* Whether somebody wants something of the thread that it can do now. */
+static int
+has_order(struct sqt_flusher *f)
+{
+    pthread_mutex_lock(&f->mutex);
+    const int order = f->stop || (f->rotate && !f->stalled[0]);
+    pthread_mutex_unlock(&f->mutex);
+    return order;
+}
+
+/* Whether the emitter may have looked whether the thread sleeps when it did not yet. */
+static int
+has_work(const struct sqt_flusher *f)
+{
+    return !f->stalled[0] &&
+           __atomic_load_n(&f->ring->writer.head, __ATOMIC_ACQUIRE) - f->ring->flusher.tail >= f->ring->capacity / 4;
+}
+
+/* So long that the thread is awake at due_ns, and until then no more often than it takes. */
+static uint64_t
+share_of_sleep(uint64_t ns, uint64_t now, uint64_t due_ns)
+{
+    const uint64_t left = due_ns > now ? due_ns - now : 0;
+    return left ? left / ((left + ns - 1) / ns) : ns;
+}
+
+/* How long the thread may sleep.  After sqt_watch_ask(). */
+static uint64_t
+longest_sleep(struct sqt_flusher *f)
+{
+    struct sqt_watch_pass pass;
+    uint64_t ns = f->stalled[0] ? STALLED_LOOK_NS : f->nap.has_timers ? CLOCK_LOOK_NS : f->period_ns;
+    if (ns > STEPS_LOOK_NS && f->steps.added != __atomic_load_n(&f->steps.taken, __ATOMIC_ACQUIRE))
+        ns = STEPS_LOOK_NS;
+    const uint64_t now = sqt_monotonic_ns();
+    if (f->now.sample)
+        ns = share_of_sleep(ns, now, f->sampler->due_ns);
+    if (f->leftovers_due_ns < now + ns)
+        ns = f->leftovers_due_ns > now ? f->leftovers_due_ns - now : 0;
+    if (!f->now.loop)
+        return ns;
+    pass.works = sqt_loop_is_working(&pass.began);
+    f->watch.ns_per_tick = f->rate.ns_per_tick;
+    return sqt_watch_pace(&f->watch, &pass, ns);
+}
+
+static void
+flusher_sleep(struct sqt_flusher *f)
+{
+    struct sqt_beat armed;
+    sqt_watch_ask(&f->watch, f->now.loop);
+    const uint64_t queued_ns = sqt_watch_queued_ns(&f->watch);
+    const uint64_t until = sqt_heartbeat_rests(&f->heartbeat, longest_sleep(f), sqt_apart_worked_ns(), queued_ns);
+    sqt_nap_lie_down(&f->nap, f->stalled[0] ? SQT_NAP_FOR_ORDERS : SQT_NAP_FOR_WORK);
+    if (has_order(f) || has_work(f))
+        sqt_nap_get_up(&f->nap);
+    else
+        sqt_nap_sleep(&f->nap, until);
+    const int set = f->now.loop && sqt_watch_armed(&f->watch, &armed);
+    const int late = sqt_heartbeat_wakes(&f->heartbeat, set ? &armed : NULL, SQT_WATCH_PASS_NS);
+    sqt_heartbeat_beats(&f->heartbeat, sqt_apart_worked_ns(), late ? sqt_watch_queued_ns(&f->watch) : 0);
+}
+
 /* Waits for the next look.  Returns whether to stop. */
 static int
 wait_for_work(struct sqt_flusher *f, int *rotate)
 {
-    const uint64_t period_ns = sqt_watch_pace(&f->watch, f->stalled[0] ? STALLED_LOOK_NS : f->period_ns);
-    const uint64_t queued_ns = sqt_heartbeat_worked_long(&f->heartbeat) ? sqt_watch_queued_ns(&f->watch) : 0;
-    const uint64_t until = sqt_heartbeat_rests(&f->heartbeat, period_ns, sqt_apart_worked_ns(), queued_ns);
-    const struct timespec ts = sqt_timespec(until);
+    struct sqt_watch_pass pass;
+    flusher_sleep(f);
     pthread_mutex_lock(&f->mutex);
-    while (!f->stop && !(f->rotate && !f->stalled[0]) && pthread_cond_timedwait(&f->wake, &f->mutex, &ts) == 0)
-        ;
     const int stop = f->stop;
     *rotate = f->rotate;
     if (memcmp(&f->now.limits, &f->settings.limits, sizeof(f->now.limits)) != 0)
         f->room.left = 0; /* looked for anew */
     f->now = f->settings;
     pthread_mutex_unlock(&f->mutex);
-    sqt_heartbeat_beats(&f->heartbeat, sqt_apart_worked_ns());
-    sqt_watch_look(&f->watch, f->now.loop, !sqt_loop_is_working(), &f->heartbeat);
+    pass.works = sqt_loop_is_working(&pass.began);
+    sqt_watch_look(&f->watch, f->now.loop, &pass, &f->heartbeat);
     return stop;
 }
 
@@ -353,9 +418,11 @@ flusher_finish(struct sqt_flusher *f)
 int
 sqt_flusher_run(struct sqt_flusher *f)
 {
-    f->leftovers_due_ns = 0;
+    f->leftovers_due_ns = sqt_monotonic_ns() + LONGEST_LOOK_NS;
     f->leftovers_wait_ns = LEFTOVERS_SOON_NS;
     int turn = 0;
+    sqt_nap_open(&f->nap, f->watch.main_clock, f->watch.main_clock_known, SQT_WATCH_BUSY_NS);
+    f->watch.nap = &f->nap;
     while (!wait_for_work(f, &turn)) {
         if (sqt_monotonic_ns() >= f->leftovers_due_ns)
             sqt_apart_call(take_leftovers, f);
@@ -366,6 +433,7 @@ sqt_flusher_run(struct sqt_flusher *f)
             flusher_look(f, 0);
         sqt_sampler_look(f->sampler, f->now.sample);
     }
+    sqt_nap_close(&f->nap);
     return flusher_finish(f);
 }
 
@@ -384,19 +452,13 @@ set_pace(struct sqt_flusher *f)
 void
 sqt_flusher_init(struct sqt_flusher *f, const struct sqt_config *config)
 {
-    pthread_condattr_t monotonic;
     pthread_mutex_init(&f->mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&f->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
     sqt_flusher_configure(f, config);
 }
 
 void
 sqt_flusher_destroy(struct sqt_flusher *f)
 {
-    pthread_cond_destroy(&f->wake);
     pthread_mutex_destroy(&f->mutex);
 }
 
@@ -443,8 +505,8 @@ sqt_flusher_rotate(struct sqt_flusher *f)
 {
     pthread_mutex_lock(&f->mutex);
     f->rotate = 1;
-    pthread_cond_signal(&f->wake);
     pthread_mutex_unlock(&f->mutex);
+    sqt_nap_order(&f->nap);
 }
 
 void
@@ -452,6 +514,6 @@ sqt_flusher_ask_to_end(struct sqt_flusher *f)
 {
     pthread_mutex_lock(&f->mutex);
     f->stop = 1;
-    pthread_cond_signal(&f->wake);
     pthread_mutex_unlock(&f->mutex);
+    sqt_nap_order(&f->nap);
 }

@@ -247,6 +247,7 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
     set_clock(t->who.clock);
     sqt_emitter_attach(&sqt_emitter, ring);
     sqt_emitter.steps = &t->flusher.steps;
+    sqt_emitter.nap = &t->flusher.nap;
     sqt_watch_use(&t->flusher.watch);
     tracer.lost_told = tracer.lost_told_ns = 0;
     tracer.stalls_told = 0;

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "trace/sqtrace.h"
+#include "trace/clock/nap-internal.h"
 #include "trace/clock/step-internal.h"
 
 /* What the main thread needs for an event, in one cache line: nothing that another thread writes is looked at on the
@@ -19,14 +20,16 @@ struct sqt_emitter {
     uint64_t last;            /* the newest record's reading of the clock, without the offset */
     struct sqt_ring_header *ring; /* NULL: nothing is traced */
     struct sqt_record *records;
-    uint64_t mask;   /* capacity - 1 */
-    uint64_t limit;  /* head may grow to here without looking at the tail; 0 while records are lost */
+    uint64_t mask;  /* capacity - 1 */
+    uint64_t limit; /* head may grow to here without looking at the tail, a quarter of the ring at most; 0 while records
+                      * are lost */
     uint32_t losing; /* 1 from a dropped record until its LOST record */
     uint32_t plain;  /* 0: nothing is traced, a step waits to be told, or there is an offset */
 
     /* what an event does not need, unless it is not plain */
     uint64_t offset;         /* ticks that are added to readings; see step-internal.h */
     struct sqt_steps *steps; /* from the flusher; NULL: none come */
+    struct sqt_nap *nap;     /* of the flusher; NULL: it looks by the clock */
 #ifdef SQT_DEBUG
     pthread_t thread; /* the only one that may emit */
 #endif

@@ -5,8 +5,9 @@
  *        tail            head            limit
  *   .....|###############|...............|
  *
- * The flusher frees records by moving the tail; the emitter looks at it only when the head meets the limit, which is
- * where the ring was full when it looked last.  A unit becomes visible by one store of the head.
+ * The flusher frees records by moving the tail; the emitter looks at it only when the head meets the limit.  The limit is
+ * where the ring was full when the emitter looked last, or a quarter of the ring after that look if that is less.  There,
+ * and nowhere else, the emitter wakes a flusher that sleeps.  A unit becomes visible by one store of the head.
  *
  * Most events come between two such looks, in the midst of the ring, and are stamped with the TSC.  They are made with
  * as few instructions as it takes: one pointer says where the next record goes, and a second one up to where that is
@@ -151,17 +152,27 @@ look_at_tail(const struct sqt_emitter *e)
     return __atomic_load_n(&e->ring->flusher.tail, __ATOMIC_ACQUIRE) + e->mask + 1;
 }
 
+/* Where the emitter looks at the tail next, if it has looked with that head. */
+static uint64_t
+next_look(const struct sqt_emitter *e, uint64_t head, uint64_t full)
+{
+    const uint64_t quarter = head + (e->mask + 1) / 4;
+    return quarter < full ? quarter : full;
+}
+
 /* Looks at the tail for room for n records and what must go before them.  Returns the number of the first of the n,
  * or UINT64_MAX after counting them as lost. */
 static __attribute__((noinline, cold)) uint64_t
 look_for_room(struct sqt_emitter *e, uint64_t now, unsigned n)
 {
-    const uint64_t head = head_of(e), limit = look_at_tail(e);
-    if (head + e->losing + n > limit) {
+    const uint64_t head = head_of(e), full = look_at_tail(e);
+    if (e->nap)
+        sqt_nap_work(e->nap);
+    if (head + e->losing + n > full) {
         emit_drop(e, now, n);
         return UINT64_MAX;
     }
-    e->limit = limit;
+    e->limit = next_look(e, head + e->losing + n, full);
     if (!e->losing)
         return head;
     put_lost(e, now + e->offset);
@@ -451,7 +462,7 @@ sqt_emitter_attach(struct sqt_emitter *e, struct sqt_ring_header *header)
     memset(e, 0, sizeof(*e));
     e->records = sqt_ring_records(header);
     e->mask = header->capacity - 1;
-    e->limit = header->capacity;
+    e->limit = next_look(e, 0, header->capacity);
     e->plain = 1;
     aim(e, 0);
 #ifdef SQT_DEBUG

@@ -54,21 +54,28 @@ read_queued(int fd, uint64_t *ns)
 }
 
 uint64_t
-sqt_watch_queued_ns(const struct sqt_watch *w)
+sqt_watch_queued_ns(struct sqt_watch *w)
 {
     uint64_t ns;
-    return read_queued(w->self_fd, &ns) && ns > w->looked_self_ns ? ns - w->looked_self_ns : 0;
+    const int known = read_queued(w->self_fd, &ns), first = !w->asked_self_ns;
+    const uint64_t grew = known && ns > w->asked_self_ns ? ns - w->asked_self_ns : 0;
+    w->asked_self_ns = ns;
+    return first ? 0 : grew;
+}
+
+uint64_t
+sqt_watch_ran(const struct sqt_watch *w)
+{
+    struct timespec used = {0, 0};
+    if (w->main_clock_known)
+        clock_gettime(w->main_clock, &used);
+    return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
 }
 
 int
 sqt_watch_accounts(struct sqt_watch *w, struct sqt_accounts *a)
 {
-    struct timespec used = {0, 0};
-    memset(a, 0, sizeof(*a));
-    if (w->main_clock_known && clock_gettime(w->main_clock, &used) == 0)
-        a->ran = (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
     read_queued(w->self_fd, &a->self);
-    w->looked_self_ns = a->self;
     return read_queued(w->queue_fd, &a->queued);
 }
 

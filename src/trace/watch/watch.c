@@ -10,12 +10,12 @@
 
 #include "trace/clock/clock-internal.h"
 
-#define MS UINT64_C(1000000) /* ns */
+#define MS UINT64_C(1000000)           /* ns */
+#define THROTTLING_IDLE_NS (5000 * MS) /* between looks at the control groups while all is idle */
 
 int sqt_sample_waits;
 
-/* That of the present trace. */
-static struct sqt_watch *watched;
+struct sqt_watch *sqt_watched;
 
 void
 sqt_watch_init(struct sqt_watch *w, const char *root, uint32_t clock)
@@ -25,17 +25,12 @@ sqt_watch_init(struct sqt_watch *w, const char *root, uint32_t clock)
     w->clock = clock;
     w->main_thread = gettid();
     w->main_clock_known = pthread_getcpuclockid(pthread_self(), &w->main_clock) == 0;
+    w->ns_per_tick = 1;
     w->queue_fd = w->self_fd = w->call_fd = w->state_fd = -1;
     pthread_mutex_init(&w->mutex, NULL);
 }
 
 /* ---- the flusher's thread ---- */
-
-uint64_t
-sqt_watch_pace(const struct sqt_watch *w, uint64_t ns)
-{
-    return w->busy && ns > SQT_WATCH_BUSY_NS ? SQT_WATCH_BUSY_NS : ns;
-}
 
 static uint64_t
 grew(uint64_t now, uint64_t before)
@@ -51,13 +46,14 @@ stopped_for(const struct sqt_heartbeat *heart, uint64_t waited_ns)
     return late >= SQT_HEARTBEAT_LATE_NS && waited_ns < late / 2 ? late - waited_ns : 0;
 }
 
-/* The control groups are read about once a second, and where something did not run: not at every look of a busy core,
- * because that takes ten times as long as all the rest. */
+/* The control groups are read about once a second while the main thread works, more often where something did not run, and
+ * more rarely while all is idle: that takes ten times as long as all the rest. */
 static void
 look_at_throttling(struct sqt_watch *w, struct sqt_accounts *now, uint64_t now_ns, uint64_t missing_ns)
 {
     now->throttled = w->before.throttled;
-    const uint64_t again = missing_ns >= 20 * MS ? 0 : missing_ns >= 5 * MS ? 40 * MS : SQT_WATCH_IDLE_NS;
+    const uint64_t rarely = w->busy ? SQT_WATCH_IDLE_NS : THROTTLING_IDLE_NS;
+    const uint64_t again = missing_ns >= 20 * MS ? 0 : missing_ns >= 5 * MS ? 40 * MS : rarely;
     if (w->began && now_ns - w->throttled_ns < again)
         return;
     w->throttled_known = sqt_watch_throttled(w, &now->throttled);
@@ -90,67 +86,166 @@ watch_post(struct sqt_watch *w, const struct sqt_look *look)
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* Whether there is nothing to tell: it waited for descriptors all the time, but for very little. */
-static int
-is_idle(const struct sqt_watch *w, const struct sqt_look *look, uint64_t ns)
-{
-    return !w->worked && look->flags & SQT_LOOP_IN_WAIT && !look->amount.self && ns < SQT_WATCH_IDLE_NS &&
-           look->amount.ran < ns / 256 && look->amount.queued < ns / 256;
-}
+/* ---- when to look, and what is seen ---- */
 
-/* Begins anew. */
-static void
-watch_begin(struct sqt_watch *w, const struct sqt_accounts *now, uint64_t ticks, uint64_t now_ns)
+static int
+watch_has_timers(const struct sqt_watch *w)
 {
-    w->before = *now;
-    w->before_ticks = ticks;
-    w->before_ns = w->looked_ns = now_ns;
-    w->began = 1;
+    return w->nap && w->nap->has_timers;
 }
 
 void
-sqt_watch_look(struct sqt_watch *w, int on, int waits, const struct sqt_heartbeat *heart)
+sqt_watch_ask(struct sqt_watch *w, int on)
 {
-    struct sqt_accounts now;
+    __atomic_store_n(&w->asked, on && watch_has_timers(w), __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Nanoseconds from then to now.  The clock of another core may be a little behind. */
+static uint64_t
+watch_age(const struct sqt_watch *w, uint64_t then, uint64_t now)
+{
+    return now > then ? (uint64_t)((double)(now - then) * w->ns_per_tick) : 0;
+}
+
+uint64_t
+sqt_watch_pace(const struct sqt_watch *w, const struct sqt_watch_pass *pass, uint64_t ns)
+{
+    uint64_t pace = ns;
+    if (pass->works) {
+        const uint64_t age = watch_age(w, pass->began, sqt_read_clock(w->clock));
+        pace = age < SQT_WATCH_PASS_NS ? SQT_WATCH_PASS_NS - age : SQT_WATCH_BUSY_NS;
+    }
+    if (w->busy && !watch_has_timers(w))
+        pace = SQT_WATCH_BUSY_NS;
+    return pace < ns ? pace : ns;
+}
+
+int
+sqt_watch_armed(const struct sqt_watch *w, struct sqt_beat *beat)
+{
+    beat->ticks = __atomic_load_n(&w->armed, __ATOMIC_RELAXED);
+    const uint64_t now = sqt_read_clock(w->clock);
+    beat->ns = sqt_monotonic_ns() - watch_age(w, beat->ticks, now);
+    return beat->ticks != 0;
+}
+
+/* The main thread as the flusher sees it now. */
+struct watch_glance {
+    uint64_t ns, ticks, ran;
+    int works;
+    uint64_t age_ns; /* of the pass */
+};
+
+/* Begins anew. */
+static void
+watch_begin(struct sqt_watch *w, const struct sqt_accounts *now, const struct watch_glance *g)
+{
+    w->before = *now;
+    w->before_ticks = g->ticks;
+    w->before_ns = w->looked_ns = g->ns;
+    w->looked_ran = w->sampled_ran = g->ran;
+    w->began = 1;
+}
+
+/* Since when the main thread may have been as it is now: since the flusher looked before, or since it began to work. */
+static uint64_t
+watch_stretch_ns(const struct sqt_watch *w, const struct watch_glance *g)
+{
+    struct sqt_beat armed;
+    uint64_t ns = grew(g->ns, w->looked_ns), works_ns = g->age_ns;
+    if (sqt_watch_armed(w, &armed) && grew(g->ns, armed.ns) > works_ns)
+        works_ns = grew(g->ns, armed.ns);
+    return watch_has_timers(w) && works_ns < ns ? works_ns : ns;
+}
+
+/* Whether the main thread works, but does not run.  Then look->call is the call that it is blocked in, if it is in one. */
+static int
+watch_is_held(struct sqt_watch *w, const struct watch_glance *g, struct sqt_look *look)
+{
+    const uint64_t ns = watch_stretch_ns(w, g), ran = grew(g->ran, w->looked_ran);
+    int runs = 0;
+    if (!g->works || ns < SQT_WATCH_BUSY_NS / 2 || ran >= ns / 8 * 7)
+        return 0;
+    look->call = sqt_watch_call(w, &runs);
+    look->flags |= runs ? SQT_LOOP_RUNNABLE : 0;
+    look->since_ns = ns - ran;
+    /* in a short pass, a thread that is runnable mostly runs */
+    return look->call || g->age_ns >= ns;
+}
+
+/* Whether there is something to sample, and of what kind the sample is. */
+static int
+watch_judge(struct sqt_watch *w, const struct watch_glance *g, struct sqt_look *look)
+{
+    const uint64_t ran = grew(g->ran, w->sampled_ran);
+    if (g->works && ran >= SQT_WATCH_BUSY_NS / 10 * 9) {
+        w->sampled_ran = g->ran;
+        look->flags |= SQT_LOOP_BY_PROCESSOR;
+        look->since_ns = ran;
+        return 1;
+    }
+    if (watch_is_held(w, g, look))
+        return 1;
+    look->flags &= ~(uint32_t)SQT_LOOP_RUNNABLE;
+    look->since_ns = look->call = 0;
+    return grew(g->ns, w->before_ns) >= SQT_WATCH_IDLE_NS;
+}
+
+static struct watch_glance
+watch_glance(const struct sqt_watch *w, const struct sqt_watch_pass *pass)
+{
+    struct watch_glance g = {.ns = sqt_monotonic_ns(), .ticks = sqt_read_clock(w->clock), .ran = sqt_watch_ran(w)};
+    g.works = pass->works;
+    g.age_ns = pass->works ? watch_age(w, pass->began, g.ticks) : 0;
+    return g;
+}
+
+/* Adds what grew since the sample before, and hands the sample to the main thread. */
+static void
+watch_sample(struct sqt_watch *w, const struct watch_glance *g, const struct sqt_accounts *now, int known,
+             uint64_t stopped, struct sqt_look *look)
+{
+    look->from = w->before_ticks;
+    look->at = g->ticks;
+    look->amount = (struct sqt_accounts){grew(now->ran, w->before.ran), grew(now->queued, w->before.queued), stopped,
+                                         grew(now->throttled, w->before.throttled)};
+    look->flags |= (g->works ? 0 : SQT_LOOP_IN_WAIT) | (known ? 0 : SQT_LOOP_QUEUE_UNKNOWN) |
+                   (w->throttled_known ? 0 : SQT_LOOP_THROTTLING_UNKNOWN);
+    w->before = *now;
+    w->before_ticks = g->ticks;
+    w->before_ns = g->ns;
+    watch_post(w, look);
+}
+
+void
+sqt_watch_look(struct sqt_watch *w, int on, const struct sqt_watch_pass *pass, const struct sqt_heartbeat *heart)
+{
     if (!on) {
         w->began = w->busy = 0;
         return;
     }
     if (w->queue_fd < 0)
         sqt_watch_open(w);
-    const int known = sqt_watch_accounts(w, &now);
-    const uint64_t ticks = sqt_read_clock(w->clock), now_ns = sqt_monotonic_ns();
-    const uint64_t queued = grew(now.queued, w->before.queued),
-                   stopped = stopped_for(heart, grew(now.self, w->before.self));
-    look_at_throttling(w, &now, now_ns, queued + stopped);
-    if (!w->began) {
-        watch_begin(w, &now, ticks, now_ns);
+    const struct watch_glance g = watch_glance(w, pass);
+    struct sqt_look look = {.op = UINT32_MAX, .dir = UINT32_MAX};
+    struct sqt_accounts now = {.ran = g.ran};
+    w->busy = g.works || grew(g.ran, w->looked_ran) > grew(g.ns, w->looked_ns) / 16;
+    const int late = heart->woke.ns >= heart->due_ns + SQT_HEARTBEAT_LATE_NS;
+    if (w->began && !watch_judge(w, &g, &look) && !late) {
+        w->looked_ns = g.ns;
+        w->looked_ran = g.ran;
         return;
     }
-    struct sqt_look look = {
-        .from = w->before_ticks,
-        .at = ticks,
-        .amount = {grew(now.ran, w->before.ran), queued, stopped, grew(now.throttled, w->before.throttled)},
-        .since_ns = now_ns - w->looked_ns,
-        .flags = (waits ? SQT_LOOP_IN_WAIT : 0) | (known ? 0 : SQT_LOOP_QUEUE_UNKNOWN) |
-                 (w->throttled_known ? 0 : SQT_LOOP_THROTTLING_UNKNOWN),
-        .op = UINT32_MAX,
-        .dir = UINT32_MAX,
-    };
-    const uint64_t ns = now_ns - w->before_ns;
-    w->looked_ns = now_ns;
-    w->busy = !waits || look.amount.ran + look.amount.queued > ns / 16;
-    if (is_idle(w, &look, ns))
-        return;
-    int runs = 0;
-    if (!waits && look.amount.ran < ns / 8 * 7)
-        look.call = sqt_watch_call(w, &runs);
-    look.flags |= runs ? SQT_LOOP_RUNNABLE : 0;
-    w->worked = !waits || look.amount.ran >= ns / 256;
-    w->before = now;
-    w->before_ticks = ticks;
-    w->before_ns = now_ns;
-    watch_post(w, &look);
+    const int known = sqt_watch_accounts(w, &now);
+    const uint64_t stopped = stopped_for(heart, grew(now.self, w->before.self));
+    look_at_throttling(w, &now, g.ns, grew(now.queued, w->before.queued) + stopped);
+    if (!w->began)
+        watch_begin(w, &now, &g);
+    else
+        watch_sample(w, &g, &now, known, stopped, &look);
+    w->looked_ns = g.ns;
+    w->looked_ran = g.ran;
 }
 
 void
@@ -167,9 +262,17 @@ sqt_watch_close(struct sqt_watch *w)
 /* ---- the main thread ---- */
 
 void
+sqt_watch_pass_begins(uint64_t ticks)
+{
+    __atomic_store_n(&sqt_watched->asked, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&sqt_watched->armed, ticks, __ATOMIC_RELAXED);
+    sqt_nap_end_in(sqt_watched->nap, SQT_WATCH_PASS_NS);
+}
+
+void
 sqt_watch_use(struct sqt_watch *w)
 {
-    watched = w;
+    sqt_watched = w;
     set_state(SQT_NO_SAMPLE);
 }
 
@@ -177,7 +280,7 @@ sqt_watch_use(struct sqt_watch *w)
 static int
 watch_take(void)
 {
-    return sqt_on(SQT_GROUP_LOOP) && watched && pthread_mutex_trylock(&watched->mutex) == 0;
+    return sqt_on(SQT_GROUP_LOOP) && sqt_watched && pthread_mutex_trylock(&sqt_watched->mutex) == 0;
 }
 
 /* What was sampled since the last such call, and in no wait, was a part of an activity. */
@@ -186,17 +289,17 @@ watch_tag(uint32_t activity, uint32_t acl, uint32_t op, uint32_t dir)
 {
     if (!watch_take())
         return;
-    for (unsigned i = watched->count; i && !watched->waiting[i - 1].tagged; --i) {
-        struct sqt_look *const look = &watched->waiting[i - 1];
+    for (unsigned i = sqt_watched->count; i && !sqt_watched->waiting[i - 1].tagged; --i) {
+        struct sqt_look *const look = &sqt_watched->waiting[i - 1];
         look->tagged = 1;
         look->activity = activity;
         look->acl = acl;
         look->op = op;
         look->dir = dir;
     }
-    if (watched->count)
+    if (sqt_watched->count)
         set_state(SQT_PLACED_SAMPLE);
-    pthread_mutex_unlock(&watched->mutex);
+    pthread_mutex_unlock(&sqt_watched->mutex);
 }
 
 void
@@ -261,9 +364,9 @@ sqt_watch_tell(const char *activity)
     if (!watch_take())
         return;
     const uint32_t number = sqt_name(SQT_DEF_ACTIVITY, activity);
-    for (unsigned i = 0; i < watched->count; ++i)
-        watch_emit(&watched->waiting[i], number);
-    watched->count = 0;
+    for (unsigned i = 0; i < sqt_watched->count; ++i)
+        watch_emit(&sqt_watched->waiting[i], number);
+    sqt_watched->count = 0;
     set_state(SQT_NO_SAMPLE);
-    pthread_mutex_unlock(&watched->mutex);
+    pthread_mutex_unlock(&sqt_watched->mutex);
 }
