@@ -241,8 +241,8 @@ parents_are_dead(void **state)
     for (unsigned lives = 0; lives < 2; ++lives) {
         for (unsigned i = 0; i < 100; ++i) {
             if (i % 20 == 0) {
-                PUT((int64_t)(number + 1) * 100 * MS, PEER_PROBED, 0, 0, ECONNREFUSED);
-                PUT((int64_t)(number + 1) * 100 * MS, PEER_PROBED, 0, 1, lives && i ? 0 : ECONNREFUSED);
+                PUT((int64_t)(number + 1) * 100 * MS, PEER_PROBED, 0, 1, ECONNREFUSED);
+                PUT((int64_t)(number + 1) * 100 * MS, PEER_PROBED, 0, 2, lives && i ? 0 : ECONNREFUSED);
             }
             failed(begin(), 503);
         }
@@ -253,7 +253,7 @@ parents_are_dead(void **state)
     }
     for (unsigned i = 0; i < 2000; ++i) /* it was tried longer ago */
         if (i == 0)
-            PUT(0, PEER_PROBED, 0, 0, ECONNREFUSED);
+            PUT(0, PEER_PROBED, 0, 1, ECONNREFUSED);
         else if (i >= 1950)
             failed(begin(), 503);
         else

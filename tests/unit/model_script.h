@@ -97,8 +97,6 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         "The redirector helpers are crashing too rapidly, need help!", "Bungled /etc/squid.conf line 7"};
     if (kind == SQT_DEF_ENDING && number < sizeof(endings) / sizeof(*endings))
         return endings[number];
-    if (kind == SQT_DEF_PEER && number < 2)
-        return number ? "mars" : "moon";
     if (kind == SQT_DEF_ACL && number == 7)
         return "bad_sites";
     if (kind == SQT_DEF_CALL && number == SQT_LOOP_CALLS + 233)
