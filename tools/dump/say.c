@@ -116,7 +116,8 @@ dump_misses_kid(struct dump *d, const struct sqt_stream *stream)
         const uint32_t one = sqt_stream_origin(stream, i)->identity.kid;
         if (one == kid)
             return 0;
-        count = say_insert_kid(kids, count, one);
+        if (one != UINT32_MAX) /* a log that names no kid */
+            count = say_insert_kid(kids, count, one);
     }
     if (kid < 0)
         return 0;
