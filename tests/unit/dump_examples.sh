@@ -37,7 +37,7 @@ awk '
 sed -n -e 's/^    \(sqtrace-\(dump\|report\) .*\/var\/spool\/squid\/trace.*\)/\1/p' \
     -e 's/^    \(sqtrace-dump --list.*\)/\1/p' \
     -e 's/^    \.\/\(sqtrace-dump .*\)\.\.\/\.\.\/doc\/sample.*/\1\/var\/spool\/squid\/trace/p' \
-    "$SQT_SOURCE/README.md" | awk '{ print > (folder "/readme." sprintf("%02d", NR)) }' folder="$work"
+    "$SQT_SOURCE/README.md" | grep -v -e --follow | awk '{ print > (folder "/readme." sprintf("%02d", NR)) }' folder="$work"
 
 # The command of a file, with another trace and where the plots are here.
 command_of()
