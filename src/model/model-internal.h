@@ -67,6 +67,8 @@ struct sqt_model_room {
     size_t left;                                    /* bytes */
     int told[SQT_OPEN_COUNT];                       /* that there was no room for another one */
     struct sqt_process_state *kids[SQT_MODEL_KIDS]; /* by kid number, modulo: the one that came last */
+    sqt_logged_function *logged;                    /* gives transactions their lines of an access.log, */
+    void *log;                                      /* with this context; NULL: there is none */
 };
 
 /* What the model knows of one origin, which is one process: the name space of its ids. */

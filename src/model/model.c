@@ -152,6 +152,13 @@ sqt_model_new(const struct sqt_consumer *consumer)
 }
 
 void
+sqt_model_join(struct sqt_model *model, sqt_logged_function *logged, void *context)
+{
+    model->room.logged = logged;
+    model->room.log = context;
+}
+
+void
 sqt_bound_met(struct sqt_process_state *process, enum sqt_open_kind kind, uint64_t open)
 {
     static const char *const words[] = {

@@ -575,6 +575,9 @@ struct sqt_model;
 
 struct sqt_model *sqt_model_new(const struct sqt_consumer *consumer);
 
+/* From now on transactions get their lines of an access.log: from that function, with that context. */
+void sqt_model_join(struct sqt_model *model, sqt_logged_function *logged, void *context);
+
 /* Takes the records of a run of the stream. */
 void sqt_model_run(struct sqt_model *model, const struct sqt_run *run);
 

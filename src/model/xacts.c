@@ -314,6 +314,10 @@ xacts_drop_parts(struct sqt_process_state *process, struct sqt_xact *xact)
 static void
 xacts_hand_out(struct sqt_process_state *process, struct sqt_xact *xact)
 {
+    const struct sqt_model_room *const room = process->room;
+    xact->logged = NULL;
+    if (room->logged && !(xact->id & SQT_UNNAMED))
+        xact->logged = room->logged(room->log, xact->origin, xact->id, xact->end);
     if (process->consumer->request)
         process->consumer->request(process->consumer->context, xact);
 }

@@ -361,6 +361,13 @@ find_losses_and_steps(struct sqt_pass *pass, const struct sqt_run *run)
 }
 
 void
+sqt_pass_join(struct sqt_pass *pass, sqt_logged_function *logged, void *context)
+{
+    if (pass->model)
+        sqt_model_join(pass->model, logged, context);
+}
+
+void
 sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run)
 {
     const size_t count = run->logged ? run->logged_count : run->count;

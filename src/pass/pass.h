@@ -28,6 +28,9 @@ struct sqt_pass;
 struct sqt_pass *sqt_pass_new(struct sqt_job *jobs, size_t count, const struct sqt_consumer *observer,
                               struct sqt_crew *crew);
 
+/* From now on requests get their lines of an access.log: from sqt_stream_logged() and a stream, say. */
+void sqt_pass_join(struct sqt_pass *pass, sqt_logged_function *logged, void *context);
+
 /* Takes the records of a run of the stream.  Empty runs are welcome. */
 void sqt_pass_run(struct sqt_pass *pass, const struct sqt_run *run);
 

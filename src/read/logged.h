@@ -34,6 +34,10 @@ struct sqt_logged {
     uint32_t method, tag, server; /* definitions of the origin; UINT32_MAX: the line does not say it */
 };
 
+/* The line of a transaction of the origin that ended at that time of the stream, ns; NULL: it has none. */
+typedef const struct sqt_logged *sqt_logged_function(void *context, const struct sqt_origin *origin, uint64_t xid,
+                                                     int64_t end_ns);
+
 /* Which files, and how they were written. */
 struct sqt_log_request {
     const char *const *files; /* names, or patterns as in access.log*; "-" is the standard input */

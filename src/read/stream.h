@@ -80,8 +80,22 @@ struct sqt_stream *sqt_stream_open(const char *const *paths, size_t count, sqt_d
 struct sqt_stream *sqt_stream_open_log(const struct sqt_log_request *request, sqt_diagnosis_function *report,
                                        void *context);
 
-/* What became of the lines of a log so far; NULL: the stream is a trace. */
+/* Opens an access.log beside a trace, for sqt_stream_logged().  Returns 0, or -1 after reporting why not.  Call it before the
+ * first sqt_stream_next. */
+int sqt_stream_join_log(struct sqt_stream *stream, const struct sqt_log_request *request);
+
+/* The line of a transaction in the log beside; the context is the stream.  Each line is found once.  Valid until the next
+ * call. */
+sqt_logged_function sqt_stream_logged;
+
+/* Transactions that the log beside has a line of, so far. */
+uint64_t sqt_stream_joined(const struct sqt_stream *stream);
+
+/* What became of the lines of a log so far, in place of a trace or beside it; NULL: there is none. */
 const struct sqt_log_account *sqt_stream_log(const struct sqt_stream *stream);
+
+/* Whether the stream is a log, and no trace. */
+int sqt_stream_is_log(const struct sqt_stream *stream);
 
 /* Leaves out the origins of other kids; call it before the first sqt_stream_next.  The stream's start stays that of
  * all. */

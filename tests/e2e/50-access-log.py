@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """access.log without a trace: Squid writes each format that has a name, and the rows of each log are those of the trace in all
-that the log has."""
+that the log has.  And beside a trace: each request gets its own line."""
 
 import collections
+import glob
 import os
+import time
 
 from lib import dump, load
+from lib.client import Client, at_once
 from lib.env import wait_for
 from lib.origin import Origin
 from lib.squid import Squid
@@ -102,6 +105,74 @@ def alone(env):
     env.check(found and "TRACE" not in found[0]["command"], "findings of a log: %s" % found[:1])
 
 
+ROUNDS, EACH = 4, 400
+
+
+def urls_of(log, count, written):
+    """How often each (kid, xid, URL) stands in files of a log, and when each URL was last written, s."""
+    for path in glob.glob(log + "*"):
+        with open(path, errors="replace") as lines:
+            for line in lines:
+                words = line.split()
+                if words[-2] != "-":
+                    count[words[-1], words[-2], words[6]] += 1
+                    written[words[6]] = float(words[0])
+
+
+def joined(env):
+    """Two workers, rotations of both files, and a restart, after which transactions count from the first again."""
+    line = formats(env)["squid-join"]
+    origin = Origin(env)
+    squid = Squid(env, trace="segment=2MB", workers=2, dns=origin.host)
+    log = os.path.join(squid.folder, "join.log")
+    squid.lines = line + "\naccess_log stdio:%s logformat=squid-join\nlogfile_rotate 9\n" % log
+    squid.start()
+    for turn in range(ROUNDS):
+        wait_for(lambda: len(squid.rings()) >= 3, 30, "each process to trace")
+
+        def one(n):
+            for k in range(EACH // 20):
+                with Client(squid.client_address()) as client:  # a new connection: either worker may get it
+                    client.request(origin.url("o%d-%d-%d" % (turn, n, k), size=1000, hdr=2), "j")
+                    client.request(origin.url("same", size=1000, etag="s"), "j")
+        at_once(10, one)
+        if not turn:  # so soon that lines of both runs are read at a time
+            squid.stop()
+            squid.start()
+        else:
+            squid.rotate()
+            time.sleep(0.5)
+    squid.stop()
+
+    wanted, written = collections.Counter(), {}
+    urls_of(log, wanted, written)
+    env.check({kid for kid, _, _ in wanted} == {"1", "2"}, "one worker served everything")
+    env.check(len(glob.glob(log + "*")) >= ROUNDS - 1, "files of the log: %s" % glob.glob(log + "*"))
+    twice = collections.Counter((kid, xid) for kid, xid, _ in wanted)
+    env.check(max(twice.values()) > 1, "no transaction's number came again after the restart")
+    options = "--access-log=%s*" % log, "--log-format=squid-join"
+    rows = dump.table(env, squid.directory, "requests", *options)
+    found = collections.Counter((row["kid"], row["xid"], row["url"]) for row in rows if row["xid"] != "-")
+    env.equal(sum(found.values()), sum(wanted.values()), "requests that have a line")
+    env.check(found == wanted, "%d rows have another line than theirs: %s"
+              % (sum((found - wanted).values()), list((found - wanted).items())[:5]))
+    late = [row["xid"] for row in rows if "/o" in row["url"] and
+            abs((row.wall_ns + row.ns("total_ns")) / 1e9 - written[row["url"]]) > 0.5]
+    env.check(not late, "%d rows have the line of another run: xid %s" % (len(late), late[:5]))
+    env.check(all(row["client"] == "127.0.0.1" and row["url_host"] for row in rows if row["url"] != "-"),
+              "a row without client or host")
+    plain = dump.table(env, squid.directory, "requests")
+    env.check("url" not in plain[0] and len(plain) == len(rows), "rows without the log")
+    for row, other in zip(plain, rows):
+        env.check(all(other[name] == value for name, value in row.items()), "xid %s differs beside the log" % row["xid"])
+    grouped = dump.table(env, squid.directory, "requests", *options, "--group-by=url", "--where=url ~ */same*")
+    env.equal([int(row["count"]) for row in grouped], [sum(n for key, n in wanted.items() if "/same" in key[2])],
+              "--group-by=url")
+    events = dump.Dump(env, squid.directory, "events").text
+    env.check("o1-1-1" not in events, "a URL is in the trace")
+
+
 TESTS = [
+    ("access.log beside a trace: two workers, rotations, a restart", joined, 120),
     ("access.log without a trace: each format, row for row", alone, 120),
 ]

@@ -281,7 +281,7 @@ def refused():
             (["--access-log=" + write("words.log", ["some words", "and more"])], 1, "of a format that is known"),
             (["--access-log=" + log, "--table=swaps"], 2, "needs a TRACE"),
             (["--access-log=" + log, "--figure=stalls"], 2, "needs a TRACE"),
-            (["--access-log=" + log, "--follow"], 2, "needs a TRACE"),
+            (["--access-log=" + log, "--follow"], 2, "does not go with --follow"),
             (["--log-format=squid", os.path.join(SOURCE, "doc", "sample")], 2, "goes with --access-log"),
             (["--access-log"], 2, "needs a value"), ([], 2, "--access-log=FILE")):
         got, text, said = run(*options)
@@ -323,6 +323,82 @@ def findings():
             command = first["command"].replace("FILE", os.path.join(folder, "finding.log"))
             ran = subprocess.run(["sh", "-c", command.replace("sqtrace-dump", DUMP, 1)], stdout=subprocess.PIPE, check=False)
             check(ran.returncode == 0 and 200 < len(ran.stdout.splitlines()) < 400, "its command finds them: " + name, command)
+
+
+SAMPLE = os.path.join(SOURCE, "doc", "sample")
+TEXTS = "client", "url", "url_host", "user_name", "hierarchy"
+
+
+def join_line(end, kid, xid, url, client="10.9.8.7"):
+    return "%d.%03d      1 %s TCP_MISS/200 500 GET %s me HIER_DIRECT/127.0.0.1 - %s %s" % (
+        end // 1000, end % 1000, client, url, xid, kid)
+
+
+def joined():
+    status, text, said = run("--table=requests", "--no-comments", "--format=tsv", "--columns=time_ns,kid,xid,total_ns,ring", SAMPLE)
+    of_trace = [line.split("\t") for line in text.splitlines()[1:]]
+    ends = [(int(at) + (0 if total == "-" else int(total))) // 1000000 for at, _, _, total, _ in of_trace]
+    lines, urls = [], []
+    for number, ((_, kid, xid, _, _), end) in enumerate(zip(of_trace, ends)):
+        urls.append("-" if xid == "-" or number % 10 == 9 else "http://h%d.example.com/%d" % (number % 4, number))
+        if urls[-1] != "-":
+            lines.append((end, join_line(end, kid, xid, urls[-1])))
+    lines.sort(key=lambda pair: pair[0])
+    good = [text for _, text in lines]
+    path = write("join.log", good)
+    found = rows("--access-log=" + path, SAMPLE)
+    check([row["url"] for row in found] == urls, "each request of a trace has its own line",
+          [pair for pair in zip((row["url"] for row in found), urls) if pair[0] != pair[1]][:5])
+    check(all(row["client"] == "10.9.8.7" and row["user_name"] == "me" and row["url_host"].endswith(".example.com")
+              for row in found if row["url"] != "-"), "its client, user and host, too")
+    plain = rows(SAMPLE)
+    check(not any(name in plain[0] for name in TEXTS) and
+          all(other[name] == value for row, other in zip(plain, found) for name, value in row.items()),
+          "nothing else differs, and without a log there are no such columns")
+    same_group = rows("--access-log=" + path, "--group-by=url_host", SAMPLE)
+    check({row["url_host"]: int(row["count"]) for row in same_group if row["url_host"] != "-"} ==
+          {"h%d.example.com" % k: sum(url.startswith("http://h%d." % k) for url in urls) for k in range(4)},
+          "--group-by=url_host beside a trace", same_group)
+    asked = rows("--access-log=" + path, "--where=url ~ *h2*", "--columns=stage,class,count", SAMPLE, table="summary")
+    ended = sum(url.startswith("http://h2.") and row["outcome"] not in ("lost", "clock", "unfinished")
+                for url, row in zip(urls, found))
+    check([int(row["count"]) for row in asked if row["stage"] == "total" and row["class"] == "all"] == [ended],
+          "--where on the log's columns, of a table that sums up", asked[:2])
+    figures = [run("--access-log=" + path, "--figure=load", "--where=" + where, "--no-comments", SAMPLE)[1]
+               for where in ("url ~ *h2*", "url ~ *", "url ~ *nowhere*")]
+    check(len(figures[0].splitlines()) > 1 and figures[0] != figures[1] and len(figures[2].splitlines()) <= 1,
+          "and of a figure", figures[0][:200])
+    middle = len(good) // 2
+    first_end, first = lines[0]
+    evil = [join_line(first_end + i % 40, *first.split()[:-3:-1], "http://evil/%d" % i) for i in range(60000)]
+    hostile_log = good[:middle] + ["\xff" * 5000, join_line(8589934590000, 1, 54, "http://future/"), "x y z",
+                                   join_line(0, 1, 55, "http://past/")] + good[middle:]
+    found = rows("--access-log=" + write("evil.log", hostile_log), SAMPLE)
+    check([row["url"] for row in found] == urls, "lines from other times, and lines that are none, change nothing",
+          [pair for pair in zip((row["url"] for row in found), urls) if pair[0] != pair[1]][:5])
+    begin = time.process_time() + sum(os.times()[2:4])
+    found = rows("--access-log=" + write("alike.log", evil + good), SAMPLE)
+    used = time.process_time() + sum(os.times()[2:4]) - begin
+    check(len(found) == len(urls) and used < 2, "60,000 lines of one transaction cost no time", used)
+    slow = "203.0.113.20:80"
+    by_server = [(end, join_line(end, kid, xid, "http://%s/" % ("slow.example.com" if row["server"] == slow else "h%d" % (end % 3))))
+                 for (_, kid, xid, _, _), end, row in zip(of_trace, ends, plain) if xid != "-"]
+    path = write("hosts.log", [text for _, text in sorted(by_server, key=lambda pair: pair[0])])
+    said = [row["sentence"] for row in rows("--access-log=" + path, SAMPLE, table="findings") if row["culprit"] == slow]
+    check(len(said) == 1 and said[0].endswith("Its requests are for host slow.example.com."),
+          "findings name a server's host", said)
+    for form in "squid", "combined":
+        status, _, said = run("--access-log=" + os.path.join(folder, form + ".log"), SAMPLE)
+        check(status == 1 and "does not join: it needs %master_xaction" in said, form + " does not join", said)
+    name = os.path.join(folder, "kid-${process_number}.log")
+    for kid in {kid for _, kid, _, _, _ in of_trace}:
+        write("kid-%s.log" % kid, [text.rsplit(" ", 1)[0] for _, text in lines if text.endswith(" " + kid)])
+    found = rows("--access-log=" + name, "--log-format=%ts.%03tu %6tr %>a %Ss/%03>Hs %<st %rm %ru %un %Sh/%<a %mt %master_xaction",
+                 SAMPLE)
+    check([row["url"] for row in found] == urls, "a log of each kid, whose number is in the file's name")
+    merged = rows("--access-log=" + name, "--log-format=%ts.%03tu %6tr %>a %Ss/%03>Hs %<st %rm %ru %un %Sh/%<a %mt %master_xaction")
+    order = [float(row["time_s"]) for row in merged]
+    check(len(merged) == len(good) and order == sorted(order), "without a trace their lines are merged by time")
 
 
 def documented():
@@ -377,6 +453,7 @@ try:
     hostile()
     refused()
     findings()
+    joined()
     documented()
     report()
 finally:

@@ -21,6 +21,12 @@ conn=$(of_that conn)
 from=$(of_that when | cut -c12-19)
 until=$(echo "$from" | awk -F: '{ s = ($1 * 3600 + $2 * 60 + $3 + 10) % 86400; printf "%02d:%02d:%02d", s / 3600, s % 3600 / 60, s % 60 }')
 
+# The log of that trace, in the format of README.md.
+sqtrace-dump --quiet --no-comments --no-header --format=tsv --columns=kid,xid,time_ns,total_ns,tag,status,method "$sample" |
+    awk -F '\t' '$2 != "-" && $3 != "-" && $4 != "-" {
+        printf "%s %s %.3f %d 192.0.2.1 %s/%s 0 %s http://www.example.com/%s\n", $1, $2, ($3 + $4) / 1e9, $4 / 1e6, $5, $6, $7, $2
+    }' >"$work/sqtrace.log"
+
 # Each example between .EX and .EE in the section EXAMPLES.
 awk '
     /^\.SH / { inside = $0 == ".SH EXAMPLES" }
@@ -31,12 +37,13 @@ awk '
 sed -n -e 's/^    \(sqtrace-\(dump\|report\) .*\/var\/spool\/squid\/trace.*\)/\1/p' \
     -e 's/^    \(sqtrace-dump --list.*\)/\1/p' \
     -e 's/^    \.\/\(sqtrace-dump .*\)\.\.\/\.\.\/doc\/sample.*/\1\/var\/spool\/squid\/trace/p' \
-    "$SQT_SOURCE/README.md" | awk '{ print > (folder "/readme." sprintf("%02d", NR)) }' folder="$work"
+    "$SQT_SOURCE/README.md" | grep -v -e --follow | awk '{ print > (folder "/readme." sprintf("%02d", NR)) }' folder="$work"
 
 # The command of a file, with another trace and where the plots are here.
 command_of()
 {
     sed -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\e/\\/g' -e 's/\\&//g' -e "s|/var/spool/squid/trace|$sample|g" \
+        -e "s|/var/log/squid/sqtrace.log|$work/sqtrace.log|g" \
         -e "s|/usr/share/sqtrace/plots|$SQT_SOURCE/tools/plots|" -e "s/ == 54'/ == $xid'/" \
         -e "s/conn == 11'/conn == $conn'/" -e "s/12:03:10/$from/" -e "s/12:03:20/$until/" \
         -e "s|sqtrace-report |&--data='$SQT_SOURCE/tools' |" "$1"

@@ -134,13 +134,13 @@ check_log(const struct dump_request *r, const struct options *o)
 {
     if (r->given[DUMP_log_format] && !r->log_count)
         return options_fail(o, "--log-format goes with --access-log");
+    if (r->log_count && r->given[DUMP_follow])
+        return options_fail(o, "--access-log does not go with --follow: a log is read to its end");
     if (!r->log_count || r->trace_count)
         return 0;
     if (!sqt_table_of_log(r->table))
         return options_fail(o, "%s %s needs a TRACE: an access.log does not have what it is made of",
                             r->table->figure ? "figure" : "table", r->table->name);
-    if (r->given[DUMP_follow])
-        return options_fail(o, "--follow needs a TRACE; an access.log is read to its end");
     return 0;
 }
 

@@ -230,8 +230,14 @@ static struct sqt_stream *
 dump_open(struct dump *dump, const struct dump_request *r)
 {
     const struct sqt_log_request log = {.files = r->logs, .count = r->log_count, .format = r->given[DUMP_log_format]};
-    return r->trace_count ? sqt_stream_open(r->traces, r->trace_count, dump_report, dump)
-                          : sqt_stream_open_log(&log, dump_report, dump);
+    if (!r->trace_count)
+        return sqt_stream_open_log(&log, dump_report, dump);
+    struct sqt_stream *const stream = sqt_stream_open(r->traces, r->trace_count, dump_report, dump);
+    if (stream && r->log_count && sqt_stream_join_log(stream, &log) != 0) {
+        sqt_stream_close(stream);
+        return NULL;
+    }
+    return stream;
 }
 
 /* Reads the traces.  Returns enum dump_status without DUMP_ALARM. */
@@ -267,6 +273,8 @@ dump_read(struct dump *dump, const struct dump_request *r)
     }
     dump_live_begin(dump, &own[0], stream);
     dump->pass = sqt_pass_new(jobs, job_count, &also, dump->crew);
+    if (r->trace_count && r->log_count)
+        sqt_pass_join(dump->pass, sqt_stream_logged, stream);
     dump_head_comments(dump, stream);
     const int watched = !dump->quiet && isatty(STDERR_FILENO) && !dump->pager.pid;
     struct sqt_run run;

@@ -116,7 +116,8 @@ dump_misses_kid(struct dump *d, const struct sqt_stream *stream)
         const uint32_t one = sqt_stream_origin(stream, i)->identity.kid;
         if (one == kid)
             return 0;
-        count = say_insert_kid(kids, count, one);
+        if (one != UINT32_MAX) /* a log that names no kid */
+            count = say_insert_kid(kids, count, one);
     }
     if (kid < 0)
         return 0;
@@ -148,9 +149,11 @@ dump_tail_comments(struct dump *d, const struct sqt_stream *stream)
         fprintf(stderr, "sqtrace-dump: lost %s\n", d->account.more);
     if (d->cut)
         sqt_sink_comment(&d->sink, "limit", "reading stopped when there were enough rows");
-    if (sqt_stream_log(stream)) {
+    if (sqt_stream_is_log(stream)) {
         account_log_tail(&d->sink, sqt_stream_log(stream), sqt_pass_last_ns(d->pass));
         return;
     }
     account_tail(&d->sink, &d->account, sqt_pass_last_ns(d->pass), sqt_pass_records(d->pass));
+    if (sqt_stream_log(stream))
+        account_joined(&d->sink, stream);
 }

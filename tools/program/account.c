@@ -133,7 +133,7 @@ void
 account_head(struct sqt_sink *sink, const char *const *traces, size_t trace_count, const struct sqt_stream *stream)
 {
     char text[128], date[32];
-    const struct sqt_log_account *const log = sqt_stream_log(stream);
+    const struct sqt_log_account *const log = sqt_stream_is_log(stream) ? sqt_stream_log(stream) : NULL;
     if (sink->no_comments)
         return;
     for (size_t i = 0; i < trace_count; ++i)
@@ -161,6 +161,18 @@ account_log_tail(struct sqt_sink *sink, const struct sqt_log_account *log, int64
     snprintf(text, sizeof(text), "%" PRIu64 " requests; %" PRIu64 " lines are not of the format", log->lines,
              log->not_understood);
     sqt_sink_comment(sink, "lines", text);
+}
+
+void
+account_joined(struct sqt_sink *sink, const struct sqt_stream *stream)
+{
+    const struct sqt_log_account *const log = sqt_stream_log(stream);
+    char text[160];
+    snprintf(text, sizeof(text),
+             "%" PRIu64 " requests have a line; %" PRIu64 " lines were read, %" PRIu64 " are not of the "
+             "format %.40s",
+             sqt_stream_joined(stream), log->lines, log->not_understood, log->format);
+    sqt_sink_comment(sink, "joined", text);
 }
 
 void

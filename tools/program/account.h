@@ -46,6 +46,9 @@ void account_tail(struct sqt_sink *sink, const struct account *account, int64_t 
 /* The same behind the rows of a log. */
 void account_log_tail(struct sqt_sink *sink, const struct sqt_log_account *log, int64_t length);
 
+/* How many requests have a line in the access.log that is beside a trace. */
+void account_joined(struct sqt_sink *sink, const struct sqt_stream *stream);
+
 /* "single process", "worker", ... */
 const char *account_kid_kind(uint32_t kind);
 

@@ -389,6 +389,8 @@ put_configured(const struct report *r, struct page *page)
             page_put(page, "fact", "name", k ? "" : t->of_log ? "log" : "trace", "text", t->paths[k], NULL);
         if (t->of_log)
             page_put(page, "fact", "name", "format", "text", t->log_format, NULL);
+        for (size_t k = 0; k < t->log_count; ++k)
+            page_put(page, "fact", "name", k ? "" : "access.log", "text", t->logs[k], NULL);
         account_date(t->start_ns, text);
         text[10] = ' ';
         strcat(text, " UTC, for ");

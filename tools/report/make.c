@@ -43,6 +43,7 @@ make_free_trace(struct report *r, struct report_trace *t)
     free(t->log_format);
     free(t->series);
     free(t->paths);
+    free(t->logs);
     free((char *)t->label);
 }
 

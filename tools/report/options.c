@@ -96,7 +96,7 @@ take_logs(struct report *r, const struct options *o)
 {
     if (r->given[REPORT_log_format] && !o->also.count)
         return options_fail(o, "--log-format goes with --access-log");
-    if (!o->also.count)
+    if (!o->also.count || r->trace_count)
         return 0;
     r->of_log = 1;
     for (size_t i = 0; i < o->also.count; ++i)
@@ -104,6 +104,28 @@ take_logs(struct report *r, const struct options *o)
             return -1;
     for (size_t i = 0; i < r->trace_count; ++i)
         r->traces[i].of_log = 1;
+    return 0;
+}
+
+/* Logs beside traces: of a label those of it, or else those of all. */
+static int
+join_logs(struct report *r, const struct options *o)
+{
+    for (size_t i = 0; i < o->also.count && !r->of_log; ++i) {
+        const char *const equals = strchr(r->logs[i], '=');
+        const size_t length = equals && *r->traces[0].label ? (size_t)(equals - r->logs[i]) : 0;
+        int joined = 0;
+        for (size_t k = 0; k < r->trace_count; ++k) {
+            struct report_trace *const t = &r->traces[k];
+            if (length && (strlen(t->label) != length || memcmp(t->label, r->logs[i], length) != 0))
+                continue;
+            t->logs = sqt_resized(t->logs, (t->log_count + 1) * sizeof(*t->logs));
+            t->logs[t->log_count++] = length ? equals + 1 : r->logs[i];
+            joined = 1;
+        }
+        if (!joined)
+            return options_fail(o, "--access-log=%s: no TRACE has that label", r->logs[i]);
+    }
     return 0;
 }
 
@@ -189,7 +211,7 @@ report_parse(struct report *r, int argc, char **argv, char *error, size_t error_
     for (size_t i = 0; i < taken.word_count; ++i)
         if (take_trace(r, o, r->words[i]) != 0)
             return -1;
-    if (!r->trace_count && take_logs(r, o) != 0)
+    if (take_logs(r, o) != 0 || join_logs(r, o) != 0)
         return -1;
     if (take_figures(r, o) != 0 || moment_take(o, REPORT_since, &r->since) != 0 ||
         moment_take(o, REPORT_until, &r->until) != 0 ||

@@ -252,6 +252,8 @@ read_all(struct report_trace *t, struct sqt_stream *stream, struct sqt_job *jobs
     const struct sqt_consumer also = {
         .context = t, .loss = report_read_take_loss, .bound = take_bound, .step = take_step, .setup = take_setup};
     struct sqt_pass *const pass = sqt_pass_new(jobs, count, &also, crew);
+    if (t->log_count)
+        sqt_pass_join(pass, sqt_stream_logged, stream);
     struct sqt_extent extent;
     struct sqt_run run;
     unsigned runs = 0;
@@ -323,7 +325,14 @@ report_open(const struct report *r, struct report_trace *t)
                                                 : sqt_stream_open(t->paths, t->path_count, reader_says, t);
     if (stream && t->of_log)
         t->log_format = sqt_copied(sqt_stream_log(stream)->format);
-    return stream;
+    if (!stream || !t->log_count)
+        return stream;
+    const struct sqt_log_request beside = {
+        .files = t->logs, .count = t->log_count, .format = r->given[REPORT_log_format]};
+    if (sqt_stream_join_log(stream, &beside) == 0)
+        return stream;
+    sqt_stream_close(stream);
+    return NULL;
 }
 
 int

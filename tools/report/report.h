@@ -87,7 +87,9 @@ struct report_trace {
     const char *label; /* "" if it is the only one */
     const char **paths;
     size_t path_count;
-    int of_log; /* the paths are those of an access.log */
+    int of_log;        /* the paths are those of an access.log */
+    const char **logs; /* beside them */
+    size_t log_count;
 
     /* what report_read() finds */
     char *log_format;     /* of a log; else NULL */

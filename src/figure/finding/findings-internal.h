@@ -39,6 +39,9 @@ struct sqt_claim {
     struct sqt_distribution totals, rests;
 };
 
+/* A host's name of more letters is cut. */
+#define SQT_FINDING_HOST 128
+
 /* Whose time is claimed. */
 struct sqt_subject {
     struct sqt_name_entry named;
@@ -60,6 +63,8 @@ struct sqt_subject {
     uint64_t connections, drops, backlog, descriptors;
     int64_t kid;                           /* of a worker, as the next */
     double busy;                           /* how much of the time its event loop works, in % */
+    char host[SQT_FINDING_HOST];           /* in URLs of a server's requests; "": no log says it */
+    int hosts;                             /* 2: there are several */
     uint32_t series;                       /* of its requests in sqt_findings.when; 0: none yet */
     uint32_t account;                      /* of them in sqt_findings.ledger; 0: none yet */
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */

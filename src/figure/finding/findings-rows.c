@@ -329,6 +329,15 @@ findings_add_tunnels(const struct sqt_finding *x, struct sqt_told *told)
         findings_add(told, " It is the time until tunnels (CONNECT) open: how long they stay open is not counted.");
 }
 
+/* A server by the name that its clients know, where an access.log says it. */
+static void
+findings_add_host(const struct sqt_finding *x, struct sqt_told *told)
+{
+    const size_t length = strlen(told->sentence);
+    if (x->rule->by == SQT_FINDING_SERVER && x->subject->hosts == 1)
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length, " Its requests are for host %s.", x->subject->host);
+}
+
 /* The rule of the loop that says how it is held; NULL: it is not. */
 static const struct sqt_finding_rule *
 findings_loop_rule(const struct sqt_findings *f)
@@ -389,6 +398,7 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
     const struct sqt_finding_values values = sqt_findings_values(f, x);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, x->rule->sentence, &values);
     findings_add_tunnels(x, told);
+    findings_add_host(x, told);
     snprintf(told->culprit, sizeof(told->culprit), "%s", values.culprit ? values.culprit : "");
     const enum sqt_event after = findings_when_told(f, x, told);
     findings_add_answer(x, told);

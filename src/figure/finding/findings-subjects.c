@@ -168,13 +168,29 @@ sqt_findings_worker(struct sqt_findings *f, const struct sqt_identity *identity)
     return subject;
 }
 
+/* Its requests are for one host, as far as an access.log says. */
+static struct sqt_subject *
+findings_server(struct sqt_findings *f, const union sqt_cell *row)
+{
+    struct sqt_subject *const subject = findings_named(f, SQT_FINDING_SERVER, row[SQT_CELL(requests, server)].text);
+    const char *const host = row[SQT_CELL(requests, url_host)].text;
+    if (!subject || !host)
+        return subject;
+    if (!subject->hosts) {
+        snprintf(subject->host, sizeof(subject->host), "%s", host);
+        subject->hosts = 1;
+    } else if (strncmp(subject->host, host, sizeof(subject->host) - 1) != 0)
+        subject->hosts = 2;
+    return subject;
+}
+
 void
 sqt_findings_subjects(struct sqt_findings *f, const struct sqt_xact *xact, const union sqt_cell *row,
                       struct sqt_subject *subjects[SQT_FINDING_BYS])
 {
     struct sqt_subject *const found[SQT_FINDING_BYS] = {
         [SQT_FINDING_ALL] = &f->all,
-        [SQT_FINDING_SERVER] = findings_named(f, SQT_FINDING_SERVER, row[SQT_CELL(requests, server)].text),
+        [SQT_FINDING_SERVER] = findings_server(f, row),
         [SQT_FINDING_PLACE] = findings_place(f, xact),
         [SQT_FINDING_REASON] = findings_named(f, SQT_FINDING_REASON, row[SQT_CELL(requests, miss_reason)].text),
         [SQT_FINDING_LEADER] = findings_leader(f, xact),

@@ -33,6 +33,8 @@
 #define LEAST_SHARE 0.10
 #define LEAST_EXCESS 50e6
 #define LEAST_TIMES 2
+/* A name says nearly as much as another if its score is that part of the other's. */
+#define NEARLY 0.98
 
 static const uint64_t part_stages[PART_COUNT] = {
 #define PART(NAME, stages, words) stages,
@@ -196,6 +198,15 @@ compare_by_second(const void *a, const void *b)
     return x->second < y->second ? -1 : x->second > y->second;
 }
 
+/* What another name must exceed: where names= leaves the server a number, a name that says nearly as much is better. */
+static double
+compare_to_exceed(const struct compare *c, const struct culprit *best)
+{
+    static const char number[] = "origin-";
+    const char *const name = best->name && best->kind == SERVER ? c->texts[SERVER][best->name] : NULL;
+    return name && strncmp(name, number, sizeof(number) - 1) == 0 ? best->excess * NEARLY : best->excess;
+}
+
 /* The name with the largest score, of those that may be told; none has an excess of 0. */
 static struct culprit
 compare_round(struct compare *c, struct scores *s, double all)
@@ -205,7 +216,7 @@ compare_round(struct compare *c, struct scores *s, double all)
         s->names_count = c->names[kind].count + 1;
         s->cells = sqt_zeroed(s->names_count * s->strata_count, sizeof(*s->cells));
         const struct culprit x = compare_best(c, (enum compare_kind)kind, s);
-        if (x.excess > best.excess && is_noticed(&x, all) && sqt_culprit_is_fair(c, &x) &&
+        if (x.excess > compare_to_exceed(c, &best) && is_noticed(&x, all) && sqt_culprit_is_fair(c, &x) &&
             x.excess > sqt_compare_chance(c, (enum compare_kind)kind, s))
             best = x;
         free(s->cells);

@@ -55,6 +55,49 @@ sqt_stream_open_log(const struct sqt_log_request *request, sqt_diagnosis_functio
     return s;
 }
 
+int
+sqt_stream_join_log(struct sqt_stream *s, const struct sqt_log_request *request)
+{
+    struct sqt_log *const log = sqt_log_open(request, &s->diagnostics);
+    if (!log)
+        return -1;
+    const struct sqt_log_account *const account = sqt_log_account(log);
+    if (!account->has_kid || !account->has_xid) {
+        sqt_diagnose(&s->diagnostics, SQT_ERROR,
+                     "--access-log: the format %.60s does not join: it needs %%master_xaction and ${process_number}; "
+                     "sqtrace-dump --list has formats that do",
+                     account->format);
+        sqt_log_close(log);
+        return -1;
+    }
+    s->log = log;
+    s->beside = sqt_beside_new(log);
+    return 0;
+}
+
+const struct sqt_logged *
+sqt_stream_logged(void *context, const struct sqt_origin *origin, uint64_t xid, int64_t end_ns)
+{
+    struct sqt_stream *const s = context;
+    int64_t end = s->beside ? sqt_origin_wall_ns(origin) : INT64_MIN;
+    if (end == INT64_MIN || __builtin_add_overflow(end, end_ns, &end) || end < 0 || end > INT64_MAX / 2 ||
+        xid > INT64_MAX)
+        return NULL;
+    return sqt_beside_find(s->beside, origin->identity.kid, xid, end);
+}
+
+uint64_t
+sqt_stream_joined(const struct sqt_stream *s)
+{
+    return s->beside ? sqt_beside_found(s->beside) : 0;
+}
+
+int
+sqt_stream_is_log(const struct sqt_stream *s)
+{
+    return s->log && !s->beside;
+}
+
 const struct sqt_log_account *
 sqt_stream_log(const struct sqt_stream *s)
 {
@@ -105,6 +148,10 @@ sqt_stream_log_extent(const struct sqt_stream *s, struct sqt_extent *extent)
 void
 sqt_stream_log_close(struct sqt_stream *s)
 {
+    if (s->beside) {
+        sqt_beside_free(s->beside);
+        return;
+    }
     for (size_t i = 0; i < s->waiting_count; ++i)
         free(s->waiting[i]);
     sqt_log_close(s->log);

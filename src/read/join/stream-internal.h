@@ -7,7 +7,7 @@
 
 #include "read/final.h"
 #include "read/follow.h"
-#include "read/log/log.h"
+#include "beside.h"
 #include "sources.h"
 
 /* Origins that are open at a time: each has a block of 2 MiB. */
@@ -30,7 +30,8 @@ struct sqt_stream {
     unsigned opened;
     int told_open; /* that too many are open at a time; said once */
 
-    struct sqt_log *log; /* an access.log in place of all sources; NULL: there are those */
+    struct sqt_log *log;       /* an access.log, in place of all sources or beside them; NULL: there is none */
+    struct sqt_beside *beside; /* it is beside them; owns it */
 
     int final; /* only what is final is handed out */
     int followed;

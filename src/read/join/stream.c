@@ -138,7 +138,7 @@ sqt_stream_extent(const struct sqt_stream *s, struct sqt_extent *extent)
 {
     memset(extent, 0, sizeof(*extent));
     extent->lost_known = 1;
-    if (s->log) {
+    if (sqt_stream_is_log(s)) {
         sqt_stream_log_extent(s, extent);
         return;
     }
@@ -245,7 +245,7 @@ stream_behind_lost(const struct sqt_origin_reader *o)
 int
 sqt_stream_next(struct sqt_stream *s, struct sqt_run *run)
 {
-    if (s->log)
+    if (sqt_stream_is_log(s))
         return sqt_stream_next_logged(s, run);
     stream_advance(s);
     stream_open_due(s);

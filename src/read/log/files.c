@@ -16,18 +16,28 @@
 
 /* ---- names ---- */
 
+/* The macro of squid.conf that is the number of a kid. */
+static const char files_macro[] = "${process_number}";
+#define MACRO (sizeof(files_macro) - 1)
+
+/* before: the length of what stands before the number of a kid in the name; 0: there is none. */
 static void
-files_add(struct sqt_log_files *f, const char *name)
+files_add(struct sqt_log_files *f, const char *name, size_t before)
 {
     for (size_t i = 0; i < f->count; ++i)
         if (strcmp(f->files[i].name, name) == 0)
             return;
     f->files = sqt_resized(f->files, (f->count + 1) * sizeof(*f->files));
-    f->files[f->count++] = (struct sqt_log_file){.name = sqt_copied(name), .first_at = INT64_MAX, .begin = INT64_MAX};
+    f->files[f->count++] =
+        (struct sqt_log_file){.name = sqt_copied(name),
+                              .first_at = INT64_MAX,
+                              .begin = INT64_MAX,
+                              .kid = before ? (int64_t)strtoul(name + before, NULL, 10) : SQT_LOG_UNKNOWN};
+    f->kids |= before != 0;
 }
 
 static void
-files_match(struct sqt_log_files *f, const char *pattern, struct sqt_diagnostics *diagnostics)
+files_match(struct sqt_log_files *f, const char *pattern, size_t before, struct sqt_diagnostics *diagnostics)
 {
     glob_t found = {.gl_pathc = 0};
     const int result = glob(pattern, 0, NULL, &found);
@@ -36,24 +46,36 @@ files_match(struct sqt_log_files *f, const char *pattern, struct sqt_diagnostics
     if (result != 0)
         sqt_diagnose(diagnostics, SQT_ERROR, "%s: no file is called so", pattern);
     for (size_t i = 0; i < found.gl_pathc && result == 0; ++i)
-        files_add(f, found.gl_pathv[i]);
+        files_add(f, found.gl_pathv[i], before);
     globfree(&found);
+}
+
+/* The files of all kids: the macro stands for digits. */
+static void
+files_match_kids(struct sqt_log_files *f, const char *name, const char *macro, struct sqt_diagnostics *diagnostics)
+{
+    char *const pattern = sqt_printed("%.*s[0-9]*%s", (int)(macro - name), name, macro + MACRO);
+    files_match(f, pattern, (size_t)(macro - name), diagnostics);
+    free(pattern);
 }
 
 static void
 files_take(struct sqt_log_files *f, const char *name, struct sqt_diagnostics *diagnostics)
 {
     struct stat st;
+    const char *const macro = strstr(name, files_macro);
     if (strcmp(name, "-") == 0)
-        files_add(f, name);
+        files_add(f, name, 0);
+    else if (macro && macro > name)
+        files_match_kids(f, name, macro, diagnostics);
     else if (stat(name, &st) == 0 && S_ISDIR(st.st_mode)) {
         char *const pattern = sqt_printed("%s/access.log*", name);
-        files_match(f, pattern, diagnostics);
+        files_match(f, pattern, 0, diagnostics);
         free(pattern);
     } else if (stat(name, &st) != 0 && strpbrk(name, "*?["))
-        files_match(f, name, diagnostics);
+        files_match(f, name, 0, diagnostics);
     else
-        files_add(f, name);
+        files_add(f, name, 0);
 }
 
 int

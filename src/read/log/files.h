@@ -16,6 +16,7 @@
 struct sqt_log_file {
     char *name;
     uint64_t size;
+    int64_t kid;                           /* that stands in its name; SQT_LOG_UNKNOWN: none does */
     int64_t first_at;                      /* when its first line was written; INT64_MAX: no line is of the format */
     int64_t begin;                         /* the earliest begin of those that were looked at */
     uint64_t looked_at, understood, bytes; /* lines, lines of the format, and their bytes */
@@ -24,6 +25,7 @@ struct sqt_log_file {
 struct sqt_log_files {
     struct sqt_log_file *files;
     size_t count;
+    int kids;                      /* some have one */
     struct sqt_log_bytes standard; /* the standard input, which is read once only */
     int standard_open;
 };

@@ -2,7 +2,7 @@
  *
  * log.c - see log.h.
  */
-#include "log.h"
+#include "log-internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,145 +10,20 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "conf.h"
-#include "files.h"
-#include "line.h"
 
 /* Lines that are not of the format and are shown. */
 #define SHOWN 3
-/* A host name has no more letters. */
-#define HOST_MOST 256
 /* Bytes at the end of a file in which its last line is looked for. */
 #define TAIL ((size_t)64 << 10)
-
-struct sqt_log {
-    struct sqt_diagnostics *diagnostics;
-    struct sqt_log_files files;
-    size_t next; /* file */
-    struct sqt_log_format format;
-    struct sqt_log_names names;
-    struct sqt_log_bytes bytes;
-    int open;
-    const char *name; /* of the file that is open */
-    uint64_t number;  /* of its line */
-    struct sqt_logged batch[SQT_LOG_BATCH];
-    char hosts[SQT_LOG_BATCH][HOST_MOST];
-    struct sqt_log_account account;
-    uint64_t shown;
-};
-
-/* ---- the format ---- */
-
-/* Of all formats that have names the one that most lines of the first file are of; the first of several. */
-static int
-log_guess(struct sqt_log *log)
-{
-    const char *best = NULL, *name;
-    uint64_t most = 0;
-    char error[256];
-    for (size_t file = 0; file < log->files.count && !best; ++file)
-        for (unsigned i = 0; (name = sqt_log_format_name(i)) != NULL; ++i) {
-            struct sqt_log_format format;
-            if (sqt_log_format_parse(&format, name, sqt_log_format_named(name), error, sizeof(error)) == 0) {
-                const uint64_t of_it =
-                    sqt_log_files_try(&log->files, &log->files.files[file], &format, log->diagnostics);
-                if (of_it > most) {
-                    most = of_it;
-                    best = name;
-                }
-            }
-            sqt_log_format_free(&format);
-        }
-    if (best)
-        return sqt_log_format_parse(&log->format, best, sqt_log_format_named(best), error, sizeof(error));
-    sqt_diagnose(log->diagnostics, SQT_ERROR,
-                 "%s: no line is of a format that is known; give its logformat, or the squid.conf that has it, by "
-                 "--log-format",
-                 log->files.files[0].name);
-    return -1;
-}
-
-static int
-log_take_format(struct sqt_log *log, const char *name, const char *text)
-{
-    char error[1024];
-    if (sqt_log_format_parse(&log->format, name, text, error, sizeof(error)) == 0)
-        return 0;
-    sqt_diagnose(log->diagnostics, SQT_ERROR, "--log-format: %s", error);
-    return -1;
-}
-
-/* A name, a logformat, or a squid.conf. */
-static int
-log_find_format(struct sqt_log *log, const char *wanted)
-{
-    struct sqt_log_conf conf;
-    char error[1024];
-    if (!wanted)
-        return log_guess(log);
-    const char *const named = sqt_log_format_named(wanted);
-    if (named)
-        return log_take_format(log, wanted, named);
-    if (strchr(wanted, '%'))
-        return log_take_format(log, wanted, wanted);
-    if (!strpbrk(wanted, "./")) {
-        sqt_diagnose(
-            log->diagnostics, SQT_ERROR,
-            "--log-format: '%s' is no format; there are: squid, squid-join, sqtrace, ecs, elastic, ltsv, combined, "
-            "common; or a logformat, as in '%%ts.%%03tu %%tr %%>a %%ru', or the name of a squid.conf",
-            wanted);
-        return -1;
-    }
-    if (sqt_log_conf_read(&conf, wanted, log->files.files[0].name, error, sizeof(error)) != 0) {
-        sqt_diagnose(log->diagnostics, SQT_ERROR, "--log-format: %s", error);
-        return -1;
-    }
-    const int result = log_take_format(log, conf.name, conf.format);
-    sqt_log_conf_free(&conf);
-    return result;
-}
-
-static int
-log_has_time(const struct sqt_log_format *f)
-{
-    return f->has[SQT_LOG_SECONDS] || f->has[SQT_LOG_DATE] || f->has[SQT_LOG_DATE_GMT] || f->has[SQT_LOG_START];
-}
-
-/* Whether lines are of the format, which says what is known of them. */
-static int
-log_check(struct sqt_log *log)
-{
-    const struct sqt_log_format *const f = &log->format;
-    uint64_t looked_at = 0, understood = 0;
-    log->account = (struct sqt_log_account){.format = f->name,
-                                            .has_total = f->has[SQT_LOG_TOOK] || f->has[SQT_LOG_START],
-                                            .has_kid = f->has[SQT_LOG_KID],
-                                            .has_xid = f->has[SQT_LOG_XID],
-                                            .has_url = f->has[SQT_LOG_URL],
-                                            .has_server = f->has[SQT_LOG_SERVER]};
-    if (!log_has_time(f)) {
-        sqt_diagnose(log->diagnostics, SQT_ERROR, "--log-format: %s: it has no time: %%ts, %%tl, %%tg or %%tS",
-                     f->name);
-        return -1;
-    }
-    for (size_t i = 0; i < log->files.count; ++i) {
-        looked_at += log->files.files[i].looked_at;
-        understood += log->files.files[i].understood;
-    }
-    if (!looked_at || understood)
-        return 0;
-    sqt_diagnose(log->diagnostics, SQT_ERROR, "%s: no line is of the format %s", log->files.files[0].name, f->name);
-    return -1;
-}
 
 struct sqt_log *
 sqt_log_open(const struct sqt_log_request *request, struct sqt_diagnostics *diagnostics)
 {
     struct sqt_log *const log = sqt_zeroed(1, sizeof(*log));
     log->diagnostics = diagnostics;
-    if (sqt_log_files_find(&log->files, request, diagnostics) == 0 && log_find_format(log, request->format) == 0) {
+    if (sqt_log_files_find(&log->files, request, diagnostics) == 0 && sqt_log_choose(log, request->format) == 0) {
         sqt_log_files_order(&log->files, &log->format, diagnostics);
-        if (log_check(log) == 0)
+        if (sqt_log_check(log) == 0)
             return log;
     }
     sqt_log_close(log);
@@ -193,15 +68,16 @@ log_server(struct sqt_log *log, const struct sqt_log_slice slices[SQT_LOG_FIELDS
     return sqt_log_name(&log->names, SQT_DEF_SERVER, both, host.length + 1 + port.length);
 }
 
-static int
-log_take(struct sqt_log *log, const char *line, size_t length, struct sqt_logged *l, char host[HOST_MOST])
+/* The texts of a line whose numbers are known. */
+static void
+log_take(struct sqt_log *log, struct log_reader *r, struct sqt_logged *l, char host[HOST_MOST])
 {
-    struct sqt_log_slice slices[SQT_LOG_FIELDS];
-    if (sqt_log_line_split(&log->format, line, length, slices) != 0 ||
-        sqt_log_line_numbers(&log->format, slices, l) != 0)
-        return -1;
+    const struct sqt_log_slice *const slices = r->slices;
     const struct sqt_log_slice url = slices[SQT_LOG_URL], method = slices[SQT_LOG_METHOD], tag = slices[SQT_LOG_TAG];
+    *l = r->next;
     l->origin = NULL;
+    if (l->kid == SQT_LOG_UNKNOWN)
+        l->kid = r->file->kid;
     l->object = url.length ? sqt_log_hash(url.at, url.length, 0) : 0;
     l->method = sqt_log_name(&log->names, SQT_DEF_METHOD, method.at, method.length);
     l->tag = sqt_log_name(&log->names, SQT_DEF_TAG, tag.at, tag.length);
@@ -211,33 +87,34 @@ log_take(struct sqt_log *log, const char *line, size_t length, struct sqt_logged
     l->user = log_text(slices[SQT_LOG_USER]);
     l->hierarchy = log_text(slices[SQT_LOG_HIERARCHY]);
     l->url = log_text(url);
-    return 0;
+    r->used = 1;
+    r->has = 0;
+    ++log->account.lines;
 }
 
 /* ---- what is wrong ---- */
 
 static void
-log_not_understood(struct sqt_log *log, const char *line, size_t length)
+log_not_understood(struct sqt_log *log, const struct log_reader *r, const char *line, size_t length)
 {
     ++log->account.not_understood;
     if (log->shown++ < SHOWN)
-        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: line %" PRIu64 " is not of the format %.40s: %.*s", log->name,
-                     log->number, log->format.name, (int)(length < 60 ? length : 60), line);
+        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: line %" PRIu64 " is not of the format %.40s: %.*s",
+                     r->file->name, r->number, log->format.name, (int)(length < 60 ? length : 60), line);
 }
 
 static void
-log_end_file(struct sqt_log *log)
+log_end_file(struct sqt_log *log, struct log_reader *r)
 {
-    if (log->bytes.error)
-        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: offset %" PRIu64 ": %s; what comes before was read", log->name,
-                     log->bytes.read, log->bytes.error);
-    if (log->bytes.too_long)
+    if (r->bytes.error)
+        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: offset %" PRIu64 ": %s; what comes before was read",
+                     r->file->name, r->bytes.read, r->bytes.error);
+    if (r->bytes.too_long)
         sqt_diagnose(log->diagnostics, SQT_WARNING,
-                     "%s: %" PRIu64 " lines are longer than %zu bytes, and were passed over", log->name,
-                     log->bytes.too_long, SQT_LOG_LINE_MOST);
-    log->account.not_understood += log->bytes.too_long;
-    sqt_log_bytes_close(&log->bytes);
-    log->open = 0;
+                     "%s: %" PRIu64 " lines are longer than %zu bytes, and were passed over", r->file->name,
+                     r->bytes.too_long, SQT_LOG_LINE_MOST);
+    log->account.not_understood += r->bytes.too_long;
+    r->ended = 1;
 }
 
 /* All that there was. */
@@ -250,47 +127,104 @@ log_end(struct sqt_log *log)
     log->shown = 0;
 }
 
-/* ---- reading ---- */
+/* ---- reading: the lines of all files by their times ---- */
 
-/* The next file; 0: there is none. */
+/* The next line of a file: 1, 0 at its end, or -1 if what the batch has of it would have to move. */
 static int
-log_open_next(struct sqt_log *log)
+log_fetch(struct sqt_log *log, struct log_reader *r)
 {
-    while (!log->open && log->next < log->files.count) {
-        struct sqt_log_file *const file = &log->files.files[log->next++];
-        log->name = file->name;
-        log->number = 0;
-        log->open = sqt_log_files_open(&log->files, file, &log->bytes, log->diagnostics) == 0;
+    char *line;
+    size_t length;
+    for (;;) {
+        const int got = sqt_log_bytes_line(&r->bytes, r->used, &line, &length);
+        if (got < 0)
+            return -1;
+        if (!got) {
+            log_end_file(log, r);
+            return 0;
+        }
+        ++r->number;
+        if (!length)
+            continue;
+        r->has = sqt_log_line_split(&log->format, line, length, r->slices) == 0 &&
+                 sqt_log_line_numbers(&log->format, r->slices, &r->next) == 0;
+        if (r->has)
+            return 1;
+        log_not_understood(log, r, line, length);
     }
-    return log->open;
+}
+
+/* Whose line is the next; NULL: nobody has one. */
+static struct log_reader *
+log_first(const struct sqt_log *log)
+{
+    struct log_reader *first = NULL;
+    for (size_t i = 0; i < log->reader_count; ++i) {
+        struct log_reader *const r = log->readers[i];
+        if (r->has && (!first || r->next.at < first->next.at))
+            first = r;
+    }
+    return first;
+}
+
+static void
+log_open(struct sqt_log *log, struct sqt_log_file *file)
+{
+    struct log_reader *const r = sqt_zeroed(1, sizeof(*r));
+    r->file = file;
+    if (sqt_log_files_open(&log->files, file, &r->bytes, log->diagnostics) == 0)
+        log->readers[log->reader_count++] = r;
+    else
+        free(r);
+}
+
+/* Opens the files whose time has come, and fetches the next line of each; -1: the batch must end first. */
+static int
+log_fetch_all(struct sqt_log *log)
+{
+    size_t fetched = 0;
+    for (;;) {
+        for (; fetched < log->reader_count; ++fetched) {
+            struct log_reader *const r = log->readers[fetched];
+            if (!r->has && !r->ended && log_fetch(log, r) < 0)
+                return -1;
+        }
+        const struct log_reader *const first = log_first(log);
+        if (log->next_file == log->files.count || log->reader_count == OPEN_MOST ||
+            (first && log->files.files[log->next_file].first_at > first->next.at))
+            return 0;
+        log_open(log, &log->files.files[log->next_file++]);
+    }
+}
+
+/* A new batch: nothing of the one before is needed. */
+static void
+log_begin_batch(struct sqt_log *log)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < log->reader_count; ++i) {
+        struct log_reader *const r = log->readers[i];
+        r->used = 0;
+        if (r->ended) {
+            sqt_log_bytes_close(&r->bytes);
+            free(r);
+        } else
+            log->readers[left++] = r;
+    }
+    log->reader_count = left;
 }
 
 size_t
 sqt_log_next(struct sqt_log *log, struct sqt_logged **requests)
 {
-    size_t count = 0, length;
-    char *line;
+    size_t count = 0;
     *requests = log->batch;
-    while (count < SQT_LOG_BATCH && log_open_next(log)) {
-        const int got = sqt_log_bytes_line(&log->bytes, count != 0, &line, &length);
-        if (got < 0)
-            return count;
-        if (!got) {
-            if (count) /* their texts are in its buffer */
-                return count;
-            log_end_file(log);
-            continue;
-        }
-        ++log->number;
-        if (!length)
-            continue;
-        if (log_take(log, line, length, &log->batch[count], log->hosts[count]) != 0)
-            log_not_understood(log, line, length);
-        else {
-            ++log->account.lines;
-            ++count;
-        }
-    }
+    do {
+        log_begin_batch(log);
+        for (struct log_reader *first; count < SQT_LOG_BATCH && log_fetch_all(log) == 0 && (first = log_first(log));
+             ++count)
+            log_take(log, first, &log->batch[count], log->hosts[count]);
+    } while (!count && (log->reader_count || log->next_file < log->files.count));
     if (!count)
         log_end(log);
     return count;
@@ -375,8 +309,10 @@ sqt_log_close(struct sqt_log *log)
 {
     if (!log)
         return;
-    if (log->open)
-        sqt_log_bytes_close(&log->bytes);
+    for (size_t i = 0; i < log->reader_count; ++i) {
+        sqt_log_bytes_close(&log->readers[i]->bytes);
+        free(log->readers[i]);
+    }
     sqt_log_files_free(&log->files);
     sqt_log_format_free(&log->format);
     sqt_log_names_free(&log->names);

@@ -120,13 +120,15 @@ function facts(data, row) {
     ['class', sqtrace.words(name('class')) + (name('miss_reason') ? `; no hit because: ${sqtrace.words(name('miss_reason'))}` : '') +
       (c.collapsed[row] ? '; it followed the fetch of another request' : '')],
     ['server', name('server') && name('server') + (c.tries[row] > 1 ? `, ${c.tries[row]} tries` : '')],
+    ['host of the URL', name('url_host')],
+    ['client', [name('client'), name('user_name')].filter(Boolean).join(', user ')],
     ['cache_dir', name('dir')],
-    ['size', sqtrace.bytes(c.size_bytes[row]) + ` of body, ${sqtrace.bytes(c.sent_bytes[row])} sent`],
+    ['size', (c.size_bytes[row] >= 0 ? `${sqtrace.bytes(c.size_bytes[row])} of body, ` : '') + `${sqtrace.bytes(c.sent_bytes[row])} sent`],
     ['before it', [['accept_wait_ns', 'waited to be accepted'], ['client_connect_ns', 'until its header was read'],
       ['client_tls_ns', 'TLS with the client']].filter(([column]) => c[column][row] > 0)
       .map(([column, words]) => `${words} ${time(column)}`).join(', ')],
     ['event loop', c.loop_held_ns[row] > 0 ? `held for ${time('loop_held_ns')} of this time` : ''],
-    ['ids', `xid ${c.xid[row] >= 0 ? c.xid[row] : '–'} (%master_xaction of access.log), kid ${c.kid[row]}, client connection ` +
+    ['ids', `xid ${c.xid[row] >= 0 ? c.xid[row] : '–'} (%master_xaction of access.log), kid ${c.kid[row] >= 0 ? c.kid[row] : '–'}, client connection ` +
       `${c.conn[row] >= 0 ? c.conn[row] : '–'}`],
   ].filter(([, text]) => text);
 }
