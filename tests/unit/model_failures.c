@@ -114,6 +114,21 @@ assert_healthy(void)
     assert_string_equal(TEXT(0, cause), "healthy");
 }
 
+/* What they waited for is that failure: no rule says the same once more. */
+static void
+a_server_that_lets_wait_and_fails(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 60; ++i)
+        if (i % 3)
+            answered(PARENT, 200);
+        else
+            not_connected(ORIGIN_1, 90 * MS, SQT_CONNECT_TIMEOUT);
+    find();
+    assert_cause("failed_connect", "origin-1", 20);
+    assert_int_equal(NUMBER(0, waiting_s), 20 * 91 * MS);
+}
+
 /* Between 10 s and 12 s of 40 s. */
 static void
 a_service_fails_for_two_seconds(void **state)
@@ -226,8 +241,8 @@ parents_are_dead(void **state)
     for (unsigned lives = 0; lives < 2; ++lives) {
         for (unsigned i = 0; i < 100; ++i) {
             if (i % 20 == 0) {
-                PUT((int64_t)(number + 1) * 100 * MS, PEER_PROBED, 0, 0, ECONNREFUSED);
-                PUT((int64_t)(number + 1) * 100 * MS, PEER_PROBED, 0, 1, lives && i ? 0 : ECONNREFUSED);
+                PUT((int64_t)(number + 1) * 100 * MS, PEER_PROBED, 0, 1, ECONNREFUSED);
+                PUT((int64_t)(number + 1) * 100 * MS, PEER_PROBED, 0, 2, lives && i ? 0 : ECONNREFUSED);
             }
             failed(begin(), 503);
         }
@@ -238,7 +253,7 @@ parents_are_dead(void **state)
     }
     for (unsigned i = 0; i < 2000; ++i) /* it was tried longer ago */
         if (i == 0)
-            PUT(0, PEER_PROBED, 0, 0, ECONNREFUSED);
+            PUT(0, PEER_PROBED, 0, 1, ECONNREFUSED);
         else if (i >= 1950)
             failed(begin(), 503);
         else
@@ -524,7 +539,8 @@ some_errors_are_healthy(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(a_service_fails_for_two_seconds),
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(a_server_that_lets_wait_and_fails),
+                                       SCRIPT_TEST(a_service_fails_for_two_seconds),
                                        SCRIPT_TEST(it_fails_again_and_again),
                                        SCRIPT_TEST(one_server_is_gone),
                                        SCRIPT_TEST(connections_fail_for_a_reason),

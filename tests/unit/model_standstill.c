@@ -331,6 +331,7 @@ a_process_dies(void **state)
     struct sqt_consumer consumer = sqt_family_findings.consumer;
     found_count = 0;
     consumer.context = &job;
+    kept_begin();
     sqt_family_findings.start(&job);
     struct sqt_model *const model = sqt_model_new(&consumer);
     script.origins[1].identity.kid = 0;
@@ -341,6 +342,7 @@ a_process_dies(void **state)
             begin_xact(now, 100 + number++, 7);
         const struct sqt_run run = {&script.origins[k], script.records, script.count, 0, script.count,
                                     {0, 0, 1.0},        script.unsure,  NULL,         0};
+        kept_play(k, script.records, script.count);
         sqt_model_run(model, &run);
         if (!k)
             sqt_model_end(model, &script.origins[0]);
@@ -350,6 +352,7 @@ a_process_dies(void **state)
     sqt_model_finish(model);
     sqt_model_free(model);
     sqt_family_findings.finish(&job);
+    kept_write(script.origins);
     number = 0;
     now = 0;
     row = 0;

@@ -64,13 +64,26 @@ sqt_findings_connection(struct sqt_findings *f, const struct sqt_attempt *attemp
                  (attempt->connected == SQT_MISSING ? attempt->end : attempt->connected) - attempt->begin);
 }
 
+/* ns in which the event loop was held while the request connected: no server's fault. */
+static uint64_t
+connects_held(const struct sqt_xact *xact)
+{
+    return xact->held_in
+               ? ((uint64_t)xact->held_in->us[SQT_STAGE_CONNECT] + xact->held_in->us[SQT_STAGE_FAILED_TRIES]) * 1000
+               : 0;
+}
+
 void
 sqt_findings_connected(struct sqt_findings *f, const struct sqt_xact *xact, int64_t total)
 {
     struct connecting *const w = connects_place(f, xact->origin, xact->id);
     if (w->origin != xact->origin || w->xact != xact->id)
         return;
+    uint64_t held = connects_held(xact);
     for (unsigned i = 0; total >= 0 && i < w->count; ++i) {
+        const uint64_t its = held < w->names[i].ns ? held : w->names[i].ns;
+        w->names[i].ns -= its;
+        held -= its;
         ++w->names[i].claim->count;
         sqt_finding_claim(f, w->names[i].claim, w->names[i].ns < (uint64_t)total ? (int64_t)w->names[i].ns : total,
                           total);

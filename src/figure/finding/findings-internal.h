@@ -82,6 +82,7 @@ struct sqt_findings {
     const struct sqt_origin *name_server_origin; /* and in which process; only compared */
     struct sqt_distribution totals;
     uint64_t total_ns;
+    uint64_t plain[SQT_FINDINGS];      /* of it, in the stages of rules BY ALL, also while the event loop was held */
     uint64_t slow_ns;                  /* of it, beyond what the bytes of the replies need at SQT_FINDING_RATE */
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
     void *connecting;                  /* findings-connects.c */

@@ -406,34 +406,42 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
     findings_blame_holder(f, x, told);
 }
 
-/* What the largest part of the time is. */
-static struct sqt_finding
-findings_largest(struct sqt_findings *f)
+/* What the largest part of the time is: the number of a rule. */
+static unsigned
+findings_largest(const struct sqt_findings *f)
 {
-    const struct sqt_finding none = {NULL, &f->all, NULL};
-    struct sqt_finding x = none;
+    unsigned largest = 0;
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         if (sqt_finding_rules[i].by == SQT_FINDING_ALL && sqt_finding_rules[i].part &&
-            (!x.claim || f->all.claims[i].ns > x.claim->ns))
-            x = (struct sqt_finding){&sqt_finding_rules[i], &f->all, &f->all.claims[i]};
-    return x;
+            f->plain[f->first[i]] > f->plain[f->first[largest]])
+            largest = i;
+    return largest;
+}
+
+/* The same as numbers of a sentence: those of table summary. */
+static struct sqt_finding_values
+findings_largest_values(const struct sqt_findings *f)
+{
+    const double ns = (double)f->plain[f->first[findings_largest(f)]];
+    return (struct sqt_finding_values){.share = f->total_ns ? 100 * ns / (double)f->total_ns : 0,
+                                       .mean = (int64_t)(ns / (double)f->totals.count)};
 }
 
 static void
 findings_healthy(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
-    const struct sqt_finding x = findings_largest(f);
-    const struct sqt_finding_values values = sqt_findings_values(f, &x);
+    const struct sqt_finding_values values = findings_largest_values(f);
     char text[SQT_TOLD_TEXT];
     struct sqt_told *const told = sqt_tolds_add(&f->tolds, "healthy", SQT_HARM_WAITING, 0);
     sqt_told_print(text,
                    "No cause stands out in %llu requests of %.0f s. The largest part of the time, {share}, is %s: "
                    "{mean} of the mean request.",
-                   (unsigned long long)f->felt.requests, (double)(f->felt.end - f->felt.begin) / 1e9, x.rule->part);
+                   (unsigned long long)f->felt.requests, (double)(f->felt.end - f->felt.begin) / 1e9,
+                   sqt_finding_rules[findings_largest(f)].part);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, text, &values);
     sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
-    told->share = sqt_percent((double)x.claim->ns, (double)f->total_ns);
+    told->share = sqt_percent((double)f->plain[f->first[findings_largest(f)]], (double)f->total_ns);
     told->requests = f->felt.requests;
     told->since = f->felt.begin;
     told->until = f->felt.end;
@@ -446,14 +454,13 @@ findings_unexplained(struct sqt_findings *f)
     const uint64_t mean = f->slow_ns / f->totals.count;
     if (mean < UNEXPLAINED)
         return;
-    const struct sqt_finding x = findings_largest(f);
-    const struct sqt_finding_values values = sqt_findings_values(f, &x);
+    const struct sqt_finding_values values = findings_largest_values(f);
     char text[SQT_TOLD_TEXT], slow[SQT_HUMAN_ROOM];
     struct sqt_told *const told = sqt_tolds_add(&f->tolds, "unexplained", SQT_HARM_WAITING, f->slow_ns);
     sqt_told_print(text,
                    "Requests take %s in the mean beyond what their bytes need at 1 MB/s, and no rule, name or time "
                    "sets them apart. The largest part, {share}, is %s: {mean} of the mean request.",
-                   sqt_human_time(slow, (double)mean, " ", "us"), x.rule->part);
+                   sqt_human_time(slow, (double)mean, " ", "us"), sqt_finding_rules[findings_largest(f)].part);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, text, &values);
     sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
     told->share = sqt_percent((double)f->slow_ns, (double)f->total_ns);
@@ -503,7 +510,9 @@ sqt_findings_rows(struct sqt_job *job)
         findings_unexplained(f);
     sqt_tolds_now(&f->tolds);
     sqt_tolds_in_standstills(&f->tolds);
+    sqt_tolds_cut(&f->tolds, f->felt.begin, f->felt.end);
     sqt_tolds_sort(&f->tolds);
+    sqt_tolds_spend(&f->tolds, f->total_ns);
     if (!f->tolds.count && f->totals.count < SQT_FINDING_LEAST)
         findings_too_few(job);
     else if (!f->tolds.count)

@@ -398,6 +398,8 @@ findings_request(void *context, const struct sqt_xact *xact)
         if (!subject)
             continue;
         subject->claims[i].count += (stages & found.with) != 0;
+        if (subject == &f->all && stages & found.above)
+            f->plain[i] += (uint64_t)sqt_row_sum(row, stages);
         if (i == SQT_FINDING_NUMBER_lost_packets)
             sqt_finding_claim(f, &subject->claims[i], findings_lost(f, row), total);
         else if (stages & found.above)

@@ -11,6 +11,8 @@
 #include "compare.h"
 #include "figure/finding/findings.h"
 
+/* A server that explains that part of what waits for servers, in %, is told instead. */
+#define EXPLAINS 60
 /* A name is told if its requests are slow in so many different seconds. */
 #define LEAST_SECONDS 3
 
@@ -224,6 +226,7 @@ void
 sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct sqt_look_totals *totals,
                  struct sqt_tolds *tolds)
 {
+    static const char *const servers[] = {"slow_servers", NULL};
     const char *const name = c->texts[x->kind][x->name];
     uint32_t *const bad = sqt_zeroed(2 * c->count + 1, sizeof(*bad)), *const active = bad + c->count;
     double *const sizes = sqt_zeroed(c->count + 1, sizeof(*sizes));
@@ -241,6 +244,8 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
             culprit_sentence(c, x, told, excess / (double)totals->total_ns);
             culprit_advice(c, x, told);
             culprit_command(c, x, told);
+            if (x->kind == SERVER)
+                sqt_instead(tolds, servers, told->waiting, EXPLAINS);
             sqt_tolds_supersede(tolds, told);
             culprit_spare(c, x, told, tolds);
         }

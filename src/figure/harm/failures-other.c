@@ -13,8 +13,10 @@ other_answered(struct sqt_failed_requests *all, const struct sqt_xact *xact)
     struct sqt_failed_run *const run = &server->run;
     if (xact->status < 400 || xact->status >= 500) {
         run->count = 0;
+        ++server->answered;
         return;
     }
+    run->after = server->answered;
     run->since = run->count ? run->since : xact->begin;
     run->until = xact->end;
     run->status = xact->status;

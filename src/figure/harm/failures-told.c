@@ -373,18 +373,32 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
     sqt_told_print(told->command, "%s", w->command);
     if (x->at == SQT_FAILED_BY_SQUID)
         failures_by_squid(x, told);
+    if (*told->culprit)
+        sqt_tolds_supersede(tolds, told);
     if (x->at == SQT_FAILED_BY_SERVER) /* a try that got such an answer, and was given up, was not closed */
         sqt_tolds_drop(tolds, "closed_connections", told->culprit);
 }
 
-/* A server that says nothing but 4xx for some time. */
+static int
+is_a_peer(const struct sqt_failed_requests *all, const char *name)
+{
+    for (const struct sqt_name_entry *named = all->peers.first; named && name; named = named->next)
+        if (strcmp(named->name, name) == 0)
+            return 1;
+    return 0;
+}
+
+/* A server that says nothing but 4xx for some time.  One that never said anything else may mean it, if it is no cache_peer:
+ * dead links, and pages behind a login. */
 static void
-failures_tell_refused(struct sqt_tolds *tolds, const struct sqt_failure *x)
+failures_tell_refused(const struct sqt_failed_requests *all, struct sqt_tolds *tolds, const struct sqt_failure *x)
 {
     const struct sqt_failed_run *const run = &x->longest;
-    struct sqt_told *const told = run->count < IN_A_ROW ? NULL
-                                                        : sqt_tolds_add(tolds, failures_words[x->at].cause,
-                                                                        SQT_HARM_FAILURE, run->count * SQT_FAILURE_NS);
+    const int begins = run->after >= LEAST || is_a_peer(all, failures_name(x));
+    struct sqt_told *const told =
+        run->count < IN_A_ROW || !begins
+            ? NULL
+            : sqt_tolds_add(tolds, failures_words[x->at].cause, SQT_HARM_FAILURE, run->count * SQT_FAILURE_NS);
     if (!told)
         return;
     snprintf(told->culprit, sizeof(told->culprit), "%s", failures_name(x) ? failures_name(x) : "");
@@ -463,7 +477,7 @@ sqt_failures_tell(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
         if (x->at == SQT_FAILED_REFUSED)
-            failures_tell_refused(tolds, x);
+            failures_tell_refused(all, tolds, x);
         else if (x->count && !(local && is_at_once(x)))
             failures_tell_one(all, end, tolds, x);
     }

@@ -68,7 +68,9 @@ struct sqt_failure {
         uint64_t count;
         int64_t since, until;
         uint32_t status;
+        uint64_t after; /* other answers before it */
     } run, longest;     /* answers of a server in a row that are 4xx: the last, and the longest */
+    uint64_t answered;  /* other answers of that server */
     uint64_t connected; /* connections to it since the first of them, or since others' failed at once */
 };
 
