@@ -152,9 +152,10 @@ enum sqt_connect_outcome {
 
 /* aux of LOST: the writer makes only the first; a reader makes the others where it finds record numbers missing. */
 enum sqt_loss {
-    SQT_LOSS_RING_FULL = 1, /* found no room in the ring */
-    SQT_LOSS_DAMAGED = 2,   /* a part of a file could not be read */
-    SQT_LOSS_MISSING = 3    /* a segment is not there (deleted, or not given) */
+    SQT_LOSS_RING_FULL = 1,  /* found no room in the ring */
+    SQT_LOSS_DAMAGED = 2,    /* a part of a file could not be read */
+    SQT_LOSS_MISSING = 3,    /* a segment is not there (deleted, or not given) */
+    SQT_LOSS_OVERWRITTEN = 4 /* a flight recorder overwrote it before it was read */
 };
 
 /* aux of CLOCK_STEP. */
@@ -292,6 +293,10 @@ SQT_ASSERT(sizeof(struct sqt_identity) == 152, "identity");
 #define SQT_SEGMENT_MAGIC "SQTRACE\x1a" /* 8 bytes, no terminator */
 #define SQT_VERSION 1
 
+/* `compatible` of a ring and of a segment: a flight recorder made it.  The ring has the last records, and records before
+ * the tail are in no segment: they were overwritten.  An ANCHOR record comes about once a second. */
+#define SQT_RECORDER 2u
+
 /* Bits of `incompatible`. */
 #define SQT_NEEDS_ZSTD 1u /* blocks may be compressed with zstd */
 #define SQT_NEEDS_KNOWN SQT_NEEDS_ZSTD
@@ -405,7 +410,7 @@ struct sqt_ring_writer {
 };
 
 struct sqt_ring_flusher {
-    uint64_t tail;          /* records before this one are in segments */
+    uint64_t tail;          /* records before this one are in segments; of a flight recorder: were overwritten */
     uint64_t heartbeat_ns;  /* CLOCK_MONOTONIC of the flusher's last round */
     uint64_t sequence;      /* of the segment that is being written */
     uint64_t bytes;         /* written to segments */

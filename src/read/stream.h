@@ -21,10 +21,12 @@
 struct sqt_origin {
     struct sqt_identity identity;
     uint8_t
-        shown_ring[16];  /* what rows and files call its ring: identity.ring_id, or what sqt_stream_show_ring() said */
-    unsigned index;      /* dense, from 0 in the order of opening */
-    uint64_t head, lost; /* from the last totals seen, if any */
-    void *user;          /* the consumer's; NULL at first */
+        shown_ring[16];   /* what rows and files call its ring: identity.ring_id, or what sqt_stream_show_ring() said */
+    unsigned index;       /* dense, from 0 in the order of opening */
+    uint64_t head, lost;  /* from the last totals seen, if any */
+    int recorder;         /* a flight recorder made it */
+    uint64_t overwritten; /* of a flight recorder: records before the first one that was there to read */
+    void *user;           /* the consumer's; NULL at first */
 };
 
 /* Ticks to nanoseconds since the start of the stream: a straight line, exact to the nanosecond near its base. */
@@ -95,7 +97,9 @@ struct sqt_extent {
     int64_t last_ns; /* time of the last record, since the start of the stream */
     uint64_t records;
     uint64_t lost;
-    int lost_known; /* each writer has said how many it lost, at the end of what it left */
+    int lost_known;       /* each writer has said how many it lost, at the end of what it left */
+    uint64_t overwritten; /* records of flight recorders that are there no more */
+    int recorder;         /* one of the writers was a flight recorder */
 };
 void sqt_stream_extent(const struct sqt_stream *stream, struct sqt_extent *extent);
 

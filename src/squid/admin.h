@@ -216,9 +216,13 @@ Report(Entry *entry, const Append append)
                     {"ring high-water mark (records)", s.high_water},
                     {"flusher lag (us)", s.flusher_lag_ns / 1000},
                     {"write errors", s.errors},
-                    {"groups (bits)", s.groups}};
-    for (const auto &c : counters)
-        append(entry, "%s: %llu\n", c.name, static_cast<unsigned long long>(c.value));
+                    {"groups (bits)", s.groups},
+                    {"records overwritten", s.overwritten},
+                    {"ring reaches back (ms)", s.reaches_ns / 1000000}};
+    const size_t ofRecorder = 2; // the last ones
+    const size_t count = sizeof(counters) / sizeof(*counters) - (s.recorder ? 0 : ofRecorder);
+    for (size_t i = 0; i < count; ++i)
+        append(entry, "%s: %llu\n", counters[i].name, static_cast<unsigned long long>(counters[i].value));
     append(entry, "groups: %s\n", s.group_names);
     // The flusher's open files are in no /proc/PID/fd of Squid's, where lsof looks, but in that of its disk process.
     if (s.flusher_disk)

@@ -389,7 +389,8 @@ struct sqt_config {
     int compression;     /* enum sqt_compression (format/compress.h) */
     int names;           /* enum sqt_names */
     int trace_context;   /* 1: the field traceparent of requests is recorded; 0: not */
-    char host[256];      /* its name in traces; empty: a number made with the key of the directory */
+    int recorder;   /* 1: a flight recorder; the ring keeps the last records, and nothing is written before the end */
+    char host[256]; /* its name in traces; empty: a number made with the key of the directory */
 };
 
 void sqt_config_init(struct sqt_config *config);
@@ -478,8 +479,11 @@ struct sqt_status {
     char file[512]; /* segment that is being written; empty if none */
     char ring[512];
     uint64_t emitted; /* records: written to the ring + lost */
-    uint64_t written; /* LOST records not counted */
+    uint64_t written; /* LOST records not counted; of a flight recorder: overwritten + waiting */
     uint64_t lost;
+    int recorder;            /* whether it is one: then the next two count */
+    uint64_t overwritten;    /* records that the ring has no more */
+    uint64_t reaches_ns;     /* how long ago the oldest record was made that the ring has */
     uint64_t flushed;        /* records that are in segments */
     uint64_t bytes;          /* written to segments */
     uint64_t capacity;       /* records */

@@ -2,9 +2,9 @@
  *
  * live-traffic.c - a process that traces what a busy proxy would, for programs that look at a live trace.
  *
- * usage: live-traffic DIRECTORY RECORDS RATE
+ * usage: live-traffic DIRECTORY RECORDS RATE [WORD...]
  *
- * RATE is in records a second.  At the end it prints how many records were emitted, and how many of them were lost.
+ * RATE is in records a second.  A WORD is one of the directive, such as mode=recorder.  At the end it prints how many records were emitted, and how many of them were lost.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,15 +27,16 @@ live_say(int level, const char *text)
 }
 
 static int
-live_start(const char *directory)
+live_start(const char *directory, char *const *more)
 {
     const char *const words[] = {directory, "total=512MB"};
     const struct sqt_process process = {0, SQT_KID_SINGLE, "bench", "0", NULL};
     struct sqt_config config;
     char error[512];
     sqt_config_init(&config);
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); ++i)
-        if (sqt_config_word(&config, words[i], error, sizeof(error)) != 0) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words) || *more; ++i)
+        if (sqt_config_word(&config, i < sizeof(words) / sizeof(*words) ? words[i] : *more++, error, sizeof(error)) !=
+            0) {
             live_say(0, error);
             return -1;
         }
@@ -59,18 +60,22 @@ live_emit(size_t count)
 int
 main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: live-traffic DIRECTORY RECORDS RATE\n");
+    if (argc < 4) {
+        fprintf(stderr, "usage: live-traffic DIRECTORY RECORDS RATE [WORD...]\n");
         return 2;
     }
     const uint64_t wanted = strtoull(argv[2], NULL, 10), rate = strtoull(argv[3], NULL, 10);
-    if (rate == 0 || live_start(argv[1]) != 0)
+    if (rate == 0 || live_start(argv[1], argv + 4) != 0)
         return 1;
     struct make_traffic traffic;
     make_traffic_init(&traffic, 1);
     const uint64_t begin = measure_now();
-    uint64_t made = 0;
+    uint64_t made = 0, polled = begin;
     while (made < wanted) {
+        if (measure_now() - polled >= 1000000000) {
+            polled = measure_now();
+            sqt_poll(); /* as Squid does */
+        }
         const struct timespec pause = {0, STEP_NS};
         const double due = (double)(measure_now() - begin) / 1e9 * (double)rate;
         if ((double)made >= due) {

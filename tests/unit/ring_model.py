@@ -67,6 +67,7 @@ class State:
         self.r_head = self.r_next = self.r_tail = self.r_part = self.r_at = self.r_began = self.r_lost = 0
         self.r_account, self.r_parts, self.r_copy, self.r_text, self.r_records = (), (), (), (), ()
         self.r_used, self.r_readings, self.r_kind, self.r_seen = 0, (), None, ()
+        self.r_first = 0  # of a flight recorder: what was overwritten comes before this number
 
     def clone(self):
         other = State.__new__(State)
@@ -114,6 +115,20 @@ def check(s, records, totals, least):
     promise(least <= emitted <= s.offered and emitted in s.scenario.bounds, "wrong account")
 
 
+def check_kept(s, first, records, head, least):
+    """The same of a flight recorder: the records from number `first` on."""
+    promise(len(records) == head - first, "lost")
+    expected = 0
+    for index, (a, b) in enumerate(records):
+        promise(a == b and a is not None, "torn")
+        promise(a[1] == expected, "split unit")
+        promise(a[0] == first + index, "wrong record")
+        expected = (a[1] + 1) % a[2]
+    promise(expected == 0, "split unit")
+    promise(not records or head - first >= min(head, s.scenario.capacity - max(s.scenario.sizes) - 2 * PIECE), "too few")
+    promise(least <= head <= s.offered and head in s.scenario.bounds, "wrong account")
+
+
 def marks_before(records, index):
     return sum(1 for a, _ in records[:index] if a[0] == "LOST")
 
@@ -121,7 +136,7 @@ def marks_before(records, index):
 def check_directory(s):
     """What is there when nobody writes any more."""
     promise(not s.ring and not s.pointer, "left behind")
-    records, totals = (), None
+    records, totals, first = (), None, None
     for _, file in s.names:
         promise(not s.torn[file], "torn file")
         defined = ()
@@ -131,18 +146,24 @@ def check_directory(s):
             elif frame[0] == "END":
                 totals = frame[1]
             else:
-                promise(frame[1] >= len(records), "doubled")
-                promise(frame[1] <= len(records), "lost")
+                if first is None:
+                    first = frame[1] if s.scenario.recorder else 0
+                promise(frame[1] - first >= len(records), "doubled")
+                promise(frame[1] - first <= len(records), "lost")
                 for a, _ in frame[2]:
                     promise(a is None or a[0] == "LOST" or not a[3] or a[3] in defined, "undefined")
                 records += frame[2]
-    if totals:
+    if totals and s.scenario.recorder:
+        check_kept(s, first or 0, records, totals[0], s.returned)
+    elif totals:
         check(s, records, totals, s.returned)
     else:
         promise(not s.returned, "lost")  # it died before its first record
 
 
 # ---- the writer ----
+
+PIECE = 1  # of a flight recorder: what is freed beyond what is needed
 
 RING, DEFINE, EMIT = ("src/trace/ring/%s.c" % name for name in ("ring", "define", "emit"))
 LIFE, TRACE = ("src/trace/life/%s.c" % name for name in ("life", "trace"))
@@ -220,7 +241,20 @@ def emission(serial, n, definition):
         s.room = s.e_head + n <= s.limit
         s.looks = False
 
+    def overwrite(s):
+        if s.e_head + n > s.tail + len(s.slots):
+            at = s.e_head + n + PIECE - len(s.slots)
+            while at < s.e_head and is_part(s.slots[at % len(s.slots)]):
+                at += 1
+            s.tail = at
+
+    def overwrites(s):
+        return s.scenario.recorder and not s.room
+
     def look_for_room(s):
+        if s.scenario.recorder:
+            s.room, s.limit = True, min(s.e_head + n + quarter(s.scenario), s.tail + len(s.slots))
+            return
         limit = s.tail + len(s.slots)
         # What the flusher saw, and what came until the next look: a quarter each, and a unit with its LOST record.
         most = 2 * quarter(s.scenario) + max(s.scenario.sizes)
@@ -276,6 +310,8 @@ def emission(serial, n, definition):
     steps += [
         Step("begin", [(EMIT, "put", "head + n > e->limit"), (EMIT, "emit_one", "r >= SHARED(e->quick)")], begin,
              private=True),
+        Step("overwrite", [(EMIT, "look_at_tail", "emit_overwrite("), (EMIT, "emit_overwrite", "__atomic_store_n(tail, at"),
+                           (EMIT, "emit_overwrite", "__atomic_thread_fence(__ATOMIC_RELEASE)")], overwrite, overwrites),
         Step("look for room", [(EMIT, "look_for_room", "look_at_tail(")], look_for_room,
              full),
         *wakes((EMIT, "look_for_room", "sqt_nap_work("), lambda s: s.looks,
@@ -331,7 +367,7 @@ def set_torn(s, file, torn):
 
 
 def load_head(s):
-    if s.f_done or (s.head == s.tail and not s.closed and not s.scenario.naps):
+    if s.scenario.recorder or s.f_done or (s.head == s.tail and not s.closed and not s.scenario.naps):
         return False
     s.f_head = s.head
     if s.scenario.naps and s.f_head - s.tail < quarter(s.scenario) and not s.closed:
@@ -753,8 +789,12 @@ def take_copy(s):
 
 
 def behind(s):
-    """The flusher moved on: what is wanted is in a file now, in this one or in one that is new."""
+    """The flusher moved on: what is wanted is in a file now, in this one or in one that is new.  Of a flight recorder it
+    is nowhere: the reader goes on at the tail."""
     s.r_copy = ()
+    if s.scenario.recorder:
+        s.r_first, s.r_records, s.r_next = s.tail, (), s.tail
+        return "frame"
     known = s.r_part < len(s.r_parts) and s.r_at < len(s.files[s.r_parts[s.r_part]])
     if not known:
         before = s.r_parts
@@ -763,10 +803,30 @@ def behind(s):
     return "frame"
 
 
+def check_read(s):
+    """What was read of a living flight recorder is whole, in order, and reaches to the head."""
+    expected = 0
+    promise(len(s.r_records) == s.r_account[0] - s.r_first, "lost")
+    for index, (a, b) in enumerate(s.r_records):
+        promise(a == b and a is not None, "torn")
+        promise(a[1] == expected, "split unit")
+        promise(a[0] == s.r_first + index, "wrong record")
+        expected = (a[1] + 1) % a[2]
+    promise(expected == 0, "split unit")
+    promise(s.r_began <= s.r_account[0] <= s.offered, "wrong account")
+
+
 def finish_reading(s):
     """One that found neither ring nor records came too early."""
     if s.r_live or s.r_began:
         promise(s.r_account, "lost")
+        if s.scenario.recorder and s.r_live:
+            # the reader may have been overtaken beyond the head that it reads up to
+            if s.r_first <= s.r_account[0]:
+                check_read(s)
+            return
+        if s.scenario.recorder:
+            return  # killed: what the take-over made is checked there
         check(s, s.r_records, s.r_account, s.r_began)
 
 
@@ -785,7 +845,7 @@ def reading(*readings):
                              (WORDS, "sqt_words_agree", "memcmp(to, again")], agree_on_tail),
         Step("load text", [(ORIGIN, "origin_take_ring", "sqt_ring_text(")], load_ring_text),
         Step("take", [(ORIGIN, "origin_take_ring", "origin_take(o,")], take_copy),
-        Step("behind", [(ORIGIN, "origin_fill", "sqt_sources_rescan(")], behind),
+        Step("behind", [(ORIGIN, "origin_fill", "sqt_sources_rescan("), (ORIGIN, "origin_fill", "read_ring_after_gap(")], behind),
         Step("finish", [], finish_reading),
         Step("end", [], lambda s: False),
     ]

@@ -26,9 +26,10 @@ class Scenario:
     """A small world: units is what the writer emits.  whole: its start and its end are part of it."""
 
     def __init__(self, name, units, capacity, whole=False, reader=None, kills=0, failures=0, block=2, segment=2,
-                 naps=False):
+                 naps=False, recorder=False):
         self.name, self.whole, self.capacity, self.block, self.segment = name, whole, capacity, block, segment
         self.kills, self.failures, self.cut, self.trust, self.naps = kills, failures, True, None, naps
+        self.recorder = recorder
         self.first = "two" if reader is model.READING else 0
         self.sizes = [n for n, _ in units]
         writer = model.writer(units)
@@ -79,7 +80,11 @@ BUSY = Scenario("a reader of a head that never rests", [(1, None), (1, "d"), (1,
 BUSY_LOSSES = Scenario("its account of losses", [(1, None)] * 4, 2, reader=model.READING_ACCOUNT, segment=4)
 NAPS = Scenario("a flusher that only a signal wakes", [(1, None)] * 8 + [(2, None)] * 4, 8, block=8, segment=100, naps=True)
 NAPS_WHOLE = Scenario("the same from start to end", [(1, None), (2, None)], 4, whole=True, block=4, segment=100, naps=True)
-SCENARIOS = [LOSSES, UNITS, WHOLE, READ, READ_LOSSES, READ_KILLED, READ_WHOLE, BUSY, BUSY_LOSSES, NAPS, NAPS_WHOLE]
+RECORDER = Scenario("a flight recorder that is killed", [(1, None), (2, None), (1, "d"), (2, None), (1, None)], 4, kills=2, block=4, segment=100,
+                    recorder=True)
+RECORDER_READ = Scenario("a reader of a flight recorder", [(1, None), (2, None), (1, None), (2, None)], 4, reader=model.READING, recorder=True)
+RECORDER_BUSY = Scenario("the same, whose head never rests", [(1, None)] * 3 + [(2, None)], 4, reader=model.READING_BRACKETED, recorder=True)
+SCENARIOS = [RECORDER, RECORDER_READ, RECORDER_BUSY, LOSSES, UNITS, WHOLE, READ, READ_LOSSES, READ_KILLED, READ_WHOLE, BUSY, BUSY_LOSSES, NAPS, NAPS_WHOLE]
 
 
 class Process:
@@ -193,6 +198,8 @@ MISTAKES = [
     (["load text"], "take", READ_KILLED, "undefined"),
     (["lie down"], "look again", NAPS_WHOLE, "asleep"),
     (["closed"], "signal", NAPS_WHOLE, "asleep"),
+    (["overwrite"], "word 0 of 0", RECORDER_READ, "torn"),
+    (["overwrite"], "publish", RECORDER, "torn"),
 ]
 
 # (what a reader does not ask for, in this scenario, is found by this)

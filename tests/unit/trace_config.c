@@ -68,6 +68,7 @@ all_parameters_are_taken(void **state)
                                  "names=off",
                                  "host=cache-7.example.net",
                                  "trace_context=on",
+                                 "mode=recorder",
                                  NULL};
     assert_int_equal(take(&config, error, words), 0);
     assert_int_equal(config.ring, 8 * MB);
@@ -83,6 +84,7 @@ all_parameters_are_taken(void **state)
     assert_int_equal(config.names, SQT_NAMES_OFF);
     assert_string_equal(config.host, "cache-7.example.net");
     assert_int_equal(config.trace_context, 1);
+    assert_int_equal(config.recorder, 1);
 }
 
 static void
@@ -212,9 +214,12 @@ bad_words_are_named(void **state)
         {"rign=1MB", {"'rign=1MB' is not a parameter", "did you mean ring?", "ring=, ringdir=, events="}},
         {"ring", {"'ring' is not a parameter", "allowed are ring=", ""}},
         {"fast",
-         {"'fast' is not a parameter", "keep=, total=, reserve=, age=, every=, names=, host= and trace_context=", ""}},
+         {"'fast' is not a parameter",
+          "keep=, total=, reserve=, age=, every=, names=, host=, trace_context= and mode=", ""}},
         {"trace_context=", {"trace_context=: allowed are on and off", "", ""}},
         {"trace_context=yes", {"trace_context=yes: allowed are on and off", "", ""}},
+        {"mode=", {"mode=: allowed are trace and recorder", "", ""}},
+        {"mode=recoder", {"mode=recoder: allowed are trace and recorder", "", ""}},
         {"=", {"'=' is not a parameter", "", ""}},
         {"", {"'' is not a parameter", "", ""}},
     };
@@ -288,13 +293,14 @@ printed_words_are_read_back(void **state)
                                  "names=servers",
                                  "host=cache_8",
                                  "trace_context=on",
+                                 "mode=recorder",
                                  NULL};
     assert_int_equal(take(&config, error, words), 0);
     const size_t size = sqt_config_print(&config, text, sizeof(text));
     assert_int_equal(size, strlen(text));
     assert_string_equal(text, "/t ring=8MB segment=70000bytes keep=2GB total=off reserve=500MB age=36h every=1d "
                               "ringdir=/run/shm events=client,loop compress=off "
-                              "names=servers host=cache_8 trace_context=on");
+                              "names=servers host=cache_8 trace_context=on mode=recorder");
     assert_int_equal(sqt_config_print(&config, NULL, 0), size);
     assert_int_equal(sqt_config_print(&config, copy, 5), size);
     assert_string_equal(copy, "/t r");

@@ -113,6 +113,11 @@ account_holds(struct sqt_sink *sink, const struct sqt_stream *stream)
     snprintf(text, sizeof(text), "%" PRIu64 " records, %" PRIu64 "%s lost", extent.records, extent.lost,
              extent.lost_known ? "" : " or more");
     sqt_sink_comment(sink, "holds", text);
+    if (!extent.recorder)
+        return;
+    snprintf(text, sizeof(text), "%" PRIu64 " records, by a flight recorder, which keeps the last ones",
+             extent.overwritten);
+    sqt_sink_comment(sink, "overwritten", text);
 }
 
 static void

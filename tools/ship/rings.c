@@ -101,7 +101,7 @@ ship_ring_removed(const struct ship_ring *ring, const struct sqt_run *first, str
     const uint64_t since = ring->state.shipped ? ring->state.ticks : ring->origin->identity.start.ticks;
     memset(lost, 0, sizeof(*lost));
     lost->event = SQT_EV_LOST;
-    lost->aux = SQT_LOSS_MISSING;
+    lost->aux = ring->origin->recorder ? SQT_LOSS_OVERWRITTEN : SQT_LOSS_MISSING;
     lost->arg = first->first - ring->state.shipped;
     lost->time = first->records->time;
     lost->id = since < lost->time ? since : lost->time;

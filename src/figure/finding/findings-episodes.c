@@ -135,6 +135,7 @@ episode_tell(struct sqt_findings *f, const struct episode *e)
     struct sqt_told *const told = sqt_tolds_add(&f->tolds, x->rule->cause, SQT_HARM_WAITING, sqt_told_ns(e->beyond));
     if (!told)
         return;
+    told->account = x->claim->account;
     const struct sqt_finding_values values = sqt_findings_values(f, x);
     episode_pattern(f, e, told);
     snprintf(told->culprit, sizeof(told->culprit), "%s", values.culprit ? values.culprit : "");

@@ -188,13 +188,13 @@ findings_add_when(struct sqt_told *told)
         snprintf(text, sizeof(text), " That was from %.1f s to %.1f s of the trace.", since, until);
         break;
     case SQT_PATTERN_RECURRING:
-        snprintf(text, sizeof(text), " That comes again and again, from %.1f s to %.1f s of the trace.", since, until);
+        snprintf(text, sizeof(text), " It recurs from %.1f s to %.1f s of the trace.", since, until);
         break;
     case SQT_PATTERN_SINCE:
         snprintf(text, sizeof(text), " That is so since %.1f s of the trace.", since);
         break;
     case SQT_PATTERN_GROWING:
-        snprintf(text, sizeof(text), " It grows since %.1f s of the trace.", since);
+        snprintf(text, sizeof(text), " It has been growing since %.1f s of the trace.", since);
         break;
     default:
         return;
@@ -218,6 +218,14 @@ findings_server_sum(const struct sqt_findings *f, const struct sqt_claim *claim,
     return sum;
 }
 
+/* Whether the way takes about as long as at its quickest: else packets queue there, and a window is not what limits. */
+static int
+is_same_way(const struct sqt_subject *subject)
+{
+    return subject->answer.quickest > 0 &&
+           sqt_finding_connect((struct sqt_subject *)subject) < subject->answer.quickest * 3 / 2;
+}
+
 /* Which part of an answer is slow, if it is not the wait for its first byte. */
 static void
 findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
@@ -228,14 +236,14 @@ findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
     const double window = rate * (double)sqt_finding_connect((struct sqt_subject *)x->subject);
     if ((x->rule->stages & ANSWER) != ANSWER || x->rule->by == SQT_FINDING_REASON)
         return;
-    if (send * 100 >= all * MOST) {
+    if (send > 0 && send * 100 >= all * MOST) {
         findings_add(told, " Most of that is sending requests to it: it reads their bodies (uploads) slowly.");
-    } else if (body * 100 >= all * MOST) {
+    } else if (body > 0 && body * 100 >= all * MOST) {
         sqt_human_bytes(bytes, rate * 1e9);
         sqt_human_bytes(round, window);
         snprintf(text, sizeof(text), " Most of that is bodies of replies: they come at %s/s.", bytes);
         findings_add(told, text);
-        if (window >= 1 && window < WINDOW && x->rule->stages & SQT_PROXY_CONNECT) {
+        if (window >= 1 && window < WINDOW && x->rule->stages & SQT_PROXY_CONNECT && is_same_way(x->subject)) {
             snprintf(text, sizeof(text),
                      " That is %s in each round trip, as a small window allows: tcp_recv_bufsize, or the "
                      "send buffer of the other side.",
@@ -304,7 +312,10 @@ findings_add_servers(struct sqt_findings *f, const struct sqt_finding *x, struct
         snprintf(told->culprit, sizeof(told->culprit), "all servers");
         snprintf(
             text, sizeof(text),
-            " %u of the %u servers that are asked are slow at the same time: look at what they share, the way to them.",
+            told->pattern == SQT_PATTERN_THROUGHOUT
+                ? " %u of the %u servers that are asked take that long, all the time."
+                : " %u of the %u servers that are asked are slow at the same time: look at what they share, the way "
+                  "to them.",
             slow, asked);
     }
     findings_add(told, text);
@@ -373,6 +384,7 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
         sqt_tolds_add(&f->tolds, x->rule->cause, drops ? SQT_HARM_FAILURE : SQT_HARM_WAITING, x->claim->ns);
     if (!told)
         return;
+    told->account = x->claim->account;
     const struct sqt_mix with = {&f->totals, NULL, NULL}, without = {&f->totals, &x->claim->totals, &x->claim->rests};
     const struct sqt_finding_values values = sqt_findings_values(f, x);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, x->rule->sentence, &values);
@@ -493,7 +505,7 @@ findings_look_told(struct sqt_findings *f)
 }
 
 void
-sqt_findings_rows(struct sqt_job *job)
+sqt_findings_tell(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
     sqt_when_sort(&f->when);
@@ -517,5 +529,4 @@ sqt_findings_rows(struct sqt_job *job)
         findings_too_few(job);
     else if (!f->tolds.count)
         findings_healthy(job);
-    sqt_tolds_rows(&f->tolds, job);
 }

@@ -156,7 +156,6 @@ is_put_off(const struct sqt_findings *f, const struct sqt_subject *subject)
     return ns && subject->put_off >= ns / 2;
 }
 
-/* Whether the condition of the rule holds. */
 /* What bodies of replies take beyond what their bytes need, ns. */
 static double
 findings_slow_bodies(const struct sqt_subject *subject)
@@ -165,6 +164,7 @@ findings_slow_bodies(const struct sqt_subject *subject)
     return slow > 0 ? slow : 0;
 }
 
+/* Whether the condition of the rule holds. */
 static int
 findings_when(struct sqt_findings *f, const struct sqt_finding *x)
 {

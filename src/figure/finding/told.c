@@ -169,6 +169,8 @@ sqt_tolds_cut(struct sqt_tolds *tolds, int64_t begin, int64_t end)
 {
     for (unsigned i = 0; i < tolds->count; ++i) {
         struct sqt_told *const told = tolds->told[i];
+        if (told->now) /* its age is that of what waits */
+            continue;
         told->since = told->since < begin ? begin : told->since < end ? told->since : end;
         told->until = told->until < end ? told->until : end;
     }
@@ -198,7 +200,8 @@ sqt_tolds_sort(struct sqt_tolds *tolds)
 static int
 is_own_waiting(const struct sqt_told *told)
 {
-    return told->weight <= told->waiting && !told->now && strcmp(told->cause, "one_worker") != 0;
+    return told->harm == SQT_HARM_WAITING && told->weight <= told->waiting && !told->now &&
+           strcmp(told->cause, "one_worker") != 0;
 }
 
 void

@@ -50,6 +50,7 @@ struct sqt_told {
     uint64_t waiting;     /* client-ns beyond what alike requests take */
     uint64_t weight;      /* ns, for the rank: 0 for a resource that nobody feels yet, and for healthy */
     unsigned order;       /* among those of the same weight */
+    uint32_t account;     /* of ledger.h: says in which minutes it was; 0: that of its culprit, or of all requests */
     int now;              /* it lasts, and people wait for it: it goes before all that is over */
     int apart;            /* it is about requests that no other finding of its culprit is about */
     char sentence[SQT_TOLD_TEXT], advice[SQT_TOLD_TEXT], command[SQT_TOLD_TEXT];
@@ -109,7 +110,7 @@ void sqt_instead(struct sqt_tolds *tolds, const char *const *causes, uint64_t ns
  * that lie within the time of one go, and it weighs as much as the largest of them. */
 void sqt_tolds_in_standstills(struct sqt_tolds *tolds);
 
-/* Windows are cut where the part of the trace ends that is asked for. */
+/* Windows are cut where the part of the trace ends that is asked for, but those of what lasts. */
 void sqt_tolds_cut(struct sqt_tolds *tolds, int64_t begin, int64_t end);
 
 /* Those that last go on instead of others of the same culprit, as by sqt_tolds_supersede(). */

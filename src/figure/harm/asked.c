@@ -44,7 +44,8 @@ asked_wait(void *state, const struct sqt_wait *wait)
     struct asked *const a = state;
     const char *const name = sqt_origin_text(wait->origin, wait->def, wait->who);
     const int64_t given = wait->given == SQT_MISSING ? wait->end : wait->given;
-    if (!wait->xact || !name || sqt_wait_unknown(wait) || (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_DNS))
+    if (!wait->xact || !name || wait->outcome == SQT_WAIT_SHARED || wait->outcome == SQT_WAIT_ABANDONED ||
+        sqt_wait_unknown(wait) || (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_DNS))
         return;
     a->names.size = sizeof(struct asked_one);
     a->names.most = NAMES;
@@ -133,8 +134,9 @@ asked_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *
     const struct asked *const a = state;
     for (const struct sqt_name_entry *named = a->names.first; named; named = named->next) {
         const struct asked_one *const one = (const struct asked_one *)named;
-        if (one->count >= LEAST && one->ns * 100 >= (double)totals->total_ns * SHARE &&
-            one->ns >= (double)EACH * (double)one->count && !asked_is_told(tolds, one))
+        if (one->count >= LEAST && one->ns <= (double)totals->total_ns &&
+            one->ns * 100 >= (double)totals->total_ns * SHARE && one->ns >= (double)EACH * (double)one->count &&
+            !asked_is_told(tolds, one))
             asked_told(one, totals, tolds);
         for (unsigned i = 0; i < tolds->count; ++i)
             if (tolds->told[i]->harm == SQT_HARM_WAITING && strcmp(tolds->told[i]->cause, "no_answer") != 0 &&

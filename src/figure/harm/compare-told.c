@@ -184,10 +184,9 @@ culprit_advice(const struct compare *c, const struct culprit *x, struct sqt_told
             "Clients send their bodies late to that server only: if they ask with Expect: 100-continue, it does "
             "not answer 100 Continue, and they wait for that. force_request_body_continuation: Squid answers.");
     else if (x->kind == SERVER && part == PART_BODY && rate * each < SMALL * 1e9)
-        sqt_told_print(
-            told->advice,
-            "That server sends so little and is done so late: a reply without Content-Length ends when it closes "
-            "the connection. Look at what it does after the last byte, and at the way to it.");
+        sqt_told_print(told->advice, "That server sends little data, and ends its replies late: a reply without "
+                                     "Content-Length ends when it closes "
+                                     "the connection. Look at what it does after the last byte, and at the way to it.");
     else if (x->kind == SERVER || x->kind == HOST)
         sqt_told_print(told->advice, part == PART_DNS ? "The name servers of that domain: ask one of them by hand."
                                                       : "Look at that server, and at the way to it.");

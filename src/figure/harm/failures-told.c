@@ -102,6 +102,16 @@ static const struct failures_words {
          "Ask that server by hand, without Squid. If it is a parent: it may not let this Squid in, may need "
          "a login (cache_peer login=), or sends requests back to this Squid.",
          "sqtrace-dump --where='status >= 400 and status < 500 and tries > 0' TRACE"},
+    [SQT_FAILED_NO_ADDRESS] = {"no_address", "%s knows no address for the names that they ask for",
+                               "%s knows no address for the names that they ask for", "the name server",
+                               "Ask that name server for such a name by hand (dig). If it has one elsewhere: "
+                               "dns_nameservers, or the search list of append_domain. Squid keeps the failure for "
+                               "negative_dns_ttl.",
+                               "sqtrace-dump --where='status >= 500 and tries == 0 and dns_ns >= 0' TRACE"},
+    [SQT_FAILED_ADAPTED] = {"adapted", "", "", "",
+                            "If that is not meant: ask the service what it answers, and look at "
+                            "adaptation_access.",
+                            "sqtrace-dump --where='class == internal and adapt_ns >= 0' TRACE"},
     [SQT_FAILED_REDIRECTED] = {"redirected", "", "", "",
                                "If that is not meant: ask the rewriter by hand what it says to such a URL, and look at "
                                "deny_info with a URL, and at redirects of http_access.",
@@ -184,7 +194,8 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
 {
     const struct failures_words *const w = &failures_words[x->at];
     const char *const name = failures_name(x);
-    char because[2 * SQT_TOLD_NAME], each[SQT_HUMAN_ROOM], with_status[32] = "500 or more";
+    char because[2 * SQT_TOLD_NAME], each[SQT_HUMAN_ROOM], with_status[32];
+    snprintf(with_status, sizeof(with_status), "%s", x->at == SQT_FAILED_BY_SQUID ? "4xx" : "500 or more");
     if (10 * x->with_status >= 9 * x->count)
         snprintf(with_status, sizeof(with_status), "%u", x->status);
     const char *const known = x->at == SQT_FAILED_CONNECT ? sqt_why_because(sqt_failed_mostly(x)) : NULL;
@@ -207,10 +218,12 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
         snprintf(text, size, "got an error (5xx) from the cache, which keeps what a server answered.");
     else if (x->at == SQT_FAILED_DENIED)
         snprintf(text, size, "were denied (403) by access rules.");
+    else if (x->at == SQT_FAILED_ADAPTED)
+        snprintf(text, size, "were answered by an adaptation service itself, in place of a server.");
     else if (x->at == SQT_FAILED_REDIRECTED)
         snprintf(text, size, "were sent to another URL by Squid (%u).", x->status);
     else if (x->at == SQT_FAILED_BY_SQUID)
-        snprintf(text, size, "were refused by Squid itself, with a status of %u.", x->status);
+        snprintf(text, size, "were refused by Squid itself, with a status of %s.", with_status);
     else if (x->at == SQT_FAILED_HANDSHAKE)
         snprintf(text, size, "got nothing, because %s.", because);
     else if (x->at == SQT_FAILED_BY_SERVER)
@@ -223,7 +236,7 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
 static int
 is_configured(const struct sqt_failure *x)
 {
-    return x->at == SQT_FAILED_DENIED || x->at == SQT_FAILED_REDIRECTED;
+    return x->at == SQT_FAILED_DENIED || x->at == SQT_FAILED_REDIRECTED || x->at == SQT_FAILED_ADAPTED;
 }
 
 /* What is always so is meant.  Told is what began in the trace, and what takes a good part of all. */
@@ -371,7 +384,7 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
                          "net.ipv4.ip_local_port_range has more ports."
                        : "");
     sqt_told_print(told->command, "%s", w->command);
-    if (x->at == SQT_FAILED_BY_SQUID)
+    if (x->at == SQT_FAILED_BY_SQUID && 10 * x->with_status >= 9 * x->count)
         failures_by_squid(x, told);
     if (*told->culprit)
         sqt_tolds_supersede(tolds, told);
@@ -394,7 +407,8 @@ static void
 failures_tell_refused(const struct sqt_failed_requests *all, struct sqt_tolds *tolds, const struct sqt_failure *x)
 {
     const struct sqt_failed_run *const run = &x->longest;
-    const int begins = run->after >= LEAST || is_a_peer(all, failures_name(x));
+    const int begins = run->after >= (run->status < 400 ? IN_A_ROW : LEAST) ||
+                       (run->status >= 400 && is_a_peer(all, failures_name(x)));
     struct sqt_told *const told =
         run->count < IN_A_ROW || !begins
             ? NULL
@@ -406,12 +420,11 @@ failures_tell_refused(const struct sqt_failed_requests *all, struct sqt_tolds *t
     told->until = run->until;
     told->pattern = SQT_PATTERN_ONCE;
     told->requests = told->failures = run->count;
-    sqt_told_print(
-        told->sentence,
-        "From %.1f s to %.1f s of the trace, %s answered %llu requests in a row with an error, at last %u, and no "
-        "other one.",
-        (double)run->since / 1e9, (double)run->until / 1e9, *told->culprit ? told->culprit : "a server",
-        (unsigned long long)run->count, run->status);
+    sqt_told_print(told->sentence,
+                   "From %.1f s to %.1f s of the trace, %s answered %llu requests in a row with %s, at last %u, and "
+                   "none in another way.",
+                   (double)run->since / 1e9, (double)run->until / 1e9, *told->culprit ? told->culprit : "a server",
+                   (unsigned long long)run->count, run->status < 400 ? "a redirect" : "an error", run->status);
     sqt_told_print(told->advice, "%s", failures_words[x->at].advice);
     sqt_told_print(told->command, "%s", failures_words[x->at].command);
 }

@@ -41,7 +41,8 @@ sqt_failure_get(struct sqt_failed_requests *all, enum sqt_failed_at at, const ch
     char key[SQT_TOLD_NAME + 8];
     struct sqt_names *const names = &all->names;
     names->size = sizeof(struct sqt_failure);
-    names->most = NAMES;
+    /* What is kept of each server does not take the room of failures. */
+    names->most = at == SQT_FAILED_CONNECT || at == SQT_FAILED_REFUSED ? NAMES : NAMES + NAMES / 4;
     snprintf(key, sizeof(key), "%u %s", at, name ? name : "");
     struct sqt_failure *const failure = sqt_names_get(names, key);
     if (!failure->series)
@@ -58,13 +59,20 @@ failures_remember(struct failures *f, enum sqt_failed_at failed_at, const char *
     snprintf(f->last.name, sizeof(f->last.name), "%s", name ? name : "");
 }
 
+/* Texts of a process go with it. */
+static void
+failures_keep(char kept[SQT_TOLD_NAME], const char *text)
+{
+    snprintf(kept, SQT_TOLD_NAME, "%s", text ? text : "");
+}
+
 static void
 failures_wait(void *state, const struct sqt_wait *wait)
 {
     struct failures *const f = state;
     sqt_blame_wait(&f->blames, wait);
     if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_REDIRECT)
-        f->all.rewriter = sqt_origin_text(wait->origin, wait->def, wait->who);
+        failures_keep(f->all.rewriter, sqt_origin_text(wait->origin, wait->def, wait->who));
     if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_DNS &&
         (wait->outcome == SQT_WAIT_TIMEOUT || wait->outcome == SQT_WAIT_ERR))
         failures_remember(f, SQT_FAILED_LOOK_UP, sqt_origin_text(wait->origin, wait->def, wait->who), wait->end);
@@ -161,15 +169,19 @@ failures_probed(const struct failures *f)
 {
     int64_t at = 0;
     for (unsigned i = 0; i < SQT_FAILED_PEERS; ++i)
-        if (*f->all.dead[i].name && f->all.dead[i].error && f->all.dead[i].at > at)
+        if (*f->all.dead[i].name && !f->all.dead[i].lives && f->all.dead[i].at > at)
             at = f->all.dead[i].at;
     return at;
 }
 
 /* Nobody failed it who is known. */
 static struct sqt_failure *
-failures_unexplained(struct failures *f, const struct sqt_xact *xact)
+failures_unexplained(struct failures *f, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
 {
+    const struct sqt_longest_wait *const looked_up = &xact->longest[SQT_NAMED_DNS];
+    if (xact->reused < 0 && looked_up->def && sqt_row_sum(fact->row, SQT_NS(dns)))
+        return sqt_failure_get(&f->all, SQT_FAILED_NO_ADDRESS,
+                               sqt_origin_text(xact->origin, looked_up->def, looked_up->who));
     if (xact->reused >= 0) {
         struct sqt_failure *const failure = sqt_failure_get(&f->all, SQT_FAILED_ANSWER, sqt_failure_server(xact));
         failure->reused += xact->reused == 1;
@@ -198,7 +210,7 @@ failures_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
     else if (xact->status >= 500 && !made)
         failure = xact->reused >= 0 ? sqt_failure_get(&f->all, SQT_FAILED_BY_SERVER, sqt_failure_server(xact)) : NULL;
     else if (xact->status >= 500)
-        failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact);
+        failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact, fact);
     else
         failure = sqt_failure_other(&f->all, xact, fact, &blame);
     if (failure)
@@ -217,7 +229,9 @@ failures_probe(struct failures *f, const struct sqt_incident_row *row)
     if (!name || i == SQT_FAILED_PEERS)
         return;
     snprintf(peers[i].name, sizeof(peers[i].name), "%s", name);
-    peers[i].error = (unsigned)row->code;
+    peers[i].lives = !row->code;
+    if (row->code)
+        peers[i].error = (unsigned)row->code;
     peers[i].at = row->at;
 }
 

@@ -11,9 +11,10 @@
 
 /* A neighbour that Squid takes for dead, and to which it cannot connect. */
 struct sqt_failed_peer {
-    char name[64]; /* "": free */
-    unsigned error;
-    int64_t at; /* when Squid tried last */
+    char name[64];  /* "": free */
+    unsigned error; /* the last one */
+    int lives;      /* the last try succeeded */
+    int64_t at;     /* when Squid tried last */
 };
 #define SQT_FAILED_PEERS 16
 
@@ -37,6 +38,8 @@ enum sqt_failed_at {
     SQT_FAILED_CUT,        /* the server closed the connection before the end of the body */
     SQT_FAILED_DENIED,     /* by access rules */
     SQT_FAILED_TIMED_OUT,  /* by a time-out of Squid, in the middle of the reply */
+    SQT_FAILED_NO_ADDRESS, /* of the server that it names */
+    SQT_FAILED_ADAPTED,    /* an adaptation service answered in place of a server */
     SQT_FAILED_REDIRECTED, /* to somewhere else, by Squid itself */
     SQT_FAILED_BY_SQUID,   /* with a status of 4xx, for what the client sent */
     SQT_FAILED_HANDSHAKE,  /* of the client with Squid */
@@ -82,10 +85,10 @@ struct sqt_failed_requests {
     struct sqt_when when;
     struct sqt_failure at_once; /* all together whose connections failed at once */
     struct sqt_failed_peer dead[SQT_FAILED_PEERS];
-    struct sqt_names peers; /* that were connected to, or tried */
-    int direct;             /* whether a server was, directly */
-    int64_t reconfigured;   /* when Squid was reconfigured last; 0: never */
-    const char *rewriter;   /* who was asked last whether a URL is rewritten; NULL: nobody */
+    struct sqt_names peers;       /* that were connected to, or tried */
+    int direct;                   /* whether a server was, directly */
+    int64_t reconfigured;         /* when Squid was reconfigured last; 0: never */
+    char rewriter[SQT_TOLD_NAME]; /* who was asked last whether a URL is rewritten; "": nobody */
     uint64_t requests;
 };
 

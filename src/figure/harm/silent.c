@@ -28,7 +28,7 @@ struct asked {
     uint32_t series;             /* of its answers */
     char culprit[SQT_TOLD_NAME]; /* without the type of the query */
     const char *query;           /* type of queries to a name server; NULL: none, or not told */
-    const char *acl;             /* whose check asked last; NULL: none */
+    char acl[SQT_TOLD_NAME];     /* whose check asked last; "": none */
     uint64_t by_acl;             /* questions that checks of ACLs asked */
     struct asked *whole;         /* who stands for all types of queries; NULL: it is told by itself */
     int server;                  /* 1: a server, 0: a helper, service or name server */
@@ -122,7 +122,8 @@ silent_wait(void *state, const struct sqt_wait *wait)
     who->query = query;
     if (wait->acl) {
         ++who->by_acl;
-        who->acl = sqt_origin_text(wait->origin, SQT_DEF_ACL, wait->acl);
+        const char *const acl = sqt_origin_text(wait->origin, SQT_DEF_ACL, wait->acl);
+        snprintf(who->acl, sizeof(who->acl), "%s", acl ? acl : "");
     }
     const int open = wait->outcome == SQT_WAIT_UNFINISHED;
     const int answered = wait->outcome == SQT_WAIT_OK || wait->outcome == SQT_WAIT_ERR ||
@@ -293,13 +294,13 @@ silent_sentence(const struct silent *s, const struct run *run, struct sqt_told *
     const int typed = who->query && !run->all_types;
     const char *const space = typed ? " " : "", *const query = typed ? who->query : "";
     const char *const questions = who->query ? "queries" : "questions";
-    char longest[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], when[128], others[128], acl[SQT_TOLD_NAME] = "";
+    char longest[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], when[128], others[128], acl[SQT_TOLD_NAME + 64] = "";
     sqt_human_time(longest, (double)run->longest, " ", "us");
     sqt_human_time(each, run->ns / (double)count, " ", "us");
     *others = '\0';
     if (!run->all_types)
         silent_others(s, who, others, sizeof(others));
-    if (who->by_acl * 2 > who->questions && who->acl)
+    if (who->by_acl * 2 > who->questions && *who->acl)
         snprintf(acl, sizeof(acl), " Access checks of acl %s ask them.", who->acl);
     if (run->open >= LEAST)
         sqt_told_print(told->sentence,

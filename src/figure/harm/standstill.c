@@ -56,7 +56,6 @@ standstill_name(const struct sqt_loop_row *pass, char text[SQT_THING_NAME])
     return pass->activity == UINT32_MAX && !disk ? "an unknown activity" : sqt_thing_name(pass->origin, &thing, text);
 }
 
-/* The stop is over, and known in full. */
 /* The name of a process, if there are several. */
 static const char *
 standstill_process(const struct sqt_identity *identity, char *text, size_t size)
@@ -67,6 +66,7 @@ standstill_process(const struct sqt_identity *identity, char *text, size_t size)
     return text;
 }
 
+/* The stop is over, and known in full. */
 static void
 standstill_stop_ends(struct sqt_standstill *s)
 {

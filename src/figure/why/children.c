@@ -40,7 +40,7 @@ children_incident(void *state, const struct sqt_incident_row *row)
     c->helpers.size = sizeof(struct helper);
     c->helpers.most = HELPERS;
     struct helper *const h = sqt_names_get(&c->helpers, name ? name : "helper");
-    h->started += row->event == SQT_EV_CHILD_STARTED;
+    h->started += row->event == SQT_EV_CHILD_STARTED && h->died > h->started;
     if (row->event == SQT_EV_CHILD_STARTED)
         return;
     h->since = h->died ? h->since : row->at;

@@ -74,6 +74,8 @@ versions_connection(void *state, const struct sqt_attempt *a)
     const int connected = a->connected != SQT_MISSING;
     if (!a->version || a->reused || sqt_durations_unknown(a->outcome) || a->outcome == SQT_OUTCOME_UNFINISHED)
         return;
+    if (!connected && a->spare && a->outcome == SQT_OUTCOME_ABORTED)
+        return; /* the first one won */
     if (connected) {
         versions_instead(versions, &versions->of[a->version != 6], a);
     } else {
@@ -113,7 +115,10 @@ versions_fold(struct sqt_tolds *tolds, const struct version *v)
     unsigned kept = 0;
     for (unsigned i = 0; i < tolds->count; ++i) {
         struct sqt_told *const told = tolds->told[i];
-        if (!v->several && *v->server && told->harm == SQT_HARM_WAITING && strcmp(told->culprit, v->server) == 0) {
+        if (told->now) {
+            tolds->told[kept++] = told;
+        } else if (!v->several && *v->server && told->harm == SQT_HARM_WAITING &&
+                   strcmp(told->culprit, v->server) == 0) {
             weight += told->weight;
             free(told);
         } else if (told->harm == SQT_HARM_WAITING && versions_is_same(v, told)) {

@@ -25,7 +25,8 @@
 struct way {
     struct sqt_name_entry named;
     uint64_t connections, segments, out_of_order, sent_again;
-    int64_t least_rtt, rtt; /* ns; rtt: the sum */
+    int64_t least_rtt; /* ns */
+    double rtt;        /* the sum, ns */
 };
 
 struct ways {
@@ -44,7 +45,7 @@ way_closed(void *state, const struct sqt_closed_row *c)
     struct way *const x = sqt_names_get(&w->servers, server);
     x->least_rtt = !x->connections || c->least_rtt < x->least_rtt ? c->least_rtt : x->least_rtt;
     ++x->connections;
-    x->rtt += c->rtt;
+    x->rtt += (double)c->rtt;
     x->segments += (uint64_t)(c->received == SQT_MISSING ? 0 : c->received) / SEGMENT + 1;
     x->out_of_order += (uint64_t)c->out_of_order;
     x->sent_again += (uint64_t)c->sent_again;
@@ -80,11 +81,11 @@ way_tell_one(const struct way *x, const char *whose, struct sqt_told *told)
         sqt_told_print(told->advice,
                        "The network, not the server: look for the link that loses packets (mtr, ethtool -S). "
                        "A cache_peer on the other side of it, or keeping connections, makes it felt less.");
-    } else if (x->least_rtt < SHORT && x->out_of_order * 1000 < x->segments && strncmp(told->cause, "far_", 4) != 0 &&
-               !strstr(told->sentence, "connecting")) {
+    } else if (x->rtt < (double)SHORT * (double)x->connections && x->out_of_order * 1000 < x->segments &&
+               strncmp(told->cause, "far_", 4) != 0 && !strstr(told->sentence, "connecting")) {
         snprintf(text, room,
                  " It is the server and not the line: TCP's round trip to it is %.1f ms, and hardly a packet is lost.",
-                 (double)x->rtt / (double)x->connections / 1e6);
+                 x->rtt / (double)x->connections / 1e6);
     }
 }
 

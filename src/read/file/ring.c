@@ -115,6 +115,7 @@ ring_take_header(struct sqt_ring *ring, const struct sqt_ring_header *h, uint64_
     ring->text_offset = h->text_offset;
     ring->text_size = h->text_size;
     ring->records_offset = h->records_offset;
+    ring->recorder = (h->compatible & SQT_RECORDER) != 0;
     if (h->header_size != SQT_RING_HEADER)
         return "the header's size is impossible";
     if (h->capacity < SQT_UNIT_MAX || (h->capacity & (h->capacity - 1)) ||

@@ -4,7 +4,8 @@
  *
  * The writer may overwrite a record only once the tail has passed it, and the tail passes it only once it is in a
  * segment.  So records are copied first and the tail is read after: if it has not passed the first of them, the copy
- * is whole; if it has, they are in a segment by now.
+ * is whole; if it has, they are in a segment by now.  Of a flight recorder they are nowhere: its writer moves the tail
+ * before it overwrites anything.
  *
  * A ring belongs to somebody else, who may cut it off, or make it as large as he likes.  So it is read into buffers and
  * never mapped, and what libsqtrace cannot have made is refused.
@@ -22,6 +23,7 @@ struct sqt_ring {
     char *text;               /* room for the text area */
     uint64_t text_taken;      /* bytes of the text area that were handed out */
     int owned;                /* when it was opened, its writer lived */
+    int recorder;             /* a flight recorder's: what the tail has passed is nowhere */
     uint64_t head;            /* then: no record after it is read */
     uint64_t text_used;       /* then: valid bytes of the text area */
     struct sqt_totals totals; /* the account of losses then */

@@ -15,12 +15,17 @@ struct walk {
     uint64_t next; /* number of the first record that was not counted yet */
     uint64_t lost;
     int lost_known; /* nothing came after that number was told */
+    int begun;      /* a record was counted */
+    int recorder;   /* a flight recorder made it */
 };
 
 static void
 take_records(struct walk *w, uint64_t first, uint64_t count)
 {
     const uint64_t end = first + count;
+    if (!w->begun && w->recorder)
+        w->extent->overwritten += first;
+    w->begun = 1;
     if (end <= w->next)
         return; /* they are in two files */
     w->extent->records += end - (first > w->next ? first : w->next);
@@ -64,6 +69,7 @@ extent_take_ring(struct walk *w, struct sqt_ring *ring)
     struct sqt_anchor anchor;
     uint64_t tail;
     w->lost = ring->totals.lost;
+    w->recorder |= ring->recorder;
     if (ring->head > w->next && sqt_ring_copy(ring, ring->head - 1, 1, &last, &tail)) {
         const uint64_t first = tail > w->next ? tail : w->next;
         take_records(w, first, ring->head - first);
@@ -82,11 +88,14 @@ void
 sqt_origin_reader_extent(const struct sqt_origin_reader *reader, struct sqt_extent *extent)
 {
     struct walk w = {.reader = reader, .extent = extent};
-    for (size_t i = 0; i < reader->part_count; ++i)
+    for (size_t i = 0; i < reader->part_count; ++i) {
+        w.recorder |= (reader->parts[i]->header.compatible & SQT_RECORDER) != 0;
         sqt_part_each_frame(reader->parts[i], extent_take_frame, &w);
+    }
     struct sqt_ring ring = reader->ring; /* what is wrong with it, the real pass says */
     if (sqt_ring_is_open(&ring))
         extent_take_ring(&w, &ring);
+    extent->recorder |= w.recorder;
     extent->lost += w.lost;
     extent->lost_known &= w.lost_known;
 }

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/open.h"
 #include "read/file/clock.h"
+#include "recorder.h"
 #include "sources.h"
 
 /* Where a line's base may be pushed to by those before it. */
@@ -62,6 +63,33 @@ keep_time(struct sqt_origin_reader *o, struct sqt_line *line, uint64_t time_firs
         line->base_ns = BASE_MAX; /* block after block may claim to be years long */
 }
 
+/* Whether a flight recorder made what is being read. */
+static int
+origin_is_recorder(const struct sqt_origin_reader *o)
+{
+    return (sqt_ring_is_open(&o->ring) && o->ring.recorder) ||
+           (o->segment_open && (o->segment.header.compatible & SQT_RECORDER));
+}
+
+/* Speaks of the records from the expected one up to number `first`, of that time. */
+static void
+origin_tell_gap(struct sqt_origin_reader *o, uint64_t first, uint64_t time)
+{
+    const uint64_t missing = first - o->next;
+    const unsigned reason = o->damaged           ? SQT_LOSS_DAMAGED
+                            : o->public.recorder ? SQT_LOSS_OVERWRITTEN
+                                                 : SQT_LOSS_MISSING;
+    if (reason == SQT_LOSS_OVERWRITTEN)
+        sqt_diagnose(o->diagnostics, SQT_WARNING,
+                     "%s: %" PRIu64 " records before record %" PRIu64 " were overwritten before they were read",
+                     origin_place(o), missing, first);
+    if (reason == SQT_LOSS_MISSING)
+        sqt_diagnose(o->diagnostics, SQT_WARNING,
+                     "%s: %" PRIu64 " records before record %" PRIu64 " are missing (a segment is not there)",
+                     origin_place(o), missing, first);
+    make_lost(o, reason, missing, o->last_ticks, time, &o->line);
+}
+
 /* Makes the `count` good records in the buffer, numbered from `first`, the ones to hand out.  Returns 0 if all were
  * seen before. */
 static int
@@ -75,10 +103,18 @@ origin_take(struct sqt_origin_reader *o, uint64_t first, size_t count, const str
         o->finished = 1; /* written after the reader began */
         return 0;
     }
-    if (!o->started && first > 0 && o->segment_open && o->segment.header.sequence == 0 && !o->late_from)
+    o->public.recorder = origin_is_recorder(o);
+    if (!o->started && first > 0 && o->segment_open && o->segment.header.sequence == 0 && !o->late_from &&
+        !o->public.recorder)
         o->started = 1; /* the very first block is missing */
     if (!o->started) {
-        if (first > 0 && !o->late_from)
+        if (o->public.recorder) {
+            o->public.overwritten = first;
+            sqt_diagnose(o->diagnostics, SQT_NOTE,
+                         "%s: of a flight recorder: it has the last records, and %" PRIu64
+                         " older ones were overwritten",
+                         origin_place(o), first);
+        } else if (first > 0 && !o->late_from)
             sqt_diagnose(o->diagnostics, SQT_NOTE, "%s: begins at record %" PRIu64 "; those before it were not given",
                          origin_place(o), first);
         o->next = first;
@@ -99,15 +135,8 @@ origin_take(struct sqt_origin_reader *o, uint64_t first, size_t count, const str
     o->unsure = unsure;
     o->line = *line;
     keep_time(o, &o->line, o->buffer[skip].time);
-    if (first > o->next) {
-        const uint64_t missing = first - o->next;
-        if (!o->damaged)
-            sqt_diagnose(o->diagnostics, SQT_WARNING,
-                         "%s: %" PRIu64 " records before record %" PRIu64 " are missing (a segment is not there)",
-                         origin_place(o), missing, first);
-        make_lost(o, o->damaged ? SQT_LOSS_DAMAGED : SQT_LOSS_MISSING, missing, o->last_ticks, o->buffer[skip].time,
-                  &o->line);
-    }
+    if (first > o->next)
+        origin_tell_gap(o, first, o->buffer[skip].time);
     o->damaged = 0;
     o->totals_valid = 0;
     o->first = first;
@@ -374,6 +403,27 @@ origin_find_step(const struct sqt_origin_reader *o, size_t count)
     return count;
 }
 
+/* The line for the records in the buffer, of which only those before a step are taken. */
+static int
+origin_ring_line(struct sqt_origin_reader *o, size_t *count, struct sqt_line *line, int *unsure)
+{
+    const size_t step = origin_find_step(o, *count);
+    *unsure = step < *count;
+    *count = step;
+    return *unsure ? ring_line_around_step(o, o->buffer[0].time, o->buffer[step].time, line)
+                   : ring_line(o, o->buffer[0].time, o->buffer[step - 1].time, line);
+}
+
+/* The same of a flight recorder. */
+static int
+origin_recorded_line(struct sqt_origin_reader *o, uint64_t first, size_t *count, struct sqt_line *line, int *unsure)
+{
+    const int failed = sqt_recorder_line(o, first, count, line, unsure);
+    if (!o->started)
+        o->wall_ns = wall_of(&o->recorded, &o->recorded, o->buffer[0].time);
+    return failed;
+}
+
 /* Takes `count` records that were copied from the ring, numbered from `first`. */
 static int
 origin_take_ring(struct sqt_origin_reader *o, uint64_t first, size_t count)
@@ -385,17 +435,15 @@ origin_take_ring(struct sqt_origin_reader *o, uint64_t first, size_t count)
     if (sqt_dictionary_take(&o->dictionary, text, text_size) != 0)
         sqt_diagnose(o->diagnostics, SQT_WARNING, "%s: a line of the text is not understood", o->ring_name);
     need_table(o);
-    const size_t step = origin_find_step(o, count);
-    const int unsure = step < count;
-    const uint64_t told = o->buffer[unsure ? step : 0].time;
-    if (unsure)
-        count = step;
+    int unsure = 0, wrong = 0;
+    const uint64_t full = count;
+    if (o->ring.recorder)
+        wrong = origin_recorded_line(o, first, &count, &line, &unsure);
+    else
+        wrong = origin_ring_line(o, &count, &line, &unsure);
     /* A full buffer may end within a unit; the head never does. */
-    size_t good = sqt_records_check(&o->dictionary, o->buffer, count, o->started ? o->last_ticks : 0);
-    if (good && (unsure ? ring_line_around_step(o, o->buffer[0].time, told, &line)
-                        : ring_line(o, o->buffer[0].time, o->buffer[good - 1].time, &line)) != 0)
-        good = 0;
-    if (good == 0 || (good < count && (good + SQT_UNIT_MAX <= count || count < SQT_BLOCK_RECORDS))) {
+    const size_t good = wrong ? 0 : sqt_records_check(&o->dictionary, o->buffer, count, o->started ? o->last_ticks : 0);
+    if (good == 0 || (good < count && (good + SQT_UNIT_MAX <= count || full < SQT_BLOCK_RECORDS))) {
         sqt_diagnose(o->diagnostics, SQT_WARNING,
                      "%s: damaged ring: record %" PRIu64 " makes no sense; it and the %" PRIu64
                      " after it are left out",

@@ -84,6 +84,8 @@ struct sqt_origin_reader {
     /* Its place in the merge is that of a record which was in the ring of a living process, and its times do not go back
      * behind that place, also once that record is in a segment, with a better time. */
     int placed_by_ring;
+    struct sqt_anchor recorded; /* of a flight recorder's ring: the one that times go by; recorder.h */
+    int recorded_known;
 
     /* what is handed out now */
     const struct sqt_record *records;

@@ -95,8 +95,9 @@ static const struct time_parameter {
 };
 #define SPANS (sizeof(spans) / sizeof(spans[0]))
 
-static const char *const parameters[] = {"ring",    "ringdir", "events", "compress", "segment", "keep",         "total",
-                                         "reserve", "age",     "every",  "names",    "host",    "trace_context"};
+static const char *const parameters[] = {"ring",  "ringdir", "events",        "compress", "segment",
+                                         "keep",  "total",   "reserve",       "age",      "every",
+                                         "names", "host",    "trace_context", "mode"};
 #define PARAMETERS (sizeof(parameters) / sizeof(parameters[0]))
 
 void
@@ -314,6 +315,18 @@ set_trace_context(struct sqt_config *config, const char *value, char *error, siz
     return 0;
 }
 
+static int
+set_mode(struct sqt_config *config, const char *value, char *error, size_t error_size)
+{
+    const int recorder = strcmp(value, "recorder") == 0;
+    if (!recorder && strcmp(value, "trace") != 0) {
+        snprintf(error, error_size, "mode=%s: allowed are trace and recorder", value);
+        return -1;
+    }
+    config->recorder = recorder;
+    return 0;
+}
+
 int
 sqt_config_host(struct sqt_config *config, const char *what, const char *value, char *error, size_t error_size)
 {
@@ -330,7 +343,7 @@ sqt_config_host(struct sqt_config *config, const char *what, const char *value, 
     return 0;
 }
 
-/* "ring=, ringdir=, ... and trace_context=" */
+/* "ring=, ringdir=, ... and mode=" */
 static const char *
 list_parameters(char *buf, size_t size)
 {
@@ -371,6 +384,8 @@ sqt_config_word(struct sqt_config *config, const char *word, char *error, size_t
             return sqt_config_host(config, "host=", value, error, error_size);
         if (name_size == 13 && memcmp(word, "trace_context", 13) == 0)
             return set_trace_context(config, value, error, error_size);
+        if (name_size == 4 && memcmp(word, "mode", 4) == 0)
+            return set_mode(config, value, error, error_size);
     }
     char hint[64], all[256];
     snprintf(error, error_size, "'%s' is not a parameter%s: allowed are %s", word,
@@ -444,6 +459,8 @@ sqt_config_print(const struct sqt_config *config, char *buf, size_t size)
         PRINT(" host=%s", config->host);
     if (config->trace_context)
         PRINT(" trace_context=on");
+    if (config->recorder)
+        PRINT(" mode=recorder");
 #undef PRINT
     return used;
 }

@@ -34,6 +34,7 @@ struct sqt_flusher {
     const char *service;
     uint32_t kid;
     const char *base;
+    int recorder; /* writes nothing: the emitter overwrites the oldest records */
     struct sqt_leftovers leftovers;
     struct sqt_mailbox *mailbox;
     struct sqt_sampler *sampler;

@@ -6,6 +6,8 @@
  * (watch-internal.h), or somebody rotates or ends the trace.  By the clock it wakes every 400 ms, for the heartbeat, the
  * clocks and samples.  It writes when there is enough for a good block, or when the oldest record has waited for two
  * seconds: readers take from the ring what is not written yet.
+ *
+ * For a flight recorder it writes nothing, and wakes for all but work.
  */
 #include "flusher-internal.h"
 
@@ -190,7 +192,7 @@ find_step_end(struct sqt_flusher *f, uint64_t head)
 {
     const struct sqt_record *const records = sqt_ring_records(f->ring);
     uint64_t at = f->step_end > f->ring->flusher.tail ? f->step_end : f->ring->flusher.tail;
-    if (!f->untold)
+    if (!f->untold || f->recorder)
         return;
     for (; at < head; ++at) {
         const struct sqt_record *const r = &records[at & (f->ring->capacity - 1)];
@@ -268,6 +270,19 @@ flusher_drain(struct sqt_flusher *f, uint64_t head, const struct sqt_anchor *to)
     return 0;
 }
 
+/* Of a flight recorder, whose blocks are made at its end. */
+static void
+flusher_note_clocks(struct sqt_flusher *f, uint64_t now)
+{
+    if (now - f->flushed_ns < LONGEST_WAIT_NS)
+        return;
+    const struct sqt_anchor anchor = sqt_clock_anchor(f->clocks.clock, f->clocks.offset);
+    sqt_clock_suspect(&f->rate, &f->from, &anchor);
+    note_anchor(&f->ring->flusher.last, &anchor);
+    f->from = anchor;
+    f->flushed_ns = now;
+}
+
 /* Looks at the ring.  force: write whatever there is.  Returns whether the ring was emptied (up to the moment). */
 static int
 flusher_look(struct sqt_flusher *f, int force)
@@ -277,7 +292,11 @@ flusher_look(struct sqt_flusher *f, int force)
     const int stepped = watch_clocks(f, head);
     const uint64_t now = sqt_monotonic_ns();
     int emptied = 0;
-    if (stepped || force || head - f->ring->flusher.tail >= f->enough || now - f->flushed_ns >= LONGEST_WAIT_NS) {
+    if (f->recorder) {
+        flusher_note_clocks(f, now);
+        emptied = 1;
+    } else if (stepped || force || head - f->ring->flusher.tail >= f->enough ||
+               now - f->flushed_ns >= LONGEST_WAIT_NS) {
         const struct sqt_anchor anchor = sqt_clock_anchor(f->clocks.clock, f->clocks.offset);
         emptied = flusher_drain(f, head, &anchor) == 0;
         if (emptied) { /* also when there was nothing: an idle hour is not a good stretch to interpolate in */
@@ -315,7 +334,7 @@ has_order(struct sqt_flusher *f)
 static int
 has_work(const struct sqt_flusher *f)
 {
-    return !f->stalled[0] &&
+    return !f->stalled[0] && !f->recorder &&
            __atomic_load_n(&f->ring->writer.head, __ATOMIC_ACQUIRE) - f->ring->flusher.tail >= f->ring->capacity / 4;
 }
 
@@ -401,6 +420,8 @@ flusher_finish(struct sqt_flusher *f)
     const struct timespec pause = {0, (long)(20 * MS)};
     const uint64_t by = sqt_monotonic_ns() + FINISH_NS;
     for (;;) {
+        if (f->recorder)
+            return 1; /* what its ring has is saved when it is whole */
         if (flusher_look(f, 1) && (f->writer.segment.fd >= 0 || sqt_apart_call(open_segment, f) == 0)) {
             if (sqt_segment_end(&f->writer, f->ring, 1) == 0)
                 break;

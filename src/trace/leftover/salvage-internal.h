@@ -6,6 +6,7 @@
 #define SQT_SALVAGE_INTERNAL_H
 
 #include "trace/ring/ring-internal.h"
+#include "trace/segment/segment-internal.h"
 
 /* Where a run's segments belong. */
 struct sqt_trace_place {
@@ -19,5 +20,18 @@ struct sqt_trace_place {
  * cut off.  The new segment ends with the ring's account, and is made for that alone if there is nothing else.  Returns
  * 0 and how many records were written, or -1 with errno and nothing changed; ENODATA: the ring's file got shorter. */
 int sqt_salvage(const struct sqt_dead_ring *ring, const struct sqt_trace_place *place, uint64_t *records);
+
+/* ---- for salvage-recorder.c ---- */
+
+/* Writes blocks of the records first..end between two anchors.  Returns 0, or -1 with errno. */
+int sqt_salvage_blocks(struct sqt_segment_writer *writer, const struct sqt_dead_ring *ring, uint64_t first,
+                       uint64_t end, const struct sqt_anchor *from, const struct sqt_anchor *to, unsigned flags);
+
+/* The anchor at which the ring ends, by the rate up to `from`.  Returns 0, or -1 with errno. */
+int sqt_salvage_end(const struct sqt_dead_ring *ring, const struct sqt_anchor *from, struct sqt_anchor *to);
+
+/* Writes blocks of the records of a flight recorder from number `first` on, whose ANCHOR records say what the clocks said.
+ * Returns 0, or -1 with errno. */
+int sqt_salvage_recorded(struct sqt_segment_writer *writer, const struct sqt_dead_ring *ring, uint64_t first);
 
 #endif

@@ -218,9 +218,8 @@ read_block(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uint6
     return count;
 }
 
-/* The anchor at which the ring ends. */
-static int
-end_anchor(const struct sqt_dead_ring *ring, const struct sqt_anchor *from, struct sqt_anchor *to)
+int
+sqt_salvage_end(const struct sqt_dead_ring *ring, const struct sqt_anchor *from, struct sqt_anchor *to)
 {
     struct sqt_record last;
     if (sqt_dead_ring_records(ring, ring->header->writer.head - 1, 1, &last) != 0)
@@ -231,10 +230,9 @@ end_anchor(const struct sqt_dead_ring *ring, const struct sqt_anchor *from, stru
     return 0;
 }
 
-/* Writes blocks of the records first..end. */
-static int
-write_blocks(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uint64_t first, uint64_t end,
-             const struct sqt_anchor *from, const struct sqt_anchor *to, unsigned flags)
+int
+sqt_salvage_blocks(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uint64_t first, uint64_t end,
+                   const struct sqt_anchor *from, const struct sqt_anchor *to, unsigned flags)
 {
     while (first < end) {
         const size_t count = read_block(w, ring, first, end);
@@ -247,6 +245,17 @@ write_blocks(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, uin
 }
 
 static int
+salvage_write_recorded(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, const char *draft,
+                       uint64_t sequence, uint64_t first)
+{
+    const struct sqt_ring_header *const header = ring->header;
+    if (sqt_segment_open(w, header, draft, sequence, header->writer.text_used, sqt_compression_default()) != 0 ||
+        sqt_salvage_recorded(w, ring, first) != 0)
+        return -1;
+    return sqt_segment_end(w, header, header->writer.closed == 1);
+}
+
+static int
 write_rest(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, const char *draft, uint64_t sequence,
            uint64_t first, const struct last_segment *last)
 {
@@ -254,16 +263,18 @@ write_rest(struct sqt_segment_writer *w, const struct sqt_dead_ring *ring, const
     const struct sqt_anchor *const before = last->to.ticks ? &last->to : &header->identity.start;
     struct sqt_anchor to = *before;
     uint64_t step;
+    if (header->compatible & SQT_RECORDER)
+        return salvage_write_recorded(w, ring, draft, sequence, first);
     if (salvage_find_step(w, ring, first, &step) != 0)
         return -1;
     const struct sqt_anchor from = first_anchor(header, last, step != UINT64_MAX);
     if (sqt_segment_open(w, header, draft, sequence, header->writer.text_used, sqt_compression_default()) != 0 ||
-        (first < header->writer.head && end_anchor(ring, &from, &to) != 0))
+        (first < header->writer.head && sqt_salvage_end(ring, &from, &to) != 0))
         return -1;
     /* The records before it may be from both sides of the step. */
     const uint64_t around = step != UINT64_MAX && before->monotonic_ns < from.monotonic_ns ? step : first;
-    if (write_blocks(w, ring, first, around, &from, before, SQT_FRAME_SUSPECT) != 0 ||
-        write_blocks(w, ring, around, header->writer.head, &from, &to, 0) != 0)
+    if (sqt_salvage_blocks(w, ring, first, around, &from, before, SQT_FRAME_SUSPECT) != 0 ||
+        sqt_salvage_blocks(w, ring, around, header->writer.head, &from, &to, 0) != 0)
         return -1;
     return sqt_segment_end(w, header, header->writer.closed == 1);
 }

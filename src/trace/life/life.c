@@ -233,6 +233,18 @@ life_name_host(const struct sqt_config *config)
     sqt_define(SQT_DEF_HOST, 0, config->host[0] ? config->host : number);
 }
 
+/* What the clocks say, as a record: a flight recorder has no blocks with anchors. */
+static void
+life_anchor(const struct sqt_trace *t)
+{
+    if (!t->config.recorder)
+        return;
+    const struct sqt_anchor now = sqt_clock_anchor(sqt_clock, 0); /* the emitter adds the offset */
+    struct sqt_record unit[2] = {{.event = SQT_EV_ANCHOR, .id = now.ticks, .arg = now.monotonic_ns},
+                                 {.event = SQT_EV_PART_ANCHOR, .id = now.realtime_ns}};
+    sqt_emit_unit(unit, 2);
+}
+
 /* From SQT_PREPARED on: what the main thread writes to a new ring. */
 static int
 life_begin(struct sqt_trace *t, struct sqt_error *error)
@@ -248,6 +260,7 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
     sqt_emitter_attach(&sqt_emitter, ring);
     sqt_emitter.steps = &t->flusher.steps;
     sqt_emitter.nap = &t->flusher.nap;
+    sqt_emitter.recorder = t->config.recorder;
     sqt_watch_use(&t->flusher.watch);
     tracer.lost_told = tracer.lost_told_ns = 0;
     tracer.stalls_told = 0;
@@ -259,8 +272,16 @@ life_begin(struct sqt_trace *t, struct sqt_error *error)
     set_groups(t->config.groups | SQT_GROUP_TRACE);
     const uint64_t kilobytes = ring->capacity * sizeof(struct sqt_record) / 1024;
     sqt_emit(SQT_EV_START, sqt_groups, (uint64_t)tracing_pid, (uint32_t)kilobytes);
-    say_about(1, "sqtrace: tracing into %.255s with a ring of %" PRIu64 " KB at %.500s", t->path, kilobytes,
-              t->ring.path);
+    life_anchor(t);
+    if (t->config.recorder)
+        say_about(1,
+                  "sqtrace: recording into a ring of %" PRIu64
+                  " KB at %.500s, which the end saves in %.255s; until then "
+                  "nothing is written, and the oldest records are overwritten",
+                  kilobytes, t->ring.path, t->path);
+    else
+        say_about(1, "sqtrace: tracing into %.255s with a ring of %" PRIu64 " KB at %.500s", t->path, kilobytes,
+                  t->ring.path);
     return 0;
 }
 
@@ -332,6 +353,7 @@ sqt_stop(void)
             sqt_calls_tell_rest();
         sqt_sampler_tell(&t->sampler);
         sqt_heartbeat_tell(&t->flusher.heartbeat);
+        life_anchor(t);
         sqt_emit(SQT_EV_STOP, 0, (uint64_t)tracing_pid, 0);
         set_groups(0);
         set_clock(0);
@@ -350,7 +372,7 @@ static int
 is_same_place(const struct sqt_config *a, const struct sqt_config *b, uint32_t kid_kind)
 {
     return strcmp(a->directory, b->directory) == 0 && strcmp(sqt_config_ringdir(a), sqt_config_ringdir(b)) == 0 &&
-           sqt_config_ring(a, kid_kind) == sqt_config_ring(b, kid_kind);
+           sqt_config_ring(a, kid_kind) == sqt_config_ring(b, kid_kind) && a->recorder == b->recorder;
 }
 
 void
@@ -375,7 +397,7 @@ sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *proce
     }
     struct sqt_trace *const t = tracer.trace;
     if (!is_same_place(config, &t->config, t->who.kid_kind))
-        life_say(0, "WARNING: sqtrace: a changed DIRECTORY, ring or ringdir of sqtrace_log needs a restart");
+        life_say(0, "WARNING: sqtrace: a changed DIRECTORY, ring, ringdir or mode of sqtrace_log needs a restart");
 
     const struct sqt_config with = life_with_host(config, process);
     if (strcmp(with.host, t->config.host) != 0)
@@ -471,6 +493,7 @@ sqt_poll(void)
     tell_losses();
     sqt_sampler_tell(&tracer.trace->sampler);
     sqt_heartbeat_tell(&tracer.trace->flusher.heartbeat);
+    life_anchor(tracer.trace);
 }
 
 void
@@ -493,6 +516,16 @@ life_reason(void)
     if (switched_off == getpid())
         return "it was switched off for good, because Squid ends";
     return tracer.reason[0] ? tracer.reason : "there is no sqtrace_log";
+}
+
+/* How long ago the oldest record of a flight recorder was made.  Only the main thread, which asks, overwrites any. */
+static uint64_t
+life_reaches_ns(const struct sqt_trace *t, uint64_t tail)
+{
+    const struct sqt_ring_header *const ring = t->ring.header;
+    const uint64_t then = sqt_ring_records(ring)[tail & (ring->capacity - 1)].time,
+                   now = sqt_read_clock(sqt_clock) + sqt_emitter.offset;
+    return now > then ? (uint64_t)((double)(now - then) * 1e9 / (double)ring->identity.ticks_per_second) : 0;
 }
 
 void
@@ -518,7 +551,7 @@ sqt_get_status(struct sqt_status *status)
     const struct sqt_ring_header *const ring = t->ring.header;
     struct sqt_totals totals;
     sqt_ring_totals(ring, &totals);
-    status->state = "tracing";
+    status->state = t->config.recorder ? "recording" : "tracing";
     snprintf(status->directory, sizeof(status->directory), "%s", t->path);
     pthread_mutex_lock(&f->mutex);
     if (f->file[0])
@@ -533,7 +566,10 @@ sqt_get_status(struct sqt_status *status)
     status->written = totals.head - totals.marks;
     status->lost = totals.lost;
     status->emitted = status->written + status->lost;
-    status->flushed = tail;
+    status->flushed = t->config.recorder ? 0 : tail;
+    status->recorder = t->config.recorder;
+    status->overwritten = t->config.recorder ? tail : 0;
+    status->reaches_ns = t->config.recorder ? life_reaches_ns(t, tail) : 0;
     status->bytes = __atomic_load_n(&ring->flusher.bytes, __ATOMIC_RELAXED);
     status->capacity = ring->capacity;
     status->waiting = totals.head - tail;

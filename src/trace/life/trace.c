@@ -15,6 +15,8 @@
 
 #include "trace/file/apart-internal.h"
 #include "trace/calls/calls-internal.h"
+#include "trace/flush/room-internal.h"
+#include "trace/leftover/salvage-internal.h"
 #include "trace/file/trust-internal.h"
 
 /* ---- the thread ---- */
@@ -66,7 +68,8 @@ static long
 create_ring(void *context)
 {
     struct sqt_trace *const t = context;
-    const struct sqt_place place = {t->directory, t->path, t->base, sqt_config_ringdir(&t->config), t->owner};
+    const struct sqt_place place = {t->directory, t->path,           t->base, sqt_config_ringdir(&t->config),
+                                    t->owner,     t->config.recorder};
     return sqt_ring_create(&t->ring, &place, &t->who, sqt_config_ring(&t->config, t->who.kid_kind), &t->error);
 }
 
@@ -130,6 +133,33 @@ wait_to_go(struct sqt_trace *t)
     return go;
 }
 
+/* A flight recorder's ring becomes a segment, as if its process had died. */
+static long
+trace_save(void *context)
+{
+    struct sqt_trace *const t = context;
+    const struct sqt_trace_place to = {t->directory, t->owner, t->base};
+    struct sqt_dead_ring ring;
+    struct sqt_error error;
+    uint64_t records;
+    if (sqt_dead_ring_read(&ring, t->ring.fd, &error) != 0)
+        return 0;
+    const int saved = sqt_salvage(&ring, &to, &records) == 0;
+    sqt_dead_ring_free(&ring);
+    return saved;
+}
+
+/* Whether what the ring has is in segments. */
+static int
+trace_is_saved(struct sqt_trace *t)
+{
+    if (!t->config.recorder)
+        return 1;
+    const int saved = (int)sqt_apart_call(trace_save, t) > 0;
+    sqt_room_keep(&t->flusher);
+    return saved;
+}
+
 static void *
 run(void *context)
 {
@@ -141,7 +171,7 @@ run(void *context)
     __atomic_store_n(&t->disk_pid, sqt_apart_pid(), __ATOMIC_RELAXED);
     if (prepare(t) == 0) {
         /* With nothing in the ring, there is nothing to keep. */
-        t->complete = wait_to_go(t) ? sqt_flusher_run(&t->flusher) : 1;
+        t->complete = !wait_to_go(t) || (sqt_flusher_run(&t->flusher) && trace_is_saved(t));
         sqt_flusher_close(&t->flusher);
         sqt_apart_call(trace_remove_ring, t);
     }
@@ -177,6 +207,7 @@ fill_in(struct sqt_trace *t, const struct sqt_config *config, const struct sqt_p
     f->base = t->base;
     f->mailbox = &t->mailbox;
     f->sampler = &t->sampler;
+    f->recorder = config->recorder;
     sqt_flusher_init(f, config);
     sqt_watch_init(&f->watch, "", t->who.clock);
     sqt_heartbeat_init(&f->heartbeat, t->who.clock);

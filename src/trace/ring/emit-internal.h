@@ -30,6 +30,7 @@ struct sqt_emitter {
     uint64_t offset;         /* ticks that are added to readings; see step-internal.h */
     struct sqt_steps *steps; /* from the flusher; NULL: none come */
     struct sqt_nap *nap;     /* of the flusher; NULL: it looks by the clock */
+    int recorder;            /* the emitter moves the tail itself, over the oldest records */
 #ifdef SQT_DEBUG
     pthread_t thread; /* the only one that may emit */
 #endif

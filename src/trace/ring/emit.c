@@ -9,6 +9,10 @@
  * where the ring was full when the emitter looked last, or a quarter of the ring after that look if that is less.  There,
  * and nowhere else, the emitter wakes a flusher that sleeps.  A unit becomes visible by one store of the head.
  *
+ * A flight recorder has no flusher that frees records: there the emitter itself moves the tail, by whole units, and stores
+ * it before anything that overwrites them.  So a reader that copied records and then finds the tail before them has
+ * whole ones.
+ *
  * Most events come between two such looks, in the midst of the ring, and are stamped with the TSC.  They are made with
  * as few instructions as it takes: one pointer says where the next record goes, and a second one up to where that is
  * all there is to know.
@@ -145,10 +149,31 @@ put_lost(struct sqt_emitter *e, uint64_t time)
     fill(&e->records[w->head & e->mask], time, loss->from, w->lost - loss->base, SQT_LOSS_RING_FULL, SQT_EV_LOST, 0);
 }
 
-/* Where the ring ends for the head, by what the tail is now. */
-static uint64_t
-look_at_tail(const struct sqt_emitter *e)
+/* How much of a flight recorder's ring is freed at once. */
+#define RECORDER_PIECES 16
+
+/* Frees the oldest records of a flight recorder, if it must, so that n more have room. */
+static void
+emit_overwrite(struct sqt_emitter *e, unsigned n)
 {
+    uint64_t *const tail = &e->ring->flusher.tail;
+    const uint64_t capacity = e->mask + 1, head = head_of(e), needed = head + n + capacity / RECORDER_PIECES;
+    uint64_t at = __atomic_load_n(tail, __ATOMIC_RELAXED); /* nobody else stores it */
+    if (head + n <= at + capacity)
+        return;
+    at = needed - capacity;
+    while (at < head && (e->records[at & e->mask].flags & SQT_FLAG_PART))
+        ++at;
+    __atomic_store_n(tail, at, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* before what overwrites them */
+}
+
+/* Where the ring ends for the head, by what the tail is now.  n: so many records are to find room. */
+static uint64_t
+look_at_tail(struct sqt_emitter *e, unsigned n)
+{
+    if (e->recorder)
+        emit_overwrite(e, n);
     return __atomic_load_n(&e->ring->flusher.tail, __ATOMIC_ACQUIRE) + e->mask + 1;
 }
 
@@ -165,8 +190,8 @@ next_look(const struct sqt_emitter *e, uint64_t head, uint64_t full)
 static __attribute__((noinline, cold)) uint64_t
 look_for_room(struct sqt_emitter *e, uint64_t now, unsigned n)
 {
-    const uint64_t head = head_of(e), full = look_at_tail(e);
-    if (e->nap)
+    const uint64_t head = head_of(e), full = look_at_tail(e, n);
+    if (e->nap && !e->recorder)
         sqt_nap_work(e->nap);
     if (head + e->losing + n > full) {
         emit_drop(e, now, n);
@@ -264,7 +289,7 @@ tell_steps(struct sqt_emitter *e)
         const struct sqt_record record = {
             .id = step->from, .arg = step->size_ns, .aux = step->kind, .event = SQT_EV_CLOCK_STEP};
         set_offset(e, step->offset);
-        if (head_of(e) + e->losing + 1 > look_at_tail(e))
+        if (head_of(e) + e->losing + 1 > look_at_tail(e, 1))
             return;
         /* Later than what came before by more than a reader rounds off, so that it can tell before from after. */
         const uint64_t now = sqt_read_clock(sqt_clock),

@@ -28,6 +28,7 @@ struct sqt_place {
     const char *base;    /* of the names */
     const char *ringdir; /* path; nobody but owner and root may remove or rename what is theirs in it */
     uid_t owner;
+    int recorder; /* the ring is a flight recorder's */
 };
 
 /* Makes a ring for `bytes` of records (a power of two): its pointer file, then the file itself, allocated, touched and

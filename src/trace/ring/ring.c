@@ -131,7 +131,7 @@ fill_header(struct sqt_ring_header *h, const struct sqt_place *place, const stru
 {
     h->version = SQT_VERSION;
     h->header_size = SQT_RING_HEADER;
-    h->compatible = locked ? SQT_RING_LOCKED : 0;
+    h->compatible = (locked ? SQT_RING_LOCKED : 0) | (place->recorder ? SQT_RECORDER : 0);
     h->capacity = bytes / sizeof(struct sqt_record);
     h->text_offset = SQT_RING_HEADER;
     h->text_size = SQT_RING_TEXT_MAX;

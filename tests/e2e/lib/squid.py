@@ -283,7 +283,7 @@ class Squid:
             except subprocess.TimeoutExpired:
                 raise Failure("Squid did not stop within %d s" % seconds)
         status, self.process = self.process.returncode, None
-        bounded = self.trace is not None and re.search(r"\b(keep|total|age)=(?!off)", self.trace)
+        bounded = self.trace is not None and re.search(r"\b(keep|total|age|mode)=(?!off)", self.trace)
         if self.witness and self.trace is not None and not bounded and os.path.isdir(self.directory):
             self.witness.check(self.env, self.directory, "after a clean stop", self.rings())
         return status
