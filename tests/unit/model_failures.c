@@ -280,7 +280,7 @@ a_service_is_suspended(void **state)
     }
     find();
     assert_cause("failed_service", "scanner", 40);
-    assert_non_null(strstr(TEXT(0, sentence), "Squid did not use it 2 times, for 3.9 s together."));
+    assert_non_null(strstr(TEXT(0, sentence), "Squid suspended it 2 times, for 3.9 s in all."));
 }
 
 /* All servers refuse at once; and two of them do, while another one takes connections. */

@@ -262,7 +262,9 @@ findings_server_wait(struct sqt_findings *f, struct sqt_subject *subject, const 
     subject->answer.send += (double)sqt_row_sum(row, SQT_NS(request_send));
     subject->answer.wait += (double)sqt_row_sum(row, SQT_NS(server_wait));
     subject->answer.body += (double)sqt_row_sum(row, SQT_NS(server_reply));
-    subject->answer.bytes += sqt_row_sum(row, SQT_NS(server_reply)) ? (double)xact->fetched : 0;
+    const int64_t sent = xact->sent == SQT_MISSING ? 0 : xact->sent;
+    subject->answer.bytes +=
+        !sqt_row_sum(row, SQT_NS(server_reply)) ? 0 : (double)(xact->fetched > sent ? xact->fetched : sent);
     if (wait != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
     if (connect > 0 && (!subject->answer.quickest || connect < subject->answer.quickest))

@@ -22,10 +22,12 @@ sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_NAME]
 {
     const char *error = NULL;
     size_t used = 0;
-    unsigned count = 0;
+    unsigned count = 0, all_live = 1; /* again: then they were dead */
     *names = '\0';
+    for (unsigned i = 0; i < SQT_FAILED_PEERS; ++i)
+        all_live &= !all->dead[i].error || all->dead[i].lives;
     for (unsigned i = 0; i < SQT_FAILED_PEERS && used < SQT_TOLD_NAME; ++i)
-        if (*all->dead[i].name && all->dead[i].error) {
+        if (*all->dead[i].name && all->dead[i].error && (all_live || !all->dead[i].lives)) {
             ++count;
             error = sqt_error_name(all->dead[i].error);
             used += (size_t)snprintf(names + used, SQT_TOLD_NAME - used, "%s%s", used ? ", " : "", all->dead[i].name);
@@ -33,7 +35,11 @@ sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_NAME]
     snprintf(
         because, SQT_TOLD_TEXT,
         "got an error page, because %s %s dead, and Squid may ask nobody else: each try to connect to %s fails (%s).",
-        names, count > 1 ? "are" : "is", count > 1 ? "them" : "it", error ? error : "error");
+        names,
+        all_live    ? (count > 1 ? "were" : "was")
+        : count > 1 ? "are"
+                    : "is",
+        count > 1 ? "them" : "it", error ? error : "error");
 }
 
 void
@@ -43,6 +49,6 @@ sqt_failed_suspended(const struct sqt_failure *x, int64_t end, struct sqt_told *
     const size_t used = strlen(told->sentence);
     if (x->suspended.count)
         snprintf(told->sentence + used, sizeof(told->sentence) - used,
-                 " Squid did not use it %u time%s, for %.1f s together.", x->suspended.count,
+                 " Squid suspended it %u time%s, for %.1f s in all.", x->suspended.count,
                  x->suspended.count > 1 ? "s" : "", (double)ns / 1e9);
 }
