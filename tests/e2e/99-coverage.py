@@ -57,9 +57,9 @@ SILENT = {
     "QueryIsMadeBeside": "gives QUERY_END its transaction: 37",
     "QueryIsShared": "keeps the transaction of a look-up without a query from the next query; tests/unit/hooks",
     "QueryIsSent": "gives QUERY_END its name and begin: 37",
-    "ValueIsRead": "gives LIST_READ its values: 51",
-    "ChildIsReaped": "gives CHILD_DIED its status: 51",
-    "LineIsLogged": "gives SAMPLE the lines of cache.log: 51",
+    "ValueIsRead": "gives LIST_READ its values: 52",
+    "ChildIsReaped": "gives CHILD_DIED its status: 52",
+    "LineIsLogged": "gives SAMPLE the lines of cache.log: 52",
     "NameServerSpeaks": "gives QUERY_END its outcome: 37, a late answer is first",
 }
 
