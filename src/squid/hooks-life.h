@@ -94,49 +94,51 @@ ListsAreTold()
     lists.count = 0;
 }
 
-/// the values of an ACL are read from squid.conf and its files as long as this lives
-class AclIsRead
-{
-public:
-    AclIsRead() : values(ValuesRead()), since(Microseconds()) {}
-
-    /// that is over; up to 6, names are arrays of characters
-    template <size_t Size>
-    void as(const char (&name)[Size]) const
-    {
-        as(name, strlen(name));
-    }
-    /// from 7 on, names are SBufs
-    template <class Text>
-    void as(const Text &name) const
-    {
-        as(name.rawContent(), name.length());
-    }
-
-private:
-    void as(const char *name, const size_t length) const
-    {
-        ListRead list = {ValuesRead() - values, Microseconds() - since, ""};
-        if (list.values < ListValues && list.microseconds < ListMicroseconds)
-            return;
-        const size_t size = length < SQT_SERVER_TEXT ? length : SQT_SERVER_TEXT;
-        memcpy(list.name, name, size);
-        list.name[size] = 0;
-        if (sqt_on(SQT_GROUP_LOOP))
-            EmitListRead(list);
-        else
-            keep(list);
-    }
-    void keep(const ListRead &list) const
-    {
-        ListsRead &lists = UntoldLists();
-        if (lists.count < ListsRead::Most)
-            ++lists.count;
-        lists.list[lists.count - 1] = list;
-    }
-
+/// what was read before the values of an ACL are
+struct AclReading {
     const uint64_t values, since;
+    AclReading() : values(ValuesRead()), since(Microseconds()) {}
 };
+
+inline void
+KeepList(const ListRead &list)
+{
+    ListsRead &lists = UntoldLists();
+    if (lists.count < ListsRead::Most)
+        ++lists.count;
+    lists.list[lists.count - 1] = list;
+}
+
+inline void
+ListWasRead(const AclReading &reading, const char *name, const size_t length)
+{
+    ListRead list = {ValuesRead() - reading.values, Microseconds() - reading.since, ""};
+    if (list.values < ListValues && list.microseconds < ListMicroseconds)
+        return;
+    const size_t size = length < SQT_SERVER_TEXT ? length : SQT_SERVER_TEXT;
+    memcpy(list.name, name, size);
+    list.name[size] = 0;
+    if (sqt_on(SQT_GROUP_LOOP))
+        EmitListRead(list);
+    else
+        KeepList(list);
+}
+
+/// the values of an ACL are read; up to 6, names are arrays of characters
+template <size_t Size>
+inline void
+AclWasRead(const AclReading &reading, const char (&name)[Size])
+{
+    ListWasRead(reading, name, strlen(name));
+}
+
+/// from 7 on, names are SBufs
+template <class Text>
+inline void
+AclWasRead(const AclReading &reading, const Text &name)
+{
+    ListWasRead(reading, name.rawContent(), name.length());
+}
 
 } // namespace Sqtrace
 

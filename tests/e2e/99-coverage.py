@@ -57,6 +57,9 @@ SILENT = {
     "QueryIsMadeBeside": "gives QUERY_END its transaction: 37",
     "QueryIsShared": "keeps the transaction of a look-up without a query from the next query; tests/unit/hooks",
     "QueryIsSent": "gives QUERY_END its name and begin: 37",
+    "ValueIsRead": "gives LIST_READ its values: 52",
+    "ChildIsReaped": "gives CHILD_DIED its status: 52",
+    "LineIsLogged": "gives SAMPLE the lines of cache.log: 52",
     "NameServerSpeaks": "gives QUERY_END its outcome: 37, a late answer is first",
 }
 
@@ -67,6 +70,12 @@ UNREACHABLE_HOOKS = {
     ("src/client_side.cc", "ConnStateData::handleSslBumpHandshakeError", "ClientHandshakeFails"):
         "OpenSSL refuses at once a hello that Squid has parsed; those that were tried are refused later",
     ("src/helper.cc", "statefulhelper::", "Helper"): "a helper of NTLM or Negotiate, which this Squid is not built with",
+    ("src/helper.cc", "statefulhelper::", "ChildStarts"): "a helper of NTLM or Negotiate, which this Squid is not built with",
+    ("src/helper.cc", "helperStatefulOpenServers", "ChildStarts"):
+        "a helper of NTLM or Negotiate, which this Squid is not built with",
+    ("src/fatal.cc", "fatal_dump", "SquidGivesUp"): "no test makes Squid dump its memory",
+    ("src/debug/debug.cc", "xassert", "SquidFails"): "no assertion is known to fail",
+    ("src/debug.cc", "xassert", "SquidFails"): "no assertion is known to fail",
     ("src/helper.cc", "helperStatefulHandleRead", "HelperAnswers"):
         "a helper of NTLM or Negotiate, which this Squid is not built with",
     ("src/helper.cc", "Helper::Client::dropQueued", "HelperDies"):

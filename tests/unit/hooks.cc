@@ -1523,13 +1523,13 @@ lists()
     const auto read = [](const unsigned values) {
         const char array[16] = "long_list";
         const Name buffer = {"badly"};
-        const Sqtrace::AclIsRead reading;
+        const Sqtrace::AclReading reading;
         for (unsigned i = 0; i < values; ++i)
             Sqtrace::ValueIsRead();
         if (values % 2)
-            reading.as(array);
+            Sqtrace::AclWasRead(reading, array);
         else
-            reading.as(buffer);
+            Sqtrace::AclWasRead(reading, buffer);
     };
     const auto told = [](const char *what, const std::string &wanted) { // without how long it took
         std::string short_one;
