@@ -1,6 +1,2 @@
-SELECT host, cause, mean_ms / greatest(others_ms, 1) AS times, mean_ms, others_ms, share_pct, beyond
-FROM (SELECT e.host, e.cause, e.beyond, e.share_pct, e.mean_ms,
-    coalesce((sum(e.mean_ms) OVER (PARTITION BY e.cause) - e.mean_ms)
-        / nullif(count(*) OVER (PARTITION BY e.cause) - 1, 0), 0) AS others_ms
-    FROM evidence_by_host e) c
-WHERE mean_ms >= others_ms + 1 ORDER BY beyond DESC, times DESC, host, cause;
+SELECT host, cause, culprit, harm_s, requests, failures, waiting_s, share_pct, first_minute, last_minute
+FROM findings_by_host WHERE share_pct >= 1 OR failures > 0 ORDER BY harm_s DESC, host, cause, culprit;

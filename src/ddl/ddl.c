@@ -9,6 +9,7 @@
 
 #include "engine.h"
 #include "expand.h"
+#include "figure/finding/told.h"
 #include "lists.h"
 
 static const struct sqt_ddl_engine *const ddl_engines[] = {&sqt_ddl_duckdb, &sqt_ddl_clickhouse, &sqt_ddl_spark};
@@ -125,10 +126,7 @@ ddl_scope_word(FILE *to, const char *word, const struct ddl_words *w)
 static void
 ddl_put_parts(FILE *to, const struct ddl_words *w, const char *item)
 {
-    if (w->view->often == SQT_DDL_CLAIMS)
-        sqt_ddl_put_claims(to, w->engine, item);
-    else
-        sqt_ddl_put_durations(to, w->engine, sqt_table_find(w->view->sql, 0), item);
+    sqt_ddl_put_durations(to, w->engine, sqt_table_find(w->view->sql, 0), item);
 }
 
 static int
@@ -167,8 +165,8 @@ ddl_word(FILE *to, const char *word, const void *context)
         sqt_ddl_put_stages(to);
     else if (strcmp(word, "server_time") == 0)
         sqt_ddl_put_server_time(to, w->engine);
-    else if (strcmp(word, "rules") == 0)
-        sqt_ddl_put_rules(to);
+    else if (strcmp(word, "failure_s") == 0)
+        fprintf(to, "%lld", (long long)(SQT_FAILURE_NS / 1000000000));
     else
         return ddl_scope_word(to, word, w) || ddl_part_word(to, word, w);
     return 1;

@@ -24,7 +24,6 @@ enum sqt_ddl_often {
     SQT_DDL_UNION,  /* once: the rows of all tables */
     SQT_DDL_ONCE,   /* once */
     SQT_DDL_PARTS,  /* once: a row for each duration of a row of the table that the view's text names */
-    SQT_DDL_CLAIMS, /* once: the same for what findings claim of a request */
     SQT_DDL_SCOPES, /* for all hosts, by host, by site; with the number of lost records */
     SQT_DDL_LOST    /* the same, without that number */
 };

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "expand.h"
-#include "figure/finding/findings.h"
 #include "parquet/fields.h"
+#include "row/facts.h"
 #include "row/wide-columns.h"
 
 /* ---- columns ---- */
@@ -123,41 +123,6 @@ sqt_ddl_put_durations(FILE *to, const struct sqt_ddl_engine *e, const struct sqt
         const char *const name = table->columns[i].name;
         if (table->columns[i].type == SQT_TYPE_NS)
             lists_put_part(to, item, count++, &(struct lists_part){e, name, strlen(name) - strlen("_ns"), 0});
-    }
-}
-
-/* ---- findings ---- */
-
-/* Whether the rule looks at nothing but the time that it claims, of all requests together. */
-static int
-lists_is_claim(const struct sqt_finding_rule *rule)
-{
-    return rule->by == SQT_FINDING_ALL && (rule->when == SQT_FINDING_EACH || rule->when == SQT_FINDING_WAIT) &&
-           rule->stages;
-}
-
-void
-sqt_ddl_put_claims(FILE *to, const struct sqt_ddl_engine *e, const char *item)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
-        const struct sqt_finding_rule *const rule = &sqt_finding_rules[i];
-        if (lists_is_claim(rule))
-            lists_put_part(to, item, count++, &(struct lists_part){e, rule->cause, strlen(rule->cause), rule->stages});
-    }
-}
-
-void
-sqt_ddl_put_rules(FILE *to)
-{
-    const char *before = "";
-    for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
-        const struct sqt_finding_rule *const rule = &sqt_finding_rules[i];
-        if (!lists_is_claim(rule))
-            continue;
-        fprintf(to, "%sSELECT '%s' AS cause, %d AS least_share_pct, %.3f AS least_mean_ms, %.3f AS least_each_ms",
-                before, rule->cause, SQT_FINDING_SHARE, (double)rule->mean / 1e6, (double)rule->each / 1e6);
-        before = " UNION ALL ";
     }
 }
 

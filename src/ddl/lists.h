@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * lists.h - lists within statements that are made of sqtrace's own tables: columns, durations, classes, rules.
+ * lists.h - lists within statements that are made of sqtrace's own tables: columns, durations, classes.
  */
 #ifndef SQT_DDL_LISTS_H
 #define SQT_DDL_LISTS_H
@@ -20,7 +20,6 @@ void sqt_ddl_put_columns(FILE *to, const struct sqt_ddl_engine *engine, const st
 /* A list of what a row is split into, each as the text says.  Words: name, value. */
 void sqt_ddl_put_durations(FILE *to, const struct sqt_ddl_engine *engine, const struct sqt_table *table,
                            const char *item);
-void sqt_ddl_put_claims(FILE *to, const struct sqt_ddl_engine *engine, const char *item);
 
 /* The condition that the durations of a row are known: outcome NOT IN ('lost', 'clock', 'unfinished'). */
 void sqt_ddl_put_known(FILE *to);
@@ -33,8 +32,5 @@ void sqt_ddl_put_stages(FILE *to);
 
 /* The sum of the stages in which a request waits for its server; 0 without any. */
 void sqt_ddl_put_server_time(FILE *to, const struct sqt_ddl_engine *engine);
-
-/* A row for each rule among the claims: cause, least_share_pct, least_mean_ms, least_each_ms. */
-void sqt_ddl_put_rules(FILE *to);
 
 #endif

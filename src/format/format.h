@@ -175,6 +175,16 @@ sqt_step_hides_durations(uint32_t kind)
     return kind != SQT_STEP_WALL_BACK && kind != SQT_STEP_WALL_FORWARD;
 }
 
+/* arg of CHILD_DIED: an exit status, or one of these. */
+#define SQT_EXIT_SIGNAL 256u /* and the signal */
+#define SQT_EXIT_UNKNOWN 1024u
+
+/* aux of CHILD_DIED: which helper, and this if the child had not answered one question. */
+#define SQT_CHILD_SILENT (UINT32_C(1) << 31)
+
+/* aux of SERVICE_STATE. */
+enum sqt_service_state { SQT_SERVICE_DOWN = 0, SQT_SERVICE_UP = 1, SQT_SERVICE_SUSPENDED = 2 };
+
 /* aux of REPLY_READY. */
 enum sqt_reply_source { SQT_REPLY_STORE = 0, SQT_REPLY_SERVER = 1, SQT_REPLY_MADE = 2 };
 
@@ -197,6 +207,7 @@ enum sqt_def {
     SQT_DEF_LISTENER = 14, /* listening port: its directive and address in squid.conf; with names=off its number */
     SQT_DEF_ACL = 15,      /* an ACL: its name in squid.conf */
     SQT_DEF_HOST = 16,     /* number 0: the name of the host; host= of sqtrace_log, or a keyed number */
+    SQT_DEF_ENDING = 17,   /* why a process ends: what Squid says of it in cache.log; with names=off "fatal error" */
     SQT_DEF_KINDS
 };
 

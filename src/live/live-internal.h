@@ -13,11 +13,15 @@
 
 #include "live.h"
 #include "pass/family.h"
+#include "read/follow.h"
 
 struct sqt_live_window {
     int on;
     struct sqt_job job; /* of table `findings` */
 };
+
+/* As many as a stream keeps, and some more. */
+#define SQT_LIVE_ENDED (2 * SQT_FOLLOW_ENDED)
 
 struct sqt_live {
     struct sqt_consumer own, consumer;
@@ -25,7 +29,12 @@ struct sqt_live {
     struct sqt_model *model;
     struct sqt_live_window windows[2]; /* the older one first */
     int64_t latest;                    /* ns; time of the last record */
-    int alone;                         /* only the older window is told: this is the copy */
+    struct {
+        const struct sqt_origin *origin; /* only compared; NULL: none */
+        int64_t at;                      /* ns */
+    } ended[SQT_LIVE_ENDED];             /* origins that are kept after their end */
+    unsigned ended_next;
+    int alone; /* only the older window is told: this is the copy */
 
     /* ask.c */
     pid_t copy;          /* 0: none */

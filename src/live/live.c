@@ -91,6 +91,40 @@ sqt_live_run(struct sqt_live *live, const struct sqt_run *run)
     live_turn(live, last);
 }
 
+/* ---- origins ---- */
+
+void
+sqt_live_end(struct sqt_live *live, const struct sqt_origin *origin)
+{
+    const unsigned at = live->ended_next++ % SQT_LIVE_ENDED;
+    live->ended[at].origin = origin;
+    live->ended[at].at = live->latest;
+}
+
+/* When it ended; the largest time if that is not known. */
+static int64_t
+live_ended(struct sqt_live *live, const struct sqt_origin *origin)
+{
+    for (unsigned i = 0; i < SQT_LIVE_ENDED; ++i)
+        if (live->ended[i].origin == origin) {
+            live->ended[i].origin = NULL;
+            return live->ended[i].at;
+        }
+    return INT64_MAX;
+}
+
+/* What a window keeps may point to texts of the origin. */
+void
+sqt_live_forget(struct sqt_live *live, const struct sqt_origin *origin)
+{
+    const int64_t ended = live_ended(live, origin);
+    for (unsigned i = 0; i < 2; ++i)
+        if (live->windows[i].on && live->windows[i].job.from <= ended)
+            live_close(&live->windows[i]);
+    if (!live->windows[0].on && live->windows[1].on)
+        live_shift(live);
+}
+
 /* ---- what the model says ---- */
 
 static unsigned

@@ -57,6 +57,11 @@ void sqt_live_model(struct sqt_live *live, struct sqt_model *model);
 /* Takes note of a run before the model does: windows begin and end by the times of records. */
 void sqt_live_run(struct sqt_live *live, const struct sqt_run *run);
 
+/* An origin has ended, after sqt_model_end(); and it is about to be freed, with its texts.  Windows that were told of it begin anew
+ * then. */
+void sqt_live_end(struct sqt_live *live, const struct sqt_origin *origin);
+void sqt_live_forget(struct sqt_live *live, const struct sqt_origin *origin);
+
 /* Begins to look for findings, if that is so many ns after it began last, and ten times as long after it as it took.  now: NULL if no
  * process writes the trace.  Returns 1, or 0 if it is too early, or under way already, if nothing has been read, or there is no
  * process or descriptor left for it. */

@@ -51,7 +51,8 @@ struct sqt_loop_state {
     X(DISKOP, "disk operations") \
     X(DIGEST, "requests for digests") \
     X(FOLLOW, "requests that follow another one") \
-    X(WAIT, "waits for helpers and services")
+    X(WAIT, "waits for helpers and services") \
+    X(CONN, "server connections")
 
 enum sqt_open_kind {
 #define SQT_OPEN(NAME, words) SQT_OPEN_##NAME,
@@ -82,10 +83,10 @@ struct sqt_process_state {
     int64_t calls_told;   /* when all system calls so far had been told */
     struct sqt_jump jump; /* the last one */
     int64_t stepped;      /* when the last one was told; INT64_MIN: never */
-    struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests, helpers, services;
+    struct sqt_idmap xacts, clients, swaps, attempts, diskops, digests, helpers, services, conns;
     struct sqt_idmap ios; /* by swap and offset, of swaps with many blocks under way */
     struct sqt_pool xact_pool, client_pool, swap_pool, io_pool, attempt_pool, diskop_pool, digest_pool, follow_pool,
-        held_pool, wait_pool, context_pool;
+        held_pool, wait_pool, context_pool, conn_pool;
     struct sqt_loop_state loop;
     struct {
         uint64_t dir;
@@ -239,7 +240,7 @@ struct sqt_model {
 /* xacts.c */
 sqt_handler sqt_xact_begin, sqt_xact_named, sqt_xact_context, sqt_xact_end, sqt_xact_unlogged, sqt_xact_stages,
     sqt_xact_written, sqt_xact_lookup, sqt_xact_collapsed, sqt_xact_ready, sqt_xact_server_read, sqt_xact_server_1xx,
-    sqt_xact_held, sqt_xact_neighbor, sqt_xact_retried;
+    sqt_xact_held, sqt_xact_neighbor, sqt_xact_neighbors_done, sqt_xact_retried;
 void sqt_xact_close(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now, enum sqt_outcome outcome);
 /* Closes what a loss left without an end. */
 void sqt_xact_give_up(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now);
@@ -287,6 +288,14 @@ sqt_handler sqt_connect_begin, sqt_connect_end, sqt_connect_reused, sqt_tls_begi
 enum sqt_outcome sqt_connect_outcome(uint32_t aux);
 void sqt_attempt_end(struct sqt_process_state *process, struct sqt_attempt *attempt, int64_t now,
                      enum sqt_outcome outcome);
+
+/* closed.c */
+/* The attempt has connected. */
+void sqt_conn_opens(struct sqt_process_state *process, const struct sqt_attempt *attempt, int64_t now);
+void sqt_conn_closes(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more);
+
+/* incidents.c */
+sqt_handler sqt_incident;
 
 /* loops.c */
 sqt_handler sqt_loop_wait, sqt_loop_work, sqt_loop_sampled;

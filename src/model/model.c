@@ -69,6 +69,7 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_SERVER_HEADER] = {sqt_xact_stages, sqt_digest_server_header},
     [SQT_EV_SERVER_DONE] = {sqt_xact_stages, sqt_digest_server_done},
     [SQT_EV_NEIGHBOR_ANSWER] = {sqt_xact_neighbor},
+    [SQT_EV_NEIGHBORS_DONE] = {sqt_xact_neighbors_done},
     [SQT_EV_RETRY] = {sqt_xact_retried, sqt_digest_server_done},
     [SQT_EV_FORWARD_BEGIN] = {sqt_tries_begin},
     [SQT_EV_SERVER_HELD] = {sqt_xact_held},
@@ -81,6 +82,14 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_DISPATCH] = {sqt_server_used},
     [SQT_EV_TUNNEL_BEGIN] = {sqt_server_used},
     [SQT_EV_SERVER_CLOSE] = {sqt_server_close},
+    [SQT_EV_FATAL] = {sqt_incident},
+    [SQT_EV_CHILD_STARTED] = {sqt_incident},
+    [SQT_EV_CHILD_DIED] = {sqt_incident},
+    [SQT_EV_SERVICE_STATE] = {sqt_incident},
+    [SQT_EV_PEER_PROBED] = {sqt_incident},
+    [SQT_EV_LIST_READ] = {sqt_incident},
+    [SQT_EV_DIR_REBUILT] = {sqt_incident},
+    [SQT_EV_SWAP_LOGS_WRITTEN] = {sqt_incident},
     [SQT_EV_HELPER_BEGIN] = {sqt_helper_begin},
     [SQT_EV_HELPER_END] = {sqt_helper_end},
     [SQT_EV_ADAPT_SERVICE] = {sqt_service_asked},
@@ -171,9 +180,10 @@ init_pools(struct sqt_process_state *process)
     sqt_pool_init(&process->held_pool, sizeof(struct sqt_held), left);
     sqt_pool_init(&process->context_pool, sizeof(struct sqt_context), left);
     sqt_pool_init(&process->wait_pool, sizeof(struct sqt_wait), left);
+    sqt_pool_init(&process->conn_pool, sizeof(struct sqt_server_conn), left);
     process->xacts.left = process->clients.left = process->swaps.left = process->attempts.left = left;
     process->diskops.left = process->digests.left = process->ios.left = left;
-    process->helpers.left = process->services.left = left;
+    process->helpers.left = process->services.left = process->conns.left = left;
 }
 
 static struct sqt_process_state *
@@ -406,6 +416,7 @@ model_free_process(struct sqt_process_state *process)
     sqt_idmap_free(&process->digests);
     sqt_idmap_free(&process->helpers);
     sqt_idmap_free(&process->services);
+    sqt_idmap_free(&process->conns);
     sqt_idmap_free(&process->ios);
     sqt_pool_free(&process->xact_pool);
     sqt_pool_free(&process->client_pool);
@@ -418,6 +429,7 @@ model_free_process(struct sqt_process_state *process)
     sqt_pool_free(&process->held_pool);
     sqt_pool_free(&process->context_pool);
     sqt_pool_free(&process->wait_pool);
+    sqt_pool_free(&process->conn_pool);
     free(process->loop.stops);
     free(process->put_off);
     free(process);

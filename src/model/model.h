@@ -249,6 +249,9 @@ struct sqt_attempt {
     uint32_t peer_kind; /* definition */
     uint32_t server;    /* definition; UINT32_MAX if unknown */
     int spare, reused;
+    unsigned version;    /* of IP: 4 or 6; 0: not told */
+    unsigned error;      /* of the system, of one that failed; 0: none, or not told */
+    unsigned local_port; /* of one that failed; 0: it had none, or not told */
     int64_t begin;
     int64_t connected; /* SQT_MISSING if it never was */
     int64_t tls;       /* when a TLS handshake began; SQT_MISSING if there was none */
@@ -256,6 +259,47 @@ struct sqt_attempt {
     enum sqt_outcome outcome;
     uint32_t epoch; /* for the model */
 };
+
+/* A server connection that is open. */
+struct sqt_server_conn {
+    struct sqt_pooled pooled;
+    uint64_t conn;
+    uint32_t server; /* definition; UINT32_MAX if unknown */
+    unsigned version;
+    int64_t begin; /* connected */
+    uint32_t epoch;
+};
+
+/* A server connection that was closed, and what TCP knew of it.  What is SQT_MISSING is not known. */
+struct sqt_closed_row {
+    const struct sqt_origin *origin;
+    int64_t at;
+    uint64_t conn;
+    uint32_t server;        /* definition; UINT32_MAX if unknown */
+    unsigned version;       /* of IP: 4 or 6; 0: not told */
+    int64_t begin;          /* connected */
+    int64_t received;       /* bytes */
+    int64_t rtt, least_rtt; /* ns */
+    int64_t sent_again;     /* segments */
+    int64_t out_of_order;   /* segments that came before others that were sent earlier */
+};
+
+/* Something that happened to Squid as a whole, or to its helpers and services. */
+struct sqt_incident_row {
+    const struct sqt_origin *origin;
+    int64_t at;
+    enum sqt_event event;
+    uint64_t count;   /* process id of a child; values, or entries */
+    uint64_t code;    /* children that run; how a child ended; enum sqt_service_state; an error */
+    int64_t took;     /* ns; SQT_MISSING: not known */
+    int silent;       /* a child that had not answered one question */
+    enum sqt_def def; /* of who; 0: nobody in particular */
+    uint32_t who;     /* definition: helper, service, neighbour, ACL, cache_dir, or why Squid ends */
+};
+/* "fatal", and so on; NULL: the event is no incident. */
+const char *sqt_incident_name(enum sqt_event event);
+/* The name of whom it is about, or Squid's words; NULL: the trace does not say. */
+const char *sqt_incident_who(const struct sqt_incident_row *row);
 
 extern const char *const sqt_disk_op_names[SQT_DISK_OPS];
 
@@ -511,6 +555,8 @@ struct sqt_charge {
     X(sample, const struct sqt_sample_row) \
     X(digest, const struct sqt_digest) \
     X(setup, const struct sqt_setup_row) \
+    X(closed, const struct sqt_closed_row) \
+    X(incident, const struct sqt_incident_row) \
     X(bound, const struct sqt_bound_row)
 
 /* Who is told.  A NULL function is not called.  What is handed over is valid during the call only, but a swap lives

@@ -37,6 +37,14 @@ sqt_attempt_end(struct sqt_process_state *process, struct sqt_attempt *attempt, 
     sqt_pool_put(&process->attempt_pool, attempt);
 }
 
+/* The version of IP, where the record says which server it is. */
+static unsigned
+servers_version(const struct sqt_record *record, unsigned more)
+{
+    const uint64_t version = more && record[1].event == SQT_EV_PART_SERVER ? record[1].id : 0;
+    return version == 4 || version == 6 ? (unsigned)version : 0;
+}
+
 /* Which server it is; a CONNECT through a peer and an FTP data connection do not say. */
 static uint32_t
 servers_named(const struct sqt_record *record, unsigned more)
@@ -64,6 +72,7 @@ servers_add(struct sqt_process_state *process, int64_t now, const struct sqt_rec
     attempt->xact = record->id;
     attempt->peer_kind = record->aux & ~PEER_KIND_SPARE;
     attempt->server = servers_named(record, more);
+    attempt->version = servers_version(record, more);
     attempt->spare = (record->aux & PEER_KIND_SPARE) != 0;
     attempt->begin = now;
     attempt->connected = attempt->tls = SQT_MISSING;
@@ -102,12 +111,17 @@ sqt_connect_end(struct sqt_process_state *process, int64_t now, const struct sqt
     struct sqt_attempt *const attempt = sqt_idmap_get(&process->attempts, record->arg);
     if (!attempt)
         return;
-    if (record->aux == SQT_CONNECT_OK)
+    if (record->aux == SQT_CONNECT_OK) {
         servers_set(xact, attempt->server);
-    if (record->aux == SQT_CONNECT_OK)
         attempt->connected = now;
-    else
-        sqt_attempt_end(process, attempt, now, sqt_connect_outcome(record->aux));
+        sqt_conn_opens(process, attempt, now);
+        return;
+    }
+    if (more && record[1].event == SQT_EV_PART_CONNECT_ERROR) {
+        attempt->error = record[1].aux;
+        attempt->local_port = (unsigned)(record[1].id & UINT16_MAX);
+    }
+    sqt_attempt_end(process, attempt, now, sqt_connect_outcome(record->aux));
 }
 
 void
@@ -153,6 +167,6 @@ sqt_connect_reused(struct sqt_process_state *process, int64_t now, const struct 
 void
 sqt_server_close(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {
-    (void)more;
     servers_settle(process, record->id, now);
+    sqt_conn_closes(process, now, record, more);
 }

@@ -216,6 +216,16 @@ sqt_xact_neighbor(struct sqt_process_state *process, int64_t now, const struct s
         xact->neighbor = (uint32_t)record->arg;
 }
 
+/* Who answered last is not whom it waited for, if the others never did. */
+void
+sqt_xact_neighbors_done(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now, (void)more;
+    struct sqt_xact *const xact = xacts_find(process, record->id);
+    if (xact && record->aux == 1)
+        xact->neighbor = UINT32_MAX;
+}
+
 void
 sqt_xact_retried(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
 {

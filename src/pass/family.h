@@ -40,12 +40,15 @@ struct sqt_job {
     struct sqt_row_source source;        /* of the row that is handed over, if `sourced` */
     const struct sqt_request_fact *fact; /* of the request that consumer.request() gets, see sqt_job_fact() */
     const struct sqt_timelines *lines;   /* those that line() gets */
-    int done;                            /* no more rows are wanted */
-    size_t room;                         /* bytes of its time groups and the like; 0: SQT_JOB_ROOM */
-    uint64_t rows;                       /* handed over so far */
-    int64_t start_ns;                    /* time of day of the trace's start; 0: not known */
-    int64_t length;                      /* ns, time of the last record; known to finish() */
-    void *state;                         /* the family's */
+    int (*wants)(void *context,
+                 const struct sqt_row_source *source); /* of tables that sum things up in pieces: whether a
+                                                                       * thing counts; NULL: each does */
+    int done;                                          /* no more rows are wanted */
+    size_t room;                                       /* bytes of its time groups and the like; 0: SQT_JOB_ROOM */
+    uint64_t rows;                                     /* handed over so far */
+    int64_t start_ns;                                  /* time of day of the trace's start; 0: not known */
+    int64_t length;                                    /* ns, time of the last record; known to finish() */
+    void *state;                                       /* the family's */
 };
 
 /* Each function may be NULL.  Those of the consumer get the job as their context, and what the model holds; those that

@@ -33,4 +33,10 @@ const char *sqt_query_name(uint32_t type);
 void sqt_wait_cells(union sqt_cell *row, const struct sqt_wait *wait);
 void sqt_connection_cells(union sqt_cell *row, const struct sqt_attempt *attempt);
 
+/* Names of errors of connections; the last is "other". */
+#define SQT_ERRORS 18
+extern const char *const sqt_error_names[SQT_ERRORS];
+/* That of an error of the system; NULL: 0. */
+const char *sqt_error_name(unsigned error);
+
 #endif

@@ -73,17 +73,37 @@ DefineService(const uint32_t number, const char *name)
     return sqt_define_named(SQT_DEF_SERVICE, number, sqt_names == SQT_NAMES_OFF ? text : name);
 }
 
-/// the next service of a chain is given the message; config is what squid.conf says of it
+/// the number of a service; config is what squid.conf says of it
+template <class ServiceConfig>
+inline uint32_t
+NumberOfService(const ServiceConfig &config)
+{
+    const char *const name = config.key.termedBuf();
+    const uint32_t number = NumberOfName(name) | 1; // not 0, "other"
+    return sqt_defined(SQT_DEF_SERVICE, number) ? number : DefineService(number, name);
+}
+
+/// the next service of a chain is given the message
 template <class Request, class ServiceConfig>
 inline void
 ServiceIsAsked(const Request *request, const ServiceConfig &config, const int step)
 {
+    if (sqt_on(SQT_GROUP_CLIENT))
+        sqt_emit(SQT_EV_ADAPT_SERVICE, XactOf(request), NumberOfService(config), static_cast<uint32_t>(step));
+}
+
+/// Squid has begun, or stopped, to use a service; how: its own word for why it stopped
+template <class ServiceConfig>
+inline void
+ServiceChanges(const ServiceConfig &config, const bool up, const char *how)
+{
     if (!sqt_on(SQT_GROUP_CLIENT))
         return;
-    const char *const name = config.key.termedBuf();
-    const uint32_t number = NumberOfName(name) | 1; // not 0, "other"
-    sqt_emit(SQT_EV_ADAPT_SERVICE, XactOf(request),
-             sqt_defined(SQT_DEF_SERVICE, number) ? number : DefineService(number, name), static_cast<uint32_t>(step));
+    sqt_emit(SQT_EV_SERVICE_STATE, 0, NumberOfService(config),
+             up            ? SQT_SERVICE_UP
+             : *how == 's' ? SQT_SERVICE_SUSPENDED
+                           : SQT_SERVICE_DOWN);
+    StayOnStack();
 }
 
 /// the service takes the request's message; waited: it could not at first

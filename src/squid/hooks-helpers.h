@@ -104,6 +104,19 @@ NumberOfHelper(const HelperQuestion &question, const Helper &helper)
     return sqt_waited_number(question.kind, helper.cmdline ? NameOfProgram(helper.cmdline) : helper.id_name);
 }
 
+/// which helper was asked last, and its number: of one of several that share a place
+struct HelperAsked {
+    const void *helper;
+    uint32_t who;
+};
+
+inline HelperAsked &
+LastAsked(const void *helper)
+{
+    static HelperAsked asked[16] = {};
+    return asked[reinterpret_cast<uintptr_t>(helper) / 64 % 16];
+}
+
 inline void
 EmitHelperBegin(HelperUse &use, const bool again)
 {
@@ -124,6 +137,7 @@ HelperIsAsked(HelperUse &use, const Helper &helper, const bool again)
     if (!again) {
         use.xact = question.xact;
         use.who = NumberOfHelper(question, helper);
+        LastAsked(&helper) = {&helper, use.who};
         question = {0, SQT_WAITED_HELPER, nullptr};
     }
     use.depth = static_cast<uint32_t>(helper.stats.queue_size);

@@ -135,6 +135,23 @@ LogIsWritten()
         sqt_part_was("write to a log");
 }
 
+/// lines that cache.log got so far
+inline uint64_t &
+CacheLogLines()
+{
+    static uint64_t lines = 0;
+    return lines;
+}
+
+/// a line of cache.log is written
+inline void
+LineIsLogged()
+{
+    ++CacheLogLines();
+    if (sqt_has_new_sample())
+        sqt_part_was("write to cache.log");
+}
+
 } // namespace Sqtrace
 
 #endif

@@ -8,6 +8,7 @@
 #include "hooks-client.h"
 #include "hooks-server.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 namespace Sqtrace
@@ -53,6 +54,20 @@ NeighborsAreDone(const RequestPointer &request, const int answers, const Neighbo
 {
     if (sqt_on(SQT_GROUP_SERVER))
         EmitServer(SQT_EV_NEIGHBORS_DONE, request, static_cast<uint64_t>(answers), static_cast<uint32_t>(outcome));
+}
+
+/// a neighbour was connected to, to see whether it lives
+template <class Peer>
+inline void
+PeerIsProbed(const Peer *peer, const bool connected, const int error)
+{
+    if (!sqt_on(SQT_GROUP_SERVER))
+        return;
+    sqt_emit(SQT_EV_PEER_PROBED, 0, NumberOfPeer(peer),
+             connected   ? 0
+             : error > 0 ? static_cast<uint32_t>(error)
+                         : ETIMEDOUT);
+    StayOnStack();
 }
 
 /// an answer that nobody waits for

@@ -5,7 +5,7 @@
 #ifndef SQT_SQUID_HOOKS_SAMPLES_H
 #define SQT_SQUID_HOOKS_SAMPLES_H
 
-#include "../trace/sqtrace.h"
+#include "hooks-loop.h"
 
 namespace Sqtrace
 {
@@ -51,6 +51,7 @@ CachesAreSampled(const Store &store, const Disks &disks, const bool first)
     Sample(SQT_SAMPLE_SQUID_disk_bytes, 0, stats.swap.size);
     Sample(SQT_SAMPLE_SQUID_disk_objects, 0, stats.swap.count);
     Sample(SQT_SAMPLE_SQUID_entries, 0, stats.store_entry_count);
+    Sample(SQT_SAMPLE_SQUID_cache_log_lines, 0, CacheLogLines());
     if (AufsQueue())
         Sample(SQT_SAMPLE_SQUID_aufs_queue, 0, AufsQueue()());
     for (unsigned i = 0; i < static_cast<unsigned>(disks.n_configured); ++i) {

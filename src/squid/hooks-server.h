@@ -142,7 +142,8 @@ EmitToServer(const unsigned event, const RequestPointer &request, const Connecti
         EmitServer(event, request, ConnOf(conn), kind);
         return;
     }
-    sqt_emit_pair(SQT_PAIR(event, SQT_EV_PART_SERVER), XactOf(request), ConnOf(conn), kind, 0, 0, ServerOf(conn));
+    sqt_emit_pair(SQT_PAIR(event, SQT_EV_PART_SERVER), XactOf(request), ConnOf(conn), kind,
+                  conn->remote.isIPv6() ? 6 : 4, 0, ServerOf(conn));
     StayOnStack();
 }
 
@@ -176,13 +177,30 @@ EmitConnectEnd(uint64_t &opening, const RequestPointer &request, const sqt_conne
     EmitOutcome(SQT_EV_CONNECT_END, opening, request, outcome);
 }
 
+/// the attempt failed, with that error of the system; 0: none that Squid knows of
+template <class RequestPointer, class Connection>
+__attribute__((noinline, cold)) void
+ConnectFails(uint64_t &opening, const RequestPointer &request, const Connection &conn,
+             const sqt_connect_outcome outcome, const int error)
+{
+    if (opening && sqt_on(SQT_GROUP_SERVER))
+        sqt_emit_pair(SQT_PAIR(SQT_EV_CONNECT_END, SQT_EV_PART_CONNECT_ERROR), XactOf(request), opening,
+                      static_cast<uint32_t>(outcome), conn.local.port(), 0, static_cast<uint32_t>(error));
+    opening = 0;
+}
+
 /// the attempt is over; an open connection remembers that it leads to a server
 template <class RequestPointer, class Connection>
 inline void
-ConnectEnds(uint64_t &opening, const RequestPointer &request, Connection &conn, const bool connected, const bool late)
+ConnectEnds(uint64_t &opening, const RequestPointer &request, Connection &conn, const bool connected, const bool late,
+            const int error)
 {
     conn.sqtraceToServer = connected && opening;
-    EmitConnectEnd(opening, request, connected ? SQT_CONNECT_OK : late ? SQT_CONNECT_TIMEOUT : SQT_CONNECT_FAILED);
+    if (connected)
+        EmitConnectEnd(opening, request, SQT_CONNECT_OK);
+    else
+        ConnectFails(opening, request, conn, late ? SQT_CONNECT_TIMEOUT : SQT_CONNECT_FAILED, error);
+    StayOnStack();
 }
 
 /// another attempt won, or nobody waits any more
@@ -281,8 +299,13 @@ template <class Connection>
 __attribute__((noinline)) void
 EmitServerClose(const Connection &conn)
 {
-    if (conn.sqtraceToServer)
-        sqt_emit(SQT_EV_SERVER_CLOSE, static_cast<uint64_t>(conn.id.value), 0, 0);
+    struct sqt_tcp tcp;
+    const uint64_t id = static_cast<uint64_t>(conn.id.value);
+    if (conn.sqtraceToServer && sqt_tcp_of(conn.fd, &tcp) == 0)
+        sqt_emit_pair(SQT_PAIR(SQT_EV_SERVER_CLOSE, SQT_EV_PART_TCP), id, tcp.received, tcp.rtt_us, tcp.least_rtt_us,
+                      tcp.sent_again, tcp.out_of_order);
+    else if (conn.sqtraceToServer)
+        sqt_emit(SQT_EV_SERVER_CLOSE, id, 0, 0);
     StayOnStack();
 }
 

@@ -312,6 +312,47 @@ EntryIsReleased(const Entry &entry)
                  static_cast<uint32_t>(entry.swap_dirn));
 }
 
+/* ---- indexes of cache_dirs ---- */
+
+/// how long a rebuild took, in ms; up to 5, Squid does not say when it began
+template <class Counts, class Time>
+inline auto
+RebuildTook(const Counts &counts, const Time &now, int) -> decltype(counts.startTime.tv_sec, uint64_t())
+{
+    const auto ms = (now.tv_sec - counts.startTime.tv_sec) * 1000 + (now.tv_usec - counts.startTime.tv_usec) / 1000;
+    return counts.startTime.tv_sec && ms > 0 ? static_cast<uint64_t>(ms) : 0;
+}
+
+template <class Counts, class Time>
+inline uint64_t
+RebuildTook(const Counts &, const Time &, long)
+{
+    return 0;
+}
+
+/// the index of a cache_dir is rebuilt
+template <class Dir, class Counts, class Time>
+inline void
+DirIsRebuilt(const Dir &dir, const Counts &counts, const Time &now)
+{
+    if (!sqt_on(SQT_GROUP_STORE))
+        return;
+    sqt_emit(SQT_EV_DIR_REBUILT, counts.scancount > 0 ? static_cast<uint64_t>(counts.scancount) : 0,
+             RebuildTook(counts, now, 0), DirOf(dir));
+    StayOnStack();
+}
+
+/// swap.state of all cache_dirs is written
+inline void
+SwapLogsAreWritten(const int entries, const double seconds)
+{
+    if (!sqt_on(SQT_GROUP_STORE))
+        return;
+    sqt_emit(SQT_EV_SWAP_LOGS_WRITTEN, entries > 0 ? static_cast<uint64_t>(entries) : 0,
+             seconds > 0 ? static_cast<uint64_t>(seconds * 1e6) : 0, 0);
+    StayOnStack();
+}
+
 } // namespace Sqtrace
 
 #endif

@@ -335,6 +335,20 @@ void sqt_sample_listener(uint32_t listener, int fd);
 #define SQT_ACCEPT_LATE_MS 10
 void sqt_sample_late(uint32_t listener, int fd);
 
+/* ---- connections that close ---- */
+
+/* What TCP knows of a connection. */
+struct sqt_tcp {
+    uint64_t received;     /* bytes */
+    uint32_t rtt_us;       /* round trip, in the mean of the last */
+    uint32_t least_rtt_us; /* the shortest */
+    uint32_t sent_again;   /* segments */
+    uint32_t out_of_order; /* segments that came before others that had been sent earlier */
+};
+
+/* Asks the kernel.  What an older kernel does not say is 0.  Returns 0, or -1 if fd is no connected TCP socket. */
+int sqt_tcp_of(int fd, struct sqt_tcp *tcp);
+
 /* ---- the caller's trace ---- */
 
 /* What the header field traceparent of W3C's Trace Context (levels 1 and 2) says. */
@@ -435,6 +449,10 @@ void sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *
 
 /* Begins a new segment; for squid -k rotate. */
 void sqt_rotate(void);
+
+/* Squid is about to end itself because of an error; why: what it says of it in cache.log.  Lines of squid.conf and what
+ * helpers answered are left out, and with names=off all of it.  Goes on tracing. */
+void sqt_gives_up(const char *why);
 
 /* Ends tracing in order: everything in the ring is written, the segment closed, the ring removed. */
 void sqt_stop(void);

@@ -224,7 +224,11 @@ def alerts(env):
 
     slow = clients(4, lambda client, n: client.request(origin.url("slow", hdr=1500, cc="no-store"), "s"))
     fires("SquidSlowRequests")
+    fires("SquidFinding", 90)
     slow.stop()
+    hanging = clients(5, lambda client, n: client.request(origin.url("hangs", hdr=25000, cc="no-store"), "h"))
+    fires("SquidHangs")
+    hanging.stop()
     # diskd reads one block at a time, so all but one wait.
     disk = clients(14, lambda client, n: client.request(origin.url("quiet%d" % n, size=20000), "d"))
     fires("SquidDiskQueue")

@@ -9,6 +9,7 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   linger  seconds that it waits before it closes a connection
                   mute    no 100 Continue
                   silent  never answers
+                  answers [status, begin, end]: answers with this status for so long, in seconds from its start
                   tls     a certificate: it speaks TLS
                   at      [every, seconds, ms]: in the last so many seconds of each `every` an answer is held so long more
     names     [[address, ms or null, more], ...]: name servers, answering after so long or never.  NAME.oN.test and
@@ -20,10 +21,13 @@ Run as a program (far.py SETTINGS LOG); SETTINGS is JSON.  Prints "ready", serve
                   broken  [begin, end]: answers SERVFAIL for so long after its first query, in seconds
                   to      {"oN": address}: names that end so have this address; one of IPv6 is one more
                   ttl     seconds; the default is 3,600
-    icp       [[address, port, ms], ...]: neighbours that answer each ICP query with a miss after so long
+                  truncated  its answers are cut, so that they are to be asked for again by TCP, on which nothing listens
+    icp       [[address, port, ms, answer], ...]: neighbours that answer each ICP query after so long, with a miss unless
+              the answer is "hit"
     two       [address, address]
-    way       {"ms": so long each way, "loss": share of packets, "rate": bytes a second}: origins are in a network
-              namespace of their own, behind a pair of TUN devices.  The routes are made here
+    way       {"ms": so long each way, "loss": share of packets, "rate": bytes a second, "largest": {address: bytes}: larger
+              packets from there are lost}: origins are in a network namespace of their own, behind a pair of TUN devices.
+              The routes are made here
     backlog   of the origins' listening sockets
 """
 
@@ -67,10 +71,16 @@ class Timed(Connection):
                 await asyncio.sleep(self.ms / 1000)
         else:
             await asyncio.sleep((self.ms + self.extra()) / 1000)
-        keep = await super().answer(*request)
+        keep = await super().answer(self.with_status(request[0]), *request[1:])
         if not keep:
             await asyncio.sleep(self.more.get("linger", 0))
         return keep
+
+    def with_status(self, head):
+        status, begin, end = self.more.get("answers", [0, 0, 0])
+        if not begin <= time.monotonic() - BEGIN < end:
+            return head
+        return re.sub(r"(/size=[^/ ]*)", r"\1;status=%d;cc=-" % status, head, count=1)
 
     def extra(self):
         every, seconds, ms = self.more.get("at", [1, 0, 0])
@@ -145,8 +155,9 @@ class Names(asyncio.DatagramProtocol):
         self.begin = self.begin or time.monotonic()
         if self.ms is None or kind in self.more.get("drop", []):
             return
-        found = [] if self.broken() else self.records(name, kind)
-        reply = data[:2] + (b"\x81\x82" if self.broken() else b"\x81\x80") + b"\0\1"
+        truncated = self.more.get("truncated")
+        found = [] if self.broken() or truncated else self.records(name, kind)
+        reply = data[:2] + (b"\x83" if truncated else b"\x81") + (b"\x82" if self.broken() else b"\x80") + b"\0\1"
         reply += struct.pack(">H", len(found)) + b"\0\0\0\0" + data[12:end]
         for record in found:
             reply += b"\xc0\x0c" + struct.pack(">HHIH", number, 1, self.more.get("ttl", 3600), len(record)) + record
@@ -154,16 +165,16 @@ class Names(asyncio.DatagramProtocol):
 
 
 class Neighbour(asyncio.DatagramProtocol):
-    """Has nothing, and says so after so long."""
+    """Answers all alike, after so long."""
 
-    def __init__(self, ms):
-        self.ms = ms
+    def __init__(self, ms, answer="miss"):
+        self.ms, self.answer = ms, ICP_ANSWERS[answer]
 
     def connection_made(self, transport):
         self.transport = transport
 
     def datagram_received(self, data, peer):
-        reply = icp_message(ICP_ANSWERS["miss"], struct.unpack("!I", data[4:8])[0], data[24:-1].decode("latin-1"))
+        reply = icp_message(self.answer, struct.unpack("!I", data[4:8])[0], data[24:-1].decode("latin-1"))
         asyncio.get_running_loop().call_later(self.ms / 1000, self.transport.sendto, reply, peer)
 
 
@@ -203,6 +214,8 @@ class Line:
         try:
             while True:
                 packet = os.read(self.source, 65536)
+                if len(packet) > self.way.get("largest", {}).get(socket.inet_ntoa(packet[12:16]), 65536):
+                    continue
                 wait = self.way.get("ms", 0) / 1000
                 if "rate" in self.way:
                     self.idle_at = max(self.idle_at, loop.time())
@@ -237,8 +250,8 @@ async def start(settings, log):
         await loop.create_datagram_endpoint(
             lambda ms=ms, more=more: Names(ms, more, settings.get("network", "127.0.1.%d"), settings.get("two", [])),
             local_addr=(address, 53))
-    for address, port, ms in settings.get("icp", []):
-        await loop.create_datagram_endpoint(lambda ms=ms: Neighbour(ms), local_addr=(address, port))
+    for address, port, *how in settings.get("icp", []):
+        await loop.create_datagram_endpoint(lambda how=how: Neighbour(*how), local_addr=(address, port))
     return "ready"
 
 

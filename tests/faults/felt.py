@@ -11,6 +11,7 @@ class Felt:
 
     waits       ms of each request; headers: ms until its header came
     errors      requests with a status of 500 or more; unanswered: those without a status
+    statuses    how many had each status, by its text; sizes: each number of bytes
     ends        how many ended in each way that load.py names
     """
 
@@ -21,6 +22,8 @@ class Felt:
         self.headers = [float(row[5]) for row in rows]
         self.unanswered = sum(row[2] == "0" for row in rows)
         self.errors = sum(int(row[2]) >= 500 for row in rows)
+        self.statuses = collections.Counter(row[2] for row in rows)
+        self.sizes = collections.Counter(row[3] for row in rows)
         self.ends = collections.Counter(row[4] for row in rows)
         self.requests = len(rows)
         self.mean, self.p99 = sum(self.waits) / len(rows), quantile(self.waits, 0.99)

@@ -5,12 +5,14 @@ Run as a program (load.py PLAN RESULTS); PLAN is a file of JSON:
 
     proxy     [address, port]
     requests  [[seconds from the start, method, url, [header, ...], bytes of body, more], ...] in order of time.
-              CONNECT opens a tunnel to the authority `url`, in which the client sends a GET for `inside`.  more:
+              CONNECT opens a tunnel to the authority `url`, in which the client sends a GET for `inside`.  TLS says
+              hello to a proxy that speaks none.  more:
               {"leave": close after so many bytes of the body, "hold": seconds that a tunnel stays open, "inside": path,
-              "tls": it has TLS inside}
+              "tls": it has TLS inside ("verify": of a server that the client trusts), "cut": a tunnel that is closed
+              before counts as cut, "then": [url, ...]: more requests at once on the same connection}
     once      a connection for each request; else idle connections serve again
     silent    so many clients connect, say nothing until they are put out, and come again
-    tls       the proxy speaks TLS
+    tls       the proxy speaks TLS; "1.2": clients know no later version
     rate      bytes a second that a client takes at most, 0: no limit
     timeout   seconds, after which a request is given up
     sources   so many addresses are the clients', in turn: 127.3.0.1 and so on; 0: the system chooses
@@ -41,6 +43,8 @@ class Pool:
         if plan.get("tls"):
             self.context = ssl.create_default_context()
             self.context.check_hostname, self.context.verify_mode = False, ssl.CERT_NONE
+            if plan["tls"] == "1.2":
+                self.context.maximum_version = ssl.TLSVersion.TLSv1_2
 
     async def get(self):
         """A connection, and whether it has served before."""
@@ -74,7 +78,7 @@ async def body(reader, size, rate):
     """Reads the body, as fast as the client takes it.  Returns whether all of it came."""
     left = size
     while left is None or left > 0:
-        piece = await reader.read(min(left or 1 << 16, max(1, rate // 20)) if rate else 1 << 16)
+        piece = await reader.read(min(left or 1 << 16, max(1, rate // 20) if rate else 1 << 16))
         if not piece:
             return left is None
         left = left - len(piece) if left is not None else None
@@ -111,6 +115,9 @@ async def final(reader):
 async def send(pool, request, reader, writer):
     """Sends a request.  Returns the answer's head if it came before the body was sent, else None."""
     _, method, url, headers, sends = request[:5]
+    if method == "TLS":
+        writer.write(b"\x16\x03\x01\x00\x80\x01\x00\x00\x7c\x03\x03" + b"\x11" * 122)
+        return None
     lines = ["%s %s HTTP/1.1" % (method, url), "Host: " + (url if method == "CONNECT" else url.split("/")[2])] + headers
     head = ("\r\n".join(lines + (["Content-Length: %d" % sends] if sends else [])) + "\r\n\r\n").encode()
     if not any(header.lower().startswith("expect:") for header in headers):
@@ -128,7 +135,10 @@ async def exchange(pool, request, connection, times):
     """(status, bytes, whether the connection may serve again)"""
     reader, writer = connection
     more = request[5] if len(request) > 5 else {}
-    status, fields = await send(pool, request, reader, writer) or await final(reader)
+    early = await send(pool, request, reader, writer)
+    for url in more.get("then", []):
+        writer.write(("GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (url, url.split("/")[2])).encode())
+    status, fields = early or await final(reader)
     times["header"] = time.monotonic()
     if request[1] == "CONNECT":
         if status == 200:
@@ -140,7 +150,17 @@ async def exchange(pool, request, connection, times):
         writer.close()
         raise Left(status, more["leave"])
     times["whole"] = await body(reader, size, pool.plan.get("rate", 0))
+    for _ in more.get("then", []):
+        times.setdefault("then", []).append(await one_more(reader))
     return status, size or 0, size is not None and fields.get("connection") != "close"
+
+
+async def one_more(reader):
+    """(status, bytes, when it was here) of a further reply on a connection."""
+    status, fields = await final(reader)
+    size = int(fields.get("content-length", 0))
+    await body(reader, size, 0)
+    return status, size, time.monotonic()
 
 
 async def tunnel(reader, writer, authority, more, times):
@@ -148,13 +168,15 @@ async def tunnel(reader, writer, authority, more, times):
     try:
         if more.get("tls"):
             context = ssl.create_default_context()
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            if more["tls"] != "verify":
+                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
             await writer.start_tls(context, server_hostname=authority.split(":")[0])
         writer.write(("GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (more.get("inside", "/x/t"), authority)).encode())
         _, fields = await final(reader)
         times["inside"] = time.monotonic()
         await body(reader, int(fields.get("content-length", 0)), 0)
-        await asyncio.wait_for(reader.read(1), more.get("hold", 0) or 0.001)
+        piece = await asyncio.wait_for(reader.read(1), more.get("hold", 0) or 0.001)
+        times["whole"] = bool(piece) or not more.get("cut")
     except (asyncio.TimeoutError, OSError):
         pass
 
@@ -193,9 +215,12 @@ async def due(pool, request, start, results):
     header = times.get("header", now)
     if request[1] == "CONNECT" and "header" in times:
         now = header = times.get("inside", now) if request[5].get("tls") else header
-        end = end if status >= 300 else "answered" if "inside" in times else "silent"
+        end = end if status >= 300 or end == "cut" else "answered" if "inside" in times else "silent"
     results.write("%.6f\t%.3f\t%d\t%d\t%s\t%.3f\n" % (request[0], 1000 * (now - begin), status, size, end,
                                                      1000 * (header - begin)))
+    for status, size, at in times.get("then", []):
+        results.write("%.6f\t%.3f\t%d\t%d\tanswered\t%.3f\n" % (request[0], 1000 * (at - begin), status, size,
+                                                                1000 * (at - begin)))
     results.flush()
 
 

@@ -65,17 +65,23 @@ def closes_kept(scene):
     return named(scene, scene.origins[SLOW].server)
 
 
+def together(scene, clients):
+    """So many clients ask for each object at once."""
+    made = scene.traffic.requests
+
+    def requests(seconds):
+        single = made(seconds)
+        return [[single[k - k % clients][0], "GET", single[k - k % clients][2], [], 0] for k in range(len(single))]
+    scene.traffic.requests = requests
+
+
 def slow_leader(scene):
     """Five clients at once ask for each new object, and the origins take 300 ms."""
     scene.conf += "collapsed_forwarding on\n"
     for origin in scene.origins:
         origin.ms = 300
-    made = scene.traffic.requests
-
-    def together(seconds):
-        requests = made(seconds)
-        return [[requests[k - k % 5][0], "GET", requests[k - k % 5][2], [], 0] for k in range(len(requests))]
-    scene.traffic.repeats, scene.traffic.requests = 0, together
+    scene.traffic.repeats = 0
+    together(scene, 5)
 
 
 # ---- the way ----

@@ -85,20 +85,25 @@ def lost_files(scene):
         scene.at(when, remove)
 
 
+def around(scene):
+    """350 objects of 20 KB, one after the other, again and again."""
+    made = scene.traffic.requests
+
+    def requests(seconds):
+        found = made(seconds)
+        for n, request in enumerate(found):
+            request[2] = scene.origins[n % 5].url + "/size=20000/r%d" % (n % 350)
+        return found
+    scene.traffic.requests = requests
+
+
 def small_cache(scene):
     """Objects come again when the cache_dir has no room for them any more."""
     scene.dirs, scene.dir_mb = ["aufs:one"], 6
     scene.conf += "cache_mem 0 MB\nmemory_cache_mode disk\ncache_swap_low 80\ncache_swap_high 85\n"
     for origin in scene.origins:
         origin.ms = 60
-    made = scene.traffic.requests
-
-    def around(seconds):
-        requests = made(seconds)
-        for n, request in enumerate(requests):
-            request[2] = scene.origins[n % 5].url + "/size=20000/r%d" % (n % 350)
-        return requests
-    scene.traffic.requests = around
+    around(scene)
 
 
 def dead_disker(scene):

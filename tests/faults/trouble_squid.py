@@ -13,17 +13,22 @@ from lib.env import Failure, Skip
 MEMORY = "/sys/fs/cgroup/memory"
 
 
+def make_dirs(scene):
+    """squid -z, before Squid starts."""
+    scene.squid.write_conf()
+    subprocess.run(scene.squid.command("-z", scene.squid.mode), check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+
+
 def many_entries(scene, entries):
     """So many objects in the index of one cache_dir when Squid starts."""
     scene.dirs, scene.dir_mb = ["aufs:one"], max(512, 4 * entries // 1000 * 4)
 
     def begin(scene):
-        squid, path = scene.squid, os.path.join(scene.cache_dir("aufs:one"), "swap.state")
-        squid.write_conf()
-        subprocess.run(squid.command("-z", squid.mode), check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+        path = os.path.join(scene.cache_dir("aufs:one"), "swap.state")
+        make_dirs(scene)
         write_swap_state(path, entries)
-        squid.give(path)
+        scene.squid.give(path)
     scene.before.append(begin)
 
 

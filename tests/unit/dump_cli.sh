@@ -46,7 +46,7 @@ fails 2 "--table and --figure exclude each other" --table=swaps --figure=block-c
 fails 2 "unknown figure 'stages'; did you mean miss-stages, hit-stages or leader-stages?" --figure=stages story
 fails 2 "unknown figure 'disk-utilisation'; did you mean disk-utilization?" --figure=disk-utilisation story
 fails 2 "unknown figure 'xyzzy'; --list shows them" --figure=xyzzy story
-followed="requests, events, swaps, ios, diskops, connections, loops, samples, digests, losses, clock_steps, waits, findings"
+followed="requests, events, swaps, ios, diskops, connections, closes, loops, samples, digests, losses, clock_steps, incidents, waits, findings"
 fails 2 "--follow: the rows of summary are made of the whole trace; these tables have rows that end: $followed" \
     --follow --table=summary story
 fails 2 "--figure does not go with --follow" --follow --figure=load story
@@ -102,7 +102,7 @@ fi
 # ---- what stands above the rows ----
 run "$dump" --quiet story
 [ "$(sed -n '/^time_s/q; s/: .*//p' "$out" | tr -d '\n')" = '# trace# squid# process# process# start# range# holds# table' ] &&
-    grep -qx '# holds: 163 records, 7002 lost' "$out" && grep -qx '# records: 163' "$out" &&
+    grep -qx '# holds: 181 records, 7002 lost' "$out" && grep -qx '# records: 181' "$out" &&
     grep -qx '# range: 0 s to 0.900100000 s' "$out" && grep -qx '# length: 0.900100000 s' "$out" &&
     grep -qx '# process: kid 2, worker, pid 1002' "$out" && grep -qx '# squid: 7.7' "$out"
 check "trace, Squid, processes, start, range, records, lost"

@@ -32,7 +32,7 @@ compare() {
 }
 
 cd "$work/t" || exit 1
-for name in table=events table=requests table=swaps table=ios table=connections table=losses table=summary table=servers \
+for name in table=events table=requests table=swaps table=ios table=connections table=closes table=incidents table=losses table=summary table=servers \
     table=listeners table=waits table=services table=findings figure=block-comb; do
     compare dump story "--$name"
 done

@@ -264,6 +264,64 @@ def waits(trace):
     check(all(sums[who] == ms(total) for _, who, _, _, total in want), "table services", sums, want)
 
 
+def closes(trace):
+    """Server connections that were closed, from their events: (conn, server, version, how long, TCP's numbers)."""
+    _, events = dump(trace, "--table=events")
+    opened, named, want = {}, {}, []
+    for event, part in zip(events, events[1:] + [{"event": ""}]):
+        conn = event["kid"], event["arg"]
+        if event["event"] == "CONNECT_BEGIN" and part["event"] == "PART_SERVER":
+            named[conn] = part["aux"], "-" if part["id"] == "0" else part["id"]
+        elif event["event"] == "CONNECT_END" and event["aux"] == "0":
+            opened[conn] = nanoseconds(event["time_s"])
+        elif event["event"] == "SERVER_CLOSE":
+            conn, tcp = (event["kid"], event["id"]), ["-"] * 5
+            if part["event"] == "PART_TCP":
+                tcp = [event["arg"], event["aux"] + "000", part["id"] + "000", part["arg"], part["aux"]]
+            want.append((event["id"], *named[conn], str(nanoseconds(event["time_s"]) - opened[conn]), *tcp))
+    _, rows = dump(trace, "--table=closes")
+    got = [tuple(row[name] for name in ("conn", "server", "ip_version", "open_ns", "received_bytes", "rtt_ns", "least_rtt_ns",
+                                        "sent_again", "out_of_order")) for row in rows]
+    check(len(want) == 2 and got == want, "table closes, from the events", got, want)
+
+
+# Of an event of table incidents: its name there, and the fields that name, count and took_ns are, that with its unit.
+INCIDENTS = {"FATAL": ("fatal", "aux", None, None, 0), "CHILD_STARTED": ("child_started", "aux", "arg", None, 0),
+             "CHILD_DIED": ("child_died", "aux", "id", None, 0), "SERVICE_STATE": ("service", "arg", None, None, 0),
+             "PEER_PROBED": ("peer_probed", "arg", None, None, 0), "LIST_READ": ("list_read", "aux", "id", "arg", 1000),
+             "DIR_REBUILT": ("dir_rebuilt", "aux", "id", "arg", 1000000),
+             "SWAP_LOGS_WRITTEN": ("swap_logs_written", None, "id", "arg", 1000)}
+
+
+def result(event):
+    """What became of a child, of a service, or of a try."""
+    if event["event"] == "CHILD_DIED":
+        code = int(event["arg"])
+        return "unknown" if code >= 1024 else "signal %d" % (code - 256) if code >= 256 else "exit %d" % code
+    if event["event"] == "SERVICE_STATE":
+        return ["down", "up", "suspended"][int(event["aux"])]
+    if event["event"] == "PEER_PROBED":
+        return {"0": "connected", "111": "ECONNREFUSED", "113": "EHOSTUNREACH"}[event["aux"]]
+    return "-"
+
+
+def incidents(trace):
+    """What happened to Squid as a whole, from the events."""
+    _, events = dump(trace, "--table=events")
+    want = []
+    for event in events:
+        if event["event"] in INCIDENTS:
+            incident, name, count, took, unit = INCIDENTS[event["event"]]
+            want.append((event["time_s"], incident, event[name] if name else "-", result(event), event[count] if count else "-",
+                         str(int(event[took]) * unit) if took else "-"))
+    _, rows = dump(trace, "--table=incidents")
+    got = [tuple(row[name] for name in ("time_s", "incident", "name", "result", "count", "took_ns")) for row in rows]
+    dirs = [row for row in got if row[1] == "dir_rebuilt"]
+    check(dirs and dirs[0][2] == "diskd /var/cache/d", "a cache_dir has its type and path", dirs)
+    named = [row if row[1] != "dir_rebuilt" else row[:2] + ("1",) + row[3:] for row in got]
+    check(len({row[1] for row in want}) == len(INCIDENTS) and named == want, "table incidents, from the events", named, want)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         subprocess.run([os.path.join(TOOLS, "tests/unit/dump_traces"), os.path.join(work, "t")], check=True, timeout=60)
@@ -278,6 +336,8 @@ def main():
         stages_figure(trace, requests, "miss-stages", 150000000, lambda r: r["class"] in ("miss", "refresh_miss"))
         summary(trace, requests, ios)
         waits(os.path.join(work, "t", "story"))
+        closes(os.path.join(work, "t", "story"))
+        incidents(os.path.join(work, "t", "story"))
         loop_time(os.path.join(work, "t", "held.sqt"))
         findings(trace, ["", "class == miss"], [["slow_clients", "disk_slow"], ["slow_clients"]])
     findings(os.path.join(SOURCE, "doc", "sample"),

@@ -19,7 +19,8 @@ from pypi import READERS, VENV, available, enter, run  # noqa: E402
 TOOLS, SOURCE = os.environ["SQT_TOOLS"], os.environ["SQT_SOURCE"]
 DUMP = os.path.join(TOOLS, "sqtrace-dump")
 SAMPLE = os.path.join(SOURCE, "doc", "sample")
-THINGS = ("requests", "swaps", "ios", "diskops", "connections", "loops", "samples", "digests", "losses", "clock_steps", "waits")
+THINGS = ("requests", "swaps", "ios", "diskops", "connections", "closes", "loops", "samples",
+          "digests", "losses", "clock_steps", "incidents", "waits", "finding_minutes")
 MANY = 1500  # processes: more files than the budget of memory has room for, and too many for slow readers
 SUMMED = ("summary", "stalls")
 IDENTITY = ("host", "service", "ring", "kid", "row", "time_ns")

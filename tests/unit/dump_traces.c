@@ -27,6 +27,7 @@ static const char texts[] =
     "def\t2\t5\tTCP_MISS_ABORTED\n"
     "def\t3\t1\tGET\ndef\t3\t2\tCONNECT\n"
     "def\t4\t1\tdirect\ndef\t12\t1\torigin-00000001\ndef\t12\t3\tparent\ndef\t14\t1\thttp_port 3128\n"
+    "def\t6\t1\tmoon\ndef\t15\t7\tbad_sites\ndef\t17\t1\tno memory\n"
     "def\t7\t1\tscanner\ndef\t13\t100\tauth basic\ndef\t13\t101\tname_server 192.0.2.53\n";
 
 static struct sqt_record records[512];
@@ -101,6 +102,33 @@ block(double us, double done, uint64_t sio, uint64_t offset, uint32_t size, unsi
     PUT(done + 0.2, DISKOP_END, operation, tick(done - 0.1), size);
 }
 
+/* What happens to connections, to helpers and to Squid itself. */
+static void
+lives(void)
+{
+    PUT(900092, CONNECT_BEGIN, 0, 15, 1);
+    PUT(900092, PART_SERVER, 6, 0, 1);
+    unit(2);
+    PUT(900093, CONNECT_END, 0, 15, SQT_CONNECT_FAILED);
+    PUT(900093, PART_CONNECT_ERROR, 40001, 0, 111);
+    unit(2);
+    PUT(900094, SERVER_CLOSE, 11, 4000, 1500);
+    PUT(900094, PART_TCP, 900, 2, 3);
+    unit(2);
+    PUT(900094, CHILD_STARTED, 77, 3, 100);
+    PUT(900095, CHILD_DIED, 77, 1, 100 | SQT_CHILD_SILENT);
+    PUT(900095, CHILD_DIED, 78, SQT_EXIT_SIGNAL + 9, 100);
+    PUT(900095, CHILD_DIED, 79, SQT_EXIT_UNKNOWN, 100);
+    PUT(900095, SERVICE_STATE, 0, 1, SQT_SERVICE_SUSPENDED);
+    PUT(900096, SERVICE_STATE, 0, 1, SQT_SERVICE_UP);
+    PUT(900096, PEER_PROBED, 0, 1, 113);
+    PUT(900096, PEER_PROBED, 0, 1, 0);
+    PUT(900097, LIST_READ, 20000, 1500000, 7);
+    PUT(900097, DIR_REBUILT, 500, 120, 1);
+    PUT(900098, SWAP_LOGS_WRITTEN, 400, 30000, 0);
+    PUT(900098, FATAL, 0, 0, 1);
+}
+
 static void
 first_kid(void)
 {
@@ -139,7 +167,7 @@ first_kid(void)
     PUT(20500, DNS_END, 3, 1, 0);
     PUT(20501, PEER_SELECT_END, 3, 0, 1);
     PUT(20502, CONNECT_BEGIN, 3, 11, 1);
-    PUT(20502, PART_SERVER, 0, 0, 1);
+    PUT(20502, PART_SERVER, 4, 0, 1);
     unit(2);
     PUT(20800, CONNECT_END, 3, 11, SQT_CONNECT_OK);
     PUT(20801, DISPATCH, 3, 11, 1);
@@ -196,6 +224,7 @@ first_kid(void)
     PUT(900085, ADAPT_ADMITTED, 6, 0, 0);
     PUT(900091, ADAPT_FAILED, 6, 0, SQT_WAIT_FAILED);
     PUT(900091, ADAPT_END, 6, 0, 0);
+    lives();
     PUT(900100, WAIT_BEGIN, 0, 1000, 0);
 }
 

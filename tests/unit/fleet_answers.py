@@ -34,10 +34,14 @@ ANSWERS = {
     "What do the slowest requests of each proxy wait for?":
         lambda rows: {(row["host"], row["stage"]) for row in rows} >= {("proxy-2.paris.example", "swap_in_rest"),
                                                                       ("proxy-1.berlin.example", "server_wait")},
-    "Which host is ill, and why?":
-        lambda rows: first(host="proxy-2.paris.example", cause="cache_dirs")(rows) and float(rows[0]["times"]) > 4 and
-        {row["host"] for row in rows if row["cause"] == "slow_servers" and float(row["times"]) < 4} >=
-        {"proxy-1.berlin.example", "proxy-2.berlin.example"},
+    "Which hosts have which finding?":
+        lambda rows: [(row["host"], row["cause"], row["culprit"]) for row in rows] ==
+        [("proxy-2.berlin.example", "failed_answer", "origin-near"), ("proxy-1.berlin.example", "slow_server", "origin-far"),
+         ("proxy-2.berlin.example", "slow_server", "origin-far"), ("proxy-2.paris.example", "disk_slow", "aufs:1 /cache/1")] and
+        first(requests=20, failures=20)(rows) and near(rows[1], "waiting_s", 52.12),
+    "Which cause grew since last week?":
+        lambda rows: [row["cause"] for row in rows] == ["failed_answer", "slow_server", "disk_slow"] and
+        int(rows[1]["hosts"]) == 2 and near(rows[1], "this_week_s", 21.72),
     "Which requests were the slowest, and did they wait for a disk?":
         lambda rows: len(rows) == 10 and first(host="proxy-2.berlin.example", outcome="error")(rows),
     "Can I trust these numbers?":

@@ -3,16 +3,22 @@
  * hooks.cc - hooks over objects that look like Squid's, and what they emit into a list instead of a ring.
  */
 #include "squid/hooks-adaptation.h"
+#include "squid/hooks-children.h"
 #include "squid/hooks-client.h"
 #include "squid/hooks-connections.h"
 #include "squid/hooks-digests.h"
+#include "squid/hooks-life.h"
 #include "squid/hooks-loop.h"
+#include "squid/hooks-neighbors.h"
 #include "squid/hooks-rock.h"
+#include "squid/hooks-store.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <sys/time.h>
 #include <type_traits>
+#include <unistd.h>
 #include <vector>
 
 uint32_t sqt_groups;
@@ -66,10 +72,11 @@ sqt_emit_pair_at(uint64_t now, uint32_t events, uint64_t id, uint64_t arg, uint3
 }
 
 uint64_t sqt_known[SQT_KNOWN_KINDS];
+static int large_ones_are_defined;
 int
 sqt_defined_large(unsigned, uint32_t)
 {
-    return 0;
+    return large_ones_are_defined;
 }
 static std::string defined; // "text; ..." of what was defined since it was looked at last
 uint32_t
@@ -131,6 +138,20 @@ uint64_t
 sqt_hash_key(const unsigned char *)
 {
     return 1;
+}
+
+static const sqt_tcp *tcp_known; // nil: the kernel knows nothing of the descriptor
+int
+sqt_tcp_of(int, struct sqt_tcp *tcp)
+{
+    if (tcp_known)
+        *tcp = *tcp_known;
+    return tcp_known ? 0 : -1;
+}
+void
+sqt_gives_up(const char *why)
+{
+    defined += std::string(why) + "; ";
 }
 
 uint32_t
@@ -857,7 +878,10 @@ digests()
 struct Address {
     void getInAddr(struct in6_addr &to) const { memset(&to, 7, sizeof to); }
     unsigned short port() const { return 80; }
+    bool isIPv6() const { return six; }
     char *toUrl(char *to, unsigned size) const { return snprintf(to, size, "192.0.2.7:80"), to; }
+
+    bool six;
 };
 
 struct ServerPeer {
@@ -873,7 +897,9 @@ struct ServerConnection {
         uint64_t value;
     } id;
     const ServerPeer *peer;
-    Address remote;
+    Address remote, local;
+    int fd;
+    bool sqtraceToServer;
     const ServerPeer *getPeer() const { return peer; }
 };
 
@@ -898,7 +924,8 @@ names()
         const Xaction *masterXaction;
     } const request = {new Xaction{{5}}};
     const ServerPeer peer = {"moon", 1, 3, {false}};
-    const ServerConnection direct = {{50}, nullptr, {}}, parent = {{51}, &peer, {}};
+    const ServerConnection direct = {{50}, nullptr, {false}, {false}, -1, false},
+                           parent = {{51}, &peer, {true}, {true}, -1, false};
     uint64_t opening = 0;
     defined.clear();
     const auto connect = [&](const ServerConnection &conn) { Sqtrace::ConnectBegins(opening, &request, &conn, false); };
@@ -915,7 +942,7 @@ names()
     connect(direct);
     Sqtrace::ConnectionIsReused(&request, &parent, false);
     expect("names=configured: a second record says which server",
-           "CONNECT_BEGIN 5 50 0; PART_SERVER 0 0 125; CONNECT_REUSED 5 51 2; PART_SERVER 0 0 1; ");
+           "CONNECT_BEGIN 5 50 0; PART_SERVER 4 0 125; CONNECT_REUSED 5 51 2; PART_SERVER 6 0 1; ");
     Sqtrace::NumberOfPeer(&peer);
     Sqtrace::ServiceIsAsked(&request, ServiceConfig(), 1);
     expect_defined("peers and services have names, an origin server a number",
@@ -925,6 +952,45 @@ names()
     expect_defined("names=servers: an origin server is its address and port", "direct; 192.0.2.7:80; ");
     emitted.clear();
     sqt_groups = 0;
+}
+
+static void
+ends_of_connections()
+{
+    const Xaction five = {{5}};
+    const struct {
+        const Xaction *masterXaction;
+    } request = {&five};
+    const ServerPeer peer = {"moon", 1, 3, {false}};
+    ServerConnection conn = {{50}, nullptr, {true}, {true}, 12, false};
+    uint64_t opening = 50;
+    sqt_groups = SQT_GROUP_SERVER;
+    emitted.clear();
+    Sqtrace::ConnectEnds(opening, &request, conn, false, false, 111);
+    expect("an attempt that fails says why, and from which port", "CONNECT_END 5 50 1; PART_CONNECT_ERROR 80 0 111; ");
+    Sqtrace::ConnectEnds(opening, &request, conn, false, false, 111);
+    expect("only the first word counts", "");
+    opening = 50;
+    Sqtrace::ConnectEnds(opening, &request, conn, false, true, 110);
+    opening = 50;
+    Sqtrace::ConnectEnds(opening, &request, conn, true, false, 0);
+    expect("one that times out does, one that succeeds does not",
+           "CONNECT_END 5 50 2; PART_CONNECT_ERROR 80 0 110; CONNECT_END 5 50 0; ");
+    Sqtrace::ConnectionCloses(conn);
+    const sqt_tcp tcp = {4000, 900, 700, 3, 2};
+    tcp_known = &tcp;
+    Sqtrace::ConnectionCloses(conn);
+    conn.sqtraceToServer = false;
+    Sqtrace::ConnectionCloses(conn);
+    expect("a connection that closes has what TCP knows of it, if that is anything, and if it leads to a server",
+           "SERVER_CLOSE 50 0 0; SERVER_CLOSE 50 4000 900; PART_TCP 700 3 2; ");
+    tcp_known = nullptr;
+    Sqtrace::PeerIsProbed(&peer, false, 111);
+    Sqtrace::PeerIsProbed(&peer, false, 0);
+    Sqtrace::PeerIsProbed(&peer, true, 0);
+    expect("a neighbour that is tried", "PEER_PROBED 0 1 111; PEER_PROBED 0 1 110; PEER_PROBED 0 1 0; ");
+    sqt_groups = 0;
+    defined.clear();
 }
 
 struct Word {
@@ -938,6 +1004,9 @@ struct Program {
     struct {
         int queue_size;
     } stats;
+    struct {
+        unsigned n_running;
+    } childs;
 };
 
 /// Helper::ResultCode
@@ -985,7 +1054,7 @@ helpers()
         const Xaction *masterXaction;
     } request = {&five};
     const Word word = {"/usr/lib/squid/rewriter", nullptr};
-    const Program program = {&word, "redirector", {3}};
+    const Program program = {&word, "redirector", {3}, {2}};
     sqt_groups = 0;
     {
         Sqtrace::OwnHelperUse use;
@@ -1314,6 +1383,200 @@ parts()
     sqt_sample_waits = 0;
 }
 
+/* ---- children of helpers ---- */
+
+struct Child {
+    pid_t pid;
+    struct {
+        unsigned replies;
+    } stats;
+};
+
+/// a child that ends with that status, or by that signal; nobody has taken its status
+static pid_t
+a_child_that_ends(const int status, const int signal)
+{
+    const pid_t pid = fork();
+    siginfo_t info;
+    if (!pid) {
+        if (signal)
+            kill(getpid(), signal);
+        _exit(status);
+    }
+    waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT);
+    return pid;
+}
+
+static std::string
+death(const pid_t pid, const char *exit, const char *who)
+{
+    return "CHILD_DIED " + std::to_string(pid) + " " + exit + " " + who + "; ";
+}
+
+static void
+children()
+{
+    const Word word = {"/usr/lib/squid/rewriter", nullptr};
+    const Program asked = {&word, "external_acl_type", {0}, {4}}, idle = {&word, "basicauthenticator", {0}, {1}};
+    const pid_t exits = a_child_that_ends(3, 0), killed = a_child_that_ends(0, SIGKILL);
+    const std::string silent = std::to_string(UINT32_C(2147483648) + 100 + SQT_WAITED_AUTH);
+    sqt_groups = 0;
+    Sqtrace::ChildStarts(idle, exits);
+    Sqtrace::ChildDies(idle, Child{exits, {0}});
+    expect("children while nothing is traced", "");
+    sqt_groups = SQT_GROUP_CLIENT;
+    defined.clear();
+    Sqtrace::ChildStarts(idle, 77);
+    expect("a child that starts, and how many run then",
+           "CHILD_STARTED 77 1 " + std::to_string(100 + SQT_WAITED_AUTH) + "; ");
+    expect_defined("a helper that nobody asks has the name that its kind has", "basic; ");
+    emitted.clear();
+    Sqtrace::ChildDies(idle, Child{exits, {0}});
+    expect("a child whose status nobody has taken yet", death(exits, "3", silent.c_str()));
+    Sqtrace::ChildDies(idle, Child{killed, {0}});
+    expect("one that a signal ended", death(killed, "265", silent.c_str()));
+    int status = 0;
+    waitpid(exits, &status, 0);
+    Sqtrace::ChildIsReaped(exits, status);
+    waitpid(killed, &status, 0);
+    Sqtrace::ChildIsReaped(killed, status);
+    Sqtrace::ChildIsReaped(0, 0);
+    Sqtrace::ChildDies(idle, Child{exits, {1}});
+    Sqtrace::ChildDies(idle, Child{killed, {1}});
+    const std::string basic = std::to_string(100 + SQT_WAITED_AUTH);
+    expect("the same once Squid has taken it", death(exits, "3", basic.c_str()) + death(killed, "265", basic.c_str()));
+    Sqtrace::ChildDies(idle, Child{getpid(), {1}});
+    expect("who lives, or is unknown, has no status", death(getpid(), "1024", basic.c_str()));
+    const Xaction five = {{5}};
+    const struct {
+        const Xaction *masterXaction;
+    } request = {&five};
+    {
+        Sqtrace::OwnHelperUse use;
+        Sqtrace::ExternalAclIsToBeAsked(&request, "quota", false);
+        Sqtrace::HelperIsAsked(use, asked, false);
+        large_ones_are_defined = 1;
+        defined.clear();
+        emitted.clear();
+        Sqtrace::ChildStarts(asked, 78);
+        expect("a helper that was asked is the same for its children",
+               "CHILD_STARTED 78 4 " + std::to_string(100 + SQT_WAITED_EXTERNAL_ACL) + "; ");
+        large_ones_are_defined = 0;
+    }
+    sqt_groups = 0;
+    emitted.clear();
+    defined.clear();
+}
+
+/* ---- Squid as a whole ---- */
+
+struct Counts {
+    int scancount;
+    struct timeval startTime;
+};
+
+struct OldCounts {
+    int scancount;
+};
+
+struct SwapDir {
+    int index;
+    const char *path;
+    const char *type() const { return "aufs"; }
+};
+
+static void
+life()
+{
+    const SwapDir dir = {3, "/cache"};
+    const struct timeval now = {12, 500000};
+    sqt_groups = 0;
+    defined.clear();
+    Sqtrace::SquidGivesUp("no memory");
+    Sqtrace::SquidFails("x > 0", "x.cc", 7);
+    Sqtrace::DirIsRebuilt(dir, Counts{5, {10, 0}}, now);
+    Sqtrace::SwapLogsAreWritten(5, 0.5);
+    expect("nothing is told of Squid while nothing is traced", "");
+    sqt_groups = SQT_GROUP_STORE | SQT_GROUP_CLIENT;
+    Sqtrace::SquidGivesUp("no memory");
+    Sqtrace::SquidGivesUp(nullptr);
+    Sqtrace::SquidFails("x > 0", "x.cc", 7);
+    expect_defined("why Squid ends", "no memory; ; assertion failed: x.cc:7: \"x > 0\"; ");
+    emitted.clear();
+    Sqtrace::DirIsRebuilt(dir, Counts{5, {10, 0}}, now);
+    Sqtrace::DirIsRebuilt(dir, Counts{-1, {0, 0}}, now);
+    Sqtrace::DirIsRebuilt(dir, OldCounts{6}, now);
+    Sqtrace::SwapLogsAreWritten(5, 0.5);
+    expect("indexes of cache_dirs",
+           "DIR_REBUILT 5 2500 3; DIR_REBUILT 0 0 3; DIR_REBUILT 6 0 3; SWAP_LOGS_WRITTEN 5 500000 0; ");
+    Sqtrace::ServiceChanges(ServiceConfig(), false, "suspended");
+    Sqtrace::ServiceChanges(ServiceConfig(), false, "down after an options fetch failure");
+    Sqtrace::ServiceChanges(ServiceConfig(), true, "suspended");
+    expect("services that Squid stops to use", "SERVICE_STATE 0 1 2; SERVICE_STATE 0 1 0; SERVICE_STATE 0 1 1; ");
+    sqt_groups = 0;
+    defined.clear();
+}
+
+static void
+lists()
+{
+    const auto read = [](const unsigned values) {
+        const char array[16] = "long_list";
+        const Name buffer = {"badly"};
+        const Sqtrace::AclIsRead reading;
+        for (unsigned i = 0; i < values; ++i)
+            Sqtrace::ValueIsRead();
+        if (values % 2)
+            reading.as(array);
+        else
+            reading.as(buffer);
+    };
+    const auto told = [](const char *what, const std::string &wanted) { // without how long it took
+        std::string short_one;
+        for (size_t at = 0; (at = emitted.find("LIST_READ", at)) != std::string::npos; ++at)
+            short_one += emitted.substr(at, emitted.find(' ', at + 10) - at) + "; ";
+        emitted = short_one;
+        expect(what, wanted);
+    };
+    sqt_names = SQT_NAMES_CONFIGURED;
+    sqt_groups = 0;
+    read(999);
+    read(1000);
+    Sqtrace::ListsAreTold();
+    told("lists that were read without a trace are told nobody", "");
+    read(1000);
+    sqt_groups = SQT_GROUP_LOOP;
+    Sqtrace::ListsAreTold();
+    told("before a trace begins, a long list is kept for it", "LIST_READ 1000; ");
+    Sqtrace::ListsAreTold();
+    told("once", "");
+    read(999);
+    read(2000);
+    told("later, it is told at once", "LIST_READ 2000; ");
+    sqt_groups = 0;
+    for (unsigned i = 0; i < 40; ++i)
+        read(1001 + i);
+    sqt_groups = SQT_GROUP_LOOP;
+    Sqtrace::ListsAreTold();
+    emitted = std::to_string(std::count(emitted.begin(), emitted.end(), 'L'));
+    expect("of too many, the last has its place", "16");
+    sqt_groups = 0;
+}
+
+static void
+lines_of_cache_log()
+{
+    const uint64_t before = Sqtrace::CacheLogLines();
+    defined.clear();
+    Sqtrace::LineIsLogged();
+    sqt_sample_waits = 1;
+    Sqtrace::LineIsLogged();
+    sqt_sample_waits = 0;
+    emitted = std::to_string(Sqtrace::CacheLogLines() - before) + " " + defined;
+    expect("lines of cache.log are counted, and a sample says so", "2 write to cache.log; ");
+    defined.clear();
+}
+
 int
 main()
 {
@@ -1331,11 +1594,16 @@ main()
     diskd();
     digests();
     names();
+    ends_of_connections();
+    life();
+    lists();
+    lines_of_cache_log();
     reasons_of_misses();
     a_follower();
     delay_pools();
     names_of_programs();
     helpers();
+    children();
     queries();
     contexts();
     parts();

@@ -25,8 +25,8 @@ BYTES = int(os.environ.get("SQT_HOSTILE_BYTES", SMALL // 5 if SANITIZED else SMA
 LONG = BYTES >= 500000
 
 SECONDS, RECORDS_PER_SECOND, MEBIBYTES = 2, 1000000, 256
-TABLES = ("requests events swaps ios diskops connections loops stalls syscalls digests samples losses summary servers waits "
-          "services findings checks clock_steps loop_time profile listeners").split()
+TABLES = ("requests events swaps ios diskops connections closes incidents loops stalls syscalls digests samples losses summary "
+          "servers waits services findings checks clock_steps loop_time profile listeners").split()
 JSON = {"--format=chrome": 4, "--format=otlp": 4}  # how much slower it may be: it has some lines for each record
 ALONE = {"queries-of-one": "--format=otlp"}  # which keeps what waits for a request
 PIPED = ("many", "headers")  # segments one after the other, read from the standard input

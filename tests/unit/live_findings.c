@@ -2,6 +2,8 @@
  *
  * live_findings.c - findings of a trace that goes on: of a window, from a copy of the process, and when they begin and end.
  */
+#include <sys/mman.h>
+
 #include "model_script.h"
 
 #include "live/track.h"
@@ -11,7 +13,8 @@
 enum { PARENT = 1, ORIGIN_1 };
 
 static struct sqt_live *live;
-static uint64_t number, told_requests;
+static uint64_t number;
+static uint64_t *told_requests; /* in memory that a copy of the process shares */
 
 static int64_t
 alive(const struct sqt_origin *origin)
@@ -24,7 +27,7 @@ static void
 count_request(void *context, const struct sqt_xact *xact)
 {
     (void)context, (void)xact;
-    ++told_requests;
+    ++*told_requests;
 }
 
 static int
@@ -33,7 +36,9 @@ live_begin(void **state)
     const struct sqt_consumer own = {.request = count_request};
     script_begin(state);
     sqt_model_free(script.model);
-    number = told_requests = 0;
+    told_requests = mmap(NULL, sizeof(*told_requests), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(told_requests != MAP_FAILED);
+    number = 0;
     live = sqt_live_new(&own, NULL);
     script.model = sqt_model_new(sqt_live_consumer(live));
     sqt_live_model(live, script.model);
@@ -44,6 +49,7 @@ static int
 live_end(void **state)
 {
     sqt_live_free(live);
+    munmap(told_requests, sizeof(*told_requests));
     return script_end(state);
 }
 
@@ -135,12 +141,12 @@ the_copy_changes_nothing(void **state)
         assert_int_equal(SQT_LIVE_NUMBER(found, requests), 5);
         assert_int_equal(SQT_LIVE_NUMBER(found, until_s), (12 + again) * SECOND);
         assert_true(sqt_live_is_now(found->row));
-        assert_int_equal(told_requests, 100);
+        assert_int_equal(*told_requests, 100);
     }
     for (unsigned i = 0; i < 5; ++i)
         answer(20 * SECOND, open[i]);
     run();
-    assert_int_equal(told_requests, 105);
+    assert_int_equal(*told_requests, 105);
     served(21 * SECOND, 22 * SECOND, PARENT, MS);
     const struct sqt_live_finding *const found = found_at(22 * SECOND, &count);
     assert_true(!count || !sqt_live_is_now(found->row));
@@ -183,6 +189,26 @@ asked_too_early(void **state)
     assert_false(sqt_live_ask(live, &now, 60 * SECOND));
     found_at(SECOND, &count);
     assert_int_equal(count, 0);
+}
+
+/* Its texts are freed: what may point to them begins anew. */
+static void
+an_origin_is_forgotten(void **state)
+{
+    (void)state;
+    unsigned count;
+    served(0, 10 * SECOND, PARENT, 400 * MS);
+    sqt_live_end(live, &script.origins[0]);
+    served(10 * SECOND, 35 * SECOND, PARENT, MS);
+    sqt_live_forget(live, &script.origins[0]);
+    served(35 * SECOND, 36 * SECOND, PARENT, MS);
+    found_at(36 * SECOND, &count);
+    assert_int_equal(count, 0);
+    assert_in_range(sqt_live_from(live), 30 * SECOND, 31 * SECOND); /* the window that began after its end */
+    sqt_live_forget(live, &script.origins[1]);
+    served(37 * SECOND, 38 * SECOND, PARENT, MS);
+    found_at(38 * SECOND, &count);
+    assert_int_equal(sqt_live_from(live), 37 * SECOND); /* when that one ended is not known */
 }
 
 /* ---- since when, and until when ---- */
@@ -245,6 +271,7 @@ main(void)
         cmocka_unit_test_setup_teardown(the_copy_changes_nothing, live_begin, live_end),
         cmocka_unit_test_setup_teardown(a_hang_that_outlasts_windows, live_begin, live_end),
         cmocka_unit_test_setup_teardown(asked_too_early, live_begin, live_end),
+        cmocka_unit_test_setup_teardown(an_origin_is_forgotten, live_begin, live_end),
         cmocka_unit_test(a_finding_begins_changes_and_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * make_fleet.c - traces of four proxies in two cities, two days each, some of them ill.  doc/fleet.md asks about them.
  *
  * usage: make_fleet FOLDER
+ *        make_fleet FOLDER twelve
  *
  * Writes FOLDER/HOST-DAY.sqt.  Each has 600 requests: a third are misses of two origins, a third hits from two
  * cache_dirs, a third hits from memory.  A request begins each 300 ms.
@@ -11,8 +12,17 @@
  *   on the second day, cache_dir aufs:1 of proxy-2.paris.example takes 30 ms for a block; all others take 1 ms
  *   on the second day, proxy-1.berlin.example lost 5,000 records
  *   on the second day, each tenth miss of proxy-2.berlin.example gets an error page after 290 ms
+ *
+ * With `twelve` it writes those of proxy-1 to proxy-12.example, each into a folder of its own, and the second day is a week
+ * after the first.  Three are ill on that day:
+ *
+ *   proxy-3.example   a block of cache_dir aufs:1 takes 30 ms
+ *   proxy-7.example   origin-far answers after 260 ms, and before that after 4 ms
+ *   proxy-11.example  each second miss gets an error page
  */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/events.h"
@@ -36,15 +46,17 @@ struct fleet_host {
     unsigned slow_block_ms; /* of cache_dir 1 on the second day */
     unsigned lost;          /* records on the second day */
     unsigned failing;       /* each such miss of the second day gets an error page; 0: none */
+    unsigned near_before;   /* origin-far is as near on the first day as the other one */
 };
 
 static const struct fleet_host fleet[] = {
-    {"proxy-1.paris.example", 4, 1, 0, 0},
-    {"proxy-2.paris.example", 4, 30, 0, 0},
-    {"proxy-1.berlin.example", 260, 1, 5000, 0},
-    {"proxy-2.berlin.example", 260, 1, 0, 10},
+    {"proxy-1.paris.example", 4, 1, 0, 0, 0},
+    {"proxy-2.paris.example", 4, 30, 0, 0, 0},
+    {"proxy-1.berlin.example", 260, 1, 5000, 0, 0},
+    {"proxy-2.berlin.example", 260, 1, 0, 10, 0},
 };
 #define HOSTS (sizeof(fleet) / sizeof(*fleet))
+#define TWELVE 12
 
 /* A proxy on one day. */
 struct fleet_day {
@@ -97,7 +109,7 @@ static void
 fleet_miss(struct fleet_day *d, uint64_t xact)
 {
     const unsigned far = xact / 3 % 2, fails = d->day && d->host->failing && xact / 3 % d->host->failing == 0;
-    const uint64_t wait = fails ? 290 : far ? d->host->far_ms : 2;
+    const uint64_t wait = fails ? 290 : far ? (d->host->near_before && !d->day ? 4 : d->host->far_ms) : 2;
     fleet_put(d, 0, SQT_EV_FORWARD_BEGIN, xact, 0, 0);
     fleet_put(d, 0, SQT_EV_CONNECT_BEGIN, xact, 10000 + xact, 1);
     fleet_part(d, SQT_EV_PART_SERVER, 0, 0, far);
@@ -148,33 +160,55 @@ fleet_request(struct fleet_day *d, uint64_t xact)
 }
 
 static void
-fleet_write(unsigned host, unsigned day)
+fleet_write(const struct fleet_host *host, unsigned number, unsigned day, const char *folder, unsigned apart)
 {
     static struct fleet_day d;
     struct sqt_identity who;
-    char path[64], texts[sizeof(fleet_texts) + 64];
-    d = (struct fleet_day){.host = &fleet[host], .day = day, .time = MAKE_START};
-    make_identity(&who, 100 + 2 * host + day, 1);
-    who.start.realtime_ns = BASE_NS + day * DAY_NS;
+    char path[128], texts[sizeof(fleet_texts) + 64];
+    d = (struct fleet_day){.host = host, .day = day, .time = MAKE_START};
+    make_identity(&who, 100 + 2 * number + day, 1);
+    who.start.realtime_ns = BASE_NS + day * apart * DAY_NS;
     fleet_put(&d, 0, SQT_EV_START, SQT_GROUP_DEFAULT, 4711, 32768);
     for (uint64_t xact = 1; xact <= REQUESTS; ++xact)
         fleet_request(&d, xact);
     if (day && d.host->lost)
         fleet_put(&d, MS, SQT_EV_LOST, d.time + 1, d.host->lost, SQT_LOSS_RING_FULL);
-    snprintf(path, sizeof(path), "%s-%u.sqt", d.host->name, day);
+    snprintf(path, sizeof(path), "%s%s-%u.sqt", folder, d.host->name, day);
     snprintf(texts, sizeof(texts), "%sdef\t%d\t0\t%s\n", fleet_texts, SQT_DEF_HOST, d.host->name);
     make_segment_file(path, &who, 0, 0, d.records, d.count, texts, MAKE_ZLIB);
+}
+
+static void
+fleet_write_twelve(void)
+{
+    char name[64], folder[80];
+    for (unsigned number = 1; number <= TWELVE; ++number) {
+        const struct fleet_host host = {.name = name,
+                                        .far_ms = number == 7 ? 260 : 4,
+                                        .slow_block_ms = number == 3 ? 30 : 1,
+                                        .failing = number == 11 ? 2 : 0,
+                                        .near_before = 1};
+        snprintf(name, sizeof(name), "proxy-%u.example", number);
+        snprintf(folder, sizeof(folder), "%s/", name);
+        if (mkdir(name, 0755) != 0)
+            exit(1);
+        for (unsigned day = 0; day < 2; ++day)
+            fleet_write(&host, number, day, folder, 7);
+    }
 }
 
 int
 main(int argc, char **argv)
 {
-    if (argc != 2 || chdir(argv[1]) != 0) {
-        fprintf(stderr, "usage: make_fleet FOLDER\n");
+    const int twelve = argc == 3 && strcmp(argv[2], "twelve") == 0;
+    if ((argc != 2 && !twelve) || chdir(argv[1]) != 0) {
+        fprintf(stderr, "usage: make_fleet FOLDER [twelve]\n");
         return 2;
     }
-    for (unsigned host = 0; host < HOSTS; ++host)
+    if (twelve)
+        fleet_write_twelve();
+    for (unsigned host = 0; host < HOSTS && !twelve; ++host)
         for (unsigned day = 0; day < 2; ++day)
-            fleet_write(host, day);
+            fleet_write(&fleet[host], host, day, "", 1);
     return 0;
 }

@@ -5,7 +5,7 @@
 #include "model_found.h"
 
 #define SECOND (1000 * MS)
-enum { PARENT = 1, ORIGIN_1, ORIGIN_2, NAMED_SERVERS = 5, REWRITER = 5 };
+enum { PARENT = 1, ORIGIN_1, ORIGIN_2, NAME_SERVER = 2, NAMED_SERVERS = 5, REWRITER = 5 };
 
 static struct sqt_job job;
 
@@ -18,6 +18,7 @@ trace_begin(void)
     struct sqt_consumer consumer = sqt_family_findings.consumer;
     consumer.context = &job;
     found_count = 0;
+    kept_begin();
     sqt_family_findings.start(&job);
     sqt_model_free(script.model);
     script.model = sqt_model_new(&consumer);
@@ -30,6 +31,7 @@ trace_end(int64_t length)
     job.length = length;
     sqt_model_finish(script.model);
     sqt_family_findings.finish(&job);
+    kept_write(script.origins);
 }
 
 static uint64_t
@@ -208,6 +210,65 @@ requests_that_hang(void **state)
     assert_int_equal(found_count, 1);
 }
 
+/* Clients wait once for two queries at a time. */
+static void
+two_queries_at_once(void **state)
+{
+    (void)state;
+    trace_begin();
+    all_is_well(0, 10 * SECOND);
+    for (int64_t at = 10 * SECOND; at < 50 * SECOND; at += 2 * SECOND) {
+        const uint64_t xact = begin(at);
+        PUT(at, DNS_BEGIN, xact, 1, 0);
+        for (unsigned type = 1; type <= 28; type += 27) {
+            PUT(at + SECOND, QUERY_END, xact, (uint64_t)at, NAME_SERVER);
+            PART(PART_QUERY, type, 0, SQT_WAIT_TIMEOUT);
+        }
+        PUT(at + SECOND, DNS_END, xact, 1, 0);
+        PUT(at + SECOND, XACT_END, xact, MISS, 200);
+        PART(PART_XACT_SIZES, 1000, 1300, 1);
+        PART(PART_XACT_FLAGS, 0xabc, 7, 0);
+    }
+    trace_end(50 * SECOND);
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "no_answer");
+    assert_int_equal(NUMBER(0, requests), 20);
+    assert_int_equal(NUMBER(0, waiting_s), 20 * SECOND);
+    assert_non_null(strstr(TEXT(0, sentence), "answers none of 40 questions"));
+    assert_int_equal(NUMBER(0, until_s), 49 * SECOND);
+}
+
+static void
+wait_for_rewriter(int64_t at, int64_t ns, uint32_t outcome)
+{
+    const uint64_t xact = begin(at);
+    ask_rewriter(at, xact);
+    PUT(at + ns, HELPER_END, xact, xact, outcome);
+    PART(PART_HELPER, (uint64_t)at, 0, 0);
+    PUT(at + ns, REDIRECT_END, xact, 0, 0);
+    PUT(at + ns, XACT_END, xact, MEM_HIT, 200);
+    PART(PART_XACT_SIZES, 1000, 1300, 1);
+    PART(PART_XACT_FLAGS, 0xabc, 7, 0);
+}
+
+/* A slow helper that does not answer some is told once, with both. */
+static void
+a_slow_helper_that_misses_some(void **state)
+{
+    (void)state;
+    trace_begin();
+    for (int64_t i = 0; i < 70; ++i)
+        wait_for_rewriter(i * 4 * SECOND, SECOND, SQT_WAIT_OK);
+    for (int64_t i = 70; i < 80; ++i)
+        wait_for_rewriter(i * 4 * SECOND, 3 * SECOND + SECOND / 2, SQT_WAIT_TIMEOUT);
+    trace_end(320 * SECOND);
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "slow_rewriter");
+    assert_int_equal(NUMBER(0, waiting_s), 105 * SECOND);
+    assert_non_null(strstr(TEXT(0, sentence), "url_rewrite rewriter answers none of 10 questions"));
+    assert_non_null(strstr(TEXT(0, advice), "flush its output"));
+}
+
 /* A server that took requests and answers none; before that it did. */
 static void
 a_server_that_fell_silent(void **state)
@@ -238,7 +299,9 @@ main(void)
         cmocka_unit_test_setup_teardown(one_server_sends_slowly, script_begin, script_end),
         cmocka_unit_test_setup_teardown(large_objects_are_not_slow, script_begin, script_end),
         cmocka_unit_test_setup_teardown(objects_that_were_removed, script_begin, script_end),
-        cmocka_unit_test_setup_teardown(requests_that_hang, script_begin, script_end),
+        SCRIPT_TEST(requests_that_hang),
+        SCRIPT_TEST(two_queries_at_once),
+        SCRIPT_TEST(a_slow_helper_that_misses_some),
         cmocka_unit_test_setup_teardown(a_server_that_fell_silent, script_begin, script_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,8 @@
  */
 #include "model_found.h"
 
+#include <errno.h>
+
 enum { PARENT = 1, ORIGIN_1, ORIGIN_2, ORIGIN_3, ORIGIN_4 };
 enum { AUTH, GROUPS, NAME_SERVER };
 
@@ -59,6 +61,18 @@ not_connected(uint32_t server, int64_t took, uint32_t outcome)
     failed(xact, 503);
 }
 
+/* The same, with the system's error. */
+static void
+not_connected_for(uint32_t server, int64_t took, unsigned error)
+{
+    const uint64_t xact = begin();
+    PUT(now, CONNECT_BEGIN, xact, 51, 1);
+    PART(PART_SERVER, 4, 0, server);
+    PUT(now += took, CONNECT_END, xact, 51, SQT_CONNECT_FAILED);
+    PART(PART_CONNECT_ERROR, 0, 0, error);
+    failed(xact, 503);
+}
+
 static void
 refused_by_service(void)
 {
@@ -98,6 +112,21 @@ assert_healthy(void)
     find();
     assert_int_equal(found_count, 1);
     assert_string_equal(TEXT(0, cause), "healthy");
+}
+
+/* What they waited for is that failure: no rule says the same once more. */
+static void
+a_server_that_lets_wait_and_fails(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 60; ++i)
+        if (i % 3)
+            answered(PARENT, 200);
+        else
+            not_connected(ORIGIN_1, 90 * MS, SQT_CONNECT_TIMEOUT);
+    find();
+    assert_cause("failed_connect", "origin-1", 20);
+    assert_int_equal(NUMBER(0, waiting_s), 20 * 91 * MS);
 }
 
 /* Between 10 s and 12 s of 40 s. */
@@ -148,6 +177,110 @@ one_server_is_gone(void **state)
         assert_string_equal(TEXT(0, pattern), "since");
         assert_non_null(strstr(TEXT(0, sentence), timeout ? "timed out" : "origin-2 failed."));
     }
+}
+
+/* The system says why: the sentence does, too. */
+static void
+connections_fail_for_a_reason(void **state)
+{
+    static const struct {
+        unsigned error;
+        const char *cause, *because, *advice;
+    } reasons[] = {
+        {ECONNREFUSED, "failed_connect", "because origin-2 refuses connections: nothing listens there.",
+         "Start the program"},
+        {EHOSTUNREACH, "failed_connect", "because there is no route to origin-2.", "ip route get"},
+        {EADDRNOTAVAIL, "no_local_port", "because no local port is free for connections to origin-2.",
+         "ip_local_port_range"},
+        {EPERM, "failed_connect", "because this machine does not let Squid connect to origin-2.", "firewall"},
+        {ETIMEDOUT, "failed_connect", "because connections to origin-2 timed out", "connect_timeout"},
+        {ENOBUFS, "failed_connect", "because connections to origin-2 failed at once", "connect_timeout"},
+    };
+    (void)state;
+    for (unsigned k = 0; k < sizeof(reasons) / sizeof(*reasons); ++k) {
+        for (unsigned i = 0; i < 100; ++i)
+            if (i % 5 == 0)
+                not_connected_for(ORIGIN_2, MS / 10, reasons[k].error);
+            else
+                answered(ORIGIN_1, 200);
+        find();
+        assert_cause(reasons[k].cause, "origin-2", 20);
+        assert_non_null(strstr(TEXT(0, sentence), reasons[k].because));
+        assert_non_null(strstr(TEXT(0, advice), reasons[k].advice));
+    }
+    for (unsigned i = 0; i < 100; ++i) /* half of them for this, half for that: no reason stands out */
+        not_connected_for(ORIGIN_2, 2 * MS, i % 2 ? ECONNREFUSED : EHOSTUNREACH);
+    find();
+    assert_non_null(strstr(TEXT(0, sentence), "connections to origin-2 failed."));
+}
+
+/* The same of all servers at once: the fault is here. */
+static void
+all_fail_for_a_reason(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < 3; ++k) {
+        for (unsigned i = 0; i < 90; ++i)
+            not_connected_for(ORIGIN_1 + i % 3, MS / 10, k == 0 ? EADDRNOTAVAIL : k == 1 ? ENETUNREACH : ECONNREFUSED);
+        find();
+        if (k < 2)
+            assert_cause("no_local_port", k ? "routes" : "local ports", 90);
+        else
+            assert_int_equal(found_count, 3);
+        assert_non_null(strstr(TEXT(0, sentence), k == 0   ? "no local port is free for connections to any server."
+                                                  : k == 1 ? "there is no route to any server."
+                                                           : "refuses connections"));
+    }
+}
+
+/* Squid tries dead parents again and again, and asks nobody meanwhile; the second one lives at last. */
+static void
+parents_are_dead(void **state)
+{
+    (void)state;
+    for (unsigned lives = 0; lives < 2; ++lives) {
+        for (unsigned i = 0; i < 100; ++i) {
+            if (i % 20 == 0) {
+                PUT((int64_t)(number + 1) * 100 * MS, PEER_PROBED, 0, 1, ECONNREFUSED);
+                PUT((int64_t)(number + 1) * 100 * MS, PEER_PROBED, 0, 2, lives && i ? 0 : ECONNREFUSED);
+            }
+            failed(begin(), 503);
+        }
+        find();
+        assert_cause("dead_peers", lives ? "moon" : "moon, mars", 100);
+        assert_non_null(strstr(TEXT(0, sentence), lives ? "moon is dead" : "moon, mars are dead"));
+        assert_non_null(strstr(TEXT(0, sentence), "(ECONNREFUSED)"));
+    }
+    for (unsigned i = 0; i < 2000; ++i) /* it was tried longer ago */
+        if (i == 0)
+            PUT(0, PEER_PROBED, 0, 1, ECONNREFUSED);
+        else if (i >= 1950)
+            failed(begin(), 503);
+        else
+            ++number;
+    find();
+    assert_cause("no_server", "-", 50);
+}
+
+/* From 2 s to 4 s, and from 8 s to the end. */
+static void
+a_service_is_suspended(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 100; ++i) {
+        const int suspended = (i >= 20 && i < 40) || i >= 80;
+        if (i == 20 || i == 80)
+            PUT((int64_t)(number + 1) * 100 * MS, SERVICE_STATE, 0, 0, SQT_SERVICE_SUSPENDED);
+        if (i == 40)
+            PUT((int64_t)(number + 1) * 100 * MS, SERVICE_STATE, 0, 0, SQT_SERVICE_UP);
+        if (suspended)
+            refused_by_service();
+        else
+            answered(ORIGIN_1, 200);
+    }
+    find();
+    assert_cause("failed_service", "scanner", 40);
+    assert_non_null(strstr(TEXT(0, sentence), "Squid did not use it 2 times, for 3.9 s together."));
 }
 
 /* All servers refuse at once; and two of them do, while another one takes connections. */
@@ -406,9 +539,14 @@ some_errors_are_healthy(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(a_service_fails_for_two_seconds),
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(a_server_that_lets_wait_and_fails),
+                                       SCRIPT_TEST(a_service_fails_for_two_seconds),
                                        SCRIPT_TEST(it_fails_again_and_again),
                                        SCRIPT_TEST(one_server_is_gone),
+                                       SCRIPT_TEST(connections_fail_for_a_reason),
+                                       SCRIPT_TEST(all_fail_for_a_reason),
+                                       SCRIPT_TEST(parents_are_dead),
+                                       SCRIPT_TEST(a_service_is_suspended),
                                        SCRIPT_TEST(no_port_is_free),
                                        SCRIPT_TEST(no_handshake),
                                        SCRIPT_TEST(names_are_not_found),

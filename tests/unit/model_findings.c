@@ -626,6 +626,35 @@ many_are_held_up(int64_t ran_ms, uint32_t flags, uint32_t call, uint32_t acl, ui
     assert_int_equal(NUMBER(0, share_pct), 94340); /* 100 of 106 ms */
 }
 
+/* The same while it connects: no server is to blame for that time. */
+static void
+held_up_while_connecting(void **state)
+{
+    (void)state;
+    now = 0;
+    for (unsigned i = 0; i < 20; ++i) {
+        PUT(now += 1000 * MS, WAIT_BEGIN, 0, 1000, 0);
+        PUT(now += MS, WAIT_END, 0, 1, 0);
+        const uint64_t xact = 100 + number++;
+        begin_xact(now, xact, 7);
+        PUT(now, CONNECT_BEGIN, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, ORIGIN_1);
+        sampled(0, 0, 0, 0, 0);
+        for (unsigned k = 0; k < 10; ++k) {
+            now += 10 * MS;
+            sampled(10, 0, 0, 7, 0);
+        }
+        PUT(now, WAIT_BEGIN, 0, 1000, 0);
+        PUT(now += 5 * MS, WAIT_END, 0, 1, 0);
+        PUT(now, CONNECT_END, xact, 50, SQT_CONNECT_OK);
+        wait_for_answer(xact, 0);
+        end(xact, MISS);
+    }
+    find();
+    assert_int_equal(found_count, 1);
+    assert_string_equal(TEXT(0, cause), "loop_computing");
+}
+
 static void
 the_loop_is_held(void **state)
 {
@@ -796,6 +825,7 @@ main(void)
         SCRIPT_TEST(few_requests_say_nothing),
         SCRIPT_TEST(many_requests_make_it_coarse),
         SCRIPT_TEST(the_loop_is_held),
+        SCRIPT_TEST(held_up_while_connecting),
         SCRIPT_TEST(rules_claim_each_stage_once),
         SCRIPT_TEST(awkward_names_become_patterns),
     };

@@ -5,7 +5,7 @@
 #ifndef MODEL_FOUND_H
 #define MODEL_FOUND_H
 
-#include "model_script.h"
+#include "model_kept.h"
 
 #include "figure/finding/findings.h"
 
@@ -55,9 +55,15 @@ find(void)
     struct sqt_consumer consumer = sqt_family_findings.consumer;
     found_count = 0;
     consumer.context = &job;
+    kept_begin();
     sqt_family_findings.start(&job);
     play_to(&consumer);
     sqt_family_findings.finish(&job);
+    kept_write(script.origins);
+    for (unsigned i = 0; i < found_count; ++i) {
+        assert_in_range(NUMBER(i, until_s), NUMBER(i, time_s), job.length);
+        assert_in_range(NUMBER(i, share_pct) == SQT_CELL_MISSING ? 0 : NUMBER(i, share_pct), 0, 100000);
+    }
     script.count = number = 0;
 }
 

@@ -2,7 +2,7 @@
  *
  * model_listeners.c - what was before a connection: accept_wait_ns, put-off accepts, table `listeners`, and findings.
  */
-#include "model_script.h"
+#include "model_kept.h"
 
 #include "figure/finding/findings.h"
 #include "trace/sample/sampler-internal.h"
@@ -185,9 +185,11 @@ find(void)
     struct sqt_consumer consumer = sqt_family_findings.consumer;
     rows = 0;
     consumer.context = &job;
+    kept_begin();
     sqt_family_findings.start(&job);
     play_to(&consumer);
     sqt_family_findings.finish(&job);
+    kept_write(script.origins);
     script.count = 0;
 }
 
@@ -317,19 +319,21 @@ find_of_two_workers(int64_t busy, int64_t idle)
     script.origins[0].identity.kid_kind = script.origins[1].identity.kid_kind = SQT_KID_WORKER;
     rows = 0;
     consumer.context = &job;
+    kept_begin();
     sqt_family_findings.start(&job);
     sqt_model_free(script.model);
     script.model = sqt_model_new(&consumer);
     passes(0, busy);
     for (unsigned i = 0; i < 12; ++i) {
-        begin_xact((500 + i) * MS, 1000 + i, 7);
-        end_xact((502 + i) * MS, 1000 + i, MEM_HIT, 0);
+        begin_xact((500 + 3 * i) * MS, 1000 + i, 7);
+        end_xact((502 + 3 * i) * MS, 1000 + i, MEM_HIT, 0);
     }
     play_as(0);
     passes(0, idle);
     play_as(1);
     sqt_model_finish(script.model);
     sqt_family_findings.finish(&job);
+    kept_write(script.origins);
 }
 
 static void

@@ -66,6 +66,9 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         return "direct";
     if (kind == SQT_DEF_PEER_KIND && number == 2)
         return "any_old_parent";
+    static const char *const peers[] = {"other", "moon", "mars"};
+    if (kind == SQT_DEF_PEER && number < sizeof(peers) / sizeof(*peers))
+        return peers[number];
     static const char *const servers[] = {"other", "parent", "origin-1", "origin-2", "origin-3", "origin-4"};
     if (kind == SQT_DEF_SERVER && number < sizeof(servers) / sizeof(*servers))
         return servers[number];
@@ -87,6 +90,13 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
     }
     if (kind == SQT_DEF_ACTIVITY && number == 4)
         return "a call";
+    if (kind == SQT_DEF_ACTIVITY && number == 5)
+        return "write to cache.log";
+    static const char *const endings[] = {
+        "no memory", "logfileWrite: /var/log/access.log: (28) No space left on device",
+        "The redirector helpers are crashing too rapidly, need help!", "Bungled /etc/squid.conf line 7"};
+    if (kind == SQT_DEF_ENDING && number < sizeof(endings) / sizeof(*endings))
+        return endings[number];
     if (kind == SQT_DEF_ACL && number == 7)
         return "bad_sites";
     if (kind == SQT_DEF_CALL && number == SQT_LOOP_CALLS + 233)
@@ -132,6 +142,16 @@ struct script {
 };
 
 static struct script script;
+
+/* What is about to be played. */
+static void (*script_played)(unsigned origin, const struct sqt_record *records, size_t count);
+
+static inline void
+script_plays(unsigned origin)
+{
+    if (script_played)
+        script_played(origin, script.records, script.count);
+}
 
 static inline int
 script_row(void *context, const union sqt_cell *row)
@@ -312,6 +332,7 @@ static inline void
 play_as(unsigned origin)
 {
     assert_hooks_emit_it();
+    script_plays(origin);
     struct sqt_run run = {
         &script.origins[origin], script.records, script.count, 0, script.count, {0, 0, 1.0}, script.unsure, NULL, 0};
     if (script.count)
@@ -333,6 +354,7 @@ play_to(const struct sqt_consumer *consumer)
     const struct sqt_run run = {&script.origins[0], script.records, script.count, 0, script.count,
                                 {0, 0, 1.0},        script.unsure,  NULL,         0};
     assert_hooks_emit_it();
+    script_plays(0);
     sqt_model_run(model, &run);
     sqt_model_finish(model);
     sqt_model_free(model);

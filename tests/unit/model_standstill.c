@@ -9,6 +9,11 @@ enum { A_CALL = 4 };
 
 static int64_t now;
 static uint32_t acl; /* that is sampled in passes; 0: none is */
+static struct {
+    unsigned event; /* 0: none */
+    uint64_t id, arg;
+    uint32_t aux;
+} work; /* that passes tell at their end */
 
 /* So many requests, ten a second from `now` on; each takes a millisecond, as long as nothing holds it. */
 static void
@@ -53,6 +58,9 @@ holds(int64_t ns, uint32_t activity, unsigned event, unsigned waiting)
         PART(PART_LOOP_RAN, (uint64_t)(ns - MS), 0, (uint32_t)(ns / 1000 - 1000) << SQT_LOOP_FLAG_BITS);
         PART(PART_LOOP_IN, acl, 0, UINT32_MAX);
     }
+    if (work.event)
+        put(now, work.event, work.id, work.arg, work.aux);
+    work.event = 0;
     if (event)
         put(now, event, event == SQT_EV_RECONFIGURE ? 0xff : 0, 0, 0);
     PUT(now, WAIT_BEGIN, 0, 1000, 0);
@@ -158,6 +166,75 @@ reconfigurations(void **state)
     assert_int_equal(NUMBER(row, failures), 0); /* nobody knows */
 }
 
+/* A list that takes most of the second; and one of another time. */
+static void
+a_list_is_read(void **state)
+{
+    (void)state;
+    for (unsigned other = 0; other < 2; ++other) {
+        starts();
+        requests(100);
+        if (other)
+            PUT(now, LIST_READ, 5000, 900000, 7);
+        now += 200 * MS;
+        if (!other) {
+            work.event = SQT_EV_LIST_READ;
+            work.id = 5000;
+            work.arg = 900000;
+            work.aux = 7;
+        }
+        holds(SECOND, A_CALL, SQT_EV_RECONFIGURE, 3);
+        requests(100);
+        assert_told("reconfiguration", "squid -k reconfigure", "once");
+        assert_int_equal(!!strstr(TEXT(row, sentence), "5000 values of acl bad_sites in 900 ms"), !other);
+        assert_int_equal(!!strstr(TEXT(row, advice), "The longest list is that of acl bad_sites."), !other);
+    }
+}
+
+/* Squid ends itself, and is started again, or not. */
+static void
+squid_ends_itself(void **state)
+{
+    (void)state;
+    starts();
+    requests(100);
+    PUT(now, FATAL, 0, 0, 1);
+    PUT(now, SWAP_LOGS_WRITTEN, 10, 100, 0);
+    PUT(now + MS, STOP, 0, 1, 0);
+    assert_told("died", "log /var/log/access.log", "since");
+    assert_non_null(strstr(TEXT(row, sentence),
+                           "nobody is served: Squid ended itself, because it could not write to its log "
+                           "/var/log/access.log: (28) No space left on device. It was not started again. 10 requests a "
+                           "second had come until then."));
+    assert_non_null(strstr(TEXT(row, advice), "on-error=drop"));
+    starts();
+    requests(100);
+    PUT(now, FATAL, 0, 0, 3);
+    PUT(now + MS, STOP, 0, 1, 0);
+    now += 5 * SECOND;
+    starts();
+    requests(100);
+    assert_told("restart", "/etc/squid.conf line 7", "once");
+    assert_non_null(strstr(TEXT(row, sentence), "it could not read its configuration: /etc/squid.conf line 7, and was "
+                                                "there again"));
+    starts(); /* a trace without an end, as after a crash */
+    requests(100);
+    PUT(now, CHILD_DIED, 77, 1, 5);
+    PUT(now, CHILD_DIED, 78, 1, 5 | SQT_CHILD_SILENT);
+    PUT(now, FATAL, 0, 0, 2);
+    assert_told("died", "url_rewrite rewriter", "since");
+    assert_non_null(strstr(TEXT(row, sentence),
+                           "because children of its helper url_rewrite rewriter died one after the "
+                           "other (2 had died)"));
+    starts(); /* a hostile trace, in which it lives on */
+    requests(100);
+    PUT(now, FATAL, 0, 0, 0);
+    requests(100);
+    PUT(now, WAIT_BEGIN, 0, 10, 0);
+    assert_healthy();
+}
+
+/* Of a rotation, what was written is told. */
 static void
 rotations(void **state)
 {
@@ -165,11 +242,18 @@ rotations(void **state)
     for (unsigned is_long = 0; is_long < 2; ++is_long) {
         starts();
         requests(100);
+        if (is_long) {
+            work.event = SQT_EV_SWAP_LOGS_WRITTEN;
+            work.id = 4321;
+            work.arg = 280000;
+            work.aux = 0;
+        }
         holds(is_long ? 300 * MS : 50 * MS, A_CALL, SQT_EV_ROTATE, 5);
         requests(300); /* so that no rule finds a share of all time */
-        if (is_long)
+        if (is_long) {
             assert_told("rotation", "squid -k rotate", "once");
-        else
+            assert_non_null(strstr(TEXT(row, sentence), "for 4321 objects"));
+        } else
             assert_healthy();
     }
 }
@@ -247,6 +331,7 @@ a_process_dies(void **state)
     struct sqt_consumer consumer = sqt_family_findings.consumer;
     found_count = 0;
     consumer.context = &job;
+    kept_begin();
     sqt_family_findings.start(&job);
     struct sqt_model *const model = sqt_model_new(&consumer);
     script.origins[1].identity.kid = 0;
@@ -257,6 +342,7 @@ a_process_dies(void **state)
             begin_xact(now, 100 + number++, 7);
         const struct sqt_run run = {&script.origins[k], script.records, script.count, 0, script.count,
                                     {0, 0, 1.0},        script.unsure,  NULL,         0};
+        kept_play(k, script.records, script.count);
         sqt_model_run(model, &run);
         if (!k)
             sqt_model_end(model, &script.origins[0]);
@@ -266,6 +352,7 @@ a_process_dies(void **state)
     sqt_model_finish(model);
     sqt_model_free(model);
     sqt_family_findings.finish(&job);
+    kept_write(script.origins);
     number = 0;
     now = 0;
     row = 0;
@@ -281,13 +368,10 @@ a_process_dies(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(nobody_could_connect),
-                                       SCRIPT_TEST(a_stop_at_the_end),
-                                       SCRIPT_TEST(reconfigurations),
-                                       SCRIPT_TEST(rotations),
-                                       SCRIPT_TEST(long_passes),
-                                       SCRIPT_TEST(an_acl_computes),
-                                       SCRIPT_TEST(the_process_is_stopped),
-                                       SCRIPT_TEST(a_process_dies)};
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(nobody_could_connect), SCRIPT_TEST(a_stop_at_the_end), SCRIPT_TEST(reconfigurations),
+        SCRIPT_TEST(a_list_is_read),       SCRIPT_TEST(squid_ends_itself), SCRIPT_TEST(rotations),
+        SCRIPT_TEST(long_passes),          SCRIPT_TEST(an_acl_computes),   SCRIPT_TEST(the_process_is_stopped),
+        SCRIPT_TEST(a_process_dies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,15 +87,19 @@ dump_live_look(struct dump *d, struct sqt_stream *stream)
 void
 dump_live_end_origin(struct dump *d, const struct sqt_origin *origin)
 {
-    if (d->live)
-        sqt_model_end(d->live->model, origin);
+    if (!d->live)
+        return;
+    sqt_model_end(d->live->model, origin);
+    sqt_live_end(d->live->live, origin);
 }
 
 void
 dump_live_forget_origin(struct dump *d, const struct sqt_origin *origin)
 {
-    if (d->live)
-        sqt_model_forget(d->live->model, origin);
+    if (!d->live)
+        return;
+    sqt_live_forget(d->live->live, origin);
+    sqt_model_forget(d->live->model, origin);
 }
 
 void

@@ -45,6 +45,7 @@ exporter_ended(void *context, const struct sqt_origin *origin)
 {
     struct exporter *const e = context;
     sqt_model_end(e->trace.model, origin);
+    sqt_live_end(e->trace.live, origin);
     export_series_end(e->series, origin);
 }
 
@@ -52,6 +53,7 @@ static void
 exporter_forgotten(void *context, const struct sqt_origin *origin)
 {
     struct exporter *const e = context;
+    sqt_live_forget(e->trace.live, origin);
     sqt_model_forget(e->trace.model, origin);
     export_series_end(e->series, origin);
 }

@@ -47,7 +47,7 @@ program_take_tables(const struct options *o, unsigned option, const struct sqt_t
 {
     const char *text = o->given[option];
     for (unsigned i = 0; i < SQT_TABLES && !text; ++i)
-        if (sqt_tables[i].things == SQT_THINGS && i != SQT_TABLE_events)
+        if ((sqt_tables[i].things == SQT_THINGS && i != SQT_TABLE_events) || i == SQT_TABLE_finding_minutes)
             tables[(*count)++] = &sqt_tables[i];
     while (text) {
         const size_t length = strcspn(text, ",");

@@ -10,7 +10,7 @@
 #include "options.h"
 
 /* Reads the option's names, as in "requests,swaps".  Not given: all tables whose rows are things that happened, but
- * events.  tables has room for SQT_TABLES.  Returns 0, or -1 with a line in the options' error. */
+ * events, and finding_minutes.  tables has room for SQT_TABLES.  Returns 0, or -1 with a line in the options' error. */
 int program_take_tables(const struct options *options, unsigned option, const struct sqt_table **tables,
                         unsigned *count);
 

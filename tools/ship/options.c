@@ -62,7 +62,7 @@ ship_take_raw(struct ship_request *r, const struct options *o)
                             r->given[SHIP_raw]);
     for (unsigned i = 0; i < r->table_count; ++i) {
         among |= r->tables[i] == &sqt_tables[SQT_TABLE_requests];
-        counted |= r->tables[i]->things == SQT_ROLLED;
+        counted |= r->tables[i] == &sqt_tables[SQT_TABLE_rollups];
     }
     if (!among)
         return options_fail(o, "--raw is of table requests, which --table does not name");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "figure/finding/minutes.h"
 #include "figure/rollup/rollup.h"
 #include "row/facts.h"
 #include "row/wide-columns.h"
@@ -172,6 +173,30 @@ rows_roll_up(void *context, const union sqt_cell *row)
     return 1;
 }
 
+/* ---- findings by minute ---- */
+
+/* Whether what a job is told of counts: it was not shipped before. */
+static int
+rows_counts(void *context, const struct sqt_row_source *source)
+{
+    (void)source; /* the job's own */
+    return rows_wants(context);
+}
+
+/* A row that is made of many, all of which were not shipped before. */
+static int
+rows_take_made(void *context, const union sqt_cell *row)
+{
+    struct ship_table *const t = context;
+    return rows_write(t, &t->job->source, row);
+}
+
+static int
+rows_is_minutes(const struct sqt_job *job)
+{
+    return job->table == &sqt_tables[SQT_TABLE_finding_minutes];
+}
+
 /* A file of Parquet has no lines for them. */
 static void
 rows_note(void *context, const char *key, const char *text)
@@ -192,7 +217,7 @@ ship_rows_begin(struct ship *ship)
         t->ship = ship;
         t->job = &ship->jobs[i];
         t->time = sqt_column_find(&t->wide.table, "time_ns", strlen("time_ns"));
-        const int rolled = r->tables[i]->things == SQT_ROLLED;
+        const int rolled = r->tables[i] == &sqt_tables[SQT_TABLE_rollups];
         const int some = r->raw.chosen && r->tables[i] == &sqt_tables[SQT_TABLE_requests];
         t->rollups = rolled ? sqt_rollups_new(0) : NULL;
         t->slowest = (struct ship_slowest){
@@ -206,6 +231,10 @@ ship_rows_begin(struct ship *ship)
                                                        : rows_take,
                                          .note = rows_note,
                                          .context = t};
+        if (rows_is_minutes(&ship->jobs[i])) {
+            ship->jobs[i].row = rows_take_made;
+            ship->jobs[i].wants = rows_counts;
+        }
     }
 }
 
@@ -216,6 +245,8 @@ ship_rows_finish(struct ship *ship)
         if (ship->tables[i].rollups)
             sqt_rollups_emit(ship->tables[i].rollups, rows_take_rolled, &ship->tables[i]);
         ship_slowest_end(&ship->tables[i].slowest);
+        if (rows_is_minutes(&ship->jobs[i]))
+            sqt_minutes_emit(&ship->jobs[i]);
     }
     const int failed = sqt_parquet_finish(ship->parquet) != 0;
     return !failed ? 0 : program_fail(&ship->voice, "%s/%s", ship->place.name, sqt_parquet_error(ship->parquet));
@@ -227,6 +258,8 @@ ship_rows_free(struct ship *ship)
     sqt_parquet_free(ship->parquet);
     for (unsigned i = 0; i < ship->request->table_count; ++i) {
         sqt_rollups_free(ship->tables[i].rollups);
+        if (rows_is_minutes(&ship->jobs[i]))
+            sqt_minutes_free(&ship->jobs[i]);
         for (struct ship_day *day = ship->tables[i].days, *next; day; day = next) {
             next = day->next;
             free(day);

@@ -139,12 +139,14 @@ top_ended(void *context, const struct sqt_origin *origin)
     if (origin->user)
         ((struct top_process *)origin->user)->ended = 1;
     sqt_model_end(top->model, origin);
+    sqt_live_end(top->live, origin);
 }
 
 static void
 top_forgotten(void *context, const struct sqt_origin *origin)
 {
     struct top *const top = context;
+    sqt_live_forget(top->live, origin);
     sqt_model_forget(top->model, origin);
     free(origin->user);
 }

@@ -52,16 +52,38 @@ connects_add(struct sqt_findings *f, const struct sqt_origin *origin, uint64_t x
     w->names[i].ns += (uint64_t)ns;
 }
 
+/* A tunnel through a cache_peer has no name of its own: it is the one's to whom the request was connected before.  NULL: it
+ * was not. */
+static struct sqt_claim *
+connects_last(struct sqt_findings *f, const struct sqt_attempt *attempt)
+{
+    const struct connecting *const w = connects_place(f, attempt->origin, attempt->xact);
+    return w->origin == attempt->origin && w->xact == attempt->xact && w->count ? w->names[w->count - 1].claim : NULL;
+}
+
 void
 sqt_findings_connection(struct sqt_findings *f, const struct sqt_attempt *attempt)
 {
     const char *const server =
         attempt->server == UINT32_MAX ? NULL : sqt_origin_text(attempt->origin, SQT_DEF_SERVER, attempt->server);
-    if (!server || attempt->reused || !attempt->xact || sqt_durations_unknown(attempt->outcome))
+    if (attempt->reused || !attempt->xact || sqt_durations_unknown(attempt->outcome))
         return;
-    struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_SERVER], server);
-    connects_add(f, attempt->origin, attempt->xact, sqt_finding_claim_of(f, subject, SQT_FINDING_NUMBER_connect_server),
-                 (attempt->connected == SQT_MISSING ? attempt->end : attempt->connected) - attempt->begin);
+    struct sqt_claim *claim = connects_last(f, attempt);
+    if (server)
+        claim = sqt_finding_claim_of(f, sqt_names_get(&f->names[SQT_FINDING_SERVER], server),
+                                     SQT_FINDING_NUMBER_connect_server);
+    if (claim)
+        connects_add(f, attempt->origin, attempt->xact, claim,
+                     (attempt->connected == SQT_MISSING ? attempt->end : attempt->connected) - attempt->begin);
+}
+
+/* ns in which the event loop was held while the request connected: no server's fault. */
+static uint64_t
+connects_held(const struct sqt_xact *xact)
+{
+    return xact->held_in
+               ? ((uint64_t)xact->held_in->us[SQT_STAGE_CONNECT] + xact->held_in->us[SQT_STAGE_FAILED_TRIES]) * 1000
+               : 0;
 }
 
 void
@@ -70,7 +92,11 @@ sqt_findings_connected(struct sqt_findings *f, const struct sqt_xact *xact, int6
     struct connecting *const w = connects_place(f, xact->origin, xact->id);
     if (w->origin != xact->origin || w->xact != xact->id)
         return;
+    uint64_t held = connects_held(xact);
     for (unsigned i = 0; total >= 0 && i < w->count; ++i) {
+        const uint64_t its = held < w->names[i].ns ? held : w->names[i].ns;
+        w->names[i].ns -= its;
+        held -= its;
         ++w->names[i].claim->count;
         sqt_finding_claim(f, w->names[i].claim, w->names[i].ns < (uint64_t)total ? (int64_t)w->names[i].ns : total,
                           total);

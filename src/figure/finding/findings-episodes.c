@@ -135,6 +135,7 @@ episode_tell(struct sqt_findings *f, const struct episode *e)
     struct sqt_told *const told = sqt_tolds_add(&f->tolds, x->rule->cause, SQT_HARM_WAITING, sqt_told_ns(e->beyond));
     if (!told)
         return;
+    told->account = x->claim->account;
     const struct sqt_finding_values values = sqt_findings_values(f, x);
     episode_pattern(f, e, told);
     snprintf(told->culprit, sizeof(told->culprit), "%s", values.culprit ? values.culprit : "");
@@ -165,13 +166,19 @@ is_claimed(const struct sqt_findings *f, const struct sqt_finding *x)
     return sqt_finding_is_told(f, x->rule, x->subject);
 }
 
-/* Whether it has no culprit, and somebody is blamed already for most of it. */
+/* Whether somebody is blamed already for most of it: anybody, if it has no culprit; else the same one, for failures. */
 static int
 is_explained(const struct sqt_findings *f, const struct episode *e)
 {
-    for (unsigned i = 0; i < f->tolds.count && e->finding.subject == &f->all; ++i)
-        if (*f->tolds.told[i]->culprit && (double)f->tolds.told[i]->waiting * 100 >= e->beyond * EXPLAINED)
+    const char *const name = e->finding.subject->named.name;
+    for (unsigned i = 0; i < f->tolds.count; ++i) {
+        const struct sqt_told *const told = f->tolds.told[i];
+        const int blamed = e->finding.subject == &f->all
+                               ? *told->culprit != 0
+                               : told->harm == SQT_HARM_FAILURE && sqt_told_names(name, told->culprit);
+        if (blamed && (double)told->waiting * 100 >= e->beyond * EXPLAINED)
             return 1;
+    }
     return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "figure/stat/mix.h"
 #include "figure/stat/names.h"
 #include "findings.h"
+#include "ledger.h"
 #include "look.h"
 #include "pass/family.h"
 
@@ -34,6 +35,7 @@ struct sqt_claim {
     uint64_t ns, count; /* count: requests with these stages */
     uint64_t tunnels;   /* of the requests that it counts for */
     uint32_t series;    /* of sqt_findings.when; 0: none yet */
+    uint32_t account;   /* of sqt_findings.ledger; 0: none yet */
     struct sqt_distribution totals, rests;
 };
 
@@ -47,6 +49,7 @@ struct sqt_subject {
     struct {
         double send, wait, body; /* ns of its requests while a server is asked */
         double bytes;            /* that came from it, of those with a body */
+        int64_t quickest;        /* to connect to, ns; 0: never */
     } answer;
     uint64_t followed[SQT_FOLLOW_STAGES]; /* ns of leaders while the followers waited */
     uint64_t kept_ns;                     /* of tries that failed on kept connections */
@@ -58,6 +61,7 @@ struct sqt_subject {
     int64_t kid;                           /* of a worker, as the next */
     double busy;                           /* how much of the time its event loop works, in % */
     uint32_t series;                       /* of its requests in sqt_findings.when; 0: none yet */
+    uint32_t account;                      /* of them in sqt_findings.ledger; 0: none yet */
     struct sqt_claim claims[SQT_FINDINGS]; /* by the first rule of the same stages */
 };
 
@@ -82,6 +86,7 @@ struct sqt_findings {
     const struct sqt_origin *name_server_origin; /* and in which process; only compared */
     struct sqt_distribution totals;
     uint64_t total_ns;
+    uint64_t plain[SQT_FINDINGS];      /* of it, in the stages of rules BY ALL, also while the event loop was held */
     uint64_t slow_ns;                  /* of it, beyond what the bytes of the replies need at SQT_FINDING_RATE */
     uint64_t asked[SQT_FINDING_ASKED]; /* objects that were asked for, by their hashes */
     void *connecting;                  /* findings-connects.c */
@@ -102,6 +107,7 @@ struct sqt_findings {
     } setups;                    /* rotations and reconfigurations, the first ones */
     struct sqt_when when;        /* series: SQT_SERIES_ALL, a subject's, and a claim's own */
     uint32_t series;             /* the last one that was given */
+    struct sqt_ledger *ledger;   /* where and when requests were; NULL: nobody asks */
     struct sqt_look_totals felt; /* of all requests that count, tunnels and open ones, too */
     void **looking;              /* the state of each look of sqt_looks */
     struct {
@@ -172,12 +178,15 @@ void sqt_findings_episodes(struct sqt_findings *findings);
 /* Finds what the rules tell, most time first. */
 void sqt_findings_find(struct sqt_findings *findings);
 
+/* Tells what was found, or that nothing was, into sqt_findings.tolds. */
+void sqt_findings_tell(struct sqt_job *job);
+
+/* findings.c: the same at the end of the job's trace, once all requests have been counted. */
+void sqt_findings_conclude(struct sqt_job *job);
+
 /* findings-logged.c: of requests that only a log knows.  Whether it is a tunnel, or asks for one. */
 int sqt_logged_tunnel(const struct sqt_request_fact *fact);
 /* Tells that nothing stands out, and what a log cannot say. */
 void sqt_findings_logged(struct sqt_findings *findings);
-
-/* Hands out the rows of what was found, or the one that says that nothing was. */
-void sqt_findings_rows(struct sqt_job *job);
 
 #endif

@@ -14,6 +14,9 @@
 #define UNEXPLAINED 300000000
 /* Who waits to be accepted waits for what holds the event loop, if it is held for that part of the time, in %. */
 #define HELD_PART 50
+/* One server took the place of another that answered so many requests, within that time, in ns. */
+#define INSTEAD 20
+#define TURN INT64_C(1000000000)
 /* What begins so soon after a rotation or a reconfiguration, in ns, comes of it if nearly all of it does, in %. */
 #define AFTER INT64_C(5000000000)
 #define NEARLY_ALL 90
@@ -74,10 +77,19 @@ is_origin_number(const char *culprit)
            strspn(culprit + 7, "0123456789abcdef") == 8;
 }
 
+/* A rule of the event loop is about whoever holds it. */
+static const char *
+findings_rule_advice(const struct sqt_finding_rule *rule, const char *culprit)
+{
+    const int loop = rule->when == SQT_FINDING_BLOCKED || rule->when == SQT_FINDING_COMPUTING;
+    const char *const advice = loop && culprit ? sqt_holder_advice(culprit) : NULL;
+    return advice ? advice : rule->advice;
+}
+
 void
 sqt_findings_advice(char text[SQT_TOLD_TEXT], const struct sqt_finding *x, const char *culprit)
 {
-    sqt_told_print(text, "%s%s", x->rule->advice,
+    sqt_told_print(text, "%s%s", findings_rule_advice(x->rule, culprit),
                    is_origin_number(culprit)
                        ? " sqtrace_log names=servers gives its address; access.log has it as %<a in the "
                          "lines whose %master_xaction is the xid of such a request."
@@ -176,13 +188,13 @@ findings_add_when(struct sqt_told *told)
         snprintf(text, sizeof(text), " That was from %.1f s to %.1f s of the trace.", since, until);
         break;
     case SQT_PATTERN_RECURRING:
-        snprintf(text, sizeof(text), " That comes again and again, from %.1f s to %.1f s of the trace.", since, until);
+        snprintf(text, sizeof(text), " It recurs from %.1f s to %.1f s of the trace.", since, until);
         break;
     case SQT_PATTERN_SINCE:
         snprintf(text, sizeof(text), " That is so since %.1f s of the trace.", since);
         break;
     case SQT_PATTERN_GROWING:
-        snprintf(text, sizeof(text), " It grows since %.1f s of the trace.", since);
+        snprintf(text, sizeof(text), " It has been growing since %.1f s of the trace.", since);
         break;
     default:
         return;
@@ -206,6 +218,14 @@ findings_server_sum(const struct sqt_findings *f, const struct sqt_claim *claim,
     return sum;
 }
 
+/* Whether the way takes about as long as at its quickest: else packets queue there, and a window is not what limits. */
+static int
+is_same_way(const struct sqt_subject *subject)
+{
+    return subject->answer.quickest > 0 &&
+           sqt_finding_connect((struct sqt_subject *)subject) < subject->answer.quickest * 3 / 2;
+}
+
 /* Which part of an answer is slow, if it is not the wait for its first byte. */
 static void
 findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
@@ -216,14 +236,14 @@ findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
     const double window = rate * (double)sqt_finding_connect((struct sqt_subject *)x->subject);
     if ((x->rule->stages & ANSWER) != ANSWER || x->rule->by == SQT_FINDING_REASON)
         return;
-    if (send * 100 >= all * MOST) {
+    if (send > 0 && send * 100 >= all * MOST) {
         findings_add(told, " Most of that is sending requests to it: it reads their bodies (uploads) slowly.");
-    } else if (body * 100 >= all * MOST) {
+    } else if (body > 0 && body * 100 >= all * MOST) {
         sqt_human_bytes(bytes, rate * 1e9);
         sqt_human_bytes(round, window);
         snprintf(text, sizeof(text), " Most of that is bodies of replies: they come at %s/s.", bytes);
         findings_add(told, text);
-        if (window >= 1 && window < WINDOW && x->rule->stages & SQT_PROXY_CONNECT) {
+        if (window >= 1 && window < WINDOW && x->rule->stages & SQT_PROXY_CONNECT && is_same_way(x->subject)) {
             snprintf(text, sizeof(text),
                      " That is %s in each round trip, as a small window allows: tcp_recv_bufsize, or the "
                      "send buffer of the other side.",
@@ -231,6 +251,45 @@ findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
             findings_add(told, text);
         }
     }
+}
+
+/* The first and the last window in which a server is asked; 0: it never is. */
+static int
+findings_asked(const struct sqt_findings *f, const struct sqt_subject *server, uint32_t *first, uint32_t *last)
+{
+    size_t count;
+    const struct sqt_when_sum *const its = sqt_when_of(&f->when, server->series, &count);
+    if (!server->series || !count)
+        return 0;
+    *first = its[0].window;
+    *last = its[count - 1].window;
+    return 1;
+}
+
+/* A server that is asked from when on another one is asked no more. */
+static void
+findings_add_instead(struct sqt_findings *f, const struct sqt_finding *x, struct sqt_told *told)
+{
+    uint32_t first, last, other_first, other_last;
+    const char *before = NULL;
+    unsigned count = 0;
+    char text[SQT_TOLD_NAME + 128];
+    if (x->rule->by != SQT_FINDING_SERVER || !findings_asked(f, x->subject, &first, &last))
+        return;
+    for (struct sqt_name_entry *named = f->names[SQT_FINDING_SERVER].first; named; named = named->next) {
+        struct sqt_subject *const other = (struct sqt_subject *)named;
+        if (other == x->subject || other->waits.count < INSTEAD ||
+            !findings_asked(f, other, &other_first, &other_last) || other_first >= first ||
+            first > other_last + TURN / f->when.width || other_last > first + TURN / f->when.width)
+            continue;
+        before = named->name;
+        ++count;
+    }
+    snprintf(text, sizeof(text),
+             " It is asked since %.1f s of the trace; %s, which was asked before, is asked no more.",
+             (double)first * (double)f->when.width / 1e9, before ? before : "");
+    if (count == 1)
+        findings_add(told, text);
 }
 
 /* Whether servers are slow one by one, or all at the same time. */
@@ -253,7 +312,10 @@ findings_add_servers(struct sqt_findings *f, const struct sqt_finding *x, struct
         snprintf(told->culprit, sizeof(told->culprit), "all servers");
         snprintf(
             text, sizeof(text),
-            " %u of the %u servers that are asked are slow at the same time: look at what they share, the way to them.",
+            told->pattern == SQT_PATTERN_THROUGHOUT
+                ? " %u of the %u servers that are asked take that long, all the time."
+                : " %u of the %u servers that are asked are slow at the same time: look at what they share, the way "
+                  "to them.",
             slow, asked);
     }
     findings_add(told, text);
@@ -309,7 +371,7 @@ findings_blame_holder(struct sqt_findings *f, const struct sqt_finding *x, struc
              : sqt_holders_most(&f->holders) == SQT_HELD_COMPUTING ? "computes"
                                                                    : "does not run",
              told->culprit);
-    sqt_told_print(told->advice, "%s", loop->advice);
+    sqt_told_print(told->advice, "%s", findings_rule_advice(loop, told->culprit));
     sqt_told_print(told->command, "%s", loop->command);
     sqt_tolds_supersede(&f->tolds, told);
 }
@@ -322,6 +384,7 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
         sqt_tolds_add(&f->tolds, x->rule->cause, drops ? SQT_HARM_FAILURE : SQT_HARM_WAITING, x->claim->ns);
     if (!told)
         return;
+    told->account = x->claim->account;
     const struct sqt_mix with = {&f->totals, NULL, NULL}, without = {&f->totals, &x->claim->totals, &x->claim->rests};
     const struct sqt_finding_values values = sqt_findings_values(f, x);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, x->rule->sentence, &values);
@@ -329,6 +392,7 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
     snprintf(told->culprit, sizeof(told->culprit), "%s", values.culprit ? values.culprit : "");
     const enum sqt_event after = findings_when_told(f, x, told);
     findings_add_answer(x, told);
+    findings_add_instead(f, x, told);
     findings_add_servers(f, x, told);
     if ((told->until - told->since) / ALL_THE_TIME < (f->felt.end - f->felt.begin) / 100 ||
         told->pattern == SQT_PATTERN_RECURRING)
@@ -354,34 +418,42 @@ findings_tell(struct sqt_findings *f, const struct sqt_finding *x)
     findings_blame_holder(f, x, told);
 }
 
-/* What the largest part of the time is. */
-static struct sqt_finding
-findings_largest(struct sqt_findings *f)
+/* What the largest part of the time is: the number of a rule. */
+static unsigned
+findings_largest(const struct sqt_findings *f)
 {
-    const struct sqt_finding none = {NULL, &f->all, NULL};
-    struct sqt_finding x = none;
+    unsigned largest = 0;
     for (unsigned i = 0; i < SQT_FINDINGS; ++i)
         if (sqt_finding_rules[i].by == SQT_FINDING_ALL && sqt_finding_rules[i].part &&
-            (!x.claim || f->all.claims[i].ns > x.claim->ns))
-            x = (struct sqt_finding){&sqt_finding_rules[i], &f->all, &f->all.claims[i]};
-    return x;
+            f->plain[f->first[i]] > f->plain[f->first[largest]])
+            largest = i;
+    return largest;
+}
+
+/* The same as numbers of a sentence: those of table summary. */
+static struct sqt_finding_values
+findings_largest_values(const struct sqt_findings *f)
+{
+    const double ns = (double)f->plain[f->first[findings_largest(f)]];
+    return (struct sqt_finding_values){.share = f->total_ns ? 100 * ns / (double)f->total_ns : 0,
+                                       .mean = (int64_t)(ns / (double)f->totals.count)};
 }
 
 static void
 findings_healthy(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
-    const struct sqt_finding x = findings_largest(f);
-    const struct sqt_finding_values values = sqt_findings_values(f, &x);
+    const struct sqt_finding_values values = findings_largest_values(f);
     char text[SQT_TOLD_TEXT];
     struct sqt_told *const told = sqt_tolds_add(&f->tolds, "healthy", SQT_HARM_WAITING, 0);
     sqt_told_print(text,
                    "No cause stands out in %llu requests of %.0f s. The largest part of the time, {share}, is %s: "
                    "{mean} of the mean request.",
-                   (unsigned long long)f->felt.requests, (double)(f->felt.end - f->felt.begin) / 1e9, x.rule->part);
+                   (unsigned long long)f->felt.requests, (double)(f->felt.end - f->felt.begin) / 1e9,
+                   sqt_finding_rules[findings_largest(f)].part);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, text, &values);
     sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
-    told->share = sqt_percent((double)x.claim->ns, (double)f->total_ns);
+    told->share = sqt_percent((double)f->plain[f->first[findings_largest(f)]], (double)f->total_ns);
     told->requests = f->felt.requests;
     told->since = f->felt.begin;
     told->until = f->felt.end;
@@ -394,14 +466,13 @@ findings_unexplained(struct sqt_findings *f)
     const uint64_t mean = f->slow_ns / f->totals.count;
     if (mean < UNEXPLAINED)
         return;
-    const struct sqt_finding x = findings_largest(f);
-    const struct sqt_finding_values values = sqt_findings_values(f, &x);
+    const struct sqt_finding_values values = findings_largest_values(f);
     char text[SQT_TOLD_TEXT], slow[SQT_HUMAN_ROOM];
     struct sqt_told *const told = sqt_tolds_add(&f->tolds, "unexplained", SQT_HARM_WAITING, f->slow_ns);
     sqt_told_print(text,
                    "Requests take %s in the mean beyond what their bytes need at 1 MB/s, and no rule, name or time "
                    "sets them apart. The largest part, {share}, is %s: {mean} of the mean request.",
-                   sqt_human_time(slow, (double)mean, " ", "us"), x.rule->part);
+                   sqt_human_time(slow, (double)mean, " ", "us"), sqt_finding_rules[findings_largest(f)].part);
     sqt_finding_text(told->sentence, SQT_TOLD_TEXT, text, &values);
     sqt_told_print(told->command, "sqtrace-dump --table=summary TRACE");
     told->share = sqt_percent((double)f->slow_ns, (double)f->total_ns);
@@ -434,7 +505,7 @@ findings_look_told(struct sqt_findings *f)
 }
 
 void
-sqt_findings_rows(struct sqt_job *job)
+sqt_findings_tell(struct sqt_job *job)
 {
     struct sqt_findings *const f = job->state;
     sqt_when_sort(&f->when);
@@ -451,10 +522,11 @@ sqt_findings_rows(struct sqt_job *job)
         findings_unexplained(f);
     sqt_tolds_now(&f->tolds);
     sqt_tolds_in_standstills(&f->tolds);
+    sqt_tolds_cut(&f->tolds, f->felt.begin, f->felt.end);
     sqt_tolds_sort(&f->tolds);
+    sqt_tolds_spend(&f->tolds, f->total_ns);
     if (!f->tolds.count && f->totals.count < SQT_FINDING_LEAST)
         findings_too_few(job);
     else if (!f->tolds.count)
         findings_healthy(job);
-    sqt_tolds_rows(&f->tolds, job);
 }

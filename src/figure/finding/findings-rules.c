@@ -156,6 +156,14 @@ is_put_off(const struct sqt_findings *f, const struct sqt_subject *subject)
     return ns && subject->put_off >= ns / 2;
 }
 
+/* What bodies of replies take beyond what their bytes need, ns. */
+static double
+findings_slow_bodies(const struct sqt_subject *subject)
+{
+    const double slow = subject->answer.body - subject->answer.bytes / SQT_FINDING_RATE * 1e9;
+    return slow > 0 ? slow : 0;
+}
+
 /* Whether the condition of the rule holds. */
 static int
 findings_when(struct sqt_findings *f, const struct sqt_finding *x)
@@ -169,7 +177,9 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
     case SQT_FINDING_ONLY:
         return is_slower(f, x->subject, x->rule->each, x->rule->when == SQT_FINDING_SLOWER);
     case SQT_FINDING_WAIT:
-        return x->subject->waits.count && x->subject->waits.sum / x->subject->waits.count >= (uint64_t)x->rule->each;
+        return x->subject->waits.count &&
+               ((double)x->subject->waits.sum + findings_slow_bodies(x->subject)) / (double)x->subject->waits.count >=
+                   (double)x->rule->each;
     case SQT_FINDING_QUEUE:
         return most == SQT_IO_QUEUE;
     case SQT_FINDING_SERVICE:

@@ -95,6 +95,8 @@ findings_asks(const struct sqt_job *job, int64_t at)
     }
 LOOK(wait, struct sqt_wait, begin)
 LOOK(stop, struct sqt_stop_row, begin)
+LOOK(closed, struct sqt_closed_row, at)
+LOOK(incident, struct sqt_incident_row, at)
 
 static void
 findings_connection(void *context, const struct sqt_attempt *attempt)
@@ -210,6 +212,8 @@ sqt_finding_claim(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns, i
 {
     if (ns <= 0)
         return;
+    if (f->ledger)
+        sqt_ledger_add(f->ledger, &claim->account, (uint64_t)ns);
     claim->ns += (uint64_t)ns;
     sqt_distribution_add(&f->set, &claim->totals, total);
     sqt_distribution_add(&f->set, &claim->rests, total - ns);
@@ -261,6 +265,8 @@ findings_server_wait(struct sqt_findings *f, struct sqt_subject *subject, const 
     subject->answer.bytes += sqt_row_sum(row, SQT_NS(server_reply)) ? (double)xact->fetched : 0;
     if (wait != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
+    if (connect > 0 && (!subject->answer.quickest || connect < subject->answer.quickest))
+        subject->answer.quickest = connect;
     if (connect != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->connects, findings_ns(f, SQT_NS(connect), row, xact));
 }
@@ -326,11 +332,29 @@ sqt_finding_claim_at(struct sqt_findings *f, struct sqt_claim *claim, int64_t ns
 
 /* Its requests, window by window. */
 static void
-findings_count(struct sqt_findings *f, struct sqt_subject *const subjects[SQT_FINDING_BYS], int64_t begin)
+findings_count(struct sqt_findings *f, struct sqt_subject *const subjects[SQT_FINDING_BYS], int64_t begin,
+               int64_t total)
 {
     for (unsigned by = 0; by < SQT_FINDING_BYS; ++by)
         if (by != SQT_FINDING_ALL && subjects[by])
             sqt_when_add(&f->when, findings_series(f, &subjects[by]->series), begin, 0, 1);
+    if (f->ledger && subjects[SQT_FINDING_SERVER])
+        sqt_ledger_add(f->ledger, &subjects[SQT_FINDING_SERVER]->account, (uint64_t)total);
+}
+
+/* A request that the minute's own sums count as failed: it got an error of Squid's or of a server, or no answer. */
+static int
+is_failure(const struct sqt_xact *xact)
+{
+    return xact->status >= 500 ||
+           (!xact->status && (xact->outcome == SQT_OUTCOME_ERROR || xact->outcome == SQT_OUTCOME_TIMEOUT));
+}
+
+static void
+findings_note_place(struct sqt_findings *f, const struct sqt_job *job, const struct sqt_xact *xact, int64_t total)
+{
+    if (f->ledger)
+        sqt_ledger_request(f->ledger, xact->origin, job->source.record, xact->begin, (uint64_t)total, is_failure(xact));
 }
 
 /* A request that only a log knows: how long it took, and names.  How long a tunnel was open says nothing of waiting. */
@@ -376,6 +400,7 @@ findings_request(void *context, const struct sqt_xact *xact)
     }
     memcpy(row, fact->row, sizeof(row));
     const int64_t total = findings_felt(row, xact);
+    findings_note_place(f, job, xact, total);
     ++f->felt.requests;
     f->felt.total_ns += (uint64_t)total;
     LOOK_AT(f, request, xact, fact, total);
@@ -385,7 +410,7 @@ findings_request(void *context, const struct sqt_xact *xact)
     f->slow_ns += (uint64_t)sqt_finding_slow(xact, total);
     sqt_distribution_add(&f->set, &f->totals, total);
     sqt_when_add(&f->when, SQT_SERIES_ALL, xact->begin, (uint64_t)total, 1);
-    findings_count(f, subjects, xact->begin);
+    findings_count(f, subjects, xact->begin, total);
     findings_server_wait(f, &f->all, row, xact);
     findings_server_wait(f, subjects[SQT_FINDING_SERVER], row, xact);
     const struct findings_columns found = findings_columns(row, f->stages);
@@ -396,6 +421,8 @@ findings_request(void *context, const struct sqt_xact *xact)
         if (!subject)
             continue;
         subject->claims[i].count += (stages & found.with) != 0;
+        if (subject == &f->all && stages & found.above)
+            f->plain[i] += (uint64_t)sqt_row_sum(row, stages);
         if (i == SQT_FINDING_NUMBER_lost_packets)
             sqt_finding_claim(f, &subject->claims[i], findings_lost(f, row), total);
         else if (stages & found.above)
@@ -515,9 +542,21 @@ findings_free(struct sqt_findings *f)
     findings_stop_looking(f);
     sqt_tolds_free(&f->tolds);
     sqt_when_free(&f->when);
+    sqt_ledger_free(f->ledger);
     sqt_distribution_drop(&f->set, &f->totals);
     free(f->connecting);
     free(f);
+}
+
+void
+sqt_findings_conclude(struct sqt_job *job)
+{
+    struct sqt_findings *const f = job->state;
+    f->felt.begin = job->since > job->from ? job->since : job->from;
+    f->felt.end = job->until < job->length ? job->until : job->length;
+    findings_ports(f);
+    findings_workers(f);
+    sqt_findings_tell(job);
 }
 
 static void
@@ -527,11 +566,8 @@ findings_finish(struct sqt_job *job)
     job->note(job->context, "percentiles",
               f->set.coarse ? "costs are differences of percentiles that are at most 0.2 % off (log-linear histogram)"
                             : "exact");
-    f->felt.begin = job->since > job->from ? job->since : job->from;
-    f->felt.end = job->until < job->length ? job->until : job->length;
-    findings_ports(f);
-    findings_workers(f);
-    sqt_findings_rows(job);
+    sqt_findings_conclude(job);
+    sqt_tolds_rows(&f->tolds, job);
     findings_free(f);
 }
 
@@ -557,6 +593,8 @@ const struct sqt_family sqt_family_findings = {
     .start = findings_start,
     .consumer = {.request = findings_request,
                  .connection = findings_connection,
+                 .closed = findings_closed,
+                 .incident = findings_incident,
                  .wait = findings_wait,
                  .swap = findings_swap,
                  .stop = findings_stop,

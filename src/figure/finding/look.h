@@ -36,6 +36,8 @@ struct sqt_look {
     void (*accept)(void *state, const struct sqt_accept_row *row);
     void (*put_off)(void *state, const struct sqt_put_off_row *row);
     void (*setup)(void *state, const struct sqt_setup_row *row);
+    void (*closed)(void *state, const struct sqt_closed_row *row);
+    void (*incident)(void *state, const struct sqt_incident_row *row);
     /* Of a trace that is still being written, before the requests that are open. */
     void (*open_loop)(void *state, const struct sqt_open_loop *loop, const struct sqt_now *now);
     /* Takes what it must know of the time before it began from the state of an earlier one; NULL: nothing. */

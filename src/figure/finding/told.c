@@ -48,6 +48,17 @@ sqt_tolds_add(struct sqt_tolds *tolds, const char *cause, enum sqt_harm harm, ui
 }
 
 void
+sqt_told_fill(struct sqt_told *told, const struct sqt_told *from)
+{
+    const struct sqt_told kept = *told;
+    *told = *from;
+    told->cause = kept.cause;
+    told->harm = kept.harm;
+    told->weight = kept.weight;
+    told->order = kept.order;
+}
+
+void
 sqt_told_print(char text[SQT_TOLD_TEXT], const char *format, ...)
 {
     va_list arguments;
@@ -64,6 +75,18 @@ sqt_told_names(const char *text, const char *name)
         if ((at == text || at[-1] == ' ') && (!at[length] || at[length] == ' '))
             return 1;
     return 0;
+}
+
+struct sqt_told *
+sqt_tolds_larger(struct sqt_tolds *tolds, const char *culprit, uint64_t waiting)
+{
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        if (told->harm == SQT_HARM_WAITING && told->waiting > waiting && *culprit &&
+            (sqt_told_names(told->culprit, culprit) || sqt_told_names(culprit, told->culprit)))
+            return told;
+    }
+    return NULL;
 }
 
 /* Whether that is what a standstill looks like to those who wait. */
@@ -141,6 +164,18 @@ sqt_told_when(char *text, size_t size, const struct sqt_told *told)
     return text;
 }
 
+void
+sqt_tolds_cut(struct sqt_tolds *tolds, int64_t begin, int64_t end)
+{
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        if (told->now) /* its age is that of what waits */
+            continue;
+        told->since = told->since < begin ? begin : told->since < end ? told->since : end;
+        told->until = told->until < end ? told->until : end;
+    }
+}
+
 static int
 told_compare(const void *a, const void *b)
 {
@@ -159,6 +194,32 @@ sqt_tolds_sort(struct sqt_tolds *tolds)
 {
     if (tolds->count)
         qsort(tolds->told, tolds->count, sizeof(*tolds->told), told_compare);
+}
+
+/* Whether it is about waiting that is its own, and is over. */
+static int
+is_own_waiting(const struct sqt_told *told)
+{
+    return told->harm == SQT_HARM_WAITING && told->weight <= told->waiting && !told->now &&
+           strcmp(told->cause, "one_worker") != 0;
+}
+
+void
+sqt_tolds_spend(struct sqt_tolds *tolds, uint64_t ns)
+{
+    unsigned left = 0;
+    double spent = 0;
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        const double waiting = (double)told->waiting;
+        if (is_own_waiting(told) && spent > 0 && spent + waiting / 2 > (double)ns) {
+            free(told);
+            continue;
+        }
+        spent += is_own_waiting(told) && *told->culprit ? waiting : 0;
+        tolds->told[left++] = told;
+    }
+    tolds->count = left;
 }
 
 static const char *

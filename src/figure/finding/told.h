@@ -50,6 +50,7 @@ struct sqt_told {
     uint64_t waiting;     /* client-ns beyond what alike requests take */
     uint64_t weight;      /* ns, for the rank: 0 for a resource that nobody feels yet, and for healthy */
     unsigned order;       /* among those of the same weight */
+    uint32_t account;     /* of ledger.h: says in which minutes it was; 0: that of its culprit, or of all requests */
     int now;              /* it lasts, and people wait for it: it goes before all that is over */
     int apart;            /* it is about requests that no other finding of its culprit is about */
     char sentence[SQT_TOLD_TEXT], advice[SQT_TOLD_TEXT], command[SQT_TOLD_TEXT];
@@ -63,6 +64,12 @@ struct sqt_tolds {
 /* A new finding, zeroed, with nothing known of its share and costs.  It belongs to the list; the pointer is valid until
  * the next call.  NULL: the list is full of findings of more weight. */
 struct sqt_told *sqt_tolds_add(struct sqt_tolds *tolds, const char *cause, enum sqt_harm harm, uint64_t weight);
+
+/* Gives a finding of the list all that the other one has but cause, harm, weight and order. */
+void sqt_told_fill(struct sqt_told *told, const struct sqt_told *from);
+
+/* A finding about waiting of that culprit, with more than so many ns of it; NULL: there is none. */
+struct sqt_told *sqt_tolds_larger(struct sqt_tolds *tolds, const char *culprit, uint64_t waiting);
 
 /* A duration as a finding keeps it: ns, not below 0, and cut at what fits. */
 static inline uint64_t
@@ -103,11 +110,18 @@ void sqt_instead(struct sqt_tolds *tolds, const char *const *causes, uint64_t ns
  * that lie within the time of one go, and it weighs as much as the largest of them. */
 void sqt_tolds_in_standstills(struct sqt_tolds *tolds);
 
+/* Windows are cut where the part of the trace ends that is asked for, but those of what lasts. */
+void sqt_tolds_cut(struct sqt_tolds *tolds, int64_t begin, int64_t end);
+
 /* Those that last go on instead of others of the same culprit, as by sqt_tolds_supersede(). */
 void sqt_tolds_now(struct sqt_tolds *tolds);
 
 /* Those that last first, then most weight first. */
 void sqt_tolds_sort(struct sqt_tolds *tolds);
+
+/* Findings about waiting go of which at least half must be in those before them that have a culprit, because there are
+ * only so many ns of waiting.  one_worker, which may claim what others do, stays.  After sqt_tolds_sort(). */
+void sqt_tolds_spend(struct sqt_tolds *tolds, uint64_t ns);
 
 /* Hands out the rows. */
 void sqt_tolds_rows(const struct sqt_tolds *tolds, struct sqt_job *job);

@@ -62,7 +62,10 @@ ceiling_part(struct sqt_ceiling *c, unsigned window, double ns, double rate)
 void
 sqt_ceiling_add(struct sqt_ceiling *c, int64_t begin, int64_t end, double brings)
 {
-    const double from = (double)begin, until = (double)end, rate = brings / (until - from);
+    const double from = (double)begin, until = (double)end;
+    if (until <= from)
+        return;
+    const double rate = brings / (until - from);
     if (!c->windows) {
         c->windows = sqt_zeroed(WINDOWS + 1, sizeof(*c->windows));
         c->width = SECOND;

@@ -89,7 +89,8 @@ crowd_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *
     struct sqt_ceiling_mean few, many;
     for (struct sqt_name_entry *named = c->servers.first; named; named = named->next) {
         struct crowd_server *const server = (struct crowd_server *)named;
-        if (server->count >= LEAST && server->ns * 100 >= (double)totals->total_ns * SHARE &&
+        if (!sqt_names_is_others(named) && server->count >= LEAST &&
+            server->ns * 100 >= (double)totals->total_ns * SHARE &&
             server->ns >= (double)server->quickest * TIMES * (double)server->count &&
             sqt_ceiling_is_reached(&server->ceiling, &few, &many))
             crowd_told(server, &few, &many, totals, tolds);

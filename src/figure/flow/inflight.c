@@ -82,6 +82,8 @@ inflight_joined(struct inflight_object *o, const struct sqt_xact *xact, int64_t 
         inflight_add(&o->server->joined, 1, (double)waited, xact->begin, xact->end);
         o->alive = xact->end; /* the fetch goes on, though its client has left */
     } else {
+        if (xact->begin > o->waiting.until) /* of a fetch that was over */
+            o->waiting = (struct inflight_kind){0, 0, 0, 0};
         inflight_add(&o->waiting, 1, (double)waited, xact->begin, xact->end);
     }
 }
@@ -241,6 +243,8 @@ inflight_tell(void *state, const struct sqt_look_totals *totals, struct sqt_told
         if (kind->count)
             inflight_add(&all.joined, kind->count, kind->ns, kind->since, kind->until);
         one |= inflight_is_felt(kind, totals);
+        if (sqt_names_is_others(named))
+            continue;
         inflight_tell_joined(server, "that server", totals, tolds);
         inflight_tell_beside(server, totals, tolds);
         inflight_tell_vain(server, totals, tolds);

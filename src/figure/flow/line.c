@@ -113,8 +113,10 @@ line_server(const struct lines *s)
     for (const struct sqt_name_entry *named = s->servers.first; named; named = named->next)
         if (!most || ((const struct line_server *)named)->bytes > most->bytes)
             most = (const struct line_server *)named;
-    return most && *most->named.name && most->bytes * 100 >= s->lines[TO_SERVERS].bytes * ONE_SERVER ? most->named.name
-                                                                                                     : NULL;
+    return most && *most->named.name && !sqt_names_is_others(&most->named) &&
+                   most->bytes * 100 >= s->lines[TO_SERVERS].bytes * ONE_SERVER
+               ? most->named.name
+               : NULL;
 }
 
 static void
@@ -142,7 +144,7 @@ line_told(const struct lines *s, enum line_to to, const struct sqt_ceiling_mean 
                    "which is %.1f KB/s for each.%s",
                    server ? "line to " : "", server ? server : w->name, few->at_once, w->bodies, less, many->at_once,
                    rate, many->rate / many->at_once / 1e3,
-                   to == TO_CLIENTS ? " Or client_delay_pools hold them to that." : "");
+                   to == TO_CLIENTS ? " Or client_delay_pools limit them to that rate." : "");
     sqt_told_print(told->advice, "%s", w->advice);
     sqt_told_print(told->command, "%s", w->command);
     sqt_tolds_supersede(tolds, told);

@@ -117,7 +117,8 @@ stopped_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
     const struct stopped *const w = state;
     for (const struct sqt_name_entry *named = w->servers.first; named; named = named->next) {
         const struct stopped_server *const s = (const struct stopped_server *)named;
-        if (s->stopped >= LEAST && s->stopped * 100 >= s->count * SHARE && !stopped_is_told(tolds, s->named.name))
+        if (!sqt_names_is_others(named) && s->stopped >= LEAST && s->stopped * 100 >= s->count * SHARE &&
+            !stopped_is_told(tolds, s->named.name))
             stopped_told(s, totals, tolds);
     }
 }

@@ -72,7 +72,7 @@ tunnels_told(const struct tunnels *t, const struct tunnel_server *server, struct
     told->waiting = sqt_told_ns(server->open);
     sqt_told_print(
         told->sentence,
-        "%s, in %llu of %llu tunnels to %s not a byte came back from the server: they were open for %s each.",
+        "%s, in %llu of %llu tunnels to %s nothing but the reply to CONNECT came back: they were open for %s each.",
         sqt_told_when(when, sizeof(when), told), (unsigned long long)server->silent, (unsigned long long)server->count,
         server->named.name, sqt_human_time(each, server->open / (double)server->silent, " ", "us"));
     sqt_told_print(
@@ -99,7 +99,7 @@ tunnels_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
     sqt_when_sort(&t->when);
     for (const struct sqt_name_entry *named = t->names.first; named; named = named->next) {
         const struct tunnel_server *const server = (const struct tunnel_server *)named;
-        if (brings_nothing(t, server))
+        if (!sqt_names_is_others(named) && brings_nothing(t, server))
             tunnels_told(t, server, tolds);
     }
 }

@@ -7,6 +7,8 @@
 
 /* Servers of their own. */
 #define SERVERS 1024
+/* What takes longer to connect to is slow, and counts as no more than that, ns. */
+#define SLOW INT64_C(250000000)
 /* A connection that was free within that time, in ns, could have been kept. */
 #define KEPT INT64_C(5000000000)
 /* The first series of a kind. */
@@ -75,7 +77,7 @@ again_server_time(struct sqt_again *a, const struct sqt_xact *xact, const struct
     ++a->asked_server;
     a->reused += (uint64_t)xact->reused;
     if (!xact->reused && server && was_free(server, xact->begin))
-        again_add(a, SQT_AGAIN_CONNECTED, xact, server, connecting);
+        again_add(a, SQT_AGAIN_CONNECTED, xact, server, connecting < SLOW ? connecting : SLOW);
     if (server)
         server->ends[server->end_count++ % SQT_AGAIN_ENDS] = xact->end;
 }

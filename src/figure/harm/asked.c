@@ -19,6 +19,9 @@
 #define SHARE 20
 #define EACH INT64_C(5000000)
 #define NAMES 256
+/* A few take so many times as long as the others, and that part of all the time, in %. */
+#define FEW_TIMES 10
+#define ALMOST_ALL 90
 
 struct asked {
     struct sqt_names names;
@@ -29,6 +32,10 @@ struct asked_one {
     uint64_t count;
     double ns, queue;
     int64_t since, until;
+    struct {
+        uint64_t count;
+        double ns;
+    } octaves[64]; /* by the length of the wait in bits */
 };
 
 static void
@@ -37,7 +44,8 @@ asked_wait(void *state, const struct sqt_wait *wait)
     struct asked *const a = state;
     const char *const name = sqt_origin_text(wait->origin, wait->def, wait->who);
     const int64_t given = wait->given == SQT_MISSING ? wait->end : wait->given;
-    if (!wait->xact || !name || sqt_wait_unknown(wait) || (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_DNS))
+    if (!wait->xact || !name || wait->outcome == SQT_WAIT_SHARED || wait->outcome == SQT_WAIT_ABANDONED ||
+        sqt_wait_unknown(wait) || (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_DNS))
         return;
     a->names.size = sizeof(struct asked_one);
     a->names.most = NAMES;
@@ -47,6 +55,10 @@ asked_wait(void *state, const struct sqt_wait *wait)
     one->ns += (double)(wait->end - wait->begin);
     one->queue += (double)(given - wait->begin);
     ++one->count;
+    const uint64_t took = wait->end > wait->begin ? (uint64_t)(wait->end - wait->begin) : 0;
+    const unsigned octave = took ? 63 - (unsigned)__builtin_clzll(took) : 0;
+    ++one->octaves[octave].count;
+    one->octaves[octave].ns += (double)took;
 }
 
 /* Whether something that is told names it, for most of that time. */
@@ -92,15 +104,44 @@ asked_told(const struct asked_one *one, const struct sqt_look_totals *totals, st
     sqt_told_print(told->command, "sqtrace-dump --table=waits TRACE");
 }
 
+/* The mean of all is nobody's where a few take long, and the others next to nothing: then both are told. */
+static void
+asked_add_few(const struct asked_one *one, struct sqt_told *told)
+{
+    char few[SQT_HUMAN_ROOM], others[SQT_HUMAN_ROOM];
+    double slow_ns = 0;
+    uint64_t slow = 0;
+    for (unsigned octave = 63; octave > 0 && slow * 2 <= one->count; --octave) {
+        const uint64_t quick = one->count - slow;
+        const double quick_ns = one->ns - slow_ns;
+        if (slow >= LEAST && quick >= LEAST && slow_ns * 100 >= one->ns * ALMOST_ALL &&
+            slow_ns / (double)slow >= FEW_TIMES * quick_ns / (double)quick) {
+            const size_t used = strlen(told->sentence);
+            snprintf(told->sentence + used, sizeof(told->sentence) - used,
+                     " %llu of %llu questions take %s, the others %s.", (unsigned long long)slow,
+                     (unsigned long long)one->count, sqt_human_time(few, slow_ns / (double)slow, " ", "us"),
+                     sqt_human_time(others, quick_ns / (double)quick, " ", "us"));
+            return;
+        }
+        slow += one->octaves[octave].count;
+        slow_ns += one->octaves[octave].ns;
+    }
+}
+
 static void
 asked_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     const struct asked *const a = state;
     for (const struct sqt_name_entry *named = a->names.first; named; named = named->next) {
         const struct asked_one *const one = (const struct asked_one *)named;
-        if (one->count >= LEAST && one->ns * 100 >= (double)totals->total_ns * SHARE &&
-            one->ns >= (double)EACH * (double)one->count && !asked_is_told(tolds, one))
+        if (one->count >= LEAST && one->ns <= (double)totals->total_ns &&
+            one->ns * 100 >= (double)totals->total_ns * SHARE && one->ns >= (double)EACH * (double)one->count &&
+            !asked_is_told(tolds, one))
             asked_told(one, totals, tolds);
+        for (unsigned i = 0; i < tolds->count; ++i)
+            if (tolds->told[i]->harm == SQT_HARM_WAITING && strcmp(tolds->told[i]->cause, "no_answer") != 0 &&
+                sqt_told_names(tolds->told[i]->culprit, one->named.name))
+                asked_add_few(one, tolds->told[i]);
     }
 }
 

@@ -18,12 +18,13 @@ blame_place(const struct sqt_blames *blames, const struct sqt_origin *origin, ui
     return &blames->table[(xact * UINT64_C(0x9e3779b97f4a7c15) ^ (uintptr_t)origin >> 4) % REQUESTS];
 }
 
-static void
+/* NULL: nobody can be blamed for anything. */
+static struct sqt_blame *
 blame_add(struct sqt_blames *blames, const struct sqt_origin *origin, uint64_t xact, enum sqt_blamed blamed,
           uint32_t who, int64_t took, enum sqt_wait_outcome outcome)
 {
     if (!xact)
-        return;
+        return NULL;
     if (!blames->table)
         blames->table = sqt_zeroed(REQUESTS, sizeof(*blames->table));
     struct sqt_blame *const b = blame_place(blames, origin, xact);
@@ -34,6 +35,7 @@ blame_add(struct sqt_blames *blames, const struct sqt_origin *origin, uint64_t x
     b->took[blamed] = took;
     b->timed_out = (b->timed_out & ~(1u << blamed)) | (unsigned)(outcome == SQT_WAIT_TIMEOUT) << blamed;
     b->broken = (b->broken & ~(1u << blamed)) | (unsigned)(outcome == SQT_WAIT_BROKEN) << blamed;
+    return b;
 }
 
 static int
@@ -60,8 +62,11 @@ sqt_blame_attempt(struct sqt_blames *blames, const struct sqt_attempt *a)
 {
     if (a->outcome != SQT_OUTCOME_ERROR && a->outcome != SQT_OUTCOME_TIMEOUT)
         return 0;
-    blame_add(blames, a->origin, a->xact, a->connected == SQT_MISSING ? SQT_BLAMED_CONNECT : SQT_BLAMED_TLS, a->server,
-              a->end - a->begin, a->outcome == SQT_OUTCOME_TIMEOUT ? SQT_WAIT_TIMEOUT : SQT_WAIT_FAILED);
+    struct sqt_blame *const b =
+        blame_add(blames, a->origin, a->xact, a->connected == SQT_MISSING ? SQT_BLAMED_CONNECT : SQT_BLAMED_TLS,
+                  a->server, a->end - a->begin, a->outcome == SQT_OUTCOME_TIMEOUT ? SQT_WAIT_TIMEOUT : SQT_WAIT_FAILED);
+    if (b && a->connected == SQT_MISSING)
+        b->error = a->error;
     return 1;
 }
 

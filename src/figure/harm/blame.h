@@ -27,6 +27,7 @@ struct sqt_blame {
     uint32_t who[SQT_BLAMED]; /* definition */
     int64_t took[SQT_BLAMED]; /* ns */
     unsigned timed_out;       /* bits of enum sqt_blamed: no answer in time */
+    unsigned error;           /* of the system, of the last connect that failed; 0: not known */
     unsigned broken;          /* the same: a helper that said so */
 };
 

@@ -11,6 +11,8 @@
 #include "compare.h"
 #include "figure/finding/findings.h"
 
+/* A server that explains that part of what waits for servers, in %, is told instead. */
+#define EXPLAINS 60
 /* A name is told if its requests are slow in so many different seconds. */
 #define LEAST_SECONDS 3
 
@@ -182,10 +184,9 @@ culprit_advice(const struct compare *c, const struct culprit *x, struct sqt_told
             "Clients send their bodies late to that server only: if they ask with Expect: 100-continue, it does "
             "not answer 100 Continue, and they wait for that. force_request_body_continuation: Squid answers.");
     else if (x->kind == SERVER && part == PART_BODY && rate * each < SMALL * 1e9)
-        sqt_told_print(
-            told->advice,
-            "That server sends so little and is done so late: a reply without Content-Length ends when it closes "
-            "the connection. Look at what it does after the last byte, and at the way to it.");
+        sqt_told_print(told->advice, "That server sends little data, and ends its replies late: a reply without "
+                                     "Content-Length ends when it closes "
+                                     "the connection. Look at what it does after the last byte, and at the way to it.");
     else if (x->kind == SERVER || x->kind == HOST)
         sqt_told_print(told->advice, part == PART_DNS ? "The name servers of that domain: ask one of them by hand."
                                                       : "Look at that server, and at the way to it.");
@@ -224,6 +225,7 @@ void
 sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct sqt_look_totals *totals,
                  struct sqt_tolds *tolds)
 {
+    static const char *const servers[] = {"slow_servers", NULL};
     const char *const name = c->texts[x->kind][x->name];
     uint32_t *const bad = sqt_zeroed(2 * c->count + 1, sizeof(*bad)), *const active = bad + c->count;
     double *const sizes = sqt_zeroed(c->count + 1, sizeof(*sizes));
@@ -241,6 +243,8 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
             culprit_sentence(c, x, told, excess / (double)totals->total_ns);
             culprit_advice(c, x, told);
             culprit_command(c, x, told);
+            if (x->kind == SERVER)
+                sqt_instead(tolds, servers, told->waiting, EXPLAINS);
             sqt_tolds_supersede(tolds, told);
             culprit_spare(c, x, told, tolds);
         }

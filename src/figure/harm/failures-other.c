@@ -5,16 +5,18 @@
 #include "blame.h"
 #include "failures.h"
 
-/* Answers of a server in a row that are 4xx. */
+/* Answers of a server in a row that are 4xx, or lead elsewhere. */
 static void
 other_answered(struct sqt_failed_requests *all, const struct sqt_xact *xact)
 {
     struct sqt_failure *const server = sqt_failure_get(all, SQT_FAILED_REFUSED, sqt_failure_server(xact));
     struct sqt_failed_run *const run = &server->run;
-    if (xact->status < 400 || xact->status >= 500) {
+    if (xact->status < 300 || xact->status == 304 || xact->status >= 500) {
         run->count = 0;
+        ++server->answered;
         return;
     }
+    run->after = server->answered;
     run->since = run->count ? run->since : xact->begin;
     run->until = xact->end;
     run->status = xact->status;
@@ -35,7 +37,8 @@ is_cut(const struct sqt_xact *xact)
 static int
 is_refused(const struct sqt_xact *xact)
 {
-    return xact->server == UINT32_MAX && xact->status >= 400 && xact->status < 500 && xact->status != 401 &&
+    const int made = (xact->flags & SQT_XACT_ERROR_PAGE) || xact->reply_source == SQT_REPLY_MADE;
+    return made && xact->server == UINT32_MAX && xact->status >= 400 && xact->status < 500 && xact->status != 401 &&
            xact->status != 403 && xact->status != 404 && xact->status != 407;
 }
 
@@ -57,9 +60,15 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
         return sqt_failure_get(all, SQT_FAILED_CUT, sqt_failure_server(xact));
     if (is_refused(xact))
         return sqt_failure_get(all, SQT_FAILED_BY_SQUID, NULL);
-    if (!xact->status && xact->client_tls != SQT_MISSING && xact->handshake != SQT_OUTCOME_COMPLETE)
+    if ((!xact->status || (fact->class == SQT_CLASS_INTERNAL && xact->outcome == SQT_OUTCOME_ABORTED)) &&
+        xact->client_tls != SQT_MISSING && xact->handshake != SQT_OUTCOME_COMPLETE)
         return sqt_failure_get(all, SQT_FAILED_HANDSHAKE,
                                sqt_origin_text(xact->origin, SQT_DEF_LISTENER, xact->listener));
+    if (fact->class == SQT_CLASS_INTERNAL && xact->status == 200 && xact->client_tls == SQT_MISSING &&
+        xact->longest[SQT_NAMED_ADAPT].def)
+        return sqt_failure_get(
+            all, SQT_FAILED_ADAPTED,
+            sqt_origin_text(xact->origin, xact->longest[SQT_NAMED_ADAPT].def, xact->longest[SQT_NAMED_ADAPT].who));
     if (fact->class == SQT_CLASS_INTERNAL && (xact->status == 301 || xact->status == 302 || xact->status == 307))
         return sqt_failure_get(all, SQT_FAILED_REDIRECTED, all->rewriter);
     return xact->status == 403 && fact->class == SQT_CLASS_DENIED ? sqt_failure_get(all, SQT_FAILED_DENIED, NULL)

@@ -71,6 +71,12 @@ static const struct failures_words {
          "The error page and %err_code of access.log say why: the server closed the connection, its answer "
          "could not be parsed, or it took longer than read_timeout.",
          "sqtrace-dump --where='outcome == error' TRACE"},
+    [SQT_FAILED_PEER] =
+        {"dead_peers", "%s", "%s", "",
+         "Start these cache_peers, or correct their addresses and ports: Squid connects to a dead one again "
+         "every connect_timeout, and uses it as soon as that succeeds. never_direct and always_direct: who may "
+         "go without them meanwhile.",
+         "sqtrace-dump --table=incidents --where='incident == peer_probed' TRACE"},
     [SQT_FAILED_NO_SERVER] =
         {"no_server", "no server was asked", "no server was asked", "",
          "%err_code of access.log says why. ERR_CANNOT_FORWARD: cache_peer_access, never_direct and "
@@ -96,6 +102,16 @@ static const struct failures_words {
          "Ask that server by hand, without Squid. If it is a parent: it may not let this Squid in, may need "
          "a login (cache_peer login=), or sends requests back to this Squid.",
          "sqtrace-dump --where='status >= 400 and status < 500 and tries > 0' TRACE"},
+    [SQT_FAILED_NO_ADDRESS] = {"no_address", "%s knows no address for the names that they ask for",
+                               "%s knows no address for the names that they ask for", "the name server",
+                               "Ask that name server for such a name by hand (dig). If it has one elsewhere: "
+                               "dns_nameservers, or the search list of append_domain. Squid keeps the failure for "
+                               "negative_dns_ttl.",
+                               "sqtrace-dump --where='status >= 500 and tries == 0 and dns_ns >= 0' TRACE"},
+    [SQT_FAILED_ADAPTED] = {"adapted", "", "", "",
+                            "If that is not meant: ask the service what it answers, and look at "
+                            "adaptation_access.",
+                            "sqtrace-dump --where='class == internal and adapt_ns >= 0' TRACE"},
     [SQT_FAILED_REDIRECTED] = {"redirected", "", "", "",
                                "If that is not meant: ask the rewriter by hand what it says to such a URL, and look at "
                                "deny_info with a URL, and at redirects of http_access.",
@@ -178,10 +194,12 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
 {
     const struct failures_words *const w = &failures_words[x->at];
     const char *const name = failures_name(x);
-    char because[2 * SQT_TOLD_NAME], each[SQT_HUMAN_ROOM], with_status[32] = "500 or more";
+    char because[2 * SQT_TOLD_NAME], each[SQT_HUMAN_ROOM], with_status[32];
+    snprintf(with_status, sizeof(with_status), "%s", x->at == SQT_FAILED_BY_SQUID ? "4xx" : "500 or more");
     if (10 * x->with_status >= 9 * x->count)
         snprintf(with_status, sizeof(with_status), "%u", x->status);
-    const char *const words = failures_why(x);
+    const char *const known = x->at == SQT_FAILED_CONNECT ? sqt_why_because(sqt_failed_mostly(x)) : NULL;
+    const char *const words = known ? known : failures_why(x);
     const char *const data = 2 * x->data > x->count ? " for data (FTP)" : "";
     const char *const hole = strstr(words, "%s");
     snprintf(because, sizeof(because), "%.*s%s%s%s", hole ? (int)(hole - words) : (int)strlen(words), words,
@@ -189,7 +207,7 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
              : name ? name
                     : w->nobody,
              data, hole ? hole + 2 : "");
-    if (is_mostly_at_once(x))
+    if (is_mostly_at_once(x) && !known)
         failures_at_once(x, text, size);
     else if (x->at == SQT_FAILED_CUT)
         snprintf(text, size, "got only a part of their body, because %s.", because);
@@ -200,10 +218,12 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
         snprintf(text, size, "got an error (5xx) from the cache, which keeps what a server answered.");
     else if (x->at == SQT_FAILED_DENIED)
         snprintf(text, size, "were denied (403) by access rules.");
+    else if (x->at == SQT_FAILED_ADAPTED)
+        snprintf(text, size, "were answered by an adaptation service itself, in place of a server.");
     else if (x->at == SQT_FAILED_REDIRECTED)
         snprintf(text, size, "were sent to another URL by Squid (%u).", x->status);
     else if (x->at == SQT_FAILED_BY_SQUID)
-        snprintf(text, size, "were refused by Squid itself, with a status of %u.", x->status);
+        snprintf(text, size, "were refused by Squid itself, with a status of %s.", with_status);
     else if (x->at == SQT_FAILED_HANDSHAKE)
         snprintf(text, size, "got nothing, because %s.", because);
     else if (x->at == SQT_FAILED_BY_SERVER)
@@ -216,7 +236,7 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
 static int
 is_configured(const struct sqt_failure *x)
 {
-    return x->at == SQT_FAILED_DENIED || x->at == SQT_FAILED_REDIRECTED;
+    return x->at == SQT_FAILED_DENIED || x->at == SQT_FAILED_REDIRECTED || x->at == SQT_FAILED_ADAPTED;
 }
 
 /* What is always so is meant.  Told is what began in the trace, and what takes a good part of all. */
@@ -315,42 +335,84 @@ failures_by_squid(const struct sqt_failure *x, struct sqt_told *told)
         }
 }
 
+/* In the minute before, ports were taken by so many connections. */
 static void
-failures_tell_one(struct sqt_failed_requests *all, struct sqt_tolds *tolds, const struct sqt_failure *x)
+failures_taken(const struct sqt_failure *x, struct sqt_told *told)
+{
+    const size_t used = strlen(told->sentence);
+    snprintf(told->sentence + used, sizeof(told->sentence) - used,
+             " In the minute before, %llu connections to it were made, and kept ones were used %llu times.",
+             (unsigned long long)x->made, (unsigned long long)x->kept);
+}
+
+static int
+may_lack_ports(const struct sqt_failure *x)
+{
+    return is_mostly_at_once(x) && sqt_failed_mostly(x) == SQT_WHY_UNKNOWN && x->made >= PORTS &&
+           KEPT_SHARE * x->kept < x->made;
+}
+
+static void
+failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds *tolds, const struct sqt_failure *x)
 {
     const struct failures_words *const w = &failures_words[x->at];
+    const enum sqt_why why = x->at == SQT_FAILED_CONNECT ? sqt_failed_mostly(x) : SQT_WHY_UNKNOWN;
+    const char *const advice = sqt_why_advice(why) ? sqt_why_advice(why) : w->advice;
     struct sqt_spell spell;
     char because[SQT_TOLD_TEXT];
-    struct sqt_told *const told = failures_told(tolds, all, w->cause, x, x->series, &spell);
+    struct sqt_told *const told =
+        failures_told(tolds, all, why == SQT_WHY_NO_PORT ? "no_local_port" : w->cause, x, x->series, &spell);
     if (!told)
         return;
     snprintf(told->culprit, sizeof(told->culprit), "%s", failures_name(x) ? failures_name(x) : "");
-    failures_because(x, because, sizeof(because));
+    if (x->at == SQT_FAILED_PEER)
+        sqt_failed_dead(all, told->culprit, because);
+    else
+        failures_because(x, because, sizeof(because));
     failures_sentence(told, x->count, &spell, because);
+    if (x->at == SQT_FAILED_SERVICE)
+        sqt_failed_suspended(x, end, told);
+    if (why == SQT_WHY_NO_PORT)
+        failures_taken(x, told);
     if (x->at == SQT_FAILED_NO_SERVER)
         failures_parents(all, told);
     if (is_configured(x))
         failures_configured(x, told);
-    sqt_told_print(told->advice, "%s%s", w->advice,
-                   is_mostly_at_once(x) && x->made >= PORTS && KEPT_SHARE * x->kept < x->made
+    sqt_told_print(told->advice, "%s%s", advice,
+                   may_lack_ports(x)
                        ? " If no local port is free (ss -s): server_persistent_connections keeps connections, and "
                          "net.ipv4.ip_local_port_range has more ports."
                        : "");
     sqt_told_print(told->command, "%s", w->command);
-    if (x->at == SQT_FAILED_BY_SQUID)
+    if (x->at == SQT_FAILED_BY_SQUID && 10 * x->with_status >= 9 * x->count)
         failures_by_squid(x, told);
+    if (*told->culprit)
+        sqt_tolds_supersede(tolds, told);
     if (x->at == SQT_FAILED_BY_SERVER) /* a try that got such an answer, and was given up, was not closed */
         sqt_tolds_drop(tolds, "closed_connections", told->culprit);
 }
 
-/* A server that says nothing but 4xx for some time. */
+static int
+is_a_peer(const struct sqt_failed_requests *all, const char *name)
+{
+    for (const struct sqt_name_entry *named = all->peers.first; named && name; named = named->next)
+        if (strcmp(named->name, name) == 0)
+            return 1;
+    return 0;
+}
+
+/* A server that says nothing but 4xx for some time.  One that never said anything else may mean it, if it is no cache_peer:
+ * dead links, and pages behind a login. */
 static void
-failures_tell_refused(struct sqt_tolds *tolds, const struct sqt_failure *x)
+failures_tell_refused(const struct sqt_failed_requests *all, struct sqt_tolds *tolds, const struct sqt_failure *x)
 {
     const struct sqt_failed_run *const run = &x->longest;
-    struct sqt_told *const told = run->count < IN_A_ROW ? NULL
-                                                        : sqt_tolds_add(tolds, failures_words[x->at].cause,
-                                                                        SQT_HARM_FAILURE, run->count * SQT_FAILURE_NS);
+    const int begins = run->after >= (run->status < 400 ? IN_A_ROW : LEAST) ||
+                       (run->status >= 400 && is_a_peer(all, failures_name(x)));
+    struct sqt_told *const told =
+        run->count < IN_A_ROW || !begins
+            ? NULL
+            : sqt_tolds_add(tolds, failures_words[x->at].cause, SQT_HARM_FAILURE, run->count * SQT_FAILURE_NS);
     if (!told)
         return;
     snprintf(told->culprit, sizeof(told->culprit), "%s", failures_name(x) ? failures_name(x) : "");
@@ -358,12 +420,11 @@ failures_tell_refused(struct sqt_tolds *tolds, const struct sqt_failure *x)
     told->until = run->until;
     told->pattern = SQT_PATTERN_ONCE;
     told->requests = told->failures = run->count;
-    sqt_told_print(
-        told->sentence,
-        "From %.1f s to %.1f s of the trace, %s answered %llu requests in a row with an error, at last %u, and no "
-        "other one.",
-        (double)run->since / 1e9, (double)run->until / 1e9, *told->culprit ? told->culprit : "a server",
-        (unsigned long long)run->count, run->status);
+    sqt_told_print(told->sentence,
+                   "From %.1f s to %.1f s of the trace, %s answered %llu requests in a row with %s, at last %u, and "
+                   "none in another way.",
+                   (double)run->since / 1e9, (double)run->until / 1e9, *told->culprit ? told->culprit : "a server",
+                   (unsigned long long)run->count, run->status < 400 ? "a redirect" : "an error", run->status);
     sqt_told_print(told->advice, "%s", failures_words[x->at].advice);
     sqt_told_print(told->command, "%s", failures_words[x->at].command);
 }
@@ -372,7 +433,9 @@ failures_tell_refused(struct sqt_tolds *tolds, const struct sqt_failure *x)
 static int
 is_at_once(const struct sqt_failure *x)
 {
-    return x->at == SQT_FAILED_CONNECT && x->count && 10 * x->at_once >= 9 * x->count && 20 * x->connected <= x->count;
+    const enum sqt_why why = sqt_failed_mostly(x);
+    return x->at == SQT_FAILED_CONNECT && x->count && why != SQT_WHY_REFUSED && why != SQT_WHY_TIMED_OUT &&
+           10 * x->at_once >= 9 * x->count && 20 * x->connected <= x->count;
 }
 
 static int
@@ -395,19 +458,30 @@ failures_tell_local(struct sqt_failed_requests *all, struct sqt_tolds *tolds)
         failures_told(tolds, all, "no_local_port", &all->at_once, SQT_FAILURES_AT_ONCE, &spell);
     if (!told)
         return;
-    snprintf(told->culprit, sizeof(told->culprit), "local ports");
-    failures_sentence(told, all->at_once.count, &spell,
-                      "got an error page, because connections to all servers failed at once: no local port is free for "
-                      "them, or there is no route.");
-    sqt_told_print(
-        told->advice,
-        "server_persistent_connections, server_idle_pconn_timeout: keep connections, so that fewer local ports "
-        "are in TIME_WAIT (ss -s). net.ipv4.ip_local_port_range: more ports. tcp_outgoing_address: a second address.");
+    const char *because, *const advice = sqt_why_advice(sqt_failed_mostly(&all->at_once));
+    snprintf(told->culprit, sizeof(told->culprit), "%s",
+             sqt_failed_mostly(&all->at_once) == SQT_WHY_UNREACHABLE ? "routes" : "local ports");
+    switch (sqt_failed_mostly(&all->at_once)) {
+    case SQT_WHY_NO_PORT:
+        because = "got an error page, because no local port is free for connections to any server.";
+        break;
+    case SQT_WHY_UNREACHABLE:
+        because = "got an error page, because there is no route to any server.";
+        break;
+    case SQT_WHY_FORBIDDEN:
+        because = "got an error page, because this machine does not let Squid connect to any server.";
+        break;
+    default:
+        because = "got an error page, because connections to all servers failed at once: no local port is free for "
+                  "them, or there is no route.";
+    }
+    failures_sentence(told, all->at_once.count, &spell, because);
+    sqt_told_print(told->advice, "%s", advice ? advice : sqt_why_advice(SQT_WHY_NO_PORT));
     sqt_told_print(told->command, "%s", failures_words[SQT_FAILED_CONNECT].command);
 }
 
 void
-sqt_failures_tell(struct sqt_failed_requests *all, struct sqt_tolds *tolds)
+sqt_failures_tell(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds *tolds)
 {
     sqt_when_sort(&all->when);
     const int local = is_local(all);
@@ -416,8 +490,8 @@ sqt_failures_tell(struct sqt_failed_requests *all, struct sqt_tolds *tolds)
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
         if (x->at == SQT_FAILED_REFUSED)
-            failures_tell_refused(tolds, x);
+            failures_tell_refused(all, tolds, x);
         else if (x->count && !(local && is_at_once(x)))
-            failures_tell_one(all, tolds, x);
+            failures_tell_one(all, end, tolds, x);
     }
 }

@@ -19,6 +19,9 @@
 #define NAMES 1024
 /* Who failed longer ago, in ns, is not blamed for a request that asked nobody. */
 #define MINUTE INT64_C(60000000000)
+/* Squid tries a dead cache_peer again after connect_timeout, as long as there are requests: it is taken for dead for so
+ * many ns. */
+#define PROBES (2 * MINUTE)
 /* Who fails within that time, in ns, was not asked over a network. */
 #define AT_ONCE INT64_C(1000000)
 
@@ -38,7 +41,8 @@ sqt_failure_get(struct sqt_failed_requests *all, enum sqt_failed_at at, const ch
     char key[SQT_TOLD_NAME + 8];
     struct sqt_names *const names = &all->names;
     names->size = sizeof(struct sqt_failure);
-    names->most = NAMES;
+    /* What is kept of each server does not take the room of failures. */
+    names->most = at == SQT_FAILED_CONNECT || at == SQT_FAILED_REFUSED ? NAMES : NAMES + NAMES / 4;
     snprintf(key, sizeof(key), "%u %s", at, name ? name : "");
     struct sqt_failure *const failure = sqt_names_get(names, key);
     if (!failure->series)
@@ -55,13 +59,20 @@ failures_remember(struct failures *f, enum sqt_failed_at failed_at, const char *
     snprintf(f->last.name, sizeof(f->last.name), "%s", name ? name : "");
 }
 
+/* Texts of a process go with it. */
+static void
+failures_keep(char kept[SQT_TOLD_NAME], const char *text)
+{
+    snprintf(kept, SQT_TOLD_NAME, "%s", text ? text : "");
+}
+
 static void
 failures_wait(void *state, const struct sqt_wait *wait)
 {
     struct failures *const f = state;
     sqt_blame_wait(&f->blames, wait);
     if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_REDIRECT)
-        f->all.rewriter = sqt_origin_text(wait->origin, wait->def, wait->who);
+        failures_keep(f->all.rewriter, sqt_origin_text(wait->origin, wait->def, wait->who));
     if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_DNS &&
         (wait->outcome == SQT_WAIT_TIMEOUT || wait->outcome == SQT_WAIT_ERR))
         failures_remember(f, SQT_FAILED_LOOK_UP, sqt_origin_text(wait->origin, wait->def, wait->who), wait->end);
@@ -141,23 +152,44 @@ failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sq
     struct sqt_failure *const failure = sqt_failure_get(&f->all, at[blamed], data ? sqt_failure_server(xact) : name);
     failure->data += (unsigned)data;
     const int at_once = blamed == SQT_BLAMED_CONNECT && blame->took[blamed] < AT_ONCE;
+    const enum sqt_why why = blamed == SQT_BLAMED_CONNECT ? sqt_why_of(blame->error) : SQT_WHY_UNKNOWN;
+    ++failure->whys[why];
     failure->timed_out += blame->timed_out >> blamed & 1;
     failure->broken += blame->broken >> blamed & 1;
     failure->at_once += at_once;
+    f->all.at_once.whys[why] += (uint64_t)at_once;
     if (at_once)
         failures_add(f, &f->all.at_once, SQT_FAILURES_AT_ONCE, xact, felt);
     return failure;
 }
 
+/* When Squid tried a dead neighbour last; 0: none is. */
+static int64_t
+failures_probed(const struct failures *f)
+{
+    int64_t at = 0;
+    for (unsigned i = 0; i < SQT_FAILED_PEERS; ++i)
+        if (*f->all.dead[i].name && !f->all.dead[i].lives && f->all.dead[i].at > at)
+            at = f->all.dead[i].at;
+    return at;
+}
+
 /* Nobody failed it who is known. */
 static struct sqt_failure *
-failures_unexplained(struct failures *f, const struct sqt_xact *xact)
+failures_unexplained(struct failures *f, const struct sqt_xact *xact, const struct sqt_request_fact *fact)
 {
+    const struct sqt_longest_wait *const looked_up = &xact->longest[SQT_NAMED_DNS];
+    if (xact->reused < 0 && looked_up->def && sqt_row_sum(fact->row, SQT_NS(dns)))
+        return sqt_failure_get(&f->all, SQT_FAILED_NO_ADDRESS,
+                               sqt_origin_text(xact->origin, looked_up->def, looked_up->who));
     if (xact->reused >= 0) {
         struct sqt_failure *const failure = sqt_failure_get(&f->all, SQT_FAILED_ANSWER, sqt_failure_server(xact));
         failure->reused += xact->reused == 1;
         return failure;
     }
+    const int64_t probed = failures_probed(f);
+    if (probed && probed >= f->last.at && xact->end - probed < PROBES)
+        return sqt_failure_get(&f->all, SQT_FAILED_PEER, NULL);
     if (f->last.at && xact->end - f->last.at < MINUTE)
         return sqt_failure_get(&f->all, f->last.failed_at, f->last.name);
     return sqt_failure_get(&f->all, SQT_FAILED_NO_SERVER, NULL);
@@ -178,11 +210,53 @@ failures_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
     else if (xact->status >= 500 && !made)
         failure = xact->reused >= 0 ? sqt_failure_get(&f->all, SQT_FAILED_BY_SERVER, sqt_failure_server(xact)) : NULL;
     else if (xact->status >= 500)
-        failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact);
+        failure = blamed ? failures_blamed(f, xact, &blame, felt) : failures_unexplained(f, xact, fact);
     else
         failure = sqt_failure_other(&f->all, xact, fact, &blame);
     if (failure)
         failures_add(f, failure, failure->series, xact, felt);
+}
+
+/* A neighbour was tried again; those that find no place are left out. */
+static void
+failures_probe(struct failures *f, const struct sqt_incident_row *row)
+{
+    const char *const name = sqt_incident_who(row);
+    struct sqt_failed_peer *const peers = f->all.dead;
+    unsigned i = 0;
+    while (name && i < SQT_FAILED_PEERS && *peers[i].name && strcmp(peers[i].name, name) != 0)
+        ++i;
+    if (!name || i == SQT_FAILED_PEERS)
+        return;
+    snprintf(peers[i].name, sizeof(peers[i].name), "%s", name);
+    peers[i].lives = !row->code;
+    if (row->code)
+        peers[i].error = (unsigned)row->code;
+    peers[i].at = row->at;
+}
+
+/* Squid stops to use a service, or begins again. */
+static void
+failures_suspend(struct failures *f, const struct sqt_incident_row *row)
+{
+    struct sqt_failed_suspensions *const x =
+        &sqt_failure_get(&f->all, SQT_FAILED_SERVICE, sqt_incident_who(row))->suspended;
+    if (row->code != SQT_SERVICE_UP && !x->since) {
+        ++x->count;
+        x->since = row->at + !row->at;
+    } else if (row->code == SQT_SERVICE_UP && x->since) {
+        x->ns += row->at - x->since;
+        x->since = 0;
+    }
+}
+
+static void
+failures_incident(void *state, const struct sqt_incident_row *row)
+{
+    if (row->event == SQT_EV_PEER_PROBED)
+        failures_probe(state, row);
+    if (row->event == SQT_EV_SERVICE_STATE)
+        failures_suspend(state, row);
 }
 
 static void
@@ -197,8 +271,7 @@ static void
 failures_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     struct failures *const f = state;
-    (void)totals;
-    sqt_failures_tell(&f->all, tolds);
+    sqt_failures_tell(&f->all, totals->end, tolds);
 }
 
 static void
@@ -216,5 +289,6 @@ const struct sqt_look sqt_look_failures = {.size = sizeof(struct failures),
                                            .connection = failures_connection,
                                            .wait = failures_wait,
                                            .setup = failures_setup,
+                                           .incident = failures_incident,
                                            .tell = failures_tell,
                                            .end = failures_end};

@@ -7,6 +7,22 @@
 
 #include "figure/stat/names.h"
 #include "figure/finding/look.h"
+#include "figure/why/errors.h"
+
+/* A neighbour that Squid takes for dead, and to which it cannot connect. */
+struct sqt_failed_peer {
+    char name[64];  /* "": free */
+    unsigned error; /* the last one */
+    int lives;      /* the last try succeeded */
+    int64_t at;     /* when Squid tried last */
+};
+#define SQT_FAILED_PEERS 16
+
+/* How often Squid stopped to use a service. */
+struct sqt_failed_suspensions {
+    unsigned count;
+    int64_t since, ns; /* since: now; 0: it uses it */
+};
 
 /* In the order of the rows of failures-told.c. */
 enum sqt_failed_at {
@@ -16,11 +32,14 @@ enum sqt_failed_at {
     SQT_FAILED_LOOK_UP,
     SQT_FAILED_HELPER,
     SQT_FAILED_ANSWER,
+    SQT_FAILED_PEER, /* of which one or several are dead */
     SQT_FAILED_NO_SERVER,
     SQT_FAILED_BY_SERVER,  /* which itself answered with an error */
     SQT_FAILED_CUT,        /* the server closed the connection before the end of the body */
     SQT_FAILED_DENIED,     /* by access rules */
     SQT_FAILED_TIMED_OUT,  /* by a time-out of Squid, in the middle of the reply */
+    SQT_FAILED_NO_ADDRESS, /* of the server that it names */
+    SQT_FAILED_ADAPTED,    /* an adaptation service answered in place of a server */
     SQT_FAILED_REDIRECTED, /* to somewhere else, by Squid itself */
     SQT_FAILED_BY_SQUID,   /* with a status of 4xx, for what the client sent */
     SQT_FAILED_HANDSHAKE,  /* of the client with Squid */
@@ -44,13 +63,17 @@ struct sqt_failure {
     uint64_t fetched;            /* bytes that came for them */
     uint64_t with_status;        /* of them, with the status of the first */
     uint32_t status;
-    uint64_t reused; /* of them, on kept connections of servers */
+    uint64_t reused;         /* of them, on kept connections of servers */
+    uint64_t whys[SQT_WHYS]; /* of them, by the system's error */
+    struct sqt_failed_suspensions suspended;
     uint64_t broken; /* of them, where a helper said that it is broken */
     struct sqt_failed_run {
         uint64_t count;
         int64_t since, until;
         uint32_t status;
+        uint64_t after; /* other answers before it */
     } run, longest;     /* answers of a server in a row that are 4xx: the last, and the longest */
+    uint64_t answered;  /* other answers of that server */
     uint64_t connected; /* connections to it since the first of them, or since others' failed at once */
 };
 
@@ -61,10 +84,11 @@ struct sqt_failed_requests {
     struct sqt_names names; /* of struct sqt_failure */
     struct sqt_when when;
     struct sqt_failure at_once; /* all together whose connections failed at once */
-    struct sqt_names peers;     /* that were connected to, or tried */
-    int direct;                 /* whether a server was, directly */
-    int64_t reconfigured;       /* when Squid was reconfigured last; 0: never */
-    const char *rewriter;       /* who was asked last whether a URL is rewritten; NULL: nobody */
+    struct sqt_failed_peer dead[SQT_FAILED_PEERS];
+    struct sqt_names peers;       /* that were connected to, or tried */
+    int direct;                   /* whether a server was, directly */
+    int64_t reconfigured;         /* when Squid was reconfigured last; 0: never */
+    char rewriter[SQT_TOLD_NAME]; /* who was asked last whether a URL is rewritten; "": nobody */
     uint64_t requests;
 };
 
@@ -80,7 +104,14 @@ const char *sqt_failure_server(const struct sqt_xact *xact);
 struct sqt_failure *sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact,
                                       const struct sqt_request_fact *fact, const struct sqt_blame *blame);
 
-/* failures-told.c: adds a finding for each that matters. */
-void sqt_failures_tell(struct sqt_failed_requests *failed, struct sqt_tolds *tolds);
+/* failures-more.c: what most of them failed for; UNKNOWN: nothing stands out, or it is not known. */
+enum sqt_why sqt_failed_mostly(const struct sqt_failure *failure);
+/* Which neighbours are dead, and the rest of a sentence that says so. */
+void sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_NAME], char because[SQT_TOLD_TEXT]);
+/* Adds how often Squid did not use the service, and for how long. */
+void sqt_failed_suspended(const struct sqt_failure *failure, int64_t end, struct sqt_told *told);
+
+/* failures-told.c: adds a finding for each that matters.  end: of the trace. */
+void sqt_failures_tell(struct sqt_failed_requests *failed, int64_t end, struct sqt_tolds *tolds);
 
 #endif

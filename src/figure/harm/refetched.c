@@ -21,7 +21,7 @@
 /* Objects that are remembered: one takes the place of another. */
 #define OBJECTS 65536
 
-enum refetched_kind { REMOVED, TOO_LARGE, FILE_GONE, KINDS };
+enum refetched_kind { REMOVED, TOO_LARGE, FILE_GONE, RANGES, KINDS };
 
 struct refetched_group {
     uint64_t requests, again, ns, bytes; /* again: of objects that were asked for before */
@@ -68,7 +68,7 @@ refetched_request(void *state, const struct sqt_xact *xact, const struct sqt_req
     const char *const reason = fact->row[SQT_CELL(requests, miss_reason)].text;
     (void)felt; /* a hit saves what the server takes */
     const int again = refetched_again(r, xact);
-    const enum refetched_kind kind = reason ? refetched_kind(reason) : KINDS;
+    const enum refetched_kind kind = reason && xact->status == 206 ? RANGES : reason ? refetched_kind(reason) : KINDS;
     if (kind == KINDS || !(1u << fact->class & SQT_MISSES) || (!again && kind != FILE_GONE))
         return;
     struct refetched_group *const g = &r->groups[kind];
@@ -160,6 +160,15 @@ refetched_text(enum refetched_kind kind, const struct refetched_group *g, uint64
         sqt_told_print(told->advice,
                        "maximum_object_size, before the cache_dir lines: 4 MB unless it is set. Or the reply says "
                        "no-store or private: then nothing helps here.");
+    } else if (kind == RANGES) {
+        sqt_told_print(
+            told->sentence,
+            "%llu of %llu requests are for ranges (206) of objects of which ranges were sent before: %s each. Squid "
+            "stores no ranges, so none of them is a hit.",
+            n, whole, each);
+        sqt_told_print(told->advice,
+                       "range_offset_limit none for such objects: Squid fetches and stores the whole at the first "
+                       "request, and ranges of it are hits.");
     } else {
         sqt_told_print(
             told->sentence,
@@ -172,15 +181,16 @@ refetched_text(enum refetched_kind kind, const struct refetched_group *g, uint64
     }
     sqt_told_print(told->command, "sqtrace-dump --where='miss_reason == %s' TRACE",
                    kind == REMOVED     ? "absent"
-                   : kind == TOO_LARGE ? "uncacheable"
-                                       : "swap_fail");
+                   : kind == FILE_GONE ? "swap_fail"
+                                       : "uncacheable");
 }
 
 static void
 refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
-    static const char *const causes[KINDS] = {"cache_too_small", "not_stored", "files_gone"};
-    static const char *const culprits[KINDS] = {"cache", "maximum_object_size", NULL};
+    static const char *const causes[KINDS] = {"cache_too_small", "not_stored", "files_gone", "ranges_not_stored"};
+    static const char *const culprits[KINDS] = {"cache", "maximum_object_size", NULL, "ranges"};
+    static const char *const rules[] = {"slow_servers", NULL};
     const struct refetched *const r = state;
     for (unsigned kind = 0; kind < KINDS; ++kind) {
         const struct refetched_group *const g = &r->groups[kind];
@@ -190,6 +200,8 @@ refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
                 : NULL;
         if (!told)
             continue;
+        if (kind == RANGES)
+            sqt_instead(tolds, rules, g->ns, SQT_INSTEAD);
         snprintf(told->culprit, sizeof(told->culprit), "%s", culprits[kind] ? culprits[kind] : g->place);
         told->since = g->begin;
         told->until = g->end;
@@ -197,7 +209,7 @@ refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
         told->waiting = g->ns;
         told->share = sqt_percent((double)g->ns, (double)totals->total_ns);
         refetched_text((enum refetched_kind)kind, g, totals->requests, told);
-        if (kind != TOO_LARGE && is_not_written(r))
+        if ((kind == REMOVED || kind == FILE_GONE) && is_not_written(r))
             refetched_not_written(r, g, told);
     }
 }

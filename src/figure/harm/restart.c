@@ -15,6 +15,9 @@
 
 /* A client that comes later after the start was not waiting for it, ns. */
 #define PROMPT INT64_C(2000000000)
+/* Nobody comes any more if nobody came for that long, in ns, and for so many times as long as from one client to the next. */
+#define QUIET 300e6
+#define QUIET_TURNS 10
 /* A shutdown that takes longer waits for clients, ns. */
 #define LINGERS INT64_C(1000000000)
 
@@ -50,6 +53,9 @@ restart_later(int64_t a, int64_t b)
 static void
 restart_ends(struct sqt_standstill *s, struct sqt_standing_kid *kid, int64_t closed, int64_t stopped)
 {
+    s->ended = kid->origin;
+    s->ended_open = kid->left_open;
+    s->ending = kid->ending;
     kid->origin = NULL;
     if (is_server(kid->kind) && !is_served(s)) {
         s->serving = SQT_SERVING_STOPPED;
@@ -58,18 +64,74 @@ restart_ends(struct sqt_standstill *s, struct sqt_standing_kid *kid, int64_t clo
     }
 }
 
-static void
-restart_died(struct sqt_standstill *s, struct sqt_standing_kid *kid, uint32_t number, int64_t now)
+static const char *
+restart_name(const struct sqt_standing_kid *kid, uint32_t number, char name[64])
 {
     static const char *const kinds[] = {[SQT_KID_SINGLE] = "Squid",
                                         [SQT_KID_WORKER] = "worker",
                                         [SQT_KID_DISKER] = "disker",
                                         [SQT_KID_COORDINATOR] = "coordinator"};
-    char name[64] = "Squid";
+    snprintf(name, 64, "Squid");
     if (kid->kind != SQT_KID_SINGLE && kid->kind < sizeof(kinds) / sizeof(*kinds))
-        snprintf(name, sizeof(name), "%s %u", kinds[kid->kind], number);
-    sqt_standing_add(s, SQT_STANDING_DIED, name, kid->origin, kid->seen, now)->failures += kid->left_open;
-    restart_ends(s, kid, kid->seen, kid->seen);
+        snprintf(name, 64, "%s %u", kinds[kid->kind], number);
+    return name;
+}
+
+static struct sqt_standing_group *
+restart_died(struct sqt_standstill *s, struct sqt_standing_kid *kid, uint32_t number, int64_t now)
+{
+    char name[64];
+    const int64_t since = *kid->ending.why ? kid->ending.at : kid->seen;
+    struct sqt_standing_group *const group =
+        sqt_standing_add(s, SQT_STANDING_DIED, restart_name(kid, number, name), kid->origin, since, now);
+    group->failures += kid->left_open;
+    if (*kid->ending.why)
+        group->ending = kid->ending;
+    restart_ends(s, kid, since, since);
+    return group;
+}
+
+/* Who shows life that long after it ended itself did not, ns. */
+#define LIVES INT64_C(5000000000)
+/* Nobody knows what clients did when Squid was gone: as if they had come for so many ns. */
+#define UNKNOWN INT64_C(10000000000)
+
+/* Nobody is served from then on. */
+static void
+restart_gone(const struct sqt_standstill *s, struct sqt_standing_group *group, int64_t end)
+{
+    const int64_t since = group->ending.at;
+    group->gone = 1;
+    group->rate = sqt_standing_rate(s, since);
+    group->missed += group->rate * (double)(end - since > UNKNOWN ? end - since : UNKNOWN) / 1e9;
+}
+
+/* A kid that ended itself, and whose trace has no end. */
+static void
+restart_finish_kid(struct sqt_standstill *s, struct sqt_standing_kid *kid, uint32_t number, int64_t end)
+{
+    const int64_t since = kid->ending.at;
+    const int server = is_server(kid->kind);
+    if (!kid->origin || !*kid->ending.why || kid->seen - since > LIVES)
+        return;
+    struct sqt_standing_group *const group = restart_died(s, kid, number, end > since ? end : since);
+    if (server && !is_served(s))
+        restart_gone(s, group, end);
+}
+
+void
+sqt_restart_finish(struct sqt_standstill *s, int64_t end)
+{
+    const int stopped = s->serving == SQT_SERVING_STOPPED && *s->ending.why;
+    for (unsigned i = 0; i < SQT_STANDING_KIDS; ++i)
+        restart_finish_kid(s, &s->kids[i], i, end);
+    if (!stopped)
+        return;
+    struct sqt_standing_group *const group =
+        sqt_standing_add(s, SQT_STANDING_DIED, "Squid", NULL, s->ending.at, end > s->ending.at ? end : s->ending.at);
+    group->ending = s->ending;
+    group->failures += s->ended_open;
+    restart_gone(s, group, end);
 }
 
 void
@@ -84,25 +146,38 @@ sqt_restart_setup(struct sqt_standstill *s, const struct sqt_setup_row *row)
         return;
     if (kid->origin && kid->origin != row->origin)
         restart_died(s, kid, (uint32_t)row->origin->identity.kid, row->at);
-    *kid = (struct sqt_standing_kid){row->origin, row->origin->identity.kid_kind, row->at, 0};
+    *kid = (struct sqt_standing_kid){
+        .origin = row->origin, .kind = row->origin->identity.kid_kind, .seen = row->at, .left_open = 0};
     if (is_server(kid->kind) && s->serving == SQT_SERVING_STOPPED) {
         s->serving = SQT_SERVING_STARTED;
         s->started = row->at;
     }
 }
 
+/* Whether clients had stopped coming before the ports were closed. */
+static int
+is_quiet(const struct sqt_standstill *s, double rate)
+{
+    const double quiet = (double)(s->closed - s->last);
+    return rate > 0 && quiet > QUIET && quiet > QUIET_TURNS * 1e9 / rate;
+}
+
 /* The first client after a start.  Those that would have come count only if clients come as soon as they can. */
 static void
 restart_over(struct sqt_standstill *s, int64_t at)
 {
-    const int prompt = at - s->started < PROMPT;
+    const double rate = sqt_standing_rate(s, s->closed);
+    const int prompt = at - s->started < PROMPT && !is_quiet(s, rate);
     const int64_t shut = s->stopped - s->closed;
     struct sqt_standing_group *const group =
         sqt_standing_add(s, SQT_STANDING_RESTART, "shutdown", NULL, s->closed, prompt ? at : s->started);
+    if (*s->ending.why)
+        group->ending = s->ending;
+    sqt_standing_worked(s, group, NULL, s->started, at);
     if (__builtin_add_overflow(group->shutdown, shut, &group->shutdown))
         group->shutdown = INT64_MAX;
     group->clients += shut > LINGERS ? sqt_standing_open(s, s->closed, s->closed + shut / 4 * 3) : 0;
-    group->missed += prompt ? sqt_standing_rate(s, s->closed) * (double)(at - s->closed) / 1e9 : 0;
+    group->missed += prompt ? rate * (double)(at - s->closed) / 1e9 : 0;
     s->serving = SQT_SERVING;
 }
 
@@ -144,6 +219,8 @@ sqt_restart_left_open(struct sqt_standstill *s, const struct sqt_xact *xact)
         return;
     if (kid && kid->origin == xact->origin)
         ++kid->left_open;
+    else if (s->ended == xact->origin)
+        ++s->ended_open;
     for (uint64_t i = 0; i < s->standing_count && i < SQT_STANDINGS; ++i)
         if (s->standings[i].origin == xact->origin && s->standings[i].group->kind == SQT_STANDING_DIED) {
             ++s->standings[i].group->failures;

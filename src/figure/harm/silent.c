@@ -28,7 +28,7 @@ struct asked {
     uint32_t series;             /* of its answers */
     char culprit[SQT_TOLD_NAME]; /* without the type of the query */
     const char *query;           /* type of queries to a name server; NULL: none, or not told */
-    const char *acl;             /* whose check asked last; NULL: none */
+    char acl[SQT_TOLD_NAME];     /* whose check asked last; "": none */
     uint64_t by_acl;             /* questions that checks of ACLs asked */
     struct asked *whole;         /* who stands for all types of queries; NULL: it is told by itself */
     int server;                  /* 1: a server, 0: a helper, service or name server */
@@ -39,6 +39,8 @@ struct asked {
 
 struct unanswered {
     struct asked *who;
+    const struct sqt_origin *origin; /* only compared */
+    uint64_t xact;                   /* that waited; 0: none */
     int64_t begin, ns;
     int open; /* when the trace ended */
 };
@@ -71,19 +73,20 @@ silent_who(struct silent *s, const char *name, int server)
 }
 
 static void
-silent_add(struct silent *s, struct asked *who, int64_t begin, int64_t ns, int answered, int open)
+silent_add(struct silent *s, const struct unanswered *question, int answered)
 {
+    struct asked *const who = question->who;
     ++who->questions;
     if (answered) {
         ++who->answers;
-        who->answered_ns += (double)ns;
-        sqt_when_add(&s->answers, who->series, begin, 0, 1);
+        who->answered_ns += (double)question->ns;
+        sqt_when_add(&s->answers, who->series, question->begin, 0, 1);
         return;
     }
     if (!s->entries)
         s->entries = sqt_zeroed(ENTRIES, sizeof(*s->entries));
     /* Where there are more, the newest are kept. */
-    s->entries[s->added++ % ENTRIES] = (struct unanswered){who, begin, ns, open};
+    s->entries[s->added++ % ENTRIES] = *question;
     s->count = s->added < ENTRIES ? (size_t)s->added : ENTRIES;
 }
 
@@ -119,13 +122,17 @@ silent_wait(void *state, const struct sqt_wait *wait)
     who->query = query;
     if (wait->acl) {
         ++who->by_acl;
-        who->acl = sqt_origin_text(wait->origin, SQT_DEF_ACL, wait->acl);
+        const char *const acl = sqt_origin_text(wait->origin, SQT_DEF_ACL, wait->acl);
+        snprintf(who->acl, sizeof(who->acl), "%s", acl ? acl : "");
     }
     const int open = wait->outcome == SQT_WAIT_UNFINISHED;
     const int answered = wait->outcome == SQT_WAIT_OK || wait->outcome == SQT_WAIT_ERR ||
                          wait->outcome == SQT_WAIT_BROKEN || wait->outcome == SQT_WAIT_FAILED;
-    silent_add(state, who, wait->begin, silent_until(state, wait) - wait->begin, answered,
-               open && silent_until(state, wait) == wait->end);
+    const int64_t until = silent_until(state, wait);
+    silent_add(state,
+               &(struct unanswered){who, wait->origin, wait->xact, wait->begin, until - wait->begin,
+                                    open && until == wait->end},
+               answered);
 }
 
 /* A server was asked if the request was sent, or was about to be. */
@@ -144,7 +151,10 @@ silent_request(void *state, const struct sqt_xact *xact, const struct sqt_reques
     snprintf(who->culprit, sizeof(who->culprit), "%s", server);
     who->kept += !answered && xact->reused == 1;
     who->answers_new += answered && xact->reused == 0;
-    silent_add(state, who, xact->begin, wait, answered, xact->outcome == SQT_OUTCOME_UNFINISHED);
+    silent_add(
+        state,
+        &(struct unanswered){who, xact->origin, xact->id, xact->begin, wait, xact->outcome == SQT_OUTCOME_UNFINISHED},
+        answered);
 }
 
 /* ---- what is told ---- */
@@ -157,6 +167,9 @@ struct run {
     uint64_t count;
     double ns;
     int64_t longest, since, end;
+    int all_types;     /* of a name server: it leaves queries of the other type without an answer, too */
+    uint64_t requests; /* that waited, and for how long: who waits for two answers at once waits once */
+    double waited;
 };
 
 static int
@@ -192,6 +205,13 @@ goes_on(const struct silent *s, const struct unanswered *x, const struct unanswe
     return x->who == y->who && (!s->answers.size || !is_answered_between(s, x, y));
 }
 
+static int64_t
+silent_end_of(const struct unanswered *x)
+{
+    int64_t end;
+    return __builtin_add_overflow(x->begin, x->ns, &end) ? INT64_MAX : end;
+}
+
 static struct run
 silent_run(const struct silent *s, size_t from)
 {
@@ -201,11 +221,44 @@ silent_run(const struct silent *s, size_t from)
         const struct unanswered *const x = &s->entries[run.until];
         run.ns += (double)x->ns;
         run.longest = x->ns > run.longest ? x->ns : run.longest;
+        run.end = silent_end_of(x) > run.end ? silent_end_of(x) : run.end;
         run.open += x->open != 0;
-        run.end = x->begin + x->ns;
         ++run.count;
     } while (++run.until < s->count && goes_on(s, &s->entries[run.until - 1], &s->entries[run.until]));
     return run;
+}
+
+static int
+compare_requests(const void *a, const void *b)
+{
+    const struct unanswered *const x = a, *const y = b;
+    if (x->xact != y->xact)
+        return x->xact < y->xact ? -1 : 1;
+    if (x->origin != y->origin)
+        return (uintptr_t)x->origin < (uintptr_t)y->origin ? -1 : 1;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* What clients waited for the answers. */
+static void
+silent_clients(const struct silent *s, struct run *run)
+{
+    const size_t count = run->until - run->from;
+    struct unanswered *const its = sqt_zeroed(count, sizeof(*its));
+    int64_t last = INT64_MIN; /* of the request, up to where it is counted */
+    memcpy(its, s->entries + run->from, count * sizeof(*its));
+    qsort(its, count, sizeof(*its), compare_requests);
+    for (size_t i = 0; i < count; ++i) {
+        const struct unanswered *const x = &its[i];
+        const int same = i && x->xact == its[i - 1].xact && x->origin == its[i - 1].origin;
+        const int64_t from = same && last > x->begin ? last : x->begin, until = silent_end_of(x);
+        if (!x->xact)
+            continue;
+        run->requests += !same;
+        run->waited += until > from ? (double)until - (double)from : 0;
+        last = same && last > until ? last : until;
+    }
+    free(its);
 }
 
 /* What it answers as a rule takes far less. */
@@ -214,7 +267,7 @@ is_silent(const struct run *run)
 {
     const double count = (double)run->count;
     const double usual = run->who->answers ? run->who->answered_ns / (double)run->who->answers : 0;
-    return count >= LEAST && run->ns >= (double)LEAST_ALL && run->ns / count >= (double)LEAST_EACH &&
+    return count >= LEAST && run->waited >= (double)LEAST_ALL && run->ns / count >= (double)LEAST_EACH &&
            run->ns / count >= 3 * usual;
 }
 
@@ -238,13 +291,16 @@ silent_sentence(const struct silent *s, const struct run *run, struct sqt_told *
 {
     const struct asked *const who = run->who;
     const uint64_t count = run->count;
-    const char *const space = who->query ? " " : "", *const query = who->query ? who->query : "";
+    const int typed = who->query && !run->all_types;
+    const char *const space = typed ? " " : "", *const query = typed ? who->query : "";
     const char *const questions = who->query ? "queries" : "questions";
-    char longest[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], when[128], others[128], acl[SQT_TOLD_NAME] = "";
+    char longest[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], when[128], others[128], acl[SQT_TOLD_NAME + 64] = "";
     sqt_human_time(longest, (double)run->longest, " ", "us");
     sqt_human_time(each, run->ns / (double)count, " ", "us");
-    silent_others(s, who, others, sizeof(others));
-    if (who->by_acl * 2 > who->questions && who->acl)
+    *others = '\0';
+    if (!run->all_types)
+        silent_others(s, who, others, sizeof(others));
+    if (who->by_acl * 2 > who->questions && *who->acl)
         snprintf(acl, sizeof(acl), " Access checks of acl %s ask them.", who->acl);
     if (run->open >= LEAST)
         sqt_told_print(told->sentence,
@@ -281,6 +337,19 @@ silent_advice(const struct run *run, struct sqt_told *told)
     sqt_told_print(told->command, "sqtrace-dump --table=waits --where='outcome != ok' TRACE");
 }
 
+/* A finding of the same culprit with more than twice its waiting has this one in it: it says so, and why. */
+static int
+silent_within(struct sqt_tolds *tolds, const struct sqt_told *told)
+{
+    struct sqt_told *const larger = sqt_tolds_larger(tolds, told->culprit, 2 * told->waiting);
+    if (!larger)
+        return 0;
+    const size_t length = strlen(larger->sentence);
+    snprintf(larger->sentence + length, SQT_TOLD_TEXT - length, " %s", told->sentence);
+    sqt_told_print(larger->advice, "%s", told->advice);
+    return 1;
+}
+
 /* A server that answers on new connections, and not on those that were kept. */
 static void
 silent_kept(const struct run *run, struct sqt_told *told)
@@ -298,30 +367,53 @@ silent_kept(const struct run *run, struct sqt_told *told)
         "alive.");
 }
 
+/* Whether queries of other types have no answer in that time, too: more of them than have one. */
+static int
+is_for_all_types(const struct silent *s, const struct run *run)
+{
+    uint64_t without = 0, with = 0;
+    for (size_t i = 0; i < s->count && run->who->query; ++i)
+        without += s->entries[i].who != run->who && s->entries[i].begin >= run->since &&
+                   s->entries[i].begin <= run->end && strcmp(s->entries[i].who->culprit, run->who->culprit) == 0;
+    for (const struct sqt_name_entry *named = s->names.first; named && without; named = named->next) {
+        const struct asked *const other = (const struct asked *)named;
+        size_t count;
+        const struct sqt_when_sum *const sums = sqt_when_of(&s->answers, other->series, &count);
+        for (size_t i = 0; i < count && other != run->who && strcmp(other->culprit, run->who->culprit) == 0; ++i)
+            with += (int64_t)sums[i].window * s->answers.width >= run->since &&
+                            (int64_t)sums[i].window * s->answers.width <= run->end
+                        ? sums[i].count
+                        : 0;
+    }
+    return without > with;
+}
+
 static void
-silent_tell_run(const struct silent *s, const struct run *run, const struct sqt_look_totals *totals,
-                struct sqt_tolds *tolds)
+silent_tell_run(const struct silent *s, struct run *run, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     static const char *const rules[] = {"slow_servers", NULL};
+    struct sqt_told made = {.since = run->since, .until = run->end, .p50 = SQT_CELL_MISSING, .p99 = SQT_CELL_MISSING};
+    snprintf(made.culprit, sizeof(made.culprit), "%s", run->who->culprit);
+    made.pattern = !run->who->answers                       ? SQT_PATTERN_THROUGHOUT
+                   : run->rows > 1                          ? SQT_PATTERN_RECURRING
+                   : made.until >= totals->end || run->open ? SQT_PATTERN_SINCE
+                                                            : SQT_PATTERN_ONCE;
+    made.requests = run->requests;
+    made.waiting = sqt_told_ns(run->waited);
+    made.share = sqt_percent(run->waited, (double)totals->total_ns);
+    run->all_types = is_for_all_types(s, run);
+    silent_sentence(s, run, &made);
+    silent_advice(run, &made);
+    silent_kept(run, &made);
     if (run->who->server)
-        sqt_instead(tolds, rules, sqt_told_ns(run->ns), SQT_INSTEAD);
-    struct sqt_told *const told = sqt_tolds_add(tolds, "no_answer", SQT_HARM_WAITING, sqt_told_ns(run->ns));
-    if (!told)
+        sqt_instead(tolds, rules, made.waiting, SQT_INSTEAD);
+    if (silent_within(tolds, &made))
         return;
-    snprintf(told->culprit, sizeof(told->culprit), "%s", run->who->culprit);
-    told->since = run->since;
-    told->until = run->end;
-    told->pattern = !run->who->answers                        ? SQT_PATTERN_THROUGHOUT
-                    : run->rows > 1                           ? SQT_PATTERN_RECURRING
-                    : told->until >= totals->end || run->open ? SQT_PATTERN_SINCE
-                                                              : SQT_PATTERN_ONCE;
-    told->requests = run->count;
-    told->waiting = sqt_told_ns(run->ns);
-    told->share = sqt_percent(run->ns, (double)totals->total_ns);
-    silent_sentence(s, run, told);
-    silent_advice(run, told);
-    silent_kept(run, told);
-    sqt_tolds_supersede(tolds, told);
+    struct sqt_told *const told = sqt_tolds_add(tolds, "no_answer", SQT_HARM_WAITING, made.waiting);
+    if (told) {
+        sqt_told_fill(told, &made);
+        sqt_tolds_supersede(tolds, told);
+    }
 }
 
 /* The last of those of the same culprit, if none of them answered anything; else NULL. */
@@ -370,7 +462,9 @@ silent_join_rows(struct run *all, const struct run *row)
     all->count += row->count;
     all->ns += row->ns;
     all->longest = row->longest > all->longest ? row->longest : all->longest;
-    all->end = row->end;
+    all->end = row->end > all->end ? row->end : all->end;
+    all->requests += row->requests;
+    all->waited += row->waited;
 }
 
 static void
@@ -383,7 +477,8 @@ silent_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds 
         qsort(s->entries, s->count, sizeof(*s->entries), compare_entries);
     struct run all = {.who = NULL};
     for (size_t i = 0; i < s->count;) {
-        const struct run run = silent_run(s, i);
+        struct run run = silent_run(s, i);
+        silent_clients(s, &run);
         if (all.who && all.who != run.who)
             silent_tell_run(s, &all, totals, tolds);
         all.who = all.who == run.who ? all.who : NULL;

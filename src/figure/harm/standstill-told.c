@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "figure/why/ending.h"
 #include "standstill.h"
 
 /* So many requests that would have come, or that waited for WAITED each, matter. */
@@ -120,58 +121,134 @@ is_waiting(const struct sqt_standstill *s, const char *work)
     return call && strncmp(call, "poll in ", 8) == 0 && strncmp(call + 8, work, strlen(work)) == 0;
 }
 
+/* What it read for an ACL: "300,000 values of acl ut1 in 1.2 s"; "": nothing that took long. */
+static const char *
+standing_list(const struct sqt_standing_group *g, char *text, size_t size)
+{
+    char took[32];
+    *text = '\0';
+    if (g->list.origin)
+        snprintf(text, size, "%llu values of acl %s in %s", (unsigned long long)g->list.values,
+                 *g->list.acl ? g->list.acl : "(not named)", standstill_duration(took, g->list.took));
+    return text;
+}
+
+static void
+standstill_reconfigured(const struct sqt_standstill *s, const struct sqt_standing_group *g, const char *when,
+                        const char *times, struct sqt_told *told)
+{
+    char list[2 * SQT_TOLD_NAME];
+    standing_list(g, list, sizeof(list));
+    sqt_told_print(told->sentence, "%s, squid -k reconfigure stopped Squid %s: it read squid.conf and %s%s.", when,
+                   times, *list ? "long lists, most of the time " : "the lists of its ACLs", list);
+    if (is_waiting(s, "mainReconfigure"))
+        sqt_told_print(told->sentence,
+                       "%s, squid -k reconfigure stopped Squid %s: it waited for a name server, to look up the host "
+                       "names that squid.conf has.",
+                       when, times);
+}
+
+/* How it ended: its own words, and children of helpers that died before. */
+static void
+standing_ended(const struct sqt_standing_group *g, char *text, size_t size)
+{
+    struct sqt_ending ending;
+    if (!*g->ending.why) {
+        snprintf(text, size, "Squid ended");
+        return;
+    }
+    sqt_ending_of(&ending, g->ending.why, g->ending.helper);
+    const int used = snprintf(text, size, "Squid ended itself, because %s", ending.because);
+    if (g->ending.died && used > 0 && (size_t)used < size && strcmp(ending.culprit, g->ending.helper) == 0)
+        snprintf(text + used, size - (size_t)used, " (%u had died)", g->ending.died);
+}
+
+static void
+standstill_restarted(const struct sqt_standing_group *g, const char *when, struct sqt_told *told)
+{
+    char shut[32], all[32], gone[32], list[2 * SQT_TOLD_NAME], ended[3 * SQT_TOLD_NAME];
+    standstill_duration(shut, g->shutdown);
+    standstill_duration(all, g->ns);
+    standing_ended(g, ended, sizeof(ended));
+    standing_list(g, list, sizeof(list));
+    if (g->clients)
+        sqt_told_print(
+            told->sentence,
+            "%s, nobody could connect for %s: Squid was shut down, waited %s of that (shutdown_lifetime) for "
+            "%llu requests and tunnels, and was started again.",
+            when, all, shut, (unsigned long long)g->clients);
+    else
+        sqt_told_print(
+            told->sentence,
+            "%s, nobody could connect for %s: %s, and was there again %s later. That is the time in which it "
+            "was started, and read its configuration%s%s.",
+            when, all, ended, standstill_duration(gone, g->ns - g->shutdown), *list ? ", with " : "", list);
+}
+
+static void
+standstill_died(const struct sqt_standing_group *g, const char *when, struct sqt_told *told)
+{
+    char all[32], ended[3 * SQT_TOLD_NAME];
+    standing_ended(g, ended, sizeof(ended));
+    if (g->gone)
+        sqt_told_print(told->sentence, "%s, nobody is served: %s. It was not started again.", when, ended);
+    else if (*g->ending.why)
+        sqt_told_print(told->sentence, "%s, %s, and was started again %s later. %llu requests were open.", when, ended,
+                       standstill_duration(all, g->longest), (unsigned long long)g->failures);
+    else
+        sqt_told_print(told->sentence,
+                       "%s, %s died %u time%s and was started again, up to %s later. %llu requests were open.", when,
+                       standing_name(g), g->count, g->count > 1 ? "s" : "", standstill_duration(all, g->longest),
+                       (unsigned long long)g->failures);
+}
+
 static void
 standstill_begin(const struct sqt_standstill *s, const struct sqt_standing_group *g, struct sqt_told *told)
 {
-    char times[64], when[128], shut[32], all[32], gone[32];
+    char times[64], when[128];
     standstill_times(g, times, sizeof(times));
     sqt_told_when(when, sizeof(when), told);
     switch (g->kind) {
     case SQT_STANDING_RECONFIGURE:
-        sqt_told_print(told->sentence,
-                       "%s, squid -k reconfigure stopped Squid %s: it read squid.conf and the lists of its ACLs.", when,
-                       times);
-        if (is_waiting(s, "mainReconfigure"))
-            sqt_told_print(
-                told->sentence,
-                "%s, squid -k reconfigure stopped Squid %s: it waited for a name server, to look up the host names "
-                "that squid.conf has.",
-                when, times);
+        standstill_reconfigured(s, g, when, times, told);
         break;
     case SQT_STANDING_ROTATE:
         sqt_told_print(
             told->sentence,
             "%s, squid -k rotate stopped Squid %s: it writes swap.state of each cache_dir, for %llu objects.", when,
-            times, (unsigned long long)s->objects);
+            times, (unsigned long long)(g->entries ? g->entries : s->objects));
         break;
     case SQT_STANDING_RESTART:
-        standstill_duration(shut, g->shutdown);
-        standstill_duration(all, g->ns);
-        sqt_told_print(
-            told->sentence,
-            "%s, nobody could connect for %s: Squid ended, and was there again %s later. That is the time in "
-            "which it was started, and read its configuration.",
-            when, all, standstill_duration(gone, g->ns - g->shutdown));
-        if (g->clients)
-            sqt_told_print(told->sentence,
-                           "%s, nobody could connect for %s: Squid was shut down, waited %s of that "
-                           "(shutdown_lifetime) for %llu requests "
-                           "and tunnels, and was started again.",
-                           when, all, shut, (unsigned long long)g->clients);
+        standstill_restarted(g, when, told);
         break;
     case SQT_STANDING_DIED:
-        sqt_told_print(told->sentence,
-                       "%s, %s died %u time%s and was started again, up to %s later. %llu requests were open.", when,
-                       standing_name(g), g->count, g->count > 1 ? "s" : "", standstill_duration(all, g->longest),
-                       (unsigned long long)g->failures);
+        standstill_died(g, when, told);
         break;
     case SQT_STANDING_STOPPED:
-        sqt_told_print(told->sentence, "%s, Squid did not run %s.", when, times);
+        sqt_told_print(told->sentence, "%s, %s did not run %s.", when, *standing_name(g) ? standing_name(g) : "Squid",
+                       times);
         break;
     default:
         sqt_told_print(told->sentence, "%s, Squid served nobody %s, because of %s.", when, times,
                        standing_holder(s, g));
     }
+}
+
+/* Who ended Squid, or what it read, is what to look at. */
+static void
+standstill_advice(const struct sqt_standing_group *g, const struct standstill_words *w, struct sqt_told *told)
+{
+    struct sqt_ending ending;
+    const char *const holder = w->culprit ? NULL : sqt_holder_advice(told->culprit);
+    sqt_told_print(told->advice, "%s%s%s", holder ? holder : w->advice,
+                   *g->list.acl ? " The longest list is that of acl " : "", g->list.acl);
+    if (*g->list.acl)
+        snprintf(told->advice + strlen(told->advice), sizeof(told->advice) - strlen(told->advice), ".");
+    if (!*g->ending.why || g->clients)
+        return;
+    sqt_ending_of(&ending, g->ending.why, g->ending.helper);
+    snprintf(told->culprit, sizeof(told->culprit), "%s", ending.culprit);
+    sqt_told_print(told->advice, "%s", ending.advice);
 }
 
 static void
@@ -186,7 +263,11 @@ standstill_harm(const struct sqt_standing_group *g, struct sqt_told *told)
         more =
             snprintf(text, room, " %llu requests waited for that, about %s in the mean.",
                      (unsigned long long)g->requests, standstill_duration(mean, (int64_t)(g->waited_ns / g->requests)));
-    if (g->missed >= 1 && more >= 0 && (size_t)more < room)
+    if (g->missed < 1 || more < 0 || (size_t)more >= room)
+        return;
+    if (g->gone)
+        snprintf(text + more, room - (size_t)more, " %.0f requests a second had come until then.", g->rate);
+    else
         snprintf(text + more, room - (size_t)more,
                  " How many connections were refused is not known: at the rate before, %.0f requests would have come.",
                  g->missed);
@@ -195,7 +276,7 @@ standstill_harm(const struct sqt_standing_group *g, struct sqt_told *told)
 static enum sqt_pattern
 standstill_pattern(const struct sqt_standing_group *g)
 {
-    return g->count >= RECURRING ? SQT_PATTERN_RECURRING : SQT_PATTERN_ONCE;
+    return g->gone ? SQT_PATTERN_SINCE : g->count >= RECURRING ? SQT_PATTERN_RECURRING : SQT_PATTERN_ONCE;
 }
 
 static int
@@ -231,9 +312,11 @@ sqt_standstill_tell(struct sqt_standstill *s, struct sqt_tolds *tolds)
         if (is_start(g))
             w = &start_words;
         snprintf(told->culprit, sizeof(told->culprit), "%s", w->culprit ? w->culprit : standing_holder(s, g));
+        if (g->kind == SQT_STANDING_STOPPED && *standing_name(g))
+            snprintf(told->culprit, sizeof(told->culprit), "%s, not running", standing_name(g));
         standstill_begin(s, g, told);
         standstill_harm(g, told);
-        sqt_told_print(told->advice, "%s", w->advice);
-        sqt_told_print(told->command, "%s", w->command);
+        standstill_advice(g, w, told);
+        sqt_told_print(told->command, "%s", *g->ending.why ? "sqtrace-dump --table=incidents TRACE" : w->command);
     }
 }

@@ -56,12 +56,22 @@ standstill_name(const struct sqt_loop_row *pass, char text[SQT_THING_NAME])
     return pass->activity == UINT32_MAX && !disk ? "an unknown activity" : sqt_thing_name(pass->origin, &thing, text);
 }
 
+/* The name of a process, if there are several. */
+static const char *
+standstill_process(const struct sqt_identity *identity, char *text, size_t size)
+{
+    *text = '\0';
+    if (identity->kid_kind == SQT_KID_WORKER)
+        snprintf(text, size, "worker %u", (unsigned)identity->kid);
+    return text;
+}
+
 /* The stop is over, and known in full. */
 static void
 standstill_stop_ends(struct sqt_standstill *s)
 {
     if (s->stop.until - s->stop.since >= LONG)
-        sqt_standing_add(s, SQT_STANDING_STOPPED, "", s->stop.origin, s->stop.since, s->stop.until);
+        sqt_standing_add(s, SQT_STANDING_STOPPED, s->stop_name, s->stop.origin, s->stop.since, s->stop.until);
     s->stop = (struct sqt_standing){NULL, NULL, 0, 0};
 }
 
@@ -76,6 +86,7 @@ standstill_stop(void *state, const struct sqt_stop_row *stop)
     if (x->origin != stop->pass->origin || stop->begin > x->until || stop->end < x->since) {
         standstill_stop_ends(s);
         *x = (struct sqt_standing){NULL, stop->pass->origin, stop->begin, stop->end};
+        standstill_process(&stop->pass->origin->identity, s->stop_name, sizeof(s->stop_name));
     }
     x->since = stop->begin < x->since ? stop->begin : x->since;
     x->until = stop->end > x->until ? stop->end : x->until;
@@ -97,7 +108,10 @@ standstill_loop(void *state, const struct sqt_loop_row *pass)
         return;
     if (kind == SQT_STANDING_PASS)
         name = standstill_name(pass, text);
+    else if (kind == SQT_STANDING_STOPPED)
+        name = standstill_process(&pass->origin->identity, text, sizeof(text));
     struct sqt_standing_group *const group = sqt_standing_add(s, kind, name, pass->origin, pass->work, pass->end);
+    sqt_standing_worked(s, group, pass->origin, pass->work, pass->end);
     if (kind == SQT_STANDING_RECONFIGURE) /* its ports are closed meanwhile */
         group->missed += sqt_standing_rate(s, pass->work) * (double)(pass->end - pass->work) / 1e9;
 }
@@ -137,6 +151,12 @@ standstill_sample(void *state, const struct sqt_sample_row *sample)
 }
 
 static void
+standstill_incident(void *state, const struct sqt_incident_row *row)
+{
+    sqt_standing_incident(state, row);
+}
+
+static void
 standstill_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
 {
     struct sqt_standstill *const s = state;
@@ -150,8 +170,8 @@ standstill_request(void *state, const struct sqt_xact *xact, const struct sqt_re
 static void
 standstill_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
-    (void)totals;
     standstill_stop_ends(state);
+    sqt_restart_finish(state, totals->end);
     sqt_standstill_tell(state, tolds);
 }
 
@@ -169,6 +189,7 @@ const struct sqt_look sqt_look_standstill = {.size = sizeof(struct sqt_standstil
                                              .stop = standstill_stop,
                                              .loop_sample = standstill_loop_sample,
                                              .setup = standstill_setup,
+                                             .incident = standstill_incident,
                                              .accept = standstill_accept,
                                              .sample = standstill_sample,
                                              .tell = standstill_tell,

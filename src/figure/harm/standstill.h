@@ -5,6 +5,7 @@
  *     standstill.c       passes of the event loop, and stops of the process
  *     restart.c          the time between a shutdown and a start, and processes that died
  *     standing.c         which requests each of them met
+ *     standing-work.c    what Squid was busy with meanwhile, and why it ended
  *     standstill-told.c  findings
  */
 #ifndef SQT_STANDSTILL_H
@@ -24,17 +25,38 @@ enum sqt_standing_kind {
     SQT_STANDING_KINDS
 };
 
+/* A long list that Squid read for an ACL. */
+struct sqt_standing_list {
+    char acl[SQT_TOLD_NAME]; /* "": none, or the trace does not name it */
+    const struct sqt_origin *origin;
+    int64_t at, took; /* took: ns */
+    uint64_t values;
+};
+
+/* Why a kid ended itself, and children of its helpers that died before. */
+struct sqt_standing_ending {
+    char why[SQT_TOLD_NAME]; /* Squid's own words; "": it did not, or not known */
+    char helper[SQT_TOLD_NAME];
+    int64_t at;
+    unsigned died; /* children of that helper */
+};
+
 /* All standstills of one kind and name. */
 struct sqt_standing_group {
     struct sqt_name_entry named; /* the kind's number, a space, and what held Squid */
     enum sqt_standing_kind kind;
     unsigned count;
     int64_t ns, longest, since, until;
-    int64_t shutdown;             /* of a restart: ns for which it was shut down before it ended */
-    uint64_t clients;             /* of a restart: requests and tunnels that it waited for */
-    uint64_t requests, waited_ns; /* that they met: ns of their clients in them */
-    double missed;                /* requests that would have come while no port was open, at the rate before */
-    uint64_t failures;            /* requests that a process that died left open */
+    int64_t shutdown;              /* of a restart: ns for which it was shut down before it ended */
+    uint64_t clients;              /* of a restart: requests and tunnels that it waited for */
+    uint64_t requests, waited_ns;  /* that they met: ns of their clients in them */
+    double missed;                 /* requests that would have come while no port was open, at the rate before */
+    uint64_t failures;             /* requests that a process that died left open */
+    int gone;                      /* nobody is served from then on */
+    double rate;                   /* of that: requests a second before */
+    struct sqt_standing_list list; /* the longest that was read meanwhile */
+    uint64_t entries;              /* of a rotation: the most that it wrote to swap.state; 0: not told */
+    struct sqt_standing_ending ending;
 };
 
 /* A standstill that requests may still turn out to have met. */
@@ -60,7 +82,8 @@ struct sqt_standing_kid {
     const struct sqt_origin *origin; /* NULL: it does not run */
     uint32_t kind;                   /* enum sqt_kid_kind */
     int64_t seen;                    /* the last time that it showed life */
-    uint64_t left_open;              /* requests of it that have no end */
+    struct sqt_standing_ending ending;
+    uint64_t left_open; /* requests of it that have no end */
 };
 
 /* Whether any kid serves clients. */
@@ -78,9 +101,19 @@ struct sqt_standstill {
     const struct sqt_origin *setup; /* which was reconfigured or rotated last */
     enum sqt_event setup_event;
     int64_t setup_at;
-    struct sqt_standing stop;   /* of the process, as far as it is known; origin NULL: none */
-    struct sqt_holders holders; /* of the event loop, by samples; with a size of 0: none yet */
-    uint64_t objects;           /* on disk, by the last sample */
+    struct sqt_standing stop;      /* of the process, as far as it is known; origin NULL: none */
+    char stop_name[32];            /* which process that is; "": the only one */
+    struct sqt_holders holders;    /* of the event loop, by samples; with a size of 0: none yet */
+    uint64_t objects;              /* on disk, by the last sample */
+    struct sqt_standing_list list; /* the longest of the last start or reconfiguration */
+    struct {
+        const struct sqt_origin *origin;
+        int64_t at;
+        uint64_t entries;
+    } written;                         /* swap.state, last */
+    struct sqt_standing_ending ending; /* of who ended last */
+    const struct sqt_origin *ended;    /* who that is; only compared */
+    uint64_t ended_open;               /* requests of it that have no end */
 
     /* restart.c */
     struct sqt_standing_kid kids[SQT_STANDING_KIDS];
@@ -102,7 +135,15 @@ double sqt_standing_rate(const struct sqt_standstill *s, int64_t at);
 /* Requests that had begun by one time, and were not over before another one. */
 uint64_t sqt_standing_open(const struct sqt_standstill *s, int64_t begun, int64_t until);
 
+/* standing-work.c: keeps what happened. */
+void sqt_standing_incident(struct sqt_standstill *s, const struct sqt_incident_row *row);
+/* The standstill took in what Squid read or wrote from `since` to `until`. */
+void sqt_standing_worked(const struct sqt_standstill *s, struct sqt_standing_group *group,
+                         const struct sqt_origin *origin, int64_t since, int64_t until);
+
 /* restart.c */
+/* The trace has ended: a kid that ended itself was not started again. */
+void sqt_restart_finish(struct sqt_standstill *s, int64_t end);
 void sqt_restart_setup(struct sqt_standstill *s, const struct sqt_setup_row *row);
 void sqt_restart_sample(struct sqt_standstill *s, const struct sqt_sample_row *sample);
 void sqt_restart_client(struct sqt_standstill *s, const struct sqt_origin *origin, int64_t at);

@@ -7,6 +7,7 @@
 #include "holders.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "seconds.h"
 
@@ -31,7 +32,7 @@ holders_name_it(const struct sqt_loop_sample_row *k, char *text, size_t size)
     sqt_thing_name(k->origin, &thing, name);
     if (acl)
         snprintf(text, size, "acl %s", acl);
-    else if (call && k->disk_call == SQT_DISK_OTHER)
+    else if (call && k->disk_call == SQT_DISK_OTHER && strncmp(name, "write to ", 9) != 0)
         snprintf(text, size, "%s in %s", call, name);
     else
         snprintf(text, size, "%s", name);

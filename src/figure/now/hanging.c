@@ -21,6 +21,8 @@
 #define BLOCKED INT64_C(1000000000)
 #define SILENT INT64_C(1500000000)
 /* Passes of that length with no more than that between them are as good as one.  ns */
+/* Whose process has said nothing for so long, while another one has, waits for nobody, ns. */
+#define GONE INT64_C(10000000000)
 #define LONG INT64_C(500000000)
 #define BETWEEN INT64_C(250000000)
 
@@ -202,9 +204,8 @@ hanging_open(struct sqt_hanging *h, const struct sqt_xact *x)
     struct sqt_hanging_kid *const kid = hanging_kid(h, x->origin);
     char text[SQT_TOLD_NAME];
     enum sqt_hanging_part part;
-    h->now = x->end > h->now ? x->end : h->now;
-    if (h->ended[x->origin->identity.kid % SQT_HANGING_KIDS] == x->origin)
-        return;
+    if (h->ended[x->origin->identity.kid % SQT_HANGING_KIDS] == x->origin || h->now - x->end > GONE)
+        return; /* its process is gone */
     if (kid->origin == x->origin) {
         ++kid->open;
         kid->oldest = x->begin < kid->oldest ? x->begin : kid->oldest;
@@ -228,6 +229,7 @@ hanging_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
     struct sqt_hanging *const h = state;
     char text[SQT_TOLD_NAME];
     (void)felt;
+    h->now = xact->end > h->now ? xact->end : h->now;
     if (xact->outcome == SQT_OUTCOME_UNFINISHED) {
         hanging_open(h, xact);
         return;

@@ -39,6 +39,12 @@ sqt_names_get(struct sqt_names *names, const char *name)
     return *chain = names->first = thing;
 }
 
+int
+sqt_names_is_others(const struct sqt_name_entry *entry)
+{
+    return strcmp(entry->name, OTHERS) == 0;
+}
+
 void
 sqt_names_free(struct sqt_names *names)
 {

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * closed.c - server connections from their connect to their end, and what TCP knew of them then.
+ *
+ * A connection whose end the trace does not have is remembered until there is no room for another one.
+ */
+#include "model-internal.h"
+
+static void
+conn_forget(struct sqt_process_state *process, struct sqt_server_conn *conn)
+{
+    if (sqt_idmap_get(&process->conns, conn->conn) == conn)
+        sqt_idmap_take(&process->conns, conn->conn);
+    sqt_pool_put(&process->conn_pool, conn);
+}
+
+void
+sqt_conn_opens(struct sqt_process_state *process, const struct sqt_attempt *attempt, int64_t now)
+{
+    if (!process->consumer->closed || sqt_idmap_get(&process->conns, attempt->conn))
+        return; /* nobody asks, or a peer was asked for a connection through this one */
+    while (sqt_pool_full(&process->conn_pool) || sqt_idmap_full(&process->conns)) {
+        sqt_bound_met(process, SQT_OPEN_CONN, process->conn_pool.used);
+        conn_forget(process, process->conn_pool.first);
+    }
+    struct sqt_server_conn *const conn = sqt_pool_get(&process->conn_pool);
+    conn->conn = attempt->conn;
+    conn->server = attempt->server;
+    conn->version = attempt->version;
+    conn->begin = now;
+    conn->epoch = process->epoch;
+    sqt_idmap_put(&process->conns, conn->conn, conn);
+}
+
+static int64_t
+conn_us(uint64_t us)
+{
+    return us < UINT32_MAX ? (int64_t)us * 1000 : (int64_t)UINT32_MAX * 1000;
+}
+
+/* Segments, or what a damaged record says of them. */
+static int64_t
+conn_count(uint64_t count)
+{
+    return count < UINT32_MAX ? (int64_t)count : UINT32_MAX;
+}
+
+static void
+conn_tcp(struct sqt_closed_row *row, const struct sqt_record *close, const struct sqt_record *part)
+{
+    row->received = close->arg ? sqt_bytes(close->arg) : SQT_MISSING;
+    row->rtt = close->aux ? conn_us(close->aux) : SQT_MISSING;
+    row->least_rtt = part->id ? conn_us(part->id) : SQT_MISSING;
+    row->sent_again = conn_count(part->arg);
+    row->out_of_order = conn_count(part->aux);
+}
+
+void
+sqt_conn_closes(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    struct sqt_server_conn *const conn = sqt_idmap_get(&process->conns, record->id);
+    struct sqt_closed_row row = {.origin = process->origin,
+                                 .at = now,
+                                 .conn = record->id,
+                                 .server = conn ? conn->server : UINT32_MAX,
+                                 .version = conn ? conn->version : 0,
+                                 .begin = SQT_MISSING,
+                                 .received = SQT_MISSING,
+                                 .rtt = SQT_MISSING,
+                                 .least_rtt = SQT_MISSING,
+                                 .sent_again = SQT_MISSING,
+                                 .out_of_order = SQT_MISSING};
+    if (!process->consumer->closed)
+        return;
+    if (conn && conn->epoch == process->epoch && !sqt_stepped_since(process, conn->begin))
+        row.begin = conn->begin;
+    if (more && record[1].event == SQT_EV_PART_TCP)
+        conn_tcp(&row, record, record + 1);
+    process->consumer->closed(process->consumer->context, &row);
+    if (conn)
+        conn_forget(process, conn);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * connection.c - what TCP knows of a connection.
+ *
+ * linux/tcp.h has members that the C library's own header does not have.
+ */
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "trace/sqtrace.h"
+
+/* A member that the kernel has filled in, else 0. */
+#define MEMBER(info, size, member) \
+    (offsetof(struct tcp_info, member) + sizeof((info).member) <= (size) ? (info).member : 0)
+
+int
+sqt_tcp_of(int fd, struct sqt_tcp *tcp)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof(info);
+    if (fd < 0 || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+        return -1;
+    tcp->received = MEMBER(info, size, tcpi_bytes_received);
+    tcp->rtt_us = MEMBER(info, size, tcpi_rtt);
+    tcp->least_rtt_us = MEMBER(info, size, tcpi_min_rtt);
+    tcp->sent_again = MEMBER(info, size, tcpi_total_retrans);
+    tcp->out_of_order = MEMBER(info, size, tcpi_rcv_ooopack);
+    return 0;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * model_causes.c - table `findings`: causes that no other test makes, each in a small trace.
+ */
+#include "figure/finding/told.h"
+#include "model_found.h"
+
+enum { SCANNER, CLEANER, GROUPS = 1, PARENT = 1, ORIGIN_1, ORIGIN_2, FIRST_PORT = 1, SECOND_PORT };
+
+static int64_t now;
+
+static uint64_t
+begin(void)
+{
+    const uint64_t xact = 100 + number++;
+    begin_xact(now = (int64_t)number * 1000 * MS, xact, 7);
+    return xact;
+}
+
+static void
+finish(uint64_t xact, uint32_t tag, uint32_t miss, uint64_t object, uint64_t bytes)
+{
+    PUT(now += MS, XACT_END, xact, tag, 200);
+    PART(PART_XACT_SIZES, bytes, bytes + 300, 1);
+    PART(PART_XACT_FLAGS, object, 7, miss << SQT_XACT_MISS_SHIFT);
+}
+
+static void
+end(uint64_t xact)
+{
+    finish(xact, MISS, SQT_MISS_ABSENT, number, 1000);
+}
+
+/* The first finding. */
+static void
+assert_cause(const char *cause, const char *culprit)
+{
+    find();
+    assert_true(found_count > 0);
+    assert_string_equal(TEXT(0, cause), cause);
+    assert_string_equal(TEXT(0, culprit), culprit);
+}
+
+/* Between two records of a request lie so many ms. */
+#define TAKES(ms, BEGIN, END) \
+    do { \
+        BEGIN; \
+        now += (ms)*MS; \
+        END; \
+    } while (0)
+
+static void
+dns(uint64_t xact, int64_t ms)
+{
+    TAKES(ms, PUT(now, DNS_BEGIN, xact, 1, 0), PUT(now, DNS_END, xact, 1, 0));
+}
+
+static void
+access_takes(uint64_t xact, int64_t ms)
+{
+    TAKES(ms, PUT(now, ACCESS_BEGIN, xact, 0, 0), PUT(now, ACCESS_END, xact, 0, 0));
+}
+
+static void
+adapt(uint64_t xact, int64_t ms)
+{
+    TAKES(ms, PUT(now, ADAPT_BEGIN, xact, 0, 0), PUT(now, ADAPT_END, xact, 0, 0));
+}
+
+static void
+redirect(uint64_t xact, int64_t ms)
+{
+    TAKES(ms, PUT(now, REDIRECT_BEGIN, xact, 0, 0), PUT(now, REDIRECT_END, xact, 0, 0));
+}
+
+static void
+lookup(uint64_t xact, int64_t ms)
+{
+    TAKES(ms, PUT(now, LOOKUP_BEGIN, xact, 0, 0), PUT(now, LOOKUP_END, xact, 0, 0));
+}
+
+static void
+peer_select(uint64_t xact, int64_t ms)
+{
+    TAKES(ms, PUT(now, PEER_SELECT_BEGIN, xact, 0, 0), PUT(now, PEER_SELECT_END, xact, 0, 1));
+}
+
+static void
+reply_waits(uint64_t xact, int64_t ms)
+{
+    TAKES(ms, PUT(now, REPLY_READY, xact, 0, SQT_REPLY_STORE), (void)0);
+}
+
+/* The file is opened, and nothing is read. */
+static void
+opens_file(uint64_t xact, int64_t ms)
+{
+    TAKES(ms, PUT(now, SWAPIN_OPEN, xact, xact, 0);
+          PART(PART_SWAP_FILE, 0xabc, 77, 0), PUT(now, SWAPIN_OPENED, xact, 0, 0));
+    PUT(now, SWAPIN_CLOSED, xact, 0, 0);
+}
+
+/* Whom it follows is not known. */
+static void
+follows(uint64_t xact, int64_t ms)
+{
+    TAKES(ms, PUT(now, COLLAPSED, xact, 0, 0), PUT(now, REPLY_READY, xact, 0, SQT_REPLY_STORE));
+}
+
+/* The helper's answer is that of another request's question. */
+static void
+shares_answer(uint64_t xact, int64_t ms)
+{
+    PUT(now, ACCESS_BEGIN, xact, 0, 0);
+    PUT(now, HELPER_BEGIN, xact, xact, GROUPS);
+    PUT(now += ms * MS, HELPER_END, xact, xact, SQT_WAIT_SHARED);
+    PART(PART_HELPER, 0, 0, 0);
+    PUT(now, ACCESS_END, xact, 0, 0);
+}
+
+/* Servers have no names. */
+static void
+asked(uint64_t xact, int64_t ms)
+{
+    PUT(now, CONNECT_REUSED, xact, 50, 1);
+    PUT(now, DISPATCH, xact, 50, 1);
+    PUT(now, REQUEST_SENT, xact, 50, 0);
+    PUT(now += ms * MS, SERVER_READ, xact, 500, 0);
+    PUT(now, SERVER_DONE, xact, 50, 0);
+}
+
+static void
+tries_again(uint64_t xact, int64_t ms)
+{
+    PUT(now, CONNECT_REUSED, xact, 51, 1);
+    PUT(now, DISPATCH, xact, 51, 1);
+    PUT(now += ms * MS, RETRY, xact, 0, 1);
+    asked(xact, 1);
+}
+
+static void
+uploads(uint64_t xact, int64_t ms)
+{
+    PUT(now, CONNECT_REUSED, xact, 50, 1);
+    PUT(now, DISPATCH, xact, 50, 1);
+    TAKES(ms, PUT(now, BODY_WAIT_BEGIN, xact, 0, 0), PUT(now, BODY_WAIT_END, xact, 0, 0));
+    PUT(now, REQUEST_SENT, xact, 50, 0);
+    PUT(now, SERVER_READ, xact, 500, 0);
+    PUT(now, SERVER_DONE, xact, 50, 0);
+}
+
+/* Each of seven pools holds some back. */
+static void
+held_by_pool(uint64_t xact, int64_t ms)
+{
+    PUT(now, CONNECT_REUSED, xact, 50, 1);
+    PUT(now, DISPATCH, xact, 50, 1);
+    PUT(now, REQUEST_SENT, xact, 50, 0);
+    PUT(now, SERVER_READ, xact, 500, 0);
+    PUT(now, SERVER_HELD, xact, 0, 1 + number % 7);
+    PUT(now += ms * MS, SERVER_READ, xact, 500, 0);
+    PUT(now, SERVER_DONE, xact, 50, 0);
+}
+
+/* Of a stage that takes nearly all, and nobody in particular is to blame. */
+static void
+stages_of_all(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*takes)(uint64_t xact, int64_t ms);
+        const char *cause;
+    } cases[] = {{access_takes, "access_checks"}, {adapt, "adaptation"},
+                 {redirect, "url_helper"},        {lookup, "lookup"},
+                 {peer_select, "peer_selection"}, {reply_waits, "reply_wait"},
+                 {opens_file, "cache_dirs"},      {follows, "collapsed"},
+                 {shares_answer, "helpers"},      {tries_again, "failed_tries"},
+                 {uploads, "slow_uploads"},       {held_by_pool, "held_back"}};
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c) {
+        for (unsigned i = 0; i < 70; ++i) {
+            const uint64_t xact = begin();
+            cases[c].takes(xact, 90);
+            end(xact);
+        }
+        assert_cause(cases[c].cause, "-");
+    }
+}
+
+/* Each stage has a seventh of the time. */
+static void
+nothing_explains_it(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 40; ++i) {
+        const uint64_t xact = begin();
+        access_takes(xact, 60);
+        redirect(xact, 60);
+        lookup(xact, 60);
+        adapt(xact, 60);
+        dns(xact, 60);
+        now += 60 * MS;
+        reply_waits(xact, 60);
+        end(xact);
+    }
+    assert_cause("unexplained", "-");
+    assert_int_equal(NUMBER(0, requests), 40);
+}
+
+/* Reading from disk is the largest part, and quick. */
+static void
+healthy_names_the_largest_part(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 40; ++i) {
+        const uint64_t xact = begin();
+        opens_file(xact, 1);
+        PUT(now += MS / 2, XACT_END, xact, HIT, 200);
+        PART(PART_XACT_SIZES, 1000, 1300, 1);
+        PART(PART_XACT_FLAGS, number, 7, 0);
+    }
+    assert_cause("healthy", "-");
+    assert_non_null(strstr(TEXT(0, sentence), "The largest part of the time, 67 %, is reading from cache_dirs: 1 ms"));
+    assert_int_equal(NUMBER(0, share_pct), 66667);
+}
+
+static void
+a_neighbor_that_answers_late(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, PEER_SELECT_BEGIN, xact, 0, 0);
+        PUT(now, NEIGHBORS_ASKED, xact, 2, 2);
+        PUT(now += MS, NEIGHBOR_ANSWER, xact, 1, 0);
+        PUT(now += 90 * MS, NEIGHBOR_ANSWER, xact, 2, 0);
+        PUT(now, NEIGHBORS_DONE, xact, 2, 0);
+        PUT(now, PEER_SELECT_END, xact, 0, 1);
+        end(xact);
+    }
+    assert_cause("late_neighbor", "mars");
+}
+
+static void
+a_service_that_lets_few_in(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, ADAPT_BEGIN, xact, 0, 0);
+        PUT(now, ADAPT_SERVICE, xact, CLEANER, 1);
+        PUT(now += 80 * MS, ADAPT_ADMITTED, xact, 0, 0);
+        PUT(now += 9 * MS, ADAPT_END, xact, 0, 0);
+        end(xact);
+    }
+    assert_cause("service_queue", "adaptation cleaner");
+}
+
+/* The server sends for a second, the client gets its first byte with the last one, and the service is quick. */
+static void
+a_service_that_waits_for_the_whole_body(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, CONNECT_REUSED, xact, 50, 1);
+        PUT(now, DISPATCH, xact, 50, 1);
+        PUT(now, REQUEST_SENT, xact, 50, 0);
+        PUT(now, SERVER_READ, xact, 500, 0);
+        PUT(now, ADAPT_BEGIN, xact, 0, 1);
+        PUT(now, ADAPT_SERVICE, xact, CLEANER, 1);
+        PUT(now += 500 * MS, SERVER_READ, xact, 500, 0);
+        PUT(now, SERVER_DONE, xact, 50, 0);
+        PUT(now += 2 * MS, ADAPT_END, xact, 0, 1);
+        PUT(now, REPLY_READY, xact, 0, SQT_REPLY_SERVER);
+        PUT(now, REPLY_WRITE, xact, 4096, 1);
+        PUT(now, REPLY_WRITTEN, xact, 4096, 0);
+        finish(xact, MISS, SQT_MISS_ABSENT, number, 1000);
+    }
+    assert_cause("withheld_replies", "adaptation cleaner");
+}
+
+/* Objects that were asked for before: too large, or their files are gone. */
+static void
+objects_that_are_fetched_again(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t miss;
+        uint64_t bytes;
+        const char *cause, *culprit;
+    } cases[] = {{SQT_MISS_UNCACHEABLE, 5000000, "not_stored", "maximum_object_size"},
+                 {SQT_MISS_SWAP_FAIL, 1000, "files_gone", "aufs:0 /cache"}};
+    for (unsigned c = 0; c < 2; ++c) {
+        for (unsigned i = 0; i < 50; ++i) {
+            const uint64_t xact = begin();
+            if (c)
+                opens_file(xact, 0);
+            asked(xact, 80);
+            finish(xact, MISS, cases[c].miss, 1 + i % 5, cases[c].bytes);
+        }
+        assert_cause(cases[c].cause, cases[c].culprit);
+    }
+}
+
+/* Requests of one port of two take half a second that no stage explains. */
+static void
+a_port_that_is_slow(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 100; ++i) {
+        now = (int64_t)(number + 1) * 1000 * MS;
+        PUT(now, CONN_ACCEPT, 1000 + number, 14, i % 3 ? 3128 : 3129);
+        PART(PART_LISTENER, 0, UINT64_MAX, i % 3 ? FIRST_PORT : SECOND_PORT);
+        const uint64_t xact = 100 + number;
+        begin_xact(now, xact, 1000 + number++);
+        now += i % 3 ? MS : 500 * MS;
+        PUT(now += MS, XACT_END, xact, MEM_HIT, 200);
+        PART(PART_XACT_SIZES, 1000, 1300, 1);
+        PART(PART_XACT_FLAGS, number, 1000 + number - 1, 0);
+    }
+    assert_cause("set_apart", "https_port 3129");
+}
+
+/* ---- what is told of all that was found ---- */
+
+static struct sqt_told *
+tell(struct sqt_tolds *tolds, const char *cause, const char *culprit, uint64_t seconds)
+{
+    struct sqt_told *const told = sqt_tolds_add(tolds, cause, SQT_HARM_WAITING, seconds * 1000 * MS);
+    told->waiting = seconds * 1000 * MS;
+    snprintf(told->culprit, sizeof(told->culprit), "%s", culprit);
+    return told;
+}
+
+/* Of 100 s of waiting, one claims 80 s: of 50 s that another claims, 30 s are claimed already; of 30 s only 10 s. */
+static void
+no_wait_is_told_twice(void **state)
+{
+    (void)state;
+    struct sqt_tolds tolds = {.count = 0};
+    tell(&tolds, "only_server", "origin-1", 80);
+    tell(&tolds, "set_apart", "https_port 3129", 50);
+    tell(&tolds, "one_worker", "worker 1", 49);
+    tell(&tolds, "slow_clients", "", 30);
+    tell(&tolds, "connect", "", 10)->weight *= 2; /* with what is no waiting */
+    sqt_tolds_sort(&tolds);
+    sqt_tolds_spend(&tolds, UINT64_C(100000) * MS);
+    assert_int_equal(tolds.count, 4);
+    assert_string_equal(tolds.told[0]->cause, "only_server");
+    assert_string_equal(tolds.told[1]->cause, "one_worker");
+    assert_string_equal(tolds.told[2]->cause, "slow_clients");
+    sqt_tolds_free(&tolds);
+    tell(&tolds, "unaccounted", "", 90);
+    tell(&tolds, "set_apart", "https_port 3129", 80);
+    sqt_tolds_sort(&tolds);
+    sqt_tolds_spend(&tolds, UINT64_C(100000) * MS);
+    assert_int_equal(tolds.count, 2); /* the first one blames nobody */
+    sqt_tolds_free(&tolds);
+}
+
+static void
+windows_end_with_the_trace(void **state)
+{
+    (void)state;
+    struct sqt_tolds tolds = {.count = 0};
+    struct sqt_told *const told = tell(&tolds, "connect", "", 10);
+    told->since = 250 * MS;
+    told->until = 1250 * MS;
+    sqt_tolds_cut(&tolds, 300 * MS, 1100 * MS);
+    assert_int_equal(told->since, 300 * MS);
+    assert_int_equal(told->until, 1100 * MS);
+    sqt_tolds_free(&tolds);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRIPT_TEST(stages_of_all),
+        SCRIPT_TEST(nothing_explains_it),
+        SCRIPT_TEST(healthy_names_the_largest_part),
+        SCRIPT_TEST(a_neighbor_that_answers_late),
+        SCRIPT_TEST(a_service_that_lets_few_in),
+        SCRIPT_TEST(a_service_that_waits_for_the_whole_body),
+        SCRIPT_TEST(objects_that_are_fetched_again),
+        SCRIPT_TEST(a_port_that_is_slow),
+        SCRIPT_TEST(no_wait_is_told_twice),
+        SCRIPT_TEST(windows_end_with_the_trace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
