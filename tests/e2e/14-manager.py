@@ -126,9 +126,9 @@ def keep(env):
         file.write(b"x" * 500000)
     for turn in range(2):
         squid.start()
-        for batch in range(15):  # with pauses, so that the flusher finds blocks of less than a segment
-            get(squid, origin, "k%d-%d-" % (turn, batch), 100)
-            time.sleep(0.15)
+        for batch in range(5):  # with pauses, so that the flusher finds blocks of less than a segment: they wait two seconds
+            get(squid, origin, "k%d-%d-" % (turn, batch), 60)
+            time.sleep(2.2)
         squid.stop()
         mine = [path for path in dump.segments(squid.directory) if path != stranger]
         mine.sort(key=os.path.getmtime)
