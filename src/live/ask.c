@@ -53,7 +53,7 @@ ask_row(void *context, const union sqt_cell *row)
     static struct sqt_live_finding finding;
     struct ask_copy *const copy = context;
     const struct sqt_table *const table = &sqt_tables[SQT_TABLE_findings];
-    if (sqt_live_is_none(row) || copy->count++ == SQT_LIVE_MOST)
+    if (sqt_live_is_none(row) || copy->count >= SQT_LIVE_MOST || !++copy->count)
         return 0;
     memset(&finding, 0, sizeof(finding));
     for (unsigned i = 0; i < table->column_count; ++i)

@@ -42,8 +42,9 @@ logged_flags(const struct sqt_logged *l, const char *tag)
 static int64_t
 logged_size(const struct sqt_logged *l)
 {
-    return l->sent == SQT_LOG_UNKNOWN || l->headers == SQT_LOG_UNKNOWN || l->headers > l->sent ? SQT_MISSING
-                                                                                               : l->sent - l->headers;
+    return l->sent == SQT_LOG_UNKNOWN || l->headers == SQT_LOG_UNKNOWN || l->headers > l->sent
+               ? SQT_MISSING
+               : (int64_t)sqt_bytes((uint64_t)(l->sent - l->headers));
 }
 
 static void
@@ -62,7 +63,7 @@ logged_take(struct sqt_xact *x, const struct sqt_logged *l)
     x->server = l->server;
     x->object = l->object;
     x->size = logged_size(l);
-    x->sent = l->sent;
+    x->sent = l->sent == SQT_LOG_UNKNOWN ? SQT_MISSING : (int64_t)sqt_bytes((uint64_t)l->sent);
     x->flags = logged_flags(l, tag);
     x->disk_reads = !logged_has(tag, "MEM_HIT"); /* HIT is from disk, as far as a log knows */
     x->outcome = logged_outcome(l, tag);

@@ -217,6 +217,8 @@ line_times(const struct sqt_log_format *f, const struct sqt_log_slice *slices, s
         return -1;
     if (line_decimal(slices[SQT_LOG_START], SECOND, &l->begin) != 0)
         return -1;
+    if (l->begin != SQT_LOG_UNKNOWN && l->begin > MOST_SECONDS * SECOND)
+        return -1;
     if (seconds != SQT_LOG_UNKNOWN) {
         if (seconds < 0 || seconds > MOST_SECONDS)
             return -1;

@@ -103,10 +103,12 @@ sqt_nap_sleep(struct sqt_nap *nap, uint64_t until_ns)
 static void
 nap_wake(struct sqt_nap *nap, uint32_t from)
 {
+    const int saved = errno;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&nap->state, __ATOMIC_RELAXED) == from &&
         __atomic_compare_exchange_n(&nap->state, &from, SQT_NAP_AWAKE, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
         tgkill(nap->process, nap->thread, nap->signal);
+    errno = saved; /* Squid's */
 }
 
 void
