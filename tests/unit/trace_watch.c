@@ -202,20 +202,20 @@ the_sleep_is_as_long_as_nothing_can_be_missed(void **state)
     watch.busy = 1; /* without timers */
     assert_int_equal(sqt_watch_pace(&watch, &waits, 25 * MS), SQT_WATCH_BUSY_NS);
     sqt_watch_ask(&watch, 1);
-    assert_false(sqt_watch_wants(sqt_monotonic_ns()));
+    assert_false(sqt_watch_is_asked());
     nap.has_timers = 1;
     watch.nap = &nap;
     assert_int_equal(sqt_watch_pace(&watch, &waits, 400 * MS), 400 * MS);
     assert_in_range(sqt_watch_pace(&watch, &young, 400 * MS), 1, SQT_WATCH_PASS_NS);
     assert_int_equal(sqt_watch_pace(&watch, &old, 400 * MS), SQT_WATCH_BUSY_NS);
     sqt_watch_ask(&watch, 1);
-    assert_true(sqt_watch_wants(sqt_monotonic_ns()));
+    assert_true(sqt_watch_is_asked());
     sqt_watch_ask(&watch, 0);
-    assert_false(sqt_watch_wants(sqt_monotonic_ns()));
+    assert_false(sqt_watch_is_asked());
     end();
 }
 
-/* The first pass that serves descriptors sets the timer, and those soon after it do not set it again. */
+/* The first pass that serves descriptors sets the timer, and those after it do not set it again. */
 static void
 a_pass_sets_the_timer_if_asked(void **state)
 {
@@ -228,13 +228,10 @@ a_pass_sets_the_timer_if_asked(void **state)
     assert_false(sqt_watch_armed(&watch, &armed));
     sqt_watch_ask(&watch, 1);
     sqt_loop_works(0);
-    assert_false(sqt_watch_armed(&watch, &armed));
+    assert_true(sqt_watch_is_asked());
     const uint64_t before = sqt_monotonic_ns();
     sqt_loop_works(1);
-    assert_true(sqt_watch_armed(&watch, &armed));
-    assert_false(sqt_watch_wants(armed.ticks + 5 * MS));
-    assert_true(sqt_watch_wants(armed.ticks + 15 * MS));
-    assert_false(sqt_watch_is_set()); /* passes follow each other */
+    assert_false(sqt_watch_is_asked());
     assert_true(sqt_watch_armed(&watch, &armed));
     assert_in_range(armed.ticks, before, sqt_monotonic_ns());
     sqt_nap_lie_down(&nap, SQT_NAP_FOR_WORK);
@@ -242,30 +239,6 @@ a_pass_sets_the_timer_if_asked(void **state)
     assert_in_range(sqt_monotonic_ns(), armed.ns + SQT_WATCH_PASS_NS, armed.ns + 5000 * MS);
     sqt_nap_close(&nap);
     sqt_loop_waits(0);
-    end();
-}
-
-/* Where passes are far apart, nobody wakes the flusher for one that is over. */
-static void
-a_lonely_pass_unsets_the_timer(void **state)
-{
-    struct sqt_beat armed;
-    struct sqt_nap nap;
-    begin(*state);
-    sqt_nap_open(&nap, watch.main_clock, 1, 1000000 * MS);
-    watch.nap = &nap;
-    sqt_watch_ask(&watch, 1);
-    sqt_watch_pass_begins(sqt_monotonic_ns(), 100 * MS);
-    assert_true(sqt_watch_armed(&watch, &armed));
-    assert_true(sqt_watch_is_set());
-    sqt_loop_waits(0);
-    assert_false(sqt_watch_is_set());
-    assert_false(sqt_watch_armed(&watch, &armed));
-    const uint64_t until = sqt_monotonic_ns() + 60 * MS;
-    sqt_nap_lie_down(&nap, SQT_NAP_FOR_WORK);
-    sqt_nap_sleep(&nap, until);
-    assert_true(sqt_monotonic_ns() >= until);
-    sqt_nap_close(&nap);
     end();
 }
 
@@ -432,7 +405,6 @@ main(void)
         PLACE_TEST(a_thread_without_a_processor),
         PLACE_TEST(the_sleep_is_as_long_as_nothing_can_be_missed),
         PLACE_TEST(a_pass_sets_the_timer_if_asked),
-        PLACE_TEST(a_lonely_pass_unsets_the_timer),
         PLACE_TEST(a_stop),
         PLACE_TEST(control_groups),
         PLACE_TEST(parts_of_an_activity),

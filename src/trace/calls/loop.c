@@ -100,8 +100,6 @@ sqt_loop_waits(int msec)
 {
     if (sqt_on(SQT_GROUP_SYSCALL))
         sqt_calls_tell();
-    if (sqt_watch_is_set())
-        sqt_watch_pass_ends();
     if (sqt_on(SQT_GROUP_LOOP))
         waits(msec < 0 ? UINT64_MAX : (uint64_t)msec);
 }
@@ -110,11 +108,10 @@ void
 sqt_loop_works(int ready)
 {
     sqt_emit(SQT_EV_WAIT_END, 0, ready < 0 ? 0 : (uint64_t)ready, ready < 0);
-    const uint64_t before = pass.began;
     pass.last = pass.longest.begin = sqt_emitter.last;
     __atomic_store_n(&pass.began, sqt_emitter.last, __ATOMIC_RELAXED);
     set_longest(REST);
     pass.longest.took = 0;
-    if (ready > 0 && sqt_watch_wants(sqt_emitter.last))
-        sqt_watch_pass_begins(sqt_emitter.last, sqt_emitter.last - before);
+    if (ready > 0 && sqt_watch_is_asked())
+        sqt_watch_pass_begins(sqt_emitter.last);
 }

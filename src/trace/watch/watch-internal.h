@@ -11,9 +11,9 @@
  *
  * The flusher sleeps while nothing happens.  Two timers end its sleep (nap-internal.h):
  * - one follows the processor time of the main thread: each 10 ms of it are sampled once (SQT_LOOP_BY_PROCESSOR);
- * - the other is set to 20 ms by the main thread, when a pass begins that serves descriptors, if it was not set within the
- *   last 10 ms.  If the main thread is blocked when it comes, or has no processor, that is sampled, and again each 10 ms
- *   while the pass lasts.  Where passes are further apart than that, the main thread also unsets it before it waits.
+ * - the other is set by the main thread, when a pass begins that serves descriptors, because the flusher asked for it.
+ *   If the main thread is blocked 20 ms later, or has no processor, that is sampled, and again each 10 ms while the pass
+ *   lasts.  If not, the flusher asks again and sleeps.
  * Without timers it looks each 10 ms while the main thread works, and each 25 ms else.
  */
 #ifndef SQT_WATCH_INTERNAL_H
@@ -68,12 +68,8 @@ struct sqt_watch {
     unsigned count;
 
     /* shared, without a lock */
-    uint32_t asked;       /* 1: the main thread is to set the timer */
-    uint64_t again_ticks; /* until it is set again */
-    uint64_t armed;       /* ticks: when the pass began for which it was set; 0: it is not set */
-
-    /* the main thread's own */
-    int unset; /* the timer is to be unset before the next wait */
+    uint32_t asked; /* 1: the next pass that serves descriptors is to be looked at */
+    uint64_t armed; /* ticks: when the last one began for which the main thread set the timer */
 
     /* the thread's own */
     struct sqt_nap *nap; /* the flusher's; also the main thread's, to set its timer.  NULL: none */
@@ -101,8 +97,7 @@ struct sqt_watch_pass {
     uint64_t began; /* then: since when, ticks */
 };
 
-/* Asks the main thread to set the timer from now on.  To be called before a sleep, and before it is seen what the loop
- * does. */
+/* Asks the main thread to set the timer.  To be called before a sleep, and before it is seen what the loop does. */
 void sqt_watch_ask(struct sqt_watch *watch, int on);
 
 /* How long to sleep at most, if the flusher has no reason to wake earlier than in ns. */
@@ -137,25 +132,15 @@ const char *sqt_watch_call_name(uint32_t call, char text[32]);
 /* That of the present trace; NULL: none. */
 extern struct sqt_watch *sqt_watched __attribute__((visibility("hidden")));
 
-/* Whether a pass that begins at that time is to be looked at, and no timer will come soon enough. */
+/* Whether a pass that begins is to be looked at. */
 static inline int
-sqt_watch_wants(uint64_t ticks)
+sqt_watch_is_asked(void)
 {
-    return sqt_watched && __atomic_load_n(&sqt_watched->asked, __ATOMIC_ACQUIRE) &&
-           ticks - __atomic_load_n(&sqt_watched->armed, __ATOMIC_RELAXED) >=
-               __atomic_load_n(&sqt_watched->again_ticks, __ATOMIC_RELAXED);
+    return sqt_watched && __atomic_load_n(&sqt_watched->asked, __ATOMIC_ACQUIRE);
 }
 
-/* Such a pass began at that time, so many ticks after the one before it. */
-void sqt_watch_pass_begins(uint64_t ticks, uint64_t after);
-
-/* The loop is going to wait. */
-static inline int
-sqt_watch_is_set(void)
-{
-    return sqt_watched && sqt_watched->unset;
-}
-void sqt_watch_pass_ends(void);
+/* A pass that serves descriptors began at that time. */
+void sqt_watch_pass_begins(uint64_t ticks);
 
 /* What was sampled is told from now on; NULL: not. */
 void sqt_watch_use(struct sqt_watch *watch);

@@ -97,7 +97,6 @@ watch_has_timers(const struct sqt_watch *w)
 void
 sqt_watch_ask(struct sqt_watch *w, int on)
 {
-    __atomic_store_n(&w->again_ticks, (uint64_t)(SQT_WATCH_BUSY_NS / w->ns_per_tick), __ATOMIC_RELAXED);
     __atomic_store_n(&w->asked, on && watch_has_timers(w), __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
@@ -180,16 +179,13 @@ static int
 watch_judge(struct sqt_watch *w, const struct watch_glance *g, struct sqt_look *look)
 {
     const uint64_t ran = grew(g->ran, w->sampled_ran);
-    const int held = watch_is_held(w, g, look);
-    if (held && look->call) /* first: what many short passes computed may have come to 10 ms just now, too */
-        return 1;
     if (g->works && ran >= SQT_WATCH_BUSY_NS / 10 * 9) {
         w->sampled_ran = g->ran;
-        look->flags = (look->flags & ~(uint32_t)SQT_LOOP_RUNNABLE) | SQT_LOOP_BY_PROCESSOR;
+        look->flags |= SQT_LOOP_BY_PROCESSOR;
         look->since_ns = ran;
         return 1;
     }
-    if (held)
+    if (watch_is_held(w, g, look))
         return 1;
     look->flags &= ~(uint32_t)SQT_LOOP_RUNNABLE;
     look->since_ns = look->call = 0;
@@ -266,21 +262,11 @@ sqt_watch_close(struct sqt_watch *w)
 /* ---- the main thread ---- */
 
 void
-sqt_watch_pass_begins(uint64_t ticks, uint64_t after)
+sqt_watch_pass_begins(uint64_t ticks)
 {
+    __atomic_store_n(&sqt_watched->asked, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&sqt_watched->armed, ticks, __ATOMIC_RELAXED);
-    sqt_watched->unset = after >= 2 * __atomic_load_n(&sqt_watched->again_ticks, __ATOMIC_RELAXED);
     sqt_nap_end_in(sqt_watched->nap, SQT_WATCH_PASS_NS);
-}
-
-/* One call more, where the flusher would otherwise wake for nothing.  While passes follow each other, the next one sets
- * the timer anew before it comes. */
-void
-sqt_watch_pass_ends(void)
-{
-    sqt_watched->unset = 0;
-    __atomic_store_n(&sqt_watched->armed, 0, __ATOMIC_RELAXED);
-    sqt_nap_end_in(sqt_watched->nap, 0);
 }
 
 void
