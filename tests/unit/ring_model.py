@@ -560,7 +560,7 @@ TAKING_OVER = [
     Step("judge", [(LEFTOVER, "judge_pointer", "judge_ring("), (LEFTOVER, "judge_ring", "sqt_dead_ring_read(")], judge),
     Step("last segment", [(SALVAGE, "sqt_salvage", "read_last_segment(")], last_segment),
     Step("draft", [(SALVAGE, "write_rest", "sqt_segment_open(")], draft, any_head),
-    Step("rest of ring", [(SALVAGE, "write_rest", "write_blocks(")], rest_of_ring, any_head),
+    Step("rest of ring", [(SALVAGE, "write_rest", "sqt_salvage_blocks(")], rest_of_ring, any_head),
     Step("last frame", [(SALVAGE, "write_rest", "sqt_segment_end(")], lambda s: add_frame(
         s, s.t_draft, ("END", account(s.episodes, s.loss, s.head, s.lost))), any_head),
     Step("rename", [(SALVAGE, "sqt_salvage", "renameat("), (LEFTOVER, "adopt", "sqt_salvage("), (LEFTOVER, "judge_ring", "adopt(")], rename, any_head),
