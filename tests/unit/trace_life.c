@@ -349,8 +349,8 @@ what_needs_a_restart_is_said_once(void **state)
     place_config(place, words, &config);
     place_said[0] = '\0';
     sqt_reconfigure(&config, &place_process, place_log);
-    assert_string_equal(place_said,
-                        "WARNING: sqtrace: a changed DIRECTORY, ring, ringdir or mode of sqtrace_log needs a restart\n");
+    assert_string_equal(
+        place_said, "WARNING: sqtrace: a changed DIRECTORY, ring, ringdir or mode of sqtrace_log needs a restart\n");
     struct sqt_status status;
     sqt_get_status(&status);
     assert_string_equal(status.state, "tracing");
