@@ -67,8 +67,10 @@ seconds_at(struct sqt_job *job, struct sqt_seconds *s, const struct sqt_origin *
     if (!s->open[slot])
         s->open[slot] = sqt_zeroed(1, sizeof(**s->open));
     if (s->open[slot]->origin != origin || s->open[slot]->begin != begin) {
+        const int in_pass = s->open[slot]->origin == origin && s->open[slot]->in_pass;
         seconds_close(job, s, slot);
         seconds_open(s->open[slot], origin, begin);
+        s->open[slot]->in_pass = in_pass;
     }
     return s->open[slot];
 }
@@ -108,37 +110,48 @@ seconds_count(struct sqt_loop_second *second, const struct sqt_loop_sample_row *
         t->parts[i] += (int64_t)((double)ns * (double)k->parts[i] / (double)worked);
 }
 
-/* What it worked, was blocked and did not run was after the look before, as far as that fits: what came before that look
- * was idle, else it had been told. */
-static int64_t
-seconds_work_begin(const struct sqt_loop_sample_row *k)
+/* A stretch of a sample. */
+struct stretch {
+    int64_t begin, end;
+};
+
+/* Where in the sample the main thread worked, was blocked and did not run.
+ * - The sample was taken because of it: after the look before, as far as that fits.  What came before that look was idle,
+ *   else it had been told.
+ * - It was taken in a wait, and the one before it in a pass: the rest of that pass comes first.
+ * - It was taken in a wait, as the one before it: in many short passes. */
+static struct stretch
+seconds_work(const struct sqt_loop_sample_row *k, int after_pass)
 {
-    const int64_t worked = k->until - k->from - k->parts[SQT_LOOP_IDLE];
+    const int64_t all = k->until - k->from, worked = all - k->parts[SQT_LOOP_IDLE];
     const int64_t lasted = k->since > worked ? k->since : worked;
-    return k->until - k->from > lasted ? k->until - lasted : k->from;
+    if (k->waits && worked > 0 && worked < all)
+        return (struct stretch){k->from, after_pass ? k->from + worked : k->until};
+    return (struct stretch){all > lasted ? k->until - lasted : k->from, k->until};
 }
 
-/* What of an amount that is spread from begin to the end of the sample belongs to a stretch of it. */
+/* What of an amount that is spread over a stretch belongs to from..until. */
 static int64_t
-seconds_share(const struct sqt_loop_sample_row *k, int64_t amount, int64_t begin, int64_t from, int64_t until)
+seconds_share(int64_t amount, const struct stretch *over, int64_t from, int64_t until)
 {
-    from = from > begin ? from : begin;
-    return until > from ? (int64_t)((double)amount * (double)(until - from) / (double)(k->until - begin)) : 0;
+    from = from > over->begin ? from : over->begin;
+    until = until < over->end ? until : over->end;
+    return until > from ? (int64_t)((double)amount * (double)(until - from) / (double)(over->end - over->begin)) : 0;
 }
 
 static void
-seconds_count_parts(struct sqt_loop_second *second, const struct sqt_loop_sample_row *k, int64_t from, int64_t until)
+seconds_count_parts(struct sqt_loop_second *second, const struct sqt_loop_sample_row *k, const struct stretch *work,
+                    int64_t from, int64_t until)
 {
-    const int64_t begin = seconds_work_begin(k);
     int64_t idle = until - from;
     for (unsigned i = 0; i < SQT_LOOP_IDLE; ++i) {
-        const int64_t ns = seconds_share(k, k->parts[i], begin, from, until);
+        const int64_t ns = seconds_share(k->parts[i], work, from, until);
         second->parts[i] += ns;
         idle -= ns;
     }
     second->parts[SQT_LOOP_IDLE] += idle > 0 ? idle : 0;
     if (k->throttled != SQT_MISSING) {
-        sqt_throttled_add(&second->throttled, seconds_share(k, k->throttled, begin, from, until));
+        sqt_throttled_add(&second->throttled, seconds_share(k->throttled, work, from, until));
         second->throttled_known = 1;
     }
 }
@@ -147,17 +160,19 @@ void
 sqt_seconds_add(struct sqt_job *job, struct sqt_seconds *s, const struct sqt_loop_sample_row *k)
 {
     int64_t from = k->from;
-    struct sqt_loop_second *second;
+    struct sqt_loop_second *second = seconds_at(job, s, k->origin, from);
+    const struct stretch work = seconds_work(k, second->in_pass);
     do {
         second = seconds_at(job, s, k->origin, from);
         int64_t until =
             k->until - from > LONGEST * SQT_SECOND ? k->until - LONGEST * SQT_SECOND : second->begin + SQT_SECOND;
         until = until < k->until ? until : k->until;
-        seconds_count_parts(second, k, from, until);
+        seconds_count_parts(second, k, &work, from, until);
         const int64_t since = k->until - k->since > from ? k->until - k->since : from;
         seconds_count(second, k, until > since ? until - since : 0, until == k->until);
         from = until;
     } while (from < k->until);
+    second->in_pass = !k->waits;
 }
 
 void

@@ -27,6 +27,7 @@ struct sqt_loop_second {
     int64_t parts[SQT_LOOP_PARTS]; /* ns */
     int64_t throttled;             /* ns */
     int throttled_known;
+    int in_pass; /* the sample before was taken in a pass, not in a wait */
     unsigned count;
     struct sqt_thing things[SQT_SECOND_THINGS];
 };

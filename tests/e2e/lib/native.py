@@ -46,11 +46,11 @@ def writer(env):
 
 def declared_events(*groups):
     """Names in src/format/events.def, of all groups or of some, in the order of their numbers, which begin at 1."""
-    return [name for name, group, _ in event_table() if not groups or group in groups]
+    return [name for name, group, _ in events_with("ENDS_WITH") if not groups or group in groups]
 
 
-def event_table():
-    """[(name, group, the event that ends what it begins or NONE)] of src/format/events.def."""
+def events_with(field):
+    """[(name, group, the first word of that field, or NONE)] of src/format/events.def: ID, ENDS_WITH ..."""
     with open(os.path.join(TOP, "src", "format", "events.def")) as table:
         rows = re.findall(r"^SQT_EVENT\((\w+), (\w+), .*\n((?: .*\n)*)", table.read(), re.M)
-    return [(name, group, (re.findall(r"ENDS_WITH\((\w+)\)", rest) or ["NONE"])[0]) for name, group, rest in rows]
+    return [(name, group, (re.findall(field + r"\((\w+)", rest) or ["NONE"])[0]) for name, group, rest in rows]

@@ -26,7 +26,7 @@ def check_pairs(env, directory):
         if event in ("XACT_BEGIN", "XACT_END"):
             key = named.get((row["kid"], key), key)
         count[event, row["kid"], key] += 1
-    for begin, end in [(name, pair) for name, _, pair in native.event_table() if pair != "NONE"] + ALSO:
+    for begin, end in [(name, pair) for name, _, pair in native.events_with("ENDS_WITH") if pair != "NONE"] + ALSO:
         if begin in MAY_NOT_END or begin in SAME:
             continue
         keys = {key[1:] for key in count if key[0] in (begin, end)}

@@ -5,7 +5,8 @@ import collections
 
 from . import dump, native
 
-SERVER_AND_STORE = native.declared_events("SERVER", "STORE")
+# What an event of the server or store side is of: {event: XACT, SIO ...}.
+SERVER_AND_STORE = {name: of for name, group, of in native.events_with("ID") if group in ("SERVER", "STORE")}
 
 
 def by_swap(env, squid):
@@ -66,11 +67,9 @@ def check_owned(env, squid, least):
             opened += 1
             env.check((row["kid"], row["arg"]) in requests, "%s is of transaction %s" % (what, row["arg"]))
             env.check(row["id"] not in ("0", "-"), what + " has id " + row["id"])
-        elif row["event"] in ("UNLINK", "UNLINKED", "RELEASE", "SERVER_CLOSE") or row["event"].startswith("PART_"):
-            continue
-        elif row["event"].startswith("SWAP") and row["event"] != "SWAP_REFUSED":
+        elif SERVER_AND_STORE[row["event"]] == "SIO":
             env.check(row["id"] not in ("0", "-"), what + " has id " + row["id"])
-        else:
+        elif SERVER_AND_STORE[row["event"]] == "XACT":
             env.check((row["kid"], row["id"]) in requests, "%s is of transaction %s" % (what, row["id"]))
         if len(env.failures) > 20:
             break
