@@ -18,8 +18,8 @@ from lib.squid import ring_notes
 UNITS = 100000
 
 
-def make_trace(env, name="whole", limit=UNITS, words=("compress=on",)):
-    """A trace of numbered records in several blocks, ended in order; path of its one segment."""
+def make_trace(env, name="whole", limit=UNITS, words=("compress=on", "ring=1MB")):
+    """A trace of numbered records in several blocks, one for each quarter of the ring at most; path of its one segment."""
     directory = env.path(name)
     os.mkdir(directory)
     counters = env.path("counters")

@@ -25,7 +25,7 @@ from lib.tls import Certificates, FarEnds, secure
 NAME = "secure.test"
 
 # The kernel's name to the class, where they differ; and those that no wrapper sees: the C library makes them for itself
-# (memory, locks, signals of threads), or nothing that Squid calls directly does.
+# (memory, locks, signals of threads), or nothing that Squid calls directly does, or the trace itself does (timer_settime).
 CLASS = {"accept4": "accept", "epoll_pwait": "epoll_wait", "fdatasync": "fsync", "fallocate": "ftruncate",
          "getpeername": "getsockname", "clock_nanosleep": "nanosleep", "pread64": "read", "pwrite64": "write",
          "renameat": "rename", "renameat2": "rename", "pselect6": "select", "socketpair": "socket",
@@ -35,7 +35,7 @@ CLASS = {"accept4": "accept", "epoll_pwait": "epoll_wait", "fdatasync": "fsync",
 UNSEEN = {"mmap", "munmap", "brk", "mprotect", "madvise", "futex", "rt_sigprocmask", "rt_sigaction", "rt_sigreturn",
           "getpid", "gettid", "getrandom", "sched_getaffinity", "clone", "clone3", "exit", "set_robust_list", "rseq",
           "getrusage", "restart_syscall", "sched_get_priority_max", "sched_get_priority_min", "sched_setscheduler",
-           "tgkill", "geteuid", "setresuid", "sched_yield", "getdents64"}
+           "tgkill", "timer_settime", "geteuid", "setresuid", "sched_yield", "getdents64"}
 LINE = re.compile(r"(\d+) +(\d+\.\d+) (?:<\.\.\. )?(\w+)(?:\(| resumed)(.*)$")
 
 

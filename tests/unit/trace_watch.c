@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "trace_support.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -83,6 +84,40 @@ compute(uint64_t ns)
         ;
 }
 
+static pthread_t resting;
+static pthread_mutex_t rests = PTHREAD_MUTEX_INITIALIZER;
+
+static void *
+rest(void *unused)
+{
+    (void)unused;
+    struct timespec ran = {0, 0};
+    while (ran.tv_sec == 0 && (uint64_t)ran.tv_nsec < 2 * SQT_WATCH_BUSY_NS)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+    pthread_mutex_lock(&rests);
+    pthread_mutex_unlock(&rests);
+    return NULL;
+}
+
+/* What is watched has no processor from now on: its clock is that of a thread that has run, and rests. */
+static void
+begin_rest(void)
+{
+    pthread_mutex_lock(&rests);
+    assert_int_equal(pthread_create(&resting, NULL, rest, NULL), 0);
+    assert_int_equal(pthread_getcpuclockid(resting, &watch.main_clock), 0);
+    while (sqt_watch_ran(&watch) < 2 * SQT_WATCH_BUSY_NS)
+        usleep(1000);
+    usleep(10000);
+}
+
+static void
+end_rest(void)
+{
+    pthread_mutex_unlock(&rests);
+    assert_int_equal(pthread_join(resting, NULL), 0);
+}
+
 /* The record number i of those in the ring. */
 static const struct sqt_record *
 at(uint64_t i)
@@ -129,9 +164,11 @@ static void
 what_cannot_be_read_is_not_known(void **state)
 {
     begin(*state);
+    begin_rest();
     plant_of_main("schedstat", "");
     look(0);
     look(0);
+    end_rest();
     sqt_watch_tell("a call");
     assert_int_equal(at(1)->aux & 255, SQT_LOOP_THROTTLING_UNKNOWN | SQT_LOOP_QUEUE_UNKNOWN | SQT_LOOP_RUNNABLE);
     end();
@@ -179,6 +216,7 @@ static void
 a_thread_without_a_processor(void **state)
 {
     begin(*state);
+    begin_rest();
     look_after(0, &(struct sqt_watch_pass){1, sqt_monotonic_ns()});
     look_after(6000, &(struct sqt_watch_pass){1, sqt_monotonic_ns()});
     assert_int_equal(watch.count, 0);
@@ -186,6 +224,36 @@ a_thread_without_a_processor(void **state)
     assert_int_equal(watch.count, 1);
     assert_true(watch.waiting[0].flags & SQT_LOOP_RUNNABLE);
     assert_int_equal(watch.waiting[0].call, 0);
+    end_rest();
+    end();
+}
+
+/* It runs while it is looked at: it did not wait for a processor until now, but was blocked in a call that is over. */
+static void
+a_thread_that_was_blocked_and_runs_again(void **state)
+{
+    begin(*state);
+    look(0);
+    look(0);
+    assert_int_equal(watch.count, 1);
+    assert_false(watch.waiting[0].flags & SQT_LOOP_RUNNABLE);
+    end();
+}
+
+/* It computed, and has waited since: the kernel has not told yet. */
+static void
+a_thread_that_computed_and_lost_its_processor(void **state)
+{
+    begin(*state);
+    begin_rest();
+    look(0);
+    watch.sampled_ran -= SQT_WATCH_BUSY_NS;
+    watch.looked_ran -= SQT_WATCH_BUSY_NS;
+    usleep(12000);
+    look(0);
+    assert_int_equal(watch.count, 1);
+    assert_int_equal(watch.waiting[0].flags, SQT_LOOP_BY_PROCESSOR | SQT_LOOP_RUNNABLE | SQT_LOOP_THROTTLING_UNKNOWN);
+    end_rest();
     end();
 }
 
@@ -403,6 +471,8 @@ main(void)
         PLACE_TEST(an_idle_thread_is_told_once_a_second),
         PLACE_TEST(computing_is_sampled_by_processor_time),
         PLACE_TEST(a_thread_without_a_processor),
+        PLACE_TEST(a_thread_that_was_blocked_and_runs_again),
+        PLACE_TEST(a_thread_that_computed_and_lost_its_processor),
         PLACE_TEST(the_sleep_is_as_long_as_nothing_can_be_missed),
         PLACE_TEST(a_pass_sets_the_timer_if_asked),
         PLACE_TEST(a_stop),

@@ -159,19 +159,35 @@ watch_stretch_ns(const struct sqt_watch *w, const struct watch_glance *g)
     return watch_has_timers(w) && works_ns < ns ? works_ns : ns;
 }
 
+/* Whether the main thread waits for a processor now: then the kernel tells how long when it runs again, and else has told.
+ * *call: as sqt_watch_call(). */
+static int
+watch_is_queued(struct sqt_watch *w, const struct watch_glance *g, uint32_t *call)
+{
+    int runs = 0;
+    *call = sqt_watch_call(w, &runs);
+    return runs && sqt_watch_ran(w) == g->ran;
+}
+
 /* Whether the main thread works, but does not run.  Then look->call is the call that it is blocked in, if it is in one. */
 static int
 watch_is_held(struct sqt_watch *w, const struct watch_glance *g, struct sqt_look *look)
 {
     const uint64_t ns = watch_stretch_ns(w, g), ran = grew(g->ran, w->looked_ran);
-    int runs = 0;
     if (!g->works || ns < SQT_WATCH_BUSY_NS / 2 || ran >= ns / 8 * 7)
         return 0;
-    look->call = sqt_watch_call(w, &runs);
-    look->flags |= runs ? SQT_LOOP_RUNNABLE : 0;
+    look->flags |= watch_is_queued(w, g, &look->call) ? SQT_LOOP_RUNNABLE : 0;
     look->since_ns = ns - ran;
     /* in a short pass, a thread that is runnable mostly runs */
     return look->call || g->age_ns >= ns;
+}
+
+/* Whether one that has computed waits for a processor now, and did not run for a while. */
+static int
+watch_waits(struct sqt_watch *w, const struct watch_glance *g)
+{
+    uint32_t call;
+    return watch_stretch_ns(w, g) >= grew(g->ran, w->looked_ran) + MS && watch_is_queued(w, g, &call);
 }
 
 /* Whether there is something to sample, and of what kind the sample is. */
@@ -181,7 +197,7 @@ watch_judge(struct sqt_watch *w, const struct watch_glance *g, struct sqt_look *
     const uint64_t ran = grew(g->ran, w->sampled_ran);
     if (g->works && ran >= SQT_WATCH_BUSY_NS / 10 * 9) {
         w->sampled_ran = g->ran;
-        look->flags |= SQT_LOOP_BY_PROCESSOR;
+        look->flags |= SQT_LOOP_BY_PROCESSOR | (watch_waits(w, g) ? SQT_LOOP_RUNNABLE : 0);
         look->since_ns = ran;
         return 1;
     }
