@@ -3,7 +3,8 @@
 """Includes follow the picture in doc/architecture.md: a folder includes what stands above it there, and no folder below.
 
 A block of the picture whose first line says "linked into Squid" is included from itself only.  Each folder under src/ and
-tools/ is in the picture, and none has more than 30 files, plots apart.
+tools/ is in the picture, and none has more than 30 files, plots apart.  Each source is in Makefile.am: what is not there is
+missing in a release.
 
 usage: includes.py [TREE]
 """
@@ -92,6 +93,14 @@ def tap(tests):
     return any(faults for _, faults in tests)
 
 
+def not_released(found):
+    """Sources that Makefile.am does not name."""
+    with open(os.path.join(TREE, "Makefile.am"), encoding="utf-8") as rules:
+        named = set(rules.read().split())
+    return [f"{folder}/{name}" for folder, names in found.items() for name in names
+            if name.endswith(SOURCES) and f"{folder}/{name}" not in named]
+
+
 def main():
     folders, squid = picture()
     places = {name: (line, block) for line, block, name in folders}
@@ -108,6 +117,7 @@ def main():
         (f"no folder has more than {MOST_FILES} files", [f"{f}/ has {len(names)} files" for f, names in found.items()
                                                         if len(names) > MOST_FILES and f != NOT_COUNTED]),
         ("includes follow the picture", wrong),
+        ("each source is in Makefile.am", not_released(found)),
     ])
 
 
