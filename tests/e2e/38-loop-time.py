@@ -36,14 +36,15 @@ def count(env):
 class Passes:
     """A Squid whose event loop a request can hold."""
 
-    def __init__(self, env):
+    def __init__(self, env, ms=100):
         self.env = env
         self.log = env.path("passes.log")
         self.origin = Origin(env)
         open(self.log, "w").close()
         os.chmod(self.log, 0o666)
         self.squid = Squid(env, trace="", dns=self.origin.host, lines=CONF, alone=True,
-                           preload=native.preload(env, "heldpass"), environment={"HELDPASS_LOG": self.log}).start()
+                           preload=native.preload(env, "heldpass"),
+                           environment={"HELDPASS_LOG": self.log, "HELDPASS_MS": str(ms)}).start()
         # In a virtual machine with Linux 6.18, the kernel's trace has no switch from idle to a thread but on processor 0:
         # elsewhere it does not say how long a thread waited for a processor that had to be woken.
         os.sched_setaffinity(self.squid.process.pid, {min(os.sched_getaffinity(0))})
@@ -134,6 +135,27 @@ def blocked(env):
     env.check(not odd, "not blocked, or on nothing: %s" % odd[:3])
     names = {row["blocked_on"] for at, row in rows for begin, end in passes if at <= begin and end <= at + SECOND}
     env.check(names and all(name.startswith("read in ") for name in names), "blocked on %s" % names)
+
+
+def blocked_briefly(env, rate):
+    """A call that blocks for 30 ms is in loop_time with its name, beside so many requests a second: four of five."""
+    p = Passes(env, 30)
+    load = subprocess.Popen([env.tool("sqtrace-load"), "--proxy=127.0.0.1:%d" % p.squid.port, "--rate=%d" % rate,
+                             "--clients=10", "--duration=120s", p.url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    env.on_close(load.kill)
+    time.sleep(1)
+    passes = []
+    for _ in range(count(env)):
+        passes.append(p.hold("read"))
+        time.sleep(1)  # a row is a second
+    env.check(load.poll() is None, "the load ended early")
+    load.kill()
+    load.wait()
+    rows, _ = p.stop()
+    near = [[row for at, row in rows if at < end + 30 * MS and at + SECOND > begin] for begin, end in passes]
+    named = [any(float(row["blocked_pct"]) >= 1 and row["blocked_on"].startswith("read in ") for row in found)
+             for found in near]
+    env.check(sum(named) >= 0.8 * len(named), "%d of %d calls are in loop_time with their name" % (sum(named), len(named)))
 
 
 def read_wait(env):
@@ -343,6 +365,9 @@ ALONE = True  # it looks at who has the processor
 TESTS = [
     ("loop_time: a pass that computes", first(computing), 60),
     ("loop_time: a pass that is blocked in read", first(blocked), 60),
+    ("loop_time: a call that blocks for 30 ms, at a request a second", first(lambda env: blocked_briefly(env, 1)), 90),
+    ("loop_time: a call that blocks for 30 ms, at 20 requests a second", first(lambda env: blocked_briefly(env, 20)), 90),
+    ("loop_time: a call that blocks for 30 ms, at 1,000 requests a second", first(lambda env: blocked_briefly(env, 1000)), 90),
     ("requests: bytes that wait behind a pass that computes", first(read_wait), 60),
     ("loop_time: a pass that is stopped", first(stopped), 60),
     ("loop_time: a pass that a control group throttles", throttled, 60),

@@ -39,6 +39,7 @@ SILENT = {
     "FreeDirective": "the directive: 14, a directive that is removed",
     "HasTrace": "mgr:sqtrace: 14",
     "Report": "mgr:sqtrace: 14",
+    "EachSecond": "says what is done each second: 27",
     "AufsQueueIsToldBy": "gives SAMPLE the queue of aufs: 27",
     "LoopDid": "tells what a pass of the event loop did longest: 24",
     "PartBegins": "gives the profile the time of what begins there: 38, an ACL of 20,000 regular expressions",

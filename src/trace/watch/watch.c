@@ -190,18 +190,22 @@ watch_waits(struct sqt_watch *w, const struct watch_glance *g)
     return watch_stretch_ns(w, g) >= grew(g->ran, w->looked_ran) + MS && watch_is_queued(w, g, &call);
 }
 
-/* Whether there is something to sample, and of what kind the sample is. */
+/* Whether there is something to sample, and of what kind the sample is.  A call in which it is blocked comes before what it
+ * computed: that is told by the next sample, and the call may be over by then. */
 static int
 watch_judge(struct sqt_watch *w, const struct watch_glance *g, struct sqt_look *look)
 {
     const uint64_t ran = grew(g->ran, w->sampled_ran);
+    const int held = watch_is_held(w, g, look);
+    if (held && look->call)
+        return 1;
     if (g->works && ran >= SQT_WATCH_BUSY_NS / 10 * 9) {
         w->sampled_ran = g->ran;
-        look->flags |= SQT_LOOP_BY_PROCESSOR | (watch_waits(w, g) ? SQT_LOOP_RUNNABLE : 0);
+        look->flags |= SQT_LOOP_BY_PROCESSOR | (!held && watch_waits(w, g) ? SQT_LOOP_RUNNABLE : 0);
         look->since_ns = ran;
         return 1;
     }
-    if (watch_is_held(w, g, look))
+    if (held)
         return 1;
     look->flags &= ~(uint32_t)SQT_LOOP_RUNNABLE;
     look->since_ns = look->call = 0;

@@ -7,6 +7,7 @@
  *   compute   the main thread computes for 100 ms of its processor time
  *   read      it is blocked in a read for 100 ms
  *
+ *   HELDPASS_MS    how long instead of 100 ms
  *   HELDPASS_LOG   a file that gets a line for each: its begin, and when it is over its end, by CLOCK_MONOTONIC in ns
  */
 #define _GNU_SOURCE
@@ -19,7 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LENGTH_NS 100000000L
+static long
+length_ns(void)
+{
+    const char *const ms = getenv("HELDPASS_MS");
+    return (ms ? atol(ms) : 100) * 1000000L;
+}
 
 static long long
 now(clockid_t clock)
@@ -43,7 +49,7 @@ tell(const char *what)
 static void
 compute(void)
 {
-    const long long until = now(CLOCK_THREAD_CPUTIME_ID) + LENGTH_NS;
+    const long long until = now(CLOCK_THREAD_CPUTIME_ID) + length_ns();
     while (now(CLOCK_THREAD_CPUTIME_ID) < until)
         ;
 }
@@ -51,7 +57,7 @@ compute(void)
 static void
 be_blocked(void)
 {
-    const struct itimerspec once = {.it_value = {0, LENGTH_NS}};
+    const struct itimerspec once = {.it_value = {0, length_ns()}};
     const int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
     unsigned long long count;
     timerfd_settime(fd, 0, &once, NULL);
