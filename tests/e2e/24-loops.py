@@ -2,13 +2,15 @@
 """The event loop: its passes are those that Squid counts, and what stops it is named."""
 
 import os
+import random
 import re
+import signal
 import time
 
 from lib import dump, load, native
 from lib.built import built_with
 from lib.client import Client
-from lib.env import free_port, wait_for
+from lib.env import first, free_port, wait_for
 from lib.origin import Origin
 from lib.proc import listening
 from lib.squid import Squid
@@ -132,11 +134,34 @@ def stalled_by_tls(env, accept):
     check_first(env, squid, "Security::Accept" if accept else "Security::Connect")
 
 
+def stopped_while_idle(env):
+    """Each stop of 500 ms of a Squid that does nothing is in `stalls`; it may seem to begin 400 ms too early."""
+    squid = Squid(env, trace="", alone=True).start()
+    chance, stops = random.Random(1), []
+    time.sleep(1)
+    for _ in range(20 if env.full else 5):
+        time.sleep(0.6 + chance.random())
+        begin = time.time_ns()
+        os.kill(squid.process.pid, signal.SIGSTOP)
+        time.sleep(0.5)
+        os.kill(squid.process.pid, signal.SIGCONT)
+        stops.append((begin, time.time_ns()))
+    time.sleep(1)
+    squid.stop()
+    rows = list(dump.Dump(env, squid.directory, table="stalls").rows())
+    for begin, end in stops:
+        found = [row for row in rows if begin - 430 * MS <= row.wall_ns <= begin + 30 * MS
+                 and end - 30 * MS <= row.wall_ns + float(row["work_ms"]) * MS <= end + 30 * MS]
+        env.check(len(found) == 1 and "stopped" in found[0]["stall"], "%d rows of the stop of %.3f s: %s"
+                  % (len(found), (end - begin) / 1e9, [row["stall"] for row in found or rows]))
+
+
 TESTS = [
     ("the loop: passes as mgr:info counts them", counted, 60),
     ("the loop: a slow write on aufs", lambda env: stalled(env, "aufs", "write"), 40),
     ("the loop: a slow open on ufs", lambda env: stalled(env, "ufs", "open"), 40),
     ("the loop: a slow rotation of the logs", stalled_by_rotation, 40),
+    ("the loop: stops of 500 ms while it is idle", first(stopped_while_idle), 90),
     ("the loop: a slow step of a client's handshake", lambda env: stalled_by_tls(env, True), 40),
     ("the loop: a slow step of a handshake with a server", lambda env: stalled_by_tls(env, False), 40),
 ]

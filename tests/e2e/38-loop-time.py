@@ -138,7 +138,7 @@ def blocked(env):
 
 
 def blocked_briefly(env, rate):
-    """A call that blocks for 30 ms is in loop_time with its name, beside so many requests a second: four of five."""
+    """A call that blocks for 30 ms is in loop_time with its name, beside so many requests a second: four of five, and with --full 18 of 20."""
     p = Passes(env, 30)
     load = subprocess.Popen([env.tool("sqtrace-load"), "--proxy=127.0.0.1:%d" % p.squid.port, "--rate=%d" % rate,
                              "--clients=10", "--duration=120s", p.url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -155,7 +155,8 @@ def blocked_briefly(env, rate):
     near = [[row for at, row in rows if at < end + 30 * MS and at + SECOND > begin] for begin, end in passes]
     named = [any(float(row["blocked_pct"]) >= 1 and row["blocked_on"].startswith("read in ") for row in found)
              for found in near]
-    env.check(sum(named) >= 0.8 * len(named), "%d of %d calls are in loop_time with their name" % (sum(named), len(named)))
+    env.note("%d of %d" % (sum(named), len(named)))
+    env.check(sum(named) >= 0.9 * len(named) - 0.5, "%d of %d calls are in loop_time with their name" % (sum(named), len(named)))
 
 
 def read_wait(env):
