@@ -131,5 +131,5 @@ def readers(env):
 TESTS = [
     ("a recorder: a snapshot has what mgr:sqtrace promises", promised, 60),
     ("a recorder: the next start saves the ring of one that was killed", kills, 120),
-    ("a recorder: readers of a ring that turns over", readers, 90),
+    ("a recorder: readers of a ring that turns over", readers, 90, 900),
 ]
