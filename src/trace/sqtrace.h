@@ -450,8 +450,8 @@ void sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *
 /* Begins a new segment; for squid -k rotate. */
 void sqt_rotate(void);
 
-/* Squid is about to end itself because of an error; why: what it says of it in cache.log.  Lines of squid.conf and what
- * helpers answered are left out, and with names=off all of it.  Goes on tracing. */
+/* Squid is about to end itself because of an error; why: what it says of it in cache.log.  Quotations of squid.conf and
+ * what helpers answered are left out, and with names=off all of it.  Goes on tracing. */
 void sqt_gives_up(const char *why);
 
 /* Ends tracing in order: everything in the ring is written, the segment closed, the ring removed. */

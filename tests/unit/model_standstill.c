@@ -217,6 +217,13 @@ squid_ends_itself(void **state)
     assert_told("restart", "/etc/squid.conf line 7", "once");
     assert_non_null(strstr(TEXT(row, sentence), "it could not read its configuration: /etc/squid.conf line 7, and was "
                                                 "there again"));
+    starts();
+    requests(100);
+    PUT(now, FATAL, 0, 0, 4);
+    PUT(now + MS, STOP, 0, 1, 0);
+    assert_told("died", "Squid", "since");
+    assert_non_null(strstr(TEXT(row, sentence), "it could not read its configuration. "));
+    assert_non_null(strstr(TEXT(row, advice), "squid -k parse"));
     starts(); /* a trace without an end, as after a crash */
     requests(100);
     PUT(now, CHILD_DIED, 77, 1, 5);
