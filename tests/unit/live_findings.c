@@ -291,7 +291,10 @@ a_finding_begins_changes_and_ends(void **state)
     assert_string_equal(taken(&track, found, 2, 8), "a changes since 3; ");
     assert_string_equal(taken(&track, found, 1, 12), ""); /* b may come back */
     assert_string_equal(taken(&track, found, 1, 13), "b ends since 6; ");
-    assert_string_equal(taken(&track, found, 0, 20), "a ends since 3; ");
+    sqt_track_hold(&track, "died", 20 * SECOND);
+    sqt_track_hold(&track, "hanging", 17 * SECOND);
+    assert_string_equal(taken(&track, NULL, 0, 20), "");
+    assert_string_equal(taken(&track, found, 0, 22), "a ends since 3; ");
     assert_int_equal(track.count, 0);
     sqt_track_free(&track);
 }

@@ -20,6 +20,9 @@ struct dump_live {
     struct sqt_live *live;
     struct sqt_model *model;
     struct sqt_track track;
+    int64_t now,
+        clock; /* ns: the time, by the stream and CLOCK_MONOTONIC, when a process wrote the trace last; clock 0: none did */
+    int asked_last; /* for findings of when the last process ended */
 };
 
 static void
@@ -68,20 +71,51 @@ dump_live_row(void *context, const struct sqt_live_finding *finding, enum sqt_tr
     dump_row(d, row);
 }
 
+static int64_t
+dump_live_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* While no process writes the trace: what it had until its end is asked for once.  Then what was found ends, except that
+ * Squid died. */
+static void
+dump_live_gone(struct dump *d, int64_t now)
+{
+    struct dump_live *const l = d->live;
+    if (!l->asked_last) {
+        l->asked_last = sqt_live_ask(l->live, NULL, 0);
+        return;
+    }
+    sqt_track_hold(&l->track, "died", now);
+    sqt_track_take(&l->track, NULL, 0, now, dump_live_row, d);
+}
+
 void
 dump_live_look(struct dump *d, struct sqt_stream *stream)
 {
     const struct sqt_now now = {sqt_stream_now(stream), sqt_origin_silent};
     const int lives = now.ns != INT64_MIN;
+    struct dump_live *const l = d->live;
     unsigned count;
-    if (!d->live)
+    if (!l)
         return;
-    if (sqt_live_take(d->live->live, 0) > 0) {
-        const struct sqt_live_finding *const found = sqt_live_found(d->live->live, &count);
-        sqt_track_take(&d->live->track, found, count, lives ? now.ns : sqt_pass_last_ns(d->pass), dump_live_row, d);
+    if (lives) {
+        l->now = now.ns;
+        l->clock = dump_live_clock();
+        l->asked_last = 0;
+    }
+    const int64_t at = l->now + (l->clock ? dump_live_clock() - l->clock : 0);
+    if (sqt_live_take(l->live, 0) > 0) {
+        const struct sqt_live_finding *const found = sqt_live_found(l->live, &count);
+        sqt_track_take(&l->track, found, count, at, dump_live_row, d);
     }
     if (lives)
-        sqt_live_ask(d->live->live, &now, LIVE_EVERY);
+        sqt_live_ask(l->live, &now, LIVE_EVERY);
+    else if (l->clock)
+        dump_live_gone(d, at);
 }
 
 void
