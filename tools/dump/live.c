@@ -20,8 +20,8 @@ struct dump_live {
     struct sqt_live *live;
     struct sqt_model *model;
     struct sqt_track track;
-    int64_t now,
-        clock; /* ns: the time, by the stream and CLOCK_MONOTONIC, when a process wrote the trace last; clock 0: none did */
+    int64_t now;    /* ns of the stream: when a process wrote the trace last */
+    int64_t clock;  /* the same by CLOCK_MONOTONIC; 0: none did */
     int asked_last; /* for findings of when the last process ended */
 };
 
