@@ -489,6 +489,8 @@ sqt_failures_tell(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
         failures_tell_local(all, tolds);
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
+        if (sqt_names_is_others(named))
+            continue;
         if (x->at == SQT_FAILED_REFUSED)
             failures_tell_refused(all, tolds, x);
         else if (x->count && !(local && is_at_once(x)))

@@ -111,7 +111,7 @@ queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
     (void)totals;
     for (const struct sqt_name_entry *named = q->names.first; named; named = named->next) {
         const struct asked *const x = (const struct asked *)named;
-        if (x->type && x->server) {
+        if (!sqt_names_is_others(named) && x->type && x->server) {
             const struct asked *const all = queries_of(q, x->server, NULL, NULL);
             if (asks_much(x, all))
                 queries_told(x, all, tolds);
