@@ -3,7 +3,7 @@
  * nap-internal.h - the sleep of the flusher's thread, and who ends it.
  *
  *     flusher:      asleep = 1, looks for work again, sleeps
- *     main thread:  a quarter of the ring is full      ->  a signal, if asleep
+ *     main thread:  wrote another quarter of the ring  ->  a signal, if asleep
  *                   rotates, ends                      ->  a signal, if asleep
  *                   a pass of the loop begins          ->  sets a timer of 20 ms, if the flusher asked for that
  *     kernel:       the main thread ran for 10 ms more ->  a signal
