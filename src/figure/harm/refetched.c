@@ -86,10 +86,7 @@ refetched_request(void *state, const struct sqt_xact *xact, const struct sqt_req
 static int
 is_lost_hits(const struct sqt_tolds *tolds, const struct refetched_group *g)
 {
-    for (unsigned i = 0; i < tolds->count; ++i)
-        if (strcmp(tolds->told[i]->cause, "lost_hits") == 0 && 2 * tolds->told[i]->waiting >= g->ns)
-            return 1;
-    return 0;
+    return sqt_tolds_find(tolds, "lost_hits", NULL, g->ns / 2) != NULL;
 }
 
 static void

@@ -84,23 +84,13 @@ children_print(const struct helper *h, const char *before, char *text, size_t si
              before, (unsigned long long)h->died, children_name(h), ended, (unsigned long long)h->silent, started);
 }
 
-/* What is told of that helper already; NULL: nothing. */
-static struct sqt_told *
-children_told(struct sqt_tolds *tolds, const char *helper)
-{
-    for (unsigned i = 0; i < tolds->count; ++i)
-        if (sqt_told_names(tolds->told[i]->culprit, helper))
-            return tolds->told[i];
-    return NULL;
-}
-
 static void
 children_tell_one(const struct helper *h, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     static const char advice[] =
         "Run that helper by hand, as Squid's user: cache.log has what it wrote to its standard "
         "error. Squid ends itself if children die within 30 s of their start.";
-    struct sqt_told *told = children_told(tolds, children_name(h));
+    struct sqt_told *told = sqt_tolds_find(tolds, NULL, children_name(h), 0); /* of that helper already */
     char when[128], text[SQT_TOLD_TEXT];
     const size_t used = told ? strlen(told->sentence) : 0;
     if (told) {
