@@ -130,11 +130,13 @@ def gone(folder, following, flights):
     """The traced process ends while requests hang: they hang no more."""
     flights.tell(b"h")
     until(lambda: len(following.rows(cause="hanging", state="begins")) == 2, 40, "it begins again")
-    flights.process.stdin.close()
+    flights.tell(b"d")
     check(flights.process.wait(30) == 0, "the traced process ends")
+    until(lambda: following.rows(cause="died", state="begins"), 40, "that it died begins")
     until(lambda: len(following.rows(cause="hanging", state="ends")) == 2, 40, "it ends with the process")
     check("no process writes the trace any more" in all_said(following.said), "and so --follow says",
           all_said(following.said))
+    check(not following.rows(cause="died", state="ends"), "that it died has no end yet", following.rows(cause="died"))
     flights = Flights(folder)
     until(lambda: "a process writes the trace again" in all_said(following.said), 30, "there is another process")
     check(True, "--follow says that there is another process")
