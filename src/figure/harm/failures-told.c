@@ -135,11 +135,12 @@ static const struct failures_words {
          "sqtrace-dump --where='status >= 500 and outcome == complete' TRACE"},
 };
 
+/* NULL: of nobody in particular, as of those that share the name "other". */
 static const char *
 failures_name(const struct sqt_failure *x)
 {
     const char *const space = strchr(x->named.name, ' ');
-    return space && space[1] ? space + 1 : NULL;
+    return space && space[1] && strcmp(space + 1, "other") != 0 ? space + 1 : NULL;
 }
 
 /* With the share in the words that fit it: 100 %, 12 %, 3.4 %. */
@@ -489,8 +490,6 @@ sqt_failures_tell(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
         failures_tell_local(all, tolds);
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
-        if (sqt_names_is_others(named))
-            continue;
         if (x->at == SQT_FAILED_REFUSED)
             failures_tell_refused(all, tolds, x);
         else if (x->count && !(local && is_at_once(x)))
