@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,8 @@
 #define MS INT64_C(1000000)
 /* Seconds for which a copy lives at most. */
 #define ASK_SECONDS 10
+/* Descriptors of a program are below. */
+#define ASK_DESCRIPTORS 4096u
 /* A copy that takes long is made less often: it works a tenth of the time at most. */
 #define TIMES 10
 
@@ -76,6 +79,20 @@ static void
 ask_out_of_memory(void)
 {
     _exit(1);
+}
+
+/* Closes sockets, pipes and terminals of the program except the pipe and the standard error.  Otherwise a port that the
+ * program closes stays in use, and a client or a pager waits for the end of an answer that is complete.  Files stay open:
+ * the copy reads heartbeats from rings. */
+static void
+ask_close_others(int to)
+{
+    struct rlimit most = {ASK_DESCRIPTORS, ASK_DESCRIPTORS};
+    struct stat st;
+    getrlimit(RLIMIT_NOFILE, &most);
+    for (int fd = 0; fd < (int)ASK_DESCRIPTORS && (rlim_t)fd < most.rlim_cur; ++fd)
+        if (fd != to && fd != STDERR_FILENO && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+            close(fd);
 }
 
 /* Signals end it, and do nothing that they do in the program. */
@@ -139,6 +156,7 @@ sqt_live_ask(struct sqt_live *live, const struct sqt_now *now, int64_t every)
     if (pid == 0) {
         struct ask_copy copy = {live, now, ends[1], 0};
         ask_settle();
+        ask_close_others(ends[1]);
         if (getppid() == parent)
             ask_find(&copy);
         _exit(0);

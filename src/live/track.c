@@ -113,6 +113,14 @@ sqt_track_take(struct sqt_track *track, const struct sqt_live_finding *found, un
 }
 
 void
+sqt_track_hold(struct sqt_track *track, const char *cause, int64_t now)
+{
+    for (unsigned i = 0; i < track->count; ++i)
+        if (track_same_text(SQT_LIVE_TEXT(&track->all[i]->finding, cause), cause))
+            track->all[i]->seen = now;
+}
+
+void
 sqt_track_free(struct sqt_track *track)
 {
     for (unsigned i = 0; i < track->count; ++i)

@@ -45,8 +45,9 @@ sqt_on(uint32_t groups)
 }
 
 /* Appends one record.  event: enum sqt_event; the other arguments as events.def says for it.
- * Wait-free: no allocation, no lock, and no system call but one: at most once a quarter of the ring, it wakes a flusher
- * that sleeps.  A full ring drops the record and counts it.
+ * Wait-free: no allocation, no lock, and at most one system call, which wakes a flusher that sleeps.  Whether it sleeps is
+ * looked at after each quarter of the ring, wherever the flusher is by then, and for each record while the ring is full.
+ * A full ring drops the record and counts it.
  * Call only when sqt_on(the event's group). */
 void sqt_emit(unsigned event, uint64_t id, uint64_t arg, uint32_t aux);
 
@@ -450,8 +451,8 @@ void sqt_reconfigure(const struct sqt_config *config, const struct sqt_process *
 /* Begins a new segment; for squid -k rotate. */
 void sqt_rotate(void);
 
-/* Squid is about to end itself because of an error; why: what it says of it in cache.log.  Lines of squid.conf and what
- * helpers answered are left out, and with names=off all of it.  Goes on tracing. */
+/* Squid is about to end itself because of an error; why: what it says of it in cache.log.  Quotations of squid.conf and
+ * what helpers answered are left out, and with names=off all of it.  Goes on tracing. */
 void sqt_gives_up(const char *why);
 
 /* Ends tracing in order: everything in the ring is written, the segment closed, the ring removed. */

@@ -268,6 +268,48 @@ def hostile():
     check(len(found) == 70000 - 65536, "servers beyond 65,536 are OTHER", len(found))
 
 
+def first_lines():
+    """One line, damaged or of something else, does not decide what a log is and when it begins."""
+    native = [r.native() for r in REQUESTS]
+    past, future = (native[0].replace(native[0].split()[0], at) for at in ("1.000", "8589934590.000"))
+    for name, first in (("a time long ago", past), ("a time to come", future), ("as zlib begins", b"x^damaged"),
+                        ("the same", b"x\x9c"), ("of another format", REQUESTS[0].combined()),
+                        ("a long line", "1" * 300000), ("a longer one", "1" * 3000000)):
+        path = write("first.log", [first] + native)
+        with open(path, "rb") as log:
+            data = log.read()
+        for how, options in ("", {}), (", from a pipe", {"data": data}):
+            name_of = "--access-log=" + ("-" if options else path)
+            found, said = rows(name_of, **options), run(name_of, **options)[2]
+            check(not same(found, NATIVE), "first line: " + name + how, same(found, NATIVE))
+            check("line 1 has a time far" in said or "line 1 is not of the format" in said or ": 1 lines are longer" in said,
+                  "it is shown or counted, once" + how, said)
+    pause = [native[0].replace(native[0].split()[0], "%d.000" % (START + 40000000 * year)) for year in range(3) for _ in range(2)]
+    found = rows("--access-log=" + write("pause.log", pause))
+    check(len(found) == 4 and found[0]["time_s"] == "0.000000000", "behind a pause of a year only one line is passed over",
+          [row["time_s"] for row in found])
+    path = write("last.log", native + [future])
+    found = rows("--access-log=" + path, "--since=-3s", "--until=1h")
+    check(len(found) == sum(r.at - r.took >= REQUESTS[-1].at - 3000 for r in REQUESTS), "last line: a time to come", len(found))
+    folder_of = os.path.join(folder, "begun")
+    os.mkdir(folder_of)
+    write("begun/access.log.0", [future] + native[:200])
+    write("begun/access.log", [past] + native[200:])
+    found = rows("--access-log=" + folder_of, "--until=1h", "--since=0s")
+    check(not same(found, NATIVE), "first lines of several files", same(found, NATIVE))
+
+
+def large_conf():
+    path = write("good.log", [r.native() for r in REQUESTS])
+    for more, status in (0, 0), (1, 1):
+        text = b"logformat mine %ts.%03tu %6tr %>a %Ss/%03>Hs %<st %rm %ru %un %Sh/%<a %mt\naccess_log /x/good.log mine\n"
+        conf = os.path.join(folder, "large.conf")
+        with open(conf, "wb") as out:
+            out.write(text + b"#" * ((16 << 20) - len(text) + more))
+        got, _, said = run("--access-log=" + path, "--log-format=" + conf)
+        check(got == status and ("larger than 16 MiB" in said) == (status == 1), "a squid.conf of 16 MiB and %d" % more, said)
+
+
 def refused():
     log = write("good.log", [r.native() for r in REQUESTS])
     for options, status, words in (
@@ -308,6 +350,9 @@ def findings():
                                     for i in range(1500)], "set_apart", "h2"),
             ("failures", [line(20 * i, 20, "h%d" % (i % 5), *((503, "TCP_MISS_ABORTED", "-") if i % 5 == 1 else ()))
                           for i in range(1500)], "failed_requests", "h1"),
+            ("failures of hosts that have no place of their own",
+             [line(20 * i, 20, "h%d" % i, *((503, "TCP_MISS_ABORTED", "-") if i > 1100 else ())) for i in range(1500)],
+             "failed_requests", "-"),
             ("all is slow", [line(20 * i, pick.randrange(900, 1500), "h%d" % (i % 5)) for i in range(1500)], "unexplained",
              "-"),
             ("tunnels", [line(20 * i, 20000, "h%d" % (i % 5), method="CONNECT", tag="TCP_TUNNEL") for i in range(300)],
@@ -319,7 +364,7 @@ def findings():
               "findings claim no stage: " + name, first["sentence"])
         if cause in ("healthy", "unexplained"):
             check("only a trace says" in first["sentence"], "and say what a trace would add: " + name)
-        if cause in ("slow_at_server", "set_apart", "failed_requests"):
+        if cause in ("slow_at_server", "set_apart", "failed_requests") and culprit != "-":
             command = first["command"].replace("FILE", os.path.join(folder, "finding.log"))
             ran = subprocess.run(["sh", "-c", command.replace("sqtrace-dump", DUMP, 1)], stdout=subprocess.PIPE, check=False)
             check(ran.returncode == 0 and 200 < len(ran.stdout.splitlines()) < 400, "its command finds them: " + name, command)
@@ -451,6 +496,8 @@ try:
     rotated()
     times()
     hostile()
+    first_lines()
+    large_conf()
     refused()
     findings()
     joined()

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../tools/exporter/known.h"
 #include "../../tools/exporter/series.h"
 
 static struct export_series *
@@ -111,6 +112,28 @@ test_replaced(void **state)
     export_series_free(s);
 }
 
+/* Label sets that come once each: Prometheus would keep them all. */
+static void
+test_known(void **state)
+{
+    (void)state;
+    const int64_t hour = INT64_C(3600) * 1000000000;
+    static struct export_known known;
+    unsigned count = 0;
+    for (unsigned i = 0; i < 5000; ++i) {
+        char name[16];
+        const char *const labels[] = {"slow_server", name, "wait"};
+        snprintf(name, sizeof(name), "s%u", i);
+        count += (unsigned)export_is_known(&known, labels, 3, 1 + i * (hour / 5000));
+    }
+    assert_int_equal(count, EXPORT_KNOWN);
+    const char *const first[] = {"slow_server", "s0", "wait"}, *const other[] = {"hanging", "s0", "wait"};
+    assert_true(export_is_known(&known, first, 3, 20 * hour));
+    assert_false(export_is_known(&known, other, 3, 20 * hour));
+    assert_true(export_is_known(&known, other, 3, 26 * hour)); /* in the place of one of a day before */
+    assert_true(export_is_known(&known, first, 3, 26 * hour));
+}
+
 /* Whatever comes, no more series than asked for are told. */
 static void
 test_bound(void **state)
@@ -189,8 +212,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same),  cmocka_unit_test(test_other), cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_bound), cmocka_unit_test(test_grow),  cmocka_unit_test(test_printed),
+        cmocka_unit_test(test_same),    cmocka_unit_test(test_other), cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_known),   cmocka_unit_test(test_bound), cmocka_unit_test(test_grow),
+        cmocka_unit_test(test_printed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -216,13 +216,14 @@ def restart(trace, finding):
 
 
 def died(trace, finding):
-    """From the last sign of life of a process to the next start of its kid: who had a request open failed."""
+    """From a process's last words, or its last sign of life, to the next start of its kid: who had a request open failed."""
     runs, open_, waited, since, until = {}, 0, [], [], []
     for row in trace.events("START", "STOP"):
         before = runs.get(row["kid"])
         if row["event"] == "START" and before and before["event"] == "START":
             ring, now = before["ring"], number(row["time_s"])
-            since.append(last_life(trace, before))
+            said = [number(words["time_s"]) for words in trace.events("FATAL") if words["ring"] == ring]
+            since.append(said[-1] if said else last_life(trace, before))
             until.append(now)
             waited += Standstill(since[-1], now, ring, trace.requests).waited
             open_ += sum(r.key[0] == ring and r.row["outcome"] == "unfinished" for r in trace.requests)

@@ -192,7 +192,7 @@ def failed(trace, finding):
     of_server = finding["cause"] == "no_local_port" and finding["culprit"] not in ("local ports", "routes")
     whom = "failed_connect" if of_server else finding["cause"]
     its = [r for (cause, culprit), rows in failures(trace).items() for r in rows
-           if cause == whom and (culprit == finding["culprit"] or cause in OF_NOBODY or not of_server and
+           if cause == whom and ({"other": "-"}.get(culprit, culprit) == finding["culprit"] or cause in OF_NOBODY or not of_server and
                                  cause == "no_local_port")]
     if not its:
         return {"failed requests": 5}

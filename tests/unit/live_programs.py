@@ -43,9 +43,10 @@ class Following:
     """sqtrace-dump --follow --table=findings."""
 
     def __init__(self, folder):
-        self.printed = tempfile.TemporaryFile()
+        self.printed, self.said = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.process = subprocess.Popen([tool("sqtrace-dump"), "--follow", "--table=findings", "--format=tsv",
-                                         "--no-comments", folder], stdout=self.printed, stdin=subprocess.DEVNULL)
+                                         "--no-comments", folder], stdout=self.printed, stderr=self.said,
+                                        stdin=subprocess.DEVNULL)
         atexit.register(self.process.kill)
 
     def rows(self, **values):
@@ -125,6 +126,23 @@ def over(following, exporter):
     check(True, "the exporter does not have it any more")
 
 
+def gone(folder, following, flights):
+    """The traced process ends while requests hang: they hang no more."""
+    flights.tell(b"h")
+    until(lambda: len(following.rows(cause="hanging", state="begins")) == 2, 40, "it begins again")
+    flights.tell(b"d")
+    check(flights.process.wait(30) == 0, "the traced process ends")
+    until(lambda: following.rows(cause="died", state="begins"), 40, "that it died begins")
+    until(lambda: len(following.rows(cause="hanging", state="ends")) == 2, 40, "it ends with the process")
+    check("no process writes the trace any more" in all_said(following.said), "and so --follow says",
+          all_said(following.said))
+    check(not following.rows(cause="died", state="ends"), "that it died has no end yet", following.rows(cause="died"))
+    flights = Flights(folder)
+    until(lambda: "a process writes the trace again" in all_said(following.said), 30, "there is another process")
+    check(True, "--follow says that there is another process")
+    return flights
+
+
 def ends(following, exporter, flights):
     """A process that is told to end leaves no other behind."""
     for process in following.process, exporter.process:
@@ -148,6 +166,7 @@ def main():
         flights.tell(b"o")
         flights.tell(b"e")
         over(following, exporter)
+        flights = gone(folder, following, flights)
         ends(following, exporter, flights)
     plan()
 

@@ -107,7 +107,7 @@ flights_hang(int over)
 }
 
 /* Passes of the event loop, until the input ends.  A line on it ends transaction 101; "b" blocks a pass for 3 s; "h" makes
- * requests hang, and "o" is their end. */
+ * requests hang, and "o" is their end; "d": it ends itself. */
 static void
 flights_wait(void)
 {
@@ -121,6 +121,10 @@ flights_wait(void)
             continue;
         if (read(STDIN_FILENO, line, sizeof(line)) <= 0)
             return;
+        if (*line == 'd') {
+            sqt_gives_up("no memory");
+            return;
+        }
         if (*line == 'h' || *line == 'o') {
             flights_hang(*line == 'o');
         } else if (*line == 'b') {

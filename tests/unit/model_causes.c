@@ -449,6 +449,28 @@ windows_end_with_the_trace(void **state)
     sqt_tolds_free(&tolds);
 }
 
+static void
+findings_are_found(void **state)
+{
+    struct sqt_tolds tolds = {.count = 0};
+    (void)state;
+    assert_null(sqt_tolds_find(&tolds, NULL, NULL, 0));
+    struct sqt_told *const helper = sqt_tolds_add(&tolds, "failed_helper", SQT_HARM_FAILURE, 5),
+                           *const server = sqt_tolds_add(&tolds, "slow_server", SQT_HARM_WAITING, 7);
+    strcpy(helper->culprit, "auth basic");
+    strcpy(server->culprit, "origin-1");
+    server->waiting = 7;
+    assert_ptr_equal(sqt_tolds_find(&tolds, NULL, NULL, 0), helper);
+    assert_ptr_equal(sqt_tolds_find(&tolds, NULL, NULL, 1), server);
+    assert_ptr_equal(sqt_tolds_find(&tolds, "slow_server", NULL, 0), server);
+    assert_ptr_equal(sqt_tolds_find(&tolds, NULL, "basic", 0), helper);
+    assert_ptr_equal(sqt_tolds_find(&tolds, "slow_server", "origin-1", 7), server);
+    assert_null(sqt_tolds_find(&tolds, "slow_server", "origin-1", 8));
+    assert_null(sqt_tolds_find(&tolds, "slow_server", "origin", 0));
+    assert_null(sqt_tolds_find(&tolds, "slow_server", "", 0));
+    sqt_tolds_free(&tolds);
+}
+
 int
 main(void)
 {
@@ -462,6 +484,7 @@ main(void)
         SCRIPT_TEST(objects_that_are_fetched_again),
         SCRIPT_TEST(a_port_that_is_slow),
         SCRIPT_TEST(requests_that_fail_otherwise),
+        SCRIPT_TEST(findings_are_found),
         SCRIPT_TEST(no_wait_is_told_twice),
         SCRIPT_TEST(windows_end_with_the_trace),
     };

@@ -276,6 +276,40 @@ objects_that_were_removed(void **state)
     }
 }
 
+/* Writing them failed: whether they are gone, or their files are, it is one finding. */
+static void
+objects_that_were_not_written(void **state)
+{
+    (void)state;
+    trace_begin();
+    for (int64_t i = 0; i < 200; ++i) {
+        int64_t at = i * SECOND;
+        const uint64_t xact = begin(at), sio = 100000 + (uint64_t)i;
+        PUT(at, CONNECT_REUSED, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, PARENT + (uint32_t)(i % NAMED_SERVERS));
+        PUT(at, DISPATCH, xact, 50, 1);
+        PUT(at, REQUEST_SENT, xact, 50, 0);
+        PUT(at += 60 * MS, SERVER_READ, xact, 500, 0);
+        PUT(at, SWAPOUT_OPEN, sio, xact, 0);
+        PART(PART_SWAP_FILE, (uint64_t)i % 20 + 1, 77, 0);
+        PUT(at, SWAPOUT_OPENED, sio, 0, 0);
+        PUT(at, SWAPOUT_CLOSED, sio, 0, 28);
+        PUT(at, SERVER_DONE, xact, 50, 0);
+        PUT(at += MS, XACT_END, xact, MISS, 200);
+        PART(PART_XACT_SIZES, 1000, 1300, 1);
+        PART(PART_XACT_FLAGS, (uint64_t)i % 20 + 1, 7,
+             (i / 20 % 2 ? SQT_MISS_ABSENT : SQT_MISS_SWAP_FAIL) << SQT_XACT_MISS_SHIFT);
+    }
+    trace_end(200 * SECOND);
+    unsigned count = 0;
+    for (unsigned i = 0; i < found_count; ++i)
+        count += strcmp(TEXT(i, cause), "not_written") == 0;
+    assert_int_equal(count, 1);
+    assert_string_equal(TEXT(0, cause), "not_written");
+    assert_int_equal(NUMBER(0, requests), 200);
+    assert_non_null(strstr(TEXT(0, sentence), "200 of 200 objects could not be written to "));
+}
+
 /* ---- who does not answer ---- */
 
 static void
@@ -393,6 +427,7 @@ main(void)
         cmocka_unit_test_setup_teardown(one_server_sends_slowly, script_begin, script_end),
         cmocka_unit_test_setup_teardown(large_objects_are_not_slow, script_begin, script_end),
         cmocka_unit_test_setup_teardown(objects_that_were_removed, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(objects_that_were_not_written, script_begin, script_end),
         SCRIPT_TEST(requests_that_hang),
         SCRIPT_TEST(two_queries_at_once),
         SCRIPT_TEST(a_slow_helper_that_misses_some),

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-enum { PARENT = 1, ORIGIN_1, ORIGIN_2, ORIGIN_3, ORIGIN_4 };
+enum { OTHER, PARENT, ORIGIN_1, ORIGIN_2, ORIGIN_3, ORIGIN_4 };
 enum { AUTH, GROUPS, NAME_SERVER };
 
 /* Requests begin ten times a second, and take a millisecond. */
@@ -127,6 +127,24 @@ a_server_that_lets_wait_and_fails(void **state)
     find();
     assert_cause("failed_connect", "origin-1", 20);
     assert_int_equal(NUMBER(0, waiting_s), 20 * 91 * MS);
+}
+
+/* Those beyond a bound share a name, which is nobody's. */
+static void
+servers_without_a_name_of_their_own(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 60; ++i)
+        if (i % 3)
+            answered(PARENT, 200);
+        else
+            not_connected(OTHER, 90 * MS, SQT_CONNECT_TIMEOUT);
+    find();
+    assert_true(found_count > 0); /* and that requests connect for long, which no name explains */
+    assert_string_equal(TEXT(0, cause), "failed_connect");
+    assert_string_equal(TEXT(0, culprit), "-");
+    for (unsigned i = 0; i < found_count; ++i)
+        assert_string_not_equal(TEXT(i, culprit), "other");
 }
 
 /* Between 10 s and 12 s of 40 s. */
@@ -540,6 +558,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {SCRIPT_TEST(a_server_that_lets_wait_and_fails),
+                                       SCRIPT_TEST(servers_without_a_name_of_their_own),
                                        SCRIPT_TEST(a_service_fails_for_two_seconds),
                                        SCRIPT_TEST(it_fails_again_and_again),
                                        SCRIPT_TEST(one_server_is_gone),

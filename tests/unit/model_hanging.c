@@ -5,7 +5,7 @@
 #include "model_found.h"
 
 #define SECOND (1000 * MS)
-enum { PARENT = 1, ORIGIN_1, GROUPS = 1, NAME_SERVER, REWRITER = 5 };
+enum { OTHER, PARENT, ORIGIN_1, GROUPS = 1, NAME_SERVER, REWRITER = 5 };
 
 static struct sqt_job job;
 static int64_t silence; /* of the process's flusher, ns */
@@ -97,6 +97,21 @@ assert_hangs(const char *culprit, int64_t requests, int64_t since, int64_t now)
 }
 
 /* ---- whom requests wait for ---- */
+
+/* Of many servers the last share a name, which is nobody's. */
+static void
+requests_at_others(void **state)
+{
+    (void)state;
+    trace_begin();
+    all_is_well(0, 30 * SECOND, PARENT);
+    for (unsigned i = 0; i < 10; ++i)
+        asked(30 * SECOND + i * MS, OTHER);
+    all_is_well(30 * SECOND, 34 * SECOND, PARENT);
+    ask(35 * SECOND);
+    for (unsigned i = 0; i < found_count; ++i)
+        assert_string_not_equal(TEXT(i, cause), "hanging");
+}
 
 /* Their age is of now, and not of the last record.  A worse time that is over comes behind them. */
 static void
@@ -364,6 +379,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(requests_at_others, script_begin, script_end),
         cmocka_unit_test_setup_teardown(requests_at_a_server, script_begin, script_end),
         cmocka_unit_test_setup_teardown(few_or_early, script_begin, script_end),
         cmocka_unit_test_setup_teardown(answers_take_long, script_begin, script_end),

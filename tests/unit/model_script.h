@@ -92,9 +92,10 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         return "a call";
     if (kind == SQT_DEF_ACTIVITY && number == 5)
         return "write to cache.log";
-    static const char *const endings[] = {
-        "no memory", "logfileWrite: /var/log/access.log: (28) No space left on device",
-        "The redirector helpers are crashing too rapidly, need help!", "Bungled /etc/squid.conf line 7"};
+    static const char *const endings[] = {"no memory",
+                                          "logfileWrite: /var/log/access.log: (28) No space left on device",
+                                          "The redirector helpers are crashing too rapidly, need help!",
+                                          "Bungled /etc/squid.conf line 7", "reconfiguration failure"};
     if (kind == SQT_DEF_ENDING && number < sizeof(endings) / sizeof(*endings))
         return endings[number];
     if (kind == SQT_DEF_ACL && number == 7)

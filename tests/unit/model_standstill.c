@@ -217,6 +217,13 @@ squid_ends_itself(void **state)
     assert_told("restart", "/etc/squid.conf line 7", "once");
     assert_non_null(strstr(TEXT(row, sentence), "it could not read its configuration: /etc/squid.conf line 7, and was "
                                                 "there again"));
+    starts();
+    requests(100);
+    PUT(now, FATAL, 0, 0, 4);
+    PUT(now + MS, STOP, 0, 1, 0);
+    assert_told("died", "Squid", "since");
+    assert_non_null(strstr(TEXT(row, sentence), "it could not read its configuration. "));
+    assert_non_null(strstr(TEXT(row, advice), "squid -k parse"));
     starts(); /* a trace without an end, as after a crash */
     requests(100);
     PUT(now, CHILD_DIED, 77, 1, 5);
@@ -322,11 +329,10 @@ the_process_is_stopped(void **state)
     assert_int_equal(NUMBER(row, requests), 5);
 }
 
-/* Its origin ends without a STOP, and another one of the same kid starts 2 s later. */
+/* An origin ends without a STOP, and another one, of that kid, starts 2 s later.  fatal: Squid's own words; 0: none. */
 static void
-a_process_dies(void **state)
+one_dies(uint32_t kid, enum sqt_kid_kind kind, uint32_t fatal)
 {
-    (void)state;
     struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = take_row, .note = note};
     struct sqt_consumer consumer = sqt_family_findings.consumer;
     found_count = 0;
@@ -334,12 +340,15 @@ a_process_dies(void **state)
     kept_begin();
     sqt_family_findings.start(&job);
     struct sqt_model *const model = sqt_model_new(&consumer);
-    script.origins[1].identity.kid = 0;
+    script.origins[0].identity.kid_kind = script.origins[1].identity.kid_kind = kind;
+    script.origins[1].identity.kid = kid;
     for (unsigned k = 0; k < 2; ++k, now += 2 * SECOND) {
         starts();
         requests(100);
         for (unsigned i = 0; !k && i < 7; ++i)
             begin_xact(now, 100 + number++, 7);
+        if (!k && fatal)
+            PUT(now, FATAL, 0, 0, fatal);
         const struct sqt_run run = {&script.origins[k], script.records, script.count, 0, script.count,
                                     {0, 0, 1.0},        script.unsure,  NULL,         0};
         kept_play(k, script.records, script.count);
@@ -359,10 +368,34 @@ a_process_dies(void **state)
     while (row < found_count && strcmp(TEXT(row, cause), "died") != 0)
         ++row;
     assert_true(row < found_count);
-    assert_string_equal(TEXT(row, culprit), "Squid");
     assert_int_equal(NUMBER(row, failures), 7);
+}
+
+/* And is started again. */
+static void
+a_process_dies(void **state)
+{
+    (void)state;
+    one_dies(0, SQT_KID_SINGLE, 0);
+    assert_string_equal(TEXT(row, culprit), "Squid");
+    assert_non_null(strstr(TEXT(row, sentence), "Squid died 1 time and was started again, up to "));
     assert_in_range(NUMBER(row, time_s), 9900 * MS, 10 * SECOND);
     assert_int_equal(NUMBER(row, until_s), 12 * SECOND);
+}
+
+/* Another worker lives on. */
+static void
+a_worker_dies(void **state)
+{
+    (void)state;
+    for (unsigned again = 0; again < 2; ++again) {
+        one_dies(again ? 0 : 2, SQT_KID_WORKER, 1);
+        assert_string_equal(TEXT(row, culprit), "log /var/log/access.log");
+        assert_non_null(strstr(TEXT(row, sentence), again
+                                                        ? "and was started again 2.0 s later. 7 requests were open."
+                                                        : "and worker 0 was not started again. 7 requests were open."));
+        assert_string_equal(TEXT(row, pattern), again ? "once" : "since");
+    }
 }
 
 int
@@ -372,6 +405,6 @@ main(void)
         SCRIPT_TEST(nobody_could_connect), SCRIPT_TEST(a_stop_at_the_end), SCRIPT_TEST(reconfigurations),
         SCRIPT_TEST(a_list_is_read),       SCRIPT_TEST(squid_ends_itself), SCRIPT_TEST(rotations),
         SCRIPT_TEST(long_passes),          SCRIPT_TEST(an_acl_computes),   SCRIPT_TEST(the_process_is_stopped),
-        SCRIPT_TEST(a_process_dies)};
+        SCRIPT_TEST(a_process_dies),       SCRIPT_TEST(a_worker_dies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,8 @@ formats_that_cannot_be(void **state)
     refuses("%ts %{x}", "expected a code");
     refuses("%ts%byte{0}", "%byte{1}");
     refuses("%ts%byte{256}", "%byte{1}");
+    refuses("%ts %>a%ru", "where it ends");
+    refuses("%ts %un%tr", "where it ends");
     char many[SQT_LOG_ITEMS * 4 + 16] = "";
     for (unsigned i = 0; i <= SQT_LOG_ITEMS; ++i)
         strcat(many, "%a ");

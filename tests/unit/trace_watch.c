@@ -5,8 +5,10 @@
 #define _GNU_SOURCE
 #include "trace_support.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -174,6 +176,43 @@ what_cannot_be_read_is_not_known(void **state)
     end();
 }
 
+static void
+look_often(int on)
+{
+    const struct sqt_watch_pass pass = {1, sqt_monotonic_ns() - 500 * MS};
+    for (unsigned i = 0; i < 100; ++i)
+        sqt_watch_look(&watch, on, &pass, &heart);
+}
+
+/* The lowest descriptor that is free. */
+static int
+free_descriptor(void)
+{
+    const int fd = dup(2);
+    close(fd);
+    return fd;
+}
+
+/* A kernel may have no schedstat: then it is not opened again at each look, nor anything else. */
+static void
+a_missing_file_costs_no_descriptors(void **state)
+{
+    static const char *const missing[] = {"schedstat", "syscall"};
+    for (unsigned i = 0; i < 2; ++i) {
+        char path[PATH_MAX];
+        begin(*state);
+        snprintf(path, sizeof(path), "%s/proc/self/task/%d/%s", root, (int)gettid(), missing[i]);
+        assert_int_equal(unlink(path), 0);
+        look(0);
+        const int before = free_descriptor();
+        look_often(1);
+        look_often(0);
+        look_often(1); /* as after another sqtrace_log */
+        assert_int_equal(free_descriptor(), before);
+        end();
+    }
+}
+
 /* Once a second, with what grew meanwhile. */
 static void
 an_idle_thread_is_told_once_a_second(void **state)
@@ -307,6 +346,39 @@ a_pass_sets_the_timer_if_asked(void **state)
     assert_in_range(sqt_monotonic_ns(), armed.ns + SQT_WATCH_PASS_NS, armed.ns + 5000 * MS);
     sqt_nap_close(&nap);
     sqt_loop_waits(0);
+    end();
+}
+
+/* The time that a sleep of 10 s takes, if it is ended before it begins. */
+static uint64_t
+short_sleep(struct sqt_nap *nap, void (*end_it)(struct sqt_nap *))
+{
+    const uint64_t from = sqt_monotonic_ns();
+    sqt_nap_lie_down(nap, SQT_NAP_FOR_WORK);
+    end_it(nap);
+    assert_int_equal(nap->state, SQT_NAP_AWAKE);
+    sqt_nap_sleep(nap, from + 10000 * MS);
+    return sqt_monotonic_ns() - from;
+}
+
+/* Other processes of the user may have used up all signals that the kernel queues. */
+static void
+a_signal_that_the_kernel_does_not_queue(void **state)
+{
+    struct sqt_nap nap = {0};
+    struct rlimit limit, none = {0, 0};
+    begin(*state);
+    assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &limit), 0);
+    none.rlim_max = limit.rlim_max;
+    sqt_nap_open(&nap, watch.main_clock, 1, 1000000 * MS);
+    assert_true(nap.has_timers);
+    assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &none), 0);
+    assert_true(short_sleep(&nap, sqt_nap_work) < 5000 * MS);
+    assert_true(short_sleep(&nap, sqt_nap_order) < 5000 * MS);
+    sqt_nap_close(&nap);
+    sqt_nap_open(&nap, watch.main_clock, 1, 1000000 * MS);
+    assert_false(nap.has_timers); /* then sqt_flusher looks by the clock */
+    assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &limit), 0);
     end();
 }
 
@@ -468,6 +540,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         PLACE_TEST(a_sample_is_what_grew),
         PLACE_TEST(what_cannot_be_read_is_not_known),
+        PLACE_TEST(a_missing_file_costs_no_descriptors),
         PLACE_TEST(an_idle_thread_is_told_once_a_second),
         PLACE_TEST(computing_is_sampled_by_processor_time),
         PLACE_TEST(a_thread_without_a_processor),
@@ -475,6 +548,7 @@ main(void)
         PLACE_TEST(a_thread_that_computed_and_lost_its_processor),
         PLACE_TEST(the_sleep_is_as_long_as_nothing_can_be_missed),
         PLACE_TEST(a_pass_sets_the_timer_if_asked),
+        PLACE_TEST(a_signal_that_the_kernel_does_not_queue),
         PLACE_TEST(a_stop),
         PLACE_TEST(control_groups),
         PLACE_TEST(parts_of_an_activity),

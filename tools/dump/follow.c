@@ -3,6 +3,7 @@
  * follow.c - --follow: rows as they end, until a signal comes.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -96,6 +97,19 @@ dump_follow_begin(struct dump *d, struct sqt_stream *stream)
     return sqt_stream_follow(stream, &following);
 }
 
+/* Says when the last process that wrote the trace is gone, and when another one is there. */
+static void
+follow_watch(struct dump *d, const struct sqt_stream *stream)
+{
+    const int lives = sqt_stream_now(stream) != INT64_MIN;
+    if (lives && d->gone && !d->quiet)
+        fputs("sqtrace-dump: a process writes the trace again\n", stderr);
+    if (!lives && d->lived && !d->quiet)
+        fputs("sqtrace-dump: no process writes the trace any more; the next one will be followed\n", stderr);
+    d->gone = !lives && (d->gone || d->lived);
+    d->lived = lives;
+}
+
 /* Reads what is there now. */
 static void
 follow_drain(struct dump *d, struct sqt_stream *stream)
@@ -113,6 +127,7 @@ dump_follow(struct dump *d, struct sqt_stream *stream)
 {
     for (;;) {
         follow_drain(d, stream);
+        follow_watch(d, stream);
         if (follow_stop || sqt_pass_done(d->pass) || d->sink.out.error || d->sink.out.gone)
             break;
         sqt_stream_wait(stream, FOLLOW_LOOK_MS);

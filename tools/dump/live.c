@@ -16,10 +16,16 @@
 #define LIVE_BEFORE (2 * SQT_LIVE_WINDOW)
 #define LIVE_BEFORE_BYTES (UINT64_C(64) << 20)
 
+/* The cause that lasts when no process writes the trace any more. */
+#define DIED "died"
+
 struct dump_live {
     struct sqt_live *live;
     struct sqt_model *model;
     struct sqt_track track;
+    int64_t now;    /* ns of the stream: when a process wrote the trace last */
+    int64_t clock;  /* the same by CLOCK_MONOTONIC; 0: none did */
+    int asked_last; /* for findings of when the last process ended */
 };
 
 static void
@@ -68,20 +74,62 @@ dump_live_row(void *context, const struct sqt_live_finding *finding, enum sqt_tr
     dump_row(d, row);
 }
 
+static int64_t
+dump_live_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* What was found at that time.  Of the last state of a process that is gone, only that it died is news. */
+static void
+dump_live_take(struct dump *d, int64_t at)
+{
+    struct dump_live *const l = d->live;
+    unsigned count;
+    const struct sqt_live_finding *const found = sqt_live_found(l->live, &count);
+    if (!l->asked_last)
+        sqt_track_take(&l->track, found, count, at, dump_live_row, d);
+    for (unsigned i = 0; i < count && l->asked_last; ++i)
+        if (strcmp(SQT_LIVE_TEXT(&found[i], cause), DIED) == 0)
+            sqt_track_take(&l->track, &found[i], 1, at, dump_live_row, d);
+}
+
+/* While no process writes the trace: what it had until its end is asked for once.  Then what was found ends, except that
+ * Squid died. */
+static void
+dump_live_gone(struct dump *d, int64_t now)
+{
+    struct dump_live *const l = d->live;
+    if (!l->asked_last) {
+        l->asked_last = sqt_live_ask(l->live, NULL, 0);
+        return;
+    }
+    sqt_track_hold(&l->track, DIED, now);
+    sqt_track_take(&l->track, NULL, 0, now, dump_live_row, d);
+}
+
 void
 dump_live_look(struct dump *d, struct sqt_stream *stream)
 {
     const struct sqt_now now = {sqt_stream_now(stream), sqt_origin_silent};
     const int lives = now.ns != INT64_MIN;
-    unsigned count;
-    if (!d->live)
+    struct dump_live *const l = d->live;
+    if (!l)
         return;
-    if (sqt_live_take(d->live->live, 0) > 0) {
-        const struct sqt_live_finding *const found = sqt_live_found(d->live->live, &count);
-        sqt_track_take(&d->live->track, found, count, lives ? now.ns : sqt_pass_last_ns(d->pass), dump_live_row, d);
+    if (lives) {
+        l->now = now.ns;
+        l->clock = dump_live_clock();
+        l->asked_last = 0;
     }
+    const int64_t at = l->now + (l->clock ? dump_live_clock() - l->clock : 0);
+    if (sqt_live_take(l->live, 0) > 0)
+        dump_live_take(d, at);
     if (lives)
-        sqt_live_ask(d->live->live, &now, LIVE_EVERY);
+        sqt_live_ask(l->live, &now, LIVE_EVERY);
+    else if (l->clock)
+        dump_live_gone(d, at);
 }
 
 void

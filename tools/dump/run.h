@@ -27,7 +27,8 @@ struct dump {
     struct sqt_job job;
     struct dump_findings findings;
     struct dump_live *live; /* findings that are followed; NULL: they are not */
-    struct sqt_crew *crew;  /* NULL: one processor, or no trace */
+    int lived, gone;       /* --follow: by the last look, a process wrote the trace; or one did before, and none does */
+    struct sqt_crew *crew; /* NULL: one processor, or no trace */
     struct sqt_pass *pass;
     struct sqt_wide_table wide; /* makes times of day, and says whose rows they are */
     struct sqt_identities identities;

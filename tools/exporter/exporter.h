@@ -32,6 +32,7 @@
 #include "../program/voice.h"
 #include "otlp/ids.h"
 #include "send.h"
+#include "known.h"
 #include "series.h"
 
 #define EXPORTER_SECOND INT64_C(1000000000) /* ns */
@@ -95,6 +96,7 @@ struct exporter {
     uint64_t scrapes, refused;
     int64_t scraped;              /* when it was scraped last, by the monotonic clock; 0: never */
     unsigned findings;            /* that there are now */
+    struct export_known culprits; /* label sets of findings */
     uint64_t forgotten;           /* spans, of traces that are closed: sqt_otlp_forgotten() */
     struct export_sender *sender; /* NULL: no spans are sent */
     struct event_base *base;

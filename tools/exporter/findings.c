@@ -15,20 +15,22 @@
 
 /* The label set of a finding: its cause and harm are words of sqtrace, its culprit is of the trace. */
 static struct export_child *
-gauges_child(struct exporter *e, const struct sqt_live_finding *finding)
+gauges_child(struct exporter *e, const struct sqt_live_finding *finding, int64_t monotonic)
 {
     char culprit[LABEL];
     const char *const name = SQT_LIVE_TEXT(finding, culprit);
-    const char *const labels[] = {SQT_LIVE_TEXT(finding, cause), culprit, SQT_LIVE_TEXT(finding, harm)};
+    const char *labels[] = {SQT_LIVE_TEXT(finding, cause), culprit, SQT_LIVE_TEXT(finding, harm)};
     sqt_visible_text(culprit, sizeof(culprit), name ? name : "");
+    if (!export_is_known(&e->culprits, labels, sizeof(labels) / sizeof(*labels), monotonic))
+        labels[1] = EXPORT_OTHER;
     return export_series_get(e->series, EXPORT_FAMILY_finding, labels);
 }
 
 /* Several may share the label set of the others. */
 static void
-gauges_put(struct exporter *e, const struct sqt_live_finding *finding)
+gauges_put(struct exporter *e, const struct sqt_live_finding *finding, int64_t monotonic)
 {
-    struct export_child *const child = gauges_child(e, finding);
+    struct export_child *const child = gauges_child(e, finding, monotonic);
     export_series_raise(child, EXPORT_finding_waiting, SQT_LIVE_NUMBER(finding, waiting_s));
     export_series_raise(child, EXPORT_finding_requests, SQT_LIVE_NUMBER(finding, requests));
     export_series_raise(child, EXPORT_finding_failures, SQT_LIVE_NUMBER(finding, failures));
@@ -36,12 +38,12 @@ gauges_put(struct exporter *e, const struct sqt_live_finding *finding)
 }
 
 static void
-gauges_take(struct exporter *e)
+gauges_take(struct exporter *e, int64_t monotonic)
 {
     const struct sqt_live_finding *const found = sqt_live_found(e->trace.live, &e->findings);
     export_series_clear(e->series, EXPORT_FAMILY_finding);
     for (unsigned i = 0; i < e->findings; ++i)
-        gauges_put(e, &found[i]);
+        gauges_put(e, &found[i], monotonic);
 }
 
 void
@@ -50,7 +52,7 @@ exporter_findings_look(struct exporter *e, int64_t monotonic)
     const struct sqt_now now = {sqt_stream_now(e->trace.stream), sqt_origin_silent};
     const int lives = now.ns != INT64_MIN;
     if (sqt_live_take(e->trace.live, 0) > 0)
-        gauges_take(e);
+        gauges_take(e, monotonic);
     if (!lives || !e->scraped || monotonic - e->scraped > FINDINGS_AFTER)
         exporter_findings_forget(e);
     else

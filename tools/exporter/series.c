@@ -38,8 +38,8 @@ struct export_series {
 
 /* ---- making and dropping ---- */
 
-static uint64_t
-series_hash(enum export_family family, const char *const *labels, unsigned count)
+uint64_t
+export_labels_hash(enum export_family family, const char *const *labels, unsigned count)
 {
     uint64_t hash = UINT64_C(14695981039346656037) ^ family;
     for (unsigned i = 0; i < count; ++i) {
@@ -246,7 +246,7 @@ export_series_get(struct export_series *s, enum export_family family, const char
 {
     struct series_family *const f = &s->families[family];
     const unsigned count = export_families()[family].label_count;
-    const uint64_t hash = series_hash(family, labels, count);
+    const uint64_t hash = export_labels_hash(family, labels, count);
     if (series_says_other(labels, count))
         return series_take_other(s, family);
     struct export_child *child = series_find(s, family, hash, labels);

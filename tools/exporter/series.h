@@ -64,6 +64,9 @@ struct export_rules {
 
 struct export_series;
 
+/* A hash of a label set of that family. */
+uint64_t export_labels_hash(enum export_family family, const char *const *labels, unsigned count);
+
 /* The rules are copied. */
 struct export_series *export_series_new(const struct export_rules *rules);
 void export_series_free(struct export_series *series);

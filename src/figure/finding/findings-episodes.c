@@ -208,7 +208,8 @@ sqt_findings_episodes(struct sqt_findings *f)
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         const struct sqt_finding_rule *const rule = &sqt_finding_rules[i];
         for (struct sqt_name_entry *named = f->names[rule->by].first; named; named = named->next)
-            episodes_try(f, i, (struct sqt_subject *)named);
+            if (!sqt_names_is_others(named))
+                episodes_try(f, i, (struct sqt_subject *)named);
         if (rule->by == SQT_FINDING_ALL)
             episodes_try(f, i, &f->all);
     }

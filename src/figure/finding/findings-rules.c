@@ -294,7 +294,8 @@ findings_try_all(struct sqt_findings *f, double least)
     for (unsigned i = 0; i < SQT_FINDINGS; ++i) {
         const struct sqt_finding_rule *const rule = &sqt_finding_rules[i];
         for (struct sqt_name_entry *named = f->names[rule->by].first; named; named = named->next)
-            findings_try(f, i, (struct sqt_subject *)named, least);
+            if (!sqt_names_is_others(named))
+                findings_try(f, i, (struct sqt_subject *)named, least);
         if (rule->by == SQT_FINDING_ALL)
             findings_try(f, i, &f->all, least);
     }

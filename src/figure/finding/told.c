@@ -78,6 +78,18 @@ sqt_told_names(const char *text, const char *name)
 }
 
 struct sqt_told *
+sqt_tolds_find(const struct sqt_tolds *tolds, const char *cause, const char *culprit, uint64_t waiting)
+{
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        if ((!cause || strcmp(told->cause, cause) == 0) && (!culprit || sqt_told_names(told->culprit, culprit)) &&
+            told->waiting >= waiting)
+            return told;
+    }
+    return NULL;
+}
+
+struct sqt_told *
 sqt_tolds_larger(struct sqt_tolds *tolds, const char *culprit, uint64_t waiting)
 {
     for (unsigned i = 0; i < tolds->count; ++i) {

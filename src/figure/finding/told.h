@@ -68,6 +68,11 @@ struct sqt_told *sqt_tolds_add(struct sqt_tolds *tolds, const char *cause, enum 
 /* Gives a finding of the list all that the other one has but cause, harm, weight and order. */
 void sqt_told_fill(struct sqt_told *told, const struct sqt_told *from);
 
+/* The first finding of that cause that names that culprit, with so many ns of waiting or more; NULL as cause or culprit:
+ * whichever.  NULL: there is none. */
+struct sqt_told *sqt_tolds_find(const struct sqt_tolds *tolds, const char *cause, const char *culprit,
+                                uint64_t waiting);
+
 /* A finding about waiting of that culprit, with more than so many ns of it; NULL: there is none. */
 struct sqt_told *sqt_tolds_larger(struct sqt_tolds *tolds, const char *culprit, uint64_t waiting);
 

@@ -155,10 +155,9 @@ static int
 is_loop_held(const struct sqt_tolds *tolds, const struct line *l)
 {
     static const char *const causes[] = {"not_running", "loop_blocked", "loop_computing"};
-    for (unsigned i = 0; i < tolds->count; ++i)
-        for (unsigned k = 0; k < sizeof(causes) / sizeof(*causes); ++k)
-            if (strcmp(tolds->told[i]->cause, causes[k]) == 0 && 2 * (double)tolds->told[i]->waiting >= l->waited)
-                return 1;
+    for (unsigned i = 0; i < sizeof(causes) / sizeof(*causes); ++i)
+        if (sqt_tolds_find(tolds, causes[i], NULL, sqt_told_ns(l->waited / 2)))
+            return 1;
     return 0;
 }
 

@@ -70,11 +70,7 @@ stopped_request(void *state, const struct sqt_xact *xact, const struct sqt_reque
 static int
 stopped_is_told(const struct sqt_tolds *tolds, const char *name)
 {
-    for (unsigned i = 0; i < tolds->count; ++i)
-        if (strcmp(tolds->told[i]->cause, "full_line") == 0 ||
-            (strcmp(tolds->told[i]->cause, "no_answer") == 0 && sqt_told_names(tolds->told[i]->culprit, name)))
-            return 1;
-    return 0;
+    return sqt_tolds_find(tolds, "full_line", NULL, 0) || sqt_tolds_find(tolds, "no_answer", name, 0);
 }
 
 static void

@@ -102,7 +102,9 @@ waste_server(const struct waste *w, enum waste_kind kind)
             most = server;
     }
     /* One that has most of it. */
-    return most && 2 * most->fetched[kind] > w->sums[kind].fetched ? most->named.name : NULL;
+    return most && !sqt_names_is_others(&most->named) && 2 * most->fetched[kind] > w->sums[kind].fetched
+               ? most->named.name
+               : NULL;
 }
 
 static const char *

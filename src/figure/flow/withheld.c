@@ -93,7 +93,8 @@ withheld_tell(void *state, const struct sqt_look_totals *totals, struct sqt_told
     const struct withheld *const w = state;
     for (const struct sqt_name_entry *named = w->names.first; named; named = named->next) {
         const struct service *const s = (const struct service *)named;
-        if (s->replies >= LEAST && s->replies * 2 >= s->tries && s->withheld / (double)s->replies >= (double)LEAST_EACH)
+        if (!sqt_names_is_others(named) && s->replies >= LEAST && s->replies * 2 >= s->tries &&
+            s->withheld / (double)s->replies >= (double)LEAST_EACH)
             withheld_told(s, totals, tolds);
     }
 }

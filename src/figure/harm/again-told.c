@@ -39,7 +39,9 @@ again_culprit(const struct sqt_again *a, enum sqt_again_kind kind, const char *s
         if (!most || server->sums[kind].ns > most->sums[kind].ns)
             most = server;
     }
-    return most && most->sums[kind].ns * 10 > a->sums[kind].ns * 9 ? most->named.name : several;
+    return most && !sqt_names_is_others(&most->named) && most->sums[kind].ns * 10 > a->sums[kind].ns * 9
+               ? most->named.name
+               : several;
 }
 
 static double

@@ -134,6 +134,8 @@ asked_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *
     const struct asked *const a = state;
     for (const struct sqt_name_entry *named = a->names.first; named; named = named->next) {
         const struct asked_one *const one = (const struct asked_one *)named;
+        if (sqt_names_is_others(named))
+            continue;
         if (one->count >= LEAST && one->ns <= (double)totals->total_ns &&
             one->ns * 100 >= (double)totals->total_ns * SHARE && one->ns >= (double)EACH * (double)one->count &&
             !asked_is_told(tolds, one))

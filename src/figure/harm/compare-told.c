@@ -103,15 +103,6 @@ sqt_culprit_is_fair(const struct compare *c, const struct culprit *x)
     return rate < FAIR_RATE && 2 * rate * took < bytes * 1e9;
 }
 
-static int
-is_told_already(const struct sqt_tolds *tolds, const char *name, double excess)
-{
-    for (unsigned i = 0; i < tolds->count; ++i)
-        if (sqt_told_names(tolds->told[i]->culprit, name) && (double)tolds->told[i]->waiting >= excess / 2)
-            return 1;
-    return 0;
-}
-
 /* What the times take that the log has, if it has any. */
 static void
 culprit_add_log_part(struct sqt_told *told, enum compare_part part, double each, const char *in_part)
@@ -231,7 +222,7 @@ sqt_culprit_tell(const struct compare *c, const struct culprit *x, const struct 
     double *const sizes = sqt_zeroed(c->count + 1, sizeof(*sizes));
     const unsigned bads = culprit_seconds(c, x, bad, sizes), actives = compare_seconds(c, active);
     const double excess = x->excess * (double)c->stride;
-    if (bads >= LEAST_SECONDS && !is_told_already(tolds, name, excess)) {
+    if (bads >= LEAST_SECONDS && !sqt_tolds_find(tolds, NULL, name, sqt_told_ns(excess / 2))) {
         struct sqt_told *const told = sqt_tolds_add(tolds, x->kind == SERVER ? "slow_at_server" : "set_apart",
                                                     SQT_HARM_WAITING, sqt_told_ns(excess));
         if (told) {

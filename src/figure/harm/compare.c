@@ -53,7 +53,8 @@ compare_number(struct sqt_names *names, const char *name, size_t most, const cha
         if (texts)
             texts[n->number] = n->named.name;
     }
-    return n->number;
+    /* Those without a name of their own are compared with nobody. */
+    return texts && sqt_names_is_others(&n->named) ? 0 : n->number;
 }
 
 static uint16_t

@@ -8,6 +8,7 @@
  */
 #include "failures.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +45,12 @@ sqt_failure_get(struct sqt_failed_requests *all, enum sqt_failed_at at, const ch
     /* What is kept of each server does not take the room of failures. */
     names->most = at == SQT_FAILED_CONNECT || at == SQT_FAILED_REFUSED ? NAMES : NAMES + NAMES / 4;
     snprintf(key, sizeof(key), "%u %s", at, name ? name : "");
-    struct sqt_failure *const failure = sqt_names_get(names, key);
+    struct sqt_failure *failure = sqt_names_get(names, key);
+    if (sqt_names_is_others(&failure->named)) { /* all others of a kind are of nobody in particular */
+        names->most = UINT_MAX;
+        snprintf(key, sizeof(key), "%u ", at);
+        failure = sqt_names_get(names, key);
+    }
     if (!failure->series)
         failure->series = SQT_FAILURES_SERIES + names->count;
     failure->at = at;

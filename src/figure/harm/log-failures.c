@@ -76,7 +76,7 @@ log_failures_culprit(const struct log_failures *f, const struct sqt_names *names
 {
     for (const struct sqt_name_entry *named = names->first; named; named = named->next) {
         const struct log_failed_name *const n = (const struct log_failed_name *)named;
-        if (n->failed * 100 >= f->failed * MOST && n->all < f->all &&
+        if (!sqt_names_is_others(named) && n->failed * 100 >= f->failed * MOST && n->all < f->all &&
             (double)n->failed * (double)(f->all - n->all) >= TIMES * (double)(f->failed - n->failed) * (double)n->all)
             return n;
     }

@@ -70,23 +70,13 @@ asks_much(const struct asked *x, const struct asked *all)
            x->ns / (double)x->count >= (double)LEAST_EACH;
 }
 
-/* What is told of that name server already; NULL: nothing, so nobody waits for it. */
-static struct sqt_told *
-told_of(struct sqt_tolds *tolds, const char *server)
-{
-    for (unsigned i = 0; i < tolds->count; ++i)
-        if (sqt_told_names(tolds->told[i]->culprit, server))
-            return tolds->told[i];
-    return NULL;
-}
-
 static void
 queries_told(const struct asked *x, const struct asked *all, struct sqt_tolds *tolds)
 {
-    struct sqt_told *const told = told_of(tolds, x->server);
+    struct sqt_told *const told = sqt_tolds_find(tolds, NULL, x->server, 0);
     char each[SQT_HUMAN_ROOM],
         whose[SQT_TOLD_NAME] = "which %>A of a log format or log_fqdn asks for, or an address in a URL";
-    if (!told)
+    if (!told) /* nobody waits for it */
         return;
     if (x->acl)
         snprintf(whose, sizeof(whose), "which checks of acl %s ask for", x->acl);
@@ -111,7 +101,7 @@ queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
     (void)totals;
     for (const struct sqt_name_entry *named = q->names.first; named; named = named->next) {
         const struct asked *const x = (const struct asked *)named;
-        if (x->type && x->server) {
+        if (!sqt_names_is_others(named) && x->type && x->server) {
             const struct asked *const all = queries_of(q, x->server, NULL, NULL);
             if (asks_much(x, all))
                 queries_told(x, all, tolds);

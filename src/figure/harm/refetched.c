@@ -86,10 +86,7 @@ refetched_request(void *state, const struct sqt_xact *xact, const struct sqt_req
 static int
 is_lost_hits(const struct sqt_tolds *tolds, const struct refetched_group *g)
 {
-    for (unsigned i = 0; i < tolds->count; ++i)
-        if (strcmp(tolds->told[i]->cause, "lost_hits") == 0 && 2 * tolds->told[i]->waiting >= g->ns)
-            return 1;
-    return 0;
+    return sqt_tolds_find(tolds, "lost_hits", NULL, g->ns / 2) != NULL;
 }
 
 static void
@@ -186,18 +183,47 @@ refetched_text(enum refetched_kind kind, const struct refetched_group *g, uint64
 }
 
 static void
+refetched_join(struct refetched_group *to, const struct refetched_group *from)
+{
+    if (!from->requests)
+        return;
+    to->begin = to->requests && to->begin < from->begin ? to->begin : from->begin;
+    to->end = to->end > from->end ? to->end : from->end;
+    to->requests += from->requests;
+    to->again += from->again;
+    to->ns += from->ns;
+    to->bytes += from->bytes;
+}
+
+/* The groups as they are told.  Objects that could not be written are one group, whether their files are gone or they were
+ * removed. */
+static void
+refetched_prepare(const struct refetched *r, const struct sqt_tolds *tolds, struct refetched_group groups[KINDS])
+{
+    static const struct refetched_group none;
+    memcpy(groups, r->groups, sizeof(r->groups));
+    if (is_lost_hits(tolds, &groups[REMOVED]))
+        groups[REMOVED] = none;
+    if (is_not_written(r)) {
+        refetched_join(&groups[FILE_GONE], &groups[REMOVED]);
+        groups[REMOVED] = none;
+    }
+}
+
+static void
 refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     static const char *const causes[KINDS] = {"cache_too_small", "not_stored", "files_gone", "ranges_not_stored"};
     static const char *const culprits[KINDS] = {"cache", "maximum_object_size", NULL, "ranges"};
     static const char *const rules[] = {"slow_servers", NULL};
     const struct refetched *const r = state;
+    struct refetched_group groups[KINDS];
+    refetched_prepare(r, tolds, groups);
     for (unsigned kind = 0; kind < KINDS; ++kind) {
-        const struct refetched_group *const g = &r->groups[kind];
-        struct sqt_told *const told =
-            !(kind == REMOVED && is_lost_hits(tolds, g)) && refetched_is_felt((enum refetched_kind)kind, g, totals)
-                ? sqt_tolds_add(tolds, causes[kind], SQT_HARM_WAITING, g->ns)
-                : NULL;
+        const struct refetched_group *const g = &groups[kind];
+        struct sqt_told *const told = refetched_is_felt((enum refetched_kind)kind, g, totals)
+                                          ? sqt_tolds_add(tolds, causes[kind], SQT_HARM_WAITING, g->ns)
+                                          : NULL;
         if (!told)
             continue;
         if (kind == RANGES)
@@ -209,7 +235,7 @@ refetched_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
         told->waiting = g->ns;
         told->share = sqt_percent((double)g->ns, (double)totals->total_ns);
         refetched_text((enum refetched_kind)kind, g, totals->requests, told);
-        if ((kind == REMOVED || kind == FILE_GONE) && is_not_written(r))
+        if (kind == FILE_GONE && is_not_written(r))
             refetched_not_written(r, g, told);
     }
 }

@@ -145,7 +145,7 @@ sqt_restart_setup(struct sqt_standstill *s, const struct sqt_setup_row *row)
     if (row->event != SQT_EV_START)
         return;
     if (kid->origin && kid->origin != row->origin)
-        restart_died(s, kid, (uint32_t)row->origin->identity.kid, row->at);
+        ++restart_died(s, kid, (uint32_t)row->origin->identity.kid, row->at)->again;
     *kid = (struct sqt_standing_kid){
         .origin = row->origin, .kind = row->origin->identity.kid_kind, .seen = row->at, .left_open = 0};
     if (is_server(kid->kind) && s->serving == SQT_SERVING_STOPPED) {

@@ -482,7 +482,7 @@ silent_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds 
         if (all.who && all.who != run.who)
             silent_tell_run(s, &all, totals, tolds);
         all.who = all.who == run.who ? all.who : NULL;
-        if (is_silent(&run))
+        if (!sqt_names_is_others(&run.who->named) && is_silent(&run))
             silent_join_rows(&all, &run);
         i = run.until;
     }

@@ -185,6 +185,13 @@ standstill_restarted(const struct sqt_standing_group *g, const char *when, struc
             when, all, ended, standstill_duration(gone, g->ns - g->shutdown), *list ? ", with " : "", list);
 }
 
+/* Whether a process that died was not started again. */
+static int
+is_missing(const struct sqt_standing_group *g)
+{
+    return g->kind == SQT_STANDING_DIED && g->again < g->count;
+}
+
 static void
 standstill_died(const struct sqt_standing_group *g, const char *when, struct sqt_told *told)
 {
@@ -192,6 +199,9 @@ standstill_died(const struct sqt_standing_group *g, const char *when, struct sqt
     standing_ended(g, ended, sizeof(ended));
     if (g->gone)
         sqt_told_print(told->sentence, "%s, nobody is served: %s. It was not started again.", when, ended);
+    else if (is_missing(g))
+        sqt_told_print(told->sentence, "%s, %s, and %s was not started again. %llu requests were open.", when, ended,
+                       standing_name(g), (unsigned long long)g->failures);
     else if (*g->ending.why)
         sqt_told_print(told->sentence, "%s, %s, and was started again %s later. %llu requests were open.", when, ended,
                        standstill_duration(all, g->longest), (unsigned long long)g->failures);
@@ -276,7 +286,9 @@ standstill_harm(const struct sqt_standing_group *g, struct sqt_told *told)
 static enum sqt_pattern
 standstill_pattern(const struct sqt_standing_group *g)
 {
-    return g->gone ? SQT_PATTERN_SINCE : g->count >= RECURRING ? SQT_PATTERN_RECURRING : SQT_PATTERN_ONCE;
+    return g->gone || is_missing(g) ? SQT_PATTERN_SINCE
+           : g->count >= RECURRING  ? SQT_PATTERN_RECURRING
+                                    : SQT_PATTERN_ONCE;
 }
 
 static int

@@ -192,5 +192,6 @@ sqt_hanging_tell(struct sqt_hanging *h, const struct sqt_look_totals *totals, st
     for (unsigned i = 0; i < SQT_HANGING_KIDS; ++i)
         hanging_tell_kid(h, &h->kids[i], tolds);
     for (const struct sqt_name_entry *named = h->names.first; named; named = named->next)
-        hanging_tell_on(h, (const struct sqt_hanging_on *)named, totals, tolds);
+        if (!sqt_names_is_others(named))
+            hanging_tell_on(h, (const struct sqt_hanging_on *)named, totals, tolds);
 }

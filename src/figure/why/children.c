@@ -67,24 +67,21 @@ children_ended(const struct helper *h, char text[32])
              most < SQT_EXIT_SIGNAL ? most : most - SQT_EXIT_SIGNAL);
 }
 
+static const char *
+children_name(const struct helper *h)
+{
+    return sqt_names_is_others(&h->named) ? "other helpers" : h->named.name;
+}
+
 static void
 children_print(const struct helper *h, const char *before, char *text, size_t size)
 {
-    char ended[32];
+    char ended[32], started[64] = "none";
     children_ended(h, ended);
-    snprintf(text, size, "%s%llu children of %s died%s; %llu had not answered one question. Squid started %llu again.",
-             before, (unsigned long long)h->died, h->named.name, ended, (unsigned long long)h->silent,
-             (unsigned long long)h->started);
-}
-
-/* What is told of that helper already; NULL: nothing. */
-static struct sqt_told *
-children_told(struct sqt_tolds *tolds, const char *helper)
-{
-    for (unsigned i = 0; i < tolds->count; ++i)
-        if (sqt_told_names(tolds->told[i]->culprit, helper))
-            return tolds->told[i];
-    return NULL;
+    if (h->started)
+        snprintf(started, sizeof(started), "%llu", (unsigned long long)h->started);
+    snprintf(text, size, "%s%llu children of %s died%s; %llu had not answered one question. Squid started %s again.",
+             before, (unsigned long long)h->died, children_name(h), ended, (unsigned long long)h->silent, started);
 }
 
 static void
@@ -93,7 +90,7 @@ children_tell_one(const struct helper *h, const struct sqt_look_totals *totals, 
     static const char advice[] =
         "Run that helper by hand, as Squid's user: cache.log has what it wrote to its standard "
         "error. Squid ends itself if children die within 30 s of their start.";
-    struct sqt_told *told = children_told(tolds, h->named.name);
+    struct sqt_told *told = sqt_tolds_find(tolds, NULL, children_name(h), 0); /* of that helper already */
     char when[128], text[SQT_TOLD_TEXT];
     const size_t used = told ? strlen(told->sentence) : 0;
     if (told) {
@@ -103,7 +100,7 @@ children_tell_one(const struct helper *h, const struct sqt_look_totals *totals, 
     told = sqt_tolds_add(tolds, "dying_children", SQT_HARM_RESOURCE, 0);
     if (!told)
         return;
-    snprintf(told->culprit, sizeof(told->culprit), "%s", h->named.name);
+    snprintf(told->culprit, sizeof(told->culprit), "%s", children_name(h));
     told->since = h->since;
     told->until = h->until > h->since ? h->until : totals->end;
     told->pattern = h->died >= RECURRING ? SQT_PATTERN_RECURRING : SQT_PATTERN_ONCE;

@@ -23,6 +23,8 @@ static const struct ending_words {
      "error in place of ending."},
     {"Bungled ", "", "%s", "it could not read its configuration: %s",
      "squid -k parse finds the fault before squid -k reconfigure does."},
+    {"reconfiguration failure", "", "Squid%s", "it could not read its configuration%s",
+     "squid -k parse finds the fault before squid -k reconfigure does."},
     {"assertion failed: ", "", "%s", "an assertion failed: %s",
      "A fault of Squid: look for it among those that are known, and report it with Squid's version and a backtrace."},
 };

@@ -96,7 +96,8 @@ way_worst(const struct ways *w)
     const struct way *worst = NULL;
     for (const struct sqt_name_entry *named = w->servers.first; named; named = named->next) {
         const struct way *const x = (const struct way *)named;
-        if (x->connections >= CONNECTIONS && way_is_lossy(x) && (!worst || x->out_of_order > worst->out_of_order))
+        if (!sqt_names_is_others(named) && x->connections >= CONNECTIONS && way_is_lossy(x) &&
+            (!worst || x->out_of_order > worst->out_of_order))
             worst = x;
     }
     return worst;

@@ -32,11 +32,30 @@ bytes_read(struct sqt_log_bytes *b, void *to, size_t room)
 
 /* ---- compressed files ---- */
 
-/* A log begins with letters and digits, and gzip and zlib with other bytes. */
+/* A log may begin with the letter x, too, as zlib does: so its first bytes are tried. */
 static int
-is_compressed(const uint8_t *at, size_t size)
+bytes_inflate_well(uint8_t *at, size_t size)
 {
-    return size >= 2 && ((at[0] == 0x1f && at[1] == 0x8b) || (at[0] == 0x78 && ((at[0] << 8) + at[1]) % 31 == 0));
+    uint8_t room[256];
+    z_stream z;
+    memset(&z, 0, sizeof(z));
+    if (inflateInit(&z) != Z_OK)
+        sqt_no_memory();
+    z.next_in = at;
+    z.avail_in = (uInt)size;
+    z.next_out = room;
+    z.avail_out = sizeof(room);
+    const int result = inflate(&z, Z_NO_FLUSH);
+    inflateEnd(&z);
+    return result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR;
+}
+
+/* A log begins with letters and digits, and gzip with other bytes. */
+static int
+is_compressed(uint8_t *at, size_t size)
+{
+    return size >= 2 && ((at[0] == 0x1f && at[1] == 0x8b) ||
+                         (at[0] == 0x78 && ((at[0] << 8) + at[1]) % 31 == 0 && bytes_inflate_well(at, size)));
 }
 
 static void
@@ -120,7 +139,7 @@ bytes_begin(struct sqt_log_bytes *b)
 {
     while (b->end < 2 && !b->ended)
         bytes_fill(b);
-    if (!is_compressed((const uint8_t *)b->buffer, b->end))
+    if (!is_compressed((uint8_t *)b->buffer, b->end))
         return;
     /* What was read is more than fits where compressed bytes go: it stands in for the first reading. */
     b->packed = sqt_allocated(ROOM);
@@ -165,6 +184,7 @@ bytes_pass_over(struct sqt_log_bytes *b)
 {
     const char *newline = NULL;
     ++b->too_long;
+    ++b->gone;
     do {
         b->begin = b->end = 0;
         bytes_fill(b);
@@ -201,14 +221,21 @@ sqt_log_bytes_line(struct sqt_log_bytes *b, int keep, char **line, size_t *lengt
             bytes_fill(b);
             continue;
         }
-        if (keep)
+        if (keep && b->begin) /* with nothing in front of it, there is nothing to keep */
             return -1;
         if (left > SQT_LOG_LINE_MOST) {
             bytes_pass_over(b);
             looked = 0;
-        } else
-            bytes_move(b);
+        }
+        bytes_move(b);
     }
+}
+
+void
+sqt_log_bytes_rewind(struct sqt_log_bytes *b)
+{
+    b->begin = 0;
+    b->too_long = b->gone;
 }
 
 void

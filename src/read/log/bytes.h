@@ -21,6 +21,7 @@ struct sqt_log_bytes {
     size_t packed_begin, packed_end;
     uint64_t read;     /* bytes of the file so far */
     uint64_t too_long; /* lines that were passed over */
+    uint64_t gone;     /* those of them that were longer than the buffer: they are not there after a rewind */
     const char *error; /* why it ended before its end; a constant, or what strerror() says; NULL: it did not */
 };
 
@@ -31,6 +32,9 @@ int sqt_log_bytes_open(struct sqt_log_bytes *bytes, const char *name, uint64_t *
  * call that has `keep` 0.  With `keep` 1 the lines before stay where they are; -1: there is no room for that, so ask again
  * with 0. */
 int sqt_log_bytes_line(struct sqt_log_bytes *bytes, int keep, char **line, size_t *length);
+
+/* The lines that were asked for with `keep` 1 come again, if none was asked for with 0. */
+void sqt_log_bytes_rewind(struct sqt_log_bytes *bytes);
 
 void sqt_log_bytes_close(struct sqt_log_bytes *bytes);
 

@@ -195,7 +195,12 @@ conf_load(const char *name, char *error, size_t error_size)
         snprintf(error, error_size, "%.400s: cannot be opened: %s", name, sqt_open_refusal(errno));
         return NULL;
     }
-    const size_t size = st.st_size > 0 && (size_t)st.st_size < CONF_MOST ? (size_t)st.st_size : 0;
+    const size_t size = st.st_size > 0 ? (size_t)st.st_size : 0;
+    if (size > CONF_MOST) {
+        snprintf(error, error_size, "%.400s: it is larger than %zu MiB, so it is no squid.conf", name, CONF_MOST >> 20);
+        close(fd);
+        return NULL;
+    }
     char *const text = sqt_zeroed(size + 1, 1);
     ssize_t n;
     for (size_t got = 0; got < size && (n = read(fd, text + got, size - got)) > 0;)

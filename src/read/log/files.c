@@ -103,7 +103,7 @@ files_put_back(struct sqt_log_files *f, const struct sqt_log_file *file, struct 
         sqt_log_bytes_close(bytes);
         return;
     }
-    bytes->begin = 0;
+    sqt_log_bytes_rewind(bytes);
     f->standard = *bytes;
     f->standard_open = 1;
 }
@@ -129,8 +129,15 @@ sqt_log_files_find(struct sqt_log_files *f, const struct sqt_log_request *reques
 
 /* ---- first lines ---- */
 
+/* Lines of a format: when they were written, and when their requests began. */
+struct files_times {
+    size_t count;
+    int64_t at[SQT_LOG_LOOKED_AT], begin[SQT_LOG_LOOKED_AT];
+};
+
 static void
-files_look_at(struct sqt_log_file *file, const struct sqt_log_format *format, const char *line, size_t length)
+files_look_at(struct sqt_log_file *file, const struct sqt_log_format *format, const char *line, size_t length,
+              struct files_times *times)
 {
     struct sqt_log_slice slices[SQT_LOG_FIELDS];
     struct sqt_logged logged;
@@ -139,10 +146,34 @@ files_look_at(struct sqt_log_file *file, const struct sqt_log_format *format, co
     if (sqt_log_line_split(format, line, length, slices) != 0 || sqt_log_line_numbers(format, slices, &logged) != 0)
         return;
     ++file->understood;
-    if (file->first_at == INT64_MAX)
-        file->first_at = logged.at;
-    if (logged.begin < file->begin)
-        file->begin = logged.begin;
+    times->at[times->count] = logged.at;
+    times->begin[times->count++] = logged.begin;
+}
+
+size_t
+sqt_log_first_near(const int64_t *times, size_t count)
+{
+    for (size_t i = 0; i + 1 < count; ++i)
+        if (sqt_log_is_near(times[i], times[i + 1]))
+            return i;
+    return 0;
+}
+
+static void
+files_take_times(struct sqt_log_file *file, const struct files_times *times)
+{
+    file->first_at = file->begin = INT64_MAX;
+    if (!times->count)
+        return;
+    const size_t first = sqt_log_first_near(times->at, times->count);
+    int64_t last = file->first_at = file->begin = times->at[first];
+    for (size_t i = first; i < times->count; ++i) {
+        if (!sqt_log_is_near(times->at[i], last))
+            continue;
+        last = times->at[i];
+        if (times->begin[i] < file->begin && sqt_log_is_near(times->begin[i], last))
+            file->begin = times->begin[i];
+    }
 }
 
 uint64_t
@@ -152,13 +183,16 @@ sqt_log_files_try(struct sqt_log_files *f, struct sqt_log_file *file, const stru
     struct sqt_log_bytes bytes;
     char *line;
     size_t length;
+    const int standard = strcmp(file->name, "-") == 0;
     file->looked_at = file->understood = file->bytes = 0;
-    file->first_at = file->begin = INT64_MAX;
     if (sqt_log_files_open(f, file, &bytes, diagnostics) != 0)
         return 0;
-    while (file->looked_at < SQT_LOG_LOOKED_AT && sqt_log_bytes_line(&bytes, 1, &line, &length) == 1)
+    struct files_times *const times = sqt_zeroed(1, sizeof(*times));
+    while (file->looked_at < SQT_LOG_LOOKED_AT && sqt_log_bytes_line(&bytes, standard, &line, &length) == 1)
         if (length)
-            files_look_at(file, format, line, length);
+            files_look_at(file, format, line, length, times);
+    files_take_times(file, times);
+    free(times);
     files_put_back(f, file, &bytes);
     return file->understood;
 }

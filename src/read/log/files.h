@@ -12,13 +12,15 @@
 
 /* Lines at the begin of a file that are looked at. */
 #define SQT_LOG_LOOKED_AT 4096
+/* A line that is farther from those beside it is damaged, ns. */
+#define SQT_LOG_FAR (INT64_C(366) * 86400 * 1000000000)
 
 struct sqt_log_file {
     char *name;
     uint64_t size;
-    int64_t kid;                           /* that stands in its name; SQT_LOG_UNKNOWN: none does */
-    int64_t first_at;                      /* when its first line was written; INT64_MAX: no line is of the format */
-    int64_t begin;                         /* the earliest begin of those that were looked at */
+    int64_t kid;      /* that stands in its name; SQT_LOG_UNKNOWN: none does */
+    int64_t first_at; /* when its first line was written that is not damaged; INT64_MAX: no line is of the format */
+    int64_t begin;    /* the earliest begin of those that were looked at */
     uint64_t looked_at, understood, bytes; /* lines, lines of the format, and their bytes */
 };
 
@@ -41,6 +43,15 @@ int sqt_log_files_open(struct sqt_log_files *files, struct sqt_log_file *file, s
 /* Looks at the first lines of each, and puts the files in the order of their first lines. */
 void sqt_log_files_order(struct sqt_log_files *files, const struct sqt_log_format *format,
                          struct sqt_diagnostics *diagnostics);
+
+/* Whether a line may be a neighbour of one of that time.  A damaged line may have any time. */
+static inline int
+sqt_log_is_near(int64_t at, int64_t other)
+{
+    return at >= other - SQT_LOG_FAR && at <= other + SQT_LOG_FAR;
+}
+/* The first of some times that the one behind it is near to; 0: none is. */
+size_t sqt_log_first_near(const int64_t *times, size_t count);
 
 /* How many of the first lines of a file are of a format. */
 uint64_t sqt_log_files_try(struct sqt_log_files *files, struct sqt_log_file *file, const struct sqt_log_format *format,

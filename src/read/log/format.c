@@ -224,6 +224,20 @@ format_take(struct format_parser *p)
     return 0;
 }
 
+/* Texts are handed out with a NUL behind them, in the place of the text that ends them. */
+static int
+format_has_open_text(const struct sqt_log_format *f)
+{
+    for (unsigned i = 0; i + 1 < f->count; ++i) {
+        const enum sqt_log_field field = f->items[i].field;
+        const int is_text = field == SQT_LOG_CLIENT || field == SQT_LOG_URL || field == SQT_LOG_USER ||
+                            field == SQT_LOG_HIERARCHY || field == SQT_LOG_HOST;
+        if (is_text && !f->items[i].length)
+            return 1;
+    }
+    return 0;
+}
+
 int
 sqt_log_format_parse(struct sqt_log_format *f, const char *name, const char *text, char *error, size_t error_size)
 {
@@ -236,6 +250,14 @@ sqt_log_format_parse(struct sqt_log_format *f, const char *name, const char *tex
         return -1;
     if (!f->count) {
         snprintf(error, error_size, "'%.60s': it has no fields: a logformat has codes as %%ts, %%>a and %%ru", text);
+        return -1;
+    }
+    if (format_has_open_text(f)) {
+        snprintf(
+            error, error_size,
+            "'%.60s': nothing stands between a client, user, URL or hierarchy and the next code, so where it ends is "
+            "not known",
+            text);
         return -1;
     }
     f->has[SQT_LOG_PASSED_OVER] = 0;

@@ -21,9 +21,11 @@ struct log_reader {
     uint64_t number; /* of the line */
     struct sqt_log_slice slices[SQT_LOG_FIELDS];
     struct sqt_logged next;
-    int has;   /* there is a next line */
-    int used;  /* lines of it are in the batch, so their texts stay */
-    int ended; /* there are no more */
+    int64_t near; /* ns: when the line before it was written; 0: not known */
+    int64_t far;  /* ns: the time of the last line that seemed damaged because of it */
+    int has;      /* there is a next line */
+    int used;     /* lines of it are in the batch, so their texts stay */
+    int ended;    /* there are no more */
 };
 
 struct sqt_log {

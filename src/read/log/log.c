@@ -15,6 +15,8 @@
 #define SHOWN 3
 /* Bytes at the end of a file in which its last line is looked for. */
 #define TAIL ((size_t)64 << 10)
+/* Lines of them that are looked at. */
+#define LAST_LINES 64
 
 struct sqt_log *
 sqt_log_open(const struct sqt_log_request *request, struct sqt_diagnostics *diagnostics)
@@ -95,12 +97,12 @@ log_take(struct sqt_log *log, struct log_reader *r, struct sqt_logged *l, char h
 /* ---- what is wrong ---- */
 
 static void
-log_not_understood(struct sqt_log *log, const struct log_reader *r, const char *line, size_t length)
+log_not_understood(struct sqt_log *log, const struct log_reader *r, const char *why, const char *line, size_t length)
 {
     ++log->account.not_understood;
     if (log->shown++ < SHOWN)
-        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: line %" PRIu64 " is not of the format %.40s: %.*s",
-                     r->file->name, r->number, log->format.name, (int)(length < 60 ? length : 60), line);
+        sqt_diagnose(log->diagnostics, SQT_WARNING, "%s: line %" PRIu64 " %s %.40s: %.*s", r->file->name, r->number,
+                     why, log->format.name, (int)(length < 60 ? length : 60), line);
 }
 
 static void
@@ -129,6 +131,15 @@ log_end(struct sqt_log *log)
 
 /* ---- reading: the lines of all files by their times ---- */
 
+/* Whether a line is of about the time of those before it.  Behind a pause of a year, the second line is. */
+static int
+log_is_of_its_time(struct log_reader *r)
+{
+    const int is = !r->near || sqt_log_is_near(r->next.at, r->near) || sqt_log_is_near(r->next.at, r->far);
+    *(is ? &r->near : &r->far) = r->next.at;
+    return is;
+}
+
 /* The next line of a file: 1, 0 at its end, or -1 if what the batch has of it would have to move. */
 static int
 log_fetch(struct sqt_log *log, struct log_reader *r)
@@ -146,11 +157,13 @@ log_fetch(struct sqt_log *log, struct log_reader *r)
         ++r->number;
         if (!length)
             continue;
-        r->has = sqt_log_line_split(&log->format, line, length, r->slices) == 0 &&
-                 sqt_log_line_numbers(&log->format, r->slices, &r->next) == 0;
+        const int is_of_it = sqt_log_line_split(&log->format, line, length, r->slices) == 0 &&
+                             sqt_log_line_numbers(&log->format, r->slices, &r->next) == 0;
+        r->has = is_of_it && log_is_of_its_time(r);
         if (r->has)
             return 1;
-        log_not_understood(log, r, line, length);
+        log_not_understood(log, r, is_of_it ? "has a time far from those before it, in" : "is not of the format", line,
+                           length);
     }
 }
 
@@ -172,6 +185,7 @@ log_open(struct sqt_log *log, struct sqt_log_file *file)
 {
     struct log_reader *const r = sqt_zeroed(1, sizeof(*r));
     r->file = file;
+    r->near = r->far = file->first_at == INT64_MAX ? 0 : file->first_at;
     if (sqt_log_files_open(&log->files, file, &r->bytes, log->diagnostics) == 0)
         log->readers[log->reader_count++] = r;
     else
@@ -240,23 +254,25 @@ sqt_log_start_ns(const struct sqt_log *log)
     return start == INT64_MAX ? 0 : start;
 }
 
-/* The last line of the format in some bytes. */
+/* When the last line of the format in some bytes was written that is near those before it; -1: none is of it. */
 static int64_t
 log_last_in(const struct sqt_log *log, const char *text, size_t size)
 {
     struct sqt_log_slice slices[SQT_LOG_FIELDS];
     struct sqt_logged l;
-    for (size_t end = size; end;) {
+    int64_t times[LAST_LINES];
+    size_t count = 0;
+    for (size_t end = size; end && count < LAST_LINES;) {
         size_t begin = end - 1;
         while (begin && text[begin - 1] != '\n')
             --begin;
         const size_t length = end - begin - (text[end - 1] == '\n');
         if (begin && sqt_log_line_split(&log->format, text + begin, length, slices) == 0 &&
             sqt_log_line_numbers(&log->format, slices, &l) == 0)
-            return l.at;
+            times[count++] = l.at;
         end = begin;
     }
-    return -1;
+    return count ? times[sqt_log_first_near(times, count)] : -1;
 }
 
 int64_t

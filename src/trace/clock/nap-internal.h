@@ -3,13 +3,14 @@
  * nap-internal.h - the sleep of the flusher's thread, and who ends it.
  *
  *     flusher:      asleep = 1, looks for work again, sleeps
- *     main thread:  a quarter of the ring is full      ->  a signal, if asleep
+ *     main thread:  wrote another quarter of the ring  ->  a signal, if asleep
  *                   rotates, ends                      ->  a signal, if asleep
  *                   a pass of the loop begins          ->  sets a timer of 20 ms, if the flusher asked for that
  *     kernel:       the main thread ran for 10 ms more ->  a signal
  *
  * The signal is blocked in the flusher's thread, sent to that thread alone, and taken by sigtimedwait().  So nobody's
- * handler sees it, and one that comes too early ends the next sleep.
+ * handler sees it, and one that comes too early ends the next sleep.  If the kernel queues no more signals, the timer of
+ * the pass wakes the flusher; without timers the flusher sleeps for some milliseconds only.
  */
 #ifndef SQT_NAP_INTERNAL_H
 #define SQT_NAP_INTERNAL_H
@@ -57,8 +58,6 @@ void sqt_nap_work(struct sqt_nap *nap);
 
 /* There is an order. */
 void sqt_nap_order(struct sqt_nap *nap);
-
-/* ---- the main thread ---- */
 
 /* Ends a sleep in that many ns. */
 void sqt_nap_end_in(struct sqt_nap *nap, uint64_t ns);

@@ -60,7 +60,8 @@ sqt_nap_open(struct sqt_nap *nap, clockid_t main_clock, int known, uint64_t peri
         return;
     }
     nap->has_timers = 1;
-    nap_set_timer(nap->ran, period_ns, period_ns);
+    if (nap_set_timer(nap->ran, period_ns, period_ns) != 0)
+        sqt_nap_close(nap);
 }
 
 void
@@ -100,6 +101,22 @@ sqt_nap_sleep(struct sqt_nap *nap, uint64_t until_ns)
 
 /* ---- any thread ---- */
 
+void
+sqt_nap_end_in(struct sqt_nap *nap, uint64_t ns)
+{
+    if (nap->has_timers)
+        nap_set_timer(nap->pass, ns, 0);
+}
+
+/* The kernel queues no more signals than RLIMIT_SIGPENDING, for all processes of a user together.  The signal of a timer
+ * has its place in that queue from the start.  Without timers the thread looks by the clock. */
+static void
+nap_signal(struct sqt_nap *nap)
+{
+    if (tgkill(nap->process, nap->thread, nap->signal) != 0)
+        sqt_nap_end_in(nap, 1);
+}
+
 static void
 nap_wake(struct sqt_nap *nap, uint32_t from)
 {
@@ -107,7 +124,7 @@ nap_wake(struct sqt_nap *nap, uint32_t from)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&nap->state, __ATOMIC_RELAXED) == from &&
         __atomic_compare_exchange_n(&nap->state, &from, SQT_NAP_AWAKE, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-        tgkill(nap->process, nap->thread, nap->signal);
+        nap_signal(nap);
     errno = saved; /* Squid's */
 }
 
@@ -122,13 +139,4 @@ sqt_nap_order(struct sqt_nap *nap)
 {
     nap_wake(nap, SQT_NAP_FOR_WORK);
     nap_wake(nap, SQT_NAP_FOR_ORDERS);
-}
-
-/* ---- the main thread ---- */
-
-void
-sqt_nap_end_in(struct sqt_nap *nap, uint64_t ns)
-{
-    if (nap->has_timers)
-        nap_set_timer(nap->pass, ns, 0);
 }

@@ -2,7 +2,7 @@
  *
  * flusher.c - see flusher-internal.h.
  *
- * It sleeps until there is work: a quarter of the ring is full, the main thread computes or may be blocked
+ * It sleeps until there is work: another quarter of the ring was written, the main thread computes or may be blocked
  * (watch-internal.h), or somebody rotates or ends the trace.  By the clock it wakes every 400 ms, for the heartbeat, the
  * clocks and samples.  It writes when there is enough for a good block, or when the oldest record has waited for two
  * seconds: readers take from the ring what is not written yet.

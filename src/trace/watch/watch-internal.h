@@ -111,7 +111,8 @@ void sqt_watch_look(struct sqt_watch *watch, int on, const struct sqt_watch_pass
                     const struct sqt_heartbeat *heart);
 void sqt_watch_close(struct sqt_watch *watch);
 
-/* watch-read.c: opens what is read again and again; what is not there is not known. */
+/* watch-read.c: opens the files that are read again and again, unless they are open.  What is in a missing file is not
+ * known. */
 void sqt_watch_open(struct sqt_watch *watch);
 /* Processor time of the main thread, ns; 0: not known. */
 uint64_t sqt_watch_ran(const struct sqt_watch *watch);

@@ -16,23 +16,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int
-open_of_main(const struct sqt_watch *w, const char *name)
+/* Opens a file below /proc, unless it is open already. */
+static void
+open_once(const struct sqt_watch *w, int *fd, const char *thread, const char *name)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/proc/self/task/%d/%s", w->root, (int)w->main_thread, name);
-    return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "%s/proc/%s/%s", w->root, thread, name);
+    if (*fd < 0)
+        *fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 }
 
 void
 sqt_watch_open(struct sqt_watch *w)
 {
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/proc/thread-self/schedstat", w->root);
-    w->queue_fd = open_of_main(w, "schedstat");
-    w->call_fd = open_of_main(w, "syscall");
-    w->state_fd = w->call_fd < 0 ? open_of_main(w, "stat") : -1; /* which anybody may read */
-    w->self_fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    char main_thread[32];
+    snprintf(main_thread, sizeof(main_thread), "self/task/%d", (int)w->main_thread);
+    open_once(w, &w->queue_fd, main_thread, "schedstat");
+    open_once(w, &w->call_fd, main_thread, "syscall");
+    if (w->call_fd < 0)
+        open_once(w, &w->state_fd, main_thread, "stat"); /* which anybody may read */
+    open_once(w, &w->self_fd, "thread-self", "schedstat");
 }
 
 /* Reads a small file from its begin.  Returns its length, or -1. */

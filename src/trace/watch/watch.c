@@ -245,7 +245,7 @@ sqt_watch_look(struct sqt_watch *w, int on, const struct sqt_watch_pass *pass, c
         w->began = w->busy = 0;
         return;
     }
-    if (w->queue_fd < 0)
+    if (!w->began)
         sqt_watch_open(w);
     const struct watch_glance g = watch_glance(w, pass);
     struct sqt_look look = {.op = UINT32_MAX, .dir = UINT32_MAX};
