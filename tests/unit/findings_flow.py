@@ -63,7 +63,7 @@ def failed_otherwise(trace):
 
 def otherwise(trace, finding):
     its = failed_otherwise(trace).get(finding["cause"], [])
-    if finding["cause"] == "cut_replies":
+    if finding["cause"] == "cut_replies" and finding["culprit"] != "servers":
         its = [r for r in its if r.row["server"] == finding["culprit"]]
     if not its:
         return {"failed requests": 5}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/human.h"
 #include "failures.h"
 #include "row/cells.h"
 
@@ -40,6 +41,41 @@ sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_NAME]
         : count > 1 ? "are"
                     : "is",
         count > 1 ? "them" : "it", error ? error : "error");
+}
+
+/* Cuts differ by that many bytes at most where something cuts at one size: headers of replies differ. */
+#define SAME_CUT 2000
+/* Fewer servers are not told as several, and of each so many replies are cut at least. */
+#define CUTTERS 3
+#define CUT_EACH 3
+
+void
+sqt_failed_cut(const struct sqt_failure *x, struct sqt_told *told)
+{
+    char least[SQT_HUMAN_ROOM], most[SQT_HUMAN_ROOM];
+    const size_t used = strlen(told->sentence);
+    sqt_human_bytes(least, (double)x->sent_least);
+    sqt_human_bytes(most, (double)x->sent_most);
+    if (x->sent_most - x->sent_least <= SAME_CUT)
+        snprintf(told->sentence + used, sizeof(told->sentence) - used, " All of them are cut after about %s: a limit.",
+                 most);
+    else
+        snprintf(told->sentence + used, sizeof(told->sentence) - used, " They are cut after %s to %s.", least, most);
+}
+
+unsigned
+sqt_failed_cutters(const struct sqt_failed_requests *all)
+{
+    unsigned servers = 0;
+    uint64_t most = 0;
+    for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
+        const struct sqt_failure *const x = (const struct sqt_failure *)named;
+        if (x->at != SQT_FAILED_CUT)
+            continue;
+        servers += x->count >= CUT_EACH;
+        most = x->count > most ? x->count : most;
+    }
+    return servers >= CUTTERS && 2 * most <= all->cut.count ? servers : 0;
 }
 
 void

@@ -372,6 +372,8 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
     failures_sentence(told, x->count, &spell, because);
     if (x->at == SQT_FAILED_SERVICE)
         sqt_failed_suspended(x, end, told);
+    if (x->at == SQT_FAILED_CUT)
+        sqt_failed_cut(x, told);
     if (why == SQT_WHY_NO_PORT)
         failures_taken(x, told);
     if (x->at == SQT_FAILED_NO_SERVER)
@@ -480,18 +482,41 @@ failures_tell_local(struct sqt_failed_requests *all, struct sqt_tolds *tolds)
     sqt_told_print(told->command, "%s", failures_words[SQT_FAILED_CONNECT].command);
 }
 
+/* Several servers cut replies alike: they share what does it. */
+static void
+failures_tell_cut(struct sqt_failed_requests *all, unsigned servers, struct sqt_tolds *tolds)
+{
+    char because[128];
+    struct sqt_spell spell;
+    struct sqt_told *const told =
+        failures_told(tolds, all, failures_words[SQT_FAILED_CUT].cause, &all->cut, SQT_FAILURES_CUT, &spell);
+    if (!told)
+        return;
+    snprintf(told->culprit, sizeof(told->culprit), "servers");
+    snprintf(because, sizeof(because),
+             "got only a part of their body, because %u servers closed the connection before the end.", servers);
+    failures_sentence(told, all->cut.count, &spell, because);
+    sqt_failed_cut(&all->cut, told);
+    sqt_told_print(told->advice, "Look at what stands between Squid and all of them: a firewall, a scanner or another proxy "
+                                 "that ends connections, perhaps at a limit of bytes.");
+    sqt_told_print(told->command, "%s", failures_words[SQT_FAILED_CUT].command);
+}
+
 void
 sqt_failures_tell(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds *tolds)
 {
     sqt_when_sort(&all->when);
     const int local = is_local(all);
+    const unsigned cutters = sqt_failed_cutters(all);
     if (local)
         failures_tell_local(all, tolds);
+    if (cutters)
+        failures_tell_cut(all, cutters, tolds);
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
         if (x->at == SQT_FAILED_REFUSED)
             failures_tell_refused(all, tolds, x);
-        else if (x->count && !(local && is_at_once(x)))
+        else if (x->count && !(local && is_at_once(x)) && !(cutters && x->at == SQT_FAILED_CUT))
             failures_tell_one(all, end, tolds, x);
     }
 }
