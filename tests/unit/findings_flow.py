@@ -23,9 +23,9 @@ def fetched(trace):
 
 # ---- requests that fail in another way ----
 
-def is_cut(r, came, made):
+def is_cut(r, came, made, outcome="aborted"):
     """The client got all that the server sent before it closed, and that was not the whole."""
-    return r.row["outcome"] == "aborted" and r.key not in made and not r.tunnel and r.row["server"] != "-" and \
+    return r.row["outcome"] == outcome and r.key not in made and not r.tunnel and r.row["server"] != "-" and \
         came.get(r.key, 0) > 0 and r.has("server_until") and r.ns("server_until") < r.ns("total") and \
         r.sent >= came[r.key]
 
@@ -40,7 +40,9 @@ def failed_otherwise(trace):
         status, kind = number(r.row["status"]), r.row["class"]
         if status >= 500 or r.key in broken or (kind == "negative_hit" and status >= 400):
             continue
-        if r.row["outcome"] == "timeout" and (r.row["size_bytes"] == "-" or r.sent < number(r.row["size_bytes"])):
+        if is_cut(r, came, made, "timeout"):
+            cause = "paused"
+        elif r.row["outcome"] == "timeout" and (r.row["size_bytes"] == "-" or r.sent < number(r.row["size_bytes"])):
             cause = "timed_out"
         elif is_cut(r, came, made):
             cause = "cut_replies"
@@ -62,7 +64,10 @@ def failed_otherwise(trace):
 
 
 def otherwise(trace, finding):
-    its = failed_otherwise(trace).get(finding["cause"], [])
+    paused = finding["cause"] == "timed_out" and finding["culprit"] != "client_lifetime"
+    its = failed_otherwise(trace).get("paused" if paused else finding["cause"], [])
+    if paused:
+        its = [r for r in its if r.row["server"] == finding["culprit"]]
     if finding["cause"] == "cut_replies" and finding["culprit"] != "servers":
         its = [r for r in its if r.row["server"] == finding["culprit"]]
     if not its:

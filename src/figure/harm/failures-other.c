@@ -26,9 +26,9 @@ other_answered(struct sqt_failed_requests *all, const struct sqt_xact *xact)
 
 /* The client got all that the server sent, and that was not the whole: a client that leaves has not got all of it. */
 static int
-is_cut(const struct sqt_xact *xact)
+is_cut(const struct sqt_xact *xact, enum sqt_outcome outcome)
 {
-    return xact->outcome == SQT_OUTCOME_ABORTED && !(xact->flags & (SQT_XACT_ERROR_PAGE | SQT_XACT_TUNNEL)) &&
+    return xact->outcome == outcome && !(xact->flags & (SQT_XACT_ERROR_PAGE | SQT_XACT_TUNNEL)) &&
            xact->server != UINT32_MAX && xact->fetched > 0 && xact->server_until != SQT_MISSING &&
            xact->server_until < xact->end && xact->sent != SQT_MISSING && xact->sent >= xact->fetched;
 }
@@ -54,9 +54,15 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
     }
     if (xact->reused >= 0 && fact->class != SQT_CLASS_TUNNEL && xact->status)
         other_answered(all, xact);
+    if (is_cut(xact, SQT_OUTCOME_TIMEOUT)) {
+        struct sqt_failure *const failure = sqt_failure_get(all, SQT_FAILED_TIMED_OUT, sqt_failure_server(xact));
+        sqt_failed_late(failure, sqt_row_sum(fact->row, SQT_NS(server_reply)));
+        ++failure->timed_out;
+        return failure;
+    }
     if (xact->outcome == SQT_OUTCOME_TIMEOUT && (xact->size == SQT_MISSING || xact->sent < xact->size))
         return sqt_failure_get(all, SQT_FAILED_TIMED_OUT, "client_lifetime");
-    if (is_cut(xact))
+    if (is_cut(xact, SQT_OUTCOME_ABORTED))
         return sqt_failure_get(all, SQT_FAILED_CUT, sqt_failure_server(xact));
     if (is_refused(xact))
         return sqt_failure_get(all, SQT_FAILED_BY_SQUID, NULL);

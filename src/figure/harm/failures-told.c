@@ -89,7 +89,7 @@ static const struct failures_words {
                         "Content-Length says. Squid "
                         "hands on what came.",
                         "sqtrace-dump --where='outcome == aborted and server_until_ns >= 0' TRACE"},
-    [SQT_FAILED_TIMED_OUT] = {"timed_out", "client_lifetime ran out", "client_lifetime ran out", "",
+    [SQT_FAILED_TIMED_OUT] = {"timed_out", "client_lifetime ran out", "%s paused in the middle of it", "a server",
                               "client_lifetime: for how long a client may stay. It is shorter than these replies take.",
                               "sqtrace-dump --where='outcome == timeout' TRACE"},
     [SQT_FAILED_KEPT] =
@@ -211,6 +211,8 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
         failures_at_once(x, text, size);
     else if (x->at == SQT_FAILED_CUT)
         snprintf(text, size, "got only a part of their body, because %s.", because);
+    else if (x->at == SQT_FAILED_TIMED_OUT && x->late.count)
+        snprintf(text, size, "got only a part of their body, because %s, and Squid did not wait longer.", because);
     else if (x->at == SQT_FAILED_TIMED_OUT)
         snprintf(text, size, "were ended by Squid in the middle of their reply, after %s: client_lifetime ran out.",
                  sqt_human_time(each, (double)x->felt / (double)x->count, " ", "us"));
@@ -374,6 +376,8 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
         sqt_failed_suspended(x, end, told);
     if (x->at == SQT_FAILED_CUT)
         sqt_failed_cut(x, told);
+    sqt_failed_timeout(x, told);
+    sqt_failed_kept(x, told);
     if (why == SQT_WHY_NO_PORT)
         failures_taken(x, told);
     if (x->at == SQT_FAILED_NO_SERVER)
@@ -386,6 +390,10 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
                          "net.ipv4.ip_local_port_range has more ports."
                        : "");
     sqt_told_print(told->command, "%s", w->command);
+    sqt_failed_unasked(x, told);
+    if (x->at == SQT_FAILED_TIMED_OUT && x->late.count)
+        sqt_told_print(told->advice, "Ask that server by hand for the same: its replies begin, and then pause. read_timeout: "
+                                     "for how long Squid waits for the next byte.");
     if (x->at == SQT_FAILED_BY_SQUID && 10 * x->with_status >= 9 * x->count)
         failures_by_squid(x, told);
     if (*told->culprit)

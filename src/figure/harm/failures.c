@@ -156,15 +156,19 @@ failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sq
     const int data = !name && blamed == SQT_BLAMED_CONNECT && sqt_failure_server(xact);
     struct sqt_failure *const failure = sqt_failure_get(&f->all, at[blamed], data ? sqt_failure_server(xact) : name);
     failure->data += (unsigned)data;
-    const int at_once = blamed == SQT_BLAMED_CONNECT && blame->took[blamed] < AT_ONCE;
+    const int at_once =
+        (blamed == SQT_BLAMED_CONNECT || blamed == SQT_BLAMED_SERVICE) && blame->took[blamed] < AT_ONCE;
     const enum sqt_why why = blamed == SQT_BLAMED_CONNECT ? sqt_why_of(blame->error) : SQT_WHY_UNKNOWN;
     ++failure->whys[why];
     failure->timed_out += blame->timed_out >> blamed & 1;
+    if (blame->timed_out >> blamed & 1)
+        sqt_failed_late(failure, blame->took[blamed]);
     failure->broken += blame->broken >> blamed & 1;
     failure->at_once += at_once;
-    f->all.at_once.whys[why] += (uint64_t)at_once;
-    if (at_once)
+    if (at_once && blamed == SQT_BLAMED_CONNECT) {
+        ++f->all.at_once.whys[why];
         failures_add(f, &f->all.at_once, SQT_FAILURES_AT_ONCE, xact, felt);
+    }
     return failure;
 }
 
@@ -190,6 +194,10 @@ failures_unexplained(struct failures *f, const struct sqt_xact *xact, const stru
     if (xact->reused >= 0) {
         struct sqt_failure *const failure = sqt_failure_get(&f->all, SQT_FAILED_ANSWER, sqt_failure_server(xact));
         failure->reused += xact->reused == 1;
+        if (xact->status == 504) {
+            ++failure->timed_out;
+            sqt_failed_late(failure, sqt_row_sum(fact->row, SQT_NS(server_wait)));
+        }
         return failure;
     }
     const int64_t probed = failures_probed(f);
@@ -198,6 +206,7 @@ failures_unexplained(struct failures *f, const struct sqt_xact *xact, const stru
     if (f->last.at && xact->end - f->last.at < MINUTE) {
         struct sqt_failure *const failure = sqt_failure_get(&f->all, f->last.failed_at, f->last.name);
         failure->timed_out += (uint64_t)f->last.timed_out;
+        failure->kept_failure += f->last.failed_at == SQT_FAILED_LOOK_UP && !sqt_row_sum(fact->row, SQT_NS(dns));
         return failure;
     }
     return sqt_failure_get(&f->all, SQT_FAILED_NO_SERVER, NULL);

@@ -37,7 +37,7 @@ enum sqt_failed_at {
     SQT_FAILED_BY_SERVER,  /* which itself answered with an error */
     SQT_FAILED_CUT,        /* the server closed the connection before the end of the body */
     SQT_FAILED_DENIED,     /* by access rules */
-    SQT_FAILED_TIMED_OUT,  /* by a time-out of Squid, in the middle of the reply */
+    SQT_FAILED_TIMED_OUT,  /* by a time-out of Squid, in the middle of the reply: of the client, or of the server */
     SQT_FAILED_NO_ADDRESS, /* of the server that it names */
     SQT_FAILED_ADAPTED,    /* an adaptation service answered in place of a server */
     SQT_FAILED_REDIRECTED, /* to somewhere else, by Squid itself */
@@ -61,6 +61,11 @@ struct sqt_failure {
     int64_t reconfigured;        /* when Squid was last reconfigured before the first; 0: never */
     uint64_t data;               /* of them, where a connection failed that is not the server's own: data of FTP */
     uint64_t fetched;            /* bytes that came for them */
+    struct {
+        uint64_t count;
+        double sum, squares; /* s */
+    } late;                  /* of them, where Squid gave up waiting, and after how long */
+    uint64_t kept_failure;   /* of them, that asked nobody, because Squid keeps that a name cannot be looked up */
     int64_t sent_least, sent_most; /* bytes that the client with fewest got, and the one with most */
     uint64_t with_status;        /* of them, with the status of the first */
     uint32_t status;
@@ -111,6 +116,14 @@ struct sqt_failure *sqt_failure_other(struct sqt_failed_requests *all, const str
 enum sqt_why sqt_failed_mostly(const struct sqt_failure *failure);
 /* Which neighbours are dead, and the rest of a sentence that says so. */
 void sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_NAME], char because[SQT_TOLD_TEXT]);
+/* Squid gave up waiting for one of them after so many ns. */
+void sqt_failed_late(struct sqt_failure *failure, int64_t ns);
+/* Adds which time-out of Squid ends them, if all end after as long. */
+void sqt_failed_timeout(const struct sqt_failure *failure, struct sqt_told *told);
+/* Adds that Squid keeps the failure of a look-up. */
+void sqt_failed_kept(const struct sqt_failure *failure, struct sqt_told *told);
+/* Adds why a service failed that was not asked. */
+void sqt_failed_unasked(const struct sqt_failure *failure, struct sqt_told *told);
 /* Adds after how many bytes replies were cut. */
 void sqt_failed_cut(const struct sqt_failure *failure, struct sqt_told *told);
 /* How many servers cut replies, if no single one does it: 0 if one has more than half of them. */
