@@ -106,7 +106,11 @@ struct sqt_xact {
     struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
     int tls_before;            /* client_tls was before begin */
     int put_off;               /* Squid put off accepts in accept_wait */
+    int64_t unparsed;          /* bytes had come, but no request: ns since the first of them; SQT_MISSING: not so */
     uint32_t neighbor;         /* definition (peer): who answered last whether it has the object; UINT32_MAX: nobody */
+    uint32_t neighbor_last;    /* the same, also where Squid's time was up before all had answered */
+    int64_t neighbors_asked;   /* answers that Squid expected */
+    int64_t neighbors_missing; /* answers that did not come until its time was up */
     uint32_t listener;         /* definition: the port that its client came to; UINT32_MAX if unknown */
     int64_t held;              /* ns in which the event loop was held, SQT_MISSING if that is not known */
     struct sqt_held *held_in;  /* the same by the stage that was charged meanwhile; NULL: 0, or no room */

@@ -30,12 +30,25 @@ def is_cut(r, came, made, outcome="aborted"):
         r.sent >= came[r.key]
 
 
+def without_request(trace):
+    """Whether bytes had come for a request, but no whole one."""
+    reads = {}
+    for row in trace.events("CLIENT_READ", "REQUEST_PARSED"):
+        reads.setdefault((row["ring"], row["id"]), []).append((number(row["time_s"]), row["event"]))
+
+    def is_without(r):
+        before = [event for at, event in reads.get(r.conn, ()) if at <= r.begin]
+        return bool(before) and before[-1] == "CLIENT_READ"
+    return is_without
+
+
 def failed_otherwise(trace):
     """{cause: requests} of those whose status is no 5xx, and that no helper failed."""
     came, made, found = fetched(trace), made_by_squid(trace), {}
     broken = {r.key for (cause, _), rows in failures(trace).items() if cause == "failed_helper" for r in rows}
     adapted = longest("adapter")(trace)
     shaken = {(row["ring"], row["id"]) for row in trace.events("CLIENT_TLS_END") if number(row["aux"]) == 0}
+    unparsed = without_request(trace)
     for r in trace.requests:
         status, kind = number(r.row["status"]), r.row["class"]
         if status >= 500 or r.key in broken or (kind == "negative_hit" and status >= 400):
@@ -51,6 +64,8 @@ def failed_otherwise(trace):
         elif (not status or (kind == "internal" and r.row["outcome"] == "aborted")) and r.has("client_tls") and \
                 r.conn not in shaken:
             cause = "failed_client_tls"
+        elif not status and r.row["method"] == "-" and not r.has("client_tls") and unparsed(r):
+            cause = "no_request"
         elif kind == "internal" and status == 200 and not r.has("client_tls") and r.key in adapted:
             cause = "adapted"
         elif kind == "internal" and status in (301, 302, 307):
@@ -225,7 +240,7 @@ def hanging(trace, finding):
 
 CAUSES = {
     **{cause: otherwise for cause in ("cut_replies", "denied", "redirected", "refused_requests", "failed_client_tls",
-                                      "timed_out", "adapted")},
+                                      "timed_out", "adapted", "no_request")},
     "server_refuses": server_refuses, "silent_tunnels": silent_tunnels, "asked": asked, "full_line": full_line,
     "dead_ip_version": dead_ip_version, "dying_children": dying_children, "queue_at_server": queue_at_server,
     "stopped_bodies": stopped_bodies, "joined_fetch": joined_fetch, "fetched_at_once": fetched_at_once,

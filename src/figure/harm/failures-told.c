@@ -123,6 +123,11 @@ static const struct failures_words {
          "cache.log says why: clients that know no version or cipher that tls-min-version=, options= and "
          "cipher= of https_port allow, or that do not trust its certificate.",
          "sqtrace-dump --where='status == 0 and client_tls_ns >= 0' TRACE"},
+    [SQT_FAILED_NO_REQUEST] =
+        {"no_request", "", "", "Squid",
+         "What do these clients speak? TLS on an http_port, or a PROXY protocol header that http_port does not expect "
+         "(require-proxy-header), are the usual reasons: https_port, or other settings of the clients.",
+         "sqtrace-dump --where='status == 0 and class == error' TRACE"},
     [SQT_FAILED_DENIED] = {"denied", "access rules denied them", "access rules denied them", "",
                            "If that is not meant: which http_access line denies a request is in cache.log with "
                            "debug_options 28,3; the last "
@@ -216,6 +221,12 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
     else if (x->at == SQT_FAILED_TIMED_OUT)
         snprintf(text, size, "were ended by Squid in the middle of their reply, after %s: client_lifetime ran out.",
                  sqt_human_time(each, (double)x->felt / (double)x->count, " ", "us"));
+    else if (x->at == SQT_FAILED_NO_REQUEST)
+        snprintf(text, size,
+                 "never came: clients of %s sent bytes, but no whole request, as with TLS on a port for plain HTTP, and left "
+                 "after %s without an answer.",
+                 name ? name : w->nobody,
+                 sqt_human_time(each, x->late.sum / (double)x->late.count * 1e9, " ", "us"));
     else if (x->at == SQT_FAILED_KEPT)
         snprintf(text, size, "got an error (5xx) from the cache, which keeps what a server answered.");
     else if (x->at == SQT_FAILED_DENIED)
@@ -259,7 +270,7 @@ failures_told(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
         return NULL;
     *spell = sqt_spell_tell(&probe, &all->when, series, SQT_FAILURES_ALL);
     const double then = sqt_spell_percent(spell->met, spell->all);
-    if (then < (x->at == SQT_FAILED_BY_SERVER ? SHARE_OF_SERVER : SHARE) || is_meant(all, x, spell) ||
+    if (then < (x->at == SQT_FAILED_BY_SERVER || x->at == SQT_FAILED_NO_REQUEST ? SHARE_OF_SERVER : SHARE) || is_meant(all, x, spell) ||
         (x->at == SQT_FAILED_LOOK_UP && sqt_spell_percent(x->count, all->requests) < SHARE_LOOK_UP &&
          then < SHARE_LOOK_UP_THEN))
         return NULL;

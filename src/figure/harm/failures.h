@@ -43,6 +43,7 @@ enum sqt_failed_at {
     SQT_FAILED_REDIRECTED, /* to somewhere else, by Squid itself */
     SQT_FAILED_BY_SQUID,   /* with a status of 4xx, for what the client sent */
     SQT_FAILED_HANDSHAKE,  /* of the client with Squid */
+    SQT_FAILED_NO_REQUEST, /* bytes came to that port, but no whole request */
     SQT_FAILED_KEPT,       /* with an error that the cache keeps */
     SQT_FAILED_REFUSED,    /* by the server, with 4xx, one after the other */
     SQT_FAILED_ATS
