@@ -96,6 +96,7 @@ struct sqt_xact {
     uint64_t object;                  /* 0 without a look-up */
     int64_t size, sent;               /* bytes */
     int64_t fetched;                  /* bytes read from servers until it ended */
+    int64_t read_last;                /* when the last of them were; SQT_MISSING: there are none */
     int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
     uint32_t server;           /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
     int reused;                /* -1: no server connection, 0: new, 1: reused */

@@ -61,14 +61,14 @@ xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
     xact->id = id;
     xact->begin = begin;
     xact->client_connect = xact->client_tls = xact->accept_wait = xact->read_wait = xact->first_byte = SQT_MISSING;
-    xact->unparsed = SQT_MISSING;
+    xact->unparsed = xact->read_last = SQT_MISSING;
     xact->server_from = xact->server_until = SQT_MISSING;
     xact->before.until = begin;
     sqt_spans_begin(&xact->stages, begin);
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
-    xact->neighbor_last = xact->neighbor = xact->method = xact->tag = xact->server = xact->listener = xact->dir = xact->failed_server =
-        UINT32_MAX;
+    xact->neighbor_last = xact->neighbor = xact->method = xact->tag = xact->server = xact->listener = xact->dir =
+        xact->failed_server = UINT32_MAX;
     xact->size = xact->sent = SQT_MISSING;
     xact->reply_source = -1;
     xact->reused = -1;
@@ -269,6 +269,7 @@ sqt_xact_server_read(struct sqt_process_state *process, int64_t now, const struc
     if (!xact)
         return;
     xact->fetched = sqt_bytes((uint64_t)xact->fetched + (uint64_t)sqt_bytes(record->arg));
+    xact->read_last = record->arg ? now : xact->read_last;
     const uint32_t open = xact->stages.open;
     if (open & REPLY) {
         apply(process, xact, now, record->event);

@@ -53,6 +53,7 @@ struct sqt_subject {
     struct {
         double send, wait, body; /* ns of its requests while a server is asked */
         double bytes;            /* that came from it, of those with a body */
+        double ending;           /* ns after the last byte of a body, until Squid knew that it was the last */
         int64_t quickest;        /* to connect to, ns; 0: never */
     } answer;
     uint64_t followed[SQT_FOLLOW_STAGES]; /* ns of leaders while the followers waited */

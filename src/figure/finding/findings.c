@@ -265,6 +265,8 @@ findings_server_wait(struct sqt_findings *f, struct sqt_subject *subject, const 
     const int64_t sent = xact->sent == SQT_MISSING ? 0 : xact->sent;
     subject->answer.bytes +=
         !sqt_row_sum(row, SQT_NS(server_reply)) ? 0 : (double)(xact->fetched > sent ? xact->fetched : sent);
+    if (xact->outcome == SQT_OUTCOME_COMPLETE && xact->read_last != SQT_MISSING && xact->server_until > xact->read_last)
+        subject->answer.ending += (double)(xact->server_until - xact->read_last);
     if (wait != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
     if (connect > 0 && (!subject->answer.quickest || connect < subject->answer.quickest))

@@ -70,11 +70,12 @@ sqt_failed_timeout(const struct sqt_failure *x, struct sqt_told *told)
     const size_t used = strlen(told->sentence);
     if (!names[x->at] || x->late.count < LATE_LEAST || x->late.count * 100 < x->count * LATE_PART)
         return;
-    const double mean = x->late.sum / (double)x->late.count, variance = x->late.squares / (double)x->late.count - mean * mean;
+    const double mean = x->late.sum / (double)x->late.count,
+                 variance = x->late.squares / (double)x->late.count - mean * mean;
     const double most = mean * DEVIATE_PART / 100 > DEVIATE ? mean * DEVIATE_PART / 100 : DEVIATE;
     if (variance <= most * most)
-        snprintf(told->sentence + used, sizeof(told->sentence) - used, " Each wait ends after about %.1f s: that is %s.", mean,
-                 names[x->at]);
+        snprintf(told->sentence + used, sizeof(told->sentence) - used,
+                 " Each wait ends after about %.1f s: that is %s.", mean, names[x->at]);
 }
 
 void
@@ -95,7 +96,8 @@ sqt_failed_unasked(const struct sqt_failure *x, struct sqt_told *told)
     if (x->at != SQT_FAILED_SERVICE || x->suspended.count || 2 * x->at_once < x->count)
         return;
     snprintf(told->sentence + used, sizeof(told->sentence) - used,
-             " %llu of them failed within 1 ms, before the service was asked: it is down, or Squid has no options of it (OPTIONS) "
+             " %llu of them failed within 1 ms, before the service was asked: it is down, or Squid has no options of "
+             "it (OPTIONS) "
              "that are valid and fit squid.conf.",
              (unsigned long long)x->at_once);
     sqt_told_print(told->advice, "Ask that service for its OPTIONS by hand, and look at the time that this takes, at "

@@ -56,7 +56,7 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
         other_answered(all, xact);
     if (is_cut(xact, SQT_OUTCOME_TIMEOUT)) {
         struct sqt_failure *const failure = sqt_failure_get(all, SQT_FAILED_TIMED_OUT, sqt_failure_server(xact));
-        sqt_failed_late(failure, sqt_row_sum(fact->row, SQT_NS(server_reply)));
+        sqt_failed_late(failure, xact->server_until - xact->read_last);
         ++failure->timed_out;
         return failure;
     }

@@ -223,10 +223,10 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
                  sqt_human_time(each, (double)x->felt / (double)x->count, " ", "us"));
     else if (x->at == SQT_FAILED_NO_REQUEST)
         snprintf(text, size,
-                 "never came: clients of %s sent bytes, but no whole request, as with TLS on a port for plain HTTP, and left "
+                 "never came: clients of %s sent bytes, but no whole request, as with TLS on a port for plain HTTP, "
+                 "and left "
                  "after %s without an answer.",
-                 name ? name : w->nobody,
-                 sqt_human_time(each, x->late.sum / (double)x->late.count * 1e9, " ", "us"));
+                 name ? name : w->nobody, sqt_human_time(each, x->late.sum / (double)x->late.count * 1e9, " ", "us"));
     else if (x->at == SQT_FAILED_KEPT)
         snprintf(text, size, "got an error (5xx) from the cache, which keeps what a server answered.");
     else if (x->at == SQT_FAILED_DENIED)
@@ -270,7 +270,8 @@ failures_told(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
         return NULL;
     *spell = sqt_spell_tell(&probe, &all->when, series, SQT_FAILURES_ALL);
     const double then = sqt_spell_percent(spell->met, spell->all);
-    if (then < (x->at == SQT_FAILED_BY_SERVER || x->at == SQT_FAILED_NO_REQUEST ? SHARE_OF_SERVER : SHARE) || is_meant(all, x, spell) ||
+    if (then < (x->at == SQT_FAILED_BY_SERVER || x->at == SQT_FAILED_NO_REQUEST ? SHARE_OF_SERVER : SHARE) ||
+        is_meant(all, x, spell) ||
         (x->at == SQT_FAILED_LOOK_UP && sqt_spell_percent(x->count, all->requests) < SHARE_LOOK_UP &&
          then < SHARE_LOOK_UP_THEN))
         return NULL;
@@ -403,8 +404,9 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
     sqt_told_print(told->command, "%s", w->command);
     sqt_failed_unasked(x, told);
     if (x->at == SQT_FAILED_TIMED_OUT && x->late.count)
-        sqt_told_print(told->advice, "Ask that server by hand for the same: its replies begin, and then pause. read_timeout: "
-                                     "for how long Squid waits for the next byte.");
+        sqt_told_print(told->advice,
+                       "Ask that server by hand for the same: its replies begin, and then pause. read_timeout: "
+                       "for how long Squid waits for the next byte.");
     if (x->at == SQT_FAILED_BY_SQUID && 10 * x->with_status >= 9 * x->count)
         failures_by_squid(x, told);
     if (*told->culprit)
@@ -516,8 +518,9 @@ failures_tell_cut(struct sqt_failed_requests *all, unsigned servers, struct sqt_
              "got only a part of their body, because %u servers closed the connection before the end.", servers);
     failures_sentence(told, all->cut.count, &spell, because);
     sqt_failed_cut(&all->cut, told);
-    sqt_told_print(told->advice, "Look at what stands between Squid and all of them: a firewall, a scanner or another proxy "
-                                 "that ends connections, perhaps at a limit of bytes.");
+    sqt_told_print(told->advice,
+                   "Look at what stands between Squid and all of them: a firewall, a scanner or another proxy "
+                   "that ends connections, perhaps at a limit of bytes.");
     sqt_told_print(told->command, "%s", failures_words[SQT_FAILED_CUT].command);
 }
 

@@ -156,8 +156,7 @@ failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sq
     const int data = !name && blamed == SQT_BLAMED_CONNECT && sqt_failure_server(xact);
     struct sqt_failure *const failure = sqt_failure_get(&f->all, at[blamed], data ? sqt_failure_server(xact) : name);
     failure->data += (unsigned)data;
-    const int at_once =
-        (blamed == SQT_BLAMED_CONNECT || blamed == SQT_BLAMED_SERVICE) && blame->took[blamed] < AT_ONCE;
+    const int at_once = (blamed == SQT_BLAMED_CONNECT || blamed == SQT_BLAMED_SERVICE) && blame->took[blamed] < AT_ONCE;
     const enum sqt_why why = blamed == SQT_BLAMED_CONNECT ? sqt_why_of(blame->error) : SQT_WHY_UNKNOWN;
     ++failure->whys[why];
     failure->timed_out += blame->timed_out >> blamed & 1;

@@ -64,11 +64,11 @@ struct sqt_failure {
     uint64_t fetched;            /* bytes that came for them */
     struct {
         uint64_t count;
-        double sum, squares; /* s */
-    } late;                  /* of them, where Squid gave up waiting, and after how long */
-    uint64_t kept_failure;   /* of them, that asked nobody, because Squid keeps that a name cannot be looked up */
+        double sum, squares;       /* s */
+    } late;                        /* of them, where Squid gave up waiting, and after how long */
+    uint64_t kept_failure;         /* of them, that asked nobody, because Squid keeps that a name cannot be looked up */
     int64_t sent_least, sent_most; /* bytes that the client with fewest got, and the one with most */
-    uint64_t with_status;        /* of them, with the status of the first */
+    uint64_t with_status;          /* of them, with the status of the first */
     uint32_t status;
     uint64_t reused;         /* of them, on kept connections of servers */
     uint64_t whys[SQT_WHYS]; /* of them, by the system's error */

@@ -46,14 +46,16 @@ late_add(const struct late_place *place, struct sqt_told *told)
 {
     char longest[SQT_HUMAN_ROOM];
     const size_t used = strlen(told->sentence);
-    snprintf(told->sentence + used, sizeof(told->sentence) - used,
-             " %llu of %llu swaps timed out: its disker did not take them in time, and Squid gave them up after up to %s.",
-             (unsigned long long)place->late, (unsigned long long)place->swaps,
-             sqt_human_time(longest, (double)place->longest, " ", "us"));
-    sqt_told_print(told->advice,
-                   "cache_dir rock: max-swap-rate= limits how many blocks a second its disker takes, and swap-timeout= for "
-                   "how long one may take: a larger max-swap-rate, or none. Else look whether the disker runs, and at its "
-                   "disk.");
+    snprintf(
+        told->sentence + used, sizeof(told->sentence) - used,
+        " %llu of %llu swaps timed out: its disker did not take them in time, and Squid gave them up after up to %s.",
+        (unsigned long long)place->late, (unsigned long long)place->swaps,
+        sqt_human_time(longest, (double)place->longest, " ", "us"));
+    sqt_told_print(
+        told->advice,
+        "cache_dir rock: max-swap-rate= limits how many blocks a second its disker takes, and swap-timeout= for "
+        "how long one may take: a larger max-swap-rate, or none. Else look whether the disker runs, and at its "
+        "disk.");
 }
 
 static void
@@ -63,8 +65,7 @@ late_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *t
     (void)totals;
     for (const struct sqt_name_entry *named = l->places.first; named; named = named->next)
         for (unsigned i = 0; i < tolds->count; ++i)
-            if (((const struct late_place *)named)->late >= LEAST &&
-                strcmp(tolds->told[i]->culprit, named->name) == 0)
+            if (((const struct late_place *)named)->late >= LEAST && strcmp(tolds->told[i]->culprit, named->name) == 0)
                 late_add((const struct late_place *)named, tolds->told[i]);
 }
 

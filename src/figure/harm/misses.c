@@ -29,7 +29,8 @@ enum misses_kind { CACHE_DENY, SEND_HIT, KINDS };
 static const struct misses_words {
     const char *reason, *cause, *directive, *because, *advice, *command;
 } misses_words[KINDS] = {
-    [CACHE_DENY] = {"cache_deny", "cache_denied", "cache deny", "because a rule `cache deny` of squid.conf matches them",
+    [CACHE_DENY] = {"cache_deny", "cache_denied", "cache deny",
+                    "because a rule `cache deny` of squid.conf matches them",
                     "cache: is that rule still meant? Its ACL matches what clients ask for again and again.",
                     "sqtrace-dump --where='miss_reason == cache_deny' TRACE"},
     [SEND_HIT] = {"unusable", "hits_denied", "send_hit",

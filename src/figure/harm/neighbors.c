@@ -58,7 +58,8 @@ neighbors_request(void *state, const struct sqt_xact *xact, const struct sqt_req
         return;
     n->since = n->count ? n->since : xact->begin;
     n->until = xact->end > n->until ? xact->end : n->until;
-    n->most_missing = (uint64_t)xact->neighbors_missing > n->most_missing ? (uint64_t)xact->neighbors_missing : n->most_missing;
+    n->most_missing =
+        (uint64_t)xact->neighbors_missing > n->most_missing ? (uint64_t)xact->neighbors_missing : n->most_missing;
     n->ns += (uint64_t)sqt_row_sum(fact->row, SQT_NS(peer_select));
     ++n->count;
 }
@@ -98,12 +99,14 @@ neighbors_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
     told->waiting = n->ns;
     told->share = sqt_percent((double)n->ns, (double)totals->total_ns);
     sqt_told_print(told->sentence,
-                   "%llu requests wait for answers of neighbours (ICP, HTCP) until the time for them is up: %s for each. No query was answered by %s%s.",
+                   "%llu requests wait for answers of neighbours (ICP, HTCP) until the time for them is up: %s for "
+                   "each. No query was answered by %s%s.",
                    (unsigned long long)n->count, sqt_human_time(each, (double)n->ns / (double)n->count, " ", "us"),
                    mute > n->most_missing ? "one of these at least: " : "", mute ? names : "some of them");
-    sqt_told_print(told->advice,
-                   "Is that neighbour up, and does its icp_access allow this Squid? cache_peer: no-query asks it nothing. "
-                   "icp_query_timeout: how long Squid waits. dead_peer_timeout: from when on it is not waited for.");
+    sqt_told_print(
+        told->advice,
+        "Is that neighbour up, and does its icp_access allow this Squid? cache_peer: no-query asks it nothing. "
+        "icp_query_timeout: how long Squid waits. dead_peer_timeout: from when on it is not waited for.");
     sqt_told_print(told->command, "sqtrace-dump --table=events --where='event == NEIGHBORS_DONE' TRACE");
 }
 

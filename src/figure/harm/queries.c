@@ -151,11 +151,13 @@ queries_cut(const struct asked *all, struct sqt_tolds *tolds)
         if (!sqt_told_names(told->culprit, all->server))
             continue;
         snprintf(told->sentence + length, SQT_TOLD_TEXT - length,
-                 " %llu of %llu queries to it got a truncated answer, so Squid asked again by TCP: %llu of these got no answer.",
+                 " %llu of %llu queries to it got a truncated answer, so Squid asked again by TCP: %llu of these got "
+                 "no answer.",
                  (unsigned long long)all->cut, (unsigned long long)(all->count - all->cut),
                  (unsigned long long)all->unanswered);
-        sqt_told_print(told->advice, "Answers that do not fit a packet of UDP are asked for again by TCP: let Squid reach "
-                                     "that name server by TCP, port 53. dns_packet_max: larger answers by UDP.");
+        sqt_told_print(told->advice,
+                       "Answers that do not fit a packet of UDP are asked for again by TCP: let Squid reach "
+                       "that name server by TCP, port 53. dns_packet_max: larger answers by UDP.");
     }
 }
 

@@ -69,8 +69,8 @@ static void
 closed_sample(void *state, const struct sqt_sample_row *sample)
 {
     uint32_t listener;
-    struct open_port *const port = sqt_listener_sampled(sample, &listener) ? closed_port(state, sample->origin, listener)
-                                                                           : NULL;
+    struct open_port *const port =
+        sqt_listener_sampled(sample, &listener) ? closed_port(state, sample->origin, listener) : NULL;
     if (port)
         port->sampled = sample->at;
 }
@@ -91,9 +91,10 @@ closed_count(const struct closed_ports *c, uint32_t series, int64_t from, int64_
     uint64_t found = 0;
     const struct sqt_when_sum *const sums = c->accepts.size ? sqt_when_of(&c->accepts, series, &count) : NULL;
     for (size_t i = 0; sums && i < count; ++i)
-        found += (int64_t)sums[i].window * c->accepts.width >= from && (int64_t)sums[i].window * c->accepts.width < until
-                     ? sums[i].count
-                     : 0;
+        found +=
+            (int64_t)sums[i].window * c->accepts.width >= from && (int64_t)sums[i].window * c->accepts.width < until
+                ? sums[i].count
+                : 0;
     return found;
 }
 
@@ -146,13 +147,15 @@ closed_told(const struct closed_ports *c, const struct open_port *port, int64_t 
     told->since = port->sampled;
     told->until = alive;
     told->pattern = SQT_PATTERN_SINCE;
-    sqt_told_print(told->sentence,
-                   "Since %.1f s of the trace, %s is not open any more, so nobody can connect to it.%s %.0f connections a "
-                   "second had come until then. How many were refused is not known: at that rate, %.0f.",
-                   (double)port->sampled / 1e9, name,
-                   reconfigured ? " Squid was reconfigured just then (squid -k reconfigure)." : "", rate, missed);
-    sqt_told_print(told->advice, "Look for its line (http_port, https_port) in squid.conf, and in cache.log for an error when "
-                                 "Squid opened its ports.");
+    sqt_told_print(
+        told->sentence,
+        "Since %.1f s of the trace, %s is not open any more, so nobody can connect to it.%s %.0f connections a "
+        "second had come until then. How many were refused is not known: at that rate, %.0f.",
+        (double)port->sampled / 1e9, name,
+        reconfigured ? " Squid was reconfigured just then (squid -k reconfigure)." : "", rate, missed);
+    sqt_told_print(told->advice,
+                   "Look for its line (http_port, https_port) in squid.conf, and in cache.log for an error when "
+                   "Squid opened its ports.");
     sqt_told_print(told->command, "sqtrace-dump --table=listeners TRACE");
 }
 
