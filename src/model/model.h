@@ -289,6 +289,14 @@ struct sqt_closed_row {
     int64_t out_of_order;   /* segments that came before others that were sent earlier */
 };
 
+/* Bytes came from a server for a transaction that is over: its client left, and Squid reads on. */
+struct sqt_late_read {
+    const struct sqt_origin *origin;
+    int64_t at;
+    uint64_t xact;
+    int64_t bytes;
+};
+
 /* Something that happened to Squid as a whole, or to its helpers and services. */
 struct sqt_incident_row {
     const struct sqt_origin *origin;
@@ -561,6 +569,7 @@ struct sqt_charge {
     X(digest, const struct sqt_digest) \
     X(setup, const struct sqt_setup_row) \
     X(closed, const struct sqt_closed_row) \
+    X(late_read, const struct sqt_late_read) \
     X(incident, const struct sqt_incident_row) \
     X(bound, const struct sqt_bound_row)
 

@@ -266,8 +266,12 @@ sqt_xact_server_read(struct sqt_process_state *process, int64_t now, const struc
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
-    if (!xact)
+    if (!xact) {
+        const struct sqt_late_read row = {process->origin, now, record->id, sqt_bytes(record->arg)};
+        if (process->consumer->late_read)
+            process->consumer->late_read(process->consumer->context, &row);
         return;
+    }
     xact->fetched = sqt_bytes((uint64_t)xact->fetched + (uint64_t)sqt_bytes(record->arg));
     xact->read_last = record->arg ? now : xact->read_last;
     const uint32_t open = xact->stages.open;

@@ -96,6 +96,7 @@ findings_asks(const struct sqt_job *job, int64_t at)
 LOOK(wait, struct sqt_wait, begin)
 LOOK(stop, struct sqt_stop_row, begin)
 LOOK(closed, struct sqt_closed_row, at)
+LOOK(late_read, struct sqt_late_read, at)
 LOOK(incident, struct sqt_incident_row, at)
 
 static void
@@ -598,6 +599,7 @@ const struct sqt_family sqt_family_findings = {
     .consumer = {.request = findings_request,
                  .connection = findings_connection,
                  .closed = findings_closed,
+                 .late_read = findings_late_read,
                  .incident = findings_incident,
                  .wait = findings_wait,
                  .swap = findings_swap,
