@@ -49,11 +49,12 @@ def failed_otherwise(trace):
     adapted = longest("adapter")(trace)
     shaken = {(row["ring"], row["id"]) for row in trace.events("CLIENT_TLS_END") if number(row["aux"]) == 0}
     unparsed = without_request(trace)
+    last = {(row["ring"], row["id"]): number(row["time_s"]) for row in trace.events("SERVER_READ")}
     for r in trace.requests:
         status, kind = number(r.row["status"]), r.row["class"]
         if status >= 500 or r.key in broken or (kind == "negative_hit" and status >= 400):
             continue
-        if is_cut(r, came, made, "timeout"):
+        if is_cut(r, came, made, "timeout") and r.begin + r.ns("server_until") - last.get(r.key, 0) >= 500 * MS:
             cause = "paused"
         elif r.row["outcome"] == "timeout" and (r.row["size_bytes"] == "-" or r.sent < number(r.row["size_bytes"])):
             cause = "timed_out"

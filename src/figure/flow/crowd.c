@@ -4,6 +4,7 @@
  * soon.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/human.h"
 #include "ceiling.h"
@@ -127,6 +128,18 @@ crowd_told(const struct crowd_server *server, const struct sqt_ceiling_mean *few
     sqt_tolds_supersede(tolds, told);
 }
 
+/* Whether all that come at once want one object: then that is told. */
+static int
+is_one_object(const struct sqt_tolds *tolds, const char *server)
+{
+    static const char *const causes[] = {"fetched_at_once", "collapsed_in_vain", "joined_fetch"};
+    for (unsigned i = 0; i < tolds->count; ++i)
+        for (unsigned j = 0; j < sizeof(causes) / sizeof(*causes); ++j)
+            if (strcmp(tolds->told[i]->cause, causes[j]) == 0 && strcmp(tolds->told[i]->culprit, server) == 0)
+                return 1;
+    return 0;
+}
+
 static void
 crowd_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -139,7 +152,7 @@ crowd_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *
             server->ns >= (double)server->quickest * TIMES * (double)server->count) {
             if (sqt_ceiling_is_reached(&server->ceiling, &few, &many))
                 crowd_told(server, &few, &many, totals, tolds);
-            else if (is_queue(server))
+            else if (is_queue(server) && !is_one_object(tolds, named->name))
                 crowd_told(server, NULL, NULL, totals, tolds);
         }
     }

@@ -5,6 +5,9 @@
 #include "blame.h"
 #include "failures.h"
 
+/* Who waits for the next bytes of a server until its time is up waits for so long, ns. */
+#define PAUSE INT64_C(500000000)
+
 /* Answers of a server in a row that are 4xx, or lead elsewhere. */
 static void
 other_answered(struct sqt_failed_requests *all, const struct sqt_xact *xact)
@@ -54,7 +57,7 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
     }
     if (xact->reused >= 0 && fact->class != SQT_CLASS_TUNNEL && xact->status)
         other_answered(all, xact);
-    if (is_cut(xact, SQT_OUTCOME_TIMEOUT)) {
+    if (is_cut(xact, SQT_OUTCOME_TIMEOUT) && xact->server_until - xact->read_last >= PAUSE) {
         struct sqt_failure *const failure = sqt_failure_get(all, SQT_FAILED_TIMED_OUT, sqt_failure_server(xact));
         sqt_failed_late(failure, xact->server_until - xact->read_last);
         ++failure->timed_out;

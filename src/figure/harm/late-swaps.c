@@ -24,7 +24,7 @@ struct late_swaps {
 };
 
 static void
-late_swap(void *state, const struct sqt_swap *swap)
+swaps_late_swap(void *state, const struct sqt_swap *swap)
 {
     struct late_swaps *const l = state;
     char name[SQT_FINDING_NAME];
@@ -42,7 +42,7 @@ late_swap(void *state, const struct sqt_swap *swap)
 }
 
 static void
-late_add(const struct late_place *place, struct sqt_told *told)
+swaps_late_add(const struct late_place *place, struct sqt_told *told)
 {
     char longest[SQT_HUMAN_ROOM];
     const size_t used = strlen(told->sentence);
@@ -59,21 +59,21 @@ late_add(const struct late_place *place, struct sqt_told *told)
 }
 
 static void
-late_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
+swaps_late_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     const struct late_swaps *const l = state;
     (void)totals;
     for (const struct sqt_name_entry *named = l->places.first; named; named = named->next)
         for (unsigned i = 0; i < tolds->count; ++i)
             if (((const struct late_place *)named)->late >= LEAST && strcmp(tolds->told[i]->culprit, named->name) == 0)
-                late_add((const struct late_place *)named, tolds->told[i]);
+                swaps_late_add((const struct late_place *)named, tolds->told[i]);
 }
 
 static void
-late_end(void *state)
+swaps_late_end(void *state)
 {
     sqt_names_free(&((struct late_swaps *)state)->places);
 }
 
 const struct sqt_look sqt_look_late_swaps = {
-    .size = sizeof(struct late_swaps), .swap = late_swap, .tell = late_tell, .end = late_end};
+    .size = sizeof(struct late_swaps), .swap = swaps_late_swap, .tell = swaps_late_tell, .end = swaps_late_end};

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "figure/finding/look.h"
-#include "ports.h"
+#include "figure/port/ports.h"
 
 /* A port is closed if other ports of its process were sampled for so long after its last sample, ns. */
 #define CLOSED INT64_C(3000000000)
