@@ -379,6 +379,29 @@ requests_that_fail_otherwise(void **state)
     }
 }
 
+/* Of two neighbours that Squid knows, one answers, and it waits for the other one until its time is up; then both are mute. */
+static void
+a_neighbor_that_never_answers(void **state)
+{
+    (void)state;
+    for (unsigned both = 0; both < 2; ++both) {
+        PUT(0, PEER_PROBED, 0, 1, 0);
+        PUT(0, PEER_PROBED, 0, 2, 0);
+        for (unsigned i = 0; i < 20; ++i) {
+            const uint64_t xact = begin();
+            PUT(now, PEER_SELECT_BEGIN, xact, 0, 0);
+            PUT(now, NEIGHBORS_ASKED, xact, 2, 2);
+            if (!both)
+                PUT(now += MS, NEIGHBOR_ANSWER, xact, 1, 0);
+            PUT(now += 90 * MS, NEIGHBORS_DONE, xact, !both, 1);
+            PUT(now, PEER_SELECT_END, xact, 0, 1);
+            end(xact);
+        }
+        assert_cause("mute_neighbor", both ? "mars, moon" : "mars");
+        assert_non_null(strstr(TEXT(0, sentence), both ? "answered by mars, moon." : "answered by mars."));
+    }
+}
+
 /* Requests of one port of two take half a second that no stage explains. */
 static void
 a_port_that_is_slow(void **state)
@@ -462,6 +485,7 @@ main(void)
         SCRIPT_TEST(objects_that_are_fetched_again),
         SCRIPT_TEST(a_port_that_is_slow),
         SCRIPT_TEST(requests_that_fail_otherwise),
+        SCRIPT_TEST(a_neighbor_that_never_answers),
         SCRIPT_TEST(no_wait_is_told_twice),
         SCRIPT_TEST(windows_end_with_the_trace),
     };

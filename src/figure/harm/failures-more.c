@@ -119,8 +119,7 @@ sqt_failed_cut(const struct sqt_failure *x, struct sqt_told *told)
     sqt_human_bytes(least, (double)x->sent_least);
     sqt_human_bytes(most, (double)x->sent_most);
     if (x->sent_most - x->sent_least <= SAME_CUT)
-        snprintf(told->sentence + used, sizeof(told->sentence) - used, " All of them are cut after about %s: a limit.",
-                 most);
+        snprintf(told->sentence + used, sizeof(told->sentence) - used, " All of them are cut after about %s.", most);
     else
         snprintf(told->sentence + used, sizeof(told->sentence) - used, " They are cut after %s to %s.", least, most);
 }
