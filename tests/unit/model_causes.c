@@ -223,6 +223,48 @@ healthy_names_the_largest_part(void **state)
     assert_int_equal(NUMBER(0, share_pct), 66667);
 }
 
+/* The disker does not take a block in time, so that nobody knows where its time went. */
+static void
+reads_that_time_out(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, SWAPIN_OPEN, xact, xact, 0);
+        PART(PART_SWAP_FILE, 0xabc, 77, 0);
+        PUT(now, SWAPIN_OPENED, xact, 0, 0);
+        PUT(now, SWAPIN_READ, xact, 0, 4096);
+        PUT(now += 90 * MS, SWAPIN_READ_DONE, xact, 0, 3u << 30);
+        PUT(now, SWAPIN_CLOSED, xact, 0, 0);
+        end(xact);
+    }
+    assert_cause("cache_dirs", "aufs:0 /cache");
+    assert_non_null(strstr(TEXT(0, sentence), "20 of 20 swaps timed out"));
+    assert_non_null(strstr(TEXT(0, advice), "max-swap-rate="));
+}
+
+/* Replies have no length, and the server closes the connection long after the last byte. */
+static void
+replies_end_late(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 40; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, FORWARD_BEGIN, xact, 0, 0);
+        PUT(now, CONNECT_REUSED, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, ORIGIN_1);
+        PUT(now, DISPATCH, xact, 50, 1);
+        PUT(now, REQUEST_SENT, xact, 50, 0);
+        PUT(now += 10 * MS, SERVER_READ, xact, 500, 0);
+        PUT(now += 700 * MS, SERVER_DONE, xact, 50, 0);
+        PUT(now, FORWARD_END, xact, 0, 0);
+        end(xact);
+        number += 10;
+    }
+    find();
+    assert_non_null(strstr(TEXT(0, sentence), "Most of that is after the last byte of replies"));
+}
+
 static void
 a_neighbor_that_answers_late(void **state)
 {
@@ -486,6 +528,8 @@ main(void)
         SCRIPT_TEST(a_port_that_is_slow),
         SCRIPT_TEST(requests_that_fail_otherwise),
         SCRIPT_TEST(a_neighbor_that_never_answers),
+        SCRIPT_TEST(reads_that_time_out),
+        SCRIPT_TEST(replies_end_late),
         SCRIPT_TEST(no_wait_is_told_twice),
         SCRIPT_TEST(windows_end_with_the_trace),
     };

@@ -16,6 +16,7 @@
 struct late_place {
     struct sqt_name_entry named;
     uint64_t swaps, late;
+    uint64_t reads;  /* of the late ones */
     int64_t longest; /* of those that were too late, ns */
 };
 
@@ -38,6 +39,7 @@ swaps_late_swap(void *state, const struct sqt_swap *swap)
     if (swap->outcome != SQT_OUTCOME_TIMEOUT)
         return;
     ++place->late;
+    place->reads += !swap->out;
     place->longest = swap->end - swap->begin > place->longest ? swap->end - swap->begin : place->longest;
 }
 
@@ -58,11 +60,37 @@ swaps_late_add(const struct late_place *place, struct sqt_told *told)
         "disk.");
 }
 
+/* The only cache_dir whose reads are late; NULL: there are none, or several. */
+static const struct late_place *
+swaps_late_only(const struct late_swaps *l)
+{
+    const struct late_place *only = NULL;
+    for (const struct sqt_name_entry *named = l->places.first; named; named = named->next) {
+        if (((const struct late_place *)named)->reads < LEAST)
+            continue;
+        if (only)
+            return NULL;
+        only = (const struct late_place *)named;
+    }
+    return only;
+}
+
+/* Blocks that are given up have no parts, so that no rule of a cache_dir is about them. */
+static void
+swaps_late_name(const struct late_swaps *l, struct sqt_tolds *tolds)
+{
+    const struct late_place *const only = swaps_late_only(l);
+    for (unsigned i = 0; only && i < tolds->count; ++i)
+        if (strcmp(tolds->told[i]->cause, "cache_dirs") == 0)
+            snprintf(tolds->told[i]->culprit, SQT_TOLD_NAME, "%s", only->named.name);
+}
+
 static void
 swaps_late_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     const struct late_swaps *const l = state;
     (void)totals;
+    swaps_late_name(l, tolds);
     for (const struct sqt_name_entry *named = l->places.first; named; named = named->next)
         for (unsigned i = 0; i < tolds->count; ++i)
             if (((const struct late_place *)named)->late >= LEAST && strcmp(tolds->told[i]->culprit, named->name) == 0)
