@@ -18,8 +18,9 @@
 #define LEAST 50
 #define SHARE 10
 #define TIMES 4
-/* One after the other: so many answers, each to a request that had come before the answer before it.  They come in steps that
+/* One after the other: so many answers, each to a request that had come before the DEPTH answers before it.  They come in steps that
  * deviate by that part of their mean at most, in %, and requests come in that part of it. */
+#define DEPTH 4
 #define STEPS 50
 #define DEVIATE 50
 #define FASTER 50
@@ -31,7 +32,7 @@ struct crowd_server {
     double ns;
     int64_t quickest, since, until;
     struct {
-        int64_t begin, answered; /* the last one; answered 0: none */
+        int64_t begin, answered[DEPTH]; /* the last ones, the newest first; 0: none */
         uint64_t count;
         double step, squares, begins; /* step: ns from answer to answer; begins: from request to request */
     } queue;
@@ -45,8 +46,9 @@ struct crowd {
 static void
 crowd_step(struct crowd_server *server, const struct sqt_xact *xact)
 {
-    if (server->queue.answered && xact->begin < server->queue.answered && xact->end >= server->queue.answered) {
-        const double step = (double)(xact->end - server->queue.answered);
+    int64_t *const answered = server->queue.answered;
+    if (xact->begin < answered[DEPTH - 1] && xact->end >= answered[0]) {
+        const double step = (double)(xact->end - answered[0]);
         const int64_t begin = xact->begin - server->queue.begin;
         ++server->queue.count;
         server->queue.step += step;
@@ -54,7 +56,8 @@ crowd_step(struct crowd_server *server, const struct sqt_xact *xact)
         server->queue.begins += (double)(begin < 0 ? -begin : begin);
     }
     server->queue.begin = xact->begin;
-    server->queue.answered = xact->end;
+    memmove(answered + 1, answered, (DEPTH - 1) * sizeof(*answered));
+    answered[0] = xact->end;
 }
 
 /* Whether requests come faster than answers, which come in even steps: that is a queue. */
