@@ -173,9 +173,9 @@ stages_of_all(void **state)
     } cases[] = {{access_takes, "access_checks"}, {adapt, "adaptation"},
                  {redirect, "url_helper"},        {lookup, "lookup"},
                  {peer_select, "peer_selection"}, {reply_waits, "reply_wait"},
-                 {opens_file, "cache_dirs"},      {follows, "collapsed"},
-                 {shares_answer, "helpers"},      {tries_again, "failed_tries"},
-                 {uploads, "slow_uploads"},       {held_by_pool, "held_back"}};
+                 {follows, "collapsed"},          {shares_answer, "helpers"},
+                 {tries_again, "failed_tries"},   {uploads, "slow_uploads"},
+                 {held_by_pool, "held_back"}};
     for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c) {
         for (unsigned i = 0; i < 70; ++i) {
             const uint64_t xact = begin();
@@ -263,6 +263,20 @@ replies_end_late(void **state)
     }
     find();
     assert_non_null(strstr(TEXT(0, sentence), "Most of that is after the last byte of replies"));
+}
+
+static void
+files_open_slowly(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 40; ++i) {
+        const uint64_t xact = begin();
+        opens_file(xact, 90);
+        end(xact);
+    }
+    assert_cause("disk_opens", "aufs:0 /cache");
+    assert_non_null(
+        strstr(TEXT(0, sentence), "90 ms for each request that reads, and nearly all of it is opening files"));
 }
 
 static void
@@ -529,6 +543,7 @@ main(void)
         SCRIPT_TEST(requests_that_fail_otherwise),
         SCRIPT_TEST(a_neighbor_that_never_answers),
         SCRIPT_TEST(reads_that_time_out),
+        SCRIPT_TEST(files_open_slowly),
         SCRIPT_TEST(replies_end_late),
         SCRIPT_TEST(no_wait_is_told_twice),
         SCRIPT_TEST(windows_end_with_the_trace),
