@@ -5,8 +5,10 @@
  * Bytes that a hit sends were not in vain, so all requests of a kind count, not only those that asked a server.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "figure/finding/look.h"
 #include "figure/finding/spell.h"
 #include "figure/stat/names.h"
@@ -57,7 +59,7 @@ struct waste_left {
 #define LEFT 4096
 
 struct waste {
-    struct waste_left left[LEFT]; /* one takes the place of another */
+    struct waste_left *left; /* LEFT of them: one takes the place of another; NULL: nobody left */
     struct waste_sums {
         uint64_t count, waited; /* waited: ns for bytes that nobody got */
         double fetched, sent;   /* bytes */
@@ -94,8 +96,8 @@ static void
 waste_late_read(void *state, const struct sqt_late_read *row)
 {
     struct waste *const w = state;
-    struct waste_left *const left = waste_left_of(w, row->origin, row->xact);
-    if (left->origin != row->origin || left->xact != row->xact)
+    struct waste_left *const left = w->left ? waste_left_of(w, row->origin, row->xact) : NULL;
+    if (!left || left->origin != row->origin || left->xact != row->xact)
         return;
     w->fetched += (double)row->bytes;
     w->sums[WASTE_LEFT].fetched += (double)row->bytes;
@@ -125,6 +127,8 @@ waste_request(void *state, const struct sqt_xact *xact, const struct sqt_request
     s->sent += (double)sent;
     const int wastes = xact->fetched / TIMES > sent;
     struct waste_server *const server = waste_server_of(w, xact);
+    if (left && !w->left)
+        w->left = sqt_zeroed(LEFT, sizeof(*w->left));
     if (left)
         *waste_left_of(w, xact->origin, xact->id) = (struct waste_left){.origin = xact->origin,
                                                                         .xact = xact->id,
@@ -226,6 +230,7 @@ static void
 waste_end(void *state)
 {
     struct waste *const w = state;
+    free(w->left);
     sqt_names_free(&w->servers);
     sqt_when_free(&w->when);
 }

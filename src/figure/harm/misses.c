@@ -96,21 +96,33 @@ misses_server(const struct misses *m, enum misses_kind kind)
     return NULL;
 }
 
-/* What waits for servers, whoever they are, is due to that in so far, for the rank: a miss that need not be is nobody's
- * slowness.  A large part goes before the whole. */
-static void
-misses_take(struct sqt_tolds *tolds, uint64_t servers, uint64_t ns)
+static int
+is_about(const struct sqt_told *told, const char *server)
 {
-    static const char *const causes[] = {"slow_servers", "far_servers", "slow_server", "far_server", "only_server"};
-    for (unsigned i = 0; i < tolds->count; ++i)
-        for (unsigned j = 0; j < sizeof(causes) / sizeof(*causes); ++j) {
-            uint64_t *const weight = &tolds->told[i]->weight;
-            if (strcmp(tolds->told[i]->cause, causes[j]) != 0)
-                continue;
-            const int large = ns * 100 >= *weight * LARGE;
-            *weight -= servers < *weight ? servers : *weight;
-            *weight = large && *weight >= ns ? ns - 1 : *weight;
-        }
+    static const char *const all[] = {"slow_servers", "far_servers"}, *const one[] = {"slow_server", "far_server",
+                                                                                      "only_server"};
+    for (unsigned i = 0; i < sizeof(all) / sizeof(*all); ++i)
+        if (strcmp(told->cause, all[i]) == 0)
+            return 1;
+    for (unsigned i = 0; server && i < sizeof(one) / sizeof(*one); ++i)
+        if (strcmp(told->cause, one[i]) == 0 && strcmp(told->culprit, server) == 0)
+            return 1;
+    return 0;
+}
+
+/* What waits for these servers is due to that in so far, for the rank: a miss that need not be is nobody's slowness.  A
+ * large part goes before the whole. */
+static void
+misses_take(struct sqt_tolds *tolds, const char *server, uint64_t servers, uint64_t ns)
+{
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        uint64_t *const weight = &tolds->told[i]->weight;
+        if (!is_about(tolds->told[i], server))
+            continue;
+        const int large = ns * 100 >= *weight * LARGE;
+        *weight -= servers < *weight ? servers : *weight;
+        *weight = large && *weight >= ns ? ns - 1 : *weight;
+    }
 }
 
 static void
@@ -126,7 +138,7 @@ misses_tell_one(const struct misses *m, enum misses_kind kind, const struct sqt_
     if (g->count < LEAST || g->ns / g->count < (uint64_t)LEAST_EACH ||
         100.0 * (double)ns < (double)totals->total_ns * LEAST_SHARE)
         return;
-    misses_take(tolds, g->ns, ns);
+    misses_take(tolds, server, g->ns, ns);
     struct sqt_told *const told = sqt_tolds_add(tolds, w->cause, SQT_HARM_WAITING, ns);
     if (!told)
         return;
