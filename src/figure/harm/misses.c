@@ -151,7 +151,7 @@ misses_tell_one(const struct misses *m, enum misses_kind kind, const struct sqt_
     told->waiting = ns;
     told->share = sqt_percent((double)ns, (double)totals->total_ns);
     sqt_told_print(told->sentence,
-                   "%llu requests%s are no hits, %s: the server takes %s for each, again and again. Of all other "
+                   "%llu requests%s are no hits, %s. The server takes %s for each, again and again. Of all other "
                    "requests, %.0f %% are hits.",
                    (unsigned long long)g->count, whose, w->because,
                    sqt_human_time(each, (double)g->ns / (double)g->count, " ", "us"), 100 * hits);
