@@ -63,10 +63,12 @@ sqt_failed_late(struct sqt_failure *x, int64_t ns)
 void
 sqt_failed_timeout(const struct sqt_failure *x, struct sqt_told *told)
 {
-    static const char *const names[SQT_FAILED_ATS] = {
-        [SQT_FAILED_SERVICE] = "icap_io_timeout", [SQT_FAILED_CONNECT] = "connect_timeout",
-        [SQT_FAILED_TLS] = "connect_timeout",     [SQT_FAILED_LOOK_UP] = "dns_timeout",
-        [SQT_FAILED_ANSWER] = "read_timeout",     [SQT_FAILED_TIMED_OUT] = "read_timeout"};
+    static const char *const names[SQT_FAILED_ATS] = {[SQT_FAILED_SERVICE] = "icap_io_timeout, or icap_connect_timeout",
+                                                      [SQT_FAILED_CONNECT] = "connect_timeout",
+                                                      [SQT_FAILED_TLS] = "connect_timeout",
+                                                      [SQT_FAILED_LOOK_UP] = "dns_timeout, or dns_retransmit_interval",
+                                                      [SQT_FAILED_ANSWER] = "read_timeout",
+                                                      [SQT_FAILED_TIMED_OUT] = "read_timeout"};
     const size_t used = strlen(told->sentence);
     if (!names[x->at] || x->late.count < LATE_LEAST || x->late.count * 100 < x->count * LATE_PART)
         return;

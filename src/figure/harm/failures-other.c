@@ -73,7 +73,8 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
         xact->client_tls != SQT_MISSING && xact->handshake != SQT_OUTCOME_COMPLETE)
         return sqt_failure_get(all, SQT_FAILED_HANDSHAKE,
                                sqt_origin_text(xact->origin, SQT_DEF_LISTENER, xact->listener));
-    if (!xact->status && xact->unparsed != SQT_MISSING && xact->client_tls == SQT_MISSING) {
+    if (!xact->status && xact->method == UINT32_MAX && xact->unparsed != SQT_MISSING &&
+        xact->client_tls == SQT_MISSING) {
         struct sqt_failure *const failure = sqt_failure_get(
             all, SQT_FAILED_NO_REQUEST, sqt_origin_text(xact->origin, SQT_DEF_LISTENER, xact->listener));
         sqt_failed_late(failure, xact->unparsed);
