@@ -278,6 +278,16 @@ sqt_client_parsed(struct sqt_process_state *process, int64_t now, const struct s
     client->read_count -= first;
 }
 
+/* How long ago the first bytes were read of a request that was not parsed; SQT_MISSING: it was, or there are none. */
+static int64_t
+clients_unparsed(const struct sqt_client *client, int64_t now)
+{
+    for (unsigned i = 0; client->waiting == SQT_MISSING && i < client->read_count; ++i)
+        if (client->parsed == SQT_MISSING || client->reads[i].time > client->parsed)
+            return now - client->reads[i].time;
+    return SQT_MISSING;
+}
+
 void
 sqt_client_add(struct sqt_process_state *process, struct sqt_xact *xact, int64_t now)
 {
@@ -293,6 +303,7 @@ sqt_client_add(struct sqt_process_state *process, struct sqt_xact *xact, int64_t
     xact->tls_before = client->tls != SQT_MISSING;
     xact->handshake = client->handshake;
     client->tls = SQT_MISSING;
+    xact->unparsed = clients_unparsed(client, now);
     xact->accept_wait = client->accept_wait;
     client->accept_wait = SQT_MISSING;
     xact->put_off = client->put_off;

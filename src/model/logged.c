@@ -76,6 +76,8 @@ static const struct sqt_xact logged_unknown = {
     .client_tls = SQT_MISSING,
     .read_wait = SQT_MISSING,
     .accept_wait = SQT_MISSING,
+    .unparsed = SQT_MISSING,
+    .read_last = SQT_MISSING,
     .first_byte = SQT_MISSING,
     .server_from = SQT_MISSING,
     .server_until = SQT_MISSING,
@@ -84,6 +86,7 @@ static const struct sqt_xact logged_unknown = {
     .reused = -1,
     .failed_server = UINT32_MAX,
     .neighbor = UINT32_MAX,
+    .neighbor_last = UINT32_MAX,
     .listener = UINT32_MAX,
     .held = SQT_MISSING,
 };

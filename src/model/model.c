@@ -68,6 +68,7 @@ static sqt_handler *const subscribers[SQT_EVENTS][SQT_SUBSCRIBERS] = {
     [SQT_EV_SERVER_1XX] = {sqt_xact_server_1xx},
     [SQT_EV_SERVER_HEADER] = {sqt_xact_stages, sqt_digest_server_header},
     [SQT_EV_SERVER_DONE] = {sqt_xact_stages, sqt_digest_server_done},
+    [SQT_EV_NEIGHBORS_ASKED] = {sqt_xact_neighbors_asked},
     [SQT_EV_NEIGHBOR_ANSWER] = {sqt_xact_neighbor},
     [SQT_EV_NEIGHBORS_DONE] = {sqt_xact_neighbors_done},
     [SQT_EV_RETRY] = {sqt_xact_retried, sqt_digest_server_done},

@@ -96,6 +96,7 @@ struct sqt_xact {
     uint64_t object;                  /* 0 without a look-up */
     int64_t size, sent;               /* bytes */
     int64_t fetched;                  /* bytes read from servers until it ended */
+    int64_t read_last;                /* when the last of them were; SQT_MISSING: there are none */
     int reply_source;                 /* enum sqt_reply_source of the last reply that was ready, -1: none was */
     uint32_t server;           /* definition; the last that it was connected to, or tried; UINT32_MAX if unknown */
     int reused;                /* -1: no server connection, 0: new, 1: reused */
@@ -106,7 +107,11 @@ struct sqt_xact {
     struct sqt_follow *follow; /* its wait for another transaction; NULL: none, or the trace does not say */
     int tls_before;            /* client_tls was before begin */
     int put_off;               /* Squid put off accepts in accept_wait */
+    int64_t unparsed;          /* bytes had come, but no request: ns since the first of them; SQT_MISSING: not so */
     uint32_t neighbor;         /* definition (peer): who answered last whether it has the object; UINT32_MAX: nobody */
+    uint32_t neighbor_last;    /* the same, also where Squid's time was up before all had answered */
+    int64_t neighbors_asked;   /* answers that Squid expected */
+    int64_t neighbors_missing; /* answers that did not come until its time was up */
     uint32_t listener;         /* definition: the port that its client came to; UINT32_MAX if unknown */
     int64_t held;              /* ns in which the event loop was held, SQT_MISSING if that is not known */
     struct sqt_held *held_in;  /* the same by the stage that was charged meanwhile; NULL: 0, or no room */
@@ -282,6 +287,14 @@ struct sqt_closed_row {
     int64_t rtt, least_rtt; /* ns */
     int64_t sent_again;     /* segments */
     int64_t out_of_order;   /* segments that came before others that were sent earlier */
+};
+
+/* Bytes came from a server for a transaction that is over: its client left, and Squid reads on. */
+struct sqt_late_read {
+    const struct sqt_origin *origin;
+    int64_t at;
+    uint64_t xact;
+    int64_t bytes;
 };
 
 /* Something that happened to Squid as a whole, or to its helpers and services. */
@@ -556,6 +569,7 @@ struct sqt_charge {
     X(digest, const struct sqt_digest) \
     X(setup, const struct sqt_setup_row) \
     X(closed, const struct sqt_closed_row) \
+    X(late_read, const struct sqt_late_read) \
     X(incident, const struct sqt_incident_row) \
     X(bound, const struct sqt_bound_row)
 

@@ -61,13 +61,14 @@ xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
     xact->id = id;
     xact->begin = begin;
     xact->client_connect = xact->client_tls = xact->accept_wait = xact->read_wait = xact->first_byte = SQT_MISSING;
+    xact->unparsed = xact->read_last = SQT_MISSING;
     xact->server_from = xact->server_until = SQT_MISSING;
     xact->before.until = begin;
     sqt_spans_begin(&xact->stages, begin);
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
-    xact->neighbor = xact->method = xact->tag = xact->server = xact->listener = xact->dir = xact->failed_server =
-        UINT32_MAX;
+    xact->neighbor_last = xact->neighbor = xact->method = xact->tag = xact->server = xact->listener = xact->dir =
+        xact->failed_server = UINT32_MAX;
     xact->size = xact->sent = SQT_MISSING;
     xact->reply_source = -1;
     xact->reused = -1;
@@ -213,7 +214,16 @@ sqt_xact_neighbor(struct sqt_process_state *process, int64_t now, const struct s
     (void)now, (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
     if (xact)
-        xact->neighbor = (uint32_t)record->arg;
+        xact->neighbor_last = xact->neighbor = (uint32_t)record->arg;
+}
+
+void
+sqt_xact_neighbors_asked(struct sqt_process_state *process, int64_t now, const struct sqt_record *record, unsigned more)
+{
+    (void)now, (void)more;
+    struct sqt_xact *const xact = xacts_find(process, record->id);
+    if (xact)
+        xact->neighbors_asked = record->aux;
 }
 
 /* Who answered last is not whom it waited for, if the others never did. */
@@ -222,8 +232,10 @@ sqt_xact_neighbors_done(struct sqt_process_state *process, int64_t now, const st
 {
     (void)now, (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
-    if (xact && record->aux == 1)
-        xact->neighbor = UINT32_MAX;
+    if (!xact || record->aux != 1)
+        return;
+    xact->neighbor = UINT32_MAX;
+    xact->neighbors_missing = xact->neighbors_asked - sqt_bytes(record->arg);
 }
 
 void
@@ -254,9 +266,14 @@ sqt_xact_server_read(struct sqt_process_state *process, int64_t now, const struc
 {
     (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
-    if (!xact)
+    if (!xact) {
+        const struct sqt_late_read row = {process->origin, now, record->id, sqt_bytes(record->arg)};
+        if (process->consumer->late_read)
+            process->consumer->late_read(process->consumer->context, &row);
         return;
+    }
     xact->fetched = sqt_bytes((uint64_t)xact->fetched + (uint64_t)sqt_bytes(record->arg));
+    xact->read_last = record->arg ? now : xact->read_last;
     const uint32_t open = xact->stages.open;
     if (open & REPLY) {
         apply(process, xact, now, record->event);

@@ -23,11 +23,23 @@ def fetched(trace):
 
 # ---- requests that fail in another way ----
 
-def is_cut(r, came, made):
+def is_cut(r, came, made, outcome="aborted"):
     """The client got all that the server sent before it closed, and that was not the whole."""
-    return r.row["outcome"] == "aborted" and r.key not in made and not r.tunnel and r.row["server"] != "-" and \
+    return r.row["outcome"] == outcome and r.key not in made and not r.tunnel and r.row["server"] != "-" and \
         came.get(r.key, 0) > 0 and r.has("server_until") and r.ns("server_until") < r.ns("total") and \
         r.sent >= came[r.key]
+
+
+def without_request(trace):
+    """Whether bytes had come for a request, but no whole one."""
+    reads = {}
+    for row in trace.events("CLIENT_READ", "REQUEST_PARSED"):
+        reads.setdefault((row["ring"], row["id"]), []).append((number(row["time_s"]), row["event"]))
+
+    def is_without(r):
+        before = [event for at, event in reads.get(r.conn, ()) if at <= r.begin]
+        return bool(before) and before[-1] == "CLIENT_READ"
+    return is_without
 
 
 def failed_otherwise(trace):
@@ -36,11 +48,15 @@ def failed_otherwise(trace):
     broken = {r.key for (cause, _), rows in failures(trace).items() if cause == "failed_helper" for r in rows}
     adapted = longest("adapter")(trace)
     shaken = {(row["ring"], row["id"]) for row in trace.events("CLIENT_TLS_END") if number(row["aux"]) == 0}
+    unparsed = without_request(trace)
+    last = {(row["ring"], row["id"]): number(row["time_s"]) for row in trace.events("SERVER_READ")}
     for r in trace.requests:
         status, kind = number(r.row["status"]), r.row["class"]
         if status >= 500 or r.key in broken or (kind == "negative_hit" and status >= 400):
             continue
-        if r.row["outcome"] == "timeout" and (r.row["size_bytes"] == "-" or r.sent < number(r.row["size_bytes"])):
+        if is_cut(r, came, made, "timeout") and r.begin + r.ns("server_until") - last.get(r.key, 0) >= 500 * MS:
+            cause = "paused"
+        elif r.row["outcome"] == "timeout" and (r.row["size_bytes"] == "-" or r.sent < number(r.row["size_bytes"])):
             cause = "timed_out"
         elif is_cut(r, came, made):
             cause = "cut_replies"
@@ -49,6 +65,8 @@ def failed_otherwise(trace):
         elif (not status or (kind == "internal" and r.row["outcome"] == "aborted")) and r.has("client_tls") and \
                 r.conn not in shaken:
             cause = "failed_client_tls"
+        elif not status and r.row["method"] == "-" and not r.has("client_tls") and unparsed(r):
+            cause = "no_request"
         elif kind == "internal" and status == 200 and not r.has("client_tls") and r.key in adapted:
             cause = "adapted"
         elif kind == "internal" and status in (301, 302, 307):
@@ -62,8 +80,11 @@ def failed_otherwise(trace):
 
 
 def otherwise(trace, finding):
-    its = failed_otherwise(trace).get(finding["cause"], [])
-    if finding["cause"] == "cut_replies":
+    paused = finding["cause"] == "timed_out" and finding["culprit"] != "client_lifetime"
+    its = failed_otherwise(trace).get("paused" if paused else finding["cause"], [])
+    if paused:
+        its = [r for r in its if r.row["server"] == finding["culprit"]]
+    if finding["cause"] == "cut_replies" and finding["culprit"] != "servers":
         its = [r for r in its if r.row["server"] == finding["culprit"]]
     if not its:
         return {"failed requests": 5}
@@ -220,7 +241,7 @@ def hanging(trace, finding):
 
 CAUSES = {
     **{cause: otherwise for cause in ("cut_replies", "denied", "redirected", "refused_requests", "failed_client_tls",
-                                      "timed_out", "adapted")},
+                                      "timed_out", "adapted", "no_request")},
     "server_refuses": server_refuses, "silent_tunnels": silent_tunnels, "asked": asked, "full_line": full_line,
     "dead_ip_version": dead_ip_version, "dying_children": dying_children, "queue_at_server": queue_at_server,
     "stopped_bodies": stopped_bodies, "joined_fetch": joined_fetch, "fetched_at_once": fetched_at_once,

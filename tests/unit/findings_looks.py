@@ -295,6 +295,43 @@ def refetched(trace, finding):
     return harm(trace, sum(r.ns(*CONNECT, *ANSWER) for r in its), len(its), since=its[0].begin, until=its[-1].end)
 
 
+def made_by_conf(trace, finding):
+    """Misses that squid.conf makes; of what it does not let the store be asked for, as many would be hits as of others."""
+    reason = {"cache_denied": "cache_deny", "hits_denied": "unusable"}[finding["cause"]]
+    its = [r for r in trace.requests if r.row["miss_reason"] == reason and r.row["server"] != "-"]
+    others = [r for r in trace.requests if r not in its and r.row["class"] in (*HITS, "miss", "refresh_miss")]
+    hits = sum(r.row["class"] in HITS for r in others) / max(len(others), 1)
+    waited = sum(r.ns(*CONNECT, *ANSWER) for r in its)
+    return harm(trace, waited * (hits if reason == "cache_deny" else 1), len(its), since=min(r.begin for r in its),
+                until=max(r.end for r in its))
+
+
+# ---- neighbours, and ports ----
+
+def mute_neighbor(trace, _):
+    expected, missing = {}, {}
+    for row in trace.events("NEIGHBORS_ASKED", "NEIGHBORS_DONE"):
+        its = (row["ring"], row["id"])
+        if row["event"] == "NEIGHBORS_ASKED":
+            expected[its] = number(row["aux"])
+        elif row["aux"] == "1":
+            missing[its] = expected.get(its, 0) - number(row["arg"])
+    its = [r for r in trace.requests if missing.get(r.key, 0) > 0]
+    return harm(trace, sum(r.ns("peer_select") for r in its), len(its), since=its[0].begin, until=max(r.end for r in its))
+
+
+def closed_port(trace, finding):
+    """It is sampled no more, for 3 s in which others are."""
+    last = {}
+    for row in trace.table("samples"):
+        if row["source"].startswith("listener "):
+            last[row["ring"], row["source"]] = number(row["time_s"])
+    alive = max(last.values())
+    closed = [at for at in last.values() if alive - at >= 3 * SECOND]
+    nearest = min(closed, key=lambda at: abs(at - number(finding["time_s"])), default=0)
+    return harm(trace, 0, 0, share=False, since=nearest, until=alive, pattern="since")
+
+
 # ---- standstills ----
 
 class Standstill:
@@ -392,5 +429,6 @@ CAUSES = {
     "fetched_ranges": waste, "fetched_for_nobody": waste, "revalidations": revalidations, "challenges": challenges,
     "lost_hits": lost_hits, "all_close": all_close, "new_connections": new_connections, "swapping": swapping,
     "few_descriptors": few_descriptors, "cache_too_small": refetched, "not_stored": refetched, "files_gone": refetched,
-    "not_written": refetched, "ranges_not_stored": refetched,
+    "not_written": refetched, "ranges_not_stored": refetched, "cache_denied": made_by_conf, "hits_denied": made_by_conf,
+    "mute_neighbor": mute_neighbor, "closed_port": closed_port,
 }

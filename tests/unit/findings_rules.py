@@ -43,6 +43,7 @@ RULES = {
     "helpers": ("all", ("helper",), 2, 0),
     "access_checks": ("all", ("access",), 1, 1),
     "memory_small": ("all", SWAP_IN, 2, 15),
+    "disk_opens": ("place", SWAP_IN, 2, 0),
     "disk_queue": ("place", SWAP_IN, 2, 0),
     "disk_slow": ("place", SWAP_IN, 2, 0),
     "diskd_poll": ("place", SWAP_IN, 2, 0),

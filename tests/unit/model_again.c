@@ -192,11 +192,41 @@ clients_are_asked_again(void **state)
     }
 }
 
+/* Half of the misses of one server are made by squid.conf, and others are hits; then they are half as many. */
+static void
+squid_conf_forbids_hits(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t why;
+        const char *cause;
+    } cases[] = {{SQT_MISS_CACHE_DENY, "cache_denied"}, {SQT_MISS_UNUSABLE, "hits_denied"}};
+    for (unsigned c = 0; c < 2; ++c)
+        for (unsigned few = 0; few < 2; ++few) {
+            for (unsigned i = 0; i < 160; ++i)
+                if (i % 4 == 0)
+                    miss(c ? 77 : 5000 + i, few && i % 3 ? SQT_MISS_STALE : cases[c].why);
+                else
+                    hit(77);
+            if (few) {
+                assert_not(cases[c].cause);
+                continue;
+            }
+            find();
+            assert_string_equal(TEXT(0, cause), cases[c].cause);
+            assert_string_equal(TEXT(0, culprit), "origin-1");
+            assert_int_equal(NUMBER(0, requests), 40);
+            assert_int_equal(NUMBER(0, waiting_s), 40 * 30 * MS);
+            assert_non_null(strstr(TEXT(0, sentence), "40 requests to origin-1 are no hits"));
+            assert_non_null(strstr(TEXT(0, sentence), "Of all other requests, 100 % are hits."));
+        }
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(nothing_has_changed), SCRIPT_TEST(connections_are_not_kept),
-                                       SCRIPT_TEST(all_servers_close), SCRIPT_TEST(hits_become_misses),
-                                       SCRIPT_TEST(clients_are_asked_again)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(nothing_has_changed),     SCRIPT_TEST(connections_are_not_kept),
+                                       SCRIPT_TEST(all_servers_close),       SCRIPT_TEST(hits_become_misses),
+                                       SCRIPT_TEST(clients_are_asked_again), SCRIPT_TEST(squid_conf_forbids_hits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

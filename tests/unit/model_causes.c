@@ -173,9 +173,9 @@ stages_of_all(void **state)
     } cases[] = {{access_takes, "access_checks"}, {adapt, "adaptation"},
                  {redirect, "url_helper"},        {lookup, "lookup"},
                  {peer_select, "peer_selection"}, {reply_waits, "reply_wait"},
-                 {opens_file, "cache_dirs"},      {follows, "collapsed"},
-                 {shares_answer, "helpers"},      {tries_again, "failed_tries"},
-                 {uploads, "slow_uploads"},       {held_by_pool, "held_back"}};
+                 {follows, "collapsed"},          {shares_answer, "helpers"},
+                 {tries_again, "failed_tries"},   {uploads, "slow_uploads"},
+                 {held_by_pool, "held_back"}};
     for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c) {
         for (unsigned i = 0; i < 70; ++i) {
             const uint64_t xact = begin();
@@ -221,6 +221,62 @@ healthy_names_the_largest_part(void **state)
     assert_cause("healthy", "-");
     assert_non_null(strstr(TEXT(0, sentence), "The largest part of the time, 67 %, is reading from cache_dirs: 1 ms"));
     assert_int_equal(NUMBER(0, share_pct), 66667);
+}
+
+/* The disker does not take a block in time, so that nobody knows where its time went. */
+static void
+reads_that_time_out(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, SWAPIN_OPEN, xact, xact, 0);
+        PART(PART_SWAP_FILE, 0xabc, 77, 0);
+        PUT(now, SWAPIN_OPENED, xact, 0, 0);
+        PUT(now, SWAPIN_READ, xact, 0, 4096);
+        PUT(now += 90 * MS, SWAPIN_READ_DONE, xact, 0, 3u << 30);
+        PUT(now, SWAPIN_CLOSED, xact, 0, 0);
+        end(xact);
+    }
+    assert_cause("cache_dirs", "aufs:0 /cache");
+    assert_non_null(strstr(TEXT(0, sentence), "20 of 20 swaps timed out"));
+    assert_non_null(strstr(TEXT(0, advice), "max-swap-rate="));
+}
+
+/* Replies have no length, and the server closes the connection long after the last byte. */
+static void
+replies_end_late(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 40; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, FORWARD_BEGIN, xact, 0, 0);
+        PUT(now, CONNECT_REUSED, xact, 50, 1);
+        PART(PART_SERVER, 0, 0, ORIGIN_1);
+        PUT(now, DISPATCH, xact, 50, 1);
+        PUT(now, REQUEST_SENT, xact, 50, 0);
+        PUT(now += 10 * MS, SERVER_READ, xact, 500, 0);
+        PUT(now += 700 * MS, SERVER_DONE, xact, 50, 0);
+        PUT(now, FORWARD_END, xact, 0, 0);
+        end(xact);
+        number += 10;
+    }
+    find();
+    assert_non_null(strstr(TEXT(0, sentence), "Most of that is after the last byte of replies"));
+}
+
+static void
+files_open_slowly(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 40; ++i) {
+        const uint64_t xact = begin();
+        opens_file(xact, 90);
+        end(xact);
+    }
+    assert_cause("disk_opens", "aufs:0 /cache");
+    assert_non_null(
+        strstr(TEXT(0, sentence), "90 ms for each request that reads, and nearly all of it is opening files"));
 }
 
 static void
@@ -379,6 +435,29 @@ requests_that_fail_otherwise(void **state)
     }
 }
 
+/* Of two neighbours that Squid knows, one answers, and it waits for the other one until its time is up; then both are mute. */
+static void
+a_neighbor_that_never_answers(void **state)
+{
+    (void)state;
+    for (unsigned both = 0; both < 2; ++both) {
+        PUT(0, PEER_PROBED, 0, 1, 0);
+        PUT(0, PEER_PROBED, 0, 2, 0);
+        for (unsigned i = 0; i < 20; ++i) {
+            const uint64_t xact = begin();
+            PUT(now, PEER_SELECT_BEGIN, xact, 0, 0);
+            PUT(now, NEIGHBORS_ASKED, xact, 2, 2);
+            if (!both)
+                PUT(now += MS, NEIGHBOR_ANSWER, xact, 1, 0);
+            PUT(now += 90 * MS, NEIGHBORS_DONE, xact, !both, 1);
+            PUT(now, PEER_SELECT_END, xact, 0, 1);
+            end(xact);
+        }
+        assert_cause("mute_neighbor", both ? "mars, moon" : "mars");
+        assert_non_null(strstr(TEXT(0, sentence), both ? "answered by mars, moon." : "answered by mars."));
+    }
+}
+
 /* Requests of one port of two take half a second that no stage explains. */
 static void
 a_port_that_is_slow(void **state)
@@ -485,6 +564,10 @@ main(void)
         SCRIPT_TEST(a_port_that_is_slow),
         SCRIPT_TEST(requests_that_fail_otherwise),
         SCRIPT_TEST(findings_are_found),
+        SCRIPT_TEST(a_neighbor_that_never_answers),
+        SCRIPT_TEST(reads_that_time_out),
+        SCRIPT_TEST(files_open_slowly),
+        SCRIPT_TEST(replies_end_late),
         SCRIPT_TEST(no_wait_is_told_twice),
         SCRIPT_TEST(windows_end_with_the_trace),
     };

@@ -554,6 +554,140 @@ some_errors_are_healthy(void **state)
     assert_healthy();
 }
 
+/* A reply that ends before its end, so long after its last byte. */
+static void
+cut_reply(uint32_t server, uint64_t bytes, int64_t pause, uint32_t flags)
+{
+    const uint64_t xact = begin();
+    PUT(now, FORWARD_BEGIN, xact, 0, 0);
+    PUT(now, CONNECT_REUSED, xact, 50, 1);
+    PART(PART_SERVER, 0, 0, server);
+    PUT(now, DISPATCH, xact, 50, 1);
+    PUT(now, REQUEST_SENT, xact, 50, 0);
+    PUT(now += MS, SERVER_READ, xact, bytes, 0);
+    PUT(now += pause, FORWARD_END, xact, 0, 0);
+    PUT(now += MS, XACT_END, xact, MISS, 200);
+    PART(PART_XACT_SIZES, 20000, bytes + 200, 1);
+    PART(PART_XACT_FLAGS, 0xabc, 7, flags);
+}
+
+/* At one size, or at many: then nothing is said of a limit. */
+static void
+several_servers_cut_bodies(void **state)
+{
+    (void)state;
+    for (unsigned many = 0; many < 2; ++many) {
+        for (unsigned i = 0; i < 60; ++i)
+            if (i % 2)
+                answered(ORIGIN_4, 200);
+            else
+                cut_reply(ORIGIN_1 + i / 2 % 3, many ? 1000 * (i + 1) : 10000, 0, SQT_XACT_ABORTED);
+        find();
+        assert_cause("cut_replies", "servers", 30);
+        assert_non_null(strstr(TEXT(0, sentence), "because 3 servers closed the connection before the end."));
+        assert_non_null(
+            strstr(TEXT(0, sentence), many ? "They are cut after" : "All of them are cut after about 9.96 KB"));
+    }
+}
+
+/* Squid waits for the rest for two seconds. */
+static void
+bodies_pause(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 60; ++i)
+        if (i % 3) {
+            answered(ORIGIN_1, 200);
+        } else {
+            cut_reply(ORIGIN_2, 5000, 2000 * MS, SQT_XACT_TIMEDOUT);
+            number += 20;
+        }
+    find();
+    assert_string_equal(TEXT(0, cause), "timed_out");
+    assert_string_equal(TEXT(0, culprit), "origin-2");
+    assert_int_equal(NUMBER(0, failures), 20);
+    assert_non_null(strstr(TEXT(0, sentence), "because origin-2 paused in the middle of it"));
+    assert_non_null(strstr(TEXT(0, sentence), "Each wait ends after about 2.0 s: that is read_timeout."));
+}
+
+/* A name that is looked up in vain; the next ones fail because of that, and ask nobody. */
+static void
+a_failure_is_kept(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 60; ++i)
+        if (i == 20)
+            not_looked_up(SQT_WAIT_ERR);
+        else if (i > 20 && i < 50)
+            failed(begin(), 503);
+        else
+            answered(ORIGIN_1, 200);
+    find();
+    assert_cause("failed_look_up", "name_server 192.0.2.53", 30);
+    assert_non_null(strstr(TEXT(0, sentence), "29 of them asked nobody: Squid keeps such a failure for a while"));
+}
+
+/* Each answer of the name server is a part, and it is asked again at once, in vain. */
+static void
+answers_are_truncated(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 40; ++i) {
+        const uint64_t xact = begin();
+        PUT(now, DNS_BEGIN, xact, i, 0);
+        now += MS;
+        PUT(now, QUERY_END, xact, (uint64_t)(now - MS), NAME_SERVER);
+        PART(PART_QUERY, 1, 0, SQT_WAIT_OK);
+        now += 5000 * MS;
+        PUT(now, QUERY_END, xact, (uint64_t)(now - 5000 * MS), NAME_SERVER);
+        PART(PART_QUERY, 1, 0, SQT_WAIT_TIMEOUT);
+        PUT(now, DNS_END, xact, i, 1);
+        failed(xact, 503);
+        number += 60;
+    }
+    find();
+    assert_string_equal(TEXT(0, cause), "failed_look_up");
+    assert_non_null(strstr(
+        TEXT(0, sentence),
+        "did not answer in time. Each wait ends after about 5.0 s: that is dns_timeout, or dns_retransmit_interval. "
+        "40 of 40 queries to it got a truncated answer, so Squid asked again by TCP: "
+        "40 of these got no answer."));
+}
+
+/* Bytes come that are no request, on a new connection, or on one that had one before. */
+static void
+no_request_comes(void **state)
+{
+    (void)state;
+    for (unsigned kept = 0; kept < 2; ++kept) {
+        for (unsigned i = 0; i < 60; ++i) {
+            const uint64_t conn = 1000 + i;
+            now = (int64_t)(++number) * 100 * MS;
+            PUT(now, CONN_ACCEPT, conn, 14, 3128);
+            PART(PART_LISTENER, 0, UINT64_MAX, 1);
+            if (kept || i % 3) {
+                PUT(now, CLIENT_READ, conn, 70, 0);
+                PUT(now, REQUEST_PARSED, conn, 70, 0);
+                begin_xact(now, 100 + i, conn);
+                end(100 + i, 200, 0);
+            }
+            if (i % 3 == 0) {
+                PUT(now, CLIENT_READ, conn, 133, 0);
+                now += 50 * MS;
+                PUT(now, XACT_BEGIN, SQT_UNNAMED | (5000 + i), conn, 0);
+                PUT(now, XACT_END, SQT_UNNAMED | (5000 + i), NONE, 0);
+                PART(PART_XACT_SIZES, 0, 0, 0);
+                PART(PART_XACT_FLAGS, 0, conn, 0);
+            }
+            PUT(now, CONN_CLOSE, conn, 0, 0);
+        }
+        find();
+        assert_cause("no_request", "http_port 3128", 20);
+        assert_non_null(strstr(TEXT(0, sentence), "sent bytes, but no whole request"));
+        assert_non_null(strstr(TEXT(0, sentence), "left after 50.0 ms"));
+    }
+}
+
 int
 main(void)
 {
@@ -576,6 +710,11 @@ main(void)
                                        SCRIPT_TEST(bodies_are_cut),
                                        SCRIPT_TEST(posts_on_kept_connections),
                                        SCRIPT_TEST(denials_begin),
-                                       SCRIPT_TEST(some_errors_are_healthy)};
+                                       SCRIPT_TEST(some_errors_are_healthy),
+                                       SCRIPT_TEST(several_servers_cut_bodies),
+                                       SCRIPT_TEST(bodies_pause),
+                                       SCRIPT_TEST(a_failure_is_kept),
+                                       SCRIPT_TEST(answers_are_truncated),
+                                       SCRIPT_TEST(no_request_comes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

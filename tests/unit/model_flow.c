@@ -233,11 +233,41 @@ a_helper_of_peer_access(void **state)
     assert_int_equal(NUMBER(0, waiting_s), 50 * 300 * MS);
 }
 
+/* Every two seconds 20 requests come at once for something of their own, and the server answers one after the other; or all
+ * of them together, after as long. */
+static void
+they_come_at_once(void **state)
+{
+    (void)state;
+    for (unsigned together = 0; together < 2; ++together) {
+        unsigned count = quick(100);
+        for (unsigned at = 1; at <= 4; ++at)
+            for (unsigned i = 0; i < 20; ++i) {
+                const int64_t until = at * 2 * SECOND + (together ? 800 * MS + i * MS : (i + 1) * 40 * MS);
+                some[count++] = (struct request){.begin = at * 2 * SECOND + i,
+                                                 .header = until,
+                                                 .end = until,
+                                                 .server = ORIGIN_1,
+                                                 .object = 100 * at + i,
+                                                 .bytes = 1000};
+            }
+        play_requests(some, count);
+        if (together) {
+            find();
+            assert_string_not_equal(TEXT(0, cause), "queue_at_server");
+            continue;
+        }
+        assert_first("queue_at_server", "origin-1");
+        assert_non_null(strstr(TEXT(0, sentence), "it answers one at a time, one every 40.0 ms."));
+    }
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(some_join_a_fetch),   SCRIPT_TEST(all_fetch_the_same),
-                                       SCRIPT_TEST(they_follow_in_vain), SCRIPT_TEST(a_server_is_full),
-                                       SCRIPT_TEST(replies_stop),        SCRIPT_TEST(a_helper_of_peer_access)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(some_join_a_fetch),      SCRIPT_TEST(all_fetch_the_same),
+                                       SCRIPT_TEST(they_follow_in_vain),    SCRIPT_TEST(a_server_is_full),
+                                       SCRIPT_TEST(replies_stop),           SCRIPT_TEST(they_come_at_once),
+                                       SCRIPT_TEST(a_helper_of_peer_access)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

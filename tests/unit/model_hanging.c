@@ -375,6 +375,21 @@ a_process_that_waits(void **state)
     }
 }
 
+/* What ended itself is not stopped. */
+static void
+a_process_that_ended_itself(void **state)
+{
+    (void)state;
+    trace_begin();
+    all_is_well(0, 10 * SECOND, PARENT);
+    wait_and_work(10 * SECOND);
+    PUT(10 * SECOND + MS, FATAL, 0, 0, 0);
+    silence = 3 * SECOND;
+    ask(14 * SECOND);
+    for (unsigned i = 0; i < found_count; ++i)
+        assert_string_not_equal(TEXT(i, cause), "stopped");
+}
+
 int
 main(void)
 {
@@ -394,6 +409,7 @@ main(void)
         cmocka_unit_test_setup_teardown(one_check_after_the_other, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_process_that_is_stopped, script_begin, script_end),
         cmocka_unit_test_setup_teardown(a_process_that_waits, script_begin, script_end),
+        cmocka_unit_test_setup_teardown(a_process_that_ended_itself, script_begin, script_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

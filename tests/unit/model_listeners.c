@@ -358,6 +358,40 @@ one_worker_is_busy_and_another_is_not(void **state)
         assert_string_not_equal(causes[row], "one_worker");
 }
 
+/* A port is open until 10 s, and ten connections a second come to it; then to none, or to the other port. */
+static void
+a_port_is_closed(void **state)
+{
+    (void)state;
+    for (unsigned elsewhere = 0; elsewhere < 2; ++elsewhere) {
+        for (unsigned i = 0; i < 200; ++i) {
+            const int64_t t = i * 100 * MS;
+            const int open = t < 10000 * MS;
+            if (t % (1000 * MS) == 0) {
+                sampled(t, SQT_SAMPLE_LISTENER_backlog, HTTPS_PORT, 0);
+                if (open)
+                    sampled(t, SQT_SAMPLE_LISTENER_backlog, HTTP_PORT, 0);
+            }
+            if (i == 100)
+                PUT(t, RECONFIGURE, 0, 0, 0);
+            if (open || elsewhere) {
+                accepted(t, 100 + i, 0, open ? HTTP_PORT : HTTPS_PORT);
+                asks(t + MS, 100 + i, 1000 + i, MS);
+            }
+        }
+        find();
+        if (elsewhere) {
+            assert_string_not_equal(causes[0], "closed_port");
+            continue;
+        }
+        assert_string_equal(causes[0], "closed_port");
+        assert_string_equal(culprits[0], "http_port 3128");
+        assert_non_null(strstr(sentences[0],
+                               "http_port 3128 is not open any more, so nobody can connect to it. Squid was "
+                               "reconfigured just then (squid -k reconfigure). 10 connections a second"));
+    }
+}
+
 int
 main(void)
 {
@@ -369,6 +403,7 @@ main(void)
         SCRIPT_TEST(a_full_backlog),
         SCRIPT_TEST(handshakes_on_an_https_port),
         SCRIPT_TEST(one_worker_is_busy_and_another_is_not),
+        SCRIPT_TEST(a_port_is_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

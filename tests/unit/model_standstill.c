@@ -398,13 +398,33 @@ a_worker_dies(void **state)
     }
 }
 
+/* It ends at its first request: that goes before the number of requests. */
+static void
+squid_ends_at_once(void **state)
+{
+    (void)state;
+    starts();
+    requests(1);
+    PUT(now, FATAL, 0, 0, 0);
+    PUT(now + MS, STOP, 0, 1, 0);
+    assert_told("died", "Squid", "since");
+    assert_non_null(strstr(TEXT(row, sentence), "nobody is served: Squid ended itself"));
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SCRIPT_TEST(nobody_could_connect), SCRIPT_TEST(a_stop_at_the_end), SCRIPT_TEST(reconfigurations),
-        SCRIPT_TEST(a_list_is_read),       SCRIPT_TEST(squid_ends_itself), SCRIPT_TEST(rotations),
-        SCRIPT_TEST(long_passes),          SCRIPT_TEST(an_acl_computes),   SCRIPT_TEST(the_process_is_stopped),
-        SCRIPT_TEST(a_process_dies),       SCRIPT_TEST(a_worker_dies)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(nobody_could_connect),
+                                       SCRIPT_TEST(a_stop_at_the_end),
+                                       SCRIPT_TEST(reconfigurations),
+                                       SCRIPT_TEST(a_list_is_read),
+                                       SCRIPT_TEST(squid_ends_at_once),
+                                       SCRIPT_TEST(squid_ends_itself),
+                                       SCRIPT_TEST(rotations),
+                                       SCRIPT_TEST(long_passes),
+                                       SCRIPT_TEST(an_acl_computes),
+                                       SCRIPT_TEST(the_process_is_stopped),
+                                       SCRIPT_TEST(a_process_dies),
+                                       SCRIPT_TEST(a_worker_dies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,9 +93,33 @@ no_waste(void **state)
     assert_healthy();
 }
 
+/* Squid reads on after they have left; somebody else's bytes say nothing. */
+static void
+squid_reads_on(void **state)
+{
+    (void)state;
+    for (unsigned on = 0; on < 2; ++on) {
+        requests(20, ORIGIN_1, MB, MB, 200, SQT_XACT_ABORTED);
+        requests(20, ORIGIN_2, MB, MB, 200, 0);
+        for (unsigned i = 0; i < 20; ++i)
+            PUT(now, SERVER_READ, on ? 100 + i : 900 + i, 5 * MB, 0);
+        if (!on) {
+            assert_healthy();
+            continue;
+        }
+        find();
+        assert_string_equal(TEXT(0, cause), "fetched_for_nobody");
+        assert_string_equal(TEXT(0, culprit), "origin-1");
+        assert_int_equal(NUMBER(0, requests), 20);
+        assert_non_null(
+            strstr(TEXT(0, sentence), "Squid fetched 120 MB from origin-1 for 20 clients that left and got 20 MB"));
+    }
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(ranges), SCRIPT_TEST(clients_that_left), SCRIPT_TEST(no_waste)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(ranges), SCRIPT_TEST(clients_that_left), SCRIPT_TEST(no_waste),
+                                       SCRIPT_TEST(squid_reads_on)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,10 +49,12 @@ struct sqt_subject {
     uint32_t dir;                 /* of a cache_dir */
     uint64_t blocks;              /* that its requests waited for */
     uint64_t parts[SQT_IO_PARTS]; /* of their time, or of waits for it, ns */
+    uint64_t opens_ns;            /* of opening files, of a cache_dir */
     struct sqt_distribution waits, connects;
     struct {
         double send, wait, body; /* ns of its requests while a server is asked */
         double bytes;            /* that came from it, of those with a body */
+        double ending;           /* ns after the last byte of a body, until Squid knew that it was the last */
         int64_t quickest;        /* to connect to, ns; 0: never */
     } answer;
     uint64_t followed[SQT_FOLLOW_STAGES]; /* ns of leaders while the followers waited */

@@ -19,6 +19,8 @@
 #define NEARLY_ALL 90
 /* A part of the answers of servers is named if it takes that part of their time, in %. */
 #define MOST 60
+/* The end of bodies is, if it takes that part of theirs, in %. */
+#define ENDING 80
 #define ANSWER (SQT_NS(request_send) | SQT_NS(server_wait) | SQT_NS(server_reply))
 /* So few bytes in a round trip are fewer than TCP begins with. */
 #define WINDOW 14600
@@ -167,6 +169,9 @@ findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
         return;
     if (send > 0 && send * 100 >= all * MOST) {
         findings_add(told, " Most of that is sending requests to it: it reads their bodies (uploads) slowly.");
+    } else if (body > 0 && body * 100 >= all * MOST && x->subject->answer.ending * 100 >= body * ENDING) {
+        findings_add(told, " Most of that is after the last byte of replies: they do not say how long they are (no "
+                           "Content-Length), so Squid waits until the server closes the connection.");
     } else if (body > 0 && body * 100 >= all * MOST) {
         sqt_human_bytes(bytes, rate * 1e9);
         sqt_human_bytes(round, window);

@@ -164,6 +164,16 @@ findings_slow_bodies(const struct sqt_subject *subject)
     return slow > 0 ? slow : 0;
 }
 
+/* Whether opening files takes nearly all of the time that a cache_dir is waited for. */
+static int
+is_opening(const struct sqt_subject *subject, const struct sqt_claim *claim)
+{
+    uint64_t blocks = 0;
+    for (unsigned i = 0; i < SQT_IO_PARTS; ++i)
+        blocks += subject->parts[i];
+    return subject->opens_ns / 80 >= claim->ns / 100 && blocks <= claim->ns / 10;
+}
+
 /* Whether the condition of the rule holds. */
 static int
 findings_when(struct sqt_findings *f, const struct sqt_finding *x)
@@ -182,6 +192,8 @@ findings_when(struct sqt_findings *f, const struct sqt_finding *x)
                    (double)x->rule->each;
     case SQT_FINDING_QUEUE:
         return most == SQT_IO_QUEUE;
+    case SQT_FINDING_OPENS:
+        return is_opening(x->subject, claim);
     case SQT_FINDING_SERVICE:
         return most == SQT_IO_SERVICE;
     case SQT_FINDING_POLL:

@@ -36,13 +36,14 @@ sqt_finding_place_name(const struct sqt_xact *xact, char name[SQT_FINDING_NAME])
 
 /* The cache_dir that the request read from last. */
 static struct sqt_subject *
-findings_place(struct sqt_findings *f, const struct sqt_xact *xact)
+findings_place(struct sqt_findings *f, const struct sqt_xact *xact, const union sqt_cell *row)
 {
     char name[SQT_FINDING_NAME];
     if (!sqt_finding_place_name(xact, name))
         return NULL;
     struct sqt_subject *const subject = sqt_names_get(&f->names[SQT_FINDING_PLACE], name);
     subject->dir = xact->dir;
+    subject->opens_ns += (uint64_t)sqt_row_sum(row, SQT_NS(swap_in_open));
     findings_blocks(subject, xact);
     return subject;
 }
@@ -191,7 +192,7 @@ sqt_findings_subjects(struct sqt_findings *f, const struct sqt_xact *xact, const
     struct sqt_subject *const found[SQT_FINDING_BYS] = {
         [SQT_FINDING_ALL] = &f->all,
         [SQT_FINDING_SERVER] = findings_server(f, row),
-        [SQT_FINDING_PLACE] = findings_place(f, xact),
+        [SQT_FINDING_PLACE] = findings_place(f, xact, row),
         [SQT_FINDING_REASON] = findings_named(f, SQT_FINDING_REASON, row[SQT_CELL(requests, miss_reason)].text),
         [SQT_FINDING_LEADER] = findings_leader(f, xact),
         [SQT_FINDING_POOL] = findings_pool(f, xact),

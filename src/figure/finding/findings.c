@@ -96,6 +96,7 @@ findings_asks(const struct sqt_job *job, int64_t at)
 LOOK(wait, struct sqt_wait, begin)
 LOOK(stop, struct sqt_stop_row, begin)
 LOOK(closed, struct sqt_closed_row, at)
+LOOK(late_read, struct sqt_late_read, at)
 LOOK(incident, struct sqt_incident_row, at)
 
 static void
@@ -265,6 +266,8 @@ findings_server_wait(struct sqt_findings *f, struct sqt_subject *subject, const 
     const int64_t sent = xact->sent == SQT_MISSING ? 0 : xact->sent;
     subject->answer.bytes +=
         !sqt_row_sum(row, SQT_NS(server_reply)) ? 0 : (double)(xact->fetched > sent ? xact->fetched : sent);
+    if (xact->outcome == SQT_OUTCOME_COMPLETE && xact->read_last != SQT_MISSING && xact->server_until > xact->read_last)
+        subject->answer.ending += (double)(xact->server_until - xact->read_last);
     if (wait != SQT_CELL_MISSING)
         sqt_distribution_add(&f->set, &subject->waits, findings_ns(f, SQT_NS(server_wait), row, xact));
     if (connect > 0 && (!subject->answer.quickest || connect < subject->answer.quickest))
@@ -596,6 +599,7 @@ const struct sqt_family sqt_family_findings = {
     .consumer = {.request = findings_request,
                  .connection = findings_connection,
                  .closed = findings_closed,
+                 .late_read = findings_late_read,
                  .incident = findings_incident,
                  .wait = findings_wait,
                  .swap = findings_swap,

@@ -37,6 +37,7 @@ struct sqt_look {
     void (*put_off)(void *state, const struct sqt_put_off_row *row);
     void (*setup)(void *state, const struct sqt_setup_row *row);
     void (*closed)(void *state, const struct sqt_closed_row *row);
+    void (*late_read)(void *state, const struct sqt_late_read *row);
     void (*incident)(void *state, const struct sqt_incident_row *row);
     /* Of a trace that is still being written, before the requests that are open. */
     void (*open_loop)(void *state, const struct sqt_open_loop *loop, const struct sqt_now *now);

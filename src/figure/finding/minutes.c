@@ -96,6 +96,9 @@ TELL(swap, struct sqt_swap, thing->origin, thing->end)
 TELL(stop, const struct sqt_stop_row, thing->pass->origin, thing->end)
 TELL(setup, const struct sqt_setup_row, thing->origin, thing->at)
 TELL(accept, const struct sqt_accept_row, thing->origin, thing->at)
+TELL(closed, const struct sqt_closed_row, thing->origin, thing->at)
+TELL(incident, const struct sqt_incident_row, thing->origin, thing->at)
+TELL(late_read, const struct sqt_late_read, thing->origin, thing->at)
 TELL(put_off, const struct sqt_put_off_row, thing->origin, thing->end)
 TELL(loop, const struct sqt_loop_row, thing->origin, thing->end)
 TELL(sample, const struct sqt_sample_row, thing->origin, thing->at)
@@ -417,6 +420,9 @@ const struct sqt_family sqt_family_finding_minutes = {
                  .stop = minutes_stop,
                  .setup = minutes_setup,
                  .accept = minutes_accept,
+                 .closed = minutes_closed,
+                 .incident = minutes_incident,
+                 .late_read = minutes_late_read,
                  .put_off = minutes_put_off,
                  .loop = minutes_loop,
                  .sample = minutes_sample,

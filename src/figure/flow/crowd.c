@@ -4,6 +4,7 @@
  * soon.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/human.h"
 #include "ceiling.h"
@@ -17,6 +18,12 @@
 #define LEAST 50
 #define SHARE 10
 #define TIMES 4
+/* One after the other: so many answers, each to a request that had come before the DEPTH answers before it.  They come in steps that
+ * deviate by that part of their mean at most, in %, and requests come in that part of it. */
+#define DEPTH 4
+#define STEPS 50
+#define DEVIATE 50
+#define FASTER 50
 
 struct crowd_server {
     struct sqt_name_entry named;
@@ -24,11 +31,44 @@ struct crowd_server {
     uint64_t count;
     double ns;
     int64_t quickest, since, until;
+    struct {
+        int64_t begin, answered[DEPTH]; /* the last ones, the newest first; 0: none */
+        uint64_t count;
+        double step, squares, begins; /* step: ns from answer to answer; begins: from request to request */
+    } queue;
 };
 
 struct crowd {
     struct sqt_names servers;
 };
+
+/* Answers to requests that waited together. */
+static void
+crowd_step(struct crowd_server *server, const struct sqt_xact *xact)
+{
+    int64_t *const answered = server->queue.answered;
+    if (xact->begin < answered[DEPTH - 1] && xact->end >= answered[0]) {
+        const double step = (double)(xact->end - answered[0]);
+        const int64_t begin = xact->begin - server->queue.begin;
+        ++server->queue.count;
+        server->queue.step += step;
+        server->queue.squares += step * step;
+        server->queue.begins += (double)(begin < 0 ? -begin : begin);
+    }
+    server->queue.begin = xact->begin;
+    memmove(answered + 1, answered, (DEPTH - 1) * sizeof(*answered));
+    answered[0] = xact->end;
+}
+
+/* Whether requests come faster than answers, which come in even steps: that is a queue. */
+static int
+is_queue(const struct crowd_server *server)
+{
+    const double count = (double)server->queue.count, mean = count > 0 ? server->queue.step / count : 0;
+    const double variance = count > 0 ? server->queue.squares / count - mean * mean : 0;
+    return server->queue.count >= STEPS && server->queue.begins * 100 <= server->queue.step * FASTER &&
+           variance * 10000 <= mean * mean * DEVIATE * DEVIATE;
+}
 
 static void
 crowd_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
@@ -48,13 +88,14 @@ crowd_request(void *state, const struct sqt_xact *xact, const struct sqt_request
     server->until = xact->end > server->until ? xact->end : server->until;
     server->ns += (double)took;
     ++server->count;
+    crowd_step(server, xact);
 }
 
 static void
 crowd_told(const struct crowd_server *server, const struct sqt_ceiling_mean *few, const struct sqt_ceiling_mean *many,
            const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
-    char alone[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM];
+    char alone[SQT_HUMAN_ROOM], each[SQT_HUMAN_ROOM], step[SQT_HUMAN_ROOM];
     const double beyond = server->ns - (double)server->quickest * (double)server->count;
     struct sqt_told *const told = sqt_tolds_add(tolds, "queue_at_server", SQT_HARM_WAITING, sqt_told_ns(beyond));
     if (!told)
@@ -65,13 +106,21 @@ crowd_told(const struct crowd_server *server, const struct sqt_ceiling_mean *few
     told->requests = server->count;
     told->waiting = sqt_told_ns(beyond);
     told->share = sqt_percent(beyond, (double)totals->total_ns);
-    sqt_told_print(
-        told->sentence,
-        "Requests queue at %s: with %.0f at once it answers %.0f a second, with %.0f at once %.0f. They wait %s "
-        "each; the quickest was answered after %s.",
-        server->named.name, few->at_once, few->rate, many->at_once, many->rate,
-        sqt_human_time(each, server->ns / (double)server->count, " ", "us"),
-        sqt_human_time(alone, (double)server->quickest, " ", "us"));
+    sqt_human_time(each, server->ns / (double)server->count, " ", "us");
+    sqt_human_time(alone, (double)server->quickest, " ", "us");
+    if (!few)
+        sqt_told_print(
+            told->sentence,
+            "Requests queue at %s: several come at once, and it answers one at a time, one every %s. They wait %s "
+            "each; the quickest was answered after %s.",
+            server->named.name, sqt_human_time(step, server->queue.step / (double)server->queue.count, " ", "us"), each,
+            alone);
+    else
+        sqt_told_print(
+            told->sentence,
+            "Requests queue at %s: with %.0f at once it answers %.0f a second, with %.0f at once %.0f. They wait %s "
+            "each; the quickest was answered after %s.",
+            server->named.name, few->at_once, few->rate, many->at_once, many->rate, each, alone);
     sqt_told_print(
         told->advice,
         "That server is full, not slow: send it less, or give it more room. cache_peer: a second one, if it is a "
@@ -80,6 +129,18 @@ crowd_told(const struct crowd_server *server, const struct sqt_ceiling_mean *few
     sqt_finding_text(told->command, SQT_TOLD_TEXT, "sqtrace-dump --where='{server}' TRACE",
                      &(struct sqt_finding_values){.culprit = server->named.name});
     sqt_tolds_supersede(tolds, told);
+}
+
+/* Whether all that come at once want one object: then that is told. */
+static int
+is_one_object(const struct sqt_tolds *tolds, const char *server)
+{
+    static const char *const causes[] = {"fetched_at_once", "collapsed_in_vain", "joined_fetch"};
+    for (unsigned i = 0; i < tolds->count; ++i)
+        for (unsigned j = 0; j < sizeof(causes) / sizeof(*causes); ++j)
+            if (strcmp(tolds->told[i]->cause, causes[j]) == 0 && strcmp(tolds->told[i]->culprit, server) == 0)
+                return 1;
+    return 0;
 }
 
 static void
@@ -91,9 +152,12 @@ crowd_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *
         struct crowd_server *const server = (struct crowd_server *)named;
         if (!sqt_names_is_others(named) && server->count >= LEAST &&
             server->ns * 100 >= (double)totals->total_ns * SHARE &&
-            server->ns >= (double)server->quickest * TIMES * (double)server->count &&
-            sqt_ceiling_is_reached(&server->ceiling, &few, &many))
-            crowd_told(server, &few, &many, totals, tolds);
+            server->ns >= (double)server->quickest * TIMES * (double)server->count) {
+            if (sqt_ceiling_is_reached(&server->ceiling, &few, &many))
+                crowd_told(server, &few, &many, totals, tolds);
+            else if (is_queue(server) && !is_one_object(tolds, named->name))
+                crowd_told(server, NULL, NULL, totals, tolds);
+        }
     }
 }
 

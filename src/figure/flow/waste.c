@@ -5,7 +5,10 @@
  * Bytes that a hit sends were not in vain, so all requests of a kind count, not only those that asked a server.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/memory.h"
 #include "figure/finding/look.h"
 #include "figure/finding/spell.h"
 #include "figure/stat/names.h"
@@ -15,6 +18,9 @@
 #define BYTES 10000000
 #define SHARE 25
 #define TIMES 2
+/* Where servers are slow, so many bytes and that share, in %, is a part of why. */
+#define BYTES_SLOW 1000000
+#define SHARE_SLOW 50
 /* Names of their own. */
 #define SERVERS 1024
 
@@ -42,7 +48,18 @@ struct waste_server {
     double fetched[WASTES]; /* bytes */
 };
 
+/* A client that left: Squid may read on. */
+struct waste_left {
+    const struct sqt_origin *origin; /* only compared; NULL: none */
+    uint64_t xact;
+    struct waste_server *server; /* NULL: not known */
+    int64_t begin, fetched, sent;
+    int wastes; /* it is among those that do */
+};
+#define LEFT 4096
+
 struct waste {
+    struct waste_left *left; /* LEFT of them: one takes the place of another; NULL: nobody left */
     struct waste_sums {
         uint64_t count, waited; /* waited: ns for bytes that nobody got */
         double fetched, sent;   /* bytes */
@@ -58,15 +75,39 @@ waste_reading(const struct sqt_request_fact *fact)
     return sqt_row_sum(fact->row, SQT_NS(server_reply) | SQT_NS(reply_wait) | SQT_NS(server_wait));
 }
 
-static void
-waste_server_add(struct waste *w, const struct sqt_xact *xact, enum waste_kind kind)
+static struct waste_server *
+waste_server_of(struct waste *w, const struct sqt_xact *xact)
 {
     const char *const name =
         xact->server == UINT32_MAX ? NULL : sqt_origin_text(xact->origin, SQT_DEF_SERVER, xact->server);
     w->servers.size = sizeof(struct waste_server);
     w->servers.most = SERVERS;
-    if (name)
-        ((struct waste_server *)sqt_names_get(&w->servers, name))->fetched[kind] += (double)xact->fetched;
+    return name ? (struct waste_server *)sqt_names_get(&w->servers, name) : NULL;
+}
+
+static struct waste_left *
+waste_left_of(struct waste *w, const struct sqt_origin *origin, uint64_t xact)
+{
+    return &w->left[(xact * UINT64_C(0x9e3779b97f4a7c15) >> 20 ^ (uintptr_t)origin >> 4) % LEFT];
+}
+
+/* What comes after its client has left is for nobody. */
+static void
+waste_late_read(void *state, const struct sqt_late_read *row)
+{
+    struct waste *const w = state;
+    struct waste_left *const left = w->left ? waste_left_of(w, row->origin, row->xact) : NULL;
+    if (!left || left->origin != row->origin || left->xact != row->xact)
+        return;
+    w->fetched += (double)row->bytes;
+    w->sums[WASTE_LEFT].fetched += (double)row->bytes;
+    if (left->server)
+        left->server->fetched[WASTE_LEFT] += (double)row->bytes;
+    left->fetched = left->fetched > INT64_MAX - row->bytes ? INT64_MAX : left->fetched + row->bytes;
+    if (!left->wastes && left->fetched / TIMES > left->sent) {
+        left->wastes = 1;
+        sqt_when_add(&w->when, 2 + WASTE_LEFT, left->begin, 0, 1);
+    }
 }
 
 static void
@@ -84,11 +125,24 @@ waste_request(void *state, const struct sqt_xact *xact, const struct sqt_request
     ++s->count;
     s->fetched += (double)xact->fetched;
     s->sent += (double)sent;
-    if (xact->fetched / TIMES <= sent)
+    const int wastes = xact->fetched / TIMES > sent;
+    struct waste_server *const server = waste_server_of(w, xact);
+    if (left && !w->left)
+        w->left = sqt_zeroed(LEFT, sizeof(*w->left));
+    if (left)
+        *waste_left_of(w, xact->origin, xact->id) = (struct waste_left){.origin = xact->origin,
+                                                                        .xact = xact->id,
+                                                                        .server = server,
+                                                                        .begin = xact->begin,
+                                                                        .fetched = xact->fetched,
+                                                                        .sent = sent,
+                                                                        .wastes = wastes};
+    if (!wastes)
         return;
     const double vain = 1 - (double)sent / (double)xact->fetched;
     s->waited += left ? 0 : (uint64_t)(vain * (double)waste_reading(fact));
-    waste_server_add(w, xact, kind);
+    if (server)
+        server->fetched[kind] += (double)xact->fetched;
     sqt_when_add(&w->when, 2 + kind, xact->begin, 0, 1);
 }
 
@@ -141,6 +195,29 @@ waste_tell_one(const struct waste *w, enum waste_kind kind, const struct sqt_loo
     sqt_told_print(told->command, "%s", words->command);
 }
 
+/* Bytes for nobody take the room of others on a line that is slow: that is said where its slowness is. */
+static void
+waste_add(const struct waste *w, struct sqt_tolds *tolds)
+{
+    static const char *const causes[] = {"slow_servers", "far_servers", "full_line"};
+    const struct waste_sums *const s = &w->sums[WASTE_LEFT];
+    const double vain = s->fetched - s->sent;
+    if (vain < BYTES_SLOW || 100 * vain < SHARE_SLOW * w->fetched)
+        return;
+    for (unsigned i = 0; i < tolds->count * (sizeof(causes) / sizeof(*causes)); ++i) {
+        struct sqt_told *const told = tolds->told[i % tolds->count];
+        const size_t used = strlen(told->sentence), advised = strlen(told->advice);
+        if (strcmp(told->cause, causes[i / tolds->count]) != 0)
+            continue;
+        snprintf(told->sentence + used, sizeof(told->sentence) - used,
+                 " %.0f %% of all bytes from servers were for nobody: %llu clients had left, and Squid read on.",
+                 100 * vain / w->fetched, (unsigned long long)s->count);
+        snprintf(told->advice + advised, sizeof(told->advice) - advised, " %s", waste_words[WASTE_LEFT].advice);
+        if (!*told->culprit)
+            snprintf(told->culprit, sizeof(told->culprit), "line to servers");
+    }
+}
+
 static void
 waste_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -148,15 +225,20 @@ waste_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *
     sqt_when_sort(&w->when);
     for (unsigned kind = 0; kind < WASTES; ++kind)
         waste_tell_one(w, kind, totals, tolds);
+    waste_add(w, tolds);
 }
 
 static void
 waste_end(void *state)
 {
     struct waste *const w = state;
+    free(w->left);
     sqt_names_free(&w->servers);
     sqt_when_free(&w->when);
 }
 
-const struct sqt_look sqt_look_waste = {
-    .size = sizeof(struct waste), .request = waste_request, .tell = waste_tell, .end = waste_end};
+const struct sqt_look sqt_look_waste = {.size = sizeof(struct waste),
+                                        .request = waste_request,
+                                        .late_read = waste_late_read,
+                                        .tell = waste_tell,
+                                        .end = waste_end};

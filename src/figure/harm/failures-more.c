@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/human.h"
 #include "failures.h"
 #include "row/cells.h"
 
@@ -40,6 +41,104 @@ sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_NAME]
         : count > 1 ? "are"
                     : "is",
         count > 1 ? "them" : "it", error ? error : "error");
+}
+
+/* Time-outs are alike if they deviate by that many seconds, as Squid looks for them once a second, or by that part of
+ * their mean, in %. */
+#define DEVIATE 0.6
+#define DEVIATE_PART 5
+/* So many at least, and that part of them, in %. */
+#define LATE_LEAST 5
+#define LATE_PART 80
+
+void
+sqt_failed_late(struct sqt_failure *x, int64_t ns)
+{
+    const double s = (double)ns / 1e9;
+    x->late.sum += s;
+    x->late.squares += s * s;
+    ++x->late.count;
+}
+
+void
+sqt_failed_timeout(const struct sqt_failure *x, struct sqt_told *told)
+{
+    static const char *const names[SQT_FAILED_ATS] = {[SQT_FAILED_SERVICE] = "icap_io_timeout, or icap_connect_timeout",
+                                                      [SQT_FAILED_CONNECT] = "connect_timeout",
+                                                      [SQT_FAILED_TLS] = "connect_timeout",
+                                                      [SQT_FAILED_LOOK_UP] = "dns_timeout, or dns_retransmit_interval",
+                                                      [SQT_FAILED_ANSWER] = "read_timeout",
+                                                      [SQT_FAILED_TIMED_OUT] = "read_timeout"};
+    const size_t used = strlen(told->sentence);
+    if (!names[x->at] || x->late.count < LATE_LEAST || x->late.count * 100 < x->count * LATE_PART)
+        return;
+    const double mean = x->late.sum / (double)x->late.count,
+                 variance = x->late.squares / (double)x->late.count - mean * mean;
+    const double most = mean * DEVIATE_PART / 100 > DEVIATE ? mean * DEVIATE_PART / 100 : DEVIATE;
+    if (variance <= most * most)
+        snprintf(told->sentence + used, sizeof(told->sentence) - used,
+                 " Each wait ends after about %.1f s: that is %s.", mean, names[x->at]);
+}
+
+void
+sqt_failed_kept(const struct sqt_failure *x, struct sqt_told *told)
+{
+    const size_t used = strlen(told->sentence);
+    if (x->at == SQT_FAILED_LOOK_UP && x->kept_failure >= LATE_LEAST && 2 * x->kept_failure >= x->count)
+        snprintf(told->sentence + used, sizeof(told->sentence) - used,
+                 " %llu of them asked nobody: Squid keeps such a failure for a while, and answers with it "
+                 "(negative_dns_ttl).",
+                 (unsigned long long)x->kept_failure);
+}
+
+void
+sqt_failed_unasked(const struct sqt_failure *x, struct sqt_told *told)
+{
+    const size_t used = strlen(told->sentence);
+    if (x->at != SQT_FAILED_SERVICE || x->suspended.count || 2 * x->at_once < x->count)
+        return;
+    snprintf(told->sentence + used, sizeof(told->sentence) - used,
+             " %llu of them failed within 1 ms, before the service was asked: it is down, or Squid has no options of "
+             "it (OPTIONS) "
+             "that are valid and fit squid.conf.",
+             (unsigned long long)x->at_once);
+    sqt_told_print(told->advice, "Ask that service for its OPTIONS by hand, and look at the time that this takes, at "
+                                 "Options-TTL and at Methods. cache.log says where they do not fit icap_service. "
+                                 "icap_service: bypass=1 goes on without it.");
+}
+
+/* Cuts differ by that many bytes at most where something cuts at one size: headers of replies differ. */
+#define SAME_CUT 2000
+/* Fewer servers are not told as several, and of each so many replies are cut at least. */
+#define CUTTERS 3
+#define CUT_EACH 3
+
+void
+sqt_failed_cut(const struct sqt_failure *x, struct sqt_told *told)
+{
+    char least[SQT_HUMAN_ROOM], most[SQT_HUMAN_ROOM];
+    const size_t used = strlen(told->sentence);
+    sqt_human_bytes(least, (double)x->sent_least);
+    sqt_human_bytes(most, (double)x->sent_most);
+    if (x->sent_most - x->sent_least <= SAME_CUT)
+        snprintf(told->sentence + used, sizeof(told->sentence) - used, " All of them are cut after about %s.", most);
+    else
+        snprintf(told->sentence + used, sizeof(told->sentence) - used, " They are cut after %s to %s.", least, most);
+}
+
+unsigned
+sqt_failed_cutters(const struct sqt_failed_requests *all)
+{
+    unsigned servers = 0;
+    uint64_t most = 0;
+    for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
+        const struct sqt_failure *const x = (const struct sqt_failure *)named;
+        if (x->at != SQT_FAILED_CUT)
+            continue;
+        servers += x->count >= CUT_EACH;
+        most = x->count > most ? x->count : most;
+    }
+    return servers >= CUTTERS && 2 * most <= all->cut.count ? servers : 0;
 }
 
 void

@@ -5,6 +5,9 @@
 #include "blame.h"
 #include "failures.h"
 
+/* Who waits for the next bytes of a server until its time is up waits for so long, ns. */
+#define PAUSE INT64_C(500000000)
+
 /* Answers of a server in a row that are 4xx, or lead elsewhere. */
 static void
 other_answered(struct sqt_failed_requests *all, const struct sqt_xact *xact)
@@ -26,9 +29,9 @@ other_answered(struct sqt_failed_requests *all, const struct sqt_xact *xact)
 
 /* The client got all that the server sent, and that was not the whole: a client that leaves has not got all of it. */
 static int
-is_cut(const struct sqt_xact *xact)
+is_cut(const struct sqt_xact *xact, enum sqt_outcome outcome)
 {
-    return xact->outcome == SQT_OUTCOME_ABORTED && !(xact->flags & (SQT_XACT_ERROR_PAGE | SQT_XACT_TUNNEL)) &&
+    return xact->outcome == outcome && !(xact->flags & (SQT_XACT_ERROR_PAGE | SQT_XACT_TUNNEL)) &&
            xact->server != UINT32_MAX && xact->fetched > 0 && xact->server_until != SQT_MISSING &&
            xact->server_until < xact->end && xact->sent != SQT_MISSING && xact->sent >= xact->fetched;
 }
@@ -54,9 +57,15 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
     }
     if (xact->reused >= 0 && fact->class != SQT_CLASS_TUNNEL && xact->status)
         other_answered(all, xact);
+    if (is_cut(xact, SQT_OUTCOME_TIMEOUT) && xact->server_until - xact->read_last >= PAUSE) {
+        struct sqt_failure *const failure = sqt_failure_get(all, SQT_FAILED_TIMED_OUT, sqt_failure_server(xact));
+        sqt_failed_late(failure, xact->server_until - xact->read_last);
+        ++failure->timed_out;
+        return failure;
+    }
     if (xact->outcome == SQT_OUTCOME_TIMEOUT && (xact->size == SQT_MISSING || xact->sent < xact->size))
         return sqt_failure_get(all, SQT_FAILED_TIMED_OUT, "client_lifetime");
-    if (is_cut(xact))
+    if (is_cut(xact, SQT_OUTCOME_ABORTED))
         return sqt_failure_get(all, SQT_FAILED_CUT, sqt_failure_server(xact));
     if (is_refused(xact))
         return sqt_failure_get(all, SQT_FAILED_BY_SQUID, NULL);
@@ -64,6 +73,13 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
         xact->client_tls != SQT_MISSING && xact->handshake != SQT_OUTCOME_COMPLETE)
         return sqt_failure_get(all, SQT_FAILED_HANDSHAKE,
                                sqt_origin_text(xact->origin, SQT_DEF_LISTENER, xact->listener));
+    if (!xact->status && xact->method == UINT32_MAX && xact->unparsed != SQT_MISSING &&
+        xact->client_tls == SQT_MISSING) {
+        struct sqt_failure *const failure = sqt_failure_get(
+            all, SQT_FAILED_NO_REQUEST, sqt_origin_text(xact->origin, SQT_DEF_LISTENER, xact->listener));
+        sqt_failed_late(failure, xact->unparsed);
+        return failure;
+    }
     if (fact->class == SQT_CLASS_INTERNAL && xact->status == 200 && xact->client_tls == SQT_MISSING &&
         xact->longest[SQT_NAMED_ADAPT].def)
         return sqt_failure_get(

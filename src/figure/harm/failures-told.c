@@ -89,7 +89,7 @@ static const struct failures_words {
                         "Content-Length says. Squid "
                         "hands on what came.",
                         "sqtrace-dump --where='outcome == aborted and server_until_ns >= 0' TRACE"},
-    [SQT_FAILED_TIMED_OUT] = {"timed_out", "client_lifetime ran out", "client_lifetime ran out", "",
+    [SQT_FAILED_TIMED_OUT] = {"timed_out", "client_lifetime ran out", "%s paused in the middle of it", "a server",
                               "client_lifetime: for how long a client may stay. It is shorter than these replies take.",
                               "sqtrace-dump --where='outcome == timeout' TRACE"},
     [SQT_FAILED_KEPT] =
@@ -123,6 +123,11 @@ static const struct failures_words {
          "cache.log says why: clients that know no version or cipher that tls-min-version=, options= and "
          "cipher= of https_port allow, or that do not trust its certificate.",
          "sqtrace-dump --where='status == 0 and client_tls_ns >= 0' TRACE"},
+    [SQT_FAILED_NO_REQUEST] =
+        {"no_request", "", "", "Squid",
+         "What do these clients speak? TLS on an http_port, or a PROXY protocol header that http_port does not expect "
+         "(require-proxy-header), are the usual reasons: https_port, or other settings of the clients.",
+         "sqtrace-dump --where='status == 0 and class == error' TRACE"},
     [SQT_FAILED_DENIED] = {"denied", "access rules denied them", "access rules denied them", "",
                            "If that is not meant: which http_access line denies a request is in cache.log with "
                            "debug_options 28,3; the last "
@@ -212,9 +217,17 @@ failures_because(const struct sqt_failure *x, char *text, size_t size)
         failures_at_once(x, text, size);
     else if (x->at == SQT_FAILED_CUT)
         snprintf(text, size, "got only a part of their body, because %s.", because);
+    else if (x->at == SQT_FAILED_TIMED_OUT && x->late.count)
+        snprintf(text, size, "got only a part of their body, because %s, and Squid did not wait longer.", because);
     else if (x->at == SQT_FAILED_TIMED_OUT)
         snprintf(text, size, "were ended by Squid in the middle of their reply, after %s: client_lifetime ran out.",
                  sqt_human_time(each, (double)x->felt / (double)x->count, " ", "us"));
+    else if (x->at == SQT_FAILED_NO_REQUEST)
+        snprintf(text, size,
+                 "never came: clients of %s sent bytes, but no whole request, as with TLS on a port for plain HTTP, "
+                 "and left "
+                 "after %s without an answer.",
+                 name ? name : w->nobody, sqt_human_time(each, x->late.sum / (double)x->late.count * 1e9, " ", "us"));
     else if (x->at == SQT_FAILED_KEPT)
         snprintf(text, size, "got an error (5xx) from the cache, which keeps what a server answered.");
     else if (x->at == SQT_FAILED_DENIED)
@@ -258,7 +271,8 @@ failures_told(struct sqt_tolds *tolds, const struct sqt_failed_requests *all, co
         return NULL;
     *spell = sqt_spell_tell(&probe, &all->when, series, SQT_FAILURES_ALL);
     const double then = sqt_spell_percent(spell->met, spell->all);
-    if (then < (x->at == SQT_FAILED_BY_SERVER ? SHARE_OF_SERVER : SHARE) || is_meant(all, x, spell) ||
+    if (then < (x->at == SQT_FAILED_BY_SERVER || x->at == SQT_FAILED_NO_REQUEST ? SHARE_OF_SERVER : SHARE) ||
+        is_meant(all, x, spell) ||
         (x->at == SQT_FAILED_LOOK_UP && sqt_spell_percent(x->count, all->requests) < SHARE_LOOK_UP &&
          then < SHARE_LOOK_UP_THEN))
         return NULL;
@@ -373,6 +387,10 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
     failures_sentence(told, x->count, &spell, because);
     if (x->at == SQT_FAILED_SERVICE)
         sqt_failed_suspended(x, end, told);
+    if (x->at == SQT_FAILED_CUT)
+        sqt_failed_cut(x, told);
+    sqt_failed_timeout(x, told);
+    sqt_failed_kept(x, told);
     if (why == SQT_WHY_NO_PORT)
         failures_taken(x, told);
     if (x->at == SQT_FAILED_NO_SERVER)
@@ -385,6 +403,11 @@ failures_tell_one(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds
                          "net.ipv4.ip_local_port_range has more ports."
                        : "");
     sqt_told_print(told->command, "%s", w->command);
+    sqt_failed_unasked(x, told);
+    if (x->at == SQT_FAILED_TIMED_OUT && x->late.count)
+        sqt_told_print(told->advice,
+                       "Ask that server by hand for the same: its replies begin, and then pause. read_timeout: "
+                       "for how long Squid waits for the next byte.");
     if (x->at == SQT_FAILED_BY_SQUID && 10 * x->with_status >= 9 * x->count)
         failures_by_squid(x, told);
     if (*told->culprit)
@@ -481,18 +504,42 @@ failures_tell_local(struct sqt_failed_requests *all, struct sqt_tolds *tolds)
     sqt_told_print(told->command, "%s", failures_words[SQT_FAILED_CONNECT].command);
 }
 
+/* Several servers cut replies alike: they share what does it. */
+static void
+failures_tell_cut(struct sqt_failed_requests *all, unsigned servers, struct sqt_tolds *tolds)
+{
+    char because[128];
+    struct sqt_spell spell;
+    struct sqt_told *const told =
+        failures_told(tolds, all, failures_words[SQT_FAILED_CUT].cause, &all->cut, SQT_FAILURES_CUT, &spell);
+    if (!told)
+        return;
+    snprintf(told->culprit, sizeof(told->culprit), "servers");
+    snprintf(because, sizeof(because),
+             "got only a part of their body, because %u servers closed the connection before the end.", servers);
+    failures_sentence(told, all->cut.count, &spell, because);
+    sqt_failed_cut(&all->cut, told);
+    sqt_told_print(told->advice,
+                   "Look at what stands between Squid and all of them: a firewall, a scanner or another proxy "
+                   "that ends connections, perhaps at a limit of bytes.");
+    sqt_told_print(told->command, "%s", failures_words[SQT_FAILED_CUT].command);
+}
+
 void
 sqt_failures_tell(struct sqt_failed_requests *all, int64_t end, struct sqt_tolds *tolds)
 {
     sqt_when_sort(&all->when);
     const int local = is_local(all);
+    const unsigned cutters = sqt_failed_cutters(all);
     if (local)
         failures_tell_local(all, tolds);
+    if (cutters)
+        failures_tell_cut(all, cutters, tolds);
     for (const struct sqt_name_entry *named = all->names.first; named; named = named->next) {
         const struct sqt_failure *const x = (const struct sqt_failure *)named;
         if (x->at == SQT_FAILED_REFUSED)
             failures_tell_refused(all, tolds, x);
-        else if (x->count && !(local && is_at_once(x)))
+        else if (x->count && !(local && is_at_once(x)) && !(cutters && x->at == SQT_FAILED_CUT))
             failures_tell_one(all, end, tolds, x);
     }
 }

@@ -33,7 +33,8 @@ struct failures {
         char name[SQT_TOLD_NAME];
         enum sqt_failed_at failed_at;
         int64_t at; /* 0: never */
-    } last;         /* whom Squid may remember */
+        int timed_out;
+    } last; /* whom Squid may remember */
 };
 
 struct sqt_failure *
@@ -58,10 +59,11 @@ sqt_failure_get(struct sqt_failed_requests *all, enum sqt_failed_at at, const ch
 }
 
 static void
-failures_remember(struct failures *f, enum sqt_failed_at failed_at, const char *name, int64_t at)
+failures_remember(struct failures *f, enum sqt_failed_at failed_at, const char *name, int64_t at, int timed_out)
 {
     f->last.failed_at = failed_at;
     f->last.at = at;
+    f->last.timed_out = timed_out;
     snprintf(f->last.name, sizeof(f->last.name), "%s", name ? name : "");
 }
 
@@ -81,7 +83,8 @@ failures_wait(void *state, const struct sqt_wait *wait)
         failures_keep(f->all.rewriter, sqt_origin_text(wait->origin, wait->def, wait->who));
     if (wait->def == SQT_DEF_WAITED && wait->stage == SQT_NAMED_DNS &&
         (wait->outcome == SQT_WAIT_TIMEOUT || wait->outcome == SQT_WAIT_ERR))
-        failures_remember(f, SQT_FAILED_LOOK_UP, sqt_origin_text(wait->origin, wait->def, wait->who), wait->end);
+        failures_remember(f, SQT_FAILED_LOOK_UP, sqt_origin_text(wait->origin, wait->def, wait->who), wait->end,
+                          wait->outcome == SQT_WAIT_TIMEOUT);
 }
 
 static int
@@ -121,7 +124,7 @@ failures_connection(void *state, const struct sqt_attempt *attempt)
     if (attempt->outcome == SQT_OUTCOME_COMPLETE)
         failures_connected(f, sqt_failure_get(&f->all, SQT_FAILED_CONNECT, server), attempt);
     if (sqt_blame_attempt(&f->blames, attempt) && is_peer(attempt))
-        failures_remember(f, SQT_FAILED_CONNECT, server, attempt->end);
+        failures_remember(f, SQT_FAILED_CONNECT, server, attempt->end, attempt->outcome == SQT_OUTCOME_TIMEOUT);
 }
 
 static void
@@ -135,6 +138,8 @@ failures_add(struct failures *f, struct sqt_failure *failure, uint32_t series, c
     failure->status = failure->count ? failure->status : xact->status;
     failure->with_status += failure->status == xact->status;
     failure->fetched += (uint64_t)(xact->fetched > 0 ? xact->fetched : 0);
+    failure->sent_least = failure->count && failure->sent_least < xact->sent ? failure->sent_least : xact->sent;
+    failure->sent_most = failure->sent_most > xact->sent ? failure->sent_most : xact->sent;
     ++failure->count;
     failure->felt += (uint64_t)felt;
     sqt_when_add(&f->all.when, series, xact->begin, (uint64_t)felt, 1);
@@ -157,15 +162,18 @@ failures_blamed(struct failures *f, const struct sqt_xact *xact, const struct sq
     const int data = !name && blamed == SQT_BLAMED_CONNECT && sqt_failure_server(xact);
     struct sqt_failure *const failure = sqt_failure_get(&f->all, at[blamed], data ? sqt_failure_server(xact) : name);
     failure->data += (unsigned)data;
-    const int at_once = blamed == SQT_BLAMED_CONNECT && blame->took[blamed] < AT_ONCE;
+    const int at_once = (blamed == SQT_BLAMED_CONNECT || blamed == SQT_BLAMED_SERVICE) && blame->took[blamed] < AT_ONCE;
     const enum sqt_why why = blamed == SQT_BLAMED_CONNECT ? sqt_why_of(blame->error) : SQT_WHY_UNKNOWN;
     ++failure->whys[why];
     failure->timed_out += blame->timed_out >> blamed & 1;
+    if (blame->timed_out >> blamed & 1)
+        sqt_failed_late(failure, blame->took[blamed]);
     failure->broken += blame->broken >> blamed & 1;
     failure->at_once += at_once;
-    f->all.at_once.whys[why] += (uint64_t)at_once;
-    if (at_once)
+    if (at_once && blamed == SQT_BLAMED_CONNECT) {
+        ++f->all.at_once.whys[why];
         failures_add(f, &f->all.at_once, SQT_FAILURES_AT_ONCE, xact, felt);
+    }
     return failure;
 }
 
@@ -191,13 +199,21 @@ failures_unexplained(struct failures *f, const struct sqt_xact *xact, const stru
     if (xact->reused >= 0) {
         struct sqt_failure *const failure = sqt_failure_get(&f->all, SQT_FAILED_ANSWER, sqt_failure_server(xact));
         failure->reused += xact->reused == 1;
+        if (xact->status == 504) {
+            ++failure->timed_out;
+            sqt_failed_late(failure, sqt_row_sum(fact->row, SQT_NS(server_wait)));
+        }
         return failure;
     }
     const int64_t probed = failures_probed(f);
     if (probed && probed >= f->last.at && xact->end - probed < PROBES)
         return sqt_failure_get(&f->all, SQT_FAILED_PEER, NULL);
-    if (f->last.at && xact->end - f->last.at < MINUTE)
-        return sqt_failure_get(&f->all, f->last.failed_at, f->last.name);
+    if (f->last.at && xact->end - f->last.at < MINUTE) {
+        struct sqt_failure *const failure = sqt_failure_get(&f->all, f->last.failed_at, f->last.name);
+        failure->timed_out += (uint64_t)f->last.timed_out;
+        failure->kept_failure += f->last.failed_at == SQT_FAILED_LOOK_UP && !sqt_row_sum(fact->row, SQT_NS(dns));
+        return failure;
+    }
     return sqt_failure_get(&f->all, SQT_FAILED_NO_SERVER, NULL);
 }
 
@@ -221,6 +237,8 @@ failures_request(void *state, const struct sqt_xact *xact, const struct sqt_requ
         failure = sqt_failure_other(&f->all, xact, fact, &blame);
     if (failure)
         failures_add(f, failure, failure->series, xact, felt);
+    if (failure && failure->at == SQT_FAILED_CUT)
+        failures_add(f, &f->all.cut, SQT_FAILURES_CUT, xact, felt);
 }
 
 /* A neighbour was tried again; those that find no place are left out. */

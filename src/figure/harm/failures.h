@@ -37,12 +37,13 @@ enum sqt_failed_at {
     SQT_FAILED_BY_SERVER,  /* which itself answered with an error */
     SQT_FAILED_CUT,        /* the server closed the connection before the end of the body */
     SQT_FAILED_DENIED,     /* by access rules */
-    SQT_FAILED_TIMED_OUT,  /* by a time-out of Squid, in the middle of the reply */
+    SQT_FAILED_TIMED_OUT,  /* by a time-out of Squid, in the middle of the reply: of the client, or of the server */
     SQT_FAILED_NO_ADDRESS, /* of the server that it names */
     SQT_FAILED_ADAPTED,    /* an adaptation service answered in place of a server */
     SQT_FAILED_REDIRECTED, /* to somewhere else, by Squid itself */
     SQT_FAILED_BY_SQUID,   /* with a status of 4xx, for what the client sent */
     SQT_FAILED_HANDSHAKE,  /* of the client with Squid */
+    SQT_FAILED_NO_REQUEST, /* bytes came to that port, but no whole request */
     SQT_FAILED_KEPT,       /* with an error that the cache keeps */
     SQT_FAILED_REFUSED,    /* by the server, with 4xx, one after the other */
     SQT_FAILED_ATS
@@ -61,7 +62,13 @@ struct sqt_failure {
     int64_t reconfigured;        /* when Squid was last reconfigured before the first; 0: never */
     uint64_t data;               /* of them, where a connection failed that is not the server's own: data of FTP */
     uint64_t fetched;            /* bytes that came for them */
-    uint64_t with_status;        /* of them, with the status of the first */
+    struct {
+        uint64_t count;
+        double sum, squares;       /* s */
+    } late;                        /* of them, where Squid gave up waiting, and after how long */
+    uint64_t kept_failure;         /* of them, that asked nobody, because Squid keeps that a name cannot be looked up */
+    int64_t sent_least, sent_most; /* bytes that the client with fewest got, and the one with most */
+    uint64_t with_status;          /* of them, with the status of the first */
     uint32_t status;
     uint64_t reused;         /* of them, on kept connections of servers */
     uint64_t whys[SQT_WHYS]; /* of them, by the system's error */
@@ -77,13 +84,15 @@ struct sqt_failure {
     uint64_t connected; /* connections to it since the first of them, or since others' failed at once */
 };
 
-/* Series of sums by time: all requests, those whose connections failed at once, and each failure's from there on. */
-enum { SQT_FAILURES_ALL = 1, SQT_FAILURES_AT_ONCE, SQT_FAILURES_SERIES };
+/* Series of sums by time: all requests, those whose connections failed at once, those whose replies were cut, and each
+ * failure's from there on. */
+enum { SQT_FAILURES_ALL = 1, SQT_FAILURES_AT_ONCE, SQT_FAILURES_CUT, SQT_FAILURES_SERIES };
 
 struct sqt_failed_requests {
     struct sqt_names names; /* of struct sqt_failure */
     struct sqt_when when;
     struct sqt_failure at_once; /* all together whose connections failed at once */
+    struct sqt_failure cut;     /* all together whose replies were cut */
     struct sqt_failed_peer dead[SQT_FAILED_PEERS];
     struct sqt_names peers;       /* that were connected to, or tried */
     int direct;                   /* whether a server was, directly */
@@ -108,6 +117,18 @@ struct sqt_failure *sqt_failure_other(struct sqt_failed_requests *all, const str
 enum sqt_why sqt_failed_mostly(const struct sqt_failure *failure);
 /* Which neighbours are dead, and the rest of a sentence that says so. */
 void sqt_failed_dead(const struct sqt_failed_requests *all, char names[SQT_TOLD_NAME], char because[SQT_TOLD_TEXT]);
+/* Squid gave up waiting for one of them after so many ns. */
+void sqt_failed_late(struct sqt_failure *failure, int64_t ns);
+/* Adds which time-out of Squid ends them, if all end after as long. */
+void sqt_failed_timeout(const struct sqt_failure *failure, struct sqt_told *told);
+/* Adds that Squid keeps the failure of a look-up. */
+void sqt_failed_kept(const struct sqt_failure *failure, struct sqt_told *told);
+/* Adds why a service failed that was not asked. */
+void sqt_failed_unasked(const struct sqt_failure *failure, struct sqt_told *told);
+/* Adds after how many bytes replies were cut. */
+void sqt_failed_cut(const struct sqt_failure *failure, struct sqt_told *told);
+/* How many servers cut replies, if no single one does it: 0 if one has more than half of them. */
+unsigned sqt_failed_cutters(const struct sqt_failed_requests *all);
 /* Adds how often Squid did not use the service, and for how long. */
 void sqt_failed_suspended(const struct sqt_failure *failure, int64_t end, struct sqt_told *told);
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * queries.c - which queries take a name server's time: reverse look-ups, or those that the checks of one ACL make.
+ * queries.c - which queries take a name server's time: reverse look-ups, or those that the checks of one ACL make; and
+ * answers that were cut short, after which Squid asks the same again by TCP.
  *
  * Told is what makes most of the queries to a name server that requests wait for, if it is not the plain look-up of a
  * server's name.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/human.h"
+#include "base/memory.h"
 #include "figure/finding/look.h"
 #include "figure/stat/names.h"
 
@@ -16,9 +19,19 @@
 #define LEAST_SHARE 50
 #define LEAST_EACH INT64_C(50000000)
 #define LEAST 20
+/* Who asks the same so soon after an answer, in ns, got a part of it only. */
+#define AT_ONCE INT64_C(1000000)
+/* Answers that may turn out to be a part: one takes the place of another. */
+#define ANSWERS 4096
 
 struct queries {
     struct sqt_names names;
+    struct answer {
+        const struct sqt_origin *origin; /* only compared; NULL: none */
+        uint64_t xact;
+        uint32_t who, type;
+        int64_t end;
+    } * answers;
 };
 
 /* Those of one type and ACL to one name server, and all to it (type: NULL). */
@@ -27,6 +40,7 @@ struct asked {
     const char *server, *type, *acl;
     uint64_t count;
     double ns;
+    uint64_t cut, unanswered; /* answers that were cut short, and of which the second question has no answer */
 };
 
 static struct asked *
@@ -50,6 +64,22 @@ queries_add(struct asked *asked, const struct sqt_wait *wait)
     asked->ns += (double)(wait->end - wait->begin);
 }
 
+/* Whether the question was answered just before, with a part. */
+static int
+is_second(struct queries *q, const struct sqt_wait *wait)
+{
+    if (!q->answers)
+        q->answers = sqt_zeroed(ANSWERS, sizeof(*q->answers));
+    struct answer *const last =
+        &q->answers[((wait->xact * 2 + (wait->query & 1)) * UINT64_C(0x9e3779b97f4a7c15) >> 20) % ANSWERS];
+    const int second = wait->xact && last->origin == wait->origin && last->xact == wait->xact &&
+                       last->who == wait->who && last->type == wait->query && wait->begin >= last->end &&
+                       wait->begin - last->end < AT_ONCE;
+    if (wait->outcome == SQT_WAIT_OK)
+        *last = (struct answer){wait->origin, wait->xact, wait->who, wait->query, wait->end};
+    return second;
+}
+
 static void
 queries_wait(void *state, const struct sqt_wait *wait)
 {
@@ -60,7 +90,12 @@ queries_wait(void *state, const struct sqt_wait *wait)
     queries_add(
         queries_of(state, server, type, wait->acl ? sqt_origin_text(wait->origin, SQT_DEF_ACL, wait->acl) : NULL),
         wait);
-    queries_add(queries_of(state, server, NULL, NULL), wait);
+    struct asked *const all = queries_of(state, server, NULL, NULL);
+    queries_add(all, wait);
+    if (is_second(state, wait)) {
+        ++all->cut;
+        all->unanswered += wait->outcome == SQT_WAIT_TIMEOUT || wait->outcome == SQT_WAIT_UNFINISHED;
+    }
 }
 
 static int
@@ -94,6 +129,28 @@ queries_told(const struct asked *x, const struct asked *all, struct sqt_tolds *t
         x->acl ? x->acl : "");
 }
 
+/* Most answers are a part, so that the name server is asked twice. */
+static void
+queries_cut(const struct asked *all, struct sqt_tolds *tolds)
+{
+    if (all->cut < LEAST || all->cut * 100 < (all->count - all->cut) * LEAST_SHARE)
+        return;
+    for (unsigned i = 0; i < tolds->count; ++i) {
+        struct sqt_told *const told = tolds->told[i];
+        const size_t length = strlen(told->sentence);
+        if (!sqt_told_names(told->culprit, all->server))
+            continue;
+        snprintf(told->sentence + length, SQT_TOLD_TEXT - length,
+                 " %llu of %llu queries to it got a truncated answer, so Squid asked again by TCP: %llu of these got "
+                 "no answer.",
+                 (unsigned long long)all->cut, (unsigned long long)(all->count - all->cut),
+                 (unsigned long long)all->unanswered);
+        sqt_told_print(told->advice,
+                       "Answers that do not fit a packet of UDP are asked for again by TCP: let Squid reach "
+                       "that name server by TCP, port 53. dns_packet_max: larger answers by UDP.");
+    }
+}
+
 static void
 queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -105,14 +162,17 @@ queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
             const struct asked *const all = queries_of(q, x->server, NULL, NULL);
             if (asks_much(x, all))
                 queries_told(x, all, tolds);
-        }
+        } else if (x->server)
+            queries_cut(x, tolds);
     }
 }
 
 static void
 queries_end(void *state)
 {
-    sqt_names_free(&((struct queries *)state)->names);
+    struct queries *const q = state;
+    sqt_names_free(&q->names);
+    free(q->answers);
 }
 
 const struct sqt_look sqt_look_queries = {

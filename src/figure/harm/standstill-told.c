@@ -296,7 +296,7 @@ standing_is_felt(const struct sqt_standing_group *g)
 {
     const int waited = g->requests >= REQUESTS && g->waited_ns >= (uint64_t)WAITED * g->requests;
     const int often = g->kind == SQT_STANDING_PASS && g->count >= RECURRING && (g->until - g->since) / g->count < OFTEN;
-    return !often && (waited || g->missed >= MISSED || g->failures >= MISSED);
+    return !often && (g->gone || waited || g->missed >= MISSED || g->failures >= MISSED);
 }
 
 void

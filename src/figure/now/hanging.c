@@ -183,6 +183,8 @@ hanging_open_loop(void *state, const struct sqt_open_loop *loop, const struct sq
     const int stopped = silent >= SILENT;
     const int64_t since = hanging_since(h, loop);
     h->now = now->ns;
+    if (h->ended[identity->kid % SQT_HANGING_KIDS] == loop->origin)
+        return; /* it ended itself */
     if (silent < 0 || silent >= SQT_NOW_SILENT || (!stopped && (loop->works != 1 || now->ns - since < BLOCKED)))
         return;
     struct sqt_hanging_kid *const kid = hanging_kid(h, loop->origin);
@@ -282,6 +284,15 @@ hanging_setup(void *state, const struct sqt_setup_row *row)
         h->ended[row->origin->identity.kid % SQT_HANGING_KIDS] = row->origin;
 }
 
+/* Who ended itself neither. */
+static void
+hanging_incident(void *state, const struct sqt_incident_row *row)
+{
+    struct sqt_hanging *const h = state;
+    if (row->event == SQT_EV_FATAL)
+        h->ended[row->origin->identity.kid % SQT_HANGING_KIDS] = row->origin;
+}
+
 static void
 hanging_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
@@ -320,6 +331,7 @@ const struct sqt_look sqt_look_hanging = {.size = sizeof(struct sqt_hanging),
                                           .loop_sample = hanging_loop_sample,
                                           .open_loop = hanging_open_loop,
                                           .setup = hanging_setup,
+                                          .incident = hanging_incident,
                                           .inherit = hanging_inherit,
                                           .tell = hanging_tell,
                                           .end = hanging_end};

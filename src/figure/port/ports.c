@@ -103,17 +103,26 @@ ports_drops(struct sqt_port *port, const struct sqt_origin *origin, uint64_t dro
         port->drops = INT64_MAX;
 }
 
-void
-sqt_ports_sample(struct sqt_names *ports, const struct sqt_job *job, const struct sqt_sample_row *sample)
+const char *
+sqt_listener_sampled(const struct sqt_sample_row *sample, uint32_t *listener)
 {
     static const char begin[] = "listener ";
     const char *const text = sqt_origin_text(sample->origin, SQT_DEF_SAMPLE, sample->what);
     if (!text || strncmp(text, begin, sizeof(begin) - 1) != 0)
-        return;
+        return NULL;
     char *value;
     const unsigned long number = strtoul(text + sizeof(begin) - 1, &value, 10);
+    *listener = (uint32_t)number;
+    return number < UINT32_MAX ? value : NULL;
+}
+
+void
+sqt_ports_sample(struct sqt_names *ports, const struct sqt_job *job, const struct sqt_sample_row *sample)
+{
+    uint32_t number;
+    const char *const value = sqt_listener_sampled(sample, &number);
     const int wanted = is_wanted(job, sample->at);
-    struct sqt_port *const port = number < UINT32_MAX ? sqt_ports_get(ports, sample->origin, (uint32_t)number) : NULL;
+    struct sqt_port *const port = value ? sqt_ports_get(ports, sample->origin, number) : NULL;
     if (!port)
         return;
     if (strcmp(value, " drops") == 0)

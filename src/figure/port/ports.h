@@ -39,6 +39,9 @@ const char *sqt_listener_text(const struct sqt_origin *origin, uint32_t listener
 /* The port of that number; NULL if it is not known. */
 struct sqt_port *sqt_ports_get(struct sqt_names *ports, const struct sqt_origin *origin, uint32_t listener);
 
+/* Whether the sample is of a port: sets its number, and returns the rest of the sample's name, " backlog"; else NULL. */
+const char *sqt_listener_sampled(const struct sqt_sample_row *sample, uint32_t *listener);
+
 /* Adds what the trace says, where the job asks for that time. */
 void sqt_ports_accept(struct sqt_names *ports, const struct sqt_job *job, const struct sqt_accept_row *row);
 void sqt_ports_put_off(struct sqt_names *ports, const struct sqt_job *job, const struct sqt_put_off_row *row);

@@ -25,11 +25,23 @@ static const struct ending_words {
      "squid -k parse finds the fault before squid -k reconfigure does."},
     {"reconfiguration failure", "", "Squid%s", "it could not read its configuration%s",
      "squid -k parse finds the fault before squid -k reconfigure does."},
-    {"assertion failed: ", "", "%s", "an assertion failed: %s",
+    {"assertion failed: ", "", "Squid, at %s", "an assertion failed: %s",
      "A fault of Squid: look for it among those that are known, and report it with Squid's version and a backtrace."},
 };
 
 static const char any_advice[] = "cache.log has more: look for FATAL, and for the lines before it.";
+
+/* Of a place in Squid's source, "../../src/helper.cc:1123: ...", from the file's name on. */
+static const char *
+ending_file(const char *at, const char *end)
+{
+    if (strncmp(at, "../", 3) != 0)
+        return at;
+    const char *const colon = memchr(at, ':', (size_t)(end - at));
+    for (const char *slash = at; colon && slash < colon; ++slash)
+        at = *slash == '/' ? slash + 1 : at;
+    return at;
+}
 
 /* The name between the two; NULL: they are other words. */
 static const char *
@@ -41,7 +53,8 @@ ending_name(const struct ending_words *w, const char *why, char name[SQT_TOLD_NA
     const char *const end = *w->end ? strstr(why + begin, w->end) : why + strlen(why);
     if (!end)
         return NULL;
-    snprintf(name, SQT_TOLD_NAME, "%.*s", (int)(end - why - (long)begin), why + begin);
+    const char *const at = ending_file(why + begin, end);
+    snprintf(name, SQT_TOLD_NAME, "%.*s", (int)(end - at), at);
     *rest = end;
     return name;
 }
