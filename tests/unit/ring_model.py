@@ -316,7 +316,7 @@ def emission(serial, n, definition):
              full),
         *wakes((EMIT, "look_for_room", "sqt_nap_work("), lambda s: s.looks,
                (NAP, "nap_wake", "__atomic_thread_fence(__ATOMIC_SEQ_CST"), (NAP, "nap_wake", "__atomic_load_n(&nap->state"),
-               (NAP, "nap_wake", "__atomic_compare_exchange_n("), (NAP, "nap_wake", "tgkill(")),
+               (NAP, "nap_wake", "__atomic_compare_exchange_n("), (NAP, "nap_wake", "nap_signal(")),
         Step("loss at", [(EMIT, "emit_drop", "&loss->at")], lambda s: set_loss(s, 0, s.e_head), first_lost),
         Step("loss base", [(EMIT, "emit_drop", "&loss->base")], lambda s: set_loss(s, 1, s.lost), first_lost),
         Step("stretch", [(EMIT, "emit_drop", "&w->episodes, episodes, __ATOMIC_RELEASE")], begin_stretch, first_lost),
