@@ -129,7 +129,7 @@ queries_told(const struct asked *x, const struct asked *all, struct sqt_tolds *t
         x->acl ? x->acl : "");
 }
 
-/* Whether it may be about look-ups: a cache_peer may have the name of a name server. */
+/* Whether it is about look-ups, so that its advice may be that for truncated answers. */
 static int
 is_of_look_ups(const struct sqt_told *told)
 {
