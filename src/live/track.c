@@ -116,7 +116,8 @@ void
 sqt_track_hold(struct sqt_track *track, const char *cause, int64_t now)
 {
     for (unsigned i = 0; i < track->count; ++i)
-        if (track_same_text(SQT_LIVE_TEXT(&track->all[i]->finding, cause), cause))
+        if (track_same_text(SQT_LIVE_TEXT(&track->all[i]->finding, cause), cause) &&
+            track_same_text(SQT_LIVE_TEXT(&track->all[i]->finding, pattern), "since"))
             track->all[i]->seen = now;
 }
 

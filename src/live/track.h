@@ -27,7 +27,7 @@ void sqt_track_take(struct sqt_track *track, const struct sqt_live_finding *foun
                     void (*tell)(void *context, const struct sqt_live_finding *finding, enum sqt_track_state state),
                     void *context);
 
-/* Findings of that cause are as if they had been found at that time. */
+/* Findings of that cause that last until now (pattern `since`) are as if they had been found at that time. */
 void sqt_track_hold(struct sqt_track *track, const char *cause, int64_t now);
 
 void sqt_track_free(struct sqt_track *track);

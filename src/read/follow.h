@@ -58,6 +58,10 @@ void sqt_stream_begin_late(struct sqt_stream *stream, int64_t last_ns, uint64_t 
 /* The time now, in ns since the start of the stream, as of the last sqt_stream_wait; INT64_MIN if no process writes. */
 int64_t sqt_stream_now(const struct sqt_stream *stream);
 
+/* Whether a process whose trace has no end fell silent a minute ago, and since then does not count as one that writes: it was
+ * killed, or does not run. */
+int sqt_stream_fell_silent(const struct sqt_stream *stream);
+
 /* For how many ns the origin's flusher has not looked at its ring, which it does many times a second; -1 if there is no
  * ring.  A process that was stopped or killed is silent; one whose main thread is blocked is not. */
 int64_t sqt_origin_silent(const struct sqt_origin *origin);

@@ -292,6 +292,9 @@ a_finding_begins_changes_and_ends(void **state)
     assert_string_equal(taken(&track, found, 1, 12), ""); /* b may come back */
     assert_string_equal(taken(&track, found, 1, 13), "b ends since 6; ");
     sqt_track_hold(&track, "died", 20 * SECOND);
+    sqt_track_hold(&track, "hanging", 20 * SECOND); /* that of an earlier time is not held */
+    found[0].row[SQT_CELL(findings, pattern)].text = strcpy(found[0].texts[SQT_CELL(findings, pattern)], "since");
+    assert_string_equal(taken(&track, found, 1, 14), "a changes since 3; ");
     sqt_track_hold(&track, "hanging", 17 * SECOND);
     assert_string_equal(taken(&track, NULL, 0, 20), "");
     assert_string_equal(taken(&track, found, 0, 22), "a ends since 3; ");

@@ -50,11 +50,17 @@ hit(uint64_t object)
 }
 
 static void
-miss(uint64_t object, uint32_t why)
+miss_of(uint32_t server, uint64_t object, uint32_t why)
 {
     const uint64_t xact = begin();
-    asks(xact, ORIGIN_1, 0, 30);
+    asks(xact, server, 0, 30);
     end(xact, MISS, 200, object, why);
+}
+
+static void
+miss(uint64_t object, uint32_t why)
+{
+    miss_of(ORIGIN_1, object, why);
 }
 
 static void
@@ -218,15 +224,37 @@ squid_conf_forbids_hits(void **state)
             assert_int_equal(NUMBER(0, requests), 40);
             assert_int_equal(NUMBER(0, waiting_s), 40 * 30 * MS);
             assert_non_null(strstr(TEXT(0, sentence), "40 requests to origin-1 are no hits"));
+            assert_non_null(strstr(TEXT(0, sentence), " The server takes 30.0 ms for each"));
             assert_non_null(strstr(TEXT(0, sentence), "Of all other requests, 100 % are hits."));
+            assert_int_equal(!!strstr(TEXT(0, advice), "negative_ttl"), c);
         }
+}
+
+/* The same of two servers: then none of them is named. */
+static void
+squid_conf_forbids_hits_of_several(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 160; ++i)
+        if (i % 4 == 0)
+            miss_of(i % 8 ? ORIGIN_1 : ORIGIN_2, 5000 + i, SQT_MISS_UNUSABLE);
+        else
+            hit(77);
+    find();
+    assert_string_equal(TEXT(0, cause), "hits_denied");
+    assert_string_equal(TEXT(0, culprit), "send_hit or unusable entries");
+    assert_non_null(strstr(TEXT(0, sentence), " Servers take 30.0 ms for each, again and again."));
 }
 
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(nothing_has_changed),     SCRIPT_TEST(connections_are_not_kept),
-                                       SCRIPT_TEST(all_servers_close),       SCRIPT_TEST(hits_become_misses),
-                                       SCRIPT_TEST(clients_are_asked_again), SCRIPT_TEST(squid_conf_forbids_hits)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(nothing_has_changed),
+                                       SCRIPT_TEST(connections_are_not_kept),
+                                       SCRIPT_TEST(all_servers_close),
+                                       SCRIPT_TEST(hits_become_misses),
+                                       SCRIPT_TEST(clients_are_asked_again),
+                                       SCRIPT_TEST(squid_conf_forbids_hits),
+                                       SCRIPT_TEST(squid_conf_forbids_hits_of_several)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,6 +127,8 @@ a_server_that_lets_wait_and_fails(void **state)
     find();
     assert_cause("failed_connect", "origin-1", 20);
     assert_int_equal(NUMBER(0, waiting_s), 20 * 91 * MS);
+    assert_non_null(strstr(TEXT(0, sentence), "that is connect_timeout (of a cache_peer: its connect-timeout=, or "
+                                              "peer_connect_timeout)."));
 }
 
 /* Those beyond a bound share a name, which is nobody's. */
@@ -610,6 +612,36 @@ bodies_pause(void **state)
     assert_non_null(strstr(TEXT(0, sentence), "Each wait ends after about 2.0 s: that is read_timeout."));
 }
 
+/* Squid waits in vain for the answer, once or twice: what two tries waited is no time-out. */
+static void
+no_answer_comes(void **state)
+{
+    (void)state;
+    for (unsigned tries = 1; tries <= 2; ++tries) {
+        for (unsigned i = 0; i < 60; ++i) {
+            if (i % 3) {
+                answered(ORIGIN_1, 200);
+                continue;
+            }
+            const uint64_t xact = begin();
+            PUT(now, CONNECT_REUSED, xact, 50, 0);
+            PART(PART_SERVER, 0, 0, ORIGIN_2);
+            PUT(now, DISPATCH, xact, 50, 1);
+            PUT(now, REQUEST_SENT, xact, 50, 0);
+            PUT(now += 2000 * MS * tries, XACT_END, xact, MISS, 504);
+            PART(PART_XACT_SIZES, 0, 300, tries);
+            PART(PART_XACT_FLAGS, 0xabc, 7, SQT_XACT_ERROR_PAGE);
+            number += 60;
+        }
+        find();
+        assert_string_equal(TEXT(0, cause), "failed_answer");
+        assert_string_equal(TEXT(0, culprit), "origin-2");
+        assert_int_equal(!strstr(TEXT(0, sentence), "Each wait ends after about 2.0 s: that is read_timeout."),
+                         tries > 1);
+        assert_int_equal(!strstr(TEXT(0, sentence), "Each wait ends"), tries > 1);
+    }
+}
+
 /* A name that is looked up in vain; the next ones fail because of that, and ask nobody. */
 static void
 a_failure_is_kept(void **state)
@@ -715,6 +747,7 @@ main(void)
                                        SCRIPT_TEST(bodies_pause),
                                        SCRIPT_TEST(a_failure_is_kept),
                                        SCRIPT_TEST(answers_are_truncated),
+                                       SCRIPT_TEST(no_answer_comes),
                                        SCRIPT_TEST(no_request_comes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

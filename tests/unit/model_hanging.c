@@ -36,6 +36,15 @@ tell_loop(void *context, const struct sqt_open_loop *loop)
     sqt_family_findings.open_loop(&job, loop, context);
 }
 
+static int
+is_found(const char *cause)
+{
+    for (unsigned i = 0; i < found_count; ++i)
+        if (strcmp(TEXT(i, cause), cause) == 0)
+            return 1;
+    return 0;
+}
+
 /* The trace is asked at that time, while its process lives. */
 static void
 ask(int64_t at)
@@ -103,14 +112,15 @@ static void
 requests_at_others(void **state)
 {
     (void)state;
-    trace_begin();
-    all_is_well(0, 30 * SECOND, PARENT);
-    for (unsigned i = 0; i < 10; ++i)
-        asked(30 * SECOND + i * MS, OTHER);
-    all_is_well(30 * SECOND, 34 * SECOND, PARENT);
-    ask(35 * SECOND);
-    for (unsigned i = 0; i < found_count; ++i)
-        assert_string_not_equal(TEXT(i, cause), "hanging");
+    for (unsigned named = 0; named < 2; ++named) {
+        trace_begin();
+        all_is_well(0, 30 * SECOND, PARENT);
+        for (unsigned i = 0; i < 10; ++i)
+            asked(30 * SECOND + i * MS, named ? ORIGIN_1 : OTHER);
+        all_is_well(30 * SECOND, 34 * SECOND, PARENT);
+        ask(35 * SECOND);
+        assert_int_equal(is_found("hanging"), named);
+    }
 }
 
 /* Their age is of now, and not of the last record.  A worse time that is over comes behind them. */
@@ -380,14 +390,16 @@ static void
 a_process_that_ended_itself(void **state)
 {
     (void)state;
-    trace_begin();
-    all_is_well(0, 10 * SECOND, PARENT);
-    wait_and_work(10 * SECOND);
-    PUT(10 * SECOND + MS, FATAL, 0, 0, 0);
-    silence = 3 * SECOND;
-    ask(14 * SECOND);
-    for (unsigned i = 0; i < found_count; ++i)
-        assert_string_not_equal(TEXT(i, cause), "stopped");
+    for (unsigned fatal = 0; fatal < 2; ++fatal) {
+        trace_begin();
+        all_is_well(0, 10 * SECOND, PARENT);
+        wait_and_work(10 * SECOND);
+        if (fatal)
+            PUT(10 * SECOND + MS, FATAL, 0, 0, 0);
+        silence = 3 * SECOND;
+        ask(14 * SECOND);
+        assert_int_equal(is_found("stopped"), !fatal);
+    }
 }
 
 int

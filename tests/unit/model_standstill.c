@@ -371,6 +371,23 @@ one_dies(uint32_t kid, enum sqt_kid_kind kind, uint32_t fatal)
     assert_int_equal(NUMBER(row, failures), 7);
 }
 
+/* Its trace has no end yet, so it may be started again. */
+static void
+squid_has_just_ended_itself(void **state)
+{
+    (void)state;
+    for (unsigned later = 0; later < 2; ++later) {
+        starts();
+        requests(100);
+        PUT(now, FATAL, 0, 0, 1);
+        PUT(now += later ? 3 * SECOND : SECOND, SWAP_LOGS_WRITTEN, 10, 100, 0);
+        assert_told("died", "log /var/log/access.log", "since");
+        assert_non_null(
+            strstr(TEXT(row, sentence), later ? " It was not started again." : " It has not been started again yet."));
+        number = 0;
+    }
+}
+
 /* And is started again. */
 static void
 a_process_dies(void **state)
@@ -419,6 +436,7 @@ main(void)
                                        SCRIPT_TEST(reconfigurations),
                                        SCRIPT_TEST(a_list_is_read),
                                        SCRIPT_TEST(squid_ends_at_once),
+                                       SCRIPT_TEST(squid_has_just_ended_itself),
                                        SCRIPT_TEST(squid_ends_itself),
                                        SCRIPT_TEST(rotations),
                                        SCRIPT_TEST(long_passes),

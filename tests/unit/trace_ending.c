@@ -57,6 +57,13 @@ what_squid_conf_says_stays_out(void **state)
     check("Invalid TCP logging address 'tcp://u:s3cret@h'\n", "Invalid TCP logging address");
     check("authenticateNegotiateHandleReply: *** Unsupported helper response ***, 's3cret'\n",
           "authenticateNegotiateHandleReply: *** Unsupported helper response ***");
+    check("parsing replacement policy: Unknown policy s3cret", "parsing replacement policy");
+    check("ERROR: Unknown policy s3cret\n", "Unknown policy");
+    check("https_port: does not support protocol=s3cret\n", "https_port: does not support protocol");
+    check("http_port: mode flags conflict with s3cret and more", "http_port: mode flags conflict with");
+    check("login=s3cret: is no option", "login");
+    check("'s3cret': is no option", "fatal error");
+    check("Couldn't use 's3cret'", "Couldn't use");
     check("'s3cret'", "fatal error");
     check("", "fatal error");
 }
@@ -75,6 +82,8 @@ what_is_harmless_stays(void **state)
         "Ipc::Mem::Segment::create failed to shm_open(/squid-cf__metadata.shm): (17) File exists",
         "UFSSwapDir::openLog: Failed to open swap log.",
         "No HTTP, HTTPS, or FTP ports configured",
+        "Couldn't start logfile helper",
+        "failed to chroot to /srv/squid",
     };
     for (unsigned i = 0; i < sizeof(messages) / sizeof(*messages); ++i)
         check(messages[i], messages[i]);

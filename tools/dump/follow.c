@@ -105,7 +105,8 @@ follow_watch(struct dump *d, const struct sqt_stream *stream)
     if (lives && d->gone && !d->quiet)
         fputs("sqtrace-dump: a process writes the trace again\n", stderr);
     if (!lives && d->lived && !d->quiet)
-        fputs("sqtrace-dump: no process writes the trace any more; the next one will be followed\n", stderr);
+        fprintf(stderr, "sqtrace-dump: no process %s; the next one will be followed\n",
+                sqt_stream_fell_silent(stream) ? "has written the trace for a minute" : "writes the trace any more");
     d->gone = !lives && (d->gone || d->lived);
     d->lived = lives;
 }

@@ -96,16 +96,14 @@ dump_live_take(struct dump *d, int64_t at)
             sqt_track_take(&l->track, &found[i], 1, at, dump_live_row, d);
 }
 
-/* While no process writes the trace: what it had until its end is asked for once.  Then what was found ends, except that
- * Squid died. */
+/* While no process writes the trace: what it had until its end is asked for once.  Then, or if it cannot be asked, what
+ * was found ends, except that Squid died and was not started again. */
 static void
 dump_live_gone(struct dump *d, int64_t now)
 {
     struct dump_live *const l = d->live;
-    if (!l->asked_last) {
-        l->asked_last = sqt_live_ask(l->live, NULL, 0);
+    if (!l->asked_last && (l->asked_last = sqt_live_ask(l->live, NULL, 0)))
         return;
-    }
     sqt_track_hold(&l->track, DIED, now);
     sqt_track_take(&l->track, NULL, 0, now, dump_live_row, d);
 }

@@ -180,8 +180,8 @@ struct sqt_finding_values sqt_findings_values(struct sqt_findings *findings, con
 /* The rule's advice; of an origin that is a number, also how to learn its name. */
 void sqt_findings_advice(char text[SQT_TOLD_TEXT], const struct sqt_finding *finding, const char *culprit);
 
-/* findings-more.c: sets since, until and pattern of a finding whose culprit is set, and adds to its sentence.  Returns ROTATE or
- * RECONFIGURE if it begins with one each time, else SQT_EV_NONE_. */
+/* findings-more.c: sets since, until and pattern of a finding whose culprit is set, and adds to its sentence.  Returns
+ * ROTATE or RECONFIGURE if it begins with one each time, else SQT_EV_NONE_. */
 enum sqt_event sqt_findings_more(struct sqt_findings *findings, const struct sqt_finding *finding,
                                  struct sqt_told *told);
 

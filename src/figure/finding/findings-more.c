@@ -170,8 +170,9 @@ findings_add_answer(const struct sqt_finding *x, struct sqt_told *told)
     if (send > 0 && send * 100 >= all * MOST) {
         findings_add(told, " Most of that is sending requests to it: it reads their bodies (uploads) slowly.");
     } else if (body > 0 && body * 100 >= all * MOST && x->subject->answer.ending * 100 >= body * ENDING) {
-        findings_add(told, " Most of that is after the last byte of replies: they do not say how long they are (no "
-                           "Content-Length), so Squid waits until the server closes the connection.");
+        findings_add(told,
+                     " Most of that is after the last byte of replies: they seem not to say how long they are (no "
+                     "Content-Length), so Squid waits until the server closes the connection.");
     } else if (body > 0 && body * 100 >= all * MOST) {
         sqt_human_bytes(bytes, rate * 1e9);
         sqt_human_bytes(round, window);

@@ -18,8 +18,8 @@
 #define LEAST 50
 #define SHARE 10
 #define TIMES 4
-/* One after the other: so many answers, each to a request that had come before the DEPTH answers before it.  They come in steps that
- * deviate by that part of their mean at most, in %, and requests come in that part of it. */
+/* One after the other: so many answers, each to a request that had come before the DEPTH answers before it.  They come in
+ * steps that deviate by that part of their mean at most, in %, and requests come in that part of it. */
 #define DEPTH 4
 #define STEPS 50
 #define DEVIATE 50
@@ -136,10 +136,9 @@ static int
 is_one_object(const struct sqt_tolds *tolds, const char *server)
 {
     static const char *const causes[] = {"fetched_at_once", "collapsed_in_vain", "joined_fetch"};
-    for (unsigned i = 0; i < tolds->count; ++i)
-        for (unsigned j = 0; j < sizeof(causes) / sizeof(*causes); ++j)
-            if (strcmp(tolds->told[i]->cause, causes[j]) == 0 && strcmp(tolds->told[i]->culprit, server) == 0)
-                return 1;
+    for (unsigned i = 0; i < sizeof(causes) / sizeof(*causes); ++i)
+        if (sqt_tolds_find(tolds, causes[i], server, 0))
+            return 1;
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
  *
- * failures-more.c - what else is known of failures: neighbours that are dead, services that Squid did not use.
+ * failures-more.c - what else is known of failures: neighbours that are dead, time-outs of one length, look-ups that failed
+ * before, services that Squid did not ask, and after how many bytes replies are cut.
  */
 #include <stdio.h>
 #include <string.h>
@@ -60,12 +61,15 @@ sqt_failed_late(struct sqt_failure *x, int64_t ns)
     ++x->late.count;
 }
 
+/* The trace does not say whether a server is a cache_peer. */
+#define CONNECT_TIMEOUTS "connect_timeout (of a cache_peer: its connect-timeout=, or peer_connect_timeout)"
+
 void
 sqt_failed_timeout(const struct sqt_failure *x, struct sqt_told *told)
 {
     static const char *const names[SQT_FAILED_ATS] = {[SQT_FAILED_SERVICE] = "icap_io_timeout, or icap_connect_timeout",
-                                                      [SQT_FAILED_CONNECT] = "connect_timeout",
-                                                      [SQT_FAILED_TLS] = "connect_timeout",
+                                                      [SQT_FAILED_CONNECT] = CONNECT_TIMEOUTS,
+                                                      [SQT_FAILED_TLS] = CONNECT_TIMEOUTS,
                                                       [SQT_FAILED_LOOK_UP] = "dns_timeout, or dns_retransmit_interval",
                                                       [SQT_FAILED_ANSWER] = "read_timeout",
                                                       [SQT_FAILED_TIMED_OUT] = "read_timeout"};
@@ -97,11 +101,11 @@ sqt_failed_unasked(const struct sqt_failure *x, struct sqt_told *told)
     const size_t used = strlen(told->sentence);
     if (x->at != SQT_FAILED_SERVICE || x->suspended.count || 2 * x->at_once < x->count)
         return;
-    snprintf(told->sentence + used, sizeof(told->sentence) - used,
-             " %llu of them failed within 1 ms, before the service was asked: it is down, or Squid has no options of "
-             "it (OPTIONS) "
-             "that are valid and fit squid.conf.",
-             (unsigned long long)x->at_once);
+    snprintf(
+        told->sentence + used, sizeof(told->sentence) - used,
+        " %llu of them failed within 1 ms, before the service was asked: it is down, or Squid has no options of it "
+        "(OPTIONS) that are valid and fit squid.conf.",
+        (unsigned long long)x->at_once);
     sqt_told_print(told->advice, "Ask that service for its OPTIONS by hand, and look at the time that this takes, at "
                                  "Options-TTL and at Methods. cache.log says where they do not fit icap_service. "
                                  "icap_service: bypass=1 goes on without it.");

@@ -201,7 +201,8 @@ failures_unexplained(struct failures *f, const struct sqt_xact *xact, const stru
         failure->reused += xact->reused == 1;
         if (xact->status == 504) {
             ++failure->timed_out;
-            sqt_failed_late(failure, sqt_row_sum(fact->row, SQT_NS(server_wait)));
+            if (xact->tries <= 1) /* else it may be the sum of several time-outs */
+                sqt_failed_late(failure, sqt_row_sum(fact->row, SQT_NS(server_wait)));
         }
         return failure;
     }

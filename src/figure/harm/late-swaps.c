@@ -17,6 +17,7 @@ struct late_place {
     struct sqt_name_entry named;
     uint64_t swaps, late;
     uint64_t reads;  /* of the late ones */
+    uint64_t waited; /* for those, ns */
     int64_t longest; /* of those that were too late, ns */
 };
 
@@ -40,6 +41,7 @@ swaps_late_swap(void *state, const struct sqt_swap *swap)
         return;
     ++place->late;
     place->reads += !swap->out;
+    place->waited += swap->out ? 0 : (uint64_t)(swap->end - swap->begin);
     place->longest = swap->end - swap->begin > place->longest ? swap->end - swap->begin : place->longest;
 }
 
@@ -75,13 +77,14 @@ swaps_late_only(const struct late_swaps *l)
     return only;
 }
 
-/* Blocks that are given up have no parts, so that no rule of a cache_dir is about them. */
+/* Blocks that are given up have no parts, so that no rule of a cache_dir is about them.  What waits for cache_dirs has that
+ * culprit only if half of it or more is late reads. */
 static void
 swaps_late_name(const struct late_swaps *l, struct sqt_tolds *tolds)
 {
     const struct late_place *const only = swaps_late_only(l);
     for (unsigned i = 0; only && i < tolds->count; ++i)
-        if (strcmp(tolds->told[i]->cause, "cache_dirs") == 0)
+        if (strcmp(tolds->told[i]->cause, "cache_dirs") == 0 && only->waited >= tolds->told[i]->waiting / 2)
             snprintf(tolds->told[i]->culprit, SQT_TOLD_NAME, "%s", only->named.name);
 }
 

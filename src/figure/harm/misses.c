@@ -33,10 +33,13 @@ static const struct misses_words {
                     "because a rule `cache deny` of squid.conf matches them",
                     "cache: is that rule still meant? Its ACL matches what clients ask for again and again.",
                     "sqtrace-dump --where='miss_reason == cache_deny' TRACE"},
-    [SEND_HIT] = {"unusable", "hits_denied", "send_hit",
-                  "although the cache has what they ask for: send_hit forbids it, or the entries cannot be used",
-                  "send_hit: is that rule still meant? Without one, look in cache.log for entries that are damaged.",
-                  "sqtrace-dump --where='miss_reason == unusable' TRACE"}};
+    [SEND_HIT] = {
+        "unusable", "hits_denied", "send_hit or unusable entries",
+        "although the cache has an entry for what they ask for: send_hit forbids it, or the entry cannot be used "
+        "(it is being removed, was cut off, or is an error past its negative_ttl)",
+        "send_hit: is that rule still meant? Without one: look in cache.log for entries that are damaged, and "
+        "at negative_ttl if servers answer with errors.",
+        "sqtrace-dump --where='miss_reason == unusable' TRACE"}};
 
 struct misses_group {
     uint64_t count, ns; /* ns: of servers */
@@ -150,11 +153,12 @@ misses_tell_one(const struct misses *m, enum misses_kind kind, const struct sqt_
     told->requests = g->count;
     told->waiting = ns;
     told->share = sqt_percent((double)ns, (double)totals->total_ns);
-    sqt_told_print(told->sentence,
-                   "%llu requests%s are no hits, %s. The server takes %s for each, again and again. Of all other "
-                   "requests, %.0f %% are hits.",
-                   (unsigned long long)g->count, whose, w->because,
-                   sqt_human_time(each, (double)g->ns / (double)g->count, " ", "us"), 100 * hits);
+    sqt_told_print(
+        told->sentence,
+        "%llu requests%s are no hits, %s. %s %s for each, again and again. Of all other requests, %.0f %% are "
+        "hits.",
+        (unsigned long long)g->count, whose, w->because, server ? "The server takes" : "Servers take",
+        sqt_human_time(each, (double)g->ns / (double)g->count, " ", "us"), 100 * hits);
     sqt_told_print(told->advice, "%s", w->advice);
     sqt_told_print(told->command, "%s", w->command);
 }

@@ -129,6 +129,18 @@ queries_told(const struct asked *x, const struct asked *all, struct sqt_tolds *t
         x->acl ? x->acl : "");
 }
 
+/* Whether it is about look-ups, so that its advice may be that for truncated answers. */
+static int
+is_of_look_ups(const struct sqt_told *told)
+{
+    static const char *const causes[] = {"failed_look_up",   "no_address",  "no_answer",
+                                         "slow_name_server", "name_server", "hanging"};
+    for (unsigned i = 0; i < sizeof(causes) / sizeof(*causes); ++i)
+        if (strcmp(told->cause, causes[i]) == 0)
+            return 1;
+    return 0;
+}
+
 /* Most answers are a part, so that the name server is asked twice. */
 static void
 queries_cut(const struct asked *all, struct sqt_tolds *tolds)
@@ -138,7 +150,7 @@ queries_cut(const struct asked *all, struct sqt_tolds *tolds)
     for (unsigned i = 0; i < tolds->count; ++i) {
         struct sqt_told *const told = tolds->told[i];
         const size_t length = strlen(told->sentence);
-        if (!sqt_told_names(told->culprit, all->server))
+        if (!is_of_look_ups(told) || !sqt_told_names(told->culprit, all->server))
             continue;
         snprintf(told->sentence + length, SQT_TOLD_TEXT - length,
                  " %llu of %llu queries to it got a truncated answer, so Squid asked again by TCP: %llu of these got "
@@ -158,11 +170,13 @@ queries_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds
     (void)totals;
     for (const struct sqt_name_entry *named = q->names.first; named; named = named->next) {
         const struct asked *const x = (const struct asked *)named;
-        if (!sqt_names_is_others(named) && x->type && x->server) {
+        if (sqt_names_is_others(named) || !x->server)
+            continue;
+        if (x->type) {
             const struct asked *const all = queries_of(q, x->server, NULL, NULL);
-            if (asks_much(x, all))
+            if (!sqt_names_is_others(&all->named) && asks_much(x, all))
                 queries_told(x, all, tolds);
-        } else if (x->server)
+        } else
             queries_cut(x, tolds);
     }
 }

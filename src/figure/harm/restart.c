@@ -91,6 +91,8 @@ restart_died(struct sqt_standstill *s, struct sqt_standing_kid *kid, uint32_t nu
     return group;
 }
 
+/* Squid starts a process again within that time after it died, ns. */
+#define STARTED_AGAIN INT64_C(2000000000)
 /* Who shows life that long after it ended itself did not, ns. */
 #define LIVES INT64_C(5000000000)
 /* Nobody knows what clients did when Squid was gone: as if they had come for so many ns. */
@@ -115,6 +117,7 @@ restart_finish_kid(struct sqt_standstill *s, struct sqt_standing_kid *kid, uint3
     if (!kid->origin || !*kid->ending.why || kid->seen - since > LIVES)
         return;
     struct sqt_standing_group *const group = restart_died(s, kid, number, end > since ? end : since);
+    group->early = end - since < STARTED_AGAIN;
     if (server && !is_served(s))
         restart_gone(s, group, end);
 }

@@ -196,12 +196,13 @@ static void
 standstill_died(const struct sqt_standing_group *g, const char *when, struct sqt_told *told)
 {
     char all[32], ended[3 * SQT_TOLD_NAME];
+    const char *const missing = g->early ? "has not been started again yet" : "was not started again";
     standing_ended(g, ended, sizeof(ended));
     if (g->gone)
-        sqt_told_print(told->sentence, "%s, nobody is served: %s. It was not started again.", when, ended);
+        sqt_told_print(told->sentence, "%s, nobody is served: %s. It %s.", when, ended, missing);
     else if (is_missing(g))
-        sqt_told_print(told->sentence, "%s, %s, and %s was not started again. %llu requests were open.", when, ended,
-                       standing_name(g), (unsigned long long)g->failures);
+        sqt_told_print(told->sentence, "%s, %s, and %s %s. %llu requests were open.", when, ended, standing_name(g),
+                       missing, (unsigned long long)g->failures);
     else if (*g->ending.why)
         sqt_told_print(told->sentence, "%s, %s, and was started again %s later. %llu requests were open.", when, ended,
                        standstill_duration(all, g->longest), (unsigned long long)g->failures);

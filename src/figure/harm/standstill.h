@@ -53,6 +53,7 @@ struct sqt_standing_group {
     double missed;                 /* requests that would have come while no port was open, at the rate before */
     uint64_t failures;             /* requests that a process that died left open */
     int gone;                      /* nobody is served from then on */
+    int early;                     /* a process died so shortly before the end that it may be started again yet */
     unsigned again;                /* of processes that died: how many were started again */
     double rate;                   /* of that: requests a second before */
     struct sqt_standing_list list; /* the longest that was read meanwhile */

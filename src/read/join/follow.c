@@ -20,6 +20,8 @@
 #define HELD_MOST_NS (300 * MS)
 /* A ring whose flusher has been silent for longer does not say what time it is: its process is gone, perhaps with its boot. */
 #define SILENT_MOST_NS (60000 * MS)
+/* For so long after that it has fallen silent just now. */
+#define SILENT_NEW_NS (10000 * MS)
 
 int64_t
 sqt_stream_clock(void)
@@ -220,6 +222,18 @@ sqt_stream_now(const struct sqt_stream *s)
             now = s->looked_now + o->offset_ns;
     }
     return now;
+}
+
+int
+sqt_stream_fell_silent(const struct sqt_stream *s)
+{
+    for (size_t i = 0; i < s->sources.origin_count; ++i) {
+        const struct sqt_origin_reader *const o = s->sources.origins[i];
+        const int64_t silent = sqt_ring_is_open(&o->ring) && o->timed && !o->ended ? follow_silent(&o->ring) : 0;
+        if (silent >= SILENT_MOST_NS && silent < SILENT_MOST_NS + SILENT_NEW_NS)
+            return 1;
+    }
+    return 0;
 }
 
 uint64_t

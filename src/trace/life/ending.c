@@ -3,8 +3,8 @@
  * ending.c - why Squid ends itself: its own words, as far as a trace may have them.
  *
  * Squid's message may quote a line or a word of squid.conf, which may be a password, or what a helper answered.  A quotation
- * comes after a colon, or in quotes: so a message ends there.  Messages that quote no configuration are listed, and stay
- * whole.
+ * comes nearly always after a colon or `=`, in quotes, or after words that are listed: so a message ends there.  Messages that
+ * quote no configuration are listed, and stay whole.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -52,15 +52,42 @@ ending_is_harmless(const char *why)
     return 0;
 }
 
+static int
+ending_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Words of squid.conf that stand after these have no quotes. */
+static int
+ending_is_after_words(const char *why, size_t at)
+{
+    static const char *const words[] = {"Unknown policy ", "conflict with "};
+    for (unsigned i = 0; i < sizeof(words) / sizeof(*words); ++i) {
+        const size_t length = strlen(words[i]);
+        if (at >= length && strncmp(why + at - length, words[i], length) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether a quotation may begin there.  "Couldn't" has no quote. */
+static int
+ending_is_quotation(const char *why, size_t at)
+{
+    if (why[at] == '\'' && at && ending_is_letter(why[at - 1]) && ending_is_letter(why[at + 1]))
+        return 0;
+    return strchr("'\"=\r\n", why[at]) || (why[at] == ':' && why[at + 1] == ' ') || ending_is_after_words(why, at);
+}
+
 /* Where a quotation may begin.  A colon after a single word in front is that of a function's name. */
 static size_t
 ending_quotation(const char *why)
 {
-    const size_t first = strcspn(why, " \r\n");
+    const size_t first = strcspn(why, " '\"=\r\n");
     size_t at = first && why[first] == ' ' && why[first - 1] == ':' ? first : 0;
-    for (; why[at] && !strchr("'\"\r\n", why[at]); ++at)
-        if (why[at] == ':' && why[at + 1] == ' ')
-            break;
+    while (why[at] && !ending_is_quotation(why, at))
+        ++at;
     return at;
 }
 
