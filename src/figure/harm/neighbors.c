@@ -3,8 +3,8 @@
  * neighbors.c - neighbours that answer no query (ICP, HTCP), so that Squid waits for them until its time is up.
  *
  * Who does not answer is in no event.  It is one of the cache_peers that Squid tries to connect to, and that answer nobody;
- * but Squid 7 tries all, also those that it asks nothing (no-query).  So they are named only where they are as many as the
- * answers that are missing.
+ * but it tries also those that it asks nothing (no-query).  So they are named only where they are as many as the answers
+ * that are missing.
  */
 #include <stdio.h>
 #include <string.h>
