@@ -137,7 +137,7 @@ closed_name(const struct open_port *port)
 
 /* The next port of that name from that one on, of whichever worker; NULL: there is none. */
 static struct open_port *
-closed_next(struct sqt_name_entry *from, const char *name)
+closed_worker(struct sqt_name_entry *from, const char *name)
 {
     for (; from; from = from->next)
         if (!sqt_names_is_others(from) && strcmp(closed_name((struct open_port *)from), name) == 0)
@@ -158,9 +158,9 @@ closed_since(const struct closed_ports *c, const char *name, struct closed_sum *
 {
     const int64_t width = c->accepts.width, most = BEFORE > 2 * width ? BEFORE : 2 * width;
     struct open_port *port;
-    for (port = closed_next(c->ports.first, name); port; port = closed_next(port->named.next, name))
+    for (port = closed_worker(c->ports.first, name); port; port = closed_worker(port->named.next, name))
         sum->sampled = port->sampled > sum->sampled ? port->sampled : sum->sampled;
-    for (port = closed_next(c->ports.first, name); port; port = closed_next(port->named.next, name)) {
+    for (port = closed_worker(c->ports.first, name); port; port = closed_worker(port->named.next, name)) {
         const int64_t alive = is_closed(c, port, sum) ? closed_alive(c, port) : 0;
         sum->alive = alive > sum->alive ? alive : sum->alive;
     }
@@ -179,7 +179,7 @@ closed_missed(const struct closed_ports *c, const char *name, struct closed_sum 
         return 0;
     uint64_t came = 0;
     const struct open_port *port;
-    for (port = closed_next(c->ports.first, name); port; port = closed_next(port->named.next, name)) {
+    for (port = closed_worker(c->ports.first, name); port; port = closed_worker(port->named.next, name)) {
         if (closed_count(c, port->series, sum->at + CLOSED / 2, INT64_MAX))
             return 0;
         came += is_closed(c, port, sum) ? closed_count(c, port->series, sum->at - sum->before, sum->at) : 0;
@@ -229,7 +229,7 @@ closed_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds 
         if (sqt_names_is_others(named) || port->told)
             continue;
         const char *const name = closed_name(port);
-        for (; port; port = closed_next(port->named.next, name))
+        for (; port; port = closed_worker(port->named.next, name))
             port->told = 1;
         sum.missed = closed_missed(c, name, &sum);
         if (sum.missed >= MISSED)
