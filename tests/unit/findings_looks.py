@@ -220,6 +220,18 @@ def withheld(trace, finding):
 
 # ---- bytes for nobody ----
 
+def shared(trace, left, fetched):
+    """{key: bytes that others got of the object of a client that left, after that, until another one that fetches it left}"""
+    found, last = {}, {}
+    for r in sorted(trace.requests, key=lambda r: r.end):
+        name, whose = r.row["object"], last.get(r.row["object"])
+        if whose and name != "-":
+            found[whose] = found.get(whose, 0) + max(r.sent - fetched.get(r.key, 0), 0)
+        if r in left and r.row["server"] != "-":
+            last[name] = r.key
+    return found
+
+
 def waste(trace, finding):
     fetched = {}
     for row in trace.events("SERVER_READ"):
@@ -228,6 +240,8 @@ def waste(trace, finding):
     made = made_by_squid(trace)
     left = [r for r in trace.requests if r.row["outcome"] == "aborted" and r.key not in made and not r.tunnel]
     ranges = [r for r in trace.requests if r.row["status"] == "206" and r not in left and not r.tunnel]
+    others = shared(trace, left, fetched)
+    left = [r for r in left if not others.get(r.key) or fetched.get(r.key, 0) // 2 > r.sent + others[r.key]]
     its = ranges if finding["cause"] == "fetched_ranges" else left
     vain = [r for r in its if fetched.get(r.key, 0) // 2 > r.sent]
     waited = sum((1 - r.sent / fetched[r.key]) * r.ns("server_reply", "reply_wait", "server_wait") for r in vain)
