@@ -8,7 +8,7 @@
 #define OBJECT 0xabc
 enum { ORIGIN_1 = 2, ORIGIN_2 };
 
-static int64_t now;
+static int64_t now, server_waits; /* ns */
 
 /* So many requests, each of which fetches and gets so many bytes of an object of its own from a server, within a second. */
 static void
@@ -21,7 +21,7 @@ requests(unsigned count, uint32_t server, uint64_t fetched, uint64_t sent, uint3
         PART(PART_SERVER, 0, 0, server);
         PUT(now, DISPATCH, xact, 50, 1);
         PUT(now, REQUEST_SENT, xact, 50, 0);
-        PUT(now, SERVER_READ, xact, fetched / 2, 0);
+        PUT(now += server_waits, SERVER_READ, xact, fetched / 2, 0);
         PUT(now += 2 * MS, SERVER_READ, xact, fetched - fetched / 2, 0);
         PUT(now, XACT_END, xact, MISS, status);
         PART(PART_XACT_SIZES, sent, sent, 1);
@@ -170,10 +170,29 @@ squid_reads_on_for_others(void **state)
     }
 }
 
+/* Where servers are slow, those that left and wasted nothing are not said to be among those for whom Squid read on. */
+static void
+slow_servers_and_clients_that_left(void **state)
+{
+    (void)state;
+    server_waits = 500 * MS;
+    requests(12, ORIGIN_1, 60 * MB, MB, 200, SQT_XACT_ABORTED);
+    requests(20, ORIGIN_1, MB, MB, 200, SQT_XACT_ABORTED);
+    requests(12, ORIGIN_2, MB, MB, 200, 0);
+    server_waits = 0;
+    find();
+    assert_string_equal(TEXT(0, cause), "slow_servers");
+    assert_non_null(strstr(TEXT(0, sentence), " were for nobody: 12 clients had left, and Squid read on."));
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(ranges), SCRIPT_TEST(clients_that_left), SCRIPT_TEST(no_waste),
-                                       SCRIPT_TEST(squid_reads_on), SCRIPT_TEST(squid_reads_on_for_others)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(ranges),
+                                       SCRIPT_TEST(clients_that_left),
+                                       SCRIPT_TEST(no_waste),
+                                       SCRIPT_TEST(squid_reads_on),
+                                       SCRIPT_TEST(squid_reads_on_for_others),
+                                       SCRIPT_TEST(slow_servers_and_clients_that_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
