@@ -80,7 +80,7 @@ closed_sample(void *state, const struct sqt_sample_row *sample)
     uint32_t listener;
     struct open_port *const port =
         sqt_listener_sampled(sample, &listener) ? closed_port(state, sample->origin, listener) : NULL;
-    if (port)
+    if (port && sample->at > 0)
         port->sampled = sample->at;
 }
 
