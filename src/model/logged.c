@@ -86,7 +86,6 @@ static const struct sqt_xact logged_unknown = {
     .reused = -1,
     .failed_server = UINT32_MAX,
     .neighbor = UINT32_MAX,
-    .neighbor_last = UINT32_MAX,
     .listener = UINT32_MAX,
     .held = SQT_MISSING,
 };

@@ -70,6 +70,9 @@ struct sqt_context {
     char trace_text[33], parent_text[17];
 };
 
+/* Neighbours that are kept of those that answered a transaction. */
+#define SQT_HEARD 8
+
 /* A client transaction. */
 struct sqt_xact {
     struct sqt_pooled pooled;
@@ -109,13 +112,14 @@ struct sqt_xact {
     int put_off;               /* Squid put off accepts in accept_wait */
     int64_t unparsed;          /* bytes had come, but no request: ns since the first of them; SQT_MISSING: not so */
     uint32_t neighbor;         /* definition (peer): who answered last whether it has the object; UINT32_MAX: nobody */
-    uint32_t neighbor_last;    /* the same, also where Squid's time was up before all had answered */
-    int64_t neighbors_asked;   /* answers that Squid expected */
-    int64_t neighbors_missing; /* answers that did not come until its time was up */
-    uint32_t listener;         /* definition: the port that its client came to; UINT32_MAX if unknown */
-    int64_t held;              /* ns in which the event loop was held, SQT_MISSING if that is not known */
-    struct sqt_held *held_in;  /* the same by the stage that was charged meanwhile; NULL: 0, or no room */
-    struct sqt_context *context; /* NULL: the client named no span, or no room */
+    uint32_t neighbors_heard[SQT_HEARD]; /* definitions (peer): the first that answered */
+    uint32_t neighbors_heard_count;      /* all that did, which may be more */
+    int64_t neighbors_asked;             /* answers that Squid expected */
+    int64_t neighbors_missing;           /* answers that did not come until its time was up */
+    uint32_t listener;                   /* definition: the port that its client came to; UINT32_MAX if unknown */
+    int64_t held;                        /* ns in which the event loop was held, SQT_MISSING if that is not known */
+    struct sqt_held *held_in;            /* the same by the stage that was charged meanwhile; NULL: 0, or no room */
+    struct sqt_context *context;         /* NULL: the client named no span, or no room */
     struct sqt_longest_wait longest[SQT_NAMED_STAGES];
     enum sqt_outcome outcome;
     const struct sqt_logged *logged; /* its line in access.log; NULL: none was given, or it has none */

@@ -67,8 +67,8 @@ xacts_make(struct sqt_process_state *process, uint64_t id, int64_t begin)
     sqt_spans_begin(&xact->stages, begin);
     xact->stages.nests = NESTING;
     xact->reply_charged = SQT_MISSING;
-    xact->neighbor_last = xact->neighbor = xact->method = xact->tag = xact->server = xact->listener = xact->dir =
-        xact->failed_server = UINT32_MAX;
+    xact->neighbor = xact->method = xact->tag = xact->server = xact->listener = xact->dir = xact->failed_server =
+        UINT32_MAX;
     xact->size = xact->sent = SQT_MISSING;
     xact->reply_source = -1;
     xact->reused = -1;
@@ -213,8 +213,12 @@ sqt_xact_neighbor(struct sqt_process_state *process, int64_t now, const struct s
 {
     (void)now, (void)more;
     struct sqt_xact *const xact = xacts_find(process, record->id);
-    if (xact)
-        xact->neighbor_last = xact->neighbor = (uint32_t)record->arg;
+    if (!xact)
+        return;
+    xact->neighbor = (uint32_t)record->arg;
+    if (xact->neighbors_heard_count < SQT_HEARD)
+        xact->neighbors_heard[xact->neighbors_heard_count] = xact->neighbor;
+    ++xact->neighbors_heard_count;
 }
 
 void

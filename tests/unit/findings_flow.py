@@ -31,14 +31,15 @@ def is_cut(r, came, made, outcome="aborted"):
 
 
 def without_request(trace):
-    """Whether bytes had come for a request, but no whole one."""
+    """Whether bytes had come for a request, but no whole one, and its client waited for half a second."""
     reads = {}
     for row in trace.events("CLIENT_READ", "REQUEST_PARSED"):
         reads.setdefault((row["ring"], row["id"]), []).append((number(row["time_s"]), row["event"]))
 
     def is_without(r):
-        before = [event for at, event in reads.get(r.conn, ()) if at <= r.begin]
-        return bool(before) and before[-1] == "CLIENT_READ"
+        before = [row for row in reads.get(r.conn, ()) if row[0] <= r.begin]
+        since = max((i + 1 for i, (_, event) in enumerate(before) if event == "REQUEST_PARSED"), default=0)
+        return before[since:] and r.begin - before[since][0] >= 500 * MS
     return is_without
 
 

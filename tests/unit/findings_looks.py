@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a look finds beside the rules of findings, computed anew from printed tables: harm, share, since and until."""
 
+from collections import Counter
+
 from findings_rules import longest, tries
 from findings_trace import ANSWER, CONNECT, MS, SECOND, WINDOW, When, key, number, spell
 
@@ -218,6 +220,18 @@ def withheld(trace, finding):
 
 # ---- bytes for nobody ----
 
+def shared(trace, left, fetched):
+    """{key: bytes that others got of the object of a client that left, after that, until another one that fetches it left}"""
+    found, last = {}, {}
+    for r in sorted(trace.requests, key=lambda r: r.end):
+        name, whose = r.row["object"], last.get(r.row["object"])
+        if whose and name != "-":
+            found[whose] = found.get(whose, 0) + max(r.sent - fetched.get(r.key, 0), 0)
+        if r in left and r.row["server"] != "-":
+            last[name] = r.key
+    return found
+
+
 def waste(trace, finding):
     fetched = {}
     for row in trace.events("SERVER_READ"):
@@ -226,6 +240,8 @@ def waste(trace, finding):
     made = made_by_squid(trace)
     left = [r for r in trace.requests if r.row["outcome"] == "aborted" and r.key not in made and not r.tunnel]
     ranges = [r for r in trace.requests if r.row["status"] == "206" and r not in left and not r.tunnel]
+    others = shared(trace, left, fetched)
+    left = [r for r in left if not others.get(r.key) or fetched.get(r.key, 0) // 2 > r.sent + others[r.key]]
     its = ranges if finding["cause"] == "fetched_ranges" else left
     vain = [r for r in its if fetched.get(r.key, 0) // 2 > r.sent]
     waited = sum((1 - r.sent / fetched[r.key]) * r.ns("server_reply", "reply_wait", "server_wait") for r in vain)
@@ -308,7 +324,18 @@ def made_by_conf(trace, finding):
 
 # ---- neighbours, and ports ----
 
-def mute_neighbor(trace, _):
+def mute_neighbors(trace, finding, missing):
+    """Those that Squid connects to and that never answer, if one request misses as many answers; in any order."""
+    answers = [(row["ring"], row["id"], row["arg"]) for row in trace.events("NEIGHBOR_ANSWER")]
+    mute = {row["name"] for row in trace.table("incidents") if row["incident"] == "peer_probed"} - \
+        {who for _, _, who in answers}
+    most = max(Counter((ring, its) for ring, its, _ in answers).values(), default=0)
+    if len(mute) != missing or most > 8:
+        return "neighbours"
+    return finding["culprit"] if set(finding["culprit"].split(", ")) == mute else ", ".join(sorted(mute))
+
+
+def mute_neighbor(trace, finding):
     expected, missing = {}, {}
     for row in trace.events("NEIGHBORS_ASKED", "NEIGHBORS_DONE"):
         its = (row["ring"], row["id"])
@@ -317,7 +344,10 @@ def mute_neighbor(trace, _):
         elif row["aux"] == "1":
             missing[its] = expected.get(its, 0) - number(row["arg"])
     its = [r for r in trace.requests if missing.get(r.key, 0) > 0]
-    return harm(trace, sum(r.ns("peer_select") for r in its), len(its), since=its[0].begin, until=max(r.end for r in its))
+    found = harm(trace, sum(r.ns("peer_select") for r in its), len(its), since=its[0].begin,
+                 until=max(r.end for r in its))
+    found["culprit"] = mute_neighbors(trace, finding, max(missing[r.key] for r in its))
+    return found
 
 
 def closed_port(trace, finding):

@@ -66,7 +66,7 @@ sqt_origin_text(const struct sqt_origin *origin, unsigned kind, uint32_t number)
         return "direct";
     if (kind == SQT_DEF_PEER_KIND && number == 2)
         return "any_old_parent";
-    static const char *const peers[] = {"other", "moon", "mars"};
+    static const char *const peers[] = {"other", "moon", "mars", "venus"};
     if (kind == SQT_DEF_PEER && number < sizeof(peers) / sizeof(*peers))
         return peers[number];
     static const char *const servers[] = {"other", "parent", "origin-1", "origin-2", "origin-3", "origin-4"};

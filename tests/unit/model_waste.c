@@ -5,11 +5,12 @@
 #include "model_found.h"
 
 #define MB 1000000
+#define OBJECT 0xabc
 enum { ORIGIN_1 = 2, ORIGIN_2 };
 
-static int64_t now;
+static int64_t now, server_waits; /* ns */
 
-/* So many requests, each of which fetches and gets so many bytes from a server, within a second. */
+/* So many requests, each of which fetches and gets so many bytes of an object of its own from a server, within a second. */
 static void
 requests(unsigned count, uint32_t server, uint64_t fetched, uint64_t sent, uint32_t status, uint32_t flags)
 {
@@ -20,11 +21,11 @@ requests(unsigned count, uint32_t server, uint64_t fetched, uint64_t sent, uint3
         PART(PART_SERVER, 0, 0, server);
         PUT(now, DISPATCH, xact, 50, 1);
         PUT(now, REQUEST_SENT, xact, 50, 0);
-        PUT(now, SERVER_READ, xact, fetched / 2, 0);
+        PUT(now += server_waits, SERVER_READ, xact, fetched / 2, 0);
         PUT(now += 2 * MS, SERVER_READ, xact, fetched - fetched / 2, 0);
         PUT(now, XACT_END, xact, MISS, status);
         PART(PART_XACT_SIZES, sent, sent, 1);
-        PART(PART_XACT_FLAGS, 0xabc, 7, flags);
+        PART(PART_XACT_FLAGS, OBJECT + i, 7, flags);
         now += 98 * MS;
     }
 }
@@ -116,10 +117,82 @@ squid_reads_on(void **state)
     }
 }
 
+/* So many others get so many bytes each of these objects, and fetch nothing. */
+static void
+others(unsigned count, uint64_t sent)
+{
+    for (unsigned i = 0; i < count; ++i) {
+        begin_xact(now, 2000 + i, 8);
+        PUT(now += 2 * MS, XACT_END, 2000 + i, HIT, 200);
+        PART(PART_XACT_SIZES, sent, sent, 1);
+        PART(PART_XACT_FLAGS, OBJECT + i, 8, 0);
+    }
+}
+
+static void
+late_reads(unsigned count)
+{
+    for (unsigned i = 0; i < count; ++i)
+        PUT(now, SERVER_READ, 100 + i, 5 * MB, 0);
+}
+
+/* Squid reads on for others: who waits for the same object, or gets it from the cache later. */
+static void
+squid_reads_on_for_others(void **state)
+{
+    (void)state;
+    static const struct others_case {
+        int later;
+        unsigned count;
+        uint64_t sent;
+        const char *found; /* NULL: nothing */
+    } cases[] = {{1, 20, 6 * MB, NULL},
+                 {0, 20, 6 * MB, NULL},
+                 {1, 20, 300, "120 MB from origin-1 for 20 clients that left and got 20 MB"}, /* as a 304 */
+                 {1, 8, 6 * MB, "72 MB from origin-1 for 12 clients that left and got 12 MB"},
+                 {0, 8, 6 * MB, "72 MB from origin-1 for 12 clients that left and got 12 MB"}};
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); ++c) {
+        others(20, 6 * MB); /* before that, they say nothing */
+        requests(20, ORIGIN_1, MB, MB, 200, SQT_XACT_ABORTED);
+        requests(20, ORIGIN_2, MB, MB, 200, 0);
+        if (cases[c].later)
+            late_reads(20);
+        others(cases[c].count, cases[c].sent);
+        if (!cases[c].later)
+            late_reads(20);
+        if (!cases[c].found) {
+            assert_healthy();
+            continue;
+        }
+        find();
+        assert_string_equal(TEXT(0, cause), "fetched_for_nobody");
+        assert_non_null(strstr(TEXT(0, sentence), cases[c].found));
+    }
+}
+
+/* Where servers are slow, those that left and wasted nothing are not said to be among those for whom Squid read on. */
+static void
+slow_servers_and_clients_that_left(void **state)
+{
+    (void)state;
+    server_waits = 500 * MS;
+    requests(12, ORIGIN_1, 60 * MB, MB, 200, SQT_XACT_ABORTED);
+    requests(20, ORIGIN_1, MB, MB, 200, SQT_XACT_ABORTED);
+    requests(12, ORIGIN_2, MB, MB, 200, 0);
+    server_waits = 0;
+    find();
+    assert_string_equal(TEXT(0, cause), "slow_servers");
+    assert_non_null(strstr(TEXT(0, sentence), " were for nobody: 12 clients had left, and Squid read on."));
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {SCRIPT_TEST(ranges), SCRIPT_TEST(clients_that_left), SCRIPT_TEST(no_waste),
-                                       SCRIPT_TEST(squid_reads_on)};
+    const struct CMUnitTest tests[] = {SCRIPT_TEST(ranges),
+                                       SCRIPT_TEST(clients_that_left),
+                                       SCRIPT_TEST(no_waste),
+                                       SCRIPT_TEST(squid_reads_on),
+                                       SCRIPT_TEST(squid_reads_on_for_others),
+                                       SCRIPT_TEST(slow_servers_and_clients_that_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

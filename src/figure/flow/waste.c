@@ -2,7 +2,9 @@
  *
  * waste.c - bytes that Squid read from servers and that no client got: around ranges, and for clients that left.
  *
- * Bytes that a hit sends were not in vain, so all requests of a kind count, not only those that asked a server.
+ * Bytes that a hit sends were not in vain, so all requests of a kind count, not only those that asked a server.  What comes
+ * after a client has left is for whoever else reads that object: Squid reads on for others that wait for it (collapsed
+ * forwarding), or that hit it meanwhile or later.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,20 +50,22 @@ struct waste_server {
     double fetched[WASTES]; /* bytes */
 };
 
-/* A client that left: Squid may read on. */
+/* A client that left: Squid may read on.  It counts when it is known whether others read what was fetched for it. */
 struct waste_left {
-    const struct sqt_origin *origin; /* only compared; NULL: none */
-    uint64_t xact;
+    const struct sqt_origin *origin; /* only compared and asked for its identity; NULL: none */
+    uint64_t xact, object;
     struct waste_server *server; /* NULL: not known */
     int64_t begin, fetched, sent;
-    int wastes; /* it is among those that do */
+    int64_t others; /* bytes that others got of that object and did not fetch, after it had left */
 };
 #define LEFT 4096
 
 struct waste {
     struct waste_left *left; /* LEFT of them: one takes the place of another; NULL: nobody left */
+    uint32_t objects[LEFT];  /* place and 1 of who left last while it fetched that object; 0: nobody */
     struct waste_sums {
-        uint64_t count, waited; /* waited: ns for bytes that nobody got */
+        uint64_t count, wastes; /* those of them that waste */
+        uint64_t waited;        /* ns for bytes that nobody got */
         double fetched, sent;   /* bytes */
     } sums[WASTES];
     double fetched; /* all */
@@ -91,7 +95,73 @@ waste_left_of(struct waste *w, const struct sqt_origin *origin, uint64_t xact)
     return &w->left[(xact * UINT64_C(0x9e3779b97f4a7c15) >> 20 ^ (uintptr_t)origin >> 4) % LEFT];
 }
 
-/* What comes after its client has left is for nobody. */
+static uint32_t *
+waste_object_of(struct waste *w, uint64_t object)
+{
+    return &w->objects[(object * UINT64_C(0x9e3779b97f4a7c15) >> 20) % LEFT];
+}
+
+static int64_t
+waste_sum(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+static void
+waste_count(struct waste *w, enum waste_kind kind, const struct waste_left *one)
+{
+    struct waste_sums *const s = &w->sums[kind];
+    ++s->count;
+    s->fetched += (double)one->fetched;
+    s->sent += (double)one->sent;
+    if (one->fetched / TIMES <= one->sent)
+        return;
+    ++s->wastes;
+    if (one->server)
+        one->server->fetched[kind] += (double)one->fetched;
+    sqt_when_add(&w->when, 2 + kind, one->begin, 0, 1);
+}
+
+/* No more is to be known of it: it counts, unless others got enough of what was fetched for it. */
+static void
+waste_settle(struct waste *w, struct waste_left *left)
+{
+    if (left->origin && (!left->others || left->fetched / TIMES > waste_sum(left->sent, left->others)))
+        waste_count(w, WASTE_LEFT, left);
+    left->origin = NULL;
+}
+
+static void
+waste_left_add(struct waste *w, const struct waste_left *one, int fetches)
+{
+    if (!w->left)
+        w->left = sqt_zeroed(LEFT, sizeof(*w->left));
+    struct waste_left *const left = waste_left_of(w, one->origin, one->xact);
+    waste_settle(w, left);
+    *left = *one;
+    if (fetches && one->object)
+        *waste_object_of(w, one->object) = (uint32_t)(left - w->left) + 1;
+}
+
+/* Whether both may have the same cache. */
+static int
+waste_is_same(const struct sqt_origin *a, const struct sqt_origin *b)
+{
+    return a == b || (memcmp(a->identity.boot_id, b->identity.boot_id, sizeof(a->identity.boot_id)) == 0 &&
+                      strcmp(a->identity.service, b->identity.service) == 0);
+}
+
+/* What it got and did not fetch itself came from the cache, or from what is fetched for somebody else. */
+static void
+waste_share(struct waste *w, const struct sqt_xact *xact, int64_t sent)
+{
+    const uint32_t place = w->left && xact->object ? *waste_object_of(w, xact->object) : 0;
+    struct waste_left *const left = place ? &w->left[place - 1] : NULL;
+    if (left && left->origin && left->object == xact->object && sent > xact->fetched &&
+        waste_is_same(left->origin, xact->origin))
+        left->others = waste_sum(left->others, sent - xact->fetched);
+}
+
 static void
 waste_late_read(void *state, const struct sqt_late_read *row)
 {
@@ -100,14 +170,7 @@ waste_late_read(void *state, const struct sqt_late_read *row)
     if (!left || left->origin != row->origin || left->xact != row->xact)
         return;
     w->fetched += (double)row->bytes;
-    w->sums[WASTE_LEFT].fetched += (double)row->bytes;
-    if (left->server)
-        left->server->fetched[WASTE_LEFT] += (double)row->bytes;
-    left->fetched = left->fetched > INT64_MAX - row->bytes ? INT64_MAX : left->fetched + row->bytes;
-    if (!left->wastes && left->fetched / TIMES > left->sent) {
-        left->wastes = 1;
-        sqt_when_add(&w->when, 2 + WASTE_LEFT, left->begin, 0, 1);
-    }
+    left->fetched = waste_sum(left->fetched, row->bytes);
 }
 
 static void
@@ -118,32 +181,24 @@ waste_request(void *state, const struct sqt_xact *xact, const struct sqt_request
     const int64_t sent = xact->sent == SQT_MISSING ? 0 : xact->sent;
     w->fetched += (double)xact->fetched;
     sqt_when_add(&w->when, 1, xact->begin, (uint64_t)felt, 1);
+    waste_share(w, xact, sent);
     if (xact->flags & SQT_XACT_TUNNEL || (!left && xact->status != 206))
         return;
-    const enum waste_kind kind = left ? WASTE_LEFT : WASTE_RANGES;
-    struct waste_sums *const s = &w->sums[kind];
-    ++s->count;
-    s->fetched += (double)xact->fetched;
-    s->sent += (double)sent;
-    const int wastes = xact->fetched / TIMES > sent;
-    struct waste_server *const server = waste_server_of(w, xact);
-    if (left && !w->left)
-        w->left = sqt_zeroed(LEFT, sizeof(*w->left));
-    if (left)
-        *waste_left_of(w, xact->origin, xact->id) = (struct waste_left){.origin = xact->origin,
-                                                                        .xact = xact->id,
-                                                                        .server = server,
-                                                                        .begin = xact->begin,
-                                                                        .fetched = xact->fetched,
-                                                                        .sent = sent,
-                                                                        .wastes = wastes};
-    if (!wastes)
+    const struct waste_left one = {.origin = xact->origin,
+                                   .xact = xact->id,
+                                   .object = xact->object,
+                                   .server = waste_server_of(w, xact),
+                                   .begin = xact->begin,
+                                   .fetched = xact->fetched,
+                                   .sent = sent};
+    if (left) {
+        waste_left_add(w, &one, xact->server != UINT32_MAX || xact->fetched);
         return;
-    const double vain = 1 - (double)sent / (double)xact->fetched;
-    s->waited += left ? 0 : (uint64_t)(vain * (double)waste_reading(fact));
-    if (server)
-        server->fetched[kind] += (double)xact->fetched;
-    sqt_when_add(&w->when, 2 + kind, xact->begin, 0, 1);
+    }
+    waste_count(w, WASTE_RANGES, &one);
+    if (xact->fetched / TIMES > sent)
+        w->sums[WASTE_RANGES].waited +=
+            (uint64_t)((1 - (double)sent / (double)xact->fetched) * (double)waste_reading(fact));
 }
 
 static const char *
@@ -211,7 +266,7 @@ waste_add(const struct waste *w, struct sqt_tolds *tolds)
             continue;
         snprintf(told->sentence + used, sizeof(told->sentence) - used,
                  " %.0f %% of all bytes from servers were for nobody: %llu clients had left, and Squid read on.",
-                 100 * vain / w->fetched, (unsigned long long)s->count);
+                 100 * vain / w->fetched, (unsigned long long)s->wastes);
         snprintf(told->advice + advised, sizeof(told->advice) - advised, " %s", waste_words[WASTE_LEFT].advice);
         if (!*told->culprit)
             snprintf(told->culprit, sizeof(told->culprit), "line to servers");
@@ -222,6 +277,8 @@ static void
 waste_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds *tolds)
 {
     struct waste *const w = state;
+    for (unsigned i = 0; w->left && i < LEFT; ++i)
+        waste_settle(w, &w->left[i]);
     sqt_when_sort(&w->when);
     for (unsigned kind = 0; kind < WASTES; ++kind)
         waste_tell_one(w, kind, totals, tolds);

@@ -3,7 +3,8 @@
  * closed-ports.c - a listening port that clients use, and that is open no more, while others of its process are: as after a
  * reconfiguration without its line.
  *
- * Open ports are sampled once a second.  Who is refused is in no trace: as many as came before.
+ * Workers share a port: it is told once, with what all of them miss, and not while one has it open.  Open ports are sampled
+ * once a second.  Who is refused is in no trace: as many as came before.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,14 @@ struct open_port {
     const struct sqt_origin *origin;
     uint32_t series;
     int64_t sampled; /* last */
+    int told;        /* with another worker's */
+};
+
+/* A port of all workers that closed it at the same time. */
+struct closed_sum {
+    int64_t sampled, alive; /* last; until when other ports of these workers were open */
+    int64_t at, before;     /* until when it counts as open, and what came in so many ns before says its rate */
+    double rate, missed;    /* connections a second; that would have come since then */
 };
 
 struct closed_ports {
@@ -71,7 +80,7 @@ closed_sample(void *state, const struct sqt_sample_row *sample)
     uint32_t listener;
     struct open_port *const port =
         sqt_listener_sampled(sample, &listener) ? closed_port(state, sample->origin, listener) : NULL;
-    if (port)
+    if (port && sample->at > 0)
         port->sampled = sample->at;
 }
 
@@ -120,39 +129,87 @@ is_reconfigured(const struct closed_ports *c, int64_t at)
     return 0;
 }
 
-/* Connections that would have come since it was closed; 0: clients come elsewhere, or it is not closed. */
-static double
-closed_missed(const struct closed_ports *c, const struct open_port *port, int64_t alive, double *rate)
+static const char *
+closed_name(const struct open_port *port)
 {
-    const int64_t at = port->sampled + c->accepts.width, before = at < BEFORE ? at : BEFORE, after = alive - at;
-    if (!port->sampled || after < CLOSED || closed_count(c, port->series, at + CLOSED / 2, INT64_MAX))
+    return strchr(port->named.name, ' ') + 1;
+}
+
+/* The next port of that name from that one on, of whichever worker; NULL: there is none. */
+static struct open_port *
+closed_worker(struct sqt_name_entry *from, const char *name)
+{
+    for (; from; from = from->next)
+        if (!sqt_names_is_others(from) && strcmp(closed_name((struct open_port *)from), name) == 0)
+            return (struct open_port *)from;
+    return NULL;
+}
+
+/* Whether that worker has it open no more: it was not sampled again, and other ports of its process were. */
+static int
+is_closed(const struct closed_ports *c, const struct open_port *port, const struct closed_sum *sum)
+{
+    return sum->sampled - port->sampled < CLOSED && closed_alive(c, port) - port->sampled >= CLOSED;
+}
+
+/* The times of a port that no worker has open any more.  Returns 0 if there is no such time. */
+static int
+closed_since(const struct closed_ports *c, const char *name, struct closed_sum *sum)
+{
+    const int64_t width = c->accepts.width, most = BEFORE > 2 * width ? BEFORE : 2 * width;
+    struct open_port *port;
+    for (port = closed_worker(c->ports.first, name); port; port = closed_worker(port->named.next, name))
+        sum->sampled = port->sampled > sum->sampled ? port->sampled : sum->sampled;
+    for (port = closed_worker(c->ports.first, name); port; port = closed_worker(port->named.next, name)) {
+        const int64_t alive = is_closed(c, port, sum) ? closed_alive(c, port) : 0;
+        sum->alive = alive > sum->alive ? alive : sum->alive;
+    }
+    if (sum->sampled <= 0 || sum->sampled > INT64_MAX - 2 * width - CLOSED)
         return 0;
-    *rate = (double)closed_count(c, port->series, at - before, at) * 1e9 / (double)before;
-    const double others = (double)(closed_count(c, ALL, at - before, at)) * 1e9 / (double)before - *rate;
-    const double now = (double)closed_count(c, ALL, at, at + after) * 1e9 / (double)after;
-    return (now - others) * 100 >= *rate * ELSEWHERE ? 0 : *rate * (double)after / 1e9;
+    sum->at = (sum->sampled / width + 1) * width;
+    sum->before = sum->at < most ? sum->at : most;
+    return sum->alive - sum->at >= CLOSED;
+}
+
+/* Connections that would have come to it since it was closed; 0: clients come elsewhere, or it is open somewhere. */
+static double
+closed_missed(const struct closed_ports *c, const char *name, struct closed_sum *sum)
+{
+    if (!closed_since(c, name, sum))
+        return 0;
+    uint64_t came = 0;
+    const struct open_port *port;
+    for (port = closed_worker(c->ports.first, name); port; port = closed_worker(port->named.next, name)) {
+        if (closed_count(c, port->series, sum->at + CLOSED / 2, INT64_MAX))
+            return 0;
+        came += is_closed(c, port, sum) ? closed_count(c, port->series, sum->at - sum->before, sum->at) : 0;
+    }
+    const int64_t after = sum->alive - sum->at;
+    const uint64_t all = closed_count(c, ALL, sum->at - sum->before, sum->at);
+    const double others = (double)(all - came) * 1e9 / (double)sum->before;
+    const double now = (double)closed_count(c, ALL, sum->at, sum->alive) * 1e9 / (double)after;
+    sum->rate = (double)came * 1e9 / (double)sum->before;
+    return (now - others) * 100 >= sum->rate * ELSEWHERE ? 0 : sum->rate * (double)after / 1e9;
 }
 
 static void
-closed_told(const struct closed_ports *c, const struct open_port *port, int64_t alive, double missed, double rate,
-            struct sqt_tolds *tolds)
+closed_told(const struct closed_ports *c, const char *name, const struct closed_sum *sum, struct sqt_tolds *tolds)
 {
-    const char *const name = strchr(port->named.name, ' ') + 1;
-    const int reconfigured = is_reconfigured(c, port->sampled);
+    const int reconfigured = is_reconfigured(c, sum->sampled);
     struct sqt_told *const told =
-        sqt_tolds_add(tolds, "closed_port", SQT_HARM_FAILURE, (uint64_t)missed * (uint64_t)SQT_FAILURE_NS);
+        sqt_tolds_add(tolds, "closed_port", SQT_HARM_FAILURE, (uint64_t)sum->missed * (uint64_t)SQT_FAILURE_NS);
     if (!told)
         return;
     snprintf(told->culprit, sizeof(told->culprit), "%s", name);
-    told->since = port->sampled;
-    told->until = alive;
+    told->since = sum->sampled;
+    told->until = sum->alive;
     told->pattern = SQT_PATTERN_SINCE;
     sqt_told_print(
         told->sentence,
         "Since %.1f s of the trace, %s is not open any more, so nobody can connect to it.%s %.0f connections a "
         "second had come until then. How many were refused is not known: at that rate, %.0f.",
-        (double)port->sampled / 1e9, name,
-        reconfigured ? " Squid was reconfigured just then (squid -k reconfigure)." : "", rate, missed);
+        (double)sum->sampled / 1e9, name,
+        reconfigured ? " Squid was reconfigured just then (squid -k reconfigure)." : "", sum->rate, sum->missed);
     sqt_told_print(told->advice,
                    "Look for its line (http_port, https_port) in squid.conf, and in cache.log for an error when "
                    "Squid opened its ports.");
@@ -166,13 +223,17 @@ closed_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tolds 
     (void)totals;
     if (c->accepts.size)
         sqt_when_sort(&c->accepts);
-    for (const struct sqt_name_entry *named = c->ports.first; named; named = named->next) {
-        const struct open_port *const port = (const struct open_port *)named;
-        double rate = 0;
-        const int64_t alive = sqt_names_is_others(named) ? 0 : closed_alive(c, port);
-        const double missed = alive && c->accepts.size ? closed_missed(c, port, alive, &rate) : 0;
-        if (missed >= MISSED)
-            closed_told(c, port, alive, missed, rate, tolds);
+    for (struct sqt_name_entry *named = c->accepts.size ? c->ports.first : NULL; named; named = named->next) {
+        struct open_port *port = (struct open_port *)named;
+        struct closed_sum sum = {0};
+        if (sqt_names_is_others(named) || port->told)
+            continue;
+        const char *const name = closed_name(port);
+        for (; port; port = closed_worker(port->named.next, name))
+            port->told = 1;
+        sum.missed = closed_missed(c, name, &sum);
+        if (sum.missed >= MISSED)
+            closed_told(c, name, &sum, tolds);
     }
 }
 

@@ -7,6 +7,9 @@
 
 /* Who waits for the next bytes of a server until its time is up waits for so long, ns. */
 #define PAUSE INT64_C(500000000)
+/* A client whose protocol Squid does not speak waits for an answer, ns; a health check that sends a header of the PROXY
+ * protocol, or anything, leaves at once. */
+#define SPOKE INT64_C(500000000)
 
 /* Answers of a server in a row that are 4xx, or lead elsewhere. */
 static void
@@ -73,7 +76,7 @@ sqt_failure_other(struct sqt_failed_requests *all, const struct sqt_xact *xact, 
         xact->client_tls != SQT_MISSING && xact->handshake != SQT_OUTCOME_COMPLETE)
         return sqt_failure_get(all, SQT_FAILED_HANDSHAKE,
                                sqt_origin_text(xact->origin, SQT_DEF_LISTENER, xact->listener));
-    if (!xact->status && xact->method == UINT32_MAX && xact->unparsed != SQT_MISSING &&
+    if (!xact->status && xact->method == UINT32_MAX && xact->unparsed != SQT_MISSING && xact->unparsed >= SPOKE &&
         xact->client_tls == SQT_MISSING) {
         struct sqt_failure *const failure = sqt_failure_get(
             all, SQT_FAILED_NO_REQUEST, sqt_origin_text(xact->origin, SQT_DEF_LISTENER, xact->listener));

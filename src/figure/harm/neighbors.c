@@ -2,7 +2,9 @@
  *
  * neighbors.c - neighbours that answer no query (ICP, HTCP), so that Squid waits for them until its time is up.
  *
- * Who does not answer is in no event.  It is one of the cache_peers that Squid knows, and that answer nobody.
+ * Who does not answer is in no event.  It is one of the cache_peers that Squid tries to connect to, and that answer nobody;
+ * but it tries also those that it asks nothing (no-query).  So they are named only where they are as many as the answers
+ * that are missing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +27,7 @@ struct neighbors {
     struct sqt_names peers; /* of struct neighbor */
     uint64_t count, ns;     /* requests that waited in vain */
     uint64_t most_missing;  /* answers, of one request */
+    int unheard;            /* more answered one request than are kept */
     int64_t since, until;
 };
 
@@ -43,17 +46,25 @@ neighbors_incident(void *state, const struct sqt_incident_row *row)
         neighbors_get(state, sqt_incident_who(row));
 }
 
+/* All that answered it, not only the last. */
+static void
+neighbors_hear(struct neighbors *n, const struct sqt_xact *xact)
+{
+    for (uint32_t i = 0; i < xact->neighbors_heard_count && i < SQT_HEARD; ++i) {
+        struct neighbor *const who =
+            neighbors_get(n, sqt_origin_text(xact->origin, SQT_DEF_PEER, xact->neighbors_heard[i]));
+        if (who)
+            ++who->answers;
+    }
+    n->unheard |= xact->neighbors_heard_count > SQT_HEARD;
+}
+
 static void
 neighbors_request(void *state, const struct sqt_xact *xact, const struct sqt_request_fact *fact, int64_t felt)
 {
     struct neighbors *const n = state;
-    struct neighbor *const who =
-        xact->neighbor_last == UINT32_MAX
-            ? NULL
-            : neighbors_get(n, sqt_origin_text(xact->origin, SQT_DEF_PEER, xact->neighbor_last));
     (void)felt;
-    if (who)
-        ++who->answers;
+    neighbors_hear(n, xact);
     if (xact->neighbors_missing <= 0)
         return;
     n->since = n->count ? n->since : xact->begin;
@@ -86,13 +97,14 @@ neighbors_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
     const struct neighbors *const n = state;
     char names[SQT_TOLD_NAME], each[SQT_HUMAN_ROOM];
     const unsigned mute = neighbors_mute(n, names);
+    const int known = mute && mute == n->most_missing && !n->unheard;
     if (n->count < LEAST || 100 * (double)n->ns < (double)totals->total_ns * SHARE)
         return;
     sqt_instead(tolds, rules, n->ns, SQT_INSTEAD);
     struct sqt_told *const told = sqt_tolds_add(tolds, "mute_neighbor", SQT_HARM_WAITING, n->ns);
     if (!told)
         return;
-    snprintf(told->culprit, sizeof(told->culprit), "%s", mute ? names : "neighbours");
+    snprintf(told->culprit, sizeof(told->culprit), "%s", known ? names : "neighbours");
     told->since = n->since;
     told->until = n->until;
     told->requests = n->count;
@@ -102,7 +114,8 @@ neighbors_tell(void *state, const struct sqt_look_totals *totals, struct sqt_tol
                    "%llu requests wait for answers of neighbours (ICP, HTCP) until the time for them is up: %s for "
                    "each. No query was answered by %s%s.",
                    (unsigned long long)n->count, sqt_human_time(each, (double)n->ns / (double)n->count, " ", "us"),
-                   mute > n->most_missing ? "one of these at least: " : "", mute ? names : "some of them");
+                   mute > n->most_missing ? "one of these at least: " : "",
+                   known || mute > n->most_missing ? names : "some of them");
     sqt_told_print(
         told->advice,
         "Is that neighbour up, and does its icp_access allow this Squid? cache_peer: no-query asks it nothing. "
