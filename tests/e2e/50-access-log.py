@@ -124,8 +124,9 @@ def joined(env):
     line = formats(env)["squid-join"]
     origin = Origin(env)
     squid = Squid(env, trace="segment=2MB", workers=2, dns=origin.host)
-    log = os.path.join(squid.folder, "join.log")
-    squid.lines = line + "\naccess_log stdio:%s logformat=squid-join\nlogfile_rotate 40\n" % log
+    log = os.path.join(squid.folder, "join-")
+    # a file for each process: those who rotate one file at the same time lose some of it
+    squid.lines = line + "\naccess_log stdio:%s${process_number}.log logformat=squid-join\nlogfile_rotate 9\n" % log
     squid.start()
     for turn in range(ROUNDS):
         wait_for(lambda: len(squid.rings()) >= 3, 30, "each process to trace")
