@@ -71,7 +71,7 @@ struct sqt_context {
 };
 
 /* Neighbours that are kept of those that answered a transaction. */
-#define SQT_HEARD 8
+#define SQT_HEARD 6
 
 /* A client transaction. */
 struct sqt_xact {
@@ -114,8 +114,8 @@ struct sqt_xact {
     uint32_t neighbor;         /* definition (peer): who answered last whether it has the object; UINT32_MAX: nobody */
     uint32_t neighbors_heard[SQT_HEARD]; /* definitions (peer): the first that answered */
     uint32_t neighbors_heard_count;      /* all that did, which may be more */
-    int64_t neighbors_asked;             /* answers that Squid expected */
-    int64_t neighbors_missing;           /* answers that did not come until its time was up */
+    uint32_t neighbors_asked;            /* answers that Squid expected */
+    int32_t neighbors_missing;           /* answers that did not come until its time was up */
     uint32_t listener;                   /* definition: the port that its client came to; UINT32_MAX if unknown */
     int64_t held;                        /* ns in which the event loop was held, SQT_MISSING if that is not known */
     struct sqt_held *held_in;            /* the same by the stage that was charged meanwhile; NULL: 0, or no room */

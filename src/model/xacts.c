@@ -239,7 +239,8 @@ sqt_xact_neighbors_done(struct sqt_process_state *process, int64_t now, const st
     if (!xact || record->aux != 1)
         return;
     xact->neighbor = UINT32_MAX;
-    xact->neighbors_missing = xact->neighbors_asked - sqt_bytes(record->arg);
+    const int64_t missing = (int64_t)xact->neighbors_asked - sqt_bytes(record->arg);
+    xact->neighbors_missing = missing < 0 ? 0 : missing < INT32_MAX ? (int32_t)missing : INT32_MAX;
 }
 
 void
