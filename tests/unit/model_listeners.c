@@ -310,19 +310,26 @@ passes(int64_t from, int64_t work_ms)
     PUT(from + 400 * MS, WAIT_BEGIN, 0, 10, 0);
 }
 
+/* Findings of a trace of two workers. */
+static void
+begin_two_workers(struct sqt_job *job, struct sqt_consumer *consumer)
+{
+    script.origins[0].identity.kid = 1;
+    script.origins[0].identity.kid_kind = script.origins[1].identity.kid_kind = SQT_KID_WORKER;
+    rows = 0;
+    consumer->context = job;
+    kept_begin();
+    sqt_family_findings.start(job);
+    sqt_model_free(script.model);
+    script.model = sqt_model_new(consumer);
+}
+
 static void
 find_of_two_workers(int64_t busy, int64_t idle)
 {
     struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = take_finding, .note = note};
     struct sqt_consumer consumer = sqt_family_findings.consumer;
-    script.origins[0].identity.kid = 1;
-    script.origins[0].identity.kid_kind = script.origins[1].identity.kid_kind = SQT_KID_WORKER;
-    rows = 0;
-    consumer.context = &job;
-    kept_begin();
-    sqt_family_findings.start(&job);
-    sqt_model_free(script.model);
-    script.model = sqt_model_new(&consumer);
+    begin_two_workers(&job, &consumer);
     passes(0, busy);
     for (unsigned i = 0; i < 12; ++i) {
         begin_xact((500 + 3 * i) * MS, 1000 + i, 7);
@@ -426,14 +433,7 @@ find_of_workers(unsigned closes, unsigned second_closes, unsigned each_ms, int e
 {
     struct sqt_job job = {.since = INT64_MIN, .until = INT64_MAX, .row = take_finding, .note = note};
     struct sqt_consumer consumer = sqt_family_findings.consumer;
-    script.origins[0].identity.kid = 1;
-    script.origins[0].identity.kid_kind = script.origins[1].identity.kid_kind = SQT_KID_WORKER;
-    rows = 0;
-    consumer.context = &job;
-    kept_begin();
-    sqt_family_findings.start(&job);
-    sqt_model_free(script.model);
-    script.model = sqt_model_new(&consumer);
+    begin_two_workers(&job, &consumer);
     worker(1, closes, each_ms, elsewhere);
     play_as(0);
     worker(2, second_closes, each_ms, elsewhere);
